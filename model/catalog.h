@@ -1,0 +1,34 @@
+// The built-in rows: networks, GPUs, machines, stacks, profiles. Data files under model/catalog/ are compiled in, so the
+// program runs from anywhere. Looked up by id or alias, case-insensitively; a wrong name suggests the nearest.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/machine.h"
+#include "model/network.h"
+#include "model/profile.h"
+#include "model/stack.h"
+
+namespace stepcast {
+
+struct Catalog {
+  std::vector<NetworkSpec> networks;
+  std::vector<Gpu> gpus;
+  std::vector<Machine> machines;
+  std::vector<Stack> stacks;
+  std::vector<Profile> profiles;
+};
+
+/// Parsed once per process. Broken built-in data is a programming error and aborts with the message.
+const Catalog& catalog();
+
+/// By id or alias in `rows`; the error lists the nearest name. `kind` is "network", "machine", ...
+template <typename Row>
+Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind);
+
+/// The profile to use when none is named: the one of that GPU, else of the nearest GPU of the same architecture
+/// (scaled, source `transferred`), else laws from the datasheet (source `datasheet`). Says in the name which.
+Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles);
+
+}  // namespace stepcast

@@ -1,0 +1,35 @@
+// What every edge of the program (files, command line, GPU calls) answers when it cannot go on: where, what, hint.
+// Inside, on validated values, functions are total and broken invariants are assertions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+namespace stepcast {
+
+struct Error {
+  std::string where;  ///< file and JSON pointer, file:line:column, or the flag
+  std::string what;   ///< what was found, with the numbers
+  std::string hint;   ///< what is allowed, the nearest legal values; may be empty
+};
+
+template <typename T>
+using Expected = tl::expected<T, Error>;
+
+inline tl::unexpected<Error> fail(std::string where, std::string what, std::string hint = {}) {
+  return tl::unexpected<Error>(Error{std::move(where), std::move(what), std::move(hint)});
+}
+
+/// "where: what (hint)" on one line.
+std::string to_text(const Error& error);
+
+/// The candidate with the smallest edit distance to `name`, or "" when none is within a third of its length (at least 2).
+std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
+
+/// "did you mean 'x'?" when a near name exists, else "one of: a, b, c"; used as a hint.
+std::string name_hint(std::string_view name, std::span<const std::string> candidates);
+
+}  // namespace stepcast

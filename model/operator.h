@@ -1,0 +1,88 @@
+// What is computed: tensors over named dims, and operators as einsums, pointwise functions, look-ups.
+// No parallelism here. Shapes are those of one micro-batch summed over all ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stepcast {
+
+/// A named index range. Loops and tensor dims share one table: a loop is a dim that an operator walks.
+/// Two loops may run over one tensor dim (queries `s`, keys `t`): the access says which.
+struct Dim {
+  std::string name;
+  std::int64_t extent = 1;
+};
+
+enum class TensorRole : std::uint8_t {
+  activation,  ///< has a gradient
+  weight,      ///< trained, persistent
+  data,        ///< token ids, labels, masks: no gradient
+};
+
+struct Tensor {
+  std::string name;
+  std::vector<int> dims;  ///< index into the dim table, one per tensor dim; [] is a scalar
+  double bytes_per_element = 2;
+  TensorRole role = TensorRole::activation;
+};
+
+/// One use of a tensor by an operator: the loop that walks each of its dims, in the tensor's order.
+struct Access {
+  int tensor = -1;
+  std::vector<int> loops;
+};
+
+enum class OperatorKind : std::uint8_t {
+  einsum,     ///< sum of products over the loops that the output lacks
+  linear,     ///< pointwise and linear in every operand: add, scale, cast, bias, dropout mask
+  nonlinear,  ///< pointwise, not linear
+  select,     ///< look-up; placement and gradient of an einsum with a one-hot operand, no FLOPs
+  attention,  ///< fused attention core: O softmax= Q, K, V over keys t (one kernel forward, one backward)
+  opaque,     ///< linear over named loops that may not be split (rotary embedding over d, sort)
+};
+
+/// How partial results over a reduced loop join.
+enum class Monoid : std::uint8_t { none, sum, max, min, softmax };
+
+/// Restriction of the loop space; it changes who does how much work, never bytes of whole tensors.
+enum class Domain : std::uint8_t { all, causal };
+
+struct Operator {
+  std::string name;                ///< unique in its block: "attn.qkv.q"
+  std::vector<std::string> tags;   ///< "attn", "attn.qkv": scopes for `at` and `recompute`
+  OperatorKind kind = OperatorKind::einsum;
+  Monoid monoid = Monoid::none;    ///< of the loops that the output lacks
+  std::string function;            ///< for pointwise and opaque: key of the function table ("swiglu", "add", ...)
+  Access output;
+  std::vector<Access> inputs;
+  std::vector<int> whole_loops;    ///< loops that may not be split (opaque kinds)
+  Domain domain = Domain::all;
+  int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates: key <= query
+  std::string kernel;              ///< operators in a row with the same non-empty name run as one kernel
+};
+
+/// What backward of an operator reads besides the output gradient, and the bytes it makes on the side.
+/// Inputs are given by position. From dataflow-semantics rule 21: einsum reads the other operand of each product,
+/// norm reads x and q, SwiGLU both inputs, GeLU its input, softmax its output, fused attention Q, K, V, O and lse,
+/// add nothing, dropout a one-byte mask.
+struct BackwardReads {
+  std::vector<int> inputs;         ///< positions of inputs read by input-grad
+  bool output = false;             ///< reads its own output
+  double mask_bytes_per_output = 0;  ///< side product saved per output element (dropout mask 1)
+};
+
+/// From the operator's kind and function; for einsum, select: see derivative rules in dataflow/backward.h.
+BackwardReads backward_reads(const Operator& op);
+
+/// All loops of an operator, outputs' first, each once.
+std::vector<int> loops_of(const Operator& op);
+
+bool has_tag(const Operator& op, const std::string& tag);
+
+/// FLOPs of the whole operator in one direction (forward), counting a multiply-add as two;
+/// a causal domain counts s*(s+1)/2 key-query pairs when `causal_half`, else all.
+double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool causal_half);
+
+}  // namespace stepcast

@@ -1,0 +1,21 @@
+// How the work is split and ordered: mapping statements (dataflow notation) with batch, precision and size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/machine.h"
+
+namespace stepcast {
+
+struct Plan {
+  std::string mapping;              ///< program text of the notation: mesh lines, `use ...`, statements
+  std::string mapping_where = "plan";  ///< file name for error positions
+  std::int64_t gpus = 1;
+  std::int64_t micro_batch = 1;     ///< sequences per rank and micro-batch
+  std::int64_t global_batch = 1;    ///< sequences per step
+  std::int64_t sequence = 0;        ///< 0 = the network's own
+  Precision precision = Precision::bf16;
+};
+
+}  // namespace stepcast

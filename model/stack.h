@@ -1,0 +1,46 @@
+// The training software as data: which attention kernel, what is fused, saved, bucketed and overlapped, what the host
+// costs. One JSON row per stack. Nothing here names a parallelism: moves are told apart by the tensor they carry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/error.h"
+#include "model/network.h"
+#include "model/units.h"
+
+namespace stepcast {
+
+/// Does later work wait for a move it does not depend on?
+enum class Manners : std::uint8_t {
+  blocking,    ///< the compute stream stands still while it runs
+  overlapped,  ///< only its consumers wait
+};
+
+struct Stack {
+  std::string id, name, source, from, until;     ///< dates "2022-05"; until "" = today
+  std::vector<std::string> aliases;
+  AttentionForm attention = AttentionForm::fused;
+  std::vector<std::string> fused;                ///< kernel groups of the network that run as one kernel; others run one by one
+  bool recompute_whole = true;                   ///< a recomputed region runs to its end even where nobody needs it
+  double gradient_bytes = 4;                     ///< accumulator type of weight gradients
+  double master_bytes = 4;                       ///< fp32 copy of weights in the optimizer; 0 = none
+  double optimizer_bytes = 8;                    ///< Adam moments
+  Bytes gradient_bucket{0};                      ///< bytes that one gradient collective carries at most; 0 = one per layer
+  Manners activation_moves = Manners::blocking;  ///< gathers and reductions of activations inside a block
+  Manners ring_moves = Manners::overlapped;      ///< exchanges in steps beside compute
+  Manners weight_gathers = Manners::overlapped;
+  Manners gradient_reduces = Manners::overlapped;
+  Manners boundary_sends = Manners::blocking;    ///< point-to-point between stages
+  double loss_bytes = 4;                         ///< element size of logits in the loss (fp32 in old stacks)
+  Seconds host_per_launch, host_per_step;        ///< CPU time per kernel launch; fixed work per step
+  Seconds data_wait;                             ///< loader time that is not hidden, per step
+  Bytes framework_memory;                        ///< CUDA context, NCCL, workspaces
+  double allocator_slack = 0;                    ///< fraction of the allocated peak lost to fragmentation
+};
+
+Expected<Stack> read_stack(const std::string& text, const std::string& where);
+std::string write_stack(const Stack& stack);
+
+}  // namespace stepcast

@@ -1,0 +1,25 @@
+// Peak memory per rank, by lifetime: what is persistent, what is kept per micro-batch in flight (the timeline says how
+// many), what a block needs while it runs, and what the framework takes.
+#pragma once
+
+#include <cstdint>
+
+#include "dataflow/program.h"
+#include "model/machine.h"
+#include "model/stack.h"
+#include "sim/schedule/engine.h"
+
+namespace stepcast {
+
+struct MemoryReport {
+  Bytes weights, gradients, optimizer, activations, gathered_weights, temporary, communication, framework;
+  Bytes peak;                       ///< their sum on the fullest rank
+  Bytes capacity;
+  bool fits = false;
+  std::int64_t rank = 0;            ///< first rank of the fullest stage
+};
+
+MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline,
+                         const Machine& machine, const Stack& stack);
+
+}  // namespace stepcast

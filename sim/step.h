@@ -1,0 +1,55 @@
+// One training step: what the pipeline takes, and what stands around it. The phases sum to the step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dataflow/program.h"
+#include "model/error.h"
+#include "sim/cost.h"
+#include "sim/memory.h"
+#include "sim/schedule/engine.h"
+
+namespace stepcast {
+
+/// Seconds of the slowest stage's rank; they sum to the step time.
+struct Phases {
+  Seconds data_wait, host_to_device, forward, backward, bubble, exposed_communication, gradient_sync, clip, optimizer,
+      parameter_gather, host;
+  [[nodiscard]] Seconds sum() const;
+};
+
+struct StageReport {
+  Seconds forward, input_grad, weight_grad;    ///< one micro-batch, all chunks of the stage
+  std::int64_t layers = 0;
+};
+
+struct CollectiveReport {
+  std::string name, kind, axis, span;          ///< span: name of the machine level crossed
+  std::int64_t group_size = 1;
+  Bytes bytes;                                 ///< received per rank and call
+  double count = 0;                            ///< calls per step on the slowest rank
+  Seconds time, exposed;                       ///< summed over the step
+  Source source = Source::assumed;
+  std::string because;
+};
+
+struct StepReport {
+  Seconds step_time, p10, p90;
+  double tokens_per_s_per_gpu = 0;
+  FlopsPerSecond hardware_flops_per_gpu;       ///< executed on tensor cores incl. recompute
+  Flops hardware_flops;                        ///< of the step, all ranks
+  double bubble_fraction = 0;
+  Phases phases;
+  std::vector<StageReport> stages;
+  std::vector<CollectiveReport> collectives;
+  MemoryReport memory;
+  std::vector<std::string> warnings;
+  Order order;
+  Timeline timeline;
+};
+
+/// Fails when the schedule cannot run this many micro-batches on these stages.
+Expected<StepReport> forecast(const Program& program, const CostModel& cost);
+
+}  // namespace stepcast
