@@ -1,0 +1,11 @@
+# kernels/: every GPU source NAME_cuda.cu has an absent twin NAME_absent.cpp; exactly one of the two is built.
+file(GLOB gpu_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*_cuda.cu)
+file(GLOB absent_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/kernels/*_absent.cpp)
+if(STEPCAST_HAS_CUDA)
+  stepcast_library(kernels LINKS model GENERATED ${gpu_sources} EXCEPT ${absent_sources})
+  target_link_libraries(stepcast_kernels PRIVATE CUDA::cudart_static)
+  target_compile_options(stepcast_kernels PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+  set_target_properties(stepcast_kernels PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+else()
+  stepcast_library(kernels LINKS model)
+endif()
