@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,13 +32,14 @@ struct RooflineLaw {
 };
 Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes);
 
-/// Fused attention: rate rises with the sequence, rate = compute * s / (s + ramp). Causal FLOPs (half).
-/// Backward runs 2.5x the forward FLOPs (five products against two) at `backward_efficiency` of the rate.
+/// Fused attention: rate rises with the sequence, rate = compute * s / (s + ramp).
+/// `causal_flops` are those of the FORWARD kernel, half the square counted, in both directions: the law itself charges
+/// 2.5x of them to backward (five products against two), at `backward_efficiency` of the rate.
 struct AttentionLaw {
   Seconds t0;
   FlopsPerSecond compute;
   double ramp = 0;                  ///< positions
-  double backward_efficiency = 0.8;
+  double backward_efficiency = 0.8; ///< arXiv 2307.08691 figures 4-6: backward runs slower than forward
   Source source = Source::assumed;
   Spread spread;
 };
@@ -57,7 +59,7 @@ const char* to_text(CollectiveKind kind);
 
 /// One size curve, for one kind, tier and number of ranks. x = bytes received per rank, so that x/bandwidth is
 /// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p).
-/// Where `points` are given they are interpolated log-log inside their range, the law holds outside.
+/// Where `points` are given they are interpolated log-log inside their range; outside, the law continues from their ends.
 struct CollectiveCurve {
   CollectiveKind kind = CollectiveKind::all_reduce;
   FabricKind fabric = FabricKind::nvswitch;
@@ -73,6 +75,14 @@ struct CollectiveCurve {
 };
 Seconds curve_time(const CollectiveCurve& curve, Bytes received);
 
+/// A time with the provenance of the law behind it.
+struct RatedTime {
+  Seconds time;
+  Source source = Source::assumed;
+  Spread spread;
+  const CollectiveCurve* curve = nullptr;  ///< the curve that was used, perhaps transferred in kind or rank count
+};
+
 /// Across nodes: t = base + per_doubling*log2(nodes) + received/(members_per_node * port * efficiency).
 /// Latency is linear in nodes for ring-like kinds when `per_node` is set instead.
 struct ScaleOutLaw {
@@ -82,6 +92,10 @@ struct ScaleOutLaw {
   Source source = Source::assumed;
   Spread spread;
 };
+
+/// `members_per_node` ranks of the group share its nodes' ports, one of `port` bytes per second each.
+Seconds scale_out_time(const ScaleOutLaw& law, Bytes received, std::int64_t nodes, double members_per_node,
+                       BytesPerSecond port);
 
 /// What a collective takes from the kernels beside it: they run this fraction slower while it is active.
 struct OverlapLaw {
@@ -105,6 +119,27 @@ struct Profile {
   Spread step_spread;               ///< of whole steps, from hold-outs
   std::string step_spread_source;
 };
+
+/// nullptr when the profile has no law for it. The pointers live as long as the profile.
+const RooflineLaw* find_gemm(const Profile& profile, Precision precision);
+const ScaleOutLaw* find_scale_out(const Profile& profile, FabricKind fabric);
+
+/// The curve of this kind and fabric fitted at `ranks`, else at the nearest rank count (ratio-wise, the larger of two
+/// equally near); nullptr when the kind was not measured on the fabric.
+const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks);
+
+/// A collective within one instance of a fabric, for any rank count and kind. Not fitted at this count: the bandwidth
+/// term of the nearest count at the same buffer, latency linear in ranks (constant for all_to_all). A kind that was not
+/// measured takes the time of a related one. Both are `transferred`. Empty: nothing was measured on this fabric.
+std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
+                                         Bytes received);
+
+/// nccl-tests' bus factor: bytes received per rank over the size of the whole buffer, 2(n-1)/n for all_reduce,
+/// (n-1)/n for gathers, scatters and all_to_all, 1 for send_recv (NVIDIA/nccl-tests doc/PERFORMANCE.md).
+double received_share(CollectiveKind kind, int ranks);
+
+/// Adds the precisions of the GPU that the profile lacks, at the bf16 (else fp16) law's share of the datasheet peak.
+Profile with_all_precisions(Profile profile, const Gpu& gpu);
 
 Expected<Profile> read_profile(const std::string& text, const std::string& where);
 std::string write_profile(const Profile& profile);

@@ -1,0 +1,134 @@
+// Collective time within one fabric: size curves, and their transfer to rank counts and kinds that nobody measured.
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdlib>
+
+#include "model/profile.h"
+
+namespace stepcast {
+namespace {
+
+/// The saturating law without its latency: x/bandwidth * (1 + (half/x)^p).
+double saturating_time(const CollectiveCurve& curve, double x) {
+  const double line = x / curve.bandwidth.value(), half = curve.half.value();
+  if (x <= 0 || half <= 0) return line;
+  if (curve.p == 1) return line + half / curve.bandwidth.value();
+  return line * (1 + std::pow(half / x, curve.p));
+}
+
+double interpolated_time(const std::vector<CollectiveCurve::Point>& points, Bytes received) {
+  const auto above = std::lower_bound(points.begin() + 1, points.end() - 1, received,
+                                      [](const auto& point, Bytes x) { return point.received < x; });
+  const auto below = above - 1;
+  const double share = std::log(received / below->received) / std::log(above->received / below->received);
+  return below->time.value() * std::pow(above->time / below->time, share);
+}
+
+/// Latency of a ring-like kind grows linearly in ranks. With two fitted counts the line goes through both; with one it
+/// rises by 0.1 of the two-rank latency per rank, which A100 to B200 all_gather tables show (1 KiB to 4 KiB, 2 to 8 ranks:
+/// 0.10 to 0.18, ai-dynamo/aiconfigurator 095f58a).
+double latency_growth(const Profile& profile, const CollectiveCurve& near, int ranks) {
+  if (near.kind == CollectiveKind::all_to_all || near.kind == CollectiveKind::send_recv) return 1;
+  const CollectiveCurve* other = nullptr;
+  for (const CollectiveCurve& curve : profile.collectives) {
+    if (curve.kind != near.kind || curve.fabric != near.fabric || curve.ranks == near.ranks) continue;
+    if (!other || std::abs(curve.ranks - ranks) < std::abs(other->ranks - ranks)) other = &curve;
+  }
+  const double at_near = near.latency.value();
+  double slope = 0.1 * at_near / (0.8 + 0.1 * near.ranks);
+  if (other) slope = std::max(0.0, (other->latency.value() - at_near) / (other->ranks - near.ranks));
+  if (at_near <= 0) return 1;
+  return std::max(0.25, 1 + slope * (ranks - near.ranks) / at_near);
+}
+
+RatedTime transferred(RatedTime rated) {
+  // A guess stays a guess; a measurement at another count or of another kind becomes a transfer.
+  if (rated.source == Source::measured || rated.source == Source::fitted) rated.source = Source::transferred;
+  return rated;
+}
+
+/// Held out one rank count, nearest-count transfer is off by 8-15 % a doubling away: widen by 12 % either way.
+Spread widened(Spread spread) { return {spread.p10 / 1.12, spread.p90 * 1.12}; }
+
+RatedTime time_at(const Profile& profile, const CollectiveCurve& curve, int ranks, Bytes received) {
+  if (curve.ranks == ranks) return {curve_time(curve, received), curve.source, curve.spread, &curve};
+  // Same buffer on both counts: the bandwidth term scales with the bytes that one rank receives.
+  const double scale = received_share(curve.kind, ranks) / received_share(curve.kind, curve.ranks);
+  const Seconds near = curve_time(curve, received / scale);
+  const Seconds latency = std::min(curve.latency, near);
+  const Seconds time = latency * latency_growth(profile, curve, ranks) + (near - latency) * scale;
+  return transferred({time, curve.source, widened(curve.spread), &curve});
+}
+
+struct Relative { CollectiveKind kind; double share, repeats; };
+
+/// Where to look when a kind was not measured: the same bytes received, over a related pattern.
+std::vector<Relative> relatives(CollectiveKind kind) {
+  using enum CollectiveKind;
+  switch (kind) {
+    case all_gather: return {{reduce_scatter, 1, 1}, {all_reduce, 1, 1}, {all_to_all, 1, 1}};
+    case reduce_scatter: return {{all_gather, 1, 1}, {all_reduce, 1, 1}, {all_to_all, 1, 1}};
+    case all_reduce: return {{all_gather, 0.5, 2}, {reduce_scatter, 0.5, 2}};  // scatter, then gather
+    case all_to_all: return {{all_gather, 1, 1}, {reduce_scatter, 1, 1}, {all_reduce, 1, 1}};
+    case send_recv: return {{all_gather, 1, 1}, {all_to_all, 1, 1}, {all_reduce, 1, 1}};  // two ranks swap halves
+  }
+  std::abort();
+}
+
+bool same_links(FabricKind a, FabricKind b) {
+  const auto nvlink = [](FabricKind f) { return f == FabricKind::nvswitch || f == FabricKind::nvlink_mesh; };
+  return a == b || (nvlink(a) && nvlink(b));
+}
+
+}  // namespace
+
+double received_share(CollectiveKind kind, int ranks) {
+  const double gathered = static_cast<double>(ranks - 1) / ranks;
+  if (kind == CollectiveKind::send_recv) return 1;
+  return kind == CollectiveKind::all_reduce ? 2 * gathered : gathered;
+}
+
+Seconds curve_time(const CollectiveCurve& curve, Bytes received) {
+  assert(curve.bandwidth.value() > 0);
+  const auto law = [&](Bytes x) { return curve.latency + Seconds(saturating_time(curve, x.value())); };
+  const auto& points = curve.points;
+  if (points.size() < 2) return law(received);
+  // Outside the measured range the law, joined to the end points, so that time never falls or jumps with size.
+  const auto &first = points.front(), &last = points.back();
+  if (received < first.received) return first.time * (law(received) / law(first.received));
+  if (received > last.received) return last.time + law(received) - law(last.received);
+  return Seconds(interpolated_time(points, received));
+}
+
+const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks) {
+  const CollectiveCurve* best = nullptr;
+  double best_ratio = 0;
+  for (const CollectiveCurve& curve : profile.collectives) {
+    if (curve.kind != kind || !same_links(curve.fabric, fabric)) continue;
+    if (curve.ranks == ranks) return &curve;
+    const double ratio = static_cast<double>(std::max(curve.ranks, ranks)) / std::min(curve.ranks, ranks);
+    if (!best || ratio < best_ratio || (ratio == best_ratio && curve.ranks > best->ranks)) best = &curve, best_ratio = ratio;
+  }
+  return best;
+}
+
+std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
+                                         Bytes received) {
+  assert(ranks >= 1);
+  if (ranks == 1) return RatedTime{Seconds(0), Source::measured, {}, nullptr};
+  const int wanted = kind == CollectiveKind::send_recv ? 2 : ranks;
+  if (const CollectiveCurve* curve = find_curve(profile, kind, fabric, wanted))
+    return time_at(profile, *curve, wanted, received);
+  for (const Relative& relative : relatives(kind)) {
+    const CollectiveCurve* curve = find_curve(profile, relative.kind, fabric, wanted);
+    if (!curve) continue;
+    RatedTime rated = time_at(profile, *curve, wanted, received * relative.share);
+    rated.time = rated.time * relative.repeats;
+    rated.spread = widened(rated.spread);
+    return transferred(rated);
+  }
+  return std::nullopt;
+}
+
+}  // namespace stepcast
