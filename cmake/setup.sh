@@ -1,0 +1,116 @@
+# Sourced by ./stepcast and ./test, with `root` set to the checkout: installs, configures and builds what is missing.
+# Everything it says goes to stderr; stdout belongs to the program. It never changes the working directory.
+
+# One list for building, testing and benchmarks (Debian 12 names).
+packages=(g++ cmake ninja-build ccache mold
+          libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev libboost-graph-dev libeigen3-dev
+          libgtest-dev libgmock-dev libbenchmark-dev)
+
+say() { printf 'stepcast: %s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+# build_up_to_date PRESET TARGET...: on return the targets are built in $folder; does not return when they cannot be.
+# ninja is the judge of what is stale and takes about 10 ms when nothing is; packages are looked at only when it cannot
+# start or fails.
+build_up_to_date() {
+  local preset=$1
+  shift
+  folder=$root/build/$preset
+  log=$root/build/$preset.log
+  [[ -d $root/build ]] || mkdir -p "$root/build" 2>/dev/null
+  [[ -w $root/build ]] || die "cannot write to $root/build; copy the checkout to a folder of yours"
+  take_lock "$root/build/$preset.lock"
+  if ! { is_configured && compile "$@"; }; then
+    if ! is_configured || [[ -n $(missing_packages) ]]; then
+      install_missing
+      configure "$preset"
+      compile "$@" || show_failure
+    else
+      show_failure
+    fi
+  fi
+  release_lock
+}
+
+# A checkout that was copied or moved carries a build folder that still compiles the old place.
+is_configured() {
+  [[ -f $folder/build.ninja && -f $folder/configured_for && $(<"$folder/configured_for") == "$root" ]]
+}
+
+configure() {
+  say "configuring build/$1 (log: $log)"
+  is_configured || rm -rf "$folder"
+  if ! (cd "$root" && cmake --preset "$1") >"$log" 2>&1; then
+    show_failure
+  fi
+}
+
+compile() {
+  ninja -C "$folder" "$@" 2>&1 | report_progress
+  return "${PIPESTATUS[0]}"
+}
+
+# ninja's output goes to the log. A terminal sees its current step on one line, anything else one line per build.
+report_progress() {
+  local line columns=${COLUMNS:-80} built=0
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    # "[0/1] Re-..." only looks for new files and happens each time.
+    [[ $line == \[* && $line != \[0/* ]] || continue
+    if [[ -t 2 ]]; then
+      printf '\r\033[K%s' "${line:0:columns}" >&2
+    elif ((!built)); then
+      say "building (log: $log)"
+    fi
+    built=1
+  done >"$log"
+  if [[ -t 2 ]] && ((built)); then
+    printf '\r\033[K' >&2
+  fi
+}
+
+show_failure() {
+  cat "$log" >&2
+  say "the build failed, see above or $log"
+  die "if compilers or libraries of this machine changed, remove $folder and start again"
+}
+
+# The names of `packages` that are not installed, one per line; nothing where there is no dpkg to ask.
+missing_packages() {
+  command -v dpkg-query >/dev/null || return 0
+  local installed package
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null)
+  for package in "${packages[@]}"; do
+    [[ $'\n'$installed$'\n' == *$'\n'"installed $package"$'\n'* ]] || printf '%s\n' "$package"
+  done
+}
+
+install_missing() {
+  local missing as_root=()
+  if ! command -v dpkg-query >/dev/null; then
+    say "this is not Debian; needed are the equivalents of: ${packages[*]}"
+    return
+  fi
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
+  say "installing from Debian: ${missing[*]}"
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "neither root nor sudo; as root run:
+  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get -q update >&2 || say "apt-get update failed; trying with the package lists that are here"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+    install --no-install-recommends "${missing[@]}" >&2 \
+    || die "could not install; as root run:  apt-get install --no-install-recommends ${missing[*]}"
+}
+
+# One build (or test run) of a folder at a time; the others wait, and say so when it takes longer than a check.
+take_lock() {
+  exec {lock}>"$1" || die "cannot write $1"
+  flock -w 1 "$lock" && return
+  say "waiting for another ${0##*/} of this checkout"
+  flock "$lock"
+}
+
+release_lock() { exec {lock}>&-; }

@@ -1,0 +1,41 @@
+#include "kernels/device.h"
+
+#include <gtest/gtest.h>
+
+namespace stepcast {
+namespace {
+
+TEST(Device, EitherListsGpusOrSaysWhyNot) {
+  const auto found = devices();
+  if (found) {
+    EXPECT_NE(cuda_support(), "no CUDA");
+  } else {
+    EXPECT_EQ(found.error().where, "devices");
+    EXPECT_FALSE(found.error().what.empty());
+    EXPECT_FALSE(found.error().hint.empty());
+  }
+}
+
+TEST(Device, ABuildWithoutCudaSaysSo) {
+  if (cuda_support() != "no CUDA") GTEST_SKIP() << "built with " << cuda_support();
+  ASSERT_FALSE(devices());
+  EXPECT_EQ(devices().error().what, "this build of stepcast has no CUDA");
+}
+
+TEST(Device, FiguresOfEachGpuArePhysical) {
+  const auto found = devices();
+  if (!found) GTEST_SKIP() << found.error().what;
+  ASSERT_FALSE(found->empty());
+  for (const DeviceInfo& gpu : *found) {
+    EXPECT_FALSE(gpu.name.empty());
+    EXPECT_GE(gpu.capability_major, 7);
+    EXPECT_GT(gpu.sm_count, 0);
+    EXPECT_GT(gpu.memory, Bytes(1e9));
+    EXPECT_GT(gpu.sm_clock_hz, 5e8);  // a kHz figure taken for Hz would be 1e6
+    EXPECT_LT(gpu.sm_clock_hz, 5e9);
+    EXPECT_GT(gpu.memory_clock_hz, 5e8);
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
