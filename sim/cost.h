@@ -1,6 +1,9 @@
 // The price of one work or move: time with its provenance and interval. Pure functions of Program items, Machine, Profile.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "dataflow/program.h"
 #include "model/machine.h"
 #include "model/profile.h"
@@ -12,7 +15,9 @@ struct Price {
   Seconds time;
   Source source = Source::assumed;
   Spread spread;
-  const char* law = "";             ///< static text: "gemm roofline bf16", "curve nvswitch x8", for --explain
+  const char* law = "";             ///< static text: "gemm roofline bf16", "curve nvswitch all_gather", for --explain
+  bool extrapolated = false;        ///< outside what the law was fitted on
+  int tier = 0;                     ///< moves: level whose fabric carries it, which is the stream it runs on
 };
 
 /// How a group lies on the machine: how many members share each level's instance.
@@ -21,28 +26,49 @@ struct Span {
   std::int64_t inside = 1;          ///< members under one instance of level 0 (NVLink domain)
   std::int64_t nodes = 1;           ///< distinct instances of level 0
 };
-Span span_of(const Group& group, const Machine& machine);
+/// `ranks` in use, numbered from 0 in machine order; 0 = all of the machine. Where groups lie unequally (6 ranks on
+/// nodes of 8), the worst of them counts: all ranks wait for it.
+Span span_of(const Group& group, const Machine& machine, std::int64_t ranks = 0);
+
+/// Members of the group under one instance of a level of `gpus` GPUs.
+std::int64_t members_inside(const Group& group, std::int64_t gpus, std::int64_t ranks = 0);
 
 /// Binds what prices depend on. Cheap to copy; holds references that must outlive it.
 class CostModel {
  public:
-  CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision);
+  /// `ranks` in use, 0 = all of the machine.
+  CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
+            std::int64_t ranks = 0);
 
   [[nodiscard]] Price work(const Work& work) const;
   /// `group` of the move; local moves cost nothing.
   [[nodiscard]] Price move(const Move& move, const Group& group) const;
   /// Point-to-point of `bytes` between ranks `distance` apart while all ranks of the stage send theirs.
   [[nodiscard]] Price send(Bytes bytes, std::int64_t distance) const;
+  /// Bytes read and written once by a memory-bound kernel (optimizer, norm).
+  [[nodiscard]] Price memory(Bytes bytes) const;
 
   [[nodiscard]] const Machine& machine() const { return *machine_; }
   [[nodiscard]] const Profile& profile() const { return *profile_; }
   [[nodiscard]] const Stack& stack() const { return *stack_; }
+  [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
 
  private:
+  static constexpr int precisions = 7;
+
+  [[nodiscard]] Price gemm(const Work& work) const;
+  [[nodiscard]] Price attention(const Work& work) const;
+  [[nodiscard]] Price collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const;
+  [[nodiscard]] Price inside_node(CollectiveKind kind, std::int64_t ranks, Bytes received) const;
+  [[nodiscard]] Price ring(const Move& move, const Group& group, const Span& span) const;
+
   const Machine* machine_;
   const Profile* profile_;
   const Stack* stack_;
   Precision precision_;
+  std::int64_t ranks_;
+  std::array<RooflineLaw, precisions> roofline_;  ///< by Precision; from the datasheet where the profile has none
 };
 
 }  // namespace stepcast

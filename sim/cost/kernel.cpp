@@ -1,0 +1,110 @@
+// Prices of kernels: which law, and what stands beside it.
+#include <cmath>
+
+#include "sim/cost.h"
+
+namespace stepcast {
+
+namespace {
+
+// A matrix product over a head size that is not a multiple of 8 leaves the tensor cores: 10 to 15 times slower. Derived from
+// BigScience's A100 runs, hidden 14400 with 96 heads (head size 150) and 13824 with 128 (108), against their aligned
+// neighbours (bigscience-workshop/bigscience, throughput sweeps of 2021-22).
+constexpr double off_tensor_cores = 12;
+constexpr double aligned_head = 8;
+
+// Fused attention backward does five products against two (arXiv 2205.14135, section 3); the law takes forward FLOPs.
+constexpr double backward_products = 2.5;
+
+// Where nothing was measured. Large GEMMs reach 67-84 % of the dense bf16 peak over A100, H100, H200, B200, L40S; streams
+// reach 85-89 % of the memory bandwidth (ai-dynamo/aiconfigurator 095f58a tables). One launch costs a few microseconds.
+constexpr double peak_share = 0.7, memory_share = 0.85;
+constexpr Seconds launch{4e-6};
+constexpr Spread datasheet_spread{0.75, 1.5};
+
+FlopsPerSecond any_peak(const Gpu& gpu) {
+  for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32}) {
+    const FlopsPerSecond peak = gpu.peak[static_cast<int>(precision)];
+    if (peak.value() > 0) return peak;
+  }
+  return FlopsPerSecond(1e12);
+}
+
+RooflineLaw datasheet_law(const Gpu& gpu, Precision precision) {
+  const FlopsPerSecond peak = gpu.peak[static_cast<int>(precision)];
+  RooflineLaw law;
+  law.precision = precision;
+  law.t0 = launch;
+  law.compute = peak_share * (peak.value() > 0 ? peak : any_peak(gpu));
+  law.memory = memory_share * gpu.memory_bandwidth;
+  law.source = peak.value() > 0 ? Source::datasheet : Source::assumed;
+  law.spread = datasheet_spread;
+  return law;
+}
+
+// What the tensor cores run at: the plan's precision where its operands have that width, else the nearest wider one.
+Precision rate_for(double element_bytes, Precision plan) {
+  const bool narrow = plan == Precision::fp8 || plan == Precision::mxfp8 || plan == Precision::nvfp4;
+  if (element_bytes >= 4) return plan == Precision::fp32 ? Precision::fp32 : Precision::tf32;
+  if (element_bytes >= 2) return narrow || plan == Precision::fp32 || plan == Precision::tf32 ? Precision::bf16 : plan;
+  return narrow ? plan : Precision::fp8;
+}
+
+const char* gemm_law(Precision precision) {
+  static constexpr const char* names[] = {"gemm roofline fp32", "gemm roofline tf32",  "gemm roofline fp16",
+                                          "gemm roofline bf16", "gemm roofline fp8",   "gemm roofline mxfp8",
+                                          "gemm roofline nvfp4"};
+  return names[static_cast<int>(precision)];
+}
+
+bool misaligned(double head_dim) { return head_dim > 0 && std::fmod(head_dim, aligned_head) != 0; }
+
+}  // namespace
+
+CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
+                     std::int64_t ranks)
+    : machine_(&machine), profile_(&profile), stack_(&stack), precision_(precision), ranks_(ranks) {
+  for (int i = 0; i < precisions; ++i) {
+    const RooflineLaw* fitted = find_gemm(profile, static_cast<Precision>(i));
+    roofline_[i] = fitted ? *fitted : datasheet_law(machine.gpu, static_cast<Precision>(i));
+  }
+}
+
+// The slow-down of sustained work is a lower clock, so it stretches the compute term and leaves the memory term: a
+// memory-bound kernel draws too little power to be throttled (H200, B200, GB200: none below 30 % of the power limit).
+Price CostModel::gemm(const Work& work) const {
+  const Precision precision = rate_for(work.element_bytes, precision_);
+  const RooflineLaw& law = roofline_[static_cast<int>(precision)];
+  const double slower = profile_->sustained_slowdown * (misaligned(work.head_dim) ? off_tensor_cores : 1);
+  const Seconds time = roofline_time(law, work.flops * slower, work.bytes) + law.t0 * (work.launches - 1);
+  return {time, law.source, law.spread, gemm_law(precision), false, 0};
+}
+
+Price CostModel::attention(const Work& work) const {
+  const AttentionLaw& law = profile_->attention;
+  const Flops forward = work.flops * (profile_->sustained_slowdown / (work.backward ? backward_products : 1));
+  const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
+  return {time, law.source, law.spread, "attention ramp", false, 0};
+}
+
+Price CostModel::memory(Bytes bytes) const {
+  const MemoryLaw& law = profile_->memory;
+  return {memory_time(law, bytes), law.source, law.spread, "memory stream", false, 0};
+}
+
+Price CostModel::work(const Work& work) const {
+  Price price;
+  switch (work.kernel) {
+    case KernelClass::gemm: price = gemm(work); break;
+    case KernelClass::attention: price = attention(work); break;
+    case KernelClass::pointwise:
+    case KernelClass::lookup:
+      price = memory(work.bytes);
+      price.time += profile_->memory.t0 * (work.launches - 1);
+      break;
+  }
+  price.time = price.time * work.imbalance;
+  return price;
+}
+
+}  // namespace stepcast

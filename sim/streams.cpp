@@ -1,0 +1,108 @@
+#include "sim/streams.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "sim/streams/walk.h"
+
+namespace stepcast {
+
+namespace {
+
+// How much slower a list runs because the host cannot launch its kernels as fast as the GPU could run them.
+double host_stretch(const ProgramBlock& block, const BlockPrices& prices, const std::vector<Item>& items,
+                    Seconds per_launch) {
+  Seconds kernels;
+  int launches = 0;
+  for (const Item& item : items) {
+    launches += item.is_move ? block.moves[item.index].launches : block.works[item.index].launches;
+    if (!item.is_move) kernels += prices.works[item.index].time;
+  }
+  const Seconds host = per_launch * launches;
+  return kernels.value() > 0 && host > kernels ? host / kernels : 1;
+}
+
+std::vector<int> early_items(const ProgramBlock& block, const std::vector<Item>& items) {
+  std::vector<int> early;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!items[i].is_move || !items[i].after.empty()) continue;
+    const Move& move = block.moves[items[i].index];
+    if (move.cargo == Cargo::weight && move.ahead > 0 && !move.blocking) early.push_back(static_cast<int>(i));
+  }
+  return early;
+}
+
+BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost) {
+  BlockPrices prices;
+  prices.works.reserve(block.works.size());
+  prices.moves.reserve(block.moves.size());
+  static const Group alone;
+  for (const Work& work : block.works) prices.works.push_back(cost.work(work));
+  for (const Move& move : block.moves) {
+    prices.moves.push_back(cost.move(move, move.group < 0 ? alone : program.groups[move.group]));
+    prices.ahead = std::max(prices.ahead, move.ahead);
+  }
+  prices.forward_stretch = host_stretch(block, prices, block.forward, cost.stack().host_per_launch);
+  prices.backward_stretch = host_stretch(block, prices, block.backward, cost.stack().host_per_launch);
+  prices.forward_early = early_items(block, block.forward);
+  prices.backward_early = early_items(block, block.backward);
+  return prices;
+}
+
+bool same_runs(const Chunk& a, const Chunk& b) {
+  return std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(),
+                    [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
+}
+
+ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
+  return {program, prices, cost.profile().overlap, static_cast<int>(cost.machine().levels.size())};
+}
+
+}  // namespace
+
+std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost) {
+  std::vector<BlockPrices> prices;
+  prices.reserve(program.blocks.size());
+  int moves = 0;
+  for (const ProgramBlock& block : program.blocks) {
+    prices.push_back(price_block(program, block, cost));
+    prices.back().first_move = moves;
+    moves += static_cast<int>(block.moves.size());
+  }
+  return prices;
+}
+
+std::vector<ChunkTimes> all_chunk_times(const Program& program, const std::vector<BlockPrices>& prices,
+                                        const CostModel& cost) {
+  ChunkWalk walk = walk_for(program, prices, cost);
+  std::vector<ChunkTimes> times;
+  times.reserve(program.chunks.size());
+  for (std::size_t i = 0; i < program.chunks.size(); ++i) {
+    std::size_t like = 0;
+    while (like < i && !same_runs(program.chunks[like], program.chunks[i])) ++like;
+    times.push_back(like < i ? times[like] : walk.times(program.chunks[i]));
+  }
+  return times;
+}
+
+ChunkTimes chunk_times(const Program& program, const Chunk& chunk, const CostModel& cost) {
+  const std::vector<BlockPrices> prices = price_blocks(program, cost);
+  return walk_for(program, prices, cost).times(chunk);
+}
+
+MoveTimes move_times(const Program& program, int block, const CostModel& cost) {
+  const std::vector<BlockPrices> prices = price_blocks(program, cost);
+  ChunkWalk walk = walk_for(program, prices, cost);
+  const std::int64_t settled = 4 + prices[block].ahead;
+  const ChunkTimes fewer = walk.times({0, 0, {{block, settled}}}), more = walk.times({0, 0, {{block, settled + 1}}});
+  MoveTimes times;
+  times.price = prices[block].moves;
+  for (std::size_t i = 0; i < times.price.size(); ++i) {
+    times.time.push_back(times.price[i].time);
+    const std::size_t flat = prices[block].first_move + i;
+    times.exposed.push_back(more.exposed[flat] - fewer.exposed[flat]);
+  }
+  return times;
+}
+
+}  // namespace stepcast
