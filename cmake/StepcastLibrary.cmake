@@ -3,29 +3,25 @@
 # -Wrestrict of g++ 12 warns of "text" + std::string (GCC PR 105651).
 set(STEPCAST_WARNINGS -Wall -Wextra -Wno-restrict)
 
-# stepcast_library(model LINKS ... HEADER_ONLY ... GENERATED ...): every .cpp of the folder, every .h as a header set.
+# stepcast_library(model LINKS ... HEADER_ONLY ... GENERATED ...): every .cpp of the folder; its headers are installed.
 # LINKS are public: the arrows between folders. HEADER_ONLY libraries are used by the .cpp files and are no business
 # of whoever links the library. A folder without sources makes no target, and links to it are left out.
 function(stepcast_library name)
   cmake_parse_arguments(ARG "" "" "LINKS;HEADER_ONLY;GENERATED;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.h)
   list(TRANSFORM ARG_EXCEPT PREPEND ${PROJECT_SOURCE_DIR}/${name}/)
   list(REMOVE_ITEM sources ${ARG_EXCEPT} "")
   if(NOT sources AND NOT ARG_GENERATED)
     return()
   endif()
-  list(FILTER ARG_GENERATED EXCLUDE REGEX "^$")
-  set(generated_headers ${ARG_GENERATED})
-  list(FILTER generated_headers INCLUDE REGEX "\\.h$")
   add_library(stepcast_${name} STATIC ${sources} ${ARG_GENERATED})
   add_library(stepcast::${name} ALIAS stepcast_${name})
   set_target_properties(stepcast_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(stepcast_${name} PUBLIC cxx_std_20)
   target_compile_options(stepcast_${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${STEPCAST_WARNINGS}>")
-  target_sources(stepcast_${name} PUBLIC FILE_SET HEADERS
-    BASE_DIRS ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated
-    FILES ${headers} ${generated_headers})
+  target_include_directories(stepcast_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+    $<INSTALL_INTERFACE:include/stepcast>)
   target_link_libraries(stepcast_${name} PUBLIC fmt::fmt tl::expected)
   foreach(link IN LISTS ARG_LINKS)
     if(TARGET stepcast_${link})
@@ -35,7 +31,9 @@ function(stepcast_library name)
   foreach(header_only IN LISTS ARG_HEADER_ONLY)
     target_link_libraries(stepcast_${name} PRIVATE $<BUILD_INTERFACE:${header_only}>)
   endforeach()
-  install(TARGETS stepcast_${name} EXPORT stepcast FILE_SET HEADERS DESTINATION include/stepcast)
+  install(TARGETS stepcast_${name} EXPORT stepcast)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${name} DESTINATION include/stepcast
+    FILES_MATCHING PATTERN *.h PATTERN catalog EXCLUDE PATTERN aliases EXCLUDE)
 endfunction()
 
 # stepcast_embed(SOURCE_VAR FUNCTION HEADER FOLDER PATTERN): a generated .cpp that defines FUNCTION with every file of

@@ -1,6 +1,7 @@
 # What `cmake --install` adds for find_package(stepcast).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stepcast)
+install(FILES ${PROJECT_BINARY_DIR}/generated/model/version.h DESTINATION include/stepcast/model)
 install(EXPORT stepcast NAMESPACE stepcast:: FILE stepcast-targets.cmake DESTINATION ${package_dir})
 configure_package_config_file(cmake/stepcast-config.cmake.in ${PROJECT_BINARY_DIR}/stepcast-config.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)

@@ -70,8 +70,8 @@ report_progress() {
 }
 
 show_failure() {
-  cat "$log" >&2
-  say "the build failed, see above or $log"
+  tail -n 60 "$log" >&2
+  say "the build failed; all its output is in $log"
   die "if compilers or libraries of this machine changed, remove $folder and start again"
 }
 
