@@ -1,0 +1,24 @@
+// The one optimiser of this folder: a few positive parameters fitted on logarithmic error, deaf to outliers.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace stepcast {
+
+/// A positive parameter with its range.
+struct FitParameter { double start = 1, low = 0, high = 0; };
+
+struct Fit {
+  std::vector<double> parameters;
+  double loss = 0;                 ///< mean Huber loss of the log error; comparable between fits on the same data
+};
+
+/// Finds parameters that minimise the Huber loss of log(model / measured) over all samples, by Levenberg-Marquardt on the
+/// parameters' logarithms with numeric derivatives. `model` writes one positive prediction per measured value.
+/// Deterministic. Errors beyond `knee` (0.1 = 10 %) count linearly, so that a few disturbed samples do not steer the fit.
+Fit fit_log_error(const std::function<void(std::span<const double> parameters, std::span<double> predicted)>& model,
+                  std::span<const double> measured, std::span<const FitParameter> parameters, double knee = 0.1);
+
+}  // namespace stepcast
