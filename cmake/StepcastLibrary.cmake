@@ -3,12 +3,28 @@
 # -Wrestrict of g++ 12 warns of "text" + std::string (GCC PR 105651).
 set(STEPCAST_WARNINGS -Wall -Wextra -Wno-restrict)
 
+# stepcast_watch(FOLDER...): configure again when a file comes to, or leaves, one of these folders or those below them.
+# The folders themselves are inputs of the build: their time changes with their list of files. file(GLOB CONFIGURE_DEPENDS)
+# would start CMake before every build instead, and that is half of what ./stepcast may take.
+function(stepcast_watch)
+  foreach(folder IN LISTS ARGN)
+    file(GLOB_RECURSE watched LIST_DIRECTORIES ON ${PROJECT_SOURCE_DIR}/${folder}/*)
+    list(FILTER watched EXCLUDE REGEX "\\.[a-z]+$")
+    list(APPEND watched ${PROJECT_SOURCE_DIR}/${folder})
+    foreach(entry IN LISTS watched)
+      if(IS_DIRECTORY ${entry})
+        set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${entry})
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 # stepcast_library(model LINKS ... HEADER_ONLY ... GENERATED ...): every .cpp of the folder; its headers are installed.
 # LINKS are public: the arrows between folders. HEADER_ONLY libraries are used by the .cpp files and are no business
 # of whoever links the library. A folder without sources makes no target, and links to it are left out.
 function(stepcast_library name)
   cmake_parse_arguments(ARG "" "" "LINKS;HEADER_ONLY;GENERATED;EXCEPT" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
+  file(GLOB_RECURSE sources ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   list(TRANSFORM ARG_EXCEPT PREPEND ${PROJECT_SOURCE_DIR}/${name}/)
   list(REMOVE_ITEM sources ${ARG_EXCEPT} "")
   if(NOT sources AND NOT ARG_GENERATED)
@@ -40,7 +56,7 @@ endfunction()
 # FOLDER that matches PATTERN; its path goes to SOURCE_VAR. Made anew when a file is added, removed or edited.
 function(stepcast_embed source_var function header folder pattern)
   set(root ${PROJECT_SOURCE_DIR}/${folder})
-  file(GLOB_RECURSE names CONFIGURE_DEPENDS RELATIVE ${root} ${root}/${pattern})
+  file(GLOB_RECURSE names RELATIVE ${root} ${root}/${pattern})
   list(SORT names)
   set(files ${names})
   list(TRANSFORM files PREPEND ${root}/)

@@ -1,6 +1,6 @@
 # kernels/: every GPU source NAME_cuda.cu has an absent twin NAME_absent.cpp; exactly one of the two is built.
-file(GLOB gpu_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*_cuda.cu)
-file(GLOB absent_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/kernels/*_absent.cpp)
+file(GLOB gpu_sources ${PROJECT_SOURCE_DIR}/kernels/*_cuda.cu)
+file(GLOB absent_sources RELATIVE ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/kernels/*_absent.cpp)
 if(STEPCAST_HAS_CUDA)
   stepcast_library(kernels LINKS model GENERATED ${gpu_sources} EXCEPT ${absent_sources})
   target_link_libraries(stepcast_kernels PRIVATE CUDA::cudart_static)
