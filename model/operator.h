@@ -73,8 +73,12 @@ struct BackwardReads {
   double mask_bytes_per_output = 0;  ///< side product saved per output element (dropout mask 1)
 };
 
-/// From the operator's kind and function; for einsum, select: see derivative rules in dataflow/backward.h.
+/// From the operator's kind and function. For an einsum of several operands all are listed; the gradient of one reads
+/// only the others (dA reads B, dB reads A).
 BackwardReads backward_reads(const Operator& op);
+
+/// Positions of the inputs that have a gradient: not data, and not the maximum that a softmax subtracts (it cancels).
+std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Tensor>& tensors);
 
 /// All loops of an operator, outputs' first, each once.
 std::vector<int> loops_of(const Operator& op);

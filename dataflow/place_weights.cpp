@@ -1,0 +1,111 @@
+// Weights, gradients, optimizer: one chain of homes (rules 24-25), and what of it happens once per step.
+#include <algorithm>
+
+#include "dataflow/block_placer.h"
+
+namespace stepcast {
+namespace {
+
+/// Moves a list's matching items out of it.
+template <typename Match>
+void take(std::vector<PlacedItem>& from, std::vector<PlacedItem>& to, When when, const Match& match) {
+  const auto middle = std::stable_partition(from.begin(), from.end(), [&](const PlacedItem& item) { return !match(item); });
+  for (auto it = middle; it != from.end(); ++it) {
+    it->when = when;
+    to.push_back(std::move(*it));
+  }
+  from.erase(middle, from.end());
+}
+
+}  // namespace
+
+void BlockPlacer::weight_chains() {
+  for (int tensor : tensors_) {
+    if (net_.tensors[tensor].role != TensorRole::weight) continue;
+    WeightChain chain;
+    chain.tensor = tensor;
+    chain.home = home_[tensor];
+    // What micro-batches add: Partial wins over Replicate where contributions differ.
+    Placement made;
+    bool any = false;
+    for (int c : contributions_[tensor])
+      for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
+        const Slot slot = out_.copies[c].place.at[a];
+        if (!any || slot == kPartial || made.at[a] == kReplicate) made.at[a] = slot;
+        if (a + 1 == mesh_.atoms.size()) any = true;
+      }
+    Placement accumulator = made;
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if (made.at[a] < 0 && chain.home.at[a] != kReplicate) accumulator.at[a] = chain.home.at[a];
+    accumulator = stated(tensor, "", accumulator, "grads");
+    chain.accumulator = accumulator;
+    if (!contributions_[tensor].empty()) {
+      list_ = &out_.backward;
+      combined(tensor, std::move(contributions_[tensor]), accumulator, Cargo::gradient, -1);
+      contributions_[tensor].clear();
+    }
+    Placement optimizer = accumulator;
+    for (Slot& slot : optimizer.at)
+      if (slot == kPartial) slot = kReplicate;
+    chain.optimizer = stated(tensor, "", optimizer, "optimizer");
+    step_moves(chain, accumulator);
+    out_.chains.push_back(std::move(chain));
+  }
+  // `life step`: gathered once per step, all blocks resident.
+  const auto lives_a_step = [&](const PlacedItem& item) {
+    if (item.kind != PlacedKind::move || item.cargo != Cargo::weight) return false;
+    const Manners manners = manners_of(out_.copies[item.reads.front()].tensor, false, item.op);
+    return manners.move && manners.move->life == Life::step;
+  };
+  take(out_.forward, out_.step, When::once_first_use, lives_a_step);
+}
+
+void BlockPlacer::step_moves(WeightChain& chain, const Placement& accumulator) {
+  list_ = &out_.step;
+  chain.home_elements = local_elements(net_, chain.tensor, chain.home, mesh_);
+  chain.home_bytes = chain.home_elements * net_.tensors[chain.tensor].bytes_per_element;
+  chain.optimizer_elements = local_elements(net_, chain.tensor, chain.optimizer, mesh_);
+  const int gradient = add_copy(chain.tensor, true, accumulator, -1);
+  chain.accumulator_bytes = out_.copies[gradient].bytes;
+  emit_hops(gradient, hops(accumulator, chain.optimizer, mesh_, false, 0), Pass::step, Cargo::gradient, -1, When::once_last_use);
+  const int updated = add_copy(chain.tensor, false, chain.optimizer, -1);
+  emit_hops(updated, hops(chain.optimizer, chain.home, mesh_, false, 0), Pass::step, Cargo::weight, -1, When::tail);
+}
+
+Expected<PlacedBlock> BlockPlacer::place(bool root) {
+  forward();
+  if (error_) return tl::unexpected(*error_);
+  find_regions();
+  choose_saved();
+  backward(root);
+  if (error_) return tl::unexpected(*error_);
+  weight_chains();
+  if (error_) return tl::unexpected(*error_);
+  return std::move(out_);
+}
+
+Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine>& meshes,
+                              const std::vector<Statement>& statements, std::int64_t gpus, const PlacingOptions& options) {
+  auto splits = resolve_splits(network, meshes, statements, gpus);
+  if (!splits) return tl::unexpected(splits.error());
+  PlacedNetwork placed{std::move(splits->mesh), std::move(splits->blocks), {}};
+  // The stream that blocks hand on has one home: that of the repeated block's output.
+  std::optional<Placement> carried;
+  std::size_t layer = 0;
+  for (std::size_t b = 0; b < network.blocks.size(); ++b)
+    if (network.blocks[b].input >= 0 && network.blocks[b].repeat >= network.blocks[layer].repeat) layer = b;
+  if (network.blocks[layer].input >= 0)
+    carried = BlockPlacer(network, network.blocks[layer], placed.mesh, placed.splits[layer], statements, options).output_home();
+  for (std::size_t b = 0; b < network.blocks.size(); ++b) {
+    const Block& block = network.blocks[b];
+    const bool last = b + 1 == network.blocks.size();
+    BlockPlacer placer(network, block, placed.mesh, placed.splits[b], statements, options);
+    if (carried) placer.set_carried_home(*carried, block.input >= 0, !last || b == layer);
+    auto result = placer.place(block.operators.back().function == "cross_entropy");
+    if (!result) return tl::unexpected(result.error());
+    placed.blocks.push_back(std::move(*result));
+  }
+  return placed;
+}
+
+}  // namespace stepcast
