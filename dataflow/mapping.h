@@ -145,6 +145,7 @@ struct MappingProgram {
   std::vector<Dim> dims;                       ///< `dim NAME:EXTENT`
   std::vector<WrittenOperator> operators;
   std::vector<Alias> aliases;
+  std::string map_name;                        ///< of the `map NAME { }` block around body; "" = bare statements
   std::vector<std::variant<Use, Statement>> body;
 };
 

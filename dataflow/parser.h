@@ -1,0 +1,109 @@
+// The parser behind parse(): recursive descent, one function per production of docs/notation.md.
+// parse_cursor.cpp moves over tokens and keeps errors, parse_statement.cpp reads what stands in a map,
+// parse_operator.cpp reads written operators, parse.cpp reads a file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataflow/lexer.h"
+#include "dataflow/mapping.h"
+
+namespace stepcast {
+
+/// Sizes and counts run from 1 to this. Far above any machine or tensor dim, far below overflow of a product of two
+/// that the mesh check makes.
+inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+
+/// Entries of one list, dims, operators and aliases of one program; axes of one mesh line and mesh lines. Look-ups are
+/// linear because real programs have a dozen of each: the limits keep hostile text from making that slow.
+inline constexpr std::size_t most_entries = 1000, most_axes = 64;
+
+/// "plan.flow:3:12", as errors name a place.
+std::string to_text(const Position& position);
+
+/// After the first error of a statement the parser is failed(): it then shows only the end of the text, so that
+/// productions run out without further checks, until recover() goes on at the next statement.
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& file);
+  Expected<MappingProgram> run();
+
+ private:
+  using Body = decltype(Statement::body);
+
+  // parse.cpp: a file.
+  void item();
+  void mesh_line();
+  void dim_line();
+  void use_line();
+  void alias_line();
+  void map_block();
+  void bare_statement();
+  void map_item();
+  void check_one_map(std::string_view found);
+
+  // parse_statement.cpp: what stands in a map.
+  [[nodiscard]] bool at_statement() const;
+  [[nodiscard]] static std::vector<std::string> statement_keywords();
+  Statement statement();
+  Body par();
+  Body stage(const std::vector<std::string>& dims);
+  Body for_loop();
+  Body home();
+  Body move();
+  Body save();
+  Body recompute();
+  HomePlace home_place();
+  Layout layout();
+  void move_options(MoveStatement& move);
+  std::string bucket();
+  std::string schedule_name();
+
+  // parse_operator.cpp
+  [[nodiscard]] bool at_operator() const;
+  void operator_line();
+  WrittenAccess access();
+  Monoid assignment();
+  void inputs(WrittenOperator& op);
+
+  // parse_cursor.cpp: tokens.
+  [[nodiscard]] const Token& peek(std::size_t ahead = 0) const;
+  [[nodiscard]] bool at(std::string_view text) const { return peek().text == text && !text.empty(); }
+  [[nodiscard]] bool at_end() const { return peek().kind == TokenKind::end; }
+  [[nodiscard]] bool at_statement_end() const;
+  Token next();
+  bool accept(std::string_view text);
+  void expect(std::string_view text);
+  void end_statement();
+  std::string name(std::string_view expected);         ///< dots allowed: tensors, tags, operators
+  std::string plain_name(std::string_view expected);   ///< no dots: dims, axes, aliases
+  std::int64_t integer(std::int64_t least, std::int64_t most = largest_size);
+  std::vector<std::string> product(std::string_view expected);             ///< a*b*c, each once
+  std::vector<std::string> list(std::string_view expected, bool dotted);   ///< a, b, c
+  [[nodiscard]] Position position() const;
+  void check_room(std::size_t count, std::size_t most);
+
+  // parse_cursor.cpp: errors.
+  [[nodiscard]] bool failed() const { return failed_; }
+  void fail_here(std::string_view expected, std::string hint = {});
+  void fail_here(std::string_view expected, std::span<const std::string> candidates);
+  void fail_at(const Token& where, std::string what, std::string hint);
+  void recover(std::size_t start);
+  [[nodiscard]] Error joined_errors() const;
+
+  const std::string& file_;
+  std::vector<Token> tokens_;
+  std::size_t index_ = 0;
+  bool failed_ = false;
+  bool in_map_ = false, map_closed_ = false;
+  std::string_view form_;         ///< of the statement being read: the hint where no better one is known
+  std::vector<Error> errors_;
+  std::size_t error_count_ = 0;
+  MappingProgram program_;
+};
+
+}  // namespace stepcast
