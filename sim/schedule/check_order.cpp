@@ -22,11 +22,21 @@ struct OrderStep {
   std::uint8_t needs, adds;
 };
 
-/// By ActionKind: what must have happened, and not_begun of what the action adds.
+/// By ActionKind: what must have happened, and none of what the action adds.
 constexpr OrderStep order_steps[] = {{not_begun, forward_done},
                                      {forward_done, input_grad_done | weight_grad_done},
                                      {forward_done, input_grad_done},
                                      {forward_done | input_grad_done, weight_grad_done}};
+
+/// Also keeps what check_order allocates within the size of the order itself.
+Expected<void> check_length(const Order& order) {
+  const double units = static_cast<double>(order.stages()) * order.micro_batches;
+  const auto found = static_cast<double>(order.actions.size());
+  if (found >= 2 * units && found <= 3 * units) return {};
+  return fail("order",
+              fmt::format("{} actions for {} stages and {} micro-batches", found, order.stages(), order.micro_batches),
+              fmt::format("{} with fused backward, {} with all of it split", 2 * units, 3 * units));
+}
 
 Expected<void> check_shape(const Order& order) {
   if (order.ranks < 1 || order.chunks < 1 || order.micro_batches < 1) {
@@ -50,29 +60,34 @@ Expected<void> check_shape(const Order& order) {
   if (!offsets_fit)
     return fail("order", "the ranks' offsets do not cover the actions",
                 "ranks+1 rising offsets from 0 to the number of actions");
-  return {};
+  return check_length(order);
 }
 
+tl::unexpected<Error> refuse(int rank, const Action& action, const char* what, std::string hint) {
+  return fail(fmt::format("rank {}", rank), fmt::format("{} {}", to_text(action), what), std::move(hint));
+}
+
+bool is_inside(const Order& order, const Action& action) {
+  return action.stage >= 0 && action.stage < order.stages() && action.micro_batch >= 0 &&
+         action.micro_batch < order.micro_batches;
+}
+
+/// `passed` by (stage, micro-batch).
 Expected<void> check_action(const Order& order, int rank, const Action& action, std::vector<std::uint8_t>& passed) {
-  const std::string where = fmt::format("rank {}", rank);
-  if (action.stage < 0 || action.stage >= order.stages() || action.micro_batch < 0 ||
-      action.micro_batch >= order.micro_batches) {
-    return fail(where, fmt::format("{} is outside of the order", to_text(action)),
-                fmt::format("stages 0 to {}, micro-batches 0 to {}", order.stages() - 1, order.micro_batches - 1));
+  if (!is_inside(order, action)) {
+    return refuse(rank, action, "is outside of the order",
+                  fmt::format("stages 0 to {}, micro-batches 0 to {}", order.stages() - 1, order.micro_batches - 1));
   }
   if (order.rank_of[action.stage] != rank) {
-    return fail(where, fmt::format("{} is not of this rank", to_text(action)),
-                fmt::format("stage {} sits on rank {}", action.stage, order.rank_of[action.stage]));
+    return refuse(rank, action, "is not of this rank",
+                  fmt::format("stage {} sits on rank {}", action.stage, order.rank_of[action.stage]));
   }
-  auto& state = passed[static_cast<std::size_t>(action.stage) * static_cast<std::size_t>(order.micro_batches) +
-                       static_cast<std::size_t>(action.micro_batch)];
+  auto& state = passed[std::size_t(action.stage) * std::size_t(order.micro_batches) + std::size_t(action.micro_batch)];
   const OrderStep step = order_steps[static_cast<int>(action.kind)];
-  if (state & step.adds)
-    return fail(where, fmt::format("{} repeats work that was done", to_text(action)),
-                "each micro-batch once per stage");
-  if ((state & step.needs) != step.needs)
-    return fail(where, fmt::format("{} comes too early", to_text(action)),
-                "forward, then input gradient, then weight gradient");
+  if (state & step.adds) return refuse(rank, action, "repeats work that was done", "each micro-batch once per stage");
+  if ((state & step.needs) != step.needs) {
+    return refuse(rank, action, "comes too early", "forward, then input gradient, then weight gradient");
+  }
   state |= step.adds;
   return {};
 }
@@ -87,7 +102,7 @@ Expected<void> check_order(const Order& order) {
       if (auto ok = check_action(order, rank, action, passed); !ok) return ok;
     }
   }
-  const auto open = std::find_if(passed.begin(), passed.end(), [](std::uint8_t state) { return state != stage_done; });
+  const auto open = std::find_if(passed.begin(), passed.end(), [](std::uint8_t done) { return done != stage_done; });
   if (open == passed.end()) return {};
   const auto index = static_cast<std::int64_t>(open - passed.begin());
   return fail(

@@ -13,7 +13,8 @@
 //     (send_forward_recv_forward of the interleaved schedule).
 //   - A send holds its rank for the hop from the action's end. A receive holds its rank for the hop from the moment when
 //     it is posted and the sender has sent, whichever is later; waiting for the sender is idle time, not hold.
-//   - A sender does not wait for a late receiver outside of an exchange, so no order deadlocks that runs overlapped.
+//   - A sender does not wait for a late receiver outside of an exchange, so no order deadlocks that runs overlapped. For
+//     1F1B, waiting would change no makespan (rendezvous_test.cpp).
 #pragma once
 
 #include <cstdint>

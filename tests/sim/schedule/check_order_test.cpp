@@ -34,18 +34,25 @@ TEST(CheckOrder, TheSameMicroBatchTwice) {
   EXPECT_THAT(complaint(written(1, {{{forward, 0, 0}, {backward, 0, 0}, {input_grad, 0, 0}}})), HasSubstr("repeats"));
 }
 
-TEST(CheckOrder, AMissingBackwardNamesStageAndMicroBatch) {
-  EXPECT_THAT(complaint(written(2, {{{forward, 0, 0}, {backward, 0, 0}, {forward, 0, 1}}})),
+TEST(CheckOrder, AMissingWeightGradientNamesStageAndMicroBatch) {
+  EXPECT_THAT(complaint(written(2, {{{forward, 0, 0}, {backward, 0, 0}, {forward, 0, 1}, {input_grad, 0, 1}}})),
               HasSubstr("micro-batch 1 does not finish stage 0"));
 }
 
+TEST(CheckOrder, TooFewActionsForItsSize) {
+  Order order = order_of("1f1b", {.ranks = 2, .micro_batches = 2});
+  order.micro_batches = 2'000'000'000;
+  EXPECT_THAT(complaint(order), HasSubstr("8 actions for 2 stages and 2000000000 micro-batches"));
+}
+
 TEST(CheckOrder, AnActionOfAnotherRank) {
-  EXPECT_THAT(complaint(written(1, {{{forward, 1, 0}}, {{backward, 1, 0}}})), HasSubstr("stage 1 sits on rank 1"));
+  EXPECT_THAT(complaint(written(1, {{{forward, 1, 0}, {backward, 0, 0}}, {{forward, 0, 0}, {backward, 1, 0}}})),
+              HasSubstr("stage 1 sits on rank 1"));
 }
 
 TEST(CheckOrder, NumbersOutsideOfTheOrder) {
-  EXPECT_THAT(complaint(written(1, {{{forward, 7, 0}}})), HasSubstr("outside"));
-  EXPECT_THAT(complaint(written(1, {{{forward, 0, -1}}})), HasSubstr("outside"));
+  EXPECT_THAT(complaint(written(1, {{{forward, 7, 0}, {backward, 0, 0}}})), HasSubstr("outside"));
+  EXPECT_THAT(complaint(written(1, {{{forward, 0, -1}, {backward, 0, 0}}})), HasSubstr("outside"));
 }
 
 TEST(CheckOrder, BrokenOffsetsAndPlacement) {
