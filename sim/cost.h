@@ -45,6 +45,8 @@ class CostModel {
   [[nodiscard]] Price move(const Move& move, const Group& group) const;
   /// Point-to-point of `bytes` between ranks `distance` apart while all ranks of the stage send theirs.
   [[nodiscard]] Price send(Bytes bytes, std::int64_t distance) const;
+  /// The same between two ranks, which may stand on different nodes although they are near.
+  [[nodiscard]] Price send(Bytes bytes, std::int64_t from, std::int64_t to) const;
   /// Bytes read and written once by a memory-bound kernel (optimizer, norm).
   [[nodiscard]] Price memory(Bytes bytes) const;
 
@@ -60,6 +62,7 @@ class CostModel {
   [[nodiscard]] Price gemm(const Work& work) const;
   [[nodiscard]] Price attention(const Work& work) const;
   [[nodiscard]] Price collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const;
+  [[nodiscard]] Price send_at(int tier, Bytes bytes) const;
   [[nodiscard]] Price inside_node(CollectiveKind kind, std::int64_t ranks, Bytes received) const;
   [[nodiscard]] Price ring(const Move& move, const Group& group, const Span& span) const;
 

@@ -1,4 +1,4 @@
-// Peak memory per rank, by lifetime: what is persistent, what is kept per micro-batch in flight (the timeline says how
+// Peak memory per rank, by lifetime: what is persistent, what is kept per micro-batch in flight (the order says how
 // many), what a block needs while it runs, and what the framework takes.
 #pragma once
 
@@ -11,14 +11,19 @@
 
 namespace stepcast {
 
+/// `framework` holds the CUDA context, NCCL and workspaces, and what the allocator loses (Stack::allocator_slack of the rest).
 struct MemoryReport {
   Bytes weights, gradients, optimizer, activations, gathered_weights, temporary, communication, framework;
   Bytes peak;                       ///< their sum on the fullest rank
   Bytes capacity;
   bool fits = false;
   std::int64_t rank = 0;            ///< first rank of the fullest stage
+  [[nodiscard]] Bytes sum() const {
+    return weights + gradients + optimizer + activations + gathered_weights + temporary + communication + framework;
+  }
 };
 
+/// Of the fullest stage. What is kept per micro-batch peaks together with the block that needs most while it runs.
 MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline,
                          const Machine& machine, const Stack& stack);
 

@@ -13,6 +13,10 @@
 namespace stepcast {
 
 /// Seconds of the slowest stage's rank; they sum to the step time.
+///   forward, backward          its kernels (recompute counts into backward), slowed by moves beside them
+///   exposed_communication      its kernels waiting for moves inside blocks, and blocking sends between stages
+///   bubble                     the rest of the pipeline's makespan
+///   gradient_sync ... host     after the pipeline (parameter_gather may also delay its start)
 struct Phases {
   Seconds data_wait, host_to_device, forward, backward, bubble, exposed_communication, gradient_sync, clip, optimizer,
       parameter_gather, host;
@@ -28,10 +32,13 @@ struct CollectiveReport {
   std::string name, kind, axis, span;          ///< span: name of the machine level crossed
   std::int64_t group_size = 1;
   Bytes bytes;                                 ///< received per rank and call
-  double count = 0;                            ///< calls per step on the slowest rank
+  double count = 0;                            ///< calls per step on a rank of `stage`
   Seconds time, exposed;                       ///< summed over the step
   Source source = Source::assumed;
   std::string because;
+  int stage = 0;                               ///< the slowest stage, or the slowest of those that have this row
+  const char* law = "";                        ///< behind the price, see Price::law
+  Pass pass = Pass::forward;
 };
 
 struct StepReport {
@@ -39,7 +46,7 @@ struct StepReport {
   double tokens_per_s_per_gpu = 0;
   FlopsPerSecond hardware_flops_per_gpu;       ///< executed on tensor cores incl. recompute
   Flops hardware_flops;                        ///< of the step, all ranks
-  double bubble_fraction = 0;
+  double bubble_fraction = 0;                  ///< of the makespan, idle time averaged over ranks
   Phases phases;
   std::vector<StageReport> stages;
   std::vector<CollectiveReport> collectives;
@@ -47,6 +54,7 @@ struct StepReport {
   std::vector<std::string> warnings;
   Order order;
   Timeline timeline;
+  int slowest_stage = 0;                       ///< whose rank the phases are of
 };
 
 /// Fails when the schedule cannot run this many micro-batches on these stages.

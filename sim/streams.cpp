@@ -36,12 +36,12 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
   BlockPrices prices;
   prices.works.reserve(block.works.size());
   prices.moves.reserve(block.moves.size());
-  static const Group alone;
   for (const Work& work : block.works) prices.works.push_back(cost.work(work));
   for (const Move& move : block.moves) {
-    prices.moves.push_back(cost.move(move, move.group < 0 ? alone : program.groups[move.group]));
+    prices.moves.push_back(price_move(program, move, cost));
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
+  for (const Move& move : block.step_moves) prices.step_moves.push_back(price_move(program, move, cost));
   prices.forward_stretch = host_stretch(block, prices, block.forward, cost.stack().host_per_launch);
   prices.backward_stretch = host_stretch(block, prices, block.backward, cost.stack().host_per_launch);
   prices.forward_early = early_items(block, block.forward);
@@ -59,6 +59,11 @@ ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& price
 }
 
 }  // namespace
+
+Price price_move(const Program& program, const Move& move, const CostModel& cost) {
+  static const Group alone;
+  return cost.move(move, move.group < 0 ? alone : program.groups[move.group]);
+}
 
 std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost) {
   std::vector<BlockPrices> prices;

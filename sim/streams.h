@@ -11,13 +11,15 @@ namespace stepcast {
 
 /// Prices of one block's items, made once and used by every chunk that runs the block.
 struct BlockPrices {
-  std::vector<Price> works, moves;             ///< order of ProgramBlock::works, ::moves
+  std::vector<Price> works, moves, step_moves; ///< order of ProgramBlock::works, ::moves, ::step_moves
   /// Factor on every kernel of a list: a list cannot run faster than the host launches it.
   double forward_stretch = 1, backward_stretch = 1;
   std::vector<int> forward_early, backward_early;  ///< items that may start in an earlier block: weight gathers
   int ahead = 0;                               ///< the furthest of them, in blocks
   int first_move = 0;                          ///< of this block in ChunkTimes::exposed
 };
+/// A move with the group that it names; local moves have none.
+Price price_move(const Program& program, const Move& move, const CostModel& cost);
 std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost);
 
 /// Times of one chunk for one micro-batch; `exposed` is time in which compute waited for moves.

@@ -146,16 +146,22 @@ Price CostModel::move(const Move& move, const Group& group) const {
   return price;
 }
 
-Price CostModel::send(Bytes bytes, std::int64_t distance) const {
-  if (distance == 0) return {Seconds(0), Source::measured, {}, "local", false, 0};
-  int tier = 0;
-  const int outermost = static_cast<int>(machine_->levels.size()) - 1;
-  while (tier < outermost && distance >= machine_->levels[tier].gpus) ++tier;
+Price CostModel::send_at(int tier, Bytes bytes) const {
   if (tier == 0) return inside_node(CollectiveKind::send_recv, 2, bytes);
   const Level& level = machine_->levels[tier];
   const ScaleOutLaw law = law_for(*profile_, level.fabric);
   const Seconds time = law.base + bytes / (level.bandwidth_per_gpu * law.efficiency);
   return {time, law.source, law.spread, port_law(level.fabric), false, tier};
+}
+
+Price CostModel::send(Bytes bytes, std::int64_t distance) const { return send(bytes, 0, distance); }
+
+Price CostModel::send(Bytes bytes, std::int64_t from, std::int64_t to) const {
+  if (from == to) return {Seconds(0), Source::measured, {}, "local", false, 0};
+  const std::vector<Level>& levels = machine_->levels;
+  int tier = 0;
+  while (tier + 1 < static_cast<int>(levels.size()) && from / levels[tier].gpus != to / levels[tier].gpus) ++tier;
+  return send_at(tier, bytes);
 }
 
 }  // namespace stepcast

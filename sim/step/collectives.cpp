@@ -1,0 +1,147 @@
+// Rows of the report: what moves, how often, how long, and how much of it nobody hides.
+#include <algorithm>
+#include <span>
+
+#include "sim/step/parts.h"
+
+namespace stepcast {
+
+namespace {
+
+const char* kind_text(MoveKind kind) {
+  switch (kind) {
+    case MoveKind::slice: return "slice";
+    case MoveKind::mask: return "mask";
+    case MoveKind::reduce_scatter: return "reduce_scatter";
+    case MoveKind::all_reduce: return "all_reduce";
+    case MoveKind::all_to_all: return "all_to_all";
+    case MoveKind::send_recv: return "send_recv";
+    case MoveKind::all_gather: return "all_gather";
+    case MoveKind::ring: return "ring";
+  }
+  return "";
+}
+
+/// Calls of the blocks' moves on one stage, by block and move.
+void add_block_moves(const StepView& view, int stage, std::vector<StepMove>& moves) {
+  const double micro_batches = static_cast<double>(view.program.micro_batches);
+  std::vector<double> copies(view.program.blocks.size());
+  std::vector<const ChunkTimes*> chunks;
+  for (std::size_t i = 0; i < view.program.chunks.size(); ++i) {
+    if (view.program.chunks[i].stage != stage) continue;
+    chunks.push_back(&view.chunks[i]);
+    for (const BlockRun& run : view.program.chunks[i].runs) copies[run.block] += static_cast<double>(run.count);
+  }
+  for (std::size_t b = 0; b < copies.size(); ++b) {
+    if (copies[b] == 0) continue;
+    const ProgramBlock& block = view.program.blocks[b];
+    for (std::size_t i = 0; i < block.moves.size(); ++i) {
+      if (block.moves[i].group < 0) continue;
+      Seconds exposed;
+      for (const ChunkTimes* chunk : chunks) exposed += chunk->exposed[view.prices[b].first_move + i];
+      moves.push_back({&block.moves[i], view.prices[b].moves[i], stage, copies[b] * micro_batches, exposed * micro_batches});
+    }
+  }
+}
+
+CollectiveReport row_of(const StepView& view, const StepMove& call) {
+  const Move& move = *call.move;
+  CollectiveReport row;
+  row.name = move.label;
+  row.kind = kind_text(move.kind);
+  row.because = move.because;
+  row.pass = move.pass;
+  row.bytes = move.received;
+  row.source = call.price.source;
+  row.law = call.price.law;
+  row.stage = call.stage;
+  row.span = view.cost.machine().levels[call.price.tier].name;
+  if (move.group >= 0) {
+    row.axis = view.program.groups[move.group].label;
+    row.group_size = view.program.groups[move.group].size;
+  }
+  return row;
+}
+
+bool same_row(const StepMove& a, const StepMove& b) {
+  return a.move->group == b.move->group && a.move->pass == b.move->pass && a.move->kind == b.move->kind &&
+         a.move->received == b.move->received && a.move->label == b.move->label;
+}
+
+/// Equal moves of one stage become one row.
+void add_rows(const StepView& view, std::span<const StepMove> moves, std::vector<CollectiveReport>& rows) {
+  std::vector<std::pair<const StepMove*, std::size_t>> first;
+  for (const StepMove& call : moves) {
+    const auto known = std::find_if(first.begin(), first.end(), [&](const auto& f) { return same_row(*f.first, call); });
+    if (known == first.end()) {
+      first.emplace_back(&call, rows.size());
+      rows.push_back(row_of(view, call));
+    }
+    CollectiveReport& row = rows[known == first.end() ? rows.size() - 1 : known->second];
+    row.count += call.calls;
+    row.time += call.price.time * call.calls;
+    row.exposed += call.exposed;
+  }
+}
+
+/// Sends between stages: both directions of every edge that ends on the stage.
+void add_boundary(const StepView& view, int stage, std::vector<CollectiveReport>& rows) {
+  CollectiveReport row;
+  const double micro_batches = static_cast<double>(view.program.micro_batches);
+  for (std::size_t i = 0; i < view.program.edges.size(); ++i) {
+    const StageEdge& edge = view.program.edges[i];
+    const bool here = view.program.chunks[edge.from].stage == stage || view.program.chunks[edge.to].stage == stage;
+    if (!here || view.program.chunks[edge.from].stage == view.program.chunks[edge.to].stage) continue;
+    const Price price = edge_price(view.program, edge, view.cost);
+    row.bytes = edge.bytes;
+    row.source = price.source;
+    row.law = price.law;
+    row.span = view.cost.machine().levels[price.tier].name;
+    row.count += 2 * micro_batches;
+    row.time += (view.times.hop_forward[i] + view.times.hop_backward[i]) * micro_batches;
+  }
+  if (row.count == 0) return;
+  row.name = "boundary";
+  row.kind = kind_text(MoveKind::send_recv);
+  row.axis = "stage";
+  row.group_size = 2;
+  row.exposed = view.timeline.hop_wait[stage];
+  row.stage = stage;
+  row.because = "neighbouring stages";
+  rows.push_back(std::move(row));
+}
+
+bool has_row(const std::vector<CollectiveReport>& rows, const CollectiveReport& wanted) {
+  return std::any_of(rows.begin(), rows.end(), [&](const CollectiveReport& row) {
+    return row.name == wanted.name && row.pass == wanted.pass && row.axis == wanted.axis && row.kind == wanted.kind;
+  });
+}
+
+std::vector<CollectiveReport> rows_of(const StepView& view, const Tail& tail, int stage) {
+  std::vector<StepMove> moves;
+  add_block_moves(view, stage, moves);
+  for (const StepMove& call : tail.moves) {
+    if (call.stage == stage) moves.push_back(call);
+  }
+  std::vector<CollectiveReport> rows;
+  rows.reserve(moves.size() + 1);
+  add_rows(view, moves, rows);
+  add_boundary(view, stage, rows);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<CollectiveReport> collective_rows(const StepView& view, const Tail& tail) {
+  std::vector<CollectiveReport> rows = rows_of(view, tail, view.critical);
+  // Embedding, head and loss live on one stage each: the first and the last complete the picture.
+  for (const int stage : {0, view.order.ranks - 1}) {
+    if (stage == view.critical) continue;
+    for (CollectiveReport& row : rows_of(view, tail, stage)) {
+      if (!has_row(rows, row)) rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,99 @@
+// How sure a forecast is, and what a user must be told about the laws behind it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/step/parts.h"
+
+namespace stepcast {
+
+namespace {
+
+bool doubtful(Source source) {
+  return source == Source::transferred || source == Source::datasheet || source == Source::assumed;
+}
+
+void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time) {
+  if (time.value() <= 0) return;
+  const auto known = std::find_if(shares.begin(), shares.end(), [&](const LawShare& share) {
+    return share.law == price.law && share.source == price.source;
+  });
+  LawShare& share = known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0));
+  share.time += time;
+  share.extrapolated = share.extrapolated || price.extrapolated;
+}
+
+const char* why(Source source) {
+  switch (source) {
+    case Source::transferred: return "transferred from another GPU, rank count or kind";
+    case Source::datasheet: return "from the datasheet, nothing measured";
+    case Source::assumed: return "assumed, nothing measured";
+    default: return "";
+  }
+}
+
+std::string gib(Bytes bytes) { return fmt::format("{:.1f} GiB", bytes.value() / (1024.0 * 1024 * 1024)); }
+
+}  // namespace
+
+std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
+  std::vector<LawShare> shares;
+  const double micro_batches = static_cast<double>(view.program.micro_batches);
+  for (std::size_t i = 0; i < view.program.chunks.size(); ++i) {
+    const Chunk& chunk = view.program.chunks[i];
+    if (chunk.stage != view.critical) continue;
+    for (const BlockRun& run : chunk.runs) {
+      const double calls = static_cast<double>(run.count) * micro_batches;
+      for (const Price& price : view.prices[run.block].works) add_share(shares, price, price.time * calls);
+      for (const Price& price : view.prices[run.block].moves) add_share(shares, price, price.time * calls);
+    }
+  }
+  for (std::size_t i = 0; i < view.program.edges.size(); ++i) {
+    const StageEdge& edge = view.program.edges[i];
+    if (view.program.chunks[edge.from].stage != view.critical && view.program.chunks[edge.to].stage != view.critical) continue;
+    const Price price = edge_price(view.program, edge, view.cost);
+    add_share(shares, price, price.time * (2 * micro_batches));
+  }
+  for (const StepMove& call : tail.moves) {
+    if (call.stage == view.critical) add_share(shares, call.price, call.price.time * call.calls);
+  }
+  return shares;
+}
+
+// The profile's hold-outs say how far whole steps fall from their forecast. Time that rests on a law which those runs did not
+// use (transferred, datasheet, assumed) takes that law's own spread where it is wider; so does all time where the profile
+// has no hold-outs. Hidden moves count too, for a wrong law would uncover them.
+Spread step_interval(const Profile& profile, const std::vector<LawShare>& shares, Seconds step) {
+  const bool held_out = profile.step_spread.p10 < 1 || profile.step_spread.p90 > 1;
+  Spread interval = profile.step_spread;
+  Seconds all = step;
+  for (const LawShare& share : shares) all = std::max(all, share.time);
+  for (const LawShare& share : shares) {
+    if (held_out && !doubtful(share.source)) continue;
+    const double weight = share.time / all;
+    interval.p10 -= weight * std::max(0.0, profile.step_spread.p10 - share.spread.p10);
+    interval.p90 += weight * std::max(0.0, share.spread.p90 - profile.step_spread.p90);
+  }
+  interval.p10 = std::max(interval.p10, 0.1);
+  return interval;
+}
+
+std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, const MemoryReport& memory, Seconds step) {
+  std::vector<std::string> warnings;
+  for (const LawShare& share : shares) {
+    const double percent = 100 * (share.time / step);
+    if (doubtful(share.source)) {
+      warnings.push_back(fmt::format("{}: {}; its calls take {:.1f} % of the step", share.law, why(share.source), percent));
+    }
+    if (share.extrapolated) {
+      warnings.push_back(fmt::format("{}: beyond the largest size measured; {:.1f} % of the step", share.law, percent));
+    }
+  }
+  if (!memory.fits) {
+    warnings.push_back(fmt::format("does not fit: rank {} needs {} of {}, {} too much", memory.rank, gib(memory.peak),
+                                   gib(memory.capacity), gib(memory.peak - memory.capacity)));
+  }
+  return warnings;
+}
+
+}  // namespace stepcast

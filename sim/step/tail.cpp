@@ -1,0 +1,196 @@
+// Around the pipeline: gradient collectives, norm and clip, optimizer, parameter collectives.
+#include <algorithm>
+
+#include "sim/step/parts.h"
+
+namespace stepcast {
+
+namespace {
+
+enum class Side : std::uint8_t { gradients, parameters };
+
+bool belongs(const Move& move, Side side) {
+  return (side == Side::gradients) == (move.when == When::once_last_use);
+}
+
+/// The once-per-step moves of one stage on one side of the pipeline, beside the last backward or the first forward.
+struct StageMoves {
+  Seconds beside, serial;           ///< all overlapped moves, all blocking ones
+  Seconds exposed;                  ///< what the overlapped ones add to the step
+  std::vector<StepMove> calls;
+};
+
+/// Moves and compute run side by side: n blocks of `block` seconds close one by one (gradients) or are needed one by one
+/// (parameters), each with `move` seconds on the fabric.
+class SideBySide {
+ public:
+  // Reduce j starts when block j has closed and reduce j-1 is done: the last ends at the largest of these lines.
+  void close(double n, double block, double move) {
+    if (move > 0) queue_ = std::max({queue_ + n * move, work_ + block + n * move, work_ + n * block + move});
+    work_ += n * block;
+  }
+  // Block j starts when gather j is done; `late` is by how much the worst of them is.
+  void need(double n, double block, double move) {
+    if (move > 0) late_ = std::max({late_, queue_ + move - work_, queue_ + n * move - (work_ + (n - 1) * block)});
+    queue_ += n * move;
+    work_ += n * block;
+  }
+  [[nodiscard]] double overhang() const { return std::max(0.0, queue_ - work_); }
+  [[nodiscard]] double late() const { return late_; }
+  [[nodiscard]] double work() const { return work_; }
+
+ private:
+  double queue_ = 0, work_ = 0, late_ = 0;
+};
+
+/// Tiers that the block's overlapped moves of this side use, one bit each.
+unsigned tiers_of(const ProgramBlock& block, const BlockPrices& prices, Side side) {
+  unsigned tiers = 0;
+  for (std::size_t i = 0; i < block.step_moves.size(); ++i) {
+    const Move& move = block.step_moves[i];
+    if (belongs(move, side) && !move.blocking) tiers |= 1U << prices.step_moves[i].tier;
+  }
+  return tiers;
+}
+
+/// The share of the pass in which its own moves hold a tier that the step moves need: these go slower by as much.
+double fabric_share(const StepView& view, int stage, Side side) {
+  double busy = 0, wall = 0;
+  for (std::size_t i = 0; i < view.program.chunks.size(); ++i) {
+    const Chunk& chunk = view.program.chunks[i];
+    if (chunk.stage != stage) continue;
+    wall += (side == Side::gradients ? view.chunks[i].backward() : view.chunks[i].forward).value();
+    for (const BlockRun& run : chunk.runs) {
+      const ProgramBlock& block = view.program.blocks[run.block];
+      const BlockPrices& prices = view.prices[run.block];
+      const unsigned tiers = tiers_of(block, prices, side);
+      if (tiers == 0) continue;
+      for (const Item& item : side == Side::gradients ? block.backward : block.forward) {
+        const Price* price = item.is_move ? &prices.moves[item.index] : nullptr;
+        if (price && (tiers >> price->tier & 1U)) busy += price->time.value() * static_cast<double>(run.count);
+      }
+    }
+  }
+  return wall > 0 ? std::min(0.9, busy / wall) : 0;
+}
+
+void add_run(const StepView& view, int stage, const BlockRun& run, Seconds wall, double free_share, Side side,
+             StageMoves& moves, SideBySide& beside) {
+  const double count = static_cast<double>(run.count);
+  Seconds each;
+  const std::vector<Move>& step_moves = view.program.blocks[run.block].step_moves;
+  for (std::size_t i = 0; i < step_moves.size(); ++i) {
+    const Move& move = step_moves[i];
+    if (!belongs(move, side)) continue;
+    const Price& price = view.prices[run.block].step_moves[i];
+    (move.blocking ? moves.serial : moves.beside) += price.time * count;
+    if (!move.blocking) each += price.time;
+    moves.calls.push_back({&move, price, stage, count, move.blocking ? price.time * count : Seconds(0)});
+  }
+  const double block = wall.value() / count, fabric = each.value() / free_share;
+  if (side == Side::gradients) beside.close(count, block, fabric);
+  else beside.need(count, block, fabric);
+}
+
+/// `lead`: how long the stage stands idle before its first forward; gathers use it.
+StageMoves stage_moves(const StepView& view, int stage, Side side, Seconds lead) {
+  StageMoves moves;
+  SideBySide beside;
+  const double free_share = 1 - fabric_share(view, stage, side);
+  const int chunks = static_cast<int>(view.program.chunks.size());
+  for (int i = 0; i < chunks; ++i) {
+    const int c = side == Side::gradients ? chunks - 1 - i : i;
+    const Chunk& chunk = view.program.chunks[c];
+    if (chunk.stage != stage) continue;
+    const int runs = static_cast<int>(chunk.runs.size());
+    for (int j = 0; j < runs; ++j) {
+      const int r = side == Side::gradients ? runs - 1 - j : j;
+      const Seconds wall = side == Side::gradients ? view.chunks[c].run_backward[r] : view.chunks[c].run_forward[r];
+      add_run(view, stage, chunk.runs[r], wall, free_share, side, moves, beside);
+    }
+  }
+  const Seconds open = side == Side::gradients ? Seconds(beside.overhang()) : Seconds(beside.late()) - lead;
+  const Seconds bare = std::clamp(open, Seconds(0), moves.beside);
+  // What hides slows the kernels that hide it, where there are any beside it.
+  const double slowdown = view.cost.profile().overlap.compute_slowdown;
+  const Seconds hidden = std::min(std::max(Seconds(0), moves.beside - bare - lead), Seconds(beside.work()));
+  moves.exposed = bare + hidden * (slowdown / (1 + slowdown));
+  return moves;
+}
+
+/// Overlapped moves share what is exposed of them by their time.
+void report(StageMoves&& moves, std::vector<StepMove>& rows) {
+  for (StepMove& call : moves.calls) {
+    const Seconds time = call.price.time * call.calls;
+    if (!call.move->blocking && moves.beside.value() > 0) call.exposed = moves.exposed * (time / moves.beside);
+    rows.push_back(call);
+  }
+}
+
+/// The step's moves outside of blocks that carry `cargo`: one after the other, nothing beside them.
+Seconds serial(const StepView& view, const std::vector<Move>& moves, Cargo cargo, Tail& tail) {
+  Seconds total;
+  for (const Move& move : moves) {
+    const bool same = move.cargo == cargo || (cargo == Cargo::gradient && move.cargo == Cargo::activation);
+    if (!same) continue;
+    const Price price = price_move(view.program, move, view.cost);
+    total += price.time;
+    tail.moves.push_back({&move, price, view.critical, 1, price.time});
+  }
+  return total;
+}
+
+Seconds over_elements(const StepView& view, double bytes_per_element) {
+  Seconds slowest;
+  for (int stage = 0; stage < view.order.ranks; ++stage) {
+    double elements = 0;
+    for (const Chunk& chunk : view.program.chunks) {
+      if (chunk.stage != stage) continue;
+      for (const BlockRun& run : chunk.runs) {
+        elements += view.program.blocks[run.block].optimizer_elements * static_cast<double>(run.count);
+      }
+    }
+    const Bytes bytes(elements * bytes_per_element);
+    if (bytes.value() > 0) slowest = std::max(slowest, view.cost.memory(bytes).time);
+  }
+  return slowest;
+}
+
+/// From the end of the pipeline until the last stage's gradients are whole: stages that end early reduce meanwhile.
+Seconds gradient_sync(const StepView& view, Tail& tail) {
+  Seconds done = view.timeline.makespan;
+  for (int stage = 0; stage < view.order.ranks; ++stage) {
+    StageMoves moves = stage_moves(view, stage, Side::gradients, Seconds(0));
+    const int last = view.order.begin[stage + 1] - 1;
+    done = std::max(done, view.timeline.end[last] + moves.exposed + moves.serial);
+    report(std::move(moves), tail.moves);
+  }
+  return done - view.timeline.makespan;
+}
+
+Seconds parameter_gather(const StepView& view, Tail& tail) {
+  Seconds slowest;
+  for (int stage = 0; stage < view.order.ranks; ++stage) {
+    const Seconds lead = view.timeline.start[view.order.begin[stage]];
+    StageMoves moves = stage_moves(view, stage, Side::parameters, lead);
+    slowest = std::max(slowest, moves.exposed + moves.serial);
+    report(std::move(moves), tail.moves);
+  }
+  return slowest;
+}
+
+}  // namespace
+
+Tail step_tail(const StepView& view) {
+  Tail tail;
+  const Program& program = view.program;
+  tail.gradient_sync = gradient_sync(view, tail) + serial(view, program.shared, Cargo::gradient, tail) +
+                       serial(view, program.tail, Cargo::gradient, tail);
+  tail.clip = over_elements(view, program.bytes_per_gradient_element) + serial(view, program.tail, Cargo::scalar, tail);
+  tail.optimizer = over_elements(view, program.bytes_per_optimizer_element);
+  tail.parameter_gather = parameter_gather(view, tail) + serial(view, program.tail, Cargo::weight, tail) +
+                          serial(view, program.shared, Cargo::weight, tail);
+  return tail;
+}
+
+}  // namespace stepcast
