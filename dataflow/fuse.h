@@ -1,0 +1,51 @@
+// From placed items to launches: operators of one kernel group become one Work, joint moves one Move, copies become
+// buffers with lifetimes.
+#pragma once
+
+#include <vector>
+
+#include "dataflow/block.h"
+#include "dataflow/program.h"
+#include "model/stack.h"
+
+namespace stepcast {
+
+struct FuseContext {
+  const Network& network;
+  const Block& block;
+  const PlacedBlock& placed;
+  const std::vector<Split>& splits;
+  const Mesh& mesh;
+  const Stack& stack;
+  const std::vector<Statement>& statements;
+  std::vector<Group>& groups;       ///< of the program, grows
+  bool explain = false;             ///< fill Move::because
+  bool owns_tied = true;            ///< false: weights also used by an earlier block of the same ranks are not counted again
+  const std::vector<char>& seen_weights;  ///< by tensor: an earlier block has its chain
+};
+
+ProgramBlock fuse(const FuseContext& context);
+
+/// Group of the atoms in `groups`, added when new.
+int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms);
+
+/// Turns one placed move into a Program move (label, group, bytes, blocking edge of the stack).
+Move make_move(const FuseContext& context, const PlacedItem& item);
+
+/// Weights, gradients, optimizer state, saved and transient copies of the block. `item_of` maps copies to list positions.
+struct ListPlaces {
+  std::vector<int> born, dies;      ///< by copy: program item that makes it, last that reads it; -1 = never in memory
+};
+void add_buffers(const FuseContext& context, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out);
+
+/// Work of a run of items that share a kernel and a pass.
+struct Launch {
+  std::vector<const PlacedItem*> members;
+};
+/// Adds one or several works (products of unlike shapes do not join); false when the launch costs nothing.
+bool add_works(const FuseContext& context, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<Work>& works);
+
+/// Ranks that do the same work again: product of the atoms on which the operator is not split.
+double repeats(const FuseContext& context, int op);
+
+}  // namespace stepcast

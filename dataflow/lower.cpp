@@ -1,0 +1,327 @@
+#include "dataflow/lower.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dataflow/block.h"
+#include "dataflow/fuse.h"
+#include "dataflow/stages.h"
+
+namespace stepcast {
+namespace {
+
+struct Parsed {
+  MappingProgram program;
+  std::vector<Statement> statements;
+};
+
+Expected<Parsed> read_mapping(const Plan& plan) {
+  auto program = parse(plan.mapping, plan.mapping_where);
+  if (!program) return tl::unexpected(program.error());
+  if (program->meshes.empty()) return fail(plan.mapping_where, "the mapping has no mesh line", fmt::format("start with one, such as 'mesh tp:8 dp:{}'", std::max<std::int64_t>(1, plan.gpus / 8)));
+  auto statements = expand(*program);
+  if (!statements) return tl::unexpected(statements.error());
+  return Parsed{std::move(*program), std::move(*statements)};
+}
+
+std::int64_t axis_size(const MappingProgram& program, const std::string& name) {
+  for (const MeshLine& line : program.meshes)
+    for (const auto& axis : line.axes)
+      if (axis.name == name) return axis.size;
+  return 1;
+}
+
+/// Product of the axes on which an unscoped `par b` puts the batch.
+std::int64_t batch_ranks_of(const Parsed& parsed) {
+  std::int64_t ranks = 1;
+  for (const Statement& statement : parsed.statements)
+    if (const auto* par = std::get_if<ParStatement>(&statement.body); par && statement.scope.empty() && par->dims == std::vector<std::string>{"b"})
+      for (const std::string& axis : par->axes) ranks *= axis_size(parsed.program, axis);
+  return ranks;
+}
+
+double element_bytes(Precision precision) { return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2; }
+
+/// Everything that pricing needs to know about the batch.
+struct Batch { std::int64_t sequence, sequences_per_micro_batch, micro_batches; };
+
+Expected<Batch> batch_of(const NetworkSpec& spec, const Plan& plan, const Parsed& parsed, std::int64_t stated) {
+  const std::int64_t per = plan.micro_batch * batch_ranks_of(parsed);
+  if (plan.micro_batch < 1 || plan.global_batch < 1) return fail("batch", fmt::format("micro batch {} and global batch {}", plan.micro_batch, plan.global_batch), "both are at least 1");
+  if (plan.global_batch % per != 0) {
+    const std::int64_t below = plan.global_batch / per * per, above = below + per;
+    return fail("global batch", fmt::format("{} sequences do not divide by micro batch {} x {} batch-splitting ranks = {}", plan.global_batch, plan.micro_batch, per / plan.micro_batch, per),
+                below > 0 ? fmt::format("nearest legal: {} or {}", below, above) : fmt::format("nearest legal: {}", above));
+  }
+  const std::int64_t micro_batches = plan.global_batch / per;
+  if (stated > 0 && stated != micro_batches)
+    return fail(plan.mapping_where, fmt::format("the mapping says mb:{}, but the batch makes {} micro-batches", stated, micro_batches), fmt::format("write mb:* or mb:{}", micro_batches));
+  return Batch{plan.sequence > 0 ? plan.sequence : spec.sequence, per, micro_batches};
+}
+
+class Lowering {
+ public:
+  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain) : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {}
+
+  Expected<Program> run() {
+    auto parsed = read_mapping(plan_);
+    if (!parsed) return tl::unexpected(parsed.error());
+    parsed_ = std::move(*parsed);
+    std::int64_t stated = 0;
+    for (const Statement& statement : parsed_.statements)
+      if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
+    auto batch = batch_of(spec_, plan_, parsed_, stated);
+    if (!batch) return tl::unexpected(batch.error());
+    const double bytes = element_bytes(plan_.precision);
+    network_ = build_network(spec_, {batch->sequences_per_micro_batch, batch->sequence, bytes, bytes}, stack_.attention);
+    if (auto checked = check_statements(); !checked) return tl::unexpected(checked.error());
+    auto placed = place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole});
+    if (!placed) return tl::unexpected(placed.error());
+    placed_ = std::move(*placed);
+    auto layout = stage_layout(spec_.layers, placed_.mesh, parsed_.statements);
+    if (!layout) return tl::unexpected(layout.error());
+    layout_ = std::move(*layout);
+    fill_sizes(*batch);
+    if (auto blocks = make_blocks(); !blocks) return tl::unexpected(blocks.error());
+    make_chunks();
+    make_edges();
+    make_tail();
+    make_notes();
+    return std::move(out_);
+  }
+
+  const Parsed& parsed() const { return parsed_; }
+  const Network& network() const { return network_; }
+  const PlacedNetwork& placed() const { return placed_; }
+
+ private:
+  /// Tensor and tag names that no block has; statements of aliases may name what only other networks have.
+  Expected<void> check_statements() const {
+    std::vector<std::string> tensors, tags;
+    for (const Tensor& tensor : network_.tensors) tensors.push_back(tensor.name);
+    for (const Block& block : network_.blocks)
+      for (const Operator& op : block.operators) {
+        tags.push_back(op.name);
+        for (const std::string& tag : op.tags)
+          if (std::find(tags.begin(), tags.end(), tag) == tags.end()) tags.push_back(tag);
+      }
+    const auto known = [](const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    for (const Statement& statement : parsed_.statements) {
+      if (!statement.alias.empty()) continue;
+      if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body))
+        for (const std::string& tag : recompute->tags)
+          if (!known(tags, tag)) return fail(where_of(statement), fmt::format("no operator has the tag '{}'", tag), name_hint(tag, tags));
+      std::vector<std::string> named;
+      if (const auto* move = std::get_if<MoveStatement>(&statement.body)) named = move->what;
+      if (const auto* save = std::get_if<SaveStatement>(&statement.body)) named = save->tensors;
+      if (const auto* home = std::get_if<HomeStatement>(&statement.body)) named = {home->what};
+      for (const std::string& name : named)
+        if (name != "weights" && name != "grads" && name != "optimizer" && name != "boundary" && !known(tensors, name))
+          return fail(where_of(statement), fmt::format("network {} has no tensor '{}'", spec_.id, name), name_hint(name, tensors));
+    }
+    return {};
+  }
+
+  void fill_sizes(const Batch& batch) {
+    out_.precision = plan_.precision;
+    out_.ranks = plan_.gpus;
+    out_.stages = layout_.stages;
+    out_.stage_stride = layout_.stride;
+    out_.chunks_per_stage = layout_.chunks;
+    out_.micro_batches = batch.micro_batches;
+    out_.schedule = layout_.schedule;
+    out_.tokens_per_step = static_cast<double>(plan_.global_batch) * static_cast<double>(batch.sequence);
+    const double master = element_bytes(plan_.precision) >= 4 ? 0 : stack_.master_bytes;
+    // Adam reads the gradient, reads and writes master and moments, writes the weight (Kingma and Ba 2015; one fused kernel).
+    out_.bytes_per_optimizer_element = stack_.gradient_bytes + 2 * (master + stack_.optimizer_bytes) + element_bytes(plan_.precision);
+    // The norm reads every gradient once, and it is set to zero once.
+    out_.bytes_per_gradient_element = 2 * stack_.gradient_bytes;
+  }
+
+  std::int64_t recompute_limit() const {
+    for (const Statement& statement : parsed_.statements)
+      if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body); recompute && recompute->layers > 0) return recompute->layers;
+    return 0;
+  }
+
+  ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, bool owns_tied, const std::vector<char>& seen) {
+    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements, out_.groups, explain_, owns_tied, seen});
+  }
+
+  Expected<void> make_blocks() {
+    std::vector<char> seen(network_.tensors.size(), 0);
+    const bool one_stage = layout_.stages == 1;
+    for (std::size_t b = 0; b < network_.blocks.size(); ++b) {
+      out_.blocks.push_back(lowered(b, placed_.blocks[b], !one_stage, seen));
+      if (network_.blocks[b].name == "layer") layer_ = static_cast<int>(out_.blocks.size()) - 1;
+      for (const WeightChain& chain : placed_.blocks[b].chains) {
+        // A weight used on two stages is whole on both; its gradient is summed over them once per step.
+        if (seen[chain.tensor] && !one_stage) share(chain);
+        seen[chain.tensor] = 1;
+      }
+    }
+    if (recompute_limit() == 0) return {};
+    // `layers N`: the rest of each stage's layers run without; the same block placed without the statements.
+    std::vector<Statement> without;
+    for (const Statement& statement : parsed_.statements)
+      if (!std::holds_alternative<RecomputeStatement>(statement.body)) without.push_back(statement);
+    auto plain = place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole});
+    if (!plain) return tl::unexpected(plain.error());
+    const std::vector<char> none(network_.tensors.size(), 0);
+    out_.blocks.push_back(lowered(1, plain->blocks[1], true, none));
+    plain_layer_ = static_cast<int>(out_.blocks.size()) - 1;
+    return {};
+  }
+
+  void share(const WeightChain& chain) {
+    Move move;
+    move.label = "shared " + network_.tensors[chain.tensor].name + " gradient";
+    move.kind = MoveKind::all_reduce;
+    move.pass = Pass::step;
+    move.when = When::once_last_use;
+    move.cargo = Cargo::gradient;
+    move.blocking = true;
+    Group group;
+    group.digits = {{layout_.stride * (layout_.stages - 1), 2}};
+    group.size = 2;
+    group.label = placed_.mesh.label(layout_.atoms) + "{first,last}";
+    out_.groups.push_back(group);
+    move.group = static_cast<int>(out_.groups.size()) - 1;
+    move.local_before = move.local_after = Bytes(chain.accumulator_bytes);
+    move.received = Bytes(chain.accumulator_bytes);  // all-reduce over two: 2 * 1/2 of the size
+    if (explain_) move.because = "used on the first and on the last stage";
+    out_.shared.push_back(std::move(move));
+  }
+
+  void make_chunks() {
+    const std::int64_t parts = layout_.stages * layout_.chunks, limit = recompute_limit();
+    std::vector<std::int64_t> recomputed(static_cast<std::size_t>(layout_.stages), 0);
+    for (std::int64_t part = 0; part < parts; ++part) {
+      Chunk chunk;
+      chunk.stage = static_cast<int>(part % layout_.stages);
+      chunk.chunk = static_cast<int>(part / layout_.stages);
+      if (part == 0) chunk.runs.push_back({0, 1});
+      const std::int64_t layers = layout_.layers[part];
+      if (limit == 0) {
+        chunk.runs.push_back({layer_, layers});
+      } else {
+        std::int64_t& done = recomputed[chunk.stage];
+        const std::int64_t again = std::min(layers, limit - done);
+        done += again;
+        if (again > 0) chunk.runs.push_back({layer_, again});
+        if (layers > again) chunk.runs.push_back({plain_layer_, layers - again});
+      }
+      if (part + 1 == parts) chunk.runs.push_back({static_cast<int>(network_.blocks.size()) - 1, 1});
+      std::erase_if(chunk.runs, [](const BlockRun& run) { return run.count == 0; });
+      out_.chunks.push_back(std::move(chunk));
+    }
+    const bool recomputes = std::any_of(parsed_.statements.begin(), parsed_.statements.end(), [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
+    if (limit > 0)
+      for (std::int64_t done : recomputed) out_.recompute_layers += static_cast<double>(done);
+    else if (recomputes)
+      out_.recompute_layers = static_cast<double>(spec_.layers);
+  }
+
+  /// The stream crosses with its local bytes at home, or as `home boundary` says.
+  void make_edges() {
+    const PlacedBlock& layer = placed_.blocks[1];
+    const double bytes = layer.copies[layer.output].bytes;
+    for (std::size_t i = 0; i + 1 < out_.chunks.size(); ++i) {
+      StageEdge edge;
+      edge.from = static_cast<int>(i);
+      edge.to = static_cast<int>(i) + 1;
+      const std::int64_t steps = std::abs(out_.chunks[i + 1].stage - out_.chunks[i].stage);
+      edge.rank_distance = steps * layout_.stride;
+      edge.bytes = Bytes(steps == 0 ? 0 : bytes);
+      out_.edges.push_back(edge);
+    }
+  }
+
+  /// The global norm: one number per rank, summed where gradients are split, and over the stages.
+  void make_tail() {
+    AtomMask split = layout_.stages > 1 ? layout_.atoms : 0;
+    for (const PlacedBlock& block : placed_.blocks)
+      for (const WeightChain& chain : block.chains)
+        for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a)
+          if (chain.optimizer.at[a] >= 0 || chain.optimizer.at[a] == kFlat) split |= AtomMask{1} << a;
+    if (split == 0 || placed_.mesh.size_of(split) == 1) return;
+    Move norm;
+    norm.label = "gradient norm all_reduce";
+    norm.kind = MoveKind::all_reduce;
+    norm.pass = Pass::step;
+    norm.when = When::tail;
+    norm.cargo = Cargo::scalar;
+    norm.blocking = true;
+    norm.group = intern_group(out_.groups, placed_.mesh, split);
+    const auto ranks = static_cast<double>(placed_.mesh.size_of(split));
+    norm.local_before = norm.local_after = Bytes(4);
+    norm.received = Bytes(2 * (ranks - 1) / ranks * 4);
+    if (explain_) norm.because = "sum of squares over every axis that splits a gradient, and over the stages";
+    out_.tail.push_back(std::move(norm));
+  }
+
+  void make_notes() {
+    for (std::size_t b = 0; b < network_.blocks.size(); ++b)
+      for (std::size_t o = 0; o < network_.blocks[b].operators.size(); ++o) {
+        const Operator& op = network_.blocks[b].operators[o];
+        if (op.kind != OperatorKind::einsum && op.kind != OperatorKind::attention) continue;
+        AtomMask repeated = 0;
+        for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a)
+          if (!placed_.mesh.atoms[a].stage && placed_.splits[b][o].loop[a] < 0) repeated |= AtomMask{1} << a;
+        if (placed_.mesh.size_of(repeated) > 1)
+          out_.notes.push_back({fmt::format("{} is repeated by {} ranks: nothing splits it on {}", op.name, placed_.mesh.size_of(repeated), placed_.mesh.label(repeated))});
+      }
+    for (const Statement& statement : parsed_.statements)
+      if (const auto* move = std::get_if<MoveStatement>(&statement.body); move && move->chunks > 1)
+        out_.notes.push_back({fmt::format("'{}': the chunks are timed as one move beside its neighbour, not pipelined", print(statement))});
+  }
+
+  const NetworkSpec& spec_;
+  const Plan& plan_;
+  const Stack& stack_;
+  bool explain_;
+  Parsed parsed_;
+  Network network_;
+  PlacedNetwork placed_;
+  StageLayout layout_;
+  Program out_;
+  int layer_ = 1, plain_layer_ = -1;
+};
+
+}  // namespace
+
+Expected<std::int64_t> batch_ranks(const Plan& plan) {
+  auto parsed = read_mapping(plan);
+  if (!parsed) return tl::unexpected(parsed.error());
+  return batch_ranks_of(*parsed);
+}
+
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack) { return Lowering(spec, plan, stack, false).run(); }
+
+Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {
+  Lowering lowering(spec, plan, stack, true);
+  if (auto program = lowering.run(); !program) return tl::unexpected(program.error());
+  Explanation out;
+  MappingProgram written;
+  written.meshes = lowering.parsed().program.meshes;
+  for (const Statement& statement : lowering.parsed().statements) written.body.emplace_back(statement);
+  out.expanded = print(written);
+  const PlacedNetwork& placed = lowering.placed();
+  for (std::size_t b = 0; b < lowering.network().blocks.size(); ++b) {
+    const Block& block = lowering.network().blocks[b];
+    for (std::size_t o = 0; o < block.operators.size(); ++o)
+      for (std::size_t a = 0; a < placed.mesh.atoms.size(); ++a) {
+        const Atom& atom = placed.mesh.atoms[a];
+        if (atom.stage || atom.size == 1) continue;
+        const Split& split = placed.splits[b][o];
+        const std::string loop = split.loop[a] < 0 ? "none" : lowering.network().dims[split.loop[a]].name;
+        const std::string statement = split.statement[a] < 0 ? "no statement: every rank repeats it" : print(lowering.parsed().statements[split.statement[a]]);
+        out.choices.push_back({block.name, block.operators[o].name, placed.mesh.label(AtomMask{1} << a), loop, statement});
+      }
+  }
+  return out;
+}
+
+}  // namespace stepcast

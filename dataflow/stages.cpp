@@ -1,0 +1,65 @@
+#include "dataflow/stages.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace stepcast {
+namespace {
+
+std::string legal_stages(std::int64_t layers, std::int64_t chunks) {
+  std::vector<std::int64_t> legal;
+  for (std::int64_t p = 1; p * chunks <= layers; ++p)
+    if (layers % (p * chunks) == 0) legal.push_back(p);
+  return fmt::format("{}", fmt::join(legal, ", "));
+}
+
+Expected<void> from_list(StageLayout& layout, std::int64_t layers, const Statement& statement, const Layout& list) {
+  const auto entries = static_cast<std::int64_t>(list.list.size());
+  const std::int64_t sum = std::accumulate(list.list.begin(), list.list.end(), std::int64_t{0});
+  if (entries % layout.stages != 0)
+    return fail(where_of(statement), fmt::format("the list has {} entries for {} stages", entries, layout.stages), "one entry per virtual stage: a multiple of the stages");
+  if (sum != layers) return fail(where_of(statement), fmt::format("the list places {} layers, the network has {}", sum, layers), fmt::format("the entries must sum to {}", layers));
+  layout.chunks = entries / layout.stages;
+  layout.layers = list.list;
+  return {};
+}
+
+}  // namespace
+
+Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const std::vector<Statement>& statements) {
+  StageLayout layout;
+  const Statement* found = nullptr;
+  for (const Statement& statement : statements) {
+    const auto* stage = std::get_if<StageStatement>(&statement.body);
+    if (!stage) continue;
+    if (found) return fail(where_of(statement), "a second statement places the layers", fmt::format("the first is '{}'", print(*found)));
+    found = &statement;
+    const Mesh::Axis* axis = mesh.find(stage->axis);
+    if (!axis) return fail(where_of(statement), fmt::format("unknown axis '{}' in '{}'", stage->axis, print(statement)), name_hint(stage->axis, mesh.axis_names()));
+    layout.stages = axis->size;
+    layout.stride = axis->stride;
+    layout.atoms = axis->atoms;
+    layout.schedule = stage->schedule;
+    layout.micro_batches = stage->micro_batches;
+    switch (stage->layout.kind) {
+      case Layout::Kind::block: break;
+      case Layout::Kind::cyclic: layout.chunks = stage->layout.cyclic; break;
+      case Layout::Kind::list:
+        if (auto listed = from_list(layout, layers, statement, stage->layout); !listed) return tl::unexpected(listed.error());
+        return layout;
+      case Layout::Kind::zigzag:
+        return fail(where_of(statement), "layers cannot lie in zigzag", "use block, cyclic(chunks) or list [...]");
+    }
+  }
+  const std::int64_t parts = layout.stages * layout.chunks;
+  if (layers % parts != 0)
+    return fail(found ? where_of(*found) : "plan",
+                fmt::format("{} layers on {} stages with {} chunks each: {:.2f} layers per chunk", layers, layout.stages, layout.chunks, static_cast<double>(layers) / static_cast<double>(parts)),
+                fmt::format("with {} chunks legal stage counts are {}; or place them unevenly with `list [...]`", layout.chunks, legal_stages(layers, layout.chunks)));
+  layout.layers.assign(static_cast<std::size_t>(parts), layers / parts);
+  return layout;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,25 @@
+// Layers on stages: which chunk runs which blocks, and what crosses between them (rule 26).
+#pragma once
+
+#include <vector>
+
+#include "dataflow/block.h"
+#include "dataflow/program.h"
+#include "model/error.h"
+
+namespace stepcast {
+
+/// How the layers lie: per virtual stage, in forward order, the number of layers. One entry without a stage statement.
+struct StageLayout {
+  std::int64_t stages = 1, chunks = 1;
+  AtomMask atoms = 0;
+  std::int64_t stride = 1;
+  std::vector<std::int64_t> layers;  ///< stages*chunks entries
+  std::string schedule = "1f1b";
+  std::int64_t micro_batches = 0;    ///< 0: follows from the batch
+};
+
+/// Errors: layers that do not divide (with the legal sizes), a list of the wrong length or sum.
+Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const std::vector<Statement>& statements);
+
+}  // namespace stepcast

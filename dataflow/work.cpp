@@ -1,0 +1,219 @@
+// Shapes, FLOPs and bytes of one launch on one rank.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "dataflow/fuse.h"
+
+namespace stepcast {
+namespace {
+
+/// A weight gradient is added into its accumulator: read and write of fp32 beside a bf16 product, 1.5 accumulator sizes
+/// (fits of accumulating weight-gradient GEMMs on A100 and H100 put it at 6 bytes per element with fp32 accumulators).
+constexpr double kAccumulateFactor = 1.5;
+
+struct Product { double m = 1, n = 1, k = 1, batch = 1, output_bytes = 2; };
+
+bool walks(const Access& access, int loop) { return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end(); }
+
+/// O += A*B as m x n x k, `batch` times: m in A and O, n in B and O, k in A and B, batch in all three.
+Product shape_of(const FuseContext& c, int op, const Access& a, const Access& b, const Access& o) {
+  Product p;
+  for (int loop : loops_of(c.block.operators[op])) {
+    const double extent = local_extent(c.network, loop, c.splits[op], c.mesh);
+    const bool in_a = walks(a, loop), in_b = walks(b, loop), in_o = walks(o, loop);
+    if (in_a && in_b && in_o) p.batch *= extent;
+    else if (in_a && in_o) p.m *= extent;
+    else if (in_b && in_o) p.n *= extent;
+    else p.k *= extent;
+  }
+  return p;
+}
+
+/// The two gradients of a product are products of the same loops with the roles turned.
+Product product_of(const FuseContext& c, const PlacedItem& item) {
+  const Operator& op = c.block.operators[item.op];
+  const Access &a = op.inputs[0], &b = op.inputs[1], &o = op.output;
+  if (item.kind == PlacedKind::compute) {
+    Product p = shape_of(c, item.op, a, b, o);
+    p.output_bytes = c.network.tensors[o.tensor].bytes_per_element;
+    return p;
+  }
+  const bool of_a = item.writes[0] >= 0;
+  Product p = of_a ? shape_of(c, item.op, o, b, a) : shape_of(c, item.op, a, o, b);
+  const Tensor& target = c.network.tensors[(of_a ? a : b).tensor];
+  p.output_bytes = target.role == TensorRole::weight ? kAccumulateFactor * c.stack.gradient_bytes : target.bytes_per_element;
+  return p;
+}
+
+const char* suffix(const PlacedItem& item) {
+  if (item.kind == PlacedKind::compute) return item.pass == Pass::recompute ? " again" : "";
+  return item.pass == Pass::weight_grad ? " dW" : " dX";
+}
+
+Work blank(const FuseContext& c, const PlacedItem& item) {
+  const Operator& op = c.block.operators[item.op];
+  Work work;
+  work.label = (op.kernel.empty() ? op.name : op.kernel) + suffix(item);
+  work.pass = item.pass;
+  work.element_bytes = c.network.tensors[op.output.tensor].bytes_per_element;
+  return work;
+}
+
+/// Joins products that differ in one dim only (Q, K, V over one X; gate and up); others stay launches of their own.
+void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<Work>& works) {
+  const std::size_t first = works.size();
+  for (const PlacedItem* item : members) {
+    const Product p = product_of(c, *item);
+    const double bytes_per_element = c.network.tensors[c.block.operators[item->op].output.tensor].bytes_per_element;
+    const auto bytes = [&](double m, double n, double k, double batch) {
+      return Bytes(batch * ((m * k + k * n) * bytes_per_element + m * n * p.output_bytes));
+    };
+    const double flops = 2 * p.m * p.n * p.k * p.batch;
+    Work* joined = nullptr;
+    for (std::size_t w = first; w < works.size() && !joined; ++w) {
+      Work& work = works[w];
+      if (work.kernel != KernelClass::gemm || work.batch != 1 || p.batch != 1) continue;
+      const bool same_m = work.m == p.m, same_n = work.n == p.n, same_k = work.k == p.k;
+      if (static_cast<int>(same_m) + same_n + same_k < 2) continue;
+      if (!same_m) work.m += p.m;
+      else if (!same_k) work.k += p.k;
+      else work.n += p.n;
+      work.bytes = bytes(work.m, work.n, work.k, 1);
+      joined = &work;
+    }
+    if (!joined) {
+      Work work = blank(c, *item);
+      work.kernel = KernelClass::gemm;
+      work.m = p.m;
+      work.n = p.n;
+      work.k = p.k;
+      work.batch = p.batch;
+      // Batched products belong to an unfused attention core, whose head size is the small one of n and k.
+      if (p.batch > 1) work.head_dim = std::min({p.m, p.n, p.k});
+      work.bytes = bytes(p.m, p.n, p.k, p.batch);
+      works.push_back(std::move(work));
+      joined = &works.back();
+    }
+    joined->flops += Flops(flops);
+    joined->useful += Flops(flops / repeats(c, item->op));
+  }
+}
+
+/// Causal work per rank, slowest over mean, when the queries are split (rule 7).
+double causal_imbalance(const FuseContext& c, int o) {
+  const Operator& op = c.block.operators[o];
+  if (op.domain != Domain::causal) return 1;
+  double parts = 1;
+  bool balanced = true;
+  for (std::size_t a = 0; a < c.mesh.atoms.size(); ++a) {
+    if (c.splits[o].loop[a] != op.query_loop) continue;
+    parts *= static_cast<double>(c.mesh.atoms[a].size);
+    const auto* par = std::get_if<ParStatement>(&c.statements[c.splits[o].statement[a]].body);
+    balanced = balanced && par && par->layout.kind != Layout::Kind::block;
+  }
+  return balanced ? 1 : 2 - 1 / parts;
+}
+
+Work attention(const FuseContext& c, const PlacedItem& item) {
+  const Operator& op = c.block.operators[item.op];
+  Work work = blank(c, item);
+  work.kernel = KernelClass::attention;
+  work.backward = item.kind == PlacedKind::gradient;
+  double points = 1;
+  for (int loop : loops_of(op)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
+  const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
+  if (op.domain == Domain::causal) points *= (keys + 1) / (2 * keys);
+  // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
+  const double flops = 4 * points * (work.backward ? 2.5 : 1);
+  work.flops = Flops(flops);
+  work.useful = Flops(flops / repeats(c, item.op));
+  work.sequence = keys;
+  work.head_dim = local_extent(c.network, op.whole_loops.front(), c.splits[item.op], c.mesh);
+  work.imbalance = causal_imbalance(c, item.op);
+  for (const auto* side : {&item.reads, &item.writes})
+    for (int copy : *side)
+      if (copy >= 0) work.bytes += Bytes(c.placed.copies[copy].bytes);
+  return work;
+}
+
+/// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
+bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
+                   const std::vector<char>& read_outside, std::vector<Work>& works) {
+  std::vector<int> written, read;
+  std::vector<std::pair<int, Placement>> gradients;
+  double bytes = 0;
+  for (const PlacedItem* item : members)
+    for (int copy : item->writes)
+      if (copy >= 0) written.push_back(copy);
+  for (const PlacedItem* item : members) {
+    const Operator& op = c.block.operators[item->op];
+    // Addition and bias hand their gradient on unchanged; only a bias's own gradient is summed.
+    const bool handed_on = item->kind == PlacedKind::gradient && item->pass != Pass::weight_grad && (op.function == "add" || op.function == "bias");
+    if (handed_on) continue;
+    const double side = backward_reads(op).mask_bytes_per_output;
+    if (side > 0) bytes += side * local_elements(c.network, op.output.tensor, placement_of(op.output, c.splits[item->op], c.mesh, true), c.mesh);
+    for (int copy : item->reads) {
+      if (copy < 0) continue;
+      const int r = root[copy];
+      if (std::find(written.begin(), written.end(), copy) != written.end() || std::find(written.begin(), written.end(), r) != written.end() || std::find(read.begin(), read.end(), r) != read.end()) continue;
+      read.push_back(r);
+      bytes += c.placed.copies[copy].bytes;
+    }
+    for (int copy : item->writes) {
+      if (copy < 0 || !read_outside[copy]) continue;
+      const Copy& made = c.placed.copies[copy];
+      if (made.gradient) {  // contributions of one launch to one tensor are summed inside it
+        const auto same = std::find(gradients.begin(), gradients.end(), std::pair{made.tensor, made.place});
+        if (same != gradients.end()) continue;
+        gradients.emplace_back(made.tensor, made.place);
+      }
+      bytes += made.bytes;
+    }
+  }
+  if (bytes == 0) return false;
+  Work work = blank(c, *members.front());
+  work.kernel = KernelClass::pointwise;
+  work.bytes = Bytes(bytes);
+  works.push_back(std::move(work));
+  return true;
+}
+
+/// An embedding reads and writes the touched rows only; a picked logit touches one element per row of labels.
+Work look_up(const FuseContext& c, const PlacedItem& item) {
+  const Operator& op = c.block.operators[item.op];
+  Work work = blank(c, item);
+  work.kernel = KernelClass::lookup;
+  const Placement place = placement_of(op.output, c.splits[item.op], c.mesh, false);
+  const double rows = local_elements(c.network, op.output.tensor, place, c.mesh) * c.network.tensors[op.output.tensor].bytes_per_element;
+  // Scatter-add reads and writes fp32 or accumulator rows besides reading the gradient.
+  work.bytes = Bytes(item.kind == PlacedKind::gradient ? 3 * rows : 2 * rows);
+  return work;
+}
+
+}  // namespace
+
+double repeats(const FuseContext& c, int op) {
+  double ranks = 1;
+  for (std::size_t a = 0; a < c.mesh.atoms.size(); ++a)
+    if (!c.mesh.atoms[a].stage && c.splits[op].loop[a] < 0) ranks *= static_cast<double>(c.mesh.atoms[a].size);
+  return ranks;
+}
+
+bool add_works(const FuseContext& c, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<Work>& works) {
+  const std::size_t before = works.size();
+  std::vector<const PlacedItem*> products, pointwise;
+  for (const PlacedItem* item : launch.members) {
+    const Operator& op = c.block.operators[item->op];
+    if (op.kind == OperatorKind::einsum && op.inputs.size() == 2) products.push_back(item);
+    else if (op.kind == OperatorKind::attention) works.push_back(attention(c, *item));
+    else if (op.kind == OperatorKind::select && c.network.tensors[op.inputs[0].tensor].role == TensorRole::weight) works.push_back(look_up(c, *item));
+    else pointwise.push_back(item);
+  }
+  add_products(c, products, works);
+  // Pointwise operators beside a product are its epilogue.
+  if (products.empty() && !pointwise.empty()) add_pointwise(c, pointwise, root, read_outside, works);
+  return works.size() > before;
+}
+
+}  // namespace stepcast
