@@ -46,8 +46,12 @@ void fit_law(CollectiveCurve& curve, const std::vector<Point>& points) {
     for (std::size_t i = 0; i < points.size(); ++i) predicted[i] = curve_time(law, points[i].received).value();
   };
   const double fastest = *std::min_element(times.begin(), times.end());
-  const std::array<FitParameter, 4> parameters{
-      {{fastest, 0.05 * fastest, 2 * fastest}, {1.1 * best_rate, 0.9 * best_rate, 2 * best_rate}, {1e6, 1e2, 1e9}, {0.6, 0.2, 1}}};
+  // Beyond 512 MiB rates still climb by 3 to 20 % (nccl-tests tables to 16 GiB on H100 and B200); a free asymptote runs off.
+  constexpr double climb = 1.2;
+  const std::array<FitParameter, 4> parameters{{{fastest, 0.05 * fastest, 2 * fastest},
+                                                {1.1 * best_rate, 0.9 * best_rate, climb * best_rate},
+                                                {1e6, 1e2, 1e9},
+                                                {0.6, 0.25, 1}}};
   set(curve, fit_log_error(model, times, parameters).parameters);
 }
 

@@ -34,9 +34,9 @@ Expected<Fitted<AttentionLaw>> fit_attention(const std::vector<AttentionMeasurem
 
 Expected<Fitted<MemoryLaw>> fit_memory(const std::vector<MemoryMeasurement>& kernels);
 
-/// Ratio of sustained to burst time of the same products, both in the order given: median over products that last at
-/// least `long_enough`, since short ones never reach the power limit.
-double sustained_slowdown(const std::vector<GemmMeasurement>& burst, const std::vector<GemmMeasurement>& sustained,
+/// How much slower products run for seconds on end than the law of short bursts says: the median over products of the
+/// training regime that last at least `long_enough`, since short ones never reach the power limit. At least 1.
+double sustained_slowdown(const RooflineLaw& burst, const std::vector<GemmMeasurement>& sustained,
                           Seconds long_enough = Seconds(300e-6));
 
 }  // namespace stepcast

@@ -141,6 +141,13 @@ double received_share(CollectiveKind kind, int ranks);
 /// Adds the precisions of the GPU that the profile lacks, at the bf16 (else fp16) law's share of the datasheet peak.
 Profile with_all_precisions(Profile profile, const Gpu& gpu);
 
+/// What `profile`, taken on `from`, says about `to`, a GPU of the same architecture: rates scaled by the datasheets'
+/// ratios, latencies kept, every law `transferred` with a wider spread.
+Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to);
+
+/// Laws for a GPU that nobody timed: datasheet rates times the efficiencies that are usual elsewhere.
+Profile datasheet_profile(const Gpu& gpu);
+
 Expected<Profile> read_profile(const std::string& text, const std::string& where);
 std::string write_profile(const Profile& profile);
 
