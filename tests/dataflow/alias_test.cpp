@@ -1,4 +1,6 @@
 // Aliases: the shipped files word for word, and what `use` turns into.
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -136,6 +138,17 @@ TEST(Alias, WithoutMeshLineTheHintShowsOne) {
 TEST(Alias, UnknownAliasSuggestsTheNearest) {
   EXPECT_EQ(expanded_lines("mesh dp:4\nuse fsdpp"),
             (Lines{"plan.flow:2:1: found unknown alias 'fsdpp' (did you mean 'fsdp'?)"}));
+}
+
+TEST(Alias, TheExampleOfTheGrammarPageExpands) {
+  std::ifstream file(STEPCAST_SOURCE_DIR "/docs/notation.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t begin = page.find("```\nmesh ");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string example = page.substr(begin + 4, page.find("\n```", begin + 4) - begin - 4);
+  const Lines lines = expanded_lines(example);
+  ASSERT_GT(lines.size(), 8u) << lines.at(0);
+  EXPECT_EQ(lines.back(), "at loss: move grads reduce as bf16");
 }
 
 TEST(Alias, ExpansionIsBounded) {
