@@ -34,6 +34,7 @@ struct NetworkSpec {
   bool embedding_norm = false;        ///< BLOOM normalises after the embedding
   bool dropout = false;               ///< dropout trained with (attention, residual)
   std::int64_t published_parameters = 0;  ///< exact published count; 0 = not published
+  std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"
 };
 
 /// A run of operators; the layer block repeats.

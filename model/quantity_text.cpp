@@ -58,7 +58,7 @@ struct Kind {
   const char* example;
   const char* suffix;
 };
-constexpr std::array<Kind, 6> kinds = {{
+constexpr std::array<Kind, 6> dimension_kinds = {{
     {"time", 1e9, "30 us", "_s"},                         // 30 years
     {"memory size", 1e18, "80 GiB", "_bytes"},            // an exabyte
     {"bandwidth", 1e16, "400 GB/s", "_bytes_per_s"},      // a thousand times today's HBM
@@ -66,7 +66,7 @@ constexpr std::array<Kind, 6> kinds = {{
     {"compute rate", 1e19, "312 TFLOP/s", "_flops_per_s"},  // a thousand times today's chips
     {"frequency", 1e12, "1.83 GHz", "_hz"},
 }};
-const Kind& kind_of(Dimension dimension) { return kinds[static_cast<std::size_t>(dimension)]; }
+const Kind& kind_of(Dimension dimension) { return dimension_kinds[static_cast<std::size_t>(dimension)]; }
 
 template <typename Q> constexpr Dimension dimension_of();
 template <> constexpr Dimension dimension_of<Seconds>() { return Dimension::time; }

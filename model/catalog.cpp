@@ -1,0 +1,77 @@
+#include "model/catalog.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "model/embedded.h"
+
+namespace stepcast {
+namespace {
+
+/// The program and its data are one build: a file that does not read is our mistake, not the user's.
+template <typename Row>
+Row must(Expected<Row> row) {
+  if (row) return std::move(*row);
+  std::fputs(fmt::format("built-in catalogue: {}\n", to_text(row.error())).c_str(), stderr);
+  std::abort();
+}
+
+template <typename Row, typename Read>
+std::vector<Row> rows_in(std::string_view folder, Read read) {
+  std::vector<Row> rows;
+  for (const EmbeddedFile& file : embedded_catalog())
+    if (file.name.starts_with(folder)) rows.push_back(must(read(std::string(file.text), std::string(file.name))));
+  return rows;
+}
+
+Catalog read_catalog() {
+  Catalog rows;
+  rows.networks = rows_in<NetworkSpec>("networks/", read_network);
+  rows.gpus = rows_in<Gpu>("gpus/", read_gpu);
+  rows.machines = rows_in<Machine>("machines/", [&](const std::string& text, const std::string& where) {
+    return read_machine(text, where, rows.gpus);
+  });
+  rows.stacks = rows_in<Stack>("stacks/", read_stack);
+  rows.profiles = rows_in<Profile>("profiles/", read_profile);
+  return rows;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+}  // namespace
+
+const Catalog& catalog() {
+  static const Catalog rows = read_catalog();
+  return rows;
+}
+
+template <typename Row>
+Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind) {
+  std::vector<std::string> ids, all;
+  for (const Row& row : rows) {
+    const bool alias = std::any_of(row.aliases.begin(), row.aliases.end(),
+                                   [&](const std::string& other) { return same_name(other, name); });
+    if (same_name(row.id, name) || alias) return &row;
+    ids.push_back(row.id);
+    all.push_back(row.id);
+    all.insert(all.end(), row.aliases.begin(), row.aliases.end());
+  }
+  const std::string near = nearest_name(name, all);
+  const std::string hint = near.empty() ? name_hint("", ids) : fmt::format("did you mean '{}'?", near);
+  return fail(kind, fmt::format("unknown {} '{:.80}'", kind, name), hint);
+}
+
+template Expected<const NetworkSpec*> find_row(const std::vector<NetworkSpec>&, const std::string&, const std::string&);
+template Expected<const Gpu*> find_row(const std::vector<Gpu>&, const std::string&, const std::string&);
+template Expected<const Machine*> find_row(const std::vector<Machine>&, const std::string&, const std::string&);
+template Expected<const Stack*> find_row(const std::vector<Stack>&, const std::string&, const std::string&);
+template Expected<const Profile*> find_row(const std::vector<Profile>&, const std::string&, const std::string&);
+
+}  // namespace stepcast

@@ -1,0 +1,117 @@
+#include "model/stack.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/row_text.h"
+
+namespace stepcast {
+namespace {
+
+constexpr Choice<AttentionForm> attention_names[] = {{"fused", AttentionForm::fused},
+                                                     {"unfused", AttentionForm::unfused}};
+constexpr Choice<Manners> manner_names[] = {{"blocking", Manners::blocking}, {"overlapped", Manners::overlapped}};
+
+/// Groups of operators that build_network marks as one kernel where the software has one.
+const std::vector<std::string>& kernel_groups() {
+  static const std::vector<std::string> groups = {
+      "norm",             // moments, scaling and shift of a norm
+      "attn.qkv",         // the three input projections of attention as one matrix product, biases in its epilogue
+      "rope",             // rotation of q and k
+      "softmax",          // scale, mask and softmax of an unfused attention core
+      "attention_dropout",
+      "mlp.up",           // gate and up projections as one matrix product
+      "bias_gelu",        // bias and activation of a plain MLP
+      "swiglu",           // gate times activation of a gated MLP
+      "bias_dropout_add", // bias, dropout and residual sum
+      "embedding",        // look-up and positions
+      "embedding_dropout",
+      "loss",             // softmax and cross entropy over the vocabulary
+  };
+  return groups;
+}
+
+void read_fused(JsonObject& file, Stack& stack) {
+  file.read("fused", stack.fused);
+  const std::vector<std::string>& groups = kernel_groups();
+  for (const std::string& name : stack.fused)
+    file.require(std::find(groups.begin(), groups.end(), name) != groups.end(), "fused",
+                 fmt::format("unknown kernel group '{:.40}'", name), name_hint(name, groups));
+}
+
+bool is_month(const std::string& text) {
+  if (text.size() != 7 || text[4] != '-') return false;
+  for (const std::size_t i : {0, 1, 2, 3, 5, 6})
+    if (text[i] < '0' || text[i] > '9') return false;
+  return text.substr(5) >= "01" && text.substr(5) <= "12";
+}
+
+void read_dates(JsonObject& file, Stack& stack) {
+  file.read("from", stack.from);
+  file.optional("until", stack.until);
+  if (file.failed()) return;
+  file.require(is_month(stack.from), "from", fmt::format("'{:.40}' is no month", stack.from), "like \"2022-05\"");
+  file.require(stack.until.empty() || is_month(stack.until), "until", fmt::format("'{:.40}' is no month", stack.until),
+               "like \"2023-06\", or leave it out");
+}
+
+constexpr NumberRange element_bytes{0, 16};
+
+}  // namespace
+
+Expected<Stack> read_stack(const std::string& text, const std::string& where) {
+  JsonObject file(text, where);
+  Stack stack;
+  read_row_head(file, stack);
+  read_dates(file, stack);
+  file.choice("attention", stack.attention, attention_names);
+  read_fused(file, stack);
+  file.read("recompute_whole", stack.recompute_whole);
+  file.read("gradient_bytes", stack.gradient_bytes, NumberRange{0.5, 16});
+  file.read("master_bytes", stack.master_bytes, element_bytes);
+  file.read("optimizer_bytes", stack.optimizer_bytes, element_bytes);
+  file.read("gradient_bucket", stack.gradient_bucket, Zero::allowed);
+  file.choice("activation_moves", stack.activation_moves, manner_names);
+  file.choice("ring_moves", stack.ring_moves, manner_names);
+  file.choice("weight_gathers", stack.weight_gathers, manner_names);
+  file.choice("gradient_reduces", stack.gradient_reduces, manner_names);
+  file.choice("boundary_sends", stack.boundary_sends, manner_names);
+  file.read("loss_bytes", stack.loss_bytes, NumberRange{0.5, 16});
+  file.read("host_per_launch", stack.host_per_launch, Zero::allowed);
+  file.read("host_per_step", stack.host_per_step, Zero::allowed);
+  file.read("data_wait", stack.data_wait, Zero::allowed);
+  file.read("framework_memory", stack.framework_memory, Zero::allowed);
+  file.read("allocator_slack", stack.allocator_slack, NumberRange{0, 1});
+  return file.finish(std::move(stack));
+}
+
+std::string write_stack(const Stack& stack) {
+  JsonWriter json;
+  json.open();
+  write_row_head(json, stack);
+  json.field("from", stack.from);
+  if (!stack.until.empty()) json.field("until", stack.until);
+  json.field("attention", name_of<AttentionForm>(attention_names, stack.attention));
+  json.field("fused", stack.fused);
+  json.field("recompute_whole", stack.recompute_whole);
+  json.field("gradient_bytes", stack.gradient_bytes);
+  json.field("master_bytes", stack.master_bytes);
+  json.field("optimizer_bytes", stack.optimizer_bytes);
+  json.field("gradient_bucket", stack.gradient_bucket);
+  json.field("activation_moves", name_of<Manners>(manner_names, stack.activation_moves));
+  json.field("ring_moves", name_of<Manners>(manner_names, stack.ring_moves));
+  json.field("weight_gathers", name_of<Manners>(manner_names, stack.weight_gathers));
+  json.field("gradient_reduces", name_of<Manners>(manner_names, stack.gradient_reduces));
+  json.field("boundary_sends", name_of<Manners>(manner_names, stack.boundary_sends));
+  json.field("loss_bytes", stack.loss_bytes);
+  json.field("host_per_launch", stack.host_per_launch);
+  json.field("host_per_step", stack.host_per_step);
+  json.field("data_wait", stack.data_wait);
+  json.field("framework_memory", stack.framework_memory);
+  json.field("allocator_slack", stack.allocator_slack);
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast

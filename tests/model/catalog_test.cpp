@@ -1,0 +1,113 @@
+#include "model/catalog.h"
+
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "model/row_text.h"
+
+namespace stepcast {
+namespace {
+
+/// Weights by hand, independent of the operator list: attention, MLP, norms, tables, head.
+std::int64_t parameters_by_hand(const NetworkSpec& n) {
+  const std::int64_t q = n.heads * n.head_dim, kv = n.kv_heads * n.head_dim;
+  const bool gated = n.activation == Activation::swiglu || n.activation == Activation::geglu;
+  const std::int64_t norm = n.norm == Norm::layernorm ? 2 * n.hidden : n.hidden;
+  std::int64_t layer = n.hidden * (q + 2 * kv) + q * n.hidden + (gated ? 3 : 2) * n.hidden * n.ffn_hidden + 2 * norm;
+  if (n.linear_bias) layer += q + 2 * kv + n.hidden + n.ffn_hidden + n.hidden;
+  const std::int64_t tables = n.vocab * n.hidden * (n.tied_embeddings ? 1 : 2) + n.max_positions * n.hidden;
+  return n.layers * layer + tables + norm + (n.embedding_norm ? norm : 0);
+}
+
+TEST(CatalogNetworks, HaveThePublishedParameterCount) {
+  for (const NetworkSpec& n : catalog().networks) {
+    const std::int64_t counted = parameters_by_hand(n);
+    const std::string& printed = n.published_parameters_billion;
+    EXPECT_TRUE(n.published_parameters > 0 || !printed.empty()) << n.id;
+    if (n.published_parameters > 0) {
+      EXPECT_EQ(counted, n.published_parameters) << n.id;
+    }
+    if (!printed.empty()) {
+      const auto point = printed.find('.');
+      const double decimals = point == std::string::npos ? 0 : static_cast<double>(printed.size() - point - 1);
+      EXPECT_NEAR(static_cast<double>(counted) / 1e9, std::stod(printed), 0.5 * std::pow(10, -decimals)) << n.id;
+    }
+  }
+}
+
+TEST(CatalogNetworks, HoldTheFirstSet) {
+  std::set<std::string> ids;
+  for (const NetworkSpec& n : catalog().networks) ids.insert(n.id);
+  for (const char* id : {"gpt2-1.5b", "megatron-22b", "gpt3-175b", "megatron-530b", "megatron-1t", "bloom-176b", "llama2-7b",
+                         "llama2-70b", "llama3-8b", "llama3-70b", "llama3-405b"})
+    EXPECT_TRUE(ids.contains(id)) << id;
+}
+
+/// Ids and aliases of one kind are a single name space, and each row says where it comes from.
+template <typename Row>
+void check_names(const std::vector<Row>& rows, bool sourced) {
+  EXPECT_TRUE(!rows.empty() || !sourced);
+  std::set<std::string> seen;
+  for (const Row& row : rows) {
+    EXPECT_TRUE(is_row_id(row.id)) << row.id;
+    EXPECT_FALSE(row.name.empty()) << row.id;
+    EXPECT_TRUE(seen.insert(row.id).second) << row.id;
+    for (const std::string& alias : row.aliases) EXPECT_TRUE(seen.insert(alias).second) << row.id << " alias " << alias;
+    if constexpr (requires { row.source; }) {
+      if (sourced) {
+        EXPECT_GT(row.source.size(), 40u) << row.id;
+      }
+    }
+  }
+}
+
+TEST(Catalog, NamesAreUniqueAndEveryRowHasASource) {
+  check_names(catalog().networks, true);
+  check_names(catalog().gpus, true);
+  check_names(catalog().machines, true);
+  check_names(catalog().stacks, true);
+  check_names(catalog().profiles, false);
+}
+
+TEST(Catalog, EveryRowReadsBackAsItWasWritten) {
+  const auto same = [](const std::string& id, const std::string& text, const auto& read, const auto& write) {
+    const auto again = read(text, id);
+    ASSERT_TRUE(again) << to_text(again.error());
+    EXPECT_EQ(write(*again), text) << id;
+  };
+  for (const NetworkSpec& row : catalog().networks) same(row.id, write_network(row), read_network, write_network);
+  for (const Gpu& row : catalog().gpus) same(row.id, write_gpu(row), read_gpu, write_gpu);
+  for (const Stack& row : catalog().stacks) same(row.id, write_stack(row), read_stack, write_stack);
+  for (const Profile& row : catalog().profiles) same(row.id, write_profile(row), read_profile, write_profile);
+  const auto read_alone = [](const std::string& text, const std::string& where) { return read_machine(text, where, {}); };
+  for (const Machine& row : catalog().machines) same(row.id, write_machine(row), read_alone, write_machine);
+}
+
+TEST(Catalog, KeepsKnownFigures) {
+  const Machine& a100 = **find_row(catalog().machines, "dgx-a100", "machine");
+  EXPECT_EQ(a100.gpu.peak[static_cast<int>(Precision::fp16)].value(), 312e12);
+  EXPECT_EQ(a100.gpu.memory.value(), 80.0 * (1 << 30));
+  EXPECT_EQ(a100.levels[0].bandwidth_per_gpu.value(), 300e9);
+  EXPECT_EQ(a100.levels[1].bandwidth_per_gpu.value(), 25e9) << "200 Gb/s per GPU";
+  const Machine& rack = **find_row(catalog().machines, "gb200-nvl72", "machine");
+  EXPECT_EQ(rack.levels[0].gpus, 72);
+}
+
+TEST(FindRow, TakesIdsAndAliasesInAnyCase) {
+  EXPECT_EQ((*find_row(catalog().networks, "LLAMA3-70B", "network"))->id, "llama3-70b");
+  EXPECT_EQ((*find_row(catalog().networks, "meta-llama/Meta-Llama-3-70B", "network"))->id, "llama3-70b");
+  EXPECT_EQ((*find_row(catalog().machines, "hgx-h100", "machine"))->id, "dgx-h100");
+}
+
+TEST(FindRow, SuggestsTheNearestOrListsAll) {
+  EXPECT_EQ(to_text(find_row(catalog().networks, "lama3-70b", "network").error()),
+            "network: unknown network 'lama3-70b' (did you mean 'llama3-70b'?)");
+  const std::string all = to_text(find_row(catalog().machines, "tpu", "machine").error());
+  EXPECT_NE(all.find("one of: "), std::string::npos) << all;
+  EXPECT_NE(all.find("dgx-h100"), std::string::npos) << all;
+}
+
+}  // namespace
+}  // namespace stepcast
