@@ -1,0 +1,28 @@
+// A command line taken apart: words and flags, checked against the command's records but not yet given a meaning.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/error.h"
+#include "studies/flags.h"
+
+namespace stepcast {
+
+struct Arguments {
+  std::vector<std::string> words;                         ///< what is not a flag, in order
+  std::map<std::string, std::string, std::less<>> flags;  ///< "--tp" -> "8"; toggles -> ""
+
+  [[nodiscard]] bool has(std::string_view name) const { return flags.find(name) != flags.end(); }
+};
+
+/// Unknown flags suggest the nearest one; a flag given twice, a missing or extra word, and a value that its record
+/// refuses are errors. `usage` goes into the hint about words.
+Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,
+                                    const std::string& usage, const std::vector<std::string>& typed);
+
+}  // namespace stepcast

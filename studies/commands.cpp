@@ -1,0 +1,116 @@
+#include "studies/commands.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "studies/help.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array json_only = {Flag{.name = "--json", .key = "", .value = "", .group = "Output",
+                                       .doc = "one JSON document", .kind = FlagKind::toggle}};
+
+const std::vector<Command>& table() {
+  static const std::vector<Command> rows = {
+      {.name = "predict",
+       .usage = "NETWORK|SCENARIO.json [flags]",
+       .summary = "forecast one training step: time, MFU, bubble, communication, memory",
+       .about = "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name\n"
+                "or a network file; SCENARIO.json holds a whole run (--print-scenario writes one), which flags override.\n"
+                "A run that does not fit in memory is a result, with the overflow spelled out.",
+       .least_words = 1,
+       .most_words = 1,
+       .flags = run_flags(),
+       .examples = {"stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
+                    "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
+                    "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
+       .run = predict_command},
+      {.name = "list",
+       .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",
+       .summary = "what the catalogue holds",
+       .about = "Lists the rows of the built-in catalogue with their figures.",
+       .least_words = 1,
+       .most_words = 1,
+       .flags = json_only,
+       .examples = {"stepcast list networks", "stepcast list machines --json"},
+       .run = list_command},
+      {.name = "show",
+       .usage = "network|machine|gpu|profile|stack|schedule ID [--json]",
+       .summary = "one row of the catalogue, as text or as a file to edit",
+       .about = "Shows one row. With --json it prints the file behind it: edit that into your own and pass it as\n"
+                "NETWORK, --machine FILE, --profile FILE or --stack FILE.",
+       .least_words = 2,
+       .most_words = 2,
+       .flags = json_only,
+       .examples = {"stepcast show network llama3-70b", "stepcast show machine dgx-h100 --json"},
+       .run = show_command},
+  };
+  return rows;
+}
+
+bool asks_help(const std::vector<std::string>& typed) {
+  return std::any_of(typed.begin(), typed.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
+Expected<const Command*> find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+    names.emplace_back(command.name);
+  }
+  const char* kind = name.starts_with("-") ? "flag" : "command";
+  return fail(name.substr(0, 60), fmt::format("unknown {}", kind), name_hint(name, names));
+}
+
+Expected<void> run_command(const std::vector<std::string>& typed, Console& console) {
+  const auto command = find_command(typed[0]);
+  if (!command) return tl::unexpected(command.error());
+  const std::vector<std::string> rest(typed.begin() + 1, typed.end());
+  if (asks_help(rest)) {
+    console.out << command_help(**command);
+    return {};
+  }
+  const std::string usage = fmt::format("stepcast {} {}", (*command)->name, (*command)->usage);
+  const auto arguments =
+      parse_arguments((*command)->flags, (*command)->least_words, (*command)->most_words, usage, rest);
+  if (!arguments) return tl::unexpected(arguments.error());
+  return (*command)->run(*arguments, console);
+}
+
+int failed(Console& console, const std::string& what) {
+  console.err << "stepcast: the run failed: " << what << '\n';
+  return 1;
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return table(); }
+
+int run_program(const std::vector<std::string>& typed, Console& console) {
+  if (typed.empty()) {
+    console.err << program_help();
+    return 2;
+  }
+  if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") {
+    console.out << program_help();
+  } else if (typed[0] == "--version") {
+    console.out << version_text();
+  } else {
+    try {
+      if (const auto done = run_command(typed, console); !done) {
+        console.err << error_text(done.error());
+        return 2;
+      }
+    } catch (const std::exception& problem) {
+      return failed(console, problem.what());
+    }
+  }
+  if (!console.out.flush()) return failed(console, "the output could not be written");
+  return 0;
+}
+
+}  // namespace stepcast

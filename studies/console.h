@@ -1,0 +1,25 @@
+// Where a command writes, and what that place can show. Commands never ask the terminal themselves, so tests run them
+// in process on string streams.
+#pragma once
+
+#include <ostream>
+
+namespace stepcast {
+
+struct Console {
+  std::ostream& out;        ///< results only
+  std::ostream& err;        ///< errors and progress
+  bool color = false;
+  bool unicode = true;      ///< bars of block characters; else '#'
+};
+
+/// Colour on a terminal only, never when NO_COLOR is set to anything (https://no-color.org) or TERM is "dumb".
+bool wants_color(bool is_terminal, const char* no_color, const char* term);
+
+/// The first of LC_ALL, LC_CTYPE and LANG that is set decides; nothing set counts as UTF-8, the default of today.
+bool wants_unicode(const char* lc_all, const char* lc_ctype, const char* lang);
+
+/// The process's own stdout and stderr.
+Console standard_console();
+
+}  // namespace stepcast

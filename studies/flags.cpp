@@ -1,0 +1,175 @@
+#include "studies/flags.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "model/machine.h"
+#include "sim/schedule/order.h"
+
+namespace stepcast {
+namespace {
+
+// Far above any machine, small enough that a product of four of them still fits in 64 bits.
+constexpr std::int64_t most_ways = 32768;
+constexpr std::int64_t most_gpus = 10'000'000;
+constexpr std::int64_t most_in_micro_batch = 65'536;
+constexpr std::int64_t most_sequences = 100'000'000;
+constexpr std::int64_t most_positions = 100'000'000;
+
+Expected<void> one_of(const std::string& text, const std::string& where, const std::vector<std::string>& allowed) {
+  if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return {};
+  std::string hint = "one of:";
+  for (const std::string& name : allowed) hint += " " + name;
+  return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)), hint);
+}
+
+Expected<void> check_switch(const std::string& text, const std::string& where) {
+  return one_of(text, where, {"on", "off"});
+}
+
+Expected<void> check_attention(const std::string& text, const std::string& where) {
+  return one_of(text, where, {"causal", "full"});
+}
+
+Expected<void> check_precision(const std::string& text, const std::string& where) {
+  const auto precision = parse_precision(text, where);
+  if (!precision) return tl::unexpected(precision.error());
+  return {};
+}
+
+Expected<void> check_recompute(const std::string& text, const std::string& where) {
+  const auto recompute = parse_recompute(text, where);
+  if (!recompute) return tl::unexpected(recompute.error());
+  return {};
+}
+
+Expected<void> check_schedule(const std::string& text, const std::string& where) {
+  std::vector<std::string> ids;
+  for (const ScheduleKind& kind : schedule_kinds()) ids.push_back(kind.id);
+  if (std::find(ids.begin(), ids.end(), text) != ids.end()) return {};
+  return fail(where, fmt::format("unknown schedule '{}'", text.substr(0, 60)), name_hint(text, ids));
+}
+
+constexpr std::string_view hardware = "Machine and software";
+constexpr std::string_view split = "Split (a factor each; dp = GPUs / (tp x cp x pp))";
+constexpr std::string_view batch = "Batch and numbers";
+constexpr std::string_view output = "Output";
+
+constexpr std::array rows = {
+    Flag{.name = "--machine", .key = "machine", .value = "ID|FILE", .group = hardware,
+         .doc = "catalogue id or JSON file (default dgx-h100)"},
+    Flag{.name = "--gpus", .key = "gpus", .value = "N", .group = hardware,
+         .doc = "GPUs of the run (default: whole nodes that hold tp x cp x pp)",
+         .kind = FlagKind::count, .most = most_gpus},
+    Flag{.name = "--stack", .key = "stack", .value = "ID|FILE", .group = hardware,
+         .doc = "training software (default megatron-core)"},
+    Flag{.name = "--profile", .key = "profile", .value = "ID|FILE", .group = hardware,
+         .doc = "measured rates (default: the profile of the machine's GPU)"},
+
+    Flag{.name = "--tp", .key = "tp", .value = "N", .group = split, .doc = "tensor parallelism (default 1)",
+         .kind = FlagKind::count, .most = most_ways, .splits = true},
+    Flag{.name = "--pp", .key = "pp", .value = "N", .group = split, .doc = "pipeline stages (default 1)",
+         .kind = FlagKind::count, .most = most_ways, .splits = true},
+    Flag{.name = "--cp", .key = "cp", .value = "N", .group = split, .doc = "context parallelism (default 1)",
+         .kind = FlagKind::count, .most = most_ways, .splits = true},
+    Flag{.name = "--ep", .key = "ep", .value = "N", .group = split,
+         .doc = "expert parallelism, folded over tp, cp and dp (default 1)",
+         .kind = FlagKind::count, .most = most_ways, .splits = true},
+    Flag{.name = "--etp", .key = "etp", .value = "N", .group = split,
+         .doc = "tensor parallelism inside an expert (default 1)",
+         .kind = FlagKind::count, .most = most_ways, .splits = true},
+    Flag{.name = "--chunks", .key = "chunks", .value = "N", .group = split,
+         .doc = "virtual stages per rank (default 1)", .kind = FlagKind::count, .most = most_ways, .splits = true},
+    Flag{.name = "--schedule", .key = "schedule", .value = "ID", .group = split,
+         .doc = "pipeline schedule (default 1f1b, or interleaved-1f1b with chunks)", .splits = true,
+         .check = check_schedule},
+    Flag{.name = "--sp", .key = "sp", .value = "on|off", .group = split,
+         .doc = "sequence parallelism beside tp (default on when tp > 1)", .splits = true, .check = check_switch},
+    Flag{.name = "--zero", .key = "zero", .value = "0..3", .group = split,
+         .doc = "1 shards the optimizer, 2 gradients too, 3 weights too (default 1)",
+         .kind = FlagKind::count, .least = 0, .most = 3, .splits = true},
+    Flag{.name = "--recompute", .key = "recompute", .value = "WHAT", .group = split,
+         .doc = "none, selective, full, or full:N on N layers (default none)", .splits = true,
+         .check = check_recompute},
+    Flag{.name = "--mapping", .key = "", .value = "FILE", .group = split,
+         .doc = "a mapping in the notation, instead of the flags above"},
+
+    Flag{.name = "--micro-batch", .key = "micro_batch", .value = "N", .group = batch,
+         .doc = "sequences per rank and micro-batch (default 1)", .kind = FlagKind::count,
+         .most = most_in_micro_batch},
+    Flag{.name = "--global-batch", .key = "global_batch", .value = "N", .group = batch,
+         .doc = "sequences per step (default 4 x pp micro-batches)", .kind = FlagKind::count,
+         .most = most_sequences},
+    Flag{.name = "--seq", .key = "sequence", .value = "N", .group = batch,
+         .doc = "positions per sequence (default: the network's own)", .kind = FlagKind::count,
+         .most = most_positions},
+    Flag{.name = "--precision", .key = "precision", .value = "TYPE", .group = batch,
+         .doc = "number type of the matrix products (default bf16)", .check = check_precision},
+    Flag{.name = "--attention-flops", .key = "attention_flops", .value = "HOW", .group = batch,
+         .doc = "causal or full: how MFU counts attention (default causal)", .check = check_attention},
+
+    Flag{.name = "--json", .key = "", .value = "", .group = output,
+         .doc = "one JSON document in base units", .kind = FlagKind::toggle},
+    Flag{.name = "--explain", .key = "", .value = "", .group = output,
+         .doc = "add the expanded mapping, who split what, and every price", .kind = FlagKind::toggle},
+    Flag{.name = "--print-scenario", .key = "", .value = "", .group = output,
+         .doc = "print the scenario file that gives the same run", .kind = FlagKind::toggle},
+};
+
+}  // namespace
+
+std::span<const Flag> run_flags() { return rows; }
+
+const Flag* find_flag(std::span<const Flag> flags, std::string_view name) {
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) { return flag.name == name; });
+  return found == flags.end() ? nullptr : &*found;
+}
+
+const Flag* find_key(std::span<const Flag> flags, std::string_view key) {
+  const auto found = std::find_if(flags.begin(), flags.end(),
+                                  [&](const Flag& flag) { return !key.empty() && flag.key == key; });
+  return found == flags.end() ? nullptr : &*found;
+}
+
+Expected<void> check_flag(const Flag& flag, const std::string& text, const std::string& where) {
+  if (flag.kind == FlagKind::count) {
+    const auto count = parse_count(text, where, flag.least, flag.most);
+    if (!count) return tl::unexpected(count.error());
+  }
+  if (flag.kind == FlagKind::text && text.empty()) return fail(where, "is empty", std::string(flag.doc));
+  if (flag.check != nullptr) return flag.check(text, where);
+  return {};
+}
+
+Expected<std::int64_t> parse_count(const std::string& text, const std::string& where, std::int64_t least,
+                                   std::int64_t most) {
+  const std::string allowed = fmt::format("a whole number from {} to {}", least, most);
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  const std::string shown = text.substr(0, 60);
+  if (problem == std::errc::result_out_of_range && stop == end)
+    return fail(where, fmt::format("'{}' is absurdly large", shown), allowed);
+  if (problem != std::errc{} || stop != end) return fail(where, fmt::format("'{}' is not a whole number", shown), allowed);
+  if (value < least || value > most) return fail(where, fmt::format("{} is out of range", shown), allowed);
+  return value;
+}
+
+Expected<Recompute> parse_recompute(const std::string& text, const std::string& where) {
+  if (text == "none") return Recompute{};
+  if (text == "selective") return Recompute{Recompute::Kind::selective, 0};
+  if (text == "full") return Recompute{Recompute::Kind::full, 0};
+  constexpr std::string_view prefix = "full:";
+  if (text.starts_with(prefix)) {
+    const auto layers = parse_count(text.substr(prefix.size()), where, 1, most_ways);
+    if (!layers) return tl::unexpected(layers.error());
+    return Recompute{Recompute::Kind::full, *layers};
+  }
+  return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)),
+              "one of: none, selective, full, full:N (N layers)");
+}
+
+}  // namespace stepcast

@@ -1,0 +1,22 @@
+// Help texts, made from the command and flag records so that they cannot drift from what is parsed.
+#pragma once
+
+#include <string>
+
+#include "studies/commands.h"
+
+namespace stepcast {
+
+/// `stepcast --help`: what the program is for and its commands.
+std::string program_help();
+
+/// `stepcast COMMAND --help`: usage, flags by group, examples that run.
+std::string command_help(const Command& command);
+
+/// An input error on stderr: where and what on the first line, the hint on its own.
+std::string error_text(const Error& error);
+
+/// `stepcast --version`.
+std::string version_text();
+
+}  // namespace stepcast

@@ -1,0 +1,43 @@
+#include "studies/mapping_text.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace stepcast {
+namespace {
+
+/// In the order in which the aliases must stand: the first match wins, so sp takes what tp left and cp what both left.
+std::vector<std::string> aliases_of(const Split& split) {
+  std::vector<std::string> names = {"tp"};
+  if (split.vocabulary) names.emplace_back("vocab");
+  if (split.sequence) names.emplace_back("sp");
+  if (split.cp > 1) names.emplace_back("cp");
+  names.emplace_back("dp");
+  static const std::vector<std::string> zero = {"", "zero1", "zero2", "fsdp"};
+  if (split.zero > 0) names.push_back(zero[static_cast<std::size_t>(split.zero)]);
+  return names;
+}
+
+/// Chunks are layers dealt out in turn: chunk c of stage s holds the layers of virtual stage c*pp + s.
+std::string stage_line(const Split& split) {
+  const std::string layout = split.chunks > 1 ? fmt::format(" cyclic({})", split.chunks) : "";
+  return fmt::format("par layer on pp{} sched {} for mb:{}\n", layout, split.schedule, split.micro_batches);
+}
+
+std::string recompute_line(const Split& split) {
+  if (split.recompute.kind == Recompute::Kind::none) return {};
+  if (split.recompute.kind == Recompute::Kind::selective) return "recompute attn.core\n";
+  const std::string layers = split.recompute.layers > 0 ? fmt::format(" layers {}", split.recompute.layers) : "";
+  return fmt::format("recompute norm, attn, residual, mlp{}{}\n", split.recompute_whole ? " whole" : "", layers);
+}
+
+}  // namespace
+
+std::string mapping_text(const Split& split) {
+  return fmt::format("mesh tp:{} cp:{} dp:{} pp:{}\n", split.tp, split.cp, split.dp, split.pp) +
+         fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + stage_line(split) + recompute_line(split);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// The parallelism flags as text of the notation: what the flags mean is what this text means.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "studies/flags.h"
+
+namespace stepcast {
+
+/// A split as the flags state it, checked.
+struct Split {
+  std::int64_t tp = 1, cp = 1, dp = 1, pp = 1, chunks = 1;
+  bool vocabulary = false;       ///< embedding and LM head split over tp
+  bool sequence = false;         ///< sequence parallelism beside tp
+  std::int64_t zero = 1;
+  Recompute recompute;
+  bool recompute_whole = false;  ///< the stack runs a recomputed region to its end
+  std::string schedule = "1f1b";
+  std::int64_t micro_batches = 1;
+};
+
+/// Four or five lines:
+///   mesh tp:8 cp:1 dp:16 pp:4
+///   use tp, vocab, sp, dp, zero1
+///   par layer on pp sched 1f1b for mb:64
+///   recompute attn.core
+/// Axes of size 1 stay in the mesh, since the aliases name them.
+std::string mapping_text(const Split& split);
+
+}  // namespace stepcast

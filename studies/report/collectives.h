@@ -1,0 +1,25 @@
+// Collectives joined for reading: a step has dozens of moves, a page has room for the few kinds that matter.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/step.h"
+
+namespace stepcast {
+
+/// All moves of one kind on one axis and span.
+struct CollectiveSum {
+  std::string kind, axis, span;
+  std::int64_t group_size = 1;
+  double count = 0;               ///< calls per step
+  Bytes received;                 ///< per rank and step
+  Seconds time, exposed;
+  Source source = Source::assumed;  ///< the weakest of its members
+};
+
+/// Longest first.
+std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport>& collectives);
+
+}  // namespace stepcast

@@ -1,0 +1,106 @@
+#include "studies/request.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "model/json_reader.h"
+#include "studies/scenario_file.h"
+
+namespace stepcast {
+namespace {
+
+Expected<Request> start(const std::string& word) {
+  if (names_a_file(word)) {
+    const auto text = read_text_file(word);
+    if (!text) return tl::unexpected(text.error());
+    if (is_scenario(*text)) return read_scenario(*text, word);
+  }
+  auto network = choose_network(word, "NETWORK");
+  if (!network) return tl::unexpected(network.error());
+  Request request;
+  request.network = std::move(*network);
+  return request;
+}
+
+template <typename Row, typename Choose>
+Expected<void> take_noun(std::optional<Chosen<Row>>& slot, const Arguments& arguments, std::string_view flag,
+                         Choose choose) {
+  const auto given = arguments.flags.find(flag);
+  if (given == arguments.flags.end()) return {};
+  auto chosen = choose(given->second, given->first);
+  if (!chosen) return tl::unexpected(chosen.error());
+  slot = std::move(*chosen);
+  return {};
+}
+
+Expected<void> take_nouns(Request& request, const Arguments& arguments) {
+  if (auto done = take_noun(request.machine, arguments, "--machine", choose_machine); !done) return done;
+  if (auto done = take_noun(request.stack, arguments, "--stack", choose_stack); !done) return done;
+  return take_noun(request.profile, arguments, "--profile", choose_profile);
+}
+
+Expected<void> take_mapping(Request& request, const Arguments& arguments) {
+  const auto given = arguments.flags.find("--mapping");
+  if (given == arguments.flags.end()) return {};
+  const auto text = read_text_file(given->second);
+  if (!text) return tl::unexpected(text.error());
+  request.mapping = Request::Value{*text, given->second};
+  return {};
+}
+
+bool is_noun(std::string_view key) { return key == "machine" || key == "stack" || key == "profile"; }
+
+/// A mapping says how the work is split in full, so a flag that says a part of it again would be dropped in silence.
+Expected<void> check_mapping_alone(const Request& request) {
+  if (!request.mapping) return {};
+  for (const Flag& flag : run_flags()) {
+    const Request::Value* value = flag.splits ? request.find(flag.key) : nullptr;
+    if (value == nullptr) continue;
+    return fail(value->where, fmt::format("the mapping {} already says how the work is split", request.mapping->where),
+                "change the mapping, or leave it out and use the flags");
+  }
+  return {};
+}
+
+}  // namespace
+
+const Request::Value* Request::find(std::string_view key) const {
+  const auto found = values.find(key);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+std::int64_t Request::count(std::string_view key, std::int64_t fallback) const {
+  const Value* value = find(key);
+  if (value == nullptr) return fallback;
+  std::int64_t count = fallback;
+  std::from_chars(value->text.data(), value->text.data() + value->text.size(), count);
+  return count;
+}
+
+std::string Request::text(std::string_view key, std::string_view fallback) const {
+  const Value* value = find(key);
+  return value == nullptr ? std::string(fallback) : value->text;
+}
+
+std::string Request::where(std::string_view key) const {
+  if (const Value* value = find(key)) return value->where;
+  const Flag* flag = find_key(run_flags(), key);
+  return flag == nullptr ? std::string(key) : fmt::format("{} (default)", flag->name);
+}
+
+Expected<Request> read_request(const std::string& word, const Arguments& arguments) {
+  auto request = start(word);
+  if (!request) return request;
+  for (const auto& [name, text] : arguments.flags) {
+    const Flag* flag = find_flag(run_flags(), name);
+    if (flag != nullptr && !flag->key.empty() && !is_noun(flag->key))
+      request->values[std::string(flag->key)] = {text, name};
+  }
+  if (auto done = take_nouns(*request, arguments); !done) return tl::unexpected(done.error());
+  if (auto done = take_mapping(*request, arguments); !done) return tl::unexpected(done.error());
+  if (auto done = check_mapping_alone(*request); !done) return tl::unexpected(done.error());
+  return request;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,35 @@
+// What somebody typed or wrote into a scenario file, merged but not yet completed: the first of two steps to a Scenario.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "studies/arguments.h"
+#include "studies/choose.h"
+
+namespace stepcast {
+
+struct Request {
+  struct Value { std::string text, where; };
+  std::map<std::string, Value, std::less<>> values;  ///< by scenario key: "tp" -> {"8", "--tp"}
+  std::optional<Chosen<NetworkSpec>> network;
+  std::optional<Chosen<Machine>> machine;
+  std::optional<Chosen<Stack>> stack;
+  std::optional<Chosen<Profile>> profile;
+  std::optional<Value> mapping;                      ///< text of the notation
+
+  [[nodiscard]] const Value* find(std::string_view key) const;
+  /// Of a checked count; `fallback` when nobody said it.
+  [[nodiscard]] std::int64_t count(std::string_view key, std::int64_t fallback) const;
+  [[nodiscard]] std::string text(std::string_view key, std::string_view fallback) const;
+  /// Where the value came from; the flag's name when nobody said it.
+  [[nodiscard]] std::string where(std::string_view key) const;
+};
+
+/// `word` names a network or a scenario file; flags override the file. Flags that split are refused beside a mapping,
+/// which already says it all.
+Expected<Request> read_request(const std::string& word, const Arguments& arguments);
+
+}  // namespace stepcast

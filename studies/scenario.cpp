@@ -1,0 +1,217 @@
+#include "studies/scenario.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dataflow/lower.h"
+#include "studies/mapped_run.h"
+#include "studies/split.h"
+
+namespace stepcast {
+namespace {
+
+constexpr const char* default_machine = "dgx-h100";
+constexpr const char* default_stack = "megatron-core";
+
+/// Fills the scenario field by field; what nobody said is noted as it is filled in.
+class Resolver {
+ public:
+  explicit Resolver(const Request& request) : request_(request) {}
+
+  Expected<Scenario> run() {
+    for (const auto step : {&Resolver::nouns, &Resolver::numbers, &Resolver::splitting})
+      if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+    return std::move(scenario_);
+  }
+
+ private:
+  Expected<void> nouns() {
+    if (!request_.network) return fail("network", "no network is named", "stepcast list networks");
+    scenario_.network = *request_.network;
+    if (auto done = noun(scenario_.machine, request_.machine, "machine", default_machine, choose_machine); !done)
+      return done;
+    if (auto done = noun(scenario_.stack, request_.stack, "stack", default_stack, choose_stack); !done) return done;
+    return profile();
+  }
+
+  template <typename Row, typename Choose>
+  Expected<void> noun(Chosen<Row>& slot, const std::optional<Chosen<Row>>& given, std::string_view key,
+                      const char* fallback, Choose choose) {
+    if (given) {
+      slot = *given;
+      return {};
+    }
+    auto chosen = choose(fallback, "default");
+    if (!chosen) return tl::unexpected(chosen.error());
+    slot = std::move(*chosen);
+    assume(key, slot.id, "default");
+    return {};
+  }
+
+  Expected<void> profile() {
+    scenario_.own_profile = request_.profile && request_.profile->id.empty();
+    if (request_.profile) {
+      scenario_.profile = *request_.profile;
+      const std::string& measured_on = scenario_.profile.row.gpu;
+      if (measured_on != scenario_.machine.row.gpu.id)
+        scenario_.remarks.push_back(fmt::format("profile {} was measured on {}, the machine has {}",
+                                                scenario_.profile.row.id, measured_on, scenario_.machine.row.gpu.id));
+      return {};
+    }
+    scenario_.profile.row = default_profile(scenario_.machine.row.gpu, catalog().profiles);
+    const Profile& row = scenario_.profile.row;
+    const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(), [&](const Profile& other) {
+      return other.id == row.id && other.gpu == scenario_.machine.row.gpu.id;
+    });
+    if (in_catalog) scenario_.profile.id = row.id;
+    assume("profile", row.id, fmt::format("for {}", scenario_.machine.row.gpu.name));
+    return {};
+  }
+
+  Expected<void> numbers() {
+    Plan& plan = scenario_.plan;
+    plan.micro_batch = count("micro_batch", 1, "default");
+    plan.sequence = count("sequence", scenario_.network.row.sequence, "the network's own");
+    auto precision = parse_precision(text("precision", "bf16", "default"), request_.where("precision"));
+    if (!precision) return tl::unexpected(precision.error());
+    plan.precision = *precision;
+    scenario_.causal_attention = request_.text("attention_flops", "causal") == "causal";
+    return check_precision();
+  }
+
+  Expected<void> check_precision() {
+    const Gpu& gpu = scenario_.machine.row.gpu;
+    if (gpu.peak[static_cast<int>(scenario_.plan.precision)] > FlopsPerSecond(0)) return {};
+    std::vector<std::string> has;
+    for (const Precision p : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8,
+                              Precision::mxfp8, Precision::nvfp4})
+      if (gpu.peak[static_cast<int>(p)] > FlopsPerSecond(0)) has.emplace_back(to_text(p));
+    return fail(request_.where("precision"),
+                fmt::format("{} has no {} matrix units", gpu.name, to_text(scenario_.plan.precision)),
+                fmt::format("one of: {}", fmt::join(has, ", ")));
+  }
+
+  Expected<void> splitting() {
+    if (auto done = request_.mapping ? from_mapping() : from_flags(); !done) return done;
+    return machine_holds();
+  }
+
+  Expected<void> from_mapping() {
+    auto run = read_mapped_run(*request_.mapping, request_, scenario_.plan);
+    if (!run) return tl::unexpected(run.error());
+    scenario_.plan = run->plan;
+    scenario_.micro_batches = run->micro_batches;
+    scenario_.split = run->split;
+    for (Assumption& assumption : run->assumptions) scenario_.assumptions.push_back(std::move(assumption));
+    return {};
+  }
+
+  Expected<void> from_flags() {
+    if (auto done = check_experts(); !done) return done;
+    Split split;
+    split.tp = count("tp", 1);
+    split.cp = count("cp", 1);
+    split.pp = count("pp", 1);
+    split.chunks = count("chunks", 1);
+    split.zero = count("zero", 1, "default");
+    split.sequence = text("sp", split.tp > 1 ? "on" : "off", "default") == "on" && split.tp > 1;
+    if (request_.text("sp", "off") == "on" && split.tp == 1)
+      scenario_.remarks.emplace_back("sp splits what tp leaves alone: without tp it does nothing");
+    split.schedule = text("schedule", split.chunks > 1 ? "interleaved-1f1b" : "1f1b", "default");
+    split.recompute = *parse_recompute(text("recompute", "none", "default"), "recompute");
+    split.recompute_whole = scenario_.stack.row.recompute_whole;
+    split_vocabulary(split);
+
+    Plan& plan = scenario_.plan;
+    const std::int64_t ways = split.tp * split.cp * split.pp;
+    plan.gpus = count("gpus", whole_nodes(ways), "whole nodes");
+    split.dp = std::max<std::int64_t>(1, plan.gpus / ways);
+    if (request_.find("gpus") != nullptr)
+      if (auto good = machine_holds(); !good) return good;
+    const std::int64_t batches = default_batches_per_stage * split.pp;
+    plan.global_batch = count("global_batch", batches * plan.micro_batch * split.dp,
+                              fmt::format("{} micro-batches", batches));
+    split.micro_batches = plan.global_batch / (plan.micro_batch * split.dp);
+    const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence};
+    if (auto good = check_split(split, size, scenario_.network.row, origin()); !good) return good;
+    plan.mapping = mapping_text(split);
+    plan.mapping_where = "mapping made from the flags";
+    scenario_.micro_batches = split.micro_batches;
+    scenario_.split = in_words(split);
+    return {};
+  }
+
+  /// The first networks are dense: nothing for these flags to split.
+  Expected<void> check_experts() {
+    for (const char* key : {"ep", "etp"})
+      if (request_.count(key, 1) > 1)
+        return fail(request_.where(key),
+                    fmt::format("network {} has no experts to split", scenario_.network.row.id), fmt::format("{} 1", key));
+    return {};
+  }
+
+  void split_vocabulary(Split& split) {
+    const std::int64_t rows = scenario_.network.row.vocab;
+    split.vocabulary = split.tp > 1 && rows % split.tp == 0;
+    if (split.tp > 1 && !split.vocabulary)
+      scenario_.remarks.push_back(fmt::format(
+          "vocabulary {} does not divide by tp {}: embedding and LM head are whole on every rank", rows, split.tp));
+  }
+
+  /// The fewest whole innermost instances (nodes) that hold `ways` ranks; `ways` itself where that exceeds the machine.
+  [[nodiscard]] std::int64_t whole_nodes(std::int64_t ways) const {
+    const Machine& machine = scenario_.machine.row;
+    const std::int64_t whole = std::lcm(ways, machine.levels.front().gpus);
+    return whole <= machine.max_gpus() ? whole : ways;
+  }
+
+  [[nodiscard]] SplitOrigin origin() const {
+    return {request_.where("gpus"),   request_.where("tp"),           request_.where("cp"),
+            request_.where("pp"),     request_.where("chunks"),       request_.where("global_batch"),
+            request_.where("sequence"), request_.where("schedule"),   request_.where("recompute")};
+  }
+
+  static std::string in_words(const Split& split) {
+    std::string words = fmt::format("tp {}, cp {}, pp {}, dp {}", split.tp, split.cp, split.pp, split.dp);
+    if (split.chunks > 1) words += fmt::format(", {} chunks", split.chunks);
+    if (split.sequence) words += ", sp";
+    if (split.zero > 0) words += fmt::format(", zero {}", split.zero);
+    return words + fmt::format(", {}", split.schedule);
+  }
+
+  Expected<void> machine_holds() {
+    const Machine& machine = scenario_.machine.row;
+    if (scenario_.plan.gpus <= machine.max_gpus()) return {};
+    return fail(request_.where("gpus"),
+                fmt::format("{} GPUs, but {} has at most {}", scenario_.plan.gpus, machine.name, machine.max_gpus()),
+                fmt::format("up to {} GPUs, or a larger machine: stepcast list machines", machine.max_gpus()));
+  }
+
+  std::int64_t count(std::string_view key, std::int64_t fallback) { return request_.count(key, fallback); }
+
+  std::int64_t count(std::string_view key, std::int64_t fallback, const std::string& why) {
+    if (request_.find(key) == nullptr) assume(key, std::to_string(fallback), why);
+    return request_.count(key, fallback);
+  }
+
+  std::string text(std::string_view key, const char* fallback, const std::string& why) {
+    if (request_.find(key) == nullptr) assume(key, fallback, why);
+    return request_.text(key, fallback);
+  }
+
+  void assume(std::string_view key, std::string value, std::string why) {
+    scenario_.assumptions.push_back({std::string(find_key(run_flags(), key)->name), std::move(value), std::move(why)});
+  }
+
+  const Request& request_;
+  Scenario scenario_;
+};
+
+}  // namespace
+
+Expected<Scenario> resolve(const Request& request) { return Resolver(request).run(); }
+
+}  // namespace stepcast

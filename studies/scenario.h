@@ -1,0 +1,37 @@
+// A run with every noun resolved and every number set, and the list of what nobody said.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/plan.h"
+#include "studies/choose.h"
+#include "studies/request.h"
+
+namespace stepcast {
+
+/// Micro-batches per pipeline stage where no batch is said: enough that the pipeline's ramp does not rule the step.
+constexpr std::int64_t default_batches_per_stage = 4;
+
+/// Something nobody said. `flag` is how to say it.
+struct Assumption { std::string flag, value, why; };
+
+struct Scenario {
+  Chosen<NetworkSpec> network;
+  Chosen<Machine> machine;
+  Chosen<Stack> stack;
+  Chosen<Profile> profile;           ///< id empty: the user's own, or made for the GPU
+  bool own_profile = false;          ///< the user's own
+  Plan plan;
+  bool causal_attention = true;      ///< how model FLOPs count attention
+  std::int64_t micro_batches = 1;    ///< per step, on each rank of the batch split
+  std::string split;                 ///< in words: "tp 8, cp 1, pp 4, dp 16, sp, zero 1, 1f1b"
+  std::vector<Assumption> assumptions;
+  std::vector<std::string> remarks;  ///< what a user should know about the split
+};
+
+/// Fills in defaults, checks that everything divides and fits the machine, and makes the mapping text.
+Expected<Scenario> resolve(const Request& request);
+
+}  // namespace stepcast
