@@ -45,6 +45,7 @@ class BlockPlacer {
   [[nodiscard]] Placement natural(int tensor) const;
   [[nodiscard]] Placement need(int op, int input) const;
   Placement stated(int tensor, const std::string& what, Placement base, const std::string& class_name);
+  AtomMask apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free, const Placement& base, Placement& place);
   [[nodiscard]] bool statement_holds(const Statement& statement, int tensor) const;
   void pass_partials(int op);
   void check_divides(int tensor, const Placement& place, const Statement& statement);

@@ -124,6 +124,9 @@ class ListBuilder {
   }
 
   void compute(const PlacedItem& item) {
+    // A launch is a run of neighbours: another kernel ends those before it.
+    for (std::size_t l = 0; l < open_.size(); ++l)
+      if (open_[l].kernel != kernel_of(item) || open_[l].kernel.empty()) flush(static_cast<int>(l));
     int launch = -1;
     for (std::size_t l = open_.size(); l-- > 0 && launch < 0;)
       if (joins(item, static_cast<int>(l))) launch = static_cast<int>(l);
@@ -213,6 +216,7 @@ class ListBuilder {
     if (sources.size() < 2) {  // made by one launch, which summed them
       root_[written] = root_[item.reads.front()];
       made_by_[written] = made_by_[item.reads.front()];
+      for (std::size_t i = 1; i < item.reads.size(); ++i) places_.born[item.reads[i]] = -1;
       return;
     }
     Work work;

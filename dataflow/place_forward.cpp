@@ -1,6 +1,5 @@
 // Forward: operators in order, each operand fetched to where the operator needs it (rules 14-18).
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 #include <fmt/format.h>
@@ -8,14 +7,6 @@
 #include "dataflow/block_placer.h"
 
 namespace stepcast {
-namespace {
-
-/// Bytes per element on the wire, scale bytes included (rule 19).
-struct Wire { const char* name; double bytes; };
-constexpr std::array kWires{Wire{"fp32", 4}, Wire{"bf16", 2}, Wire{"fp16", 2}, Wire{"fp8", 1}, Wire{"fp8block", 1 + 4.0 / 128}, Wire{"mxfp8", 1 + 1.0 / 32}};
-
-}  // namespace
-
 int BlockPlacer::add_copy(int tensor, bool gradient, const Placement& place, int parent) {
   const Tensor& t = net_.tensors[tensor];
   const double element = gradient && t.role == TensorRole::weight ? options_.gradient_bytes : t.bytes_per_element;
@@ -88,12 +79,10 @@ int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass
         for (const Statement& s : statements_)
           if (const auto* loop = std::get_if<ForStatement>(&s.body); loop && loop->count > 0) item.launches = static_cast<int>(loop->count);
       }
-      if (!move->as.empty())
-        for (const Wire& wire : kWires)
-          if (move->as == wire.name) {
-            const double own = gradient && net_.tensors[tensor].role == TensorRole::weight ? options_.gradient_bytes : net_.tensors[tensor].bytes_per_element;
-            item.received *= wire.bytes / own;
-          }
+      if (!move->as.empty()) {
+        const Tensor& t = net_.tensors[tensor];
+        item.received *= wire_bytes(move->as) / (gradient && t.role == TensorRole::weight ? options_.gradient_bytes : t.bytes_per_element);
+      }
       item.chunks = static_cast<int>(std::max<std::int64_t>(1, move->chunks));
       if (move->ahead >= 0) item.ahead = move->ahead;
       item.joint_bucket = move->bucket != "none";

@@ -1,5 +1,7 @@
 // Homes of activations and weights: stated first, then natural, Partial reduced (rules 12, 14, 24).
 #include <algorithm>
+#include <numeric>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -88,6 +90,52 @@ void BlockPlacer::check_divides(int tensor, const Placement& place, const Statem
   }
 }
 
+/// Sets the atoms of one place; returns those it spoke to. A compound puts the major factor on the slow atoms as far as it
+/// divides (rule 4); a tensor that lacks a factor stays as it was on that part.
+AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free, const Placement& base, Placement& place) {
+  const auto& dims = net_.tensors[tensor].dims;
+  const auto each = [&](AtomMask mask, const auto& slot_of) {
+    AtomMask set = 0;
+    for (std::size_t a = mesh_.atoms.size(); a-- > 0;) {
+      if (!(mask >> a & 1U) || mesh_.atoms[a].stage) continue;
+      place.at[a] = slot_of(a);
+      set |= AtomMask{1} << a;
+    }
+    return set;
+  };
+  // `*` spreads what would be whole or partial; it leaves shards alone.
+  if (p.what == "*") return each(free, [&](std::size_t a) { return base.at[a] >= 0 ? base.at[a] : kFlat; });
+  if (p.what == "partial") return each(free, [](std::size_t) { return kPartial; });
+  if (p.what == "full") return each(free, [](std::size_t) { return kReplicate; });
+  AtomMask set = 0;
+  bool any = false;
+  std::string_view rest = p.what;
+  while (!rest.empty()) {
+    const std::string name(rest.substr(0, rest.find('*')));
+    rest = rest.size() > name.size() ? rest.substr(name.size() + 1) : std::string_view{};
+    const int dim = net_.find_dim(name);
+    const auto found = dim < 0 ? dims.end() : std::find(dims.begin(), dims.end(), dim);
+    if (found == dims.end()) {
+      if (dim < 0 && statement.alias.empty()) set_error({where_of(statement), fmt::format("the network has no dim '{}'", name), "name a dim of the tensor, *, full or partial"});
+      continue;
+    }
+    any = true;
+    AtomMask taken = 0;
+    std::int64_t left = rest.empty() ? mesh_.size_of(free & ~set) : std::gcd(mesh_.size_of(free & ~set), net_.dims[dim].extent);
+    each(free & ~set, [&](std::size_t a) -> Slot {
+      if (left % mesh_.atoms[a].size != 0 || left == 1) return place.at[a];
+      left /= mesh_.atoms[a].size;
+      taken |= AtomMask{1} << a;
+      return static_cast<Slot>(found - dims.begin());
+    });
+    set |= taken;
+
+  }
+  // A class statement speaks to those weights that have the dim; a named tensor must have it.
+  if (!any && by_name) set_error({where_of(statement), fmt::format("{} has no dim '{}'", net_.tensors[tensor].name, p.what), "name one of its dims, *, full or partial"});
+  return set;
+}
+
 /// First matching `home` statement per atom. `what` is the tensor's name, `class_name` "weights", "grads", "optimizer" or "".
 Placement BlockPlacer::stated(int tensor, const std::string& what, Placement base, const std::string& class_name) {
   Placement place = base;
@@ -105,26 +153,7 @@ Placement BlockPlacer::stated(int tensor, const std::string& what, Placement bas
         if (!axis) return set_error({where_of(statement), fmt::format("unknown axis '{}' in '{}'", name, print(statement)), name_hint(name, mesh_.axis_names())}), place;
         mask |= axis->atoms;
       }
-      Slot slot = kReplicate;
-      bool flat = false;
-      if (p.what == "*") flat = true;
-      else if (p.what == "partial") slot = kPartial;
-      else if (p.what != "full") {
-        const auto& dims = net_.tensors[tensor].dims;
-        const auto found = std::find_if(dims.begin(), dims.end(), [&](int d) { return net_.dims[d].name == p.what; });
-        if (found == dims.end()) {
-          if (by_name) return set_error({where_of(statement), fmt::format("{} has no dim '{}'", what, p.what), "name one of its dims, *, full or partial"}), place;
-          continue;  // a class statement speaks to those weights that have the dim
-        }
-        slot = static_cast<Slot>(found - dims.begin());
-      }
-      for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
-        if (!(mask >> a & 1U) || (done >> a & 1U) || mesh_.atoms[a].stage) continue;
-        done |= AtomMask{1} << a;
-        // `*` spreads what would be whole or partial; it leaves shards alone.
-        if (flat) place.at[a] = base.at[a] >= 0 ? base.at[a] : kFlat;
-        else place.at[a] = slot;
-      }
+      done |= apply_place(p, statement, tensor, by_name, mask & ~done, base, place);
     }
     check_divides(tensor, place, statement);
   }

@@ -19,6 +19,15 @@ bool in_scope(const std::vector<std::string>& scope, const Operator& op) {
   return scope.empty() || std::any_of(scope.begin(), scope.end(), [&](const std::string& tag) { return has_tag(op, tag); });
 }
 
+/// Scale bytes included: fp8 per tensor 0, blocks of 128 one fp32 each, mx one byte per 32 (rule 19).
+double wire_bytes(const std::string& type) {
+  struct Wire { const char* name; double bytes; };
+  constexpr Wire kWires[] = {{"fp32", 4}, {"bf16", 2}, {"fp16", 2}, {"fp8", 1}, {"fp8block", 1 + 4.0 / 128}, {"mxfp8", 1 + 1.0 / 32}};
+  for (const Wire& wire : kWires)
+    if (type == wire.name) return wire.bytes;
+  return 0;
+}
+
 namespace {
 
 struct ParRule {
@@ -86,6 +95,8 @@ Expected<std::vector<ParRule>> par_rules(const Network& network, Mesh& mesh, con
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const Statement& statement = statements[i];
     if (auto scope = check_scope(network, statement); !scope) return tl::unexpected(scope.error());
+    if (const auto* move = std::get_if<MoveStatement>(&statement.body); move && !move->as.empty() && wire_bytes(move->as) == 0)
+      return fail(where_of(statement), fmt::format("unknown wire type '{}'", move->as), "one of: fp32, bf16, fp16, fp8, fp8block, mxfp8");
     const auto* par = std::get_if<ParStatement>(&statement.body);
     if (!par) continue;
     auto mask = atoms_of(mesh, par->axes, statement);

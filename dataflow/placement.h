@@ -56,6 +56,9 @@ std::string to_text(const Placement& place, const Network& network, int tensor, 
 /// True when an `at` scope holds for the operator (an empty scope always does).
 bool in_scope(const std::vector<std::string>& scope, const Operator& op);
 
+/// Bytes per element of a wire type ("fp8", "mxfp8", ...), or 0 when unknown.
+double wire_bytes(const std::string& type);
+
 /// "file:line:column".
 std::string where_of(const Statement& statement);
 

@@ -12,7 +12,8 @@ namespace {
 /// (fits of accumulating weight-gradient GEMMs on A100 and H100 put it at 6 bytes per element with fp32 accumulators).
 constexpr double kAccumulateFactor = 1.5;
 
-struct Product { double m = 1, n = 1, k = 1, batch = 1, output_bytes = 2; };
+/// `joins_k`: input gradients of several products over one input add up along k; others lie side by side along n.
+struct Product { double m = 1, n = 1, k = 1, batch = 1, output_bytes = 2; bool joins_k = false; };
 
 bool walks(const Access& access, int loop) { return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end(); }
 
@@ -42,6 +43,7 @@ Product product_of(const FuseContext& c, const PlacedItem& item) {
   const bool of_a = item.writes[0] >= 0;
   Product p = of_a ? shape_of(c, item.op, o, b, a) : shape_of(c, item.op, a, o, b);
   const Tensor& target = c.network.tensors[(of_a ? a : b).tensor];
+  p.joins_k = of_a;
   p.output_bytes = target.role == TensorRole::weight ? kAccumulateFactor * c.stack.gradient_bytes : target.bytes_per_element;
   return p;
 }
@@ -60,7 +62,7 @@ Work blank(const FuseContext& c, const PlacedItem& item) {
   return work;
 }
 
-/// Joins products that differ in one dim only (Q, K, V over one X; gate and up); others stay launches of their own.
+/// Joins products over one input (Q, K, V; gate and up) into one launch; others stay launches of their own.
 void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<Work>& works) {
   const std::size_t first = works.size();
   for (const PlacedItem* item : members) {
@@ -74,11 +76,8 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
     for (std::size_t w = first; w < works.size() && !joined; ++w) {
       Work& work = works[w];
       if (work.kernel != KernelClass::gemm || work.batch != 1 || p.batch != 1) continue;
-      const bool same_m = work.m == p.m, same_n = work.n == p.n, same_k = work.k == p.k;
-      if (static_cast<int>(same_m) + same_n + same_k < 2) continue;
-      if (!same_m) work.m += p.m;
-      else if (!same_k) work.k += p.k;
-      else work.n += p.n;
+      if (work.m != p.m || (p.joins_k ? work.n != p.n : work.k != p.k)) continue;
+      (p.joins_k ? work.k : work.n) += p.joins_k ? p.k : p.n;
       work.bytes = bytes(work.m, work.n, work.k, 1);
       joined = &work;
     }

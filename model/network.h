@@ -70,6 +70,7 @@ struct BatchShape {
   std::int64_t sequences = 1;          ///< micro-batch x data-split ranks
   std::int64_t positions = 1;          ///< sequence length
   double activation_bytes = 2, weight_bytes = 2;
+  double loss_bytes = 2;               ///< element size of the logits inside the loss; wider ones are cast first
 };
 
 /// Expands a transformer spec into blocks of operators. The spec must be valid (read_network checks it).

@@ -17,6 +17,7 @@ struct FunctionRow {
 constexpr std::array kFunctions{
     FunctionRow{"add", 0, false, 0},          FunctionRow{"bias", 0, false, 0},
     FunctionRow{"rope", 0, false, 0},         FunctionRow{"scale", 0, false, 0},
+    FunctionRow{"cast", 0, false, 0},
     FunctionRow{"dropout", 0, false, 1},      FunctionRow{"swiglu", 0b11, false, 0},
     FunctionRow{"geglu", 0b11, false, 0},     FunctionRow{"gelu", 0b1, false, 0},
     FunctionRow{"relu", 0b1, false, 0},       FunctionRow{"squared_relu", 0b1, false, 0},

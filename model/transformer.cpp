@@ -112,6 +112,15 @@ class Builder {
     return y;
   }
 
+  /// What the attention core reads is called Q, K and V, so that `move K, V` means it; what was before it, Q.projected.
+  int named(const char* letter, int read) {
+    const int projected = net_.find_tensor(letter);
+    if (read == projected) return read;
+    net_.tensors[projected].name = std::string(letter) + ".projected";
+    net_.tensors[read].name = letter;
+    return read;
+  }
+
   /// K and V are stored over s and read over t.
   Access keys(int tensor) const { return {tensor, {b_, t_, g_, d_}}; }
 
@@ -157,8 +166,9 @@ class Builder {
       k = biased("K", k, {g_, d_}, tags, "attn.qkv");
       v = biased("V", v, {g_, d_}, tags, "attn.qkv");
     }
-    q = rope("Q", q);
-    k = rope("K", k);
+    q = named("Q", rope("Q", q));
+    k = named("K", rope("K", k));
+    v = named("V", v);
     const int o = activation("O", {b_, s_, g_, r_, d_});
     form_ == AttentionForm::fused ? fused_core(q, k, v, o) : unfused_core(q, k, v, o);
     const int y = activation("Y1", {b_, s_, h_});
@@ -221,10 +231,15 @@ class Builder {
     const int x = activation("X.last", {b_, s_, h_});
     net_.blocks.back().input = x;
     const int xf = norm("norm3", x, {"norm", "head"});
-    const int logits = activation("logits", {b_, s_, v_});
+    int logits = activation("logits", {b_, s_, v_});
     const int table = spec_.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
     product("head", {"head"}, logits, xf, table);
     const std::vector<std::string> tags{"loss"};
+    if (batch_.loss_bytes > batch_.activation_bytes) {
+      const int wide = tensor("logits.wide", {b_, s_, v_}, batch_.loss_bytes, TensorRole::activation);
+      add("loss.cast", tags, OperatorKind::linear, "cast", wide, {logits}, "loss");
+      logits = wide;
+    }
     const int labels = tensor("labels", {b_, s_}, 8, TensorRole::data);
     const int m = statistic("loss.max", {b_, s_}), z = statistic("loss.sum", {b_, s_}), target = statistic("loss.target", {b_, s_});
     const int loss = statistic("loss", {b_, s_});
@@ -253,7 +268,7 @@ Network build_network(const NetworkSpec& spec, const BatchShape& batch, Attentio
 }
 
 std::int64_t parameter_count(const NetworkSpec& spec) {
-  const Network net = build_network(spec, {1, 1, 2, 2}, AttentionForm::fused);
+  const Network net = build_network(spec, {1, 1, 2, 2, 2}, AttentionForm::fused);
   const int positions = net.find_dim("s");
   std::vector<std::int64_t> uses(net.tensors.size(), 0);
   for (const Block& block : net.blocks)
