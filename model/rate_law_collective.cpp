@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdlib>
+#include <span>
 
 #include "model/profile.h"
 
@@ -64,14 +65,19 @@ RatedTime time_at(const Profile& profile, const CollectiveCurve& curve, int rank
 struct Relative { CollectiveKind kind; double share, repeats; };
 
 /// Where to look when a kind was not measured: the same bytes received, over a related pattern.
-std::vector<Relative> relatives(CollectiveKind kind) {
+std::span<const Relative> relatives(CollectiveKind kind) {
   using enum CollectiveKind;
+  static constexpr Relative gathers[] = {{reduce_scatter, 1, 1}, {all_reduce, 1, 1}, {all_to_all, 1, 1}};
+  static constexpr Relative scatters[] = {{all_gather, 1, 1}, {all_reduce, 1, 1}, {all_to_all, 1, 1}};
+  static constexpr Relative reduces[] = {{all_gather, 0.5, 2}, {reduce_scatter, 0.5, 2}};  // scatter, then gather
+  static constexpr Relative exchanges[] = {{all_gather, 1, 1}, {reduce_scatter, 1, 1}, {all_reduce, 1, 1}};
+  static constexpr Relative sends[] = {{all_gather, 1, 1}, {all_to_all, 1, 1}, {all_reduce, 1, 1}};  // two ranks swap halves
   switch (kind) {
-    case all_gather: return {{reduce_scatter, 1, 1}, {all_reduce, 1, 1}, {all_to_all, 1, 1}};
-    case reduce_scatter: return {{all_gather, 1, 1}, {all_reduce, 1, 1}, {all_to_all, 1, 1}};
-    case all_reduce: return {{all_gather, 0.5, 2}, {reduce_scatter, 0.5, 2}};  // scatter, then gather
-    case all_to_all: return {{all_gather, 1, 1}, {reduce_scatter, 1, 1}, {all_reduce, 1, 1}};
-    case send_recv: return {{all_gather, 1, 1}, {all_to_all, 1, 1}, {all_reduce, 1, 1}};  // two ranks swap halves
+    case all_gather: return gathers;
+    case reduce_scatter: return scatters;
+    case all_reduce: return reduces;
+    case all_to_all: return exchanges;
+    case send_recv: return sends;
   }
   std::abort();
 }
