@@ -32,6 +32,25 @@ std::vector<int> early_items(const ProgramBlock& block, const std::vector<Item>&
   return early;
 }
 
+/// Recomputation reads what forward saved, and so do moves made again; weights and gradients move on their own.
+bool needs_input(const ProgramBlock& block, const Item& item) {
+  if (!item.is_move) return block.works[item.index].pass != Pass::recompute;
+  const Move& move = block.moves[item.index];
+  const bool activation = move.cargo == Cargo::activation || move.cargo == Cargo::boundary;
+  return activation && !move.again && move.pass != Pass::recompute;
+}
+
+std::vector<char> waiting_items(const ProgramBlock& block, const std::vector<Item>& items) {
+  std::vector<char> waits(items.size()), follows(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto& after = items[i].after;
+    const bool behind = std::any_of(after.begin(), after.end(), [&](int earlier) { return follows[earlier] != 0; });
+    waits[i] = !behind && needs_input(block, items[i]);
+    follows[i] = behind || waits[i];
+  }
+  return waits;
+}
+
 BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost) {
   BlockPrices prices;
   prices.works.reserve(block.works.size());
@@ -46,6 +65,8 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
   prices.backward_stretch = host_stretch(block, prices, block.backward, cost.stack().host_per_launch);
   prices.forward_early = early_items(block, block.forward);
   prices.backward_early = early_items(block, block.backward);
+  prices.forward_waits = waiting_items(block, block.forward);
+  prices.backward_waits = waiting_items(block, block.backward);
   return prices;
 }
 

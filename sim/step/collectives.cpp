@@ -72,12 +72,12 @@ bool same_row(const StepMove& a, const StepMove& b) {
 void add_rows(const StepView& view, std::span<const StepMove> moves, std::vector<CollectiveReport>& rows) {
   std::vector<std::pair<const StepMove*, std::size_t>> first;
   for (const StepMove& call : moves) {
-    const auto known = std::find_if(first.begin(), first.end(), [&](const auto& f) { return same_row(*f.first, call); });
+    auto known = std::find_if(first.begin(), first.end(), [&](const auto& f) { return same_row(*f.first, call); });
     if (known == first.end()) {
-      first.emplace_back(&call, rows.size());
+      known = first.emplace(known, &call, rows.size());
       rows.push_back(row_of(view, call));
     }
-    CollectiveReport& row = rows[known == first.end() ? rows.size() - 1 : known->second];
+    CollectiveReport& row = rows[known->second];
     row.count += call.calls;
     row.time += call.price.time * call.calls;
     row.exposed += call.exposed;

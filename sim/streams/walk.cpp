@@ -87,6 +87,7 @@ void ChunkWalk::lay_instance(std::size_t index, List list) {
   skip_copies(index);
   weight_ = instance.weight;
   stretch_ = list == List::forward ? prices.forward_stretch : prices.backward_stretch;
+  waits_ = list == List::forward ? &prices.forward_waits : &prices.backward_waits;
   block_start_ = compute_free_;
   input_ = output_;
   output_ = End{block_start_, -1};
@@ -152,24 +153,23 @@ void ChunkWalk::place(const Instance& instance, const Item& item, int slot, doub
   End& end = item_end_[slot];
   if (!item.is_move) {
     const Work& work = block.works[item.index];
-    const End ready = ready_for(instance, item, work.pass != Pass::recompute);
+    const End ready = ready_for(instance, item, slot);
     place_work(work.pass, prices.works[item.index].time.value() * stretch_, ready, end, slot);
     if (work.pass != Pass::weight_grad && end.time >= output_.time) output_ = {end.time, -1};
     return;
   }
   const Move& move = block.moves[item.index];
   const Price& price = prices.moves[item.index];
-  const bool waits = carries_activation(move) && !move.again && move.pass != Pass::recompute;
-  const double ready = earliest >= 0 ? earliest : ready_for(instance, item, waits).time;
+  const double ready = earliest >= 0 ? earliest : ready_for(instance, item, slot).time;
   end.move = prices.first_move + item.index;
   if (move.blocking) place_blocking(move, price, ready, end);
   else place_beside(price, ready, end);
   if (carries_activation(move) && move.pass != Pass::weight_grad && end.time >= output_.time) output_ = end;
 }
 
-ChunkWalk::End ChunkWalk::ready_for(const Instance& instance, const Item& item, bool waits_for_input) const {
-  if (item.after.empty()) return waits_for_input && input_.time > block_start_ ? input_ : End{block_start_, -1};
-  End ready{0, -1};
+ChunkWalk::End ChunkWalk::ready_for(const Instance& instance, const Item& item, int slot) const {
+  End ready{item.after.empty() ? block_start_ : 0, -1};
+  if ((*waits_)[slot - instance.first_item] != 0 && input_.time > ready.time) ready = input_;
   for (const int earlier : item.after) {
     const End& end = item_end_[instance.first_item + earlier];
     assert(end.time >= 0 && "an item waits for a later one");

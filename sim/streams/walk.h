@@ -43,7 +43,7 @@ class ChunkWalk {
   void finish(List list, ChunkTimes& times);
   void wait(int move, double seconds);
   void advance(Pass pass, double until);
-  [[nodiscard]] End ready_for(const Instance& instance, const Item& item, bool waits_for_input) const;
+  [[nodiscard]] End ready_for(const Instance& instance, const Item& item, int slot) const;
   [[nodiscard]] double end_beside_moves(double start, double duration) const;
 
   const Program& program_;
@@ -56,6 +56,7 @@ class ChunkWalk {
   std::vector<double> exposed_;       ///< by flat move
   std::vector<Stream> streams_;       ///< by tier
   double stretch_ = 1, weight_ = 1;   ///< of the instance being laid
+  const std::vector<char>* waits_ = nullptr;  ///< BlockPrices::*_waits of its list
   double compute_free_ = 0, block_start_ = 0, mark_ = 0, steady_ = 0;
   double last_start_ = 0;             ///< of the last kernel, its pass and its slot in item_end_
   Pass last_pass_ = Pass::forward;

@@ -1,0 +1,106 @@
+#include "sim/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/small_program.h"
+
+namespace stepcast {
+namespace {
+
+constexpr double gb = 1e9;
+
+Buffer buffer(BufferKind kind, Count count, double bytes, int born = 0, int dies = 0) {
+  return {"buffer", kind, count, Bytes(bytes), born, dies, false};
+}
+
+/// Per layer: 2 GB weights, 4 GB gradients, 12 GB optimizer, 1 GB saved per micro-batch.
+ProgramBlock stateful_layer() {
+  ProgramBlock block = small::plain_layer();
+  block.buffers = {buffer(BufferKind::weight, Count::persistent, 2 * gb), buffer(BufferKind::gradient, Count::persistent, 4 * gb),
+                   buffer(BufferKind::optimizer, Count::persistent, 12 * gb),
+                   buffer(BufferKind::saved, Count::per_micro_batch, 1 * gb)};
+  return block;
+}
+
+MemoryReport memory_of(const Program& program, const Stack& stack = small::stack()) {
+  const auto order = make_order(program.schedule, {static_cast<int>(program.stages), 1, static_cast<int>(program.micro_batches), 0});
+  StageTimes times;
+  times.forward.assign(program.stages, Seconds(1));
+  times.input_grad = times.weight_grad = times.forward;
+  const auto timeline = run(*order, times);
+  return peak_memory(program, *order, *timeline, small::machine(), stack);
+}
+
+TEST(PeakMemory, PersistentBytesCountEveryLayer) {
+  const MemoryReport report = memory_of(small::pipeline(stateful_layer(), 1, 3, 1));
+  EXPECT_NEAR(report.weights.value(), 6 * gb, 1);
+  EXPECT_NEAR(report.gradients.value(), 12 * gb, 1);
+  EXPECT_NEAR(report.optimizer.value(), 36 * gb, 1);
+  EXPECT_NEAR(report.activations.value(), 3 * gb, 1);
+  EXPECT_NEAR(report.peak.value(), 57 * gb, 1);
+  EXPECT_TRUE(report.fits);
+}
+
+TEST(PeakMemory, FirstStageKeepsAMicroBatchPerStage) {  // 1F1B: 4 stages in flight on the first
+  const MemoryReport report = memory_of(small::pipeline(stateful_layer(), 4, 2, 16));
+  EXPECT_NEAR(report.activations.value(), 4 * 2 * gb, 1);
+  EXPECT_EQ(report.rank, 0);
+}
+
+TEST(PeakMemory, GpipeKeepsAllMicroBatches) {
+  Program program = small::pipeline(stateful_layer(), 4, 2, 16);
+  program.schedule = "gpipe";
+  EXPECT_NEAR(memory_of(program).activations.value(), 16 * 2 * gb, 1);
+}
+
+TEST(PeakMemory, TheFullestStageMayBeTheLast) {  // one layer more there outweighs the micro-batches in flight
+  Program program = small::pipeline(stateful_layer(), 2, 2, 8);
+  program.stage_stride = 8;
+  program.chunks[1].runs[0].count = 3;
+  const MemoryReport report = memory_of(program);
+  EXPECT_EQ(report.rank, 8);
+  EXPECT_NEAR(report.weights.value(), 6 * gb, 1);
+  EXPECT_NEAR(report.activations.value(), 3 * gb, 1);
+}
+
+TEST(PeakMemory, TransientsCountWhileTheyLiveTogether) {
+  ProgramBlock block = small::plain_layer();  // two items backward
+  block.buffers = {buffer(BufferKind::temporary, Count::transient_backward, 3 * gb, 0, 0),
+                   buffer(BufferKind::temporary, Count::transient_backward, 4 * gb, 1, 1),
+                   buffer(BufferKind::message, Count::transient_backward, 2 * gb, 0, 1),
+                   buffer(BufferKind::temporary, Count::transient_forward, 5 * gb, 0, 0)};
+  const MemoryReport report = memory_of(small::pipeline(block, 1, 10, 1));
+  EXPECT_NEAR(report.temporary.value(), 4 * gb, 1);  // 4 + 2 at the second item, more than 3 + 2 and than 5
+  EXPECT_NEAR(report.communication.value(), 2 * gb, 1);
+}
+
+TEST(PeakMemory, GatheredWeightsFillTheirWindow) {
+  ProgramBlock block = small::plain_layer();
+  block.buffers = {buffer(BufferKind::gathered_weight, Count::per_block_window, 2 * gb)};
+  EXPECT_NEAR(memory_of(small::pipeline(block, 1, 10, 1)).gathered_weights.value(), 2 * gb, 1);
+  Move gather = small::move(1, MoveKind::all_gather, Pass::forward, false);
+  gather.ahead = 1;
+  block.moves.push_back(gather);
+  EXPECT_NEAR(memory_of(small::pipeline(block, 1, 10, 1)).gathered_weights.value(), 4 * gb, 1);
+  EXPECT_NEAR(memory_of(small::pipeline(block, 1, 1, 1)).gathered_weights.value(), 2 * gb, 1) << "one block, one copy";
+}
+
+TEST(PeakMemory, FrameworkAndAllocatorComeOnTop) {
+  Stack stack = small::stack();
+  stack.framework_memory = Bytes(3 * gb);
+  stack.allocator_slack = 0.1;
+  const MemoryReport report = memory_of(small::pipeline(stateful_layer(), 1, 1, 1), stack);
+  EXPECT_NEAR(report.framework.value(), (3 + 1.9) * gb, 1);
+  EXPECT_NEAR(report.peak.value(), (19 + 4.9) * gb, 1);
+  EXPECT_NEAR(report.sum().value(), report.peak.value(), 1);
+}
+
+TEST(PeakMemory, OverflowDoesNotFit) {
+  const MemoryReport report = memory_of(small::pipeline(stateful_layer(), 1, 5, 1));
+  EXPECT_NEAR(report.peak.value(), 95 * gb, 1);
+  EXPECT_NEAR(report.capacity.value(), 80 * gb, 1);
+  EXPECT_FALSE(report.fits);
+}
+
+}  // namespace
+}  // namespace stepcast
