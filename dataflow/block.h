@@ -76,7 +76,7 @@ struct PlacedBlock {
 
 struct PlacedNetwork {
   Mesh mesh;
-  std::vector<std::vector<Split>> splits;
+  std::vector<std::vector<OperatorSplit>> splits;
   std::vector<PlacedBlock> blocks;
 };
 
@@ -89,5 +89,9 @@ struct PlacingOptions {
 /// `statements` are expanded; recompute with `layers N` is placed as written here (the caller places twice).
 Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine>& meshes,
                               const std::vector<Statement>& statements, std::int64_t gpus, const PlacingOptions& options);
+
+/// How the stream of `block` crosses from stage to stage: its home, unless `home boundary` says otherwise.
+Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home, const Mesh& mesh,
+                                       const std::vector<Statement>& statements);
 
 }  // namespace stepcast

@@ -20,7 +20,7 @@ struct BackwardUse {
 
 class BlockPlacer {
  public:
-  BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<Split>& splits,
+  BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<OperatorSplit>& splits,
               const std::vector<Statement>& statements, const PlacingOptions& options);
 
   /// Home of the tensor that repeated blocks hand on; the neighbours must use the same.
@@ -30,6 +30,7 @@ class BlockPlacer {
     carried_output_ = output;
   }
   Placement output_home();
+  Expected<Placement> boundary(const Placement& home);
 
   /// `root`: the block ends in the loss, whose gradient is one. `owner`: emits the chains of its weights.
   Expected<PlacedBlock> place(bool root);
@@ -84,7 +85,7 @@ class BlockPlacer {
   const Network& net_;
   const Block& block_;
   const Mesh& mesh_;
-  const std::vector<Split>& splits_;
+  const std::vector<OperatorSplit>& splits_;
   const std::vector<Statement>& statements_;
   PlacingOptions options_;
   std::optional<Placement> carried_home_;

@@ -14,7 +14,7 @@ struct FuseContext {
   const Network& network;
   const Block& block;
   const PlacedBlock& placed;
-  const std::vector<Split>& splits;
+  const std::vector<OperatorSplit>& splits;
   const Mesh& mesh;
   const Stack& stack;
   const std::vector<Statement>& statements;

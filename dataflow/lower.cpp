@@ -7,6 +7,7 @@
 
 #include "dataflow/block.h"
 #include "dataflow/fuse.h"
+#include "dataflow/moves.h"
 #include "dataflow/stages.h"
 
 namespace stepcast {
@@ -86,7 +87,7 @@ class Lowering {
     fill_sizes(*batch);
     if (auto blocks = make_blocks(); !blocks) return tl::unexpected(blocks.error());
     make_chunks();
-    make_edges();
+    if (auto edges = make_edges(); !edges) return tl::unexpected(edges.error());
     make_tail();
     make_notes();
     return std::move(out_);
@@ -224,10 +225,27 @@ class Lowering {
       out_.recompute_layers = static_cast<double>(spec_.layers);
   }
 
-  /// The stream crosses with its local bytes at home, or as `home boundary` says.
-  void make_edges() {
+  /// The stream crosses with its local bytes at home, or as `home boundary` says; then a gather brings it home.
+  Expected<void> make_edges() {
     const PlacedBlock& layer = placed_.blocks[1];
-    const double bytes = layer.copies[layer.output].bytes;
+    const Copy& stream = layer.copies[layer.output];
+    auto crossing = boundary_placement(network_, network_.blocks[1], stream.place, placed_.mesh, parsed_.statements);
+    if (!crossing) return tl::unexpected(crossing.error());
+    const double bytes = local_elements(network_, stream.tensor, *crossing, placed_.mesh) * network_.tensors[stream.tensor].bytes_per_element;
+    std::optional<Move> gather;
+    for (const Hop& hop : hops(*crossing, stream.place, placed_.mesh, false, 0)) {
+      if (hop.kind == MoveKind::slice || hop.kind == MoveKind::mask) continue;
+      Move move;
+      move.label = "boundary gather";
+      move.kind = hop.kind;
+      move.cargo = Cargo::boundary;
+      move.group = intern_group(out_.groups, placed_.mesh, hop.atoms);
+      move.local_before = Bytes(bytes);
+      move.received = Bytes(received_bytes(hop.kind, bytes, static_cast<double>(placed_.mesh.size_of(hop.atoms))));
+      move.local_after = Bytes(stream.bytes);
+      move.blocking = true;
+      gather = std::move(move);
+    }
     for (std::size_t i = 0; i + 1 < out_.chunks.size(); ++i) {
       StageEdge edge;
       edge.from = static_cast<int>(i);
@@ -235,8 +253,10 @@ class Lowering {
       const std::int64_t steps = std::abs(out_.chunks[i + 1].stage - out_.chunks[i].stage);
       edge.rank_distance = steps * layout_.stride;
       edge.bytes = Bytes(steps == 0 ? 0 : bytes);
-      out_.edges.push_back(edge);
+      if (steps > 0) edge.gather = gather;
+      out_.edges.push_back(std::move(edge));
     }
+    return {};
   }
 
   /// The global norm: one number per rank, summed where gradients are split, and over the stages.
@@ -315,7 +335,7 @@ Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const S
       for (std::size_t a = 0; a < placed.mesh.atoms.size(); ++a) {
         const Atom& atom = placed.mesh.atoms[a];
         if (atom.stage || atom.size == 1) continue;
-        const Split& split = placed.splits[b][o];
+        const OperatorSplit& split = placed.splits[b][o];
         const std::string loop = split.loop[a] < 0 ? "none" : lowering.network().dims[split.loop[a]].name;
         const std::string statement = split.statement[a] < 0 ? "no statement: every rank repeats it" : print(lowering.parsed().statements[split.statement[a]]);
         out.choices.push_back({block.name, block.operators[o].name, placed.mesh.label(AtomMask{1} << a), loop, statement});

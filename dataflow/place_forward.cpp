@@ -60,8 +60,10 @@ int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass
         item.steps = static_cast<int>(ranks) - 1;
         // Two operands that rotate against each other must first be aligned: one hop more unless their homes are skewed.
         int rotating = 0;
-        for (const Access& input : op >= 0 ? block_.operators[op].inputs : std::vector<Access>{})
-          rotating += std::find(move->what.begin(), move->what.end(), net_.tensors[input.tensor].name) != move->what.end();
+        for (const Access& input : op >= 0 ? block_.operators[op].inputs : std::vector<Access>{}) {
+          const Manners other = manners_of(input.tensor, false, op);
+          rotating += other.move && other.move->manner == Manner::rotate;
+        }
         const bool skewed = std::any_of(statements_.begin(), statements_.end(), [&](const Statement& s) {
           const auto* home = std::get_if<HomeStatement>(&s.body);
           return home && home->what == net_.tensors[tensor].name && std::any_of(home->places.begin(), home->places.end(), [](const HomePlace& p) { return !p.skew.empty(); });

@@ -9,7 +9,7 @@
 
 namespace stepcast {
 
-BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<Split>& splits,
+BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<OperatorSplit>& splits,
                          const std::vector<Statement>& statements, const PlacingOptions& options)
     : net_(network), block_(block), mesh_(mesh), splits_(splits), statements_(statements), options_(options) {
   const std::size_t tensors = net_.tensors.size();
@@ -212,6 +212,17 @@ void BlockPlacer::pass_partials(int o) {
       partial_pass_[o] |= AtomMask{1} << a;
     }
   }
+}
+
+Expected<Placement> BlockPlacer::boundary(const Placement& home) {
+  Placement place = stated(block_.output, "boundary", home, "");
+  if (error_) return tl::unexpected(*error_);
+  return place;
+}
+
+Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home, const Mesh& mesh, const std::vector<Statement>& statements) {
+  const std::vector<OperatorSplit> splits(block.operators.size());
+  return BlockPlacer(network, block, mesh, splits, statements, {}).boundary(home);
 }
 
 Placement BlockPlacer::output_home() {

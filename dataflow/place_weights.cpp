@@ -44,9 +44,10 @@ void BlockPlacer::weight_chains() {
       combined(tensor, std::move(contributions_[tensor]), accumulator, Cargo::gradient, -1);
       contributions_[tensor].clear();
     }
+    // The optimizer follows the accumulator; a sum left Partial goes where the weight's home is in shards, else whole.
     Placement optimizer = accumulator;
-    for (Slot& slot : optimizer.at)
-      if (slot == kPartial) slot = kReplicate;
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if (optimizer.at[a] == kPartial) optimizer.at[a] = chain.home.at[a] == kPartial ? kReplicate : chain.home.at[a];
     chain.optimizer = stated(tensor, "", optimizer, "optimizer");
     step_moves(chain, accumulator);
     out_.chains.push_back(std::move(chain));
@@ -89,12 +90,16 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
   auto splits = resolve_splits(network, meshes, statements, gpus);
   if (!splits) return tl::unexpected(splits.error());
   PlacedNetwork placed{std::move(splits->mesh), std::move(splits->blocks), {}};
-  // The stream that blocks hand on has one home: that of the repeated block's output.
+  // The stream that blocks hand on has one home: that of the repeated block's output. A block that turns one thing into
+  // another (a head, a single product) hands on no stream.
   std::optional<Placement> carried;
-  std::size_t layer = 0;
-  for (std::size_t b = 0; b < network.blocks.size(); ++b)
-    if (network.blocks[b].input >= 0 && network.blocks[b].repeat >= network.blocks[layer].repeat) layer = b;
-  if (network.blocks[layer].input >= 0)
+  std::size_t layer = network.blocks.size();
+  for (std::size_t b = 0; b < network.blocks.size(); ++b) {
+    const Block& block = network.blocks[b];
+    if (block.input < 0 || block.output < 0 || network.tensors[block.input].dims != network.tensors[block.output].dims) continue;
+    if (layer == network.blocks.size() || block.repeat > network.blocks[layer].repeat) layer = b;
+  }
+  if (layer < network.blocks.size())
     carried = BlockPlacer(network, network.blocks[layer], placed.mesh, placed.splits[layer], statements, options).output_home();
   for (std::size_t b = 0; b < network.blocks.size(); ++b) {
     const Block& block = network.blocks[b];

@@ -131,7 +131,7 @@ class Resolver {
       : network_(network), mesh_(mesh), rules_(rules), cuts_(cuts) {}
 
   /// False: `cuts` got a new entry and the mesh must be refined.
-  Expected<bool> resolve(const Operator& op, Split& split) {
+  Expected<bool> resolve(const Operator& op, OperatorSplit& split) {
     const std::vector<int> loops = loops_of(op);
     const auto has = [&](int dim) { return dim >= 0 && std::find(loops.begin(), loops.end(), dim) != loops.end(); };
     AtomMask claimed = 0;
@@ -150,7 +150,7 @@ class Resolver {
   }
 
  private:
-  std::int64_t unsplit(int dim, const Split& split) const {
+  std::int64_t unsplit(int dim, const OperatorSplit& split) const {
     std::int64_t extent = network_.dims[dim].extent;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
       if (split.loop[a] == dim) extent = std::max<std::int64_t>(1, extent / mesh_.atoms[a].size);
@@ -159,7 +159,7 @@ class Resolver {
 
   /// Rule 4: the major factor takes gcd(p, what is left of it), on the slow end of the atoms; the rest goes to the next.
   template <typename Has>
-  Expected<bool> assign(const Operator& op, const ParRule& rule, AtomMask free, const Has& has, Split& split) {
+  Expected<bool> assign(const Operator& op, const ParRule& rule, AtomMask free, const Has& has, OperatorSplit& split) {
     std::vector<std::size_t> atoms;  // slow to fast
     for (std::size_t a = mesh_.atoms.size(); a-- > 0;)
       if (free >> a & 1U) atoms.push_back(a);
@@ -194,7 +194,7 @@ class Resolver {
     return true;
   }
 
-  Expected<bool> does_not_divide(const Operator& op, const ParRule& rule, int dim, const Split& split, std::int64_t part) const {
+  Expected<bool> does_not_divide(const Operator& op, const ParRule& rule, int dim, const OperatorSplit& split, std::int64_t part) const {
     std::int64_t total = 1;
     for (int d : rule.dims)
       if (d >= 0) total *= unsplit(d, split);
@@ -237,7 +237,7 @@ Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLi
   }
 }
 
-Placement placement_of(const Access& access, const Split& split, const Mesh& mesh, bool output) {
+Placement placement_of(const Access& access, const OperatorSplit& split, const Mesh& mesh, bool output) {
   Placement place;
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a) {
     const int loop = split.loop[a];
@@ -261,7 +261,7 @@ double local_elements(const Network& network, int tensor, const Placement& place
   return flat == 1 ? elements : std::ceil(elements / flat);
 }
 
-double local_extent(const Network& network, int loop, const Split& split, const Mesh& mesh) {
+double local_extent(const Network& network, int loop, const OperatorSplit& split, const Mesh& mesh) {
   auto extent = static_cast<double>(network.dims[loop].extent);
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a)
     if (split.loop[a] == loop) extent /= static_cast<double>(mesh.atoms[a].size);

@@ -25,16 +25,16 @@ struct Placement {
 };
 
 /// What one operator does on each atom.
-struct Split {
+struct OperatorSplit {
   std::array<std::int16_t, kMaxAtoms> loop;       ///< dim id, or -1 = not split
   std::array<std::int16_t, kMaxAtoms> statement;  ///< which statement won, or -1
-  Split() { loop.fill(-1); statement.fill(-1); }
+  OperatorSplit() { loop.fill(-1); statement.fill(-1); }
 };
 
 /// Splits of all operators of all blocks, over a mesh fine enough for them.
 struct Splits {
   Mesh mesh;
-  std::vector<std::vector<Split>> blocks;         ///< by block, operator
+  std::vector<std::vector<OperatorSplit>> blocks;         ///< by block, operator
 };
 
 /// Resolves every `par` statement. Errors: unknown dim, axis or tag; a loop extent that does not divide, with the legal sizes.
@@ -42,13 +42,13 @@ Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLi
                                 const std::vector<Statement>& statements, std::int64_t gpus);
 
 /// Placement that an access must have (inputs) or gets (output, Partial where a split loop is missing).
-Placement placement_of(const Access& access, const Split& split, const Mesh& mesh, bool output);
+Placement placement_of(const Access& access, const OperatorSplit& split, const Mesh& mesh, bool output);
 
 /// Elements of `tensor` that one rank holds; flat shards are padded to equal parts.
 double local_elements(const Network& network, int tensor, const Placement& place, const Mesh& mesh);
 
 /// Extent of a loop on one rank.
-double local_extent(const Network& network, int loop, const Split& split, const Mesh& mesh);
+double local_extent(const Network& network, int loop, const OperatorSplit& split, const Mesh& mesh);
 
 /// "R", "S(h)", "P" per atom group: "h@x, P@tp".
 std::string to_text(const Placement& place, const Network& network, int tensor, const Mesh& mesh);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,7 +140,8 @@ struct StageEdge {
   int from = 0, to = 0;             ///< chunk indices
   Bytes bytes;                      ///< per rank
   std::int64_t rank_distance = 0;   ///< of the two ranks in machine order
-  std::int64_t senders_per_node_hint = 1;  ///< groups that send at once share NICs: all ranks of a stage do
+  /// After the send, where the stream crosses in more pieces than it lies at home (`home boundary`): back to home.
+  std::optional<Move> gather;
 };
 
 /// Facts about the plan that a user must be told: repeated work, padding, assumed balance.
