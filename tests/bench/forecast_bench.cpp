@@ -1,0 +1,98 @@
+// What a warm process pays for a configuration that it has not seen: the mapping's text to a whole report. Llama 3 70B on
+// 512 H100; configurations alternate, so that nothing of the one before can be used again.
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "dataflow/lower.h"
+#include "model/catalog.h"
+#include "sim/step.h"
+#include "studies/mapping_text.h"
+
+namespace stepcast {
+namespace {
+
+template <typename Row>
+const Row& row(const std::vector<Row>& rows, const char* id) {
+  const auto found = find_row(rows, id, "row");
+  if (!found) {
+    fmt::print(stderr, "{}\n", to_text(found.error()));
+    std::abort();
+  }
+  return **found;
+}
+
+struct Setting {
+  const NetworkSpec& network = row(catalog().networks, "llama3-70b");
+  const Machine& machine = row(catalog().machines, "dgx-h100");
+  const Stack& stack = row(catalog().stacks, "megatron-core");
+  Profile profile = default_profile(machine.gpu, catalog().profiles);
+  std::array<Plan, 4> plans{plan(8, 4, 1), plan(4, 8, 1), plan(8, 2, 2), plan(8, 8, 1)};
+
+ private:
+  [[nodiscard]] Plan plan(std::int64_t tp, std::int64_t pp, std::int64_t micro_batch) const {
+    Split split;
+    split.tp = tp;
+    split.pp = pp;
+    split.dp = 512 / (tp * pp);
+    split.vocabulary = split.sequence = true;
+    split.micro_batches = 1024 / (micro_batch * split.dp);
+    Plan plan;
+    plan.mapping = mapping_text(split);
+    plan.gpus = 512;
+    plan.micro_batch = micro_batch;
+    plan.global_batch = 1024;
+    plan.sequence = network.sequence;
+    return plan;
+  }
+};
+
+const Setting& setting() {
+  static const Setting setting;
+  return setting;
+}
+
+CostModel cost_model() { return {setting().machine, setting().profile, setting().stack, Precision::bf16}; }
+
+[[noreturn]] void give_up(const Error& error) {
+  fmt::print(stderr, "{}\n", to_text(error));
+  std::abort();
+}
+
+Program lowered(const Plan& plan) {
+  auto program = lower(setting().network, plan, setting().stack);
+  if (!program) give_up(program.error());
+  return *std::move(program);
+}
+
+void whole_forecast(benchmark::State& state) {
+  const CostModel cost = cost_model();
+  std::size_t i = 0;
+  for (auto _ : state) {
+    const Program program = lowered(setting().plans[i++ % setting().plans.size()]);
+    auto report = forecast(program, cost);
+    if (!report) give_up(report.error());
+    benchmark::DoNotOptimize(report->step_time);
+  }
+}
+BENCHMARK(whole_forecast)->Unit(benchmark::kMicrosecond);
+
+void lower_only(benchmark::State& state) {
+  std::size_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(lowered(setting().plans[i++ % setting().plans.size()]).ranks);
+}
+BENCHMARK(lower_only)->Unit(benchmark::kMicrosecond);
+
+/// One Program, four stages, 64 micro-batches.
+void simulate_only(benchmark::State& state) {
+  const CostModel cost = cost_model();
+  const Program program = lowered(setting().plans[0]);
+  for (auto _ : state) benchmark::DoNotOptimize(forecast(program, cost)->step_time);
+}
+BENCHMARK(simulate_only)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace stepcast
