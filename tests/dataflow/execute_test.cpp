@@ -1,0 +1,166 @@
+// The reference itself: gradients of one rank against finite differences, and planted errors that the executor must see.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/dataflow/execute.h"
+#include "tests/dataflow/ledger.h"
+
+namespace stepcast {
+namespace {
+
+/// Sum of the loss, or of the last output weighted with its given gradient.
+double scalar_of(const Network& net, const PlacedNetwork& placed, const GivenValues& given) {
+  const Executed run = execute(net, placed, given);
+  EXPECT_EQ(run.error, "");
+  const int output = net.blocks.back().output;
+  const bool loss = net.tensors[output].name == "loss";
+  double sum = 0;
+  for (std::size_t i = 0; i < run.outputs.back().size(); ++i) sum += run.outputs.back()[i] * (loss ? 1 : given.gradient[output][i]);
+  return sum;
+}
+
+/// Every gradient of every weight, three elements each, by a central difference.
+void expect_true_gradients(const Network& net) {
+  const PlacedNetwork placed = placed_of(net, "mesh one:1");
+  GivenValues given = some_values(net, 3);
+  const Executed run = execute(net, placed, given);
+  ASSERT_EQ(run.error, "");
+  const auto check = [&](int tensor, const std::vector<double>& gradient) {
+    for (std::size_t e : {std::size_t{0}, gradient.size() / 3, gradient.size() - 1}) {
+      constexpr double step = 1e-5;
+      double& value = given.value[tensor][e];
+      const double kept = value;
+      value = kept + step;
+      const double above = scalar_of(net, placed, given);
+      value = kept - step;
+      const double below = scalar_of(net, placed, given);
+      value = kept;
+      EXPECT_NEAR(gradient[e], (above - below) / (2 * step), 1e-6 * (1 + std::abs(gradient[e]))) << net.tensors[tensor].name << " " << e;
+    }
+  };
+  for (std::size_t t = 0; t < net.tensors.size(); ++t)
+    if (net.tensors[t].role == TensorRole::weight) check(static_cast<int>(t), run.gradients[t]);
+  if (net.blocks.front().input >= 0) check(net.blocks.front().input, run.input_gradient);
+}
+
+NetworkSpec tiny_transformer() {
+  NetworkSpec spec;
+  spec.id = "tiny";
+  spec.layers = 2;
+  spec.hidden = 4;
+  spec.ffn_hidden = 6;
+  spec.heads = 4;
+  spec.kv_heads = 2;
+  spec.head_dim = 2;
+  spec.vocab = 5;
+  spec.sequence = 3;
+  return spec;
+}
+
+TEST(Execute, GradientsOfTheFusedTransformerAreTrue) {
+  expect_true_gradients(build_network(tiny_transformer(), {2, 3, 2, 2}, AttentionForm::fused));
+}
+
+TEST(Execute, GradientsOfTheUnfusedTransformerAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.activation = Activation::gelu;
+  spec.positions = Positions::learned;
+  spec.max_positions = 3;
+  spec.linear_bias = true;
+  spec.dropout = true;
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::unfused));
+}
+
+TEST(Execute, GradientsOfOneProductAreTrue) {
+  NetworkWriter net{{"m", 3}, {"n", 2}, {"k", 4}, {"v", 1}};
+  const int in = net.tensor("I", "mk"), w = net.tensor("W", "kn", TensorRole::weight), out = net.tensor("O", "mn");
+  net.product("product", out, "mn", in, "mk", w, "kn");
+  expect_true_gradients(net.finish(in, out));
+}
+
+/// O[m,n] += I[m,k] W[k,n] in numbers: I = 1 2 / 3 4, W = 5 6 / 7 8 gives 19 22 / 43 50.
+TEST(Execute, OneProductByHand) {
+  NetworkWriter writer{{"m", 2}, {"n", 2}, {"k", 2}, {"v", 1}};
+  const int in = writer.tensor("I", "mk"), w = writer.tensor("W", "kn", TensorRole::weight), out = writer.tensor("O", "mn");
+  writer.product("product", out, "mn", in, "mk", w, "kn");
+  const Network net = writer.finish(in, out);
+  GivenValues given;
+  given.value = {{1, 2, 3, 4}, {5, 6, 7, 8}, {}};
+  given.gradient = {{}, {}, {1, 0, 0, 0}};
+  for (const char* mapping : {"mesh x:1", "mesh x:2\npar k on x", "mesh x:2 y:2\npar m on x ; par n on y ; home I: k on y ; home W: k on x"}) {
+    const Executed run = execute(net, placed_of(net, mapping), given);
+    EXPECT_EQ(run.error, "") << mapping;
+    EXPECT_EQ(run.outputs.at(0), (std::vector<double>{19, 22, 43, 50})) << mapping;
+    EXPECT_EQ(run.input_gradient, (std::vector<double>{5, 7, 0, 0})) << mapping;  // row 0: W's column 0
+    EXPECT_EQ(run.gradients.at(1), (std::vector<double>{1, 0, 2, 0})) << mapping;  // column 0: I's row 0
+    EXPECT_EQ(run.weights.at(1), (std::vector<double>{4.875, 6, 6.75, 8})) << mapping;
+  }
+}
+
+/// tp and sp over 4 ranks of a tiny transformer, then a wrong placement of it.
+class PlantedError : public ::testing::Test {
+ protected:
+  PlantedError() : net_(build_network(spec(), {4, 4, 2, 2}, AttentionForm::fused)), given_(some_values(net_, 1)), placed_(placed_of(net_, "mesh x:2 y:2\npar g on x ; par f on x ; par s on x ; par b on y")) {}
+  static NetworkSpec spec() {
+    NetworkSpec spec = tiny_transformer();
+    spec.hidden = spec.ffn_hidden = spec.vocab = 8;
+    spec.head_dim = 4;
+    return spec;
+  }
+  std::string verdict() const { return difference(net_, execute(net_, placed_of(net_, "mesh one:1"), given_), execute(net_, placed_, given_)); }
+  PlacedItem& first(std::vector<PlacedItem>& list, MoveKind kind) const {
+    for (PlacedItem& item : list)
+      if (item.kind == PlacedKind::move && item.move == kind) return item;
+    ADD_FAILURE() << "no such move";
+    return list.front();
+  }
+  PlacedBlock& layer() { return placed_.blocks[1]; }
+
+  Network net_;
+  GivenValues given_;
+  PlacedNetwork placed_;
+};
+
+TEST_F(PlantedError, NoneIsNoneFound) { EXPECT_EQ(verdict(), ""); }
+
+TEST_F(PlantedError, ReduceOverTheWrongAtoms) {
+  first(layer().forward, MoveKind::reduce_scatter).atoms = 0b10;
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(PlantedError, DroppedSum) {
+  PlacedItem& reduce = first(layer().step, MoveKind::all_reduce);
+  reduce.move = MoveKind::slice;
+  reduce.received = 0;
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(PlantedError, GatherTakenForFree) {
+  PlacedItem& gather = first(layer().forward, MoveKind::all_gather);
+  gather.move = MoveKind::slice;
+  gather.received = 0;
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(PlantedError, SavedTensorForgotten) {
+  layer().saved.erase(layer().saved.begin());
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(PlantedError, WrongByteCount) {
+  first(layer().backward, MoveKind::reduce_scatter).received *= 2;
+  EXPECT_NE(verdict().find("bytes"), std::string::npos);
+}
+
+TEST_F(PlantedError, OneContributionLeftOut) {
+  for (PlacedItem& item : layer().backward)
+    if (item.kind == PlacedKind::sum) {
+      item.reads.pop_back();
+      break;
+    }
+  EXPECT_NE(verdict(), "");
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,28 @@
+// The networks of the placement tests: the layer of dataflow-semantics section C, and others by a few changed fields.
+#pragma once
+
+#include "model/network.h"
+
+namespace stepcast {
+
+/// h 4096, 32 heads (g 8 groups of r 4), d 128, f 14336, v 128256, s 4096: rmsnorm, swiglu, rope, untied.
+inline NetworkSpec section_c_spec() {
+  NetworkSpec spec;
+  spec.id = "section-c";
+  spec.layers = 4;
+  spec.hidden = 4096;
+  spec.ffn_hidden = 14336;
+  spec.heads = 32;
+  spec.kv_heads = 8;
+  spec.head_dim = 128;
+  spec.vocab = 128256;
+  spec.sequence = 4096;
+  return spec;
+}
+
+/// One sequence of 4096 positions per data rank, bf16, fused attention.
+inline Network section_c_network(std::int64_t data_ranks = 1, const NetworkSpec& spec = section_c_spec()) {
+  return build_network(spec, {data_ranks, 4096, 2, 2}, AttentionForm::fused);
+}
+
+}  // namespace stepcast
