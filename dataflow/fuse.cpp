@@ -108,13 +108,10 @@ class ListBuilder {
 
   const std::string& kernel_of(const PlacedItem& item) const { return c_.block.operators[item.op].kernel; }
 
-  /// Products of one kernel always join; pointwise groups only when the stack fuses them.
+  /// The stack says which groups run as one kernel.
   bool grouped(const PlacedItem& item) const {
     const std::string& kernel = kernel_of(item);
-    if (kernel.empty()) return false;
-    const auto& ops = c_.block.operators;
-    const bool product = std::any_of(ops.begin(), ops.end(), [&](const Operator& op) { return op.kernel == kernel && op.kind == OperatorKind::einsum; });
-    return product || std::find(c_.stack.fused.begin(), c_.stack.fused.end(), kernel) != c_.stack.fused.end();
+    return !kernel.empty() && std::find(c_.stack.fused.begin(), c_.stack.fused.end(), kernel) != c_.stack.fused.end();
   }
 
   bool joins(const PlacedItem& item, int launch) const {

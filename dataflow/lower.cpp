@@ -18,6 +18,34 @@ struct Parsed {
   std::vector<Statement> statements;
 };
 
+bool has_axes(const MappingProgram& program, const HomeStatement& home) {
+  for (const HomePlace& place : home.places)
+    for (const std::string& name : place.axes) {
+      bool known = false;
+      for (const MeshLine& line : program.meshes)
+        for (const auto& axis : line.axes) known = known || axis.name == name;
+      if (!known) return false;
+    }
+  return true;
+}
+
+/// What the software implies comes after the plan's own lines, so that those win; lines on axes that this mesh lacks say nothing.
+Expected<void> add_implied(const Stack& stack, const MappingProgram& program, std::vector<Statement>& statements) {
+  for (const std::string& line : stack.statements) {
+    auto parsed = parse(line, "stack " + stack.id);
+    if (!parsed) return tl::unexpected(parsed.error());
+    for (auto& item : parsed->body) {
+      auto* statement = std::get_if<Statement>(&item);
+      const auto* home = statement ? std::get_if<HomeStatement>(&statement->body) : nullptr;
+      if (!home) return fail("stack " + stack.id, fmt::format("statement '{}'", line), "a stack implies `home` statements only");
+      if (!has_axes(program, *home)) continue;
+      statement->alias = "stack " + stack.id;
+      statements.push_back(std::move(*statement));
+    }
+  }
+  return {};
+}
+
 Expected<Parsed> read_mapping(const Plan& plan) {
   auto program = parse(plan.mapping, plan.mapping_where);
   if (!program) return tl::unexpected(program.error());
@@ -70,6 +98,7 @@ class Lowering {
     auto parsed = read_mapping(plan_);
     if (!parsed) return tl::unexpected(parsed.error());
     parsed_ = std::move(*parsed);
+    if (auto implied = add_implied(stack_, parsed_.program, parsed_.statements); !implied) return tl::unexpected(implied.error());
     std::int64_t stated = 0;
     for (const Statement& statement : parsed_.statements)
       if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;

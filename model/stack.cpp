@@ -77,6 +77,7 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.choice("weight_gathers", stack.weight_gathers, manner_names);
   file.choice("gradient_reduces", stack.gradient_reduces, manner_names);
   file.choice("boundary_sends", stack.boundary_sends, manner_names);
+  file.optional("statements", stack.statements);
   file.read("loss_bytes", stack.loss_bytes, NumberRange{0.5, 16});
   file.read("host_per_launch", stack.host_per_launch, Zero::allowed);
   file.read("host_per_step", stack.host_per_step, Zero::allowed);
@@ -104,6 +105,7 @@ std::string write_stack(const Stack& stack) {
   json.field("weight_gathers", name_of<Manners>(manner_names, stack.weight_gathers));
   json.field("gradient_reduces", name_of<Manners>(manner_names, stack.gradient_reduces));
   json.field("boundary_sends", name_of<Manners>(manner_names, stack.boundary_sends));
+  if (!stack.statements.empty()) json.field("statements", stack.statements);
   json.field("loss_bytes", stack.loss_bytes);
   json.field("host_per_launch", stack.host_per_launch);
   json.field("host_per_step", stack.host_per_step);

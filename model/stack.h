@@ -33,6 +33,7 @@ struct Stack {
   Manners weight_gathers = Manners::overlapped;
   Manners gradient_reduces = Manners::overlapped;
   Manners boundary_sends = Manners::blocking;    ///< point-to-point between stages
+  std::vector<std::string> statements;           ///< notation that this software always implies, after the plan's own lines
   double loss_bytes = 4;                         ///< element size of logits in the loss (fp32 in old stacks)
   Seconds host_per_launch, host_per_step;        ///< CPU time per kernel launch; fixed work per step
   Seconds data_wait;                             ///< loader time that is not hidden, per step

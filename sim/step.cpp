@@ -13,7 +13,7 @@ namespace {
 // need the same tokens get them over the fabric, which is as small.
 constexpr Bytes token_id{8};
 
-StageTimes stage_times(const Program& program, const std::vector<ChunkTimes>& chunks, const CostModel& cost) {
+StageTimes stage_times(const std::vector<ChunkTimes>& chunks, const std::vector<HopPrice>& hops, const CostModel& cost) {
   StageTimes times;
   times.blocking_hops = cost.stack().boundary_sends == Manners::blocking;
   for (const ChunkTimes& chunk : chunks) {
@@ -21,12 +21,18 @@ StageTimes stage_times(const Program& program, const std::vector<ChunkTimes>& ch
     times.input_grad.push_back(chunk.input_grad);
     times.weight_grad.push_back(chunk.weight_grad);
   }
-  for (const StageEdge& edge : program.edges) {
-    const Seconds hop = edge_price(program, edge, cost).time;
-    times.hop_forward.push_back(hop);
-    times.hop_backward.push_back(hop);
+  for (const HopPrice& hop : hops) {
+    times.hop_forward.push_back(hop.time());
+    times.hop_backward.push_back(hop.time());
   }
   return times;
+}
+
+std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost) {
+  std::vector<HopPrice> hops;
+  hops.reserve(program.edges.size());
+  for (const StageEdge& edge : program.edges) hops.push_back(hop_price(program, edge, cost));
+  return hops;
 }
 
 ScheduleSize schedule_size(const Program& program) {
@@ -108,9 +114,11 @@ void add_rates(const Program& program, StepReport& report) {
 
 }  // namespace
 
-Price edge_price(const Program& program, const StageEdge& edge, const CostModel& cost) {
+HopPrice hop_price(const Program& program, const StageEdge& edge, const CostModel& cost) {
   const std::int64_t from = program.chunks[edge.from].stage, to = program.chunks[edge.to].stage;
-  return cost.send(edge.bytes, from * program.stage_stride, to * program.stage_stride);
+  HopPrice hop{cost.send(edge.bytes, from * program.stage_stride, to * program.stage_stride), {}};
+  if (edge.gather && from != to) hop.gather = price_move(program, *edge.gather, cost);
+  return hop;
 }
 
 Seconds Phases::sum() const {
@@ -123,13 +131,14 @@ Expected<StepReport> forecast(const Program& program, const CostModel& cost_of_m
                        cost_of_machine.precision(), program.ranks);
   const std::vector<BlockPrices> prices = price_blocks(program, cost);
   const std::vector<ChunkTimes> chunks = all_chunk_times(program, prices, cost);
-  const StageTimes times = stage_times(program, chunks, cost);
+  const std::vector<HopPrice> hops = hop_prices(program, cost);
+  const StageTimes times = stage_times(chunks, hops, cost);
   auto order = make_order(program.schedule, schedule_size(program));
   if (!order) return tl::unexpected(order.error());
   auto timeline = run(*order, times);
   if (!timeline) return tl::unexpected(timeline.error());
 
-  const StepView view{program, cost, prices, chunks, times, *order, *timeline, busiest(*timeline)};
+  const StepView view{program, cost, prices, chunks, hops, *order, *timeline, busiest(*timeline)};
   const Tail tail = step_tail(view);
   StepReport report;
   report.slowest_stage = view.critical;

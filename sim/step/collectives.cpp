@@ -84,31 +84,44 @@ void add_rows(const StepView& view, std::span<const StepMove> moves, std::vector
   }
 }
 
-/// Sends between stages: both directions of every edge that ends on the stage.
+void add_hop(const StepView& view, const Price& price, Bytes bytes, double calls, CollectiveReport& row) {
+  row.bytes = bytes;
+  row.source = price.source;
+  row.law = price.law;
+  row.span = view.cost.machine().levels[price.tier].name;
+  row.count += calls;
+  row.time += price.time * calls;
+}
+
+/// Hops between stages, every edge that ends on the stage: it takes part in the sends of both directions and gathers what it
+/// receives. Where hops hold their rank, the hold is shared out by time.
 void add_boundary(const StepView& view, int stage, std::vector<CollectiveReport>& rows) {
-  CollectiveReport row;
+  CollectiveReport send, gather;
   const double micro_batches = static_cast<double>(view.program.micro_batches);
   for (std::size_t i = 0; i < view.program.edges.size(); ++i) {
     const StageEdge& edge = view.program.edges[i];
-    const bool here = view.program.chunks[edge.from].stage == stage || view.program.chunks[edge.to].stage == stage;
-    if (!here || view.program.chunks[edge.from].stage == view.program.chunks[edge.to].stage) continue;
-    const Price price = edge_price(view.program, edge, view.cost);
-    row.bytes = edge.bytes;
-    row.source = price.source;
-    row.law = price.law;
-    row.span = view.cost.machine().levels[price.tier].name;
-    row.count += 2 * micro_batches;
-    row.time += (view.times.hop_forward[i] + view.times.hop_backward[i]) * micro_batches;
+    const int from = view.program.chunks[edge.from].stage, to = view.program.chunks[edge.to].stage;
+    if ((from != stage && to != stage) || from == to) continue;
+    add_hop(view, view.hops[i].send, edge.bytes, 2 * micro_batches, send);
+    if (!edge.gather) continue;
+    const StepMove call{&*edge.gather, view.hops[i].gather, stage, 0, Seconds(0)};
+    if (gather.count == 0) gather = row_of(view, call);
+    add_hop(view, call.price, edge.gather->received, micro_batches, gather);
   }
-  if (row.count == 0) return;
-  row.name = "boundary";
-  row.kind = kind_text(MoveKind::send_recv);
-  row.axis = "stage";
-  row.group_size = 2;
-  row.exposed = view.timeline.hop_wait[stage];
-  row.stage = stage;
-  row.because = "neighbouring stages";
-  rows.push_back(std::move(row));
+  if (send.count == 0) return;
+  send.name = "boundary";
+  send.kind = kind_text(MoveKind::send_recv);
+  send.axis = "stage";
+  send.group_size = 2;
+  send.stage = stage;
+  send.because = "neighbouring stages";
+  const Seconds both = send.time + gather.time;
+  if (both.value() > 0) {
+    send.exposed = view.timeline.hop_wait[stage] * (send.time / both);
+    gather.exposed = view.timeline.hop_wait[stage] * (gather.time / both);
+  }
+  rows.push_back(std::move(send));
+  if (gather.count > 0) rows.push_back(std::move(gather));
 }
 
 bool has_row(const std::vector<CollectiveReport>& rows, const CollectiveReport& wanted) {
