@@ -51,8 +51,7 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
   for (std::size_t i = 0; i < view.program.edges.size(); ++i) {
     const StageEdge& edge = view.program.edges[i];
     if (view.program.chunks[edge.from].stage != view.critical && view.program.chunks[edge.to].stage != view.critical) continue;
-    const Price price = edge_price(view.program, edge, view.cost);
-    add_share(shares, price, price.time * (2 * micro_batches));
+    for (const Price& price : {view.hops[i].send, view.hops[i].gather}) add_share(shares, price, price.time * (2 * micro_batches));
   }
   for (const StepMove& call : tail.moves) {
     if (call.stage == view.critical) add_share(shares, call.price, call.price.time * call.calls);

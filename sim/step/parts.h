@@ -9,8 +9,13 @@
 
 namespace stepcast {
 
-/// Of one send over an edge, from the first rank of one stage to the first of the next.
-Price edge_price(const Program& program, const StageEdge& edge, const CostModel& cost);
+/// One hop over an edge: the send, from the first rank of one stage to the first of the next, and the gather with which the
+/// receiver puts together what crossed in pieces (nothing where it crossed whole).
+struct HopPrice {
+  Price send, gather;
+  [[nodiscard]] Seconds time() const { return send.time + gather.time; }
+};
+HopPrice hop_price(const Program& program, const StageEdge& edge, const CostModel& cost);
 
 /// What every part reads.
 struct StepView {
@@ -18,7 +23,7 @@ struct StepView {
   const CostModel& cost;
   const std::vector<BlockPrices>& prices;
   const std::vector<ChunkTimes>& chunks;
-  const StageTimes& times;
+  const std::vector<HopPrice>& hops;  ///< by Program::edges
   const Order& order;
   const Timeline& timeline;
   int critical = 0;                 ///< the stage whose ranks are occupied longest

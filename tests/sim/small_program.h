@@ -129,7 +129,12 @@ inline Program pipeline(ProgramBlock block, std::int64_t stages, std::int64_t la
   program.groups = {group(1, 4)};
   program.blocks = {std::move(block)};
   for (int stage = 0; stage < stages; ++stage) program.chunks.push_back({stage, 0, {{0, layers}}});
-  for (int i = 0; i + 1 < stages; ++i) program.edges.push_back({i, i + 1, Bytes(0), 1, 1});
+  for (int i = 0; i + 1 < stages; ++i) {
+    StageEdge& edge = program.edges.emplace_back();
+    edge.from = i;
+    edge.to = i + 1;
+    edge.rank_distance = 1;
+  }
   return program;
 }
 

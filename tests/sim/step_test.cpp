@@ -142,6 +142,19 @@ TEST(Forecast, BlockingBoundaryHoldsTheRank) {
   expect_whole(blocking);
 }
 
+TEST(Forecast, PiecesThatCrossAreGatheredInTheHop) {  // two micro-batches: one hop forward, one back
+  Program program = small::pipeline(small::plain_layer(), 2, 1, 2);
+  program.edges[0].bytes = Bytes(10e9);
+  const double whole = Steps().of(program).step_time.value();
+  program.edges[0].gather = small::move(0.2, MoveKind::all_gather, Pass::forward, false, "boundary gather");
+  const StepReport pieces = Steps().of(program);
+  EXPECT_NEAR(pieces.step_time.value() - whole, 2 * 0.2, 1e-6);
+  const CollectiveReport* row = find_row(pieces, "boundary gather");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->count, 2);
+  EXPECT_NEAR(row->time.value(), 0.4, 1e-9);
+}
+
 TEST(Forecast, BlockingReductionsFollowThePipeline) {
   const Move reduce = step_move(0.5, MoveKind::all_reduce, When::once_last_use, Cargo::gradient, true);
   const StepReport report = Steps().of(with_step_move(reduce, 6));
