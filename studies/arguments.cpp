@@ -40,7 +40,7 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
     if (flag.kind == FlagKind::toggle) {
       app.add_flag_callback(name, [&arguments, name] { arguments.flags[name] = ""; });
     } else {
-      app.add_option(name, values[name])->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      app.add_option(name, values[name])->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
   }
   app.allow_extras();

@@ -7,12 +7,24 @@
 
 #include "dataflow/lower.h"
 #include "dataflow/mapping.h"
+#include "studies/flags.h"
 #include "studies/split.h"
 
 namespace stepcast {
 namespace {
 
 constexpr std::int64_t most_ranks = 10'000'000;
+
+/// A mapping says how the work is split in full, so a flag that says a part of it again would be dropped in silence.
+Expected<void> check_alone(const Request::Value& mapping, const Request& request) {
+  for (const Flag& flag : run_flags()) {
+    const Request::Value* value = flag.splits ? request.find(flag.key) : nullptr;
+    if (value == nullptr) continue;
+    return fail(value->where, fmt::format("the mapping {} already says how the work is split", mapping.where),
+                "change the mapping, or leave it out and use the flags");
+  }
+  return {};
+}
 
 Expected<std::int64_t> ranks_of(const MeshLine& mesh, const std::string& where) {
   std::int64_t ranks = 1;
@@ -29,6 +41,14 @@ std::string axes_in_words(const MeshLine& mesh) {
   std::vector<std::string> words;
   for (const MeshLine::Axis& axis : mesh.axes) words.push_back(fmt::format("{} {}", axis.name, axis.size));
   return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// "tp 8, cp 1, dp 16, pp 4; tp, vocab, dp, zero1; 1f1b": the mesh, the aliases in use, the schedule.
+std::string in_words(const MappingProgram& program, const StageStatement* stage) {
+  std::string words = axes_in_words(program.meshes.front());
+  for (const auto& item : program.body)
+    if (const auto* use = std::get_if<Use>(&item)) words += fmt::format("; {}", fmt::join(use->names, ", "));
+  return stage == nullptr ? words : fmt::format("{}; {}", words, stage->schedule);
 }
 
 /// The stage statement, wherever an alias hides it.
@@ -78,6 +98,7 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   MappedRun run{plan, 1, "", {}};
   run.plan.mapping = mapping.text;
   run.plan.mapping_where = mapping.where;
+  if (auto good = check_alone(mapping, request); !good) return tl::unexpected(good.error());
   const auto program = parse(mapping.text, mapping.where);
   if (!program) return tl::unexpected(program.error());
   if (program->meshes.empty())
@@ -101,8 +122,13 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   run.plan.global_batch = batch_of(run, request, per_micro_batch, stated, stages_of(*program, stage));
   if (auto good = check_batch(run, request, per_micro_batch, stated); !good) return tl::unexpected(good.error());
   run.micro_batches = run.plan.global_batch / per_micro_batch;
-  run.split = fmt::format("{}{}", axes_in_words(program->meshes.front()),
-                          stage == nullptr ? "" : fmt::format(", {}", stage->schedule));
+  if (stage != nullptr) {
+    const bool dealt = stage->layout.kind == Layout::Kind::cyclic;
+    const ScheduledRun scheduled{stage->schedule, stages_of(*program, stage), dealt ? stage->layout.cyclic : 1, run.micro_batches};
+    if (auto good = check_schedule(scheduled, mapping.where, request.where("global_batch")); !good)
+      return tl::unexpected(good.error());
+  }
+  run.split = in_words(*program, stage);
   return run;
 }
 

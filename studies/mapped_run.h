@@ -17,7 +17,7 @@ struct MappedRun {
   std::vector<Assumption> assumptions;
 };
 
-/// `plan` has micro-batch, sequence and precision already.
+/// Flags and keys that split are refused beside a mapping, which already says it all. `plan` has micro-batch, sequence and precision already.
 Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request& request, const Plan& plan);
 
 }  // namespace stepcast

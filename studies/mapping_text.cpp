@@ -28,7 +28,8 @@ std::string stage_line(const Split& split) {
 
 std::string recompute_line(const Split& split) {
   if (split.recompute.kind == Recompute::Kind::none) return {};
-  if (split.recompute.kind == Recompute::Kind::selective) return "recompute attn.core\nsave O at use\n";  // the output projection keeps its input
+  // The attention output is kept all the same: the output projection's weight gradient reads it.
+  if (split.recompute.kind == Recompute::Kind::selective) return "recompute attn.core\nsave O at use\n";
   const std::string layers = split.recompute.layers > 0 ? fmt::format(" layers {}", split.recompute.layers) : "";
   return fmt::format("recompute norm, attn, residual, mlp{}{}\n", split.recompute_whole ? " whole" : "", layers);
 }

@@ -20,11 +20,12 @@ struct Split {
   std::int64_t micro_batches = 1;
 };
 
-/// Four or five lines:
+/// Three to five lines:
 ///   mesh tp:8 cp:1 dp:16 pp:4
 ///   use tp, vocab, sp, dp, zero1
 ///   par layer on pp sched 1f1b for mb:64
 ///   recompute attn.core
+///   save O at use
 /// Axes of size 1 stay in the mesh, since the aliases name them.
 std::string mapping_text(const Split& split);
 

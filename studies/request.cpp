@@ -51,18 +51,6 @@ Expected<void> take_mapping(Request& request, const Arguments& arguments) {
 
 bool is_noun(std::string_view key) { return key == "machine" || key == "stack" || key == "profile"; }
 
-/// A mapping says how the work is split in full, so a flag that says a part of it again would be dropped in silence.
-Expected<void> check_mapping_alone(const Request& request) {
-  if (!request.mapping) return {};
-  for (const Flag& flag : run_flags()) {
-    const Request::Value* value = flag.splits ? request.find(flag.key) : nullptr;
-    if (value == nullptr) continue;
-    return fail(value->where, fmt::format("the mapping {} already says how the work is split", request.mapping->where),
-                "change the mapping, or leave it out and use the flags");
-  }
-  return {};
-}
-
 }  // namespace
 
 const Request::Value* Request::find(std::string_view key) const {
@@ -99,7 +87,6 @@ Expected<Request> read_request(const std::string& word, const Arguments& argumen
   }
   if (auto done = take_nouns(*request, arguments); !done) return tl::unexpected(done.error());
   if (auto done = take_mapping(*request, arguments); !done) return tl::unexpected(done.error());
-  if (auto done = check_mapping_alone(*request); !done) return tl::unexpected(done.error());
   return request;
 }
 

@@ -28,8 +28,7 @@ struct Request {
   [[nodiscard]] std::string where(std::string_view key) const;
 };
 
-/// `word` names a network or a scenario file; flags override the file. Flags that split are refused beside a mapping,
-/// which already says it all.
+/// `word` names a network or a scenario file; flags override the file.
 Expected<Request> read_request(const std::string& word, const Arguments& arguments);
 
 }  // namespace stepcast

@@ -90,21 +90,6 @@ Check check_batch(const Split& split, const SplitSize& size, const SplitOrigin& 
               fmt::format("nearest: {}", nearest_multiples(size.global_batch, step)));
 }
 
-Check check_schedule(const Split& split, const SplitOrigin& origin) {
-  const auto kind = find_schedule(split.schedule);
-  if (!kind) return tl::unexpected(kind.error());
-  if (split.micro_batches > 1'000'000 || split.micro_batches * split.chunks * split.pp > 50'000'000)
-    return fail(origin.global_batch,
-                fmt::format("{} micro-batches on {} stages x {} chunks are absurdly many", split.micro_batches, split.pp,
-                            split.chunks),
-                "a smaller global batch or a larger micro-batch");
-  const ScheduleSize size{static_cast<int>(split.pp), static_cast<int>(split.chunks),
-                          static_cast<int>(split.micro_batches), 0};
-  const auto legal = check_size(**kind, size);
-  if (legal) return {};
-  return fail(origin.schedule, fmt::format("{}: {}", split.schedule, legal.error().what), legal.error().hint);
-}
-
 }  // namespace
 
 std::vector<std::int64_t> divisors(std::int64_t number) {
@@ -148,7 +133,25 @@ Expected<void> check_split(const Split& split, const SplitSize& size, const Netw
        {check_tensor(split, network, origin), check_layers(split, network, origin), check_gpus(split, size, origin),
         check_sequence(split, size, network, origin), check_batch(split, size, origin)})
     if (!check) return check;
-  return check_schedule(split, origin);
+  return check_schedule({split.schedule, split.pp, split.chunks, split.micro_batches}, origin.schedule,
+                        origin.global_batch);
+}
+
+Expected<void> check_schedule(const ScheduledRun& run, const std::string& where, const std::string& batch_where) {
+  const auto kind = find_schedule(run.schedule);
+  if (!kind) return fail(where, kind.error().what, kind.error().hint);
+  // 64 stages x 8 chunks x 1024 micro-batches are half a million; ten times that takes seconds and says no more.
+  constexpr double most = 4e6;
+  const double actions = static_cast<double>(run.micro_batches) * static_cast<double>(run.stages) * static_cast<double>(run.chunks);
+  if (actions > most)
+    return fail(batch_where,
+                fmt::format("{} micro-batches on {} stages x {} chunks are absurdly many", run.micro_batches, run.stages,
+                            run.chunks),
+                fmt::format("at most {:.0f} in all: a smaller global batch or a larger micro-batch", most));
+  const ScheduleSize size{static_cast<int>(run.stages), static_cast<int>(run.chunks), static_cast<int>(run.micro_batches), 0};
+  const auto legal = check_size(**kind, size);
+  if (legal) return {};
+  return fail(where, fmt::format("{}: {}", run.schedule, legal.error().what), legal.error().hint);
 }
 
 }  // namespace stepcast

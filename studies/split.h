@@ -23,6 +23,14 @@ struct SplitSize {
 Expected<void> check_split(const Split& split, const SplitSize& size, const NetworkSpec& network,
                            const SplitOrigin& origin);
 
+/// A schedule with its sizes.
+struct ScheduledRun {
+  std::string schedule;
+  std::int64_t stages = 1, chunks = 1, micro_batches = 1;
+};
+/// The schedule's own rule, and a bound on the number of actions.
+Expected<void> check_schedule(const ScheduledRun& run, const std::string& where, const std::string& batch_where);
+
 /// Tensor-parallel sizes that this network's heads and MLP width allow, ascending.
 std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network);
 

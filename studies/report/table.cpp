@@ -72,7 +72,7 @@ std::string wrapped(const std::vector<std::string>& parts, std::string_view sepa
   for (const std::string& part : parts) {
     const std::size_t width = indent.size() + shown_width(line) + shown_width(separator) + shown_width(part);
     if (!line.empty() && width > columns) {
-      text += without_trailing_spaces(std::string(indent) + line) + "\n";
+      text += without_trailing_spaces(std::string(indent) + line + std::string(separator)) + "\n";
       line.clear();
     }
     line += line.empty() ? part : std::string(separator) + part;

@@ -67,26 +67,32 @@ std::string headline(const Page& page) {
              page.paint.bold(utilisation("MFU", page.prediction.mfu, page, attention))});
   table.add({"Hardware FLOP/s", format_flops(page.prediction.hardware_rate),
              utilisation("HFU", page.prediction.hfu, page, ", with recompute")});
+  const std::int64_t stages = page.prediction.program.stages;
   table.add({"Pipeline bubble", format_percent(step.bubble_fraction),
-             fmt::format("{} stages, {} micro-batches", page.prediction.program.stages, page.scenario.micro_batches)});
+             stages == 1 ? std::string("one stage")
+                         : fmt::format("idle share over all {} stages, {} micro-batches", stages, page.scenario.micro_batches)});
   return "\n" + table.text("");
 }
 
+/// Phases too short for a bar share one line.
 std::string phases(const Page& page) {
+  constexpr double least_share = 0.0005;
   Table table({{""}, {"", Align::right}, {"", Align::right}, {""}});
-  std::vector<std::string> nothing;
+  std::vector<std::string> small, nothing;
   for (const PhaseRow& phase : phase_rows(page.step.phases)) {
     const double share = phase.time / page.step.step_time;
-    if (phase.time == Seconds(0)) {
+    if (share < 1e-9) {  // rounding of differences
       nothing.emplace_back(phase.name);
-      continue;
+    } else if (share < least_share) {
+      small.push_back(fmt::format("{} {}", phase.name, format_seconds(phase.time)));
+    } else {
+      table.add({std::string(phase.name), format_seconds(phase.time), format_percent(share),
+                 page.paint.cool(bar(share, bar_columns, page.unicode))});
     }
-    table.add({std::string(phase.name), format_seconds(phase.time), format_percent(share),
-               page.paint.cool(bar(share, bar_columns, page.unicode))});
   }
-  std::string text = page.heading("Where the time goes", "on the slowest stage") + table.text("  ");
-  if (!nothing.empty()) text += page.paint.dim(paragraph(fmt::format("nothing in {}", fmt::join(nothing, ", ")), "  ", "  ", page_columns));
-  return text;
+  if (!nothing.empty()) small.push_back(fmt::format("nothing in {}", fmt::join(nothing, ", ")));
+  return page.heading("Where the time goes", "on the slowest stage") + table.text("  ") +
+         page.paint.dim(wrapped(small, "; ", "  ", page_columns));
 }
 
 bool alike(const StageReport& a, const StageReport& b) {
@@ -157,15 +163,26 @@ std::string memory(const Page& page) {
   return text + wrapped(parts, ", ", "  ", page_columns);
 }
 
+/// A profile's context fills a paragraph: the page says where to read it.
+std::string rates_text(const Scenario& scenario) {
+  const Profile& profile = scenario.profile.row;
+  std::vector<std::string> laws;
+  for (const RooflineLaw& law : profile.gemm)
+    if (law.precision == scenario.plan.precision) laws.push_back(fmt::format("matrix products {}", to_text(law.source)));
+  laws.push_back(fmt::format("attention {}", to_text(profile.attention.source)));
+  laws.push_back(fmt::format("memory-bound kernels {}", to_text(profile.memory.source)));
+  const std::string more = scenario.profile.id.empty() ? "" : fmt::format("; stepcast show profile {}", scenario.profile.id);
+  return fmt::format("rates of {}: {}{}", profile.name, fmt::join(laws, ", "), more);
+}
+
 std::string assumptions(const Page& page) {
   std::vector<std::string> parts;
   for (const Assumption& assumption : page.scenario.assumptions)
     parts.push_back(assumption.why == "default" ? fmt::format("{} {}", assumption.flag, assumption.value)
                                                 : fmt::format("{} {} ({})", assumption.flag, assumption.value, assumption.why));
-  std::string text = page.heading("Defaults and assumptions") + wrapped(parts, "  ", "  ", page_columns);
+  std::string text = page.heading("Defaults and assumptions") + wrapped(parts, ", ", "  ", page_columns);
   const Profile& profile = page.scenario.profile.row;
-  text += paragraph(fmt::format("rates: {}{}", profile.name, profile.context.empty() ? "" : "; " + profile.context), "  ", "    ",
-                    page_columns);
+  text += paragraph(rates_text(page.scenario), "  ", "    ", page_columns);
   if (!profile.step_spread_source.empty())
     text += paragraph("interval: " + profile.step_spread_source, "  ", "    ", page_columns);
   for (const std::string& remark : page.scenario.remarks) text += paragraph(remark, "  ", "    ", page_columns);

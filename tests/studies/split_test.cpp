@@ -1,0 +1,135 @@
+#include "studies/split.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stepcast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// 64 heads in 8 groups, MLP 28672 = 2^12 x 7, 80 layers.
+NetworkSpec large() {
+  NetworkSpec network;
+  network.id = "large";
+  network.layers = 80;
+  network.heads = 64;
+  network.kv_heads = 8;
+  network.head_dim = 128;
+  network.hidden = 8192;
+  network.ffn_hidden = 28672;
+  network.vocab = 128000;
+  return network;
+}
+
+const SplitOrigin flags = {"--gpus", "--tp", "--cp", "--pp", "--chunks", "--global-batch", "--seq", "--schedule",
+                           "--recompute"};
+
+/// tp 8, pp 4, dp 16 on 512 GPUs; 64 micro-batches of 1 x 8192.
+struct Case {
+  Split split;
+  SplitSize size{512, 1, 1024, 8192};
+  Case() {
+    split.tp = 8;
+    split.pp = 4;
+    split.dp = 16;
+    split.sequence = true;
+    split.micro_batches = 64;
+  }
+  [[nodiscard]] std::string answer() const {
+    const auto good = check_split(split, size, large(), flags);
+    return good ? "good" : to_text(good.error());
+  }
+};
+
+TEST(Split, GoodOnePasses) { EXPECT_EQ(Case().answer(), "good"); }
+
+TEST(Split, HeadsOnSevenListLegalSizes) {
+  Case seven;
+  seven.split.tp = 7;
+  EXPECT_EQ(seven.answer(),
+            "--tp: 64 heads (8 kv groups x 8) do not divide by tp 7 (legal tp: 1, 2, 4, 8, 16, 32, 64)");
+}
+
+TEST(Split, KvGroupsTakeTheirShareFirst) {
+  NetworkSpec network = large();
+  network.heads = 24;  // 8 groups of 3: tp 16 would leave 2 ways for 3 queries per group
+  network.ffn_hidden = 24 * 1024;
+  EXPECT_THAT(legal_tensor_sizes(network), ElementsAre(1, 2, 3, 4, 6, 8, 12, 24));
+  network.ffn_hidden = 4096;  // no factor 3
+  EXPECT_THAT(legal_tensor_sizes(network), ElementsAre(1, 2, 4, 8));
+}
+
+TEST(Split, GpusThatAreNoMultiple) {
+  Case odd;
+  odd.size.gpus = 500;
+  EXPECT_EQ(odd.answer(),
+            "--gpus: 500 GPUs are not a multiple of tp 8 x cp 1 x pp 4 = 32 (nearest: 480 or 512 GPUs)");
+}
+
+TEST(Split, LayersOverStagesAndChunks) {
+  Case uneven;
+  uneven.split.pp = 3;
+  EXPECT_THAT(uneven.answer(), HasSubstr("80 layers do not divide by pp 3 (legal pp: 1, 2, 4, 5, 8, 10, 16, 20"));
+  Case chunks;
+  chunks.split.chunks = 3;
+  EXPECT_THAT(chunks.answer(), HasSubstr("--chunks: 80 layers do not divide by pp 4 x 3 chunks (legal chunks at pp 4: 1, 2"));
+}
+
+TEST(Split, BatchNamesTheMultiplesAround) {
+  Case batch;
+  batch.size.global_batch = 1000;
+  EXPECT_EQ(batch.answer(),
+            "--global-batch: global batch 1000 is not a multiple of micro-batch 1 x dp 16 = 16 (nearest: 992 or 1008)");
+  batch.size.global_batch = 8;
+  EXPECT_THAT(batch.answer(), HasSubstr("nearest: 16"));
+}
+
+TEST(Split, SequenceOverContextAndTensorRanks) {
+  Case sequence;
+  sequence.size.sequence = 8191;
+  EXPECT_THAT(sequence.answer(), HasSubstr("nearest sequences: 8184 or 8192"));
+  Case context;
+  context.split.cp = 3;
+  context.size.gpus = 96;
+  EXPECT_THAT(context.answer(), HasSubstr("sequence 8192 does not divide by 24 for cp 3"));
+}
+
+TEST(Split, LearnedPositionsEnd) {
+  NetworkSpec network = large();
+  network.positions = Positions::learned;
+  network.max_positions = 1024;
+  const auto good = check_split(Case().split, Case().size, network, flags);
+  ASSERT_FALSE(good);
+  EXPECT_EQ(good.error().where, "--seq");
+  EXPECT_EQ(good.error().hint, "at most 1024");
+}
+
+TEST(Split, ScheduleThatCannotRunTheMicroBatches) {
+  Case interleaved;
+  interleaved.split.chunks = 2;
+  interleaved.split.schedule = "interleaved-1f1b";
+  interleaved.size.global_batch = 16 * 6;  // 6 micro-batches on 4 stages
+  interleaved.split.micro_batches = 6;
+  EXPECT_THAT(interleaved.answer(), HasSubstr("--schedule: interleaved-1f1b"));
+  Case plain;
+  plain.split.chunks = 2;  // 1F1B knows no chunks
+  EXPECT_THAT(plain.answer(), HasSubstr("--schedule: 1f1b"));
+}
+
+TEST(Split, RecomputeMoreLayersThanThereAre) {
+  Case more;
+  more.split.recompute = {Recompute::Kind::full, 81};
+  EXPECT_THAT(more.answer(), HasSubstr("from 1 to 80"));
+}
+
+TEST(Split, NearestHelpers) {
+  EXPECT_THAT(divisors(12), ElementsAre(1, 2, 3, 4, 6, 12));
+  EXPECT_EQ(nearest_values({1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, 100), "1, 2, 4, 8, 16, 32, 64, 128");
+  EXPECT_EQ(nearest_multiples(100, 32), "96 or 128");
+  EXPECT_EQ(nearest_multiples(5, 32), "32");
+}
+
+}  // namespace
+}  // namespace stepcast
