@@ -1,4 +1,5 @@
-// The price of one work or move: time with its provenance and interval. Pure functions of Program items, Machine, Profile.
+// The price of one work or move: time with its provenance and interval. Pure functions of Program items, Machine,
+// Profile.
 #pragma once
 
 #include <array>
@@ -15,16 +16,16 @@ struct Price {
   Seconds time;
   Source source = Source::assumed;
   Spread spread;
-  const char* law = "";             ///< static text: "gemm roofline bf16", "curve nvswitch all_gather", for --explain
-  bool extrapolated = false;        ///< outside what the law was fitted on
-  int tier = 0;                     ///< moves: level whose fabric carries it, which is the stream it runs on
+  const char* law = "";       ///< static text: "gemm roofline bf16", "curve nvswitch all_gather", for --explain
+  bool extrapolated = false;  ///< outside what the law was fitted on
+  int tier = 0;               ///< moves: level whose fabric carries it, which is the stream it runs on
 };
 
 /// How a group lies on the machine: how many members share each level's instance.
 struct Span {
-  int level = 0;                    ///< index of the outermost level the group crosses
-  std::int64_t inside = 1;          ///< members under one instance of level 0 (NVLink domain)
-  std::int64_t nodes = 1;           ///< distinct instances of level 0
+  int level = 0;            ///< index of the outermost level the group crosses
+  std::int64_t inside = 1;  ///< members under one instance of level 0 (NVLink domain)
+  std::int64_t nodes = 1;   ///< distinct instances of level 0
 };
 /// `ranks` in use, numbered from 0 in machine order; 0 = all of the machine. Where groups lie unequally (6 ranks on
 /// nodes of 8), the worst of them counts: all ranks wait for it.

@@ -10,27 +10,36 @@ namespace {
 /// What one instance of a block needs.
 struct BlockMemory {
   MemoryReport persistent;
-  Bytes saved;                      ///< per micro-batch in flight
-  Bytes gathered;                   ///< one copy of the gathered weights
-  std::int64_t window = 1;          ///< copies of them that live at once
-  Bytes temporary, message;         ///< live at the fullest moment of its lists
+  Bytes saved;               ///< per micro-batch in flight
+  Bytes gathered;            ///< one copy of the gathered weights
+  std::int64_t window = 1;   ///< copies of them that live at once
+  Bytes temporary, message;  ///< live at the fullest moment of its lists
 };
 
 Bytes& slot(MemoryReport& report, BufferKind kind) {
   switch (kind) {
-    case BufferKind::weight: return report.weights;
-    case BufferKind::gathered_weight: return report.gathered_weights;
-    case BufferKind::gradient: return report.gradients;
-    case BufferKind::optimizer: return report.optimizer;
-    case BufferKind::saved: return report.activations;
-    case BufferKind::temporary: return report.temporary;
-    case BufferKind::message: return report.communication;
+    case BufferKind::weight:
+      return report.weights;
+    case BufferKind::gathered_weight:
+      return report.gathered_weights;
+    case BufferKind::gradient:
+      return report.gradients;
+    case BufferKind::optimizer:
+      return report.optimizer;
+    case BufferKind::saved:
+      return report.activations;
+    case BufferKind::temporary:
+      return report.temporary;
+    case BufferKind::message:
+      return report.communication;
   }
   return report.temporary;
 }
 
 /// Bytes born and freed at each item of one list; running sums give what is alive.
-struct Change { double temporary = 0, message = 0; };
+struct Change {
+  double temporary = 0, message = 0;
+};
 
 void fill_changes(const ProgramBlock& block, Count count, std::vector<Change>& changes) {
   const int items = static_cast<int>(count == Count::transient_forward ? block.forward.size() : block.backward.size());

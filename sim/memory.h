@@ -11,20 +11,21 @@
 
 namespace stepcast {
 
-/// `framework` holds the CUDA context, NCCL and workspaces, and what the allocator loses (Stack::allocator_slack of the rest).
+/// `framework` holds the CUDA context, NCCL and workspaces, and what the allocator loses (Stack::allocator_slack of the
+/// rest).
 struct MemoryReport {
   Bytes weights, gradients, optimizer, activations, gathered_weights, temporary, communication, framework;
-  Bytes peak;                       ///< their sum on the fullest rank
+  Bytes peak;  ///< their sum on the fullest rank
   Bytes capacity;
   bool fits = false;
-  std::int64_t rank = 0;            ///< first rank of the fullest stage
+  std::int64_t rank = 0;  ///< first rank of the fullest stage
   [[nodiscard]] Bytes sum() const {
     return weights + gradients + optimizer + activations + gathered_weights + temporary + communication + framework;
   }
 };
 
 /// Of the fullest stage. What is kept per micro-batch peaks together with the block that needs most while it runs.
-MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline,
-                         const Machine& machine, const Stack& stack);
+MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline, const Machine& machine,
+                         const Stack& stack);
 
 }  // namespace stepcast

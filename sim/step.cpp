@@ -13,7 +13,8 @@ namespace {
 // need the same tokens get them over the fabric, which is as small.
 constexpr Bytes token_id{8};
 
-StageTimes stage_times(const std::vector<ChunkTimes>& chunks, const std::vector<HopPrice>& hops, const CostModel& cost) {
+StageTimes stage_times(const std::vector<ChunkTimes>& chunks, const std::vector<HopPrice>& hops,
+                       const CostModel& cost) {
   StageTimes times;
   times.blocking_hops = cost.stack().boundary_sends == Manners::blocking;
   for (const ChunkTimes& chunk : chunks) {
@@ -102,7 +103,8 @@ Flops hardware_flops(const Program& program) {
   for (const Chunk& chunk : program.chunks) {
     for (const BlockRun& run : chunk.runs) per_stage_rank += block_flops[run.block] * static_cast<double>(run.count);
   }
-  return per_stage_rank * (static_cast<double>(program.ranks / program.stages) * static_cast<double>(program.micro_batches));
+  return per_stage_rank *
+         (static_cast<double>(program.ranks / program.stages) * static_cast<double>(program.micro_batches));
 }
 
 void add_rates(const Program& program, StepReport& report) {

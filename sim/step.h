@@ -24,29 +24,29 @@ struct Phases {
 };
 
 struct StageReport {
-  Seconds forward, input_grad, weight_grad;    ///< one micro-batch, all chunks of the stage
+  Seconds forward, input_grad, weight_grad;  ///< one micro-batch, all chunks of the stage
   std::int64_t layers = 0;
 };
 
 struct CollectiveReport {
-  std::string name, kind, axis, span;          ///< span: name of the machine level crossed
+  std::string name, kind, axis, span;  ///< span: name of the machine level crossed
   std::int64_t group_size = 1;
-  Bytes bytes;                                 ///< received per rank and call
-  double count = 0;                            ///< calls per step on a rank of `stage`
-  Seconds time, exposed;                       ///< summed over the step
+  Bytes bytes;            ///< received per rank and call
+  double count = 0;       ///< calls per step on a rank of `stage`
+  Seconds time, exposed;  ///< summed over the step
   Source source = Source::assumed;
   std::string because;
-  int stage = 0;                               ///< the slowest stage, or the slowest of those that have this row
-  const char* law = "";                        ///< behind the price, see Price::law
+  int stage = 0;         ///< the slowest stage, or the slowest of those that have this row
+  const char* law = "";  ///< behind the price, see Price::law
   Pass pass = Pass::forward;
 };
 
 struct StepReport {
   Seconds step_time, p10, p90;
   double tokens_per_s_per_gpu = 0;
-  FlopsPerSecond hardware_flops_per_gpu;       ///< executed on tensor cores incl. recompute
-  Flops hardware_flops;                        ///< of the step, all ranks
-  double bubble_fraction = 0;                  ///< of the makespan, idle time averaged over ranks
+  FlopsPerSecond hardware_flops_per_gpu;  ///< executed on tensor cores incl. recompute
+  Flops hardware_flops;                   ///< of the step, all ranks
+  double bubble_fraction = 0;             ///< of the makespan, idle time averaged over ranks
   Phases phases;
   std::vector<StageReport> stages;
   std::vector<CollectiveReport> collectives;
@@ -54,7 +54,7 @@ struct StepReport {
   std::vector<std::string> warnings;
   Order order;
   Timeline timeline;
-  int slowest_stage = 0;                       ///< whose rank the phases are of
+  int slowest_stage = 0;  ///< whose rank the phases are of
 };
 
 /// Fails when the schedule cannot run this many micro-batches on these stages.

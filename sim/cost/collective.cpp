@@ -1,5 +1,5 @@
-// Prices of moves: inside a node the measured curve of that rank count, across nodes the slower of the curve and of the ports
-// that the group's members share, plus the latency of the outermost tier.
+// Prices of moves: inside a node the measured curve of that rank count, across nodes the slower of the curve and of the
+// ports that the group's members share, plus the latency of the outermost tier.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -10,8 +10,8 @@ namespace stepcast {
 
 namespace {
 
-// Where nothing was measured on a fabric: NCCL reaches about three quarters of a node's link rate (A100 235 of 300 GB/s, H100
-// 350 of 450), and 20 us per call.
+// Where nothing was measured on a fabric: NCCL reaches about three quarters of a node's link rate (A100 235 of 300
+// GB/s, H100 350 of 450), and 20 us per call.
 constexpr double link_share = 0.75;
 constexpr Seconds call{20e-6};
 constexpr Spread guess{0.7, 1.6};
@@ -45,11 +45,16 @@ const char* port_law(FabricKind fabric) {
 
 CollectiveKind collective_kind(MoveKind kind) {
   switch (kind) {
-    case MoveKind::all_gather: return CollectiveKind::all_gather;
-    case MoveKind::reduce_scatter: return CollectiveKind::reduce_scatter;
-    case MoveKind::all_reduce: return CollectiveKind::all_reduce;
-    case MoveKind::all_to_all: return CollectiveKind::all_to_all;
-    default: return CollectiveKind::send_recv;
+    case MoveKind::all_gather:
+      return CollectiveKind::all_gather;
+    case MoveKind::reduce_scatter:
+      return CollectiveKind::reduce_scatter;
+    case MoveKind::all_reduce:
+      return CollectiveKind::all_reduce;
+    case MoveKind::all_to_all:
+      return CollectiveKind::all_to_all;
+    default:
+      return CollectiveKind::send_recv;
   }
 }
 
@@ -66,8 +71,8 @@ ScaleOutLaw law_for(const Profile& profile, FabricKind fabric) {
 }
 
 // Of what one rank receives, the share that comes from outside an instance with `inside` of the `size` members. A ring
-// enters an instance once per turn, so that its members' ports together carry what one rank receives; an exchange brings
-// each rank its own rows through its own port.
+// enters an instance once per turn, so that its members' ports together carry what one rank receives; an exchange
+// brings each rank its own rows through its own port.
 double through_own_port(CollectiveKind kind, double size, double inside) {
   if (kind == CollectiveKind::all_to_all) return (size - inside) / (size - 1);
   return 1 / inside;
@@ -84,7 +89,8 @@ Price CostModel::inside_node(CollectiveKind kind, std::int64_t ranks, Bytes rece
   const Level& level = machine_->levels.front();
   if (ranks <= 1) return {};
   if (const auto rated = collective_time(*profile_, kind, level.fabric, static_cast<int>(ranks), received)) {
-    const bool beyond = rated->curve && rated->curve->points.size() >= 2 && rated->curve->points.back().received < received;
+    const bool beyond =
+        rated->curve && rated->curve->points.size() >= 2 && rated->curve->points.back().received < received;
     return {rated->time, rated->source, rated->spread, curve_law(level.fabric, kind), beyond, 0};
   }
   const Seconds time = call + received / (link_share * level.bandwidth_per_gpu);
@@ -96,7 +102,8 @@ Price CostModel::collective(CollectiveKind kind, Bytes received, const Group& gr
   Price price = inside_node(kind, span.inside, received * kept_inside(kind, size, static_cast<double>(span.inside)));
   price.tier = span.level;
   if (span.level == 0) return price;
-  // Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds latency.
+  // Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
+  // latency.
   Seconds latency;
   for (int i = 1; i <= span.level; ++i) {
     const Level& level = machine_->levels[i];
@@ -104,10 +111,11 @@ Price CostModel::collective(CollectiveKind kind, Bytes received, const Group& gr
     const auto below = static_cast<double>(members_inside(group, machine_->levels[i - 1].gpus, ranks_));
     latency = scale_out_time(law, Bytes(0), span.nodes, 1, level.bandwidth_per_gpu);
     const Seconds time = received * through_own_port(kind, size, below) / (level.bandwidth_per_gpu * law.efficiency);
+    // The answer leans on every law that it was chosen from: the most doubtful names its source, the widest its spread.
+    price.source = span.inside > 1 || i > 1 ? std::max(price.source, law.source) : law.source;
+    price.spread = {std::min(price.spread.p10, law.spread.p10), std::max(price.spread.p90, law.spread.p90)};
     if (time < price.time) continue;
     price.time = time;
-    price.source = law.source;
-    price.spread = law.spread;
     price.law = port_law(level.fabric);
     price.extrapolated = false;
   }
@@ -115,8 +123,8 @@ Price CostModel::collective(CollectiveKind kind, Bytes received, const Group& gr
   return price;
 }
 
-// `steps` transfers one after the other; in each every member sends to the next. Where a neighbour is on another node, one
-// member of a node sends for its group, so that `inside` ranks' shares of the ports serve it, one port at most.
+// `steps` transfers one after the other; in each every member sends to the next. Where a neighbour is on another node,
+// one member of a node sends for its group, so that `inside` ranks' shares of the ports serve it, one port at most.
 Price CostModel::ring(const Move& move, const Group& group, const Span& span) const {
   const int steps = std::max(1, move.steps);
   const Bytes part = move.received / steps;

@@ -7,17 +7,18 @@ namespace stepcast {
 
 namespace {
 
-// A matrix product over a head size that is not a multiple of 8 leaves the tensor cores: 10 to 15 times slower. Derived from
-// BigScience's A100 runs, hidden 14400 with 96 heads (head size 150) and 13824 with 128 (108), against their aligned
-// neighbours (bigscience-workshop/bigscience, throughput sweeps of 2021-22).
+// A matrix product over a head size that is not a multiple of 8 leaves the tensor cores: 10 to 15 times slower. Derived
+// from BigScience's A100 runs, hidden 14400 with 96 heads (head size 150) and 13824 with 128 (108), against their
+// aligned neighbours (bigscience-workshop/bigscience, throughput sweeps of 2021-22).
 constexpr double off_tensor_cores = 12;
 constexpr double aligned_head = 8;
 
 // Fused attention backward does five products against two (arXiv 2205.14135, section 3); the law takes forward FLOPs.
 constexpr double backward_products = 2.5;
 
-// Where nothing was measured. Large GEMMs reach 67-84 % of the dense bf16 peak over A100, H100, H200, B200, L40S; streams
-// reach 85-89 % of the memory bandwidth (ai-dynamo/aiconfigurator 095f58a tables). One launch costs a few microseconds.
+// Where nothing was measured. Large GEMMs reach 67-84 % of the dense bf16 peak over A100, H100, H200, B200, L40S;
+// streams reach 85-89 % of the memory bandwidth (ai-dynamo/aiconfigurator 095f58a tables). One launch costs a few
+// microseconds.
 constexpr double peak_share = 0.7, memory_share = 0.85;
 constexpr Seconds launch{4e-6};
 constexpr Spread datasheet_spread{0.75, 1.5};
@@ -51,8 +52,8 @@ Precision rate_for(double element_bytes, Precision plan) {
 }
 
 const char* gemm_law(Precision precision) {
-  static constexpr const char* names[] = {"gemm roofline fp32", "gemm roofline tf32",  "gemm roofline fp16",
-                                          "gemm roofline bf16", "gemm roofline fp8",   "gemm roofline mxfp8",
+  static constexpr const char* names[] = {"gemm roofline fp32", "gemm roofline tf32", "gemm roofline fp16",
+                                          "gemm roofline bf16", "gemm roofline fp8",  "gemm roofline mxfp8",
                                           "gemm roofline nvfp4"};
   return names[static_cast<int>(precision)];
 }
@@ -95,8 +96,12 @@ Price CostModel::memory(Bytes bytes) const {
 Price CostModel::work(const Work& work) const {
   Price price;
   switch (work.kernel) {
-    case KernelClass::gemm: price = gemm(work); break;
-    case KernelClass::attention: price = attention(work); break;
+    case KernelClass::gemm:
+      price = gemm(work);
+      break;
+    case KernelClass::attention:
+      price = attention(work);
+      break;
     case KernelClass::pointwise:
     case KernelClass::lookup:
       price = memory(work.bytes);

@@ -7,9 +7,9 @@ namespace stepcast {
 
 namespace {
 
-// Members of one digit that share an instance of `gpus`. An instance boundary falls at every multiple of `gpus`, a block
-// of the digit at every multiple of stride*size: they meet only at common multiples, so the smallest piece that an
-// instance cuts out of some group is their greatest common divisor.
+// Members of one digit that share an instance of `gpus`. An instance boundary falls at every multiple of `gpus`, a
+// block of the digit at every multiple of stride*size: they meet only at common multiples, so the smallest piece that
+// an instance cuts out of some group is their greatest common divisor.
 std::int64_t digit_inside(const Group::Digit& digit, std::int64_t gpus) {
   if (digit.stride >= gpus) return 1;
   const std::int64_t piece = std::gcd(digit.stride * digit.size, gpus);

@@ -10,14 +10,22 @@ namespace {
 
 const char* kind_text(MoveKind kind) {
   switch (kind) {
-    case MoveKind::slice: return "slice";
-    case MoveKind::mask: return "mask";
-    case MoveKind::reduce_scatter: return "reduce_scatter";
-    case MoveKind::all_reduce: return "all_reduce";
-    case MoveKind::all_to_all: return "all_to_all";
-    case MoveKind::send_recv: return "send_recv";
-    case MoveKind::all_gather: return "all_gather";
-    case MoveKind::ring: return "ring";
+    case MoveKind::slice:
+      return "slice";
+    case MoveKind::mask:
+      return "mask";
+    case MoveKind::reduce_scatter:
+      return "reduce_scatter";
+    case MoveKind::all_reduce:
+      return "all_reduce";
+    case MoveKind::all_to_all:
+      return "all_to_all";
+    case MoveKind::send_recv:
+      return "send_recv";
+    case MoveKind::all_gather:
+      return "all_gather";
+    case MoveKind::ring:
+      return "ring";
   }
   return "";
 }
@@ -39,7 +47,8 @@ void add_block_moves(const StepView& view, int stage, std::vector<StepMove>& mov
       if (block.moves[i].group < 0) continue;
       Seconds exposed;
       for (const ChunkTimes* chunk : chunks) exposed += chunk->exposed[view.prices[b].first_move + i];
-      moves.push_back({&block.moves[i], view.prices[b].moves[i], stage, copies[b] * micro_batches, exposed * micro_batches});
+      moves.push_back(
+          {&block.moves[i], view.prices[b].moves[i], stage, copies[b] * micro_batches, exposed * micro_batches});
     }
   }
 }
@@ -93,8 +102,8 @@ void add_hop(const StepView& view, const Price& price, Bytes bytes, double calls
   row.time += price.time * calls;
 }
 
-/// Hops between stages, every edge that ends on the stage: it takes part in the sends of both directions and gathers what it
-/// receives. Where hops hold their rank, the hold is shared out by time.
+/// Hops between stages, every edge that ends on the stage: it takes part in the sends of both directions and gathers
+/// what it receives. Where hops hold their rank, the hold is shared out by time.
 void add_boundary(const StepView& view, int stage, std::vector<CollectiveReport>& rows) {
   CollectiveReport send, gather;
   const double micro_batches = static_cast<double>(view.program.micro_batches);

@@ -18,17 +18,22 @@ void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time) 
   const auto known = std::find_if(shares.begin(), shares.end(), [&](const LawShare& share) {
     return share.law == price.law && share.source == price.source;
   });
-  LawShare& share = known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0));
+  LawShare& share =
+      known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0));
   share.time += time;
   share.extrapolated = share.extrapolated || price.extrapolated;
 }
 
 const char* why(Source source) {
   switch (source) {
-    case Source::transferred: return "transferred from another GPU, rank count or kind";
-    case Source::datasheet: return "from the datasheet, nothing measured";
-    case Source::assumed: return "assumed, nothing measured";
-    default: return "";
+    case Source::transferred:
+      return "transferred from another GPU, rank count or kind";
+    case Source::datasheet:
+      return "from the datasheet, nothing measured";
+    case Source::assumed:
+      return "assumed, nothing measured";
+    default:
+      return "";
   }
 }
 
@@ -50,8 +55,10 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
   }
   for (std::size_t i = 0; i < view.program.edges.size(); ++i) {
     const StageEdge& edge = view.program.edges[i];
-    if (view.program.chunks[edge.from].stage != view.critical && view.program.chunks[edge.to].stage != view.critical) continue;
-    for (const Price& price : {view.hops[i].send, view.hops[i].gather}) add_share(shares, price, price.time * (2 * micro_batches));
+    if (view.program.chunks[edge.from].stage != view.critical && view.program.chunks[edge.to].stage != view.critical)
+      continue;
+    for (const Price& price : {view.hops[i].send, view.hops[i].gather})
+      add_share(shares, price, price.time * (2 * micro_batches));
   }
   for (const StepMove& call : tail.moves) {
     if (call.stage == view.critical) add_share(shares, call.price, call.price.time * call.calls);
@@ -59,9 +66,9 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
   return shares;
 }
 
-// The profile's hold-outs say how far whole steps fall from their forecast. Time that rests on a law which those runs did not
-// use (transferred, datasheet, assumed) takes that law's own spread where it is wider; so does all time where the profile
-// has no hold-outs. Hidden moves count too, for a wrong law would uncover them.
+// The profile's hold-outs say how far whole steps fall from their forecast. Time that rests on a law which those runs
+// did not use (transferred, datasheet, assumed) takes that law's own spread where it is wider; so does all time where
+// the profile has no hold-outs. Hidden moves count too, for a wrong law would uncover them.
 Spread step_interval(const Profile& profile, const std::vector<LawShare>& shares, Seconds step) {
   const bool held_out = profile.step_spread.p10 < 1 || profile.step_spread.p90 > 1;
   Spread interval = profile.step_spread;
@@ -82,7 +89,8 @@ std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, cons
   for (const LawShare& share : shares) {
     const double percent = 100 * (share.time / step);
     if (doubtful(share.source)) {
-      warnings.push_back(fmt::format("{}: {}; its calls take {:.1f} % of the step", share.law, why(share.source), percent));
+      warnings.push_back(
+          fmt::format("{}: {}; its calls take {:.1f} % of the step", share.law, why(share.source), percent));
     }
     if (share.extrapolated) {
       warnings.push_back(fmt::format("{}: beyond the largest size measured; {:.1f} % of the step", share.law, percent));

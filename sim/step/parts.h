@@ -9,8 +9,8 @@
 
 namespace stepcast {
 
-/// One hop over an edge: the send, from the first rank of one stage to the first of the next, and the gather with which the
-/// receiver puts together what crossed in pieces (nothing where it crossed whole).
+/// One hop over an edge: the send, from the first rank of one stage to the first of the next, and the gather with which
+/// the receiver puts together what crossed in pieces (nothing where it crossed whole).
 struct HopPrice {
   Price send, gather;
   [[nodiscard]] Seconds time() const { return send.time + gather.time; }
@@ -26,7 +26,7 @@ struct StepView {
   const std::vector<HopPrice>& hops;  ///< by Program::edges
   const Order& order;
   const Timeline& timeline;
-  int critical = 0;                 ///< the stage whose ranks are occupied longest
+  int critical = 0;  ///< the stage whose ranks are occupied longest
 };
 
 /// Calls of one move on one stage over the step.

@@ -9,19 +9,17 @@ namespace {
 
 enum class Side : std::uint8_t { gradients, parameters };
 
-bool belongs(const Move& move, Side side) {
-  return (side == Side::gradients) == (move.when == When::once_last_use);
-}
+bool belongs(const Move& move, Side side) { return (side == Side::gradients) == (move.when == When::once_last_use); }
 
 /// The once-per-step moves of one stage on one side of the pipeline, beside the last backward or the first forward.
 struct StageMoves {
-  Seconds beside, serial;           ///< all overlapped moves, all blocking ones
-  Seconds exposed;                  ///< what the overlapped ones add to the step
+  Seconds beside, serial;  ///< all overlapped moves, all blocking ones
+  Seconds exposed;         ///< what the overlapped ones add to the step
   std::vector<StepMove> calls;
 };
 
-/// Moves and compute run side by side: n blocks of `block` seconds close one by one (gradients) or are needed one by one
-/// (parameters), each with `move` seconds on the fabric.
+/// Moves and compute run side by side: n blocks of `block` seconds close one by one (gradients) or are needed one by
+/// one (parameters), each with `move` seconds on the fabric.
 class SideBySide {
  public:
   // Reduce j starts when block j has closed and reduce j-1 is done: the last ends at the largest of these lines.
@@ -88,8 +86,10 @@ void add_run(const StepView& view, int stage, const BlockRun& run, Seconds wall,
     moves.calls.push_back({&move, price, stage, count, move.blocking ? price.time * count : Seconds(0)});
   }
   const double block = wall.value() / count, fabric = each.value() / free_share;
-  if (side == Side::gradients) beside.close(count, block, fabric);
-  else beside.need(count, block, fabric);
+  if (side == Side::gradients)
+    beside.close(count, block, fabric);
+  else
+    beside.need(count, block, fabric);
 }
 
 /// `lead`: how long the stage stands idle before its first forward; gathers use it.

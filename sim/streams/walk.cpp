@@ -15,7 +15,8 @@ bool carries_activation(const Move& move) { return move.cargo == Cargo::activati
 
 }  // namespace
 
-ChunkWalk::ChunkWalk(const Program& program, const std::vector<BlockPrices>& prices, const OverlapLaw& overlap, int tiers)
+ChunkWalk::ChunkWalk(const Program& program, const std::vector<BlockPrices>& prices, const OverlapLaw& overlap,
+                     int tiers)
     : program_(program),
       prices_(prices),
       slowdown_(overlap.compute_slowdown),
@@ -162,8 +163,10 @@ void ChunkWalk::place(const Instance& instance, const Item& item, int slot, doub
   const Price& price = prices.moves[item.index];
   const double ready = earliest >= 0 ? earliest : ready_for(instance, item, slot).time;
   end.move = prices.first_move + item.index;
-  if (move.blocking) place_blocking(move, price, ready, end);
-  else place_beside(price, ready, end);
+  if (move.blocking)
+    place_blocking(move, price, ready, end);
+  else
+    place_beside(price, ready, end);
   if (carries_activation(move) && move.pass != Pass::weight_grad && end.time >= output_.time) output_ = end;
 }
 

@@ -21,13 +21,18 @@ class ChunkWalk {
   /// A copy of a block, laid out. The copies in the middle of a long run are alike: one stands for all.
   struct Instance {
     int block = 0, run = 0, first_item = 0;  ///< first_item in item_end_
-    double skipped = 0;               ///< copies left out before this one
-    double weight = 1;                ///< copies that this one stands for, in sums
+    double skipped = 0;                      ///< copies left out before this one
+    double weight = 1;                       ///< copies that this one stands for, in sums
   };
   /// Moves of one fabric tier, one after the other. `busy_from` begins the last run of them without a pause.
-  struct Stream { double busy_from = 0, free = 0, mark = 0, steady = 0; };
+  struct Stream {
+    double busy_from = 0, free = 0, mark = 0, steady = 0;
+  };
   /// An end, and the move (flat index) that ends there; -1 for a kernel.
-  struct End { double time = 0; int move = -1; };
+  struct End {
+    double time = 0;
+    int move = -1;
+  };
 
   void lay(const Chunk& chunk, List list, ChunkTimes& times);
   void reset();
@@ -49,20 +54,20 @@ class ChunkWalk {
   const Program& program_;
   const std::vector<BlockPrices>& prices_;
   double slowdown_, move_stretch_;
-  int ahead_ = 0;                     ///< the furthest that any move may start early, in blocks
+  int ahead_ = 0;  ///< the furthest that any move may start early, in blocks
 
   std::vector<Instance> instances_;
-  std::vector<End> item_end_;         ///< time < 0: not placed yet
-  std::vector<double> exposed_;       ///< by flat move
-  std::vector<Stream> streams_;       ///< by tier
-  double stretch_ = 1, weight_ = 1;   ///< of the instance being laid
+  std::vector<End> item_end_;                 ///< time < 0: not placed yet
+  std::vector<double> exposed_;               ///< by flat move
+  std::vector<Stream> streams_;               ///< by tier
+  double stretch_ = 1, weight_ = 1;           ///< of the instance being laid
   const std::vector<char>* waits_ = nullptr;  ///< BlockPrices::*_waits of its list
   double compute_free_ = 0, block_start_ = 0, mark_ = 0, steady_ = 0;
-  double last_start_ = 0;             ///< of the last kernel, its pass and its slot in item_end_
+  double last_start_ = 0;  ///< of the last kernel, its pass and its slot in item_end_
   Pass last_pass_ = Pass::forward;
   int last_slot_ = -1;
-  End input_, output_;                ///< what the block waits for, what it hands on
-  std::array<double, 5> pass_time_{}; ///< wall time by pass of the item that the compute stream worked or waited for
+  End input_, output_;                 ///< what the block waits for, what it hands on
+  std::array<double, 5> pass_time_{};  ///< wall time by pass of the item that the compute stream worked or waited for
   double waited_ = 0;
 };
 

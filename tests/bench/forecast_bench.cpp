@@ -1,5 +1,5 @@
-// What a warm process pays for a configuration that it has not seen: the mapping's text to a whole report. Llama 3 70B on
-// 512 H100; configurations alternate, so that nothing of the one before can be used again.
+// What a warm process pays for a configuration that it has not seen: the mapping's text to a whole report. Llama 3 70B
+// on 512 H100; configurations alternate, so that nothing of the one before can be used again.
 #include <array>
 #include <cstdlib>
 #include <string>

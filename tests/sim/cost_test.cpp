@@ -102,7 +102,8 @@ TEST(WorkPrice, OddHeadSizesLeaveTheTensorCores) {
   EXPECT_NEAR(Costs().model().work(work).time.value(), 12, 1e-9);
 }
 
-TEST(WorkPrice, AttentionBackwardCostsItsExecutedFlops) {  // efficiency 1: 2.5 units executed take 2.5 times the forward
+TEST(WorkPrice,
+     AttentionBackwardCostsItsExecutedFlops) {  // efficiency 1: 2.5 units executed take 2.5 times the forward
   Work work = small::gemm(1, Pass::forward);
   work.kernel = KernelClass::attention;
   work.sequence = 4096;
@@ -151,7 +152,8 @@ TEST(MovePrice, OneMemberPerNodeHasItsOwnPort) {  // 20 GB through 10 GB/s
   EXPECT_NEAR(Costs().move(MoveKind::all_gather, 20e9, small::group(4, 4)), 2, 1e-9);
 }
 
-TEST(MovePrice, AWholeNodeSharesItsPorts) {  // 40 GB through four ports of 10 GB/s; inside it takes 0.4 s at the same time
+TEST(MovePrice,
+     AWholeNodeSharesItsPorts) {  // 40 GB through four ports of 10 GB/s; inside it takes 0.4 s at the same time
   EXPECT_NEAR(Costs().move(MoveKind::all_reduce, 40e9, small::group(1, 16)), 1, 1e-9);
 }
 
@@ -198,6 +200,20 @@ TEST(MovePrice, WithoutALawItSaysSo) {
   move.received = Bytes(1e9);
   EXPECT_EQ(costs.model().move(move, small::group(1, 4)).source, Source::datasheet);
   EXPECT_EQ(costs.model().move(move, small::group(4, 4)).source, Source::assumed);
+}
+
+TEST(MovePrice, AcrossNodesTheMostDoubtfulLawIsTheSource) {  // the curve decides the time, the ports' law is a guess
+  Costs costs;
+  costs.profile.scale_out[0].source = Source::assumed;
+  costs.profile.scale_out[0].spread = {0.5, 2};
+  costs.machine.levels[1].bandwidth_per_gpu = BytesPerSecond(1e12);
+  Move move;
+  move.received = Bytes(1e9);
+  const Price price = costs.model().move(move, small::group(1, 16));
+  EXPECT_NEAR(price.time.value(), 0.01, 1e-9);
+  EXPECT_STREQ(price.law, "curve nvswitch all_gather");
+  EXPECT_EQ(price.source, Source::assumed);
+  EXPECT_EQ(price.spread.p90, 2);
 }
 
 TEST(SendPrice, DistanceDecidesTheTier) {

@@ -16,14 +16,16 @@ Buffer buffer(BufferKind kind, Count count, double bytes, int born = 0, int dies
 /// Per layer: 2 GB weights, 4 GB gradients, 12 GB optimizer, 1 GB saved per micro-batch.
 ProgramBlock stateful_layer() {
   ProgramBlock block = small::plain_layer();
-  block.buffers = {buffer(BufferKind::weight, Count::persistent, 2 * gb), buffer(BufferKind::gradient, Count::persistent, 4 * gb),
+  block.buffers = {buffer(BufferKind::weight, Count::persistent, 2 * gb),
+                   buffer(BufferKind::gradient, Count::persistent, 4 * gb),
                    buffer(BufferKind::optimizer, Count::persistent, 12 * gb),
                    buffer(BufferKind::saved, Count::per_micro_batch, 1 * gb)};
   return block;
 }
 
 MemoryReport memory_of(const Program& program, const Stack& stack = small::stack()) {
-  const auto order = make_order(program.schedule, {static_cast<int>(program.stages), 1, static_cast<int>(program.micro_batches), 0});
+  const auto order =
+      make_order(program.schedule, {static_cast<int>(program.stages), 1, static_cast<int>(program.micro_batches), 0});
   StageTimes times;
   times.forward.assign(program.stages, Seconds(1));
   times.input_grad = times.weight_grad = times.forward;

@@ -1,6 +1,6 @@
 // A machine, a profile and Programs with round numbers, for tests of sim/ that a reader redoes by hand.
-// The machine: nodes of 4 GPUs (100 GB/s each inside), a rack of 16 (10 GB/s per GPU, one 10 GB/s port each), 64 in all.
-// The GPU: 100 TFLOP/s, 1 TB/s. No latencies, no soft corners: p is so large that max(compute, memory) remains.
+// The machine: nodes of 4 GPUs (100 GB/s each inside), a rack of 16 (10 GB/s per GPU, one 10 GB/s port each), 64 in
+// all. The GPU: 100 TFLOP/s, 1 TB/s. No latencies, no soft corners: p is so large that max(compute, memory) remains.
 #pragma once
 
 #include <string>
@@ -31,7 +31,8 @@ inline Machine machine() {
     level.ports = ports;
     return level;
   };
-  machine.levels = {level("node", FabricKind::nvswitch, 4, 100e9, 4), level("rack", FabricKind::infiniband, 16, 10e9, 4),
+  machine.levels = {level("node", FabricKind::nvswitch, 4, 100e9, 4),
+                    level("rack", FabricKind::infiniband, 16, 10e9, 4),
                     level("cluster", FabricKind::ethernet, 64, 2e9, 16)};
   return machine;
 }
@@ -48,11 +49,13 @@ inline CollectiveCurve curve(CollectiveKind kind, int ranks) {
 
 inline Profile profile() {
   Profile profile;
-  profile.gemm = {{Precision::bf16, Seconds(0), FlopsPerSecond(100e12), BytesPerSecond(1e12), 64, Source::fitted, {0.9, 1.1}}};
+  profile.gemm = {
+      {Precision::bf16, Seconds(0), FlopsPerSecond(100e12), BytesPerSecond(1e12), 64, Source::fitted, {0.9, 1.1}}};
   profile.attention = {Seconds(0), FlopsPerSecond(100e12), 0, 1.0, Source::fitted, {0.9, 1.1}};
   profile.memory = {Seconds(0), BytesPerSecond(1e12), Source::fitted, {0.9, 1.1}};
-  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                                    CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
+        CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
     profile.collectives.push_back(curve(kind, 2));
     if (kind != CollectiveKind::send_recv) profile.collectives.push_back(curve(kind, 4));
   }

@@ -48,8 +48,8 @@ const CollectiveReport* find_row(const StepReport& report, const std::string& na
 void expect_whole(const StepReport& report) {
   EXPECT_NEAR(report.phases.sum().value(), report.step_time.value(), 1e-9);
   const Phases& p = report.phases;
-  for (const Seconds part : {p.forward, p.backward, p.bubble, p.exposed_communication, p.gradient_sync, p.clip, p.optimizer,
-                             p.parameter_gather, p.host, p.data_wait, p.host_to_device}) {
+  for (const Seconds part : {p.forward, p.backward, p.bubble, p.exposed_communication, p.gradient_sync, p.clip,
+                             p.optimizer, p.parameter_gather, p.host, p.data_wait, p.host_to_device}) {
     EXPECT_GE(part.value(), -1e-9);
   }
   EXPECT_LE(report.p10.value(), report.step_time.value());
@@ -171,7 +171,8 @@ TEST(Forecast, OverlappedReductionsLeaveTheLastOne) {  // 6 layers of 2 s backwa
   expect_whole(report);
 }
 
-TEST(Forecast, SlowReductionsQueue) {  // 3 s each behind 2 s layers: first closes at 2, six end at 20, backward ends at 12
+TEST(Forecast,
+     SlowReductionsQueue) {  // 3 s each behind 2 s layers: first closes at 2, six end at 20, backward ends at 12
   const Move reduce = step_move(3, MoveKind::all_reduce, When::once_last_use, Cargo::gradient, false);
   EXPECT_NEAR(Steps().of(with_step_move(reduce, 6)).phases.gradient_sync.value(), 8, 1e-9);
 }
@@ -273,7 +274,9 @@ TEST(Forecast, AScheduleThatCannotRunIsExplained) {
 
 TEST(Forecast, MoreMicroBatchesAddTheSlowestStageEach) {  // T = a + b m
   const Steps steps;
-  const auto time = [&](std::int64_t m) { return steps.of(small::pipeline(small::plain_layer(), 4, 2, m)).step_time.value(); };
+  const auto time = [&](std::int64_t m) {
+    return steps.of(small::pipeline(small::plain_layer(), 4, 2, m)).step_time.value();
+  };
   EXPECT_NEAR(time(16) - time(8), 8 * 6, 1e-3);
   EXPECT_NEAR(time(32) - time(16), 16 * 6, 1e-3);
 }

@@ -158,7 +158,8 @@ TEST(StreamTimes, RepeatsEqualTheSumOfTheirCopies) {  // one run of n blocks aga
 }
 
 TEST(StreamTimes, RecomputeStartsBeforeTheGradientArrives) {
-  // First block: recompute 0..1, gradient 1..2, its reduction 2..4. Next: recompute 2..3 beside it, gradient 4..5, 5..7.
+  // First block: recompute 0..1, gradient 1..2, its reduction 2..4. Next: recompute 2..3 beside it,
+  // gradient 4..5, 5..7.
   ProgramBlock block;
   add(block, block.backward, gemm(1, Pass::recompute));
   add(block, block.backward, gemm(1, Pass::input_grad), {0});
