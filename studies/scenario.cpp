@@ -51,12 +51,16 @@ class Resolver {
     return {};
   }
 
+  static bool is_called(const Gpu& gpu, const std::string& name) {
+    return gpu.id == name || std::find(gpu.aliases.begin(), gpu.aliases.end(), name) != gpu.aliases.end();
+  }
+
   Expected<void> profile() {
     scenario_.own_profile = request_.profile && request_.profile->id.empty();
     if (request_.profile) {
       scenario_.profile = *request_.profile;
       const std::string& measured_on = scenario_.profile.row.gpu;
-      if (measured_on != scenario_.machine.row.gpu.id)
+      if (!is_called(scenario_.machine.row.gpu, measured_on))
         scenario_.remarks.push_back(fmt::format("profile {} was measured on {}, the machine has {}",
                                                 scenario_.profile.row.id, measured_on, scenario_.machine.row.gpu.id));
       return {};
@@ -64,7 +68,7 @@ class Resolver {
     scenario_.profile.row = default_profile(scenario_.machine.row.gpu, catalog().profiles);
     const Profile& row = scenario_.profile.row;
     const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(), [&](const Profile& other) {
-      return other.id == row.id && other.gpu == scenario_.machine.row.gpu.id;
+      return other.id == row.id && other.name == row.name;
     });
     if (in_catalog) scenario_.profile.id = row.id;
     assume("profile", row.id, fmt::format("for {}", scenario_.machine.row.gpu.name));
@@ -117,7 +121,7 @@ class Resolver {
     split.pp = count("pp", 1);
     split.chunks = count("chunks", 1);
     split.zero = count("zero", 1, "default");
-    split.sequence = text("sp", split.tp > 1 ? "on" : "off", "default") == "on" && split.tp > 1;
+    split.sequence = sequence_split(split);
     if (request_.text("sp", "off") == "on" && split.tp == 1)
       scenario_.remarks.emplace_back("sp splits what tp leaves alone: without tp it does nothing");
     split.schedule = text("schedule", split.chunks > 1 ? "interleaved-1f1b" : "1f1b", "default");
@@ -135,13 +139,22 @@ class Resolver {
     plan.global_batch = count("global_batch", batches * plan.micro_batch * split.dp,
                               fmt::format("{} micro-batches", batches));
     split.micro_batches = plan.global_batch / (plan.micro_batch * split.dp);
-    const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence};
+    const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence,
+                         scenario_.machine.row.max_gpus()};
     if (auto good = check_split(split, size, scenario_.network.row, origin()); !good) return good;
     plan.mapping = mapping_text(split);
     plan.mapping_where = "mapping made from the flags";
     scenario_.micro_batches = split.micro_batches;
     scenario_.split = in_words(split);
     return {};
+  }
+
+  /// On beside tp unless the network's own sequence does not divide; a sequence that was asked for must (check_split).
+  bool sequence_split(const Split& split) {
+    const std::int64_t positions = scenario_.plan.sequence;
+    const bool divides = positions % (split.cp * split.tp) == 0 || request_.find("sequence") != nullptr;
+    const std::string why = divides ? "default" : fmt::format("sequence {} does not divide by tp {}", positions, split.tp);
+    return text("sp", split.tp > 1 && divides ? "on" : "off", why) == "on" && split.tp > 1;
   }
 
   /// The first networks are dense: nothing for these flags to split.

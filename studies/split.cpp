@@ -20,7 +20,7 @@ Check check_gpus(const Split& split, const SplitSize& size, const SplitOrigin& o
   return fail(origin.gpus,
               fmt::format("{} GPUs are not a multiple of tp {} x cp {} x pp {} = {}", size.gpus, split.tp, split.cp,
                           split.pp, ways),
-              fmt::format("nearest: {} GPUs", nearest_multiples(size.gpus, ways)));
+              fmt::format("nearest: {} GPUs", nearest_multiples(size.gpus, ways, size.max_gpus)));
 }
 
 /// dataflow-semantics rule 4 for `par g*r`: the kv groups take gcd(p, g) ways, the queries per group the rest.
@@ -114,8 +114,9 @@ std::string nearest_values(const std::vector<std::int64_t>& legal, std::int64_t 
   return fmt::format("{}", fmt::join(near, ", "));
 }
 
-std::string nearest_multiples(std::int64_t wanted, std::int64_t step) {
+std::string nearest_multiples(std::int64_t wanted, std::int64_t step, std::int64_t most) {
   const std::int64_t below = wanted / step * step;
+  if (below > 0 && below + step > most) return fmt::format("{}", below);
   if (below == 0) return fmt::format("{}", step);
   return fmt::format("{} or {}", below, below + step);
 }

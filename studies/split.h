@@ -16,6 +16,7 @@ struct SplitOrigin { std::string gpus, tp, cp, pp, chunks, global_batch, sequenc
 
 struct SplitSize {
   std::int64_t gpus = 1, micro_batch = 1, global_batch = 1, sequence = 1;
+  std::int64_t max_gpus = INT64_MAX;  ///< of the machine
 };
 
 /// Every rule that the flags can break: GPUs / (tp cp pp), heads, MLP and sequence over tp and cp, layers over stages
@@ -39,7 +40,7 @@ std::vector<std::int64_t> divisors(std::int64_t number);
 /// The values nearest to `wanted`, ascending, at most eight: "1, 2, 4, 8".
 std::string nearest_values(const std::vector<std::int64_t>& legal, std::int64_t wanted);
 
-/// "96 or 128": the multiples of `step` around `wanted`, from `step` on.
-std::string nearest_multiples(std::int64_t wanted, std::int64_t step);
+/// "96 or 128": the multiples of `step` around `wanted`, from `step` on and up to `most`.
+std::string nearest_multiples(std::int64_t wanted, std::int64_t step, std::int64_t most = INT64_MAX);
 
 }  // namespace stepcast

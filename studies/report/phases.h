@@ -36,7 +36,7 @@ inline std::array<LifetimeRow, 8> lifetime_rows(const MemoryReport& memory) {
            {"gathered weights", "gathered_weights", memory.gathered_weights},
            {"temporary", "temporary", memory.temporary},
            {"communication", "communication", memory.communication},
-           {"framework and CUDA context", "framework", memory.framework}}};
+           {"framework, CUDA context, fragmentation", "framework", memory.framework}}};
 }
 
 }  // namespace stepcast

@@ -66,7 +66,7 @@ std::string headline(const Page& page) {
   table.add({"Model FLOP/s", format_flops(page.prediction.model_rate),
              page.paint.bold(utilisation("MFU", page.prediction.mfu, page, attention))});
   table.add({"Hardware FLOP/s", format_flops(page.prediction.hardware_rate),
-             utilisation("HFU", page.prediction.hfu, page, ", with recompute")});
+             utilisation("HFU", page.prediction.hfu, page, ", as executed, with recompute")});
   const std::int64_t stages = page.prediction.program.stages;
   table.add({"Pipeline bubble", format_percent(step.bubble_fraction),
              stages == 1 ? std::string("one stage")

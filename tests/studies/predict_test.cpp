@@ -134,6 +134,14 @@ TEST(Predict, EveryDefaultIsSaidAndNoMore) {
   EXPECT_EQ(said.at("defaults").size(), flags.size() - 2);
 }
 
+TEST(Predict, DefaultsGiveWayWhereTheyWouldNotDivide) {
+  const Ran ran = run("predict gpt2-1.5b --gpus 5 --tp 5");  // 25 heads on 5; 1024 positions and 50257 rows do not divide
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("--sp off (sequence 1024 does not divide by tp 5)"));
+  EXPECT_THAT(ran.out, HasSubstr("vocabulary 50257 does not divide by tp 5"));
+  EXPECT_EQ(run("predict gpt2-1.5b --gpus 5 --tp 5 --sp on").code, 2);
+}
+
 TEST(Predict, RecomputeTradesMemoryForTime) {
   const auto ran = [](const char* recompute) {
     return json::parse(run(std::string("predict llama3-8b --gpus 8 --json --recompute ") + recompute).out);

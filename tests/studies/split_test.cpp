@@ -129,6 +129,7 @@ TEST(Split, NearestHelpers) {
   EXPECT_EQ(nearest_values({1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, 100), "1, 2, 4, 8, 16, 32, 64, 128");
   EXPECT_EQ(nearest_multiples(100, 32), "96 or 128");
   EXPECT_EQ(nearest_multiples(5, 32), "32");
+  EXPECT_EQ(nearest_multiples(100, 32, 120), "96");
 }
 
 }  // namespace
