@@ -66,6 +66,7 @@ class BlockPlacer {
   void choose_saved();
   [[nodiscard]] std::vector<BackwardUse> backward_uses(int op) const;
   [[nodiscard]] int best_candidate(int tensor, const Placement& use) const;
+  [[nodiscard]] int stored(int tensor) const;
   [[nodiscard]] bool made_in_region(int tensor) const;
   void run_region(int region);
 

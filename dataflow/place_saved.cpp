@@ -67,8 +67,14 @@ int BlockPlacer::best_candidate(int tensor, const Placement& use) const {
     const int copy = find_copy(available_[tensor], *stop);
     if (copy >= 0 && (best < 0 || out_.copies[copy].bytes < out_.copies[best].bytes)) best = copy;
   }
-  assert(best >= 0);
-  return best;
+  return best >= 0 ? best : stored(tensor);
+}
+
+/// The copy at home; where no consumer went by home, the copy as it was made.
+int BlockPlacer::stored(int tensor) const {
+  assert(!available_[tensor].empty());
+  const int home = find_copy(available_[tensor], home_[tensor]);
+  return home >= 0 ? home : available_[tensor].front();
 }
 
 void BlockPlacer::choose_saved() {
@@ -90,7 +96,7 @@ void BlockPlacer::choose_saved() {
     if (region_[o] >= 0) {
       // Inputs of a recomputed region are kept at home.
       for (const Access& input : op.inputs)
-        if (saves(input.tensor)) keep(find_copy(available_[input.tensor], home_[input.tensor]), false);
+        if (saves(input.tensor)) keep(stored(input.tensor), false);
       continue;
     }
     // Side products: dropout masks, and the log-sum-exp of a fused attention core (fp32 per query and head).

@@ -1,0 +1,164 @@
+// Random mappings of small networks, executed rank by rank with real numbers, forward, backward and update, give what one
+// rank gives (dataflow-semantics, "How it was checked"). Deterministic: the seed is the number of the mapping.
+#include <array>
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/dataflow/execute.h"
+#include "tests/dataflow/ledger.h"
+
+namespace stepcast {
+namespace {
+
+/// h 8, g 2, r 2, d 4, f 8, v 8, s 4, b 4.
+NetworkSpec tiny_spec() {
+  NetworkSpec spec;
+  spec.id = "tiny";
+  spec.layers = 2;
+  spec.hidden = 8;
+  spec.ffn_hidden = 8;
+  spec.heads = 4;
+  spec.kv_heads = 2;
+  spec.head_dim = 4;
+  spec.vocab = 8;
+  spec.sequence = 4;
+  return spec;
+}
+
+Network fused_transformer() { return build_network(tiny_spec(), {4, 4, 2, 2}, AttentionForm::fused); }
+
+/// Biases, dropout, GeLU, a position table, and the attention core as separate operators.
+Network unfused_transformer() {
+  NetworkSpec spec = tiny_spec();
+  spec.activation = Activation::gelu;
+  spec.positions = Positions::learned;
+  spec.max_positions = 4;
+  spec.linear_bias = true;
+  spec.dropout = true;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::unfused);
+}
+
+/// Y = ((X W1) W2) + X W3, scaled: every operator is linear, so sums may stay Partial on the way.
+Network two_layer_products() {
+  NetworkWriter net{{"b", 8}, {"h", 8}, {"f", 8}, {"o", 8}, {"v", 1}};
+  const int x = net.tensor("X", "bh"), a = net.tensor("A", "bf"), y = net.tensor("Y", "bo"), z = net.tensor("Z", "bo"), sum = net.tensor("S", "bo"), out = net.tensor("T", "bo");
+  const int w1 = net.tensor("W1", "hf", TensorRole::weight), w2 = net.tensor("W2", "fo", TensorRole::weight), w3 = net.tensor("W3", "ho", TensorRole::weight);
+  net.product("first", a, "bf", x, "bh", w1, "hf").tags = {"mlp"};
+  net.product("second", y, "bo", a, "bf", w2, "fo").tags = {"mlp"};
+  net.product("beside", z, "bo", x, "bh", w3, "ho").tags = {"attn"};
+  net.pointwise("add", OperatorKind::linear, "add", sum, {y, z}).tags = {"residual"};
+  net.pointwise("scale", OperatorKind::linear, "scale", out, {sum}).tags = {"residual"};
+  return net.finish(x, out);
+}
+
+/// What a random mapping may name.
+struct Words {
+  std::vector<std::string> loops, tags, activations, dims;
+};
+const Words transformer_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "none"},
+                              {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed"},
+                              {"X0", "norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "up", "A", "Y2", "residual2.x", "norm3.y", "norm1.q", "loss.sum"},
+                              {"b", "s", "h", "g", "r", "f"}};
+const Words product_words{{"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"X", "A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
+
+class MappingWriter {
+ public:
+  MappingWriter(unsigned seed, const Network& network, const Words& words)
+      : random_(seed), network_(network), words_(words), partial_one_in_(&words == &product_words ? 3 : 20) {
+    constexpr std::array kMeshes{"mesh x:2 y:2\n", "mesh x:4\n", "mesh x:2 y:2 z:2\n", "mesh x:2 y:2\nmesh w:4\n"};
+    const std::size_t mesh = below(kMeshes.size());
+    text_ = kMeshes[mesh];
+    constexpr std::array<const char*, 4> kAxes{"xy", "x", "xyz", "xyw"};
+    axes_ = kAxes[mesh];
+  }
+
+  std::string write() {
+    times(1, 5, [&] { line(scope() + fmt::format("par {} on {}", of(words_.loops), axis())); });
+    times(0, 3, [&] {
+      const std::string& tensor = of(words_.activations);
+      line(fmt::format("home {}: {} on {}", tensor, chance(partial_one_in_) ? "partial" : chance(4) ? "full" : dim_of(tensor), axis()));
+    });
+    if (chance(2)) line(scope() + fmt::format("home weights: {} on {}", chance(2) ? "*" : of(words_.dims), axis()));
+    if (chance(3)) line(fmt::format("home grads: {} on {}", chance(3) ? "*" : chance(2) ? "partial" : "full", axis()));
+    if (chance(2)) line(fmt::format("home optimizer: {} on {}", chance(2) ? "*" : chance(3) ? "full" : of(words_.dims), axis()));
+    times(0, 2, [&] { line(fmt::format("recompute {}{}", of(words_.tags), chance(3) ? " whole" : "")); });
+    times(0, 1, [&] { line(fmt::format("save {} at {}", of(words_.activations), chance(2) ? "use" : "home")); });
+    times(0, 2, [&] { line(fmt::format("move {} {}", of(words_.activations), chance(2) ? "rotate" : "gather staged")); });
+    if (chance(3)) line(fmt::format("move weights gather life {}", chance(2) ? "microbatch" : "step"));
+    if (chance(4)) line("move grads reduce staged");
+    return text_;
+  }
+
+ private:
+  std::size_t below(std::size_t n) { return random_() % n; }
+  bool chance(std::size_t n) { return below(n) == 0; }
+  const std::string& of(const std::vector<std::string>& list) { return list[below(list.size())]; }
+  std::string dim_of(const std::string& tensor) {
+    const auto& dims = network_.tensors[network_.find_tensor(tensor)].dims;
+    return network_.dims[dims[below(dims.size())]].name;
+  }
+  void line(const std::string& statement) { text_ += statement + "\n"; }
+  std::string axis() {
+    std::string axis(1, axes_[below(axes_.size())]);
+    const char second = axes_[below(axes_.size())];
+    if (chance(4) && second != axis[0] && second != 'w' && axis[0] != 'w') axis += fmt::format("*{}", second);
+    return axis;
+  }
+  std::string scope() { return chance(3) ? "at " + of(words_.tags) + ": " : ""; }
+  template <typename Write>
+  void times(std::size_t least, std::size_t most, const Write& write) {
+    for (std::size_t i = least + below(most - least + 1); i > 0; --i) write();
+  }
+
+  std::mt19937 random_;
+  const Network& network_;
+  const Words& words_;
+  std::size_t partial_one_in_;   ///< a nonlinear operator refuses Partial operands: rare where there are many
+  std::string text_, axes_;
+};
+
+struct Tally { int ran = 0, refused = 0, counted_moves = 0; };
+
+/// Places and executes `tries` random mappings; each that is legal must give the one-rank result.
+Tally run_random(const Network& network, const Words& words, unsigned first_seed, int tries) {
+  Tally tally;
+  const GivenValues given = some_values(network, 1);
+  const Executed reference = execute(network, placed_of(network, "mesh one:1"), given);
+  EXPECT_EQ(reference.error, "");
+  for (int i = 0; i < tries; ++i) {
+    const std::string text = MappingWriter(first_seed + static_cast<unsigned>(i), network, words).write();
+    const Expected<PlacedNetwork> placed = place_text(network, text);
+    if (!placed) {
+      ++tally.refused;
+      continue;
+    }
+    ++tally.ran;
+    const Executed executed = execute(network, *placed, given);
+    tally.counted_moves += executed.counted_moves;
+    const std::string wrong = difference(network, reference, executed);
+    EXPECT_EQ(wrong, "") << "seed " << first_seed + static_cast<unsigned>(i) << "\n" << text;
+  }
+  return tally;
+}
+
+TEST(RandomMapping, FusedTransformer) {
+  const Tally tally = run_random(fused_transformer(), transformer_words, 1000, 400);
+  EXPECT_GE(tally.ran, 150);
+  EXPECT_GE(tally.counted_moves, 1000);
+  RecordProperty("ran", tally.ran);
+}
+
+TEST(RandomMapping, UnfusedTransformerWithBiasesAndDropout) {
+  const Tally tally = run_random(unfused_transformer(), transformer_words, 5000, 300);
+  EXPECT_GE(tally.ran, 100);
+}
+
+TEST(RandomMapping, TwoLayerProducts) {
+  const Tally tally = run_random(two_layer_products(), product_words, 9000, 400);
+  EXPECT_GE(tally.ran, 200);
+}
+
+}  // namespace
+}  // namespace stepcast
