@@ -51,6 +51,7 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
     return fail("command line", error.what());
   }
   arguments.words = app.remaining();
+  std::erase(arguments.words, "--");
   for (const auto& [name, given] : values) {
     if (given.size() > 1) return fail(name, fmt::format("given {} times", given.size()), "give it once");
     if (given.size() == 1) arguments.flags[name] = given[0];

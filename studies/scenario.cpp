@@ -61,7 +61,7 @@ class Resolver {
       scenario_.profile = *request_.profile;
       const std::string& measured_on = scenario_.profile.row.gpu;
       if (!is_called(scenario_.machine.row.gpu, measured_on))
-        scenario_.remarks.push_back(fmt::format("profile {} was measured on {}, the machine has {}",
+        remark(fmt::format("profile {} was measured on {}, the machine has {}",
                                                 scenario_.profile.row.id, measured_on, scenario_.machine.row.gpu.id));
       return {};
     }
@@ -123,7 +123,7 @@ class Resolver {
     split.zero = count("zero", 1, "default");
     split.sequence = sequence_split(split);
     if (request_.text("sp", "off") == "on" && split.tp == 1)
-      scenario_.remarks.emplace_back("sp splits what tp leaves alone: without tp it does nothing");
+      remark("sp splits what tp leaves alone: without tp it does nothing");
     split.schedule = text("schedule", split.chunks > 1 ? "interleaved-1f1b" : "1f1b", "default");
     split.recompute = *parse_recompute(text("recompute", "none", "default"), "recompute");
     split.recompute_whole = scenario_.stack.row.recompute_whole;
@@ -170,7 +170,7 @@ class Resolver {
     const std::int64_t rows = scenario_.network.row.vocab;
     split.vocabulary = split.tp > 1 && rows % split.tp == 0;
     if (split.tp > 1 && !split.vocabulary)
-      scenario_.remarks.push_back(fmt::format(
+      remark(fmt::format(
           "vocabulary {} does not divide by tp {}: embedding and LM head are whole on every rank", rows, split.tp));
   }
 
@@ -197,6 +197,9 @@ class Resolver {
 
   Expected<void> machine_holds() {
     const Machine& machine = scenario_.machine.row;
+    const std::int64_t per_node = machine.levels.front().gpus;
+    if (scenario_.plan.gpus > per_node && scenario_.plan.gpus % per_node != 0)
+      remark(fmt::format("{} GPUs do not fill their last {} of {}", scenario_.plan.gpus, machine.levels.front().name, per_node));
     if (scenario_.plan.gpus <= machine.max_gpus()) return {};
     return fail(request_.where("gpus"),
                 fmt::format("{} GPUs, but {} has at most {}", scenario_.plan.gpus, machine.name, machine.max_gpus()),
@@ -213,6 +216,11 @@ class Resolver {
   std::string text(std::string_view key, const char* fallback, const std::string& why) {
     if (request_.find(key) == nullptr) assume(key, fallback, why);
     return request_.text(key, fallback);
+  }
+
+  void remark(std::string text) {
+    const bool said = std::find(scenario_.remarks.begin(), scenario_.remarks.end(), text) != scenario_.remarks.end();
+    if (!said) scenario_.remarks.push_back(std::move(text));
   }
 
   void assume(std::string_view key, std::string value, std::string why) {

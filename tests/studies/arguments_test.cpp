@@ -21,6 +21,7 @@ TEST(Arguments, WordsAndFlagsInAnyOrder) {
   EXPECT_EQ(arguments->flags.at("--pp"), "4");
   EXPECT_TRUE(arguments->has("--json"));
   EXPECT_FALSE(arguments->has("--explain"));
+  EXPECT_THAT(typed({"--json", "--", "llama3-70b"})->words, ElementsAre("llama3-70b"));
 }
 
 TEST(Arguments, UnknownFlagSuggestsTheNearest) {

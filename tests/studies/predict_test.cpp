@@ -140,6 +140,7 @@ TEST(Predict, DefaultsGiveWayWhereTheyWouldNotDivide) {
   EXPECT_THAT(ran.out, HasSubstr("--sp off (sequence 1024 does not divide by tp 5)"));
   EXPECT_THAT(ran.out, HasSubstr("vocabulary 50257 does not divide by tp 5"));
   EXPECT_EQ(run("predict gpt2-1.5b --gpus 5 --tp 5 --sp on").code, 2);
+  EXPECT_THAT(run("predict llama3-8b --gpus 12").out, HasSubstr("12 GPUs do not fill their last node of 8"));
 }
 
 TEST(Predict, RecomputeTradesMemoryForTime) {

@@ -54,6 +54,8 @@ TEST(Bars, EighthsOfACharacter) {
 TEST(Report, DigitsInGroupsOfThree) {
   EXPECT_EQ(grouped_digits(0), "0");
   EXPECT_EQ(grouped_digits(999), "999");
+  EXPECT_EQ(grouped_digits(0.01234), "0.0123");
+  EXPECT_EQ(grouped_digits(7), "7");
   EXPECT_EQ(grouped_digits(1234567), "1,234,567");
   EXPECT_EQ(grouped_digits(-1234), "-1,234");
 }
