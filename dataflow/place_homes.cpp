@@ -172,7 +172,8 @@ void BlockPlacer::resolve_home(int tensor) {
   } else {
     place = natural(tensor);
     // The next block's readers are those of this block's input.
-    const auto& readers = tensor == block_.output && block_.input >= 0 && uses.consumers.empty() ? uses_[block_.input].consumers : uses.consumers;
+    const bool stream = tensor == block_.output && block_.input >= 0 && net_.tensors[block_.input].dims == t.dims;
+    const auto& readers = stream && uses.consumers.empty() ? uses_[block_.input].consumers : uses.consumers;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
       if (place.at[a] != kPartial) continue;
       Slot slot = kReplicate;

@@ -1,6 +1,8 @@
 // Weights, gradients, optimizer: one chain of homes (rules 24-25), and what of it happens once per step.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "dataflow/block_placer.h"
 
 namespace stepcast {
@@ -85,6 +87,29 @@ Expected<PlacedBlock> BlockPlacer::place(bool root) {
   return std::move(out_);
 }
 
+namespace {
+
+/// The stream has one home, stated by the name of the layer's output. A statement that names another block's end of it
+/// would not be followed.
+Expected<void> check_stream_homes(const Network& network, std::size_t layer, const std::vector<Statement>& statements) {
+  const int stream = network.blocks[layer].output;
+  for (const Statement& statement : statements) {
+    const auto* home = std::get_if<HomeStatement>(&statement.body);
+    if (!home) continue;
+    for (std::size_t b = 0; b < network.blocks.size(); ++b) {
+      const Block& block = network.blocks[b];
+      const bool handed_on = b + 1 < network.blocks.size() && block.output >= 0 && network.tensors[block.output].name == home->what;
+      const bool taken = block.input >= 0 && network.tensors[block.input].name == home->what;
+      if ((handed_on && block.output != stream) || taken)
+        return fail(where_of(statement), fmt::format("'{}': {} is where blocks meet, and has the home of the layer's output", print(statement), home->what),
+                    fmt::format("state the home of {} instead", network.tensors[stream].name));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine>& meshes,
                               const std::vector<Statement>& statements, std::int64_t gpus, const PlacingOptions& options) {
   auto splits = resolve_splits(network, meshes, statements, gpus);
@@ -99,8 +124,10 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
     if (block.input < 0 || block.output < 0 || network.tensors[block.input].dims != network.tensors[block.output].dims) continue;
     if (layer == network.blocks.size() || block.repeat > network.blocks[layer].repeat) layer = b;
   }
-  if (layer < network.blocks.size())
+  if (layer < network.blocks.size()) {
+    if (auto checked = check_stream_homes(network, layer, statements); !checked) return tl::unexpected(checked.error());
     carried = BlockPlacer(network, network.blocks[layer], placed.mesh, placed.splits[layer], statements, options).output_home();
+  }
   for (std::size_t b = 0; b < network.blocks.size(); ++b) {
     const Block& block = network.blocks[b];
     const bool last = b + 1 == network.blocks.size();

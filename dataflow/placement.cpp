@@ -60,12 +60,37 @@ std::vector<std::string> all_tags(const Network& network) {
 constexpr const char* kCommonTags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "router",
                                        "dispatch", "expert", "combine", "shared", "head", "loss"};
 
-Expected<void> check_scope(const Network& network, const Statement& statement) {
-  for (const std::string& tag : statement.scope) {
+Expected<void> check_tags(const Network& network, const Statement& statement, const std::vector<std::string>& named) {
+  for (const std::string& tag : named) {
     if (std::find(std::begin(kCommonTags), std::end(kCommonTags), tag) != std::end(kCommonTags)) continue;
     const auto tags = all_tags(network);
     if (std::find(tags.begin(), tags.end(), tag) == tags.end())
       return fail(where_of(statement), fmt::format("no operator of the network has the tag '{}'", tag), name_hint(tag, tags));
+  }
+  return {};
+}
+
+/// Tensors that a statement names, without the words for classes of them.
+std::vector<std::string> named_tensors(const Statement& statement) {
+  std::vector<std::string> names;
+  if (const auto* home = std::get_if<HomeStatement>(&statement.body)) names = {home->what};
+  if (const auto* move = std::get_if<MoveStatement>(&statement.body)) names = move->what;
+  if (const auto* save = std::get_if<SaveStatement>(&statement.body)) names = save->tensors;
+  std::erase_if(names, [](const std::string& name) { return name == "weights" || name == "grads" || name == "optimizer" || name == "boundary"; });
+  return names;
+}
+
+/// Tags and tensors must exist. An alias may name tensors that only other networks have.
+Expected<void> check_names(const Network& network, const Statement& statement) {
+  if (auto scope = check_tags(network, statement, statement.scope); !scope) return scope;
+  if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body))
+    if (auto tags = check_tags(network, statement, recompute->tags); !tags) return tags;
+  if (!statement.alias.empty()) return {};
+  for (const std::string& name : named_tensors(statement)) {
+    if (network.find_tensor(name) >= 0) continue;
+    std::vector<std::string> tensors;
+    for (const Tensor& tensor : network.tensors) tensors.push_back(tensor.name);
+    return fail(where_of(statement), fmt::format("network {} has no tensor '{}'", network.id, name), name_hint(name, tensors));
   }
   return {};
 }
@@ -94,7 +119,7 @@ Expected<std::vector<ParRule>> par_rules(const Network& network, Mesh& mesh, con
   std::vector<ParRule> rules;
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const Statement& statement = statements[i];
-    if (auto scope = check_scope(network, statement); !scope) return tl::unexpected(scope.error());
+    if (auto names = check_names(network, statement); !names) return tl::unexpected(names.error());
     if (const auto* move = std::get_if<MoveStatement>(&statement.body); move && !move->as.empty() && wire_bytes(move->as) == 0)
       return fail(where_of(statement), fmt::format("unknown wire type '{}'", move->as), "one of: fp32, bf16, fp16, fp8, fp8block, mxfp8");
     const auto* par = std::get_if<ParStatement>(&statement.body);

@@ -59,9 +59,9 @@ struct Words {
 };
 const Words transformer_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "none"},
                               {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed"},
-                              {"X0", "norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "up", "A", "Y2", "residual2.x", "norm3.y", "norm1.q", "loss.sum"},
+                              {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "up", "A", "Y2", "residual2.x", "norm3.y", "norm1.q", "loss.sum"},
                               {"b", "s", "h", "g", "r", "f"}};
-const Words product_words{{"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"X", "A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
+const Words product_words{{"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
 
 class MappingWriter {
  public:
