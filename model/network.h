@@ -18,6 +18,26 @@ enum class Norm : std::uint8_t { rmsnorm, layernorm };
 enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu };
 enum class Positions : std::uint8_t { rope, learned, alibi, none };
 
+/// Mixture of experts in place of the MLP of some layers. count 0 = the network is dense.
+struct Experts {
+  std::int64_t count = 0, top_k = 0;
+  std::int64_t ffn_hidden = 0;        ///< width of one routed expert
+  std::int64_t shared_ffn_hidden = 0; ///< widths of all shared experts together; 0 = none
+  bool shared_gate = false;           ///< a gate of one output scales the shared experts (Qwen2-MoE)
+  bool router_bias = false;           ///< one number per expert beside the router (DeepSeek-V3's correction, gpt-oss)
+  bool expert_bias = false;           ///< biases on the experts' projections (gpt-oss)
+  std::int64_t dense_layers = 0;      ///< leading layers that keep the plain MLP of width NetworkSpec::ffn_hidden
+  std::int64_t every = 1;             ///< 1: every layer behind those; 2: every second one (Llama 4 Maverick)
+  double capacity_factor = 0;         ///< 0 = dropless; else rows per expert are padded or cut to this times the mean
+  double imbalance = 1;               ///< rows of the fullest rank over the mean; 1 = balanced (assumed, printed)
+};
+
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434). kv_rank 0 = plain attention.
+struct LatentAttention {
+  std::int64_t q_rank = 0;            ///< 0: queries are projected directly
+  std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
+};
+
 /// A decoder-only transformer as its config states it. Counts are per model, not per rank.
 struct NetworkSpec {
   std::string id, name, source;
@@ -30,6 +50,13 @@ struct NetworkSpec {
   Positions positions = Positions::rope;
   bool linear_bias = false;           ///< biases on all projections
   bool qkv_bias = false;              ///< biases on q, k, v only (implied by linear_bias)
+  bool out_bias = false;              ///< bias on the attention's output projection (implied by linear_bias)
+  bool qk_norm = false;               ///< RMS norm of each query and key head (Qwen3)
+  bool parallel_block = false;        ///< attention and MLP read one norm and write one sum (GPT-J); GPT-NeoX: two norms
+  std::int64_t norms_per_layer = 2;   ///< 1 with a shared norm of a parallel block
+  Experts experts;
+  LatentAttention latent;
+  std::int64_t mtp_layers = 0;        ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   bool tied_embeddings = false;
   bool embedding_norm = false;        ///< BLOOM normalises after the embedding
   bool dropout = false;               ///< dropout trained with (attention, residual)

@@ -267,34 +267,4 @@ Network build_network(const NetworkSpec& spec, const BatchShape& batch, Attentio
   return Builder(spec, batch, form).build();
 }
 
-std::int64_t parameter_count(const NetworkSpec& spec) {
-  const Network net = build_network(spec, {1, 1, 2, 2, 2}, AttentionForm::fused);
-  const int positions = net.find_dim("s");
-  std::vector<std::int64_t> uses(net.tensors.size(), 0);
-  for (const Block& block : net.blocks)
-    for (const Operator& op : block.operators)
-      for (const Access& input : op.inputs)
-        uses[input.tensor] = std::max(uses[input.tensor], block.repeat);
-  std::int64_t total = 0;
-  for (std::size_t t = 0; t < net.tensors.size(); ++t) {
-    if (net.tensors[t].role != TensorRole::weight) continue;
-    std::int64_t elements = uses[t];
-    // The position table has its own number of rows, whatever the training sequence.
-    for (int d : net.tensors[t].dims) elements *= d == positions ? spec.max_positions : net.dims[d].extent;
-    total += elements;
-  }
-  return total;
-}
-
-double model_flops(const NetworkSpec& spec, double tokens, std::int64_t sequence, bool causal) {
-  // Forward per token: two per weight of every matrix product, plus the attention core (full: 4 s heads d).
-  const double q = static_cast<double>(spec.heads * spec.head_dim), kv = static_cast<double>(spec.kv_heads * spec.head_dim);
-  const auto h = static_cast<double>(spec.hidden);
-  const bool gated = spec.activation == Activation::swiglu || spec.activation == Activation::geglu;
-  const double matrices = h * q + 2 * h * kv + q * h + (gated ? 3 : 2) * h * static_cast<double>(spec.ffn_hidden);
-  const double core = 4 * static_cast<double>(sequence) * q * (causal ? 0.5 : 1);
-  const double forward = static_cast<double>(spec.layers) * (2 * matrices + core) + 2 * h * static_cast<double>(spec.vocab);
-  return 3 * forward * tokens;
-}
-
 }  // namespace stepcast
