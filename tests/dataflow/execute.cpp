@@ -1,30 +1,21 @@
 #include "tests/dataflow/execute.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "tests/dataflow/execute_layout.h"
-#include "tests/dataflow/execute_operator.h"
+#include "tests/dataflow/execute_moves.h"
 
 namespace stepcast {
 namespace {
-
-using RankParts = std::vector<Part>;  // by rank; empty = the copy does not exist now
-
-struct RunFailed { std::string what; };
-[[noreturn]] void refuse(std::string what) { throw RunFailed{std::move(what)}; }
-
-bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(a) + std::abs(b)); }
 
 /// One block: its copies and what runs over them.
 class RankedBlock {
  public:
   RankedBlock(const Network& net, const PlacedNetwork& placed, std::size_t index, const ShardLayout& layout)
-      : net_(net), block_(net.blocks[index]), placed_(placed.blocks[index]), splits_(placed.splits[index]), mesh_(placed.mesh), layout_(layout), parts_(placed_.copies.size()),
+      : net_(net), block_(net.blocks[index]), placed_(placed.blocks[index]), splits_(placed.splits[index]), mesh_(placed.mesh), layout_(layout), collectives_(net_, block_, placed_, mesh_, layout_), parts_(placed_.copies.size()),
         made_side_(block_.operators.size(), 0) {}
 
   int counted = 0;
@@ -90,7 +81,7 @@ class RankedBlock {
   /// The tensor that the ranks hold together; every replica must agree and every shard be where the placement says.
   std::vector<double> whole(int copy) const {
     const Copy& c = placed_.copies[copy];
-    if (parts_[copy].empty()) refuse(name_of(copy) + " does not exist");
+    if (parts_[copy].empty()) refuse(collectives_.name_of(copy) + " does not exist");
     AtomMask partial = 0;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
       if (c.place.at[a] == kPartial) partial |= AtomMask{1} << a;
@@ -98,28 +89,21 @@ class RankedBlock {
     std::vector<double> all(elements);
     std::vector<char> known(elements, 0);
     for (int r = 0; r < layout_.ranks(); ++r) {
-      const RankParts sum = joined(copy, layout_.group(r, partial), Join::sum);
+      const Part sum = collectives_.joined(copy, parts_[copy], layout_.group(r, partial), Collectives::Join::sum);
       for (std::size_t e = 0; e < elements; ++e) {
-        if (!sum[0].held[e]) continue;
-        if (known[e] && !close(all[e], sum[0].value[e])) refuse(fmt::format("replicas of {} differ at {}: {} and {}", name_of(copy), e, all[e], sum[0].value[e]));
-        all[e] = sum[0].value[e];
+        if (!sum.held[e]) continue;
+        if (known[e] && !nearly_equal(all[e], sum.value[e])) refuse(fmt::format("replicas of {} differ at {}: {} and {}", collectives_.name_of(copy), e, all[e], sum.value[e]));
+        all[e] = sum.value[e];
         known[e] = 1;
       }
     }
-    if (std::count(known.begin(), known.end(), 0) > 0) refuse("parts of " + name_of(copy) + " lie nowhere");
+    if (std::count(known.begin(), known.end(), 0) > 0) refuse("parts of " + collectives_.name_of(copy) + " lie nowhere");
     return all;
   }
 
   [[nodiscard]] const PlacedBlock& placed() const { return placed_; }
 
  private:
-  enum class Join { sum, max, together };
-
-  std::string name_of(int copy) const {
-    const Copy& c = placed_.copies[copy];
-    return fmt::format("{}{} ({})", c.gradient ? "d" : "", net_.tensors[c.tensor].name, to_text(c.place, net_, c.tensor, mesh_));
-  }
-
   std::vector<int> unwritten(bool gradient) const {
     std::vector<char> written(placed_.copies.size(), 0);
     for (const auto* list : {&placed_.forward, &placed_.backward, &placed_.step})
@@ -161,7 +145,7 @@ class RankedBlock {
 
   void run(const PlacedItem& item) {
     for (int read : item.reads)
-      if (read >= 0 && parts_[read].empty()) refuse(fmt::format("{} is read but was not kept or made", name_of(read)));
+      if (read >= 0 && parts_[read].empty()) refuse(fmt::format("{} is read but was not kept or made", collectives_.name_of(read)));
     switch (item.kind) {
       case PlacedKind::compute: compute(item); break;
       case PlacedKind::gradient: gradient(item); break;
@@ -175,7 +159,7 @@ class RankedBlock {
   void check_placement(int copy) const {
     const Copy& c = placed_.copies[copy];
     for (int r = 0; r < layout_.ranks(); ++r)
-      if (parts_[copy][r].held != layout_.holds(c.tensor, c.place, r, ~AtomMask{0})) refuse(fmt::format("rank {} does not hold {} as its placement says", r, name_of(copy)));
+      if (parts_[copy][r].held != layout_.holds(c.tensor, c.place, r, ~AtomMask{0})) refuse(fmt::format("rank {} does not hold {} as its placement says", r, collectives_.name_of(copy)));
   }
 
   RankOperator on_rank(const PlacedItem& item, int rank) const {
@@ -221,107 +205,17 @@ class RankedBlock {
     for (std::size_t i = 1; i < item.reads.size(); ++i)
       for (int r = 0; r < layout_.ranks(); ++r) {
         const Part& part = parts_[item.reads[i]][r];
-        if (part.held != total[r].held) refuse(fmt::format("{} and {} are summed but lie differently", name_of(item.reads.front()), name_of(item.reads[i])));
+        if (part.held != total[r].held) refuse(fmt::format("{} and {} are summed but lie differently", collectives_.name_of(item.reads.front()), collectives_.name_of(item.reads[i])));
         for (std::size_t e = 0; e < part.value.size(); ++e) total[r].value[e] += part.value[e];
       }
     parts_[item.writes[0]] = std::move(total);
   }
 
-  /// What a group holds: put together, or reduced over elements that all must hold. One part.
-  RankParts joined(int copy, const std::vector<int>& group, Join how) const {
-    Part all = parts_[copy][group.front()];
-    for (std::size_t i = 1; i < group.size(); ++i) {
-      const Part& part = parts_[copy][group[i]];
-      if (how != Join::together && part.held != all.held) refuse("ranks reduce different parts of " + name_of(copy));
-      for (std::size_t e = 0; e < part.value.size(); ++e) {
-        if (!part.held[e]) continue;
-        if (how == Join::sum) all.value[e] += part.value[e];
-        else if (how == Join::max) all.value[e] = std::max(all.value[e], part.value[e]);
-        else if (all.held[e] && !close(all.value[e], part.value[e])) refuse("ranks gather different values of " + name_of(copy));
-        else all.value[e] = part.value[e];
-        all.held[e] = 1;
-      }
-    }
-    return {std::move(all)};
-  }
-
-  /// How Partial copies of the tensor add up: a gradient always by sum.
-  Join reduction_of(const Copy& copy) const {
-    if (!copy.gradient)
-      for (const Operator& op : block_.operators)
-        if (op.output.tensor == copy.tensor && op.monoid == Monoid::max) return Join::max;
-    return Join::sum;
-  }
-
-  Part moved(const PlacedItem& item, int rank) const {
-    const int from = item.reads.front();
-    const Copy& source = placed_.copies[from];
-    const Placement& to = placed_.copies[item.writes.front()].place;
-    const std::vector<int> group = layout_.group(rank, item.atoms);
-    const bool ring_gather = item.move == MoveKind::ring && to.at[std::countr_zero(item.atoms)] == kReplicate;
-    Part part;
-    switch (item.move) {
-      case MoveKind::slice: part = parts_[from][rank]; break;
-      case MoveKind::mask: return masked(item, rank);
-      case MoveKind::all_gather:
-      case MoveKind::all_to_all: part = joined(from, group, Join::together)[0]; break;
-      case MoveKind::all_reduce:
-      case MoveKind::reduce_scatter: part = joined(from, group, reduction_of(source))[0]; break;
-      case MoveKind::ring: part = joined(from, group, ring_gather ? Join::together : reduction_of(source))[0]; break;
-      case MoveKind::send_recv: refuse("a send inside a block");
-    }
-    // Of what arrived, each rank keeps the shard that the moved atoms give it.
-    const std::vector<char> mine = layout_.holds(source.tensor, to, rank, item.atoms);
-    for (std::size_t e = 0; e < mine.size(); ++e) part.held[e] = part.held[e] && mine[e];
-    return part;
-  }
-
-  /// Replicate -> Partial: coordinate 0 keeps. Shard -> Partial: zeros beside the shard.
-  Part masked(const PlacedItem& item, int rank) const {
-    const Copy& source = placed_.copies[item.reads.front()];
-    const double nothing = reduction_of(source) == Join::max ? -std::numeric_limits<double>::infinity() : 0;
-    Part part = parts_[item.reads.front()][rank];
-    for (int other : layout_.group(rank, item.atoms)) {
-      const auto& held = parts_[item.reads.front()][other].held;
-      for (std::size_t e = 0; e < held.size(); ++e)
-        if (held[e] && !part.held[e]) {
-          part.held[e] = 1;
-          part.value[e] = nothing;
-        }
-    }
-    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if ((item.atoms >> a & 1U) && source.place.at[a] == kReplicate && layout_.coordinate(rank, a) != 0) std::fill(part.value.begin(), part.value.end(), nothing);
-    return part;
-  }
-
   void move(const PlacedItem& item) {
-    RankParts made;
-    for (int r = 0; r < layout_.ranks(); ++r) made.push_back(moved(item, r));
-    count_received(item, made);
+    const RankParts& source = parts_[item.reads[0]];
+    RankParts made = collectives_.moved(item, source);
+    counted += collectives_.check_received(item, source, made);
     parts_[item.writes[0]] = std::move(made);
-  }
-
-  /// Elements that reach each rank: what it did not hold; in a reduction each shard once from every other rank, and an
-  /// all-reduce is a scatter and a gather.
-  void count_received(const PlacedItem& item, const RankParts& made) {
-    const Copy& source = placed_.copies[item.reads.front()];
-    if (!layout_.even(source.tensor) || item.move == MoveKind::ring) return;
-    const double bytes = source.bytes / local_elements(net_, source.tensor, source.place, mesh_);
-    for (int r = 0; r < layout_.ranks(); ++r) {
-      const Part& before = parts_[item.reads.front()][r];
-      double fresh = 0, kept = 0;
-      for (std::size_t e = 0; e < before.held.size(); ++e) {
-        fresh += made[r].held[e] && !before.held[e];
-        kept += made[r].held[e] != 0;
-      }
-      const auto ranks = static_cast<double>(layout_.group(r, item.atoms).size());
-      double elements = item.move == MoveKind::mask ? 0 : fresh;
-      if (item.move == MoveKind::reduce_scatter) elements = (ranks - 1) * kept;
-      if (item.move == MoveKind::all_reduce) elements = 2 * (ranks - 1) / ranks * kept;
-      if (!close(elements * bytes, item.received))
-        refuse(fmt::format("move of {} to {} receives {} bytes on rank {}, not {}", name_of(item.reads.front()), name_of(item.writes.front()), elements * bytes, r, item.received));
-    }
-    ++counted;
   }
 
   void update(const WeightChain& chain, Executed& out) {
@@ -347,6 +241,7 @@ class RankedBlock {
   const std::vector<OperatorSplit>& splits_;
   const Mesh& mesh_;
   const ShardLayout& layout_;
+  Collectives collectives_;
   std::vector<RankParts> parts_;      ///< by copy
   std::vector<char> made_side_;       ///< by operator: masks and statistics exist
 };
@@ -413,7 +308,7 @@ std::string difference(const Network& network, const Executed& expected, const E
   const auto compare = [](const std::string& what, const std::vector<double>& e, const std::vector<double>& a) -> std::string {
     if (e.size() != a.size()) return what + " is missing";
     for (std::size_t i = 0; i < e.size(); ++i)
-      if (!close(e[i], a[i])) return fmt::format("{} [{}] is {}, not {}", what, i, a[i], e[i]);
+      if (!nearly_equal(e[i], a[i])) return fmt::format("{} [{}] is {}, not {}", what, i, a[i], e[i]);
     return "";
   };
   std::string found;

@@ -1,0 +1,116 @@
+#include "tests/dataflow/execute_moves.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace stepcast {
+
+void refuse(std::string what) { throw RunFailed{std::move(what)}; }
+
+bool nearly_equal(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(a) + std::abs(b)); }
+
+std::string Collectives::name_of(int copy) const {
+  const Copy& c = placed_.copies[copy];
+  return fmt::format("{}{} ({})", c.gradient ? "d" : "", net_.tensors[c.tensor].name, to_text(c.place, net_, c.tensor, mesh_));
+}
+
+Part Collectives::joined(int copy, const RankParts& parts, const std::vector<int>& group, Join how) const {
+  Part all = parts[group.front()];
+  for (std::size_t i = 1; i < group.size(); ++i) {
+    const Part& part = parts[group[i]];
+    if (how != Join::together && part.held != all.held) refuse("ranks reduce different parts of " + name_of(copy));
+    for (std::size_t e = 0; e < part.value.size(); ++e) {
+      if (!part.held[e]) continue;
+      if (how == Join::sum) all.value[e] += part.value[e];
+      else if (how == Join::max) all.value[e] = std::max(all.value[e], part.value[e]);
+      else if (all.held[e] && !nearly_equal(all.value[e], part.value[e])) refuse("ranks gather different values of " + name_of(copy));
+      else all.value[e] = part.value[e];
+      all.held[e] = 1;
+    }
+  }
+  return all;
+}
+
+/// How Partial copies of the tensor add up: a gradient always by sum.
+Collectives::Join Collectives::reduction_of(const Copy& copy) const {
+  if (!copy.gradient)
+    for (const Operator& op : block_.operators)
+      if (op.output.tensor == copy.tensor && op.monoid == Monoid::max) return Join::max;
+  return Join::sum;
+}
+
+Part Collectives::on_rank(const PlacedItem& item, const RankParts& parts, int rank) const {
+  const int from = item.reads.front();
+  const Copy& source = placed_.copies[from];
+  const Placement& to = placed_.copies[item.writes.front()].place;
+  const std::vector<int> group = layout_.group(rank, item.atoms);
+  const bool ring_gather = item.move == MoveKind::ring && to.at[std::countr_zero(item.atoms)] == kReplicate;
+  Part part;
+  switch (item.move) {
+    case MoveKind::slice: part = parts[rank]; break;
+    case MoveKind::mask: return masked(item, parts, rank);
+    case MoveKind::all_gather:
+    case MoveKind::all_to_all: part = joined(from, parts, group, Join::together); break;
+    case MoveKind::all_reduce:
+    case MoveKind::reduce_scatter: part = joined(from, parts, group, reduction_of(source)); break;
+    case MoveKind::ring: part = joined(from, parts, group, ring_gather ? Join::together : reduction_of(source)); break;
+    case MoveKind::send_recv: refuse("a send inside a block");
+  }
+  // Of what arrived, each rank keeps the shard that the moved atoms give it.
+  const std::vector<char> mine = layout_.holds(source.tensor, to, rank, item.atoms);
+  for (std::size_t e = 0; e < mine.size(); ++e) part.held[e] = part.held[e] && mine[e];
+  return part;
+}
+
+/// Replicate -> Partial: coordinate 0 keeps. Shard -> Partial: zeros beside the shard.
+Part Collectives::masked(const PlacedItem& item, const RankParts& parts, int rank) const {
+  const Copy& source = placed_.copies[item.reads.front()];
+  const double nothing = reduction_of(source) == Join::max ? -std::numeric_limits<double>::infinity() : 0;
+  Part part = parts[rank];
+  for (int other : layout_.group(rank, item.atoms)) {
+    const auto& held = parts[other].held;
+    for (std::size_t e = 0; e < held.size(); ++e)
+      if (held[e] && !part.held[e]) {
+        part.held[e] = 1;
+        part.value[e] = nothing;
+      }
+  }
+  for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+    if ((item.atoms >> a & 1U) && source.place.at[a] == kReplicate && layout_.coordinate(rank, a) != 0) std::fill(part.value.begin(), part.value.end(), nothing);
+  return part;
+}
+
+RankParts Collectives::moved(const PlacedItem& item, const RankParts& source) const {
+  RankParts made;
+  for (int r = 0; r < layout_.ranks(); ++r) made.push_back(on_rank(item, source, r));
+  return made;
+}
+
+/// Elements that reach each rank: what it did not hold; in a reduction each shard once from every other rank, and an
+/// all-reduce is a scatter and a gather.
+bool Collectives::check_received(const PlacedItem& item, const RankParts& parts, const RankParts& made) const {
+  const Copy& source = placed_.copies[item.reads.front()];
+  if (!layout_.even(source.tensor) || item.move == MoveKind::ring) return false;
+  const double bytes = source.bytes / local_elements(net_, source.tensor, source.place, mesh_);
+  for (int r = 0; r < layout_.ranks(); ++r) {
+    const Part& before = parts[r];
+    double fresh = 0, kept = 0;
+    for (std::size_t e = 0; e < before.held.size(); ++e) {
+      fresh += made[r].held[e] && !before.held[e];
+      kept += made[r].held[e] != 0;
+    }
+    const auto ranks = static_cast<double>(layout_.group(r, item.atoms).size());
+    double elements = item.move == MoveKind::mask ? 0 : fresh;
+    if (item.move == MoveKind::reduce_scatter) elements = (ranks - 1) * kept;
+    if (item.move == MoveKind::all_reduce) elements = 2 * (ranks - 1) / ranks * kept;
+    if (!nearly_equal(elements * bytes, item.received))
+      refuse(fmt::format("move of {} to {} receives {} bytes on rank {}, not {}", name_of(item.reads.front()), name_of(item.writes.front()), elements * bytes, r, item.received));
+  }
+  return true;
+}
+
+}  // namespace stepcast
