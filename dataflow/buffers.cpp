@@ -9,7 +9,7 @@ namespace {
 void add_weights(const FuseContext& c, ProgramBlock& out) {
   // fp32 weights are their own master copy.
   for (const WeightChain& chain : c.placed.chains) {
-    if (!c.owns_tied && c.seen_weights[chain.tensor]) continue;
+    if (c.counted_weights[chain.tensor]) continue;
     const Tensor& tensor = c.network.tensors[chain.tensor];
     const double master = tensor.bytes_per_element >= 4 ? 0 : c.stack.master_bytes;
     const auto add = [&](const char* what, BufferKind kind, double bytes) {

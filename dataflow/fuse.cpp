@@ -309,6 +309,9 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.blocking = blocks(c.stack, item);
   move.ahead = item.ahead;
   move.again = item.again;
+  // Routed rows: the fullest rank sets the time.
+  for (int d : c.network.tensors[from.tensor].dims)
+    if (c.network.dims[d].expected) move.max_rank_factor = c.imbalance;
   if (c.explain) {
     move.because = fmt::format("{}{}: {} -> {}", from.gradient ? "d" : "", tensor, to_text(from.place, c.network, from.tensor, c.mesh), to_text(to.place, c.network, to.tensor, c.mesh));
     if (item.op >= 0) move.because += ", for " + c.block.operators[item.op].name;
@@ -325,7 +328,7 @@ ProgramBlock fuse(const FuseContext& c) {
   for (const PlacedItem& item : c.placed.step) {
     if (item.move == MoveKind::slice || item.move == MoveKind::mask) continue;
     const int tensor = c.placed.copies[item.reads.front()].tensor;
-    if (!c.owns_tied && c.seen_weights[tensor]) continue;
+    if (c.counted_weights[tensor]) continue;
     Move move = make_move(c, item);
     const auto same = std::find_if(out.step_moves.begin(), out.step_moves.end(), [&](const Move& m) {
       return m.kind == move.kind && m.group == move.group && m.when == move.when && m.cargo == move.cargo;

@@ -20,8 +20,8 @@ struct FuseContext {
   const std::vector<Statement>& statements;
   std::vector<Group>& groups;       ///< of the program, grows
   bool explain = false;             ///< fill Move::because
-  bool owns_tied = true;            ///< false: weights also used by an earlier block of the same ranks are not counted again
-  const std::vector<char>& seen_weights;  ///< by tensor: an earlier block has its chain
+  const std::vector<char>& counted_weights;  ///< by tensor: an earlier block of the same ranks has its chain
+  double imbalance = 1;             ///< rows of the fullest expert rank over the mean
 };
 
 ProgramBlock fuse(const FuseContext& context);

@@ -115,7 +115,7 @@ class Lowering {
     layout_ = std::move(*layout);
     fill_sizes(*batch);
     if (auto blocks = make_blocks(); !blocks) return tl::unexpected(blocks.error());
-    make_chunks();
+    fill_chunks();
     if (auto edges = make_edges(); !edges) return tl::unexpected(edges.error());
     make_tail();
     make_notes();
@@ -176,32 +176,38 @@ class Lowering {
     return 0;
   }
 
-  ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, bool owns_tied, const std::vector<char>& seen) {
-    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements, out_.groups, explain_, owns_tied, seen});
+  ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
+    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements, out_.groups, explain_, counted, spec_.experts.imbalance});
   }
 
   Expected<void> make_blocks() {
-    std::vector<char> seen(network_.tensors.size(), 0);
+    // A weight belongs to the first block that uses it; blocks on the same ranks count it once. On the other end of the
+    // pipeline it is whole again, and its gradient is summed over both ends once per step (rule 26).
+    std::vector<char> first(network_.tensors.size(), 0), last(network_.tensors.size(), 0);
     const bool one_stage = layout_.stages == 1;
     for (std::size_t b = 0; b < network_.blocks.size(); ++b) {
-      out_.blocks.push_back(lowered(b, placed_.blocks[b], !one_stage, seen));
-      if (network_.blocks[b].name == "layer") layer_ = static_cast<int>(out_.blocks.size()) - 1;
+      const Block::Place place = network_.blocks[b].place;
+      std::vector<char>& here = one_stage || place == Block::Place::first ? first : last;
+      out_.blocks.push_back(lowered(b, placed_.blocks[b], here));
+      if (place == Block::Place::layers) layers_.block_of.push_back({static_cast<int>(b), static_cast<int>(b), network_.blocks[b].name == "expert_layer"});
       for (const WeightChain& chain : placed_.blocks[b].chains) {
-        // A weight used on two stages is whole on both; its gradient is summed over them once per step.
-        if (seen[chain.tensor] && !one_stage) share(chain);
-        seen[chain.tensor] = 1;
+        if (!one_stage && place == Block::Place::last && first[chain.tensor] && !last[chain.tensor]) share(chain);
+        if (place != Block::Place::layers) here[chain.tensor] = 1;
       }
     }
-    if (recompute_limit() == 0) return {};
-    // `layers N`: the rest of each stage's layers run without; the same block placed without the statements.
+    layers_.recompute_limit = recompute_limit();
+    if (layers_.recompute_limit == 0) return {};
+    // `layers N`: the rest of each stage's layers run without; the same blocks placed without the statements.
     std::vector<Statement> without;
     for (const Statement& statement : parsed_.statements)
       if (!std::holds_alternative<RecomputeStatement>(statement.body)) without.push_back(statement);
     auto plain = place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole});
     if (!plain) return tl::unexpected(plain.error());
     const std::vector<char> none(network_.tensors.size(), 0);
-    out_.blocks.push_back(lowered(1, plain->blocks[1], true, none));
-    plain_layer_ = static_cast<int>(out_.blocks.size()) - 1;
+    for (LayerBlocks::Kind& kind : layers_.block_of) {
+      out_.blocks.push_back(lowered(static_cast<std::size_t>(kind.block), plain->blocks[kind.block], none));
+      kind.plain = static_cast<int>(out_.blocks.size()) - 1;
+    }
     return {};
   }
 
@@ -225,40 +231,25 @@ class Lowering {
     out_.shared.push_back(std::move(move));
   }
 
-  void make_chunks() {
-    const std::int64_t parts = layout_.stages * layout_.chunks, limit = recompute_limit();
-    std::vector<std::int64_t> recomputed(static_cast<std::size_t>(layout_.stages), 0);
-    for (std::int64_t part = 0; part < parts; ++part) {
-      Chunk chunk;
-      chunk.stage = static_cast<int>(part % layout_.stages);
-      chunk.chunk = static_cast<int>(part / layout_.stages);
-      if (part == 0) chunk.runs.push_back({0, 1});
-      const std::int64_t layers = layout_.layers[part];
-      if (limit == 0) {
-        chunk.runs.push_back({layer_, layers});
-      } else {
-        std::int64_t& done = recomputed[chunk.stage];
-        const std::int64_t again = std::min(layers, limit - done);
-        done += again;
-        if (again > 0) chunk.runs.push_back({layer_, again});
-        if (layers > again) chunk.runs.push_back({plain_layer_, layers - again});
-      }
-      if (part + 1 == parts) chunk.runs.push_back({static_cast<int>(network_.blocks.size()) - 1, 1});
-      std::erase_if(chunk.runs, [](const BlockRun& run) { return run.count == 0; });
-      out_.chunks.push_back(std::move(chunk));
-    }
+  void fill_chunks() {
+    for (std::int64_t i = 0; i < spec_.layers; ++i) layers_.experts.push_back(is_expert_layer(spec_, i));
+    for (std::size_t b = 0; b < network_.blocks.size(); ++b)
+      if (network_.blocks[b].place != Block::Place::layers)
+        (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after).push_back({static_cast<int>(b), network_.blocks[b].repeat});
+    out_.chunks = make_chunks(layout_, layers_);
     const bool recomputes = std::any_of(parsed_.statements.begin(), parsed_.statements.end(), [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
-    if (limit > 0)
-      for (std::int64_t done : recomputed) out_.recompute_layers += static_cast<double>(done);
-    else if (recomputes)
-      out_.recompute_layers = static_cast<double>(spec_.layers);
+    if (!recomputes) return;
+    for (const Chunk& chunk : out_.chunks)
+      for (const BlockRun& run : chunk.runs)
+        if (run.block < static_cast<int>(network_.blocks.size()) && network_.blocks[run.block].place == Block::Place::layers) out_.recompute_layers += static_cast<double>(run.count);
   }
 
   /// The stream crosses with its local bytes at home, or as `home boundary` says; then a gather brings it home.
   Expected<void> make_edges() {
-    const PlacedBlock& layer = placed_.blocks[1];
+    const std::size_t stream_block = static_cast<std::size_t>(layers_.block_of.front().block);
+    const PlacedBlock& layer = placed_.blocks[stream_block];
     const Copy& stream = layer.copies[layer.output];
-    auto crossing = boundary_placement(network_, network_.blocks[1], stream.place, placed_.mesh, parsed_.statements);
+    auto crossing = boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_.statements);
     if (!crossing) return tl::unexpected(crossing.error());
     const double bytes = local_elements(network_, stream.tensor, *crossing, placed_.mesh) * network_.tensors[stream.tensor].bytes_per_element;
     std::optional<Move> gather;
@@ -336,7 +327,7 @@ class Lowering {
   PlacedNetwork placed_;
   StageLayout layout_;
   Program out_;
-  int layer_ = 1, plain_layer_ = -1;
+  LayerBlocks layers_;
 };
 
 }  // namespace
@@ -347,7 +338,7 @@ Expected<std::int64_t> batch_ranks(const Plan& plan) {
   return batch_ranks_of(*parsed);
 }
 
-Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack) { return Lowering(spec, plan, stack, false).run(); }
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons) { return Lowering(spec, plan, stack, reasons).run(); }
 
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {
   Lowering lowering(spec, plan, stack, true);

@@ -21,7 +21,8 @@ struct Explanation {
 };
 
 /// Errors: mesh product against gpus, extents that do not divide (with the legal sizes), unknown dims, axes, tensors, tags.
-Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
+/// `reasons` fills Move::because, which costs time that sweeps need not spend.
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 
 /// How many ranks split the batch under this mapping, so that micro-batches = global / (micro * this).

@@ -28,7 +28,7 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
     Placement masked = out_.copies[c].place;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
       if ((partial >> a & 1U) && masked.at[a] == kReplicate) masked.at[a] = kPartial;
-    c = emit_hops(c, hops(out_.copies[c].place, masked, mesh_, false, 0), pass, cargo, op);
+    c = emit_hops(c, hops(out_.copies[c].place, masked, mesh_, false, kFlat), pass, cargo, op);
     const auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& cls) { return out_.copies[cls.front()].place == masked; });
     if (same != classes.end()) same->push_back(c);
     else classes.push_back({c});
@@ -49,7 +49,7 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
   std::vector<int> at_home;
   for (auto& cls : classes) {
     const int total = add_up(std::move(cls));
-    at_home.push_back(emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, 0), pass, cargo, op));
+    at_home.push_back(emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, kFlat), pass, cargo, op));
   }
   return add_up(std::move(at_home));
 }
@@ -63,7 +63,7 @@ int BlockPlacer::gradient_of(int tensor, const Placement& wanted, int op) {
   }
   if (const int c = find_copy(totals_[tensor], wanted); c >= 0) return c;
   const int home = totals_[tensor].front();
-  const int at = emit_hops(home, hops(out_.copies[home].place, wanted, mesh_, false, 0), Pass::input_grad, Cargo::activation, op);
+  const int at = emit_hops(home, hops(out_.copies[home].place, wanted, mesh_, false, kFlat), Pass::input_grad, Cargo::activation, op);
   totals_[tensor].push_back(at);
   return at;
 }

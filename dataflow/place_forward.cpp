@@ -103,7 +103,7 @@ std::vector<Placement> BlockPlacer::path(int tensor, const Placement& use) const
     const Manners m = manners_of(tensor, false, -1);
     return m.move && m.move->staged;
   }();
-  for (const Hop& hop : hops(home_[tensor], use, mesh_, staged, 0)) places.push_back(hop.after);
+  for (const Hop& hop : hops(home_[tensor], use, mesh_, staged, kFlat)) places.push_back(hop.after);
   return places;
 }
 
@@ -119,7 +119,7 @@ int BlockPlacer::fetch_value(int tensor, const Placement& wanted, Pass pass, int
   const Cargo cargo = net_.tensors[tensor].role == TensorRole::weight ? Cargo::weight : Cargo::activation;
   const Manners manners = manners_of(tensor, false, op);
   const bool staged = manners.move && manners.move->staged;
-  const std::vector<Hop> way = hops(home_[tensor], wanted, mesh_, staged, 0);
+  const std::vector<Hop> way = hops(home_[tensor], wanted, mesh_, staged, kFlat);
   // Nearest stop to the use that exists; home counts as stop -1.
   for (int stop = static_cast<int>(way.size()) - 1; stop >= -1; --stop) {
     const int have = find_copy(available_[tensor], stop < 0 ? home_[tensor] : way[stop].after);
@@ -132,7 +132,7 @@ int BlockPlacer::fetch_value(int tensor, const Placement& wanted, Pass pass, int
   // Only the natural copy exists: bring it home first.
   assert(!available_[tensor].empty());
   const int made = available_[tensor].front();
-  emit_hops(made, hops(out_.copies[made].place, home_[tensor], mesh_, staged, 0), pass, cargo, op);
+  emit_hops(made, hops(out_.copies[made].place, home_[tensor], mesh_, staged, kFlat), pass, cargo, op);
   return fetch_value(tensor, wanted, pass, op);
 }
 

@@ -52,9 +52,9 @@ Placement BlockPlacer::natural(int tensor) const {
       first = false;
       continue;
     }
-    // Several operators writing one tensor: where one is Partial, a Replicate one counts as Partial (rule 13).
+    // Several operators write one tensor: a shard wins over Partial, and Partial over Replicate (rule 13).
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (place.at[a] != made.at[a]) place.at[a] = (place.at[a] == kReplicate || made.at[a] == kReplicate) && (place.at[a] == kPartial || made.at[a] == kPartial) ? kPartial : kReplicate;
+      if (made.at[a] >= 0 ? place.at[a] < 0 : made.at[a] == kPartial && place.at[a] == kReplicate) place.at[a] = made.at[a];
   }
   return place;
 }
@@ -84,7 +84,7 @@ void BlockPlacer::check_divides(int tensor, const Placement& place, const Statem
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
       if (place.at[a] == static_cast<Slot>(d)) parts *= mesh_.atoms[a].size;
     const Dim& dim = net_.dims[net_.tensors[tensor].dims[d]];
-    if (dim.extent % parts != 0)
+    if (!dim.expected && dim.extent % parts != 0)
       set_error({where_of(statement), fmt::format("'{}' cuts dim {} ({}) of {} into {} parts", print(statement), dim.name, dim.extent, net_.tensors[tensor].name, parts),
                  "the number of parts must divide the extent"});
   }

@@ -101,7 +101,7 @@ void BlockPlacer::choose_saved() {
     }
     // Side products: dropout masks, and the log-sum-exp of a fused attention core (fp32 per query and head).
     double side = backward_reads(op).mask_bytes_per_output;
-    if (op.kind == OperatorKind::attention) side = 4.0 / static_cast<double>(net_.dims[op.whole_loops.front()].extent);
+    if (op.kind == OperatorKind::attention) side = 4.0 / static_cast<double>(net_.dims[op.output.loops.back()].extent);
     if (side > 0) out_.saved.push_back({-1, o, side * local_elements(net_, op.output.tensor, placement_of(op.output, splits_[o], mesh_, true), mesh_), false});
   }
 }

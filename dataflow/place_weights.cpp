@@ -70,9 +70,10 @@ void BlockPlacer::step_moves(WeightChain& chain, const Placement& accumulator) {
   chain.optimizer_elements = local_elements(net_, chain.tensor, chain.optimizer, mesh_);
   const int gradient = add_copy(chain.tensor, true, accumulator, -1);
   chain.accumulator_bytes = out_.copies[gradient].bytes;
-  emit_hops(gradient, hops(accumulator, chain.optimizer, mesh_, false, 0), Pass::step, Cargo::gradient, -1, When::once_last_use);
+  const Manners sum = manners_of(chain.tensor, true, -1);
+  emit_hops(gradient, hops(accumulator, chain.optimizer, mesh_, sum.move && sum.move->staged, kFlat), Pass::step, Cargo::gradient, -1, When::once_last_use);
   const int updated = add_copy(chain.tensor, false, chain.optimizer, -1);
-  emit_hops(updated, hops(chain.optimizer, chain.home, mesh_, false, 0), Pass::step, Cargo::weight, -1, When::tail);
+  emit_hops(updated, hops(chain.optimizer, chain.home, mesh_, false, kFlat), Pass::step, Cargo::weight, -1, When::tail);
 }
 
 Expected<PlacedBlock> BlockPlacer::place(bool root) {
@@ -130,9 +131,9 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
   }
   for (std::size_t b = 0; b < network.blocks.size(); ++b) {
     const Block& block = network.blocks[b];
-    const bool last = b + 1 == network.blocks.size();
     BlockPlacer placer(network, block, placed.mesh, placed.splits[b], statements, options);
-    if (carried) placer.set_carried_home(*carried, block.input >= 0, !last || b == layer);
+    const bool hands_on = carried && network.tensors[block.output].dims == network.tensors[network.blocks[layer].output].dims;
+    if (carried) placer.set_carried_home(*carried, block.input >= 0, hands_on);
     auto result = placer.place(block.operators.back().function == "cross_entropy");
     if (!result) return tl::unexpected(result.error());
     placed.blocks.push_back(std::move(*result));

@@ -196,7 +196,7 @@ class Resolver {
       if (dim < 0) continue;
       const std::int64_t extent = unsplit(dim, split);
       std::int64_t part = last ? left : std::gcd(left, extent);
-      if (last && has(dim) && extent % part != 0) return does_not_divide(op, rule, dim, split, part);
+      if (last && has(dim) && !network_.dims[dim].expected && extent % part != 0) return does_not_divide(op, rule, dim, split, part);
       for (std::size_t a : atoms) {
         if (taken[a] || part == 1) continue;
         const std::int64_t share = std::gcd(mesh_.atoms[a].size, part);
@@ -270,6 +270,8 @@ Placement placement_of(const Access& access, const OperatorSplit& split, const M
     const auto found = std::find(access.loops.begin(), access.loops.end(), loop);
     if (found != access.loops.end())
       place.at[a] = static_cast<Slot>(found - access.loops.begin());
+    else if (std::find(access.row_loops.begin(), access.row_loops.end(), loop) != access.row_loops.end())
+      place.at[a] = static_cast<Slot>(access.row_dim);  // rows follow their tokens (rule 27)
     else if (output)
       place.at[a] = kPartial;
   }

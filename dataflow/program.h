@@ -79,6 +79,7 @@ struct Move {
   int steps = 1;                    ///< ring: transfers one after the other
   bool blocking = false;            ///< edge added by the stack: compute waits for it
   int ahead = 0;                    ///< weight gathers: may start this many blocks before their own
+  double max_rank_factor = 1;       ///< bytes of the fullest rank over the mean (routed rows)
   bool again = false;               ///< repeats a forward move for backward
   std::string because;              ///< source statement of the plan and rule, for --explain
 };

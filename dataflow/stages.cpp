@@ -62,4 +62,37 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
   return layout;
 }
 
+namespace {
+
+void add_run(Chunk& chunk, int block, std::int64_t count) {
+  if (!chunk.runs.empty() && chunk.runs.back().block == block) chunk.runs.back().count += count;
+  else chunk.runs.push_back({block, count});
+}
+
+}  // namespace
+
+std::vector<Chunk> make_chunks(const StageLayout& layout, const LayerBlocks& layers) {
+  std::vector<Chunk> chunks;
+  std::vector<std::int64_t> recomputed(static_cast<std::size_t>(layout.stages), 0);
+  std::int64_t layer = 0;
+  const std::int64_t parts = layout.stages * layout.chunks;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    Chunk chunk;
+    chunk.stage = static_cast<int>(part % layout.stages);
+    chunk.chunk = static_cast<int>(part / layout.stages);
+    if (part == 0)
+      for (const BlockRun& run : layers.before) add_run(chunk, run.block, run.count);
+    for (std::int64_t i = 0; i < layout.layers[part]; ++i, ++layer)
+      for (const LayerBlocks::Kind& kind : layers.block_of) {
+        if (kind.experts != (layers.experts[layer] != 0)) continue;
+        const bool again = layers.recompute_limit == 0 || recomputed[chunk.stage]++ < layers.recompute_limit;
+        add_run(chunk, again ? kind.block : kind.plain, 1);
+      }
+    if (part + 1 == parts)
+      for (const BlockRun& run : layers.after) add_run(chunk, run.block, run.count);
+    chunks.push_back(std::move(chunk));
+  }
+  return chunks;
+}
+
 }  // namespace stepcast

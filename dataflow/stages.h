@@ -22,4 +22,16 @@ struct StageLayout {
 /// Errors: layers that do not divide (with the legal sizes), a list of the wrong length or sum.
 Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const std::vector<Statement>& statements);
 
+/// Which block each layer is, and what stands before and behind the layers.
+struct LayerBlocks {
+  struct Kind { int block = 1, plain = 1; bool experts = false; };  ///< plain: the same without recomputation
+  std::vector<Kind> block_of;        ///< one or two: with and without experts
+  std::vector<char> experts;         ///< by layer
+  std::vector<BlockRun> before, after;
+  std::int64_t recompute_limit = 0;  ///< layers per stage that recompute; 0 = all that the blocks say
+};
+
+/// Virtual stage by virtual stage, in forward order.
+std::vector<Chunk> make_chunks(const StageLayout& layout, const LayerBlocks& layers);
+
 }  // namespace stepcast

@@ -58,6 +58,7 @@ Work blank(const FuseContext& c, const PlacedItem& item) {
   Work work;
   work.label = (op.kernel.empty() ? op.name : op.kernel) + suffix(item);
   work.pass = item.pass;
+  if (has_tag(op, "expert")) work.imbalance = c.imbalance;
   work.element_bytes = c.network.tensors[op.output.tensor].bytes_per_element;
   return work;
 }
@@ -75,10 +76,10 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
     Work* joined = nullptr;
     for (std::size_t w = first; w < works.size() && !joined; ++w) {
       Work& work = works[w];
-      if (work.kernel != KernelClass::gemm || work.batch != 1 || p.batch != 1) continue;
+      if (work.kernel != KernelClass::gemm || work.batch != p.batch) continue;
       if (work.m != p.m || (p.joins_k ? work.n != p.n : work.k != p.k)) continue;
       (p.joins_k ? work.k : work.n) += p.joins_k ? p.k : p.n;
-      work.bytes = bytes(work.m, work.n, work.k, 1);
+      work.bytes = bytes(work.m, work.n, work.k, work.batch);
       joined = &work;
     }
     if (!joined) {
@@ -88,8 +89,8 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
       work.n = p.n;
       work.k = p.k;
       work.batch = p.batch;
-      // Batched products belong to an unfused attention core, whose head size is the small one of n and k.
-      if (p.batch > 1) work.head_dim = std::min({p.m, p.n, p.k});
+      // In an unfused attention core the head size is the small one of n and k.
+      if (has_tag(c.block.operators[item->op], "attn.core")) work.head_dim = std::min({p.m, p.n, p.k});
       work.bytes = bytes(p.m, p.n, p.k, p.batch);
       works.push_back(std::move(work));
       joined = &works.back();
@@ -120,15 +121,17 @@ Work attention(const FuseContext& c, const PlacedItem& item) {
   work.kernel = KernelClass::attention;
   work.backward = item.kind == PlacedKind::gradient;
   double points = 1;
-  for (int loop : loops_of(op)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
+  for (int loop : loops_of(op))
+    if (std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end()) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
   if (op.domain == Domain::causal) points *= (keys + 1) / (2 * keys);
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
-  const double flops = 4 * points * (work.backward ? 2.5 : 1);
+  const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent), value = static_cast<double>(c.network.dims[op.output.loops.back()].extent);
+  const double flops = 2 * points * (work.backward ? 3 * query + 2 * value : query + value);
   work.flops = Flops(flops);
   work.useful = Flops(flops / repeats(c, item.op));
   work.sequence = keys;
-  work.head_dim = local_extent(c.network, op.whole_loops.front(), c.splits[item.op], c.mesh);
+  work.head_dim = query;
   work.imbalance = causal_imbalance(c, item.op);
   for (const auto* side : {&item.reads, &item.writes})
     for (int copy : *side)

@@ -64,13 +64,21 @@ struct NetworkSpec {
   std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"
 };
 
-/// A run of operators; the layer block repeats.
+/// Layer 0..layers-1: experts instead of the plain MLP?
+inline bool is_expert_layer(const NetworkSpec& spec, std::int64_t layer) {
+  const Experts& x = spec.experts;
+  return x.count > 0 && layer >= x.dense_layers && (layer - x.dense_layers) % x.every == x.every - 1;
+}
+
+/// A run of operators; layer blocks repeat.
 struct Block {
-  std::string name;                   ///< "embedding", "layer", "head"
+  enum class Place : std::uint8_t { first, layers, last };  ///< which stages run it
+  std::string name;                   ///< "embedding", "layer", "expert_layer", "mtp", "head"
   std::int64_t repeat = 1;
   std::vector<Operator> operators;    ///< in a topological order
   int input = -1;                     ///< tensor that enters from the block before (-1: none)
   int output = -1;                    ///< tensor handed to the next block; for a repeated block, of input's shape
+  Place place = Place::layers;
 };
 
 /// The operators of one micro-batch over all ranks. Tensor and dim ids index the tables here.

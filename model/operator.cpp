@@ -18,6 +18,9 @@ constexpr std::array kFunctions{
     FunctionRow{"add", 0, false, 0},          FunctionRow{"bias", 0, false, 0},
     FunctionRow{"rope", 0, false, 0},         FunctionRow{"scale", 0, false, 0},
     FunctionRow{"cast", 0, false, 0},
+    // rows to experts: nothing; rows back, weighted by gates: both; the choice itself reads its probabilities
+    FunctionRow{"dispatch", 0, false, 0},     FunctionRow{"combine", 0b11, false, 0},
+    FunctionRow{"top_k", 0b1, false, 0},
     FunctionRow{"dropout", 0, false, 1},      FunctionRow{"swiglu", 0b11, false, 0},
     FunctionRow{"geglu", 0b11, false, 0},     FunctionRow{"gelu", 0b1, false, 0},
     FunctionRow{"relu", 0b1, false, 0},       FunctionRow{"squared_relu", 0b1, false, 0},
@@ -58,11 +61,12 @@ BackwardReads backward_reads(const Operator& op) {
       reads.inputs = {static_cast<int>(op.inputs.size()) - 1};  // the indices
       return reads;
     case OperatorKind::attention:
-      reads.inputs = {0, 1, 2};
+      for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) reads.inputs.push_back(i);
       reads.output = true;
       return reads;
     case OperatorKind::linear:
     case OperatorKind::nonlinear:
+    case OperatorKind::route:
     case OperatorKind::opaque: {
       const FunctionRow* row = find_function(op.function);
       if (!row) {  // a function written by a user: assume it reads every input
@@ -110,13 +114,16 @@ double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool caus
   const bool product = op.kind == OperatorKind::einsum && op.inputs.size() > 1;
   if (!product && op.kind != OperatorKind::attention) return 0;
   double points = 1;
-  for (int loop : loops_of(op)) points *= static_cast<double>(dims[loop].extent);
+  for (int loop : loops_of(op))
+    if (op.kind != OperatorKind::attention || std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end())
+      points *= static_cast<double>(dims[loop].extent);
   if (op.domain == Domain::causal && causal_half) {
     const auto keys = static_cast<double>(dims[op.key_loop].extent);
     points *= (keys + 1) / (2 * keys);
   }
-  // The attention core is two products (Q K and P V) over the same points.
-  return (op.kind == OperatorKind::attention ? 4 : 2) * points;
+  // The attention core is two products over the same points: Q K over the query's head size, P V over the value's.
+  if (op.kind == OperatorKind::attention) points *= static_cast<double>(dims[op.inputs.front().loops.back()].extent + dims[op.output.loops.back()].extent);
+  return 2 * points;
 }
 
 }  // namespace stepcast

@@ -13,6 +13,7 @@ namespace stepcast {
 struct Dim {
   std::string name;
   std::int64_t extent = 1;
+  bool expected = false;            ///< an expectation (rows per expert): parts need not divide it
 };
 
 enum class TensorRole : std::uint8_t {
@@ -32,6 +33,10 @@ struct Tensor {
 struct Access {
   int tensor = -1;
   std::vector<int> loops;
+  /// Routed rows: dim `row_dim` of the tensor holds tokens in another order, so it is sharded wherever one of `row_loops`
+  /// (the token loops) is split. -1: none.
+  int row_dim = -1;
+  std::vector<int> row_loops;
 };
 
 enum class OperatorKind : std::uint8_t {
@@ -40,6 +45,7 @@ enum class OperatorKind : std::uint8_t {
   nonlinear,  ///< pointwise, not linear
   select,     ///< look-up; placement and gradient of an einsum with a one-hot operand, no FLOPs
   attention,  ///< fused attention core: O softmax= Q, K, V over keys t (one kernel forward, one backward)
+  route,      ///< moves token rows to the experts that chose them, or back (dataflow-semantics A5)
   opaque,     ///< linear over named loops that may not be split (rotary embedding over d, sort)
 };
 

@@ -92,7 +92,7 @@ constexpr std::array rows = {
          .doc = "1 shards the optimizer, 2 gradients too, 3 weights too (default 1)",
          .kind = FlagKind::count, .least = 0, .most = 3, .splits = true},
     Flag{.name = "--recompute", .key = "recompute", .value = "WHAT", .group = split,
-         .doc = "none, selective, full, or full:N on N layers (default none)", .splits = true,
+         .doc = "none, selective, full, or full:N on N layers of each stage (default none)", .splits = true,
          .check = check_recompute},
     Flag{.name = "--mapping", .key = "", .value = "FILE", .group = split,
          .doc = "a mapping in the notation, instead of the flags above"},

@@ -31,8 +31,8 @@ std::string overflow_text(const MemoryReport& memory) {
 
 }  // namespace
 
-Expected<Prediction> predict(const Scenario& scenario) {
-  auto program = lower(scenario.network.row, scenario.plan, scenario.stack.row);
+Expected<Prediction> predict(const Scenario& scenario, bool reasons) {
+  auto program = lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons);
   if (!program) return tl::unexpected(program.error());
   const CostModel cost(scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision);
   auto step = forecast(*program, cost);

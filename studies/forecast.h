@@ -22,6 +22,7 @@ struct Prediction {
 };
 
 /// Errors: the mapping against the network (lower), the schedule against the micro-batches.
-Expected<Prediction> predict(const Scenario& scenario);
+/// `reasons` says why each collective exists, for --explain.
+Expected<Prediction> predict(const Scenario& scenario, bool reasons = false);
 
 }  // namespace stepcast

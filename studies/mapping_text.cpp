@@ -15,6 +15,10 @@ std::vector<std::string> aliases_of(const Split& split) {
   if (split.sequence) names.emplace_back("sp");
   if (split.cp > 1) names.emplace_back("cp");
   names.emplace_back("dp");
+  if (split.experts) {
+    names.emplace_back("ep");
+    names.emplace_back("etp");
+  }
   static const std::vector<std::string> zero = {"", "zero1", "zero2", "fsdp"};
   if (split.zero > 0) names.push_back(zero[static_cast<std::size_t>(split.zero)]);
   return names;
@@ -31,13 +35,25 @@ std::string recompute_line(const Split& split) {
   // The attention output is kept all the same: the output projection's weight gradient reads it.
   if (split.recompute.kind == Recompute::Kind::selective) return "recompute attn.core\nsave O at use\n";
   const std::string layers = split.recompute.layers > 0 ? fmt::format(" layers {}", split.recompute.layers) : "";
-  return fmt::format("recompute norm, attn, residual, mlp{}{}\n", split.recompute_whole ? " whole" : "", layers);
+  return fmt::format("recompute norm, attn, residual, mlp{}{}{}\n", split.experts ? ", router, dispatch, expert, shared, combine" : "",
+                     split.recompute_whole ? " whole" : "", layers);
+}
+
+/// Experts live on axes of their own: what is kept in shards over the data ranks is kept over theirs (rule 24).
+std::string expert_home_line(const Split& split) {
+  static const std::vector<std::string> kept = {"", "optimizer", "optimizer", "weights"};
+  if (!split.experts || split.zero == 0) return {};
+  std::string line = fmt::format("at expert: home {}: * on edp\n", kept[static_cast<std::size_t>(split.zero)]);
+  if (split.zero == 2) line += "at expert: home grads: * on edp\n";
+  return line;
 }
 
 }  // namespace
 
 std::string mapping_text(const Split& split) {
-  return fmt::format("mesh tp:{} cp:{} dp:{} pp:{}\n", split.tp, split.cp, split.dp, split.pp) +
+  std::string meshes = fmt::format("mesh tp:{} cp:{} dp:{} pp:{}\n", split.tp, split.cp, split.dp, split.pp);
+  if (split.experts) meshes += fmt::format("mesh etp:{} ep:{} edp:{} pp:{}\n", split.etp, split.ep, split.edp(), split.pp);
+  return meshes + expert_home_line(split) +
          fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + stage_line(split) + recompute_line(split);
 }
 

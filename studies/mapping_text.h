@@ -11,6 +11,9 @@ namespace stepcast {
 /// A split as the flags state it, checked.
 struct Split {
   std::int64_t tp = 1, cp = 1, dp = 1, pp = 1, chunks = 1;
+  bool experts = false;          ///< the network has experts: a second mesh line factors the same ranks for them
+  std::int64_t ep = 1, etp = 1;
+  [[nodiscard]] std::int64_t edp() const { return tp * cp * dp / (ep * etp); }
   bool vocabulary = false;       ///< embedding and LM head split over tp
   bool sequence = false;         ///< sequence parallelism beside tp
   std::int64_t zero = 1;

@@ -30,7 +30,7 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   if (auto good = check_output_flags(arguments); !good) return good;
   const auto scenario = scenario_of(arguments);
   if (!scenario) return tl::unexpected(scenario.error());
-  const auto prediction = predict(*scenario);
+  const auto prediction = predict(*scenario, arguments.has("--explain"));
   if (!prediction) return tl::unexpected(prediction.error());
   if (arguments.has("--print-scenario")) {
     console.out << write_scenario(*scenario);

@@ -114,12 +114,15 @@ class Resolver {
   }
 
   Expected<void> from_flags() {
-    if (auto done = check_experts(); !done) return done;
     Split split;
     split.tp = count("tp", 1);
     split.cp = count("cp", 1);
     split.pp = count("pp", 1);
     split.chunks = count("chunks", 1);
+    split.experts = scenario_.network.row.experts.count > 0;
+    split.ep = request_.count("ep", 1);
+    split.etp = request_.count("etp", 1);
+    if (split.experts) assume_experts();
     split.zero = count("zero", 1, "default");
     split.sequence = sequence_split(split);
     if (request_.text("sp", "off") == "on" && split.tp == 1)
@@ -157,13 +160,11 @@ class Resolver {
     return text("sp", split.tp > 1 && divides ? "on" : "off", why) == "on" && split.tp > 1;
   }
 
-  /// The first networks are dense: nothing for these flags to split.
-  Expected<void> check_experts() {
-    for (const char* key : {"ep", "etp"})
-      if (request_.count(key, 1) > 1)
-        return fail(request_.where(key),
-                    fmt::format("network {} has no experts to split", scenario_.network.row.id), fmt::format("{} 1", key));
-    return {};
+  void assume_experts() {
+    const Experts& experts = scenario_.network.row.experts;
+    count("ep", 1, "default");
+    count("etp", 1, "default");
+    remark(fmt::format("rows per expert: fullest rank {:.2f} x the mean{}", experts.imbalance, experts.imbalance == 1 ? " (balanced, assumed)" : ""));
   }
 
   void split_vocabulary(Split& split) {
@@ -184,12 +185,14 @@ class Resolver {
   [[nodiscard]] SplitOrigin origin() const {
     return {request_.where("gpus"),   request_.where("tp"),           request_.where("cp"),
             request_.where("pp"),     request_.where("chunks"),       request_.where("global_batch"),
-            request_.where("sequence"), request_.where("schedule"),   request_.where("recompute")};
+            request_.where("sequence"), request_.where("schedule"),   request_.where("recompute"),
+            request_.where("ep"), request_.where("etp")};
   }
 
   static std::string in_words(const Split& split) {
     std::string words = fmt::format("tp {}, cp {}, pp {}, dp {}", split.tp, split.cp, split.pp, split.dp);
     if (split.chunks > 1) words += fmt::format(", {} chunks", split.chunks);
+    if (split.experts) words += fmt::format(", ep {}, etp {}", split.ep, split.etp);
     if (split.sequence) words += ", sp";
     if (split.zero > 0) words += fmt::format(", zero {}", split.zero);
     return words + fmt::format(", {}", split.schedule);

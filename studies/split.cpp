@@ -29,6 +29,12 @@ bool heads_split(const NetworkSpec& network, std::int64_t ways) {
   return (network.heads / network.kv_heads) % (ways / over_groups) == 0;
 }
 
+bool has_plain_mlp(const NetworkSpec& network) {
+  for (std::int64_t layer = 0; layer < network.layers; ++layer)
+    if (!is_expert_layer(network, layer)) return true;
+  return false;
+}
+
 Check check_tensor(const Split& split, const NetworkSpec& network, const SplitOrigin& origin) {
   const std::string hint = fmt::format("legal tp: {}", nearest_values(legal_tensor_sizes(network), split.tp));
   if (!heads_split(network, split.tp))
@@ -36,8 +42,29 @@ Check check_tensor(const Split& split, const NetworkSpec& network, const SplitOr
                 fmt::format("{} heads ({} kv groups x {}) do not divide by tp {}", network.heads, network.kv_heads,
                             network.heads / network.kv_heads, split.tp),
                 hint);
-  if (network.ffn_hidden % split.tp != 0)
+  if (has_plain_mlp(network) && network.ffn_hidden % split.tp != 0)
     return fail(origin.tp, fmt::format("MLP width {} does not divide by tp {}", network.ffn_hidden, split.tp), hint);
+  return {};
+}
+
+/// ep is never a further factor of the GPU count: it folds over what tp, cp and dp make.
+Check check_experts(const Split& split, const NetworkSpec& network, const SplitOrigin& origin) {
+  const Experts& experts = network.experts;
+  if (experts.count == 0) {
+    if (split.ep > 1 || split.etp > 1)
+      return fail(split.ep > 1 ? origin.ep : origin.etp, fmt::format("network {} has no experts to split", network.id), "leave --ep and --etp at 1");
+    return {};
+  }
+  if (experts.count % split.ep != 0)
+    return fail(origin.ep, fmt::format("{} experts do not divide by ep {}", experts.count, split.ep), fmt::format("legal ep: {}", nearest_values(divisors(experts.count), split.ep)));
+  if (experts.ffn_hidden % split.etp != 0)
+    return fail(origin.etp, fmt::format("expert width {} does not divide by etp {}", experts.ffn_hidden, split.etp), fmt::format("legal etp: {}", nearest_values(divisors(experts.ffn_hidden), split.etp)));
+  const std::int64_t ranks = split.tp * split.cp * split.dp;
+  if (ranks % (split.ep * split.etp) != 0)
+    return fail(origin.ep, fmt::format("ep {} x etp {} does not divide the {} ranks of a stage (tp {} x cp {} x dp {})", split.ep, split.etp, ranks, split.tp, split.cp, split.dp),
+                fmt::format("ep x etp must be one of: {}", nearest_values(divisors(ranks), split.ep * split.etp)));
+  if (experts.shared_ffn_hidden % split.tp != 0)
+    return fail(origin.tp, fmt::format("shared expert width {} does not divide by tp {}", experts.shared_ffn_hidden, split.tp), fmt::format("legal tp: {}", nearest_values(legal_tensor_sizes(network), split.tp)));
   return {};
 }
 
@@ -59,10 +86,11 @@ Check check_sequence(const Split& split, const SplitSize& size, const NetworkSpe
 }
 
 Check check_layers(const Split& split, const NetworkSpec& network, const SplitOrigin& origin) {
-  if (split.recompute.layers > network.layers)
-    return fail(origin.recompute, fmt::format("recompute on {} layers, but {} has {}", split.recompute.layers,
-                                              network.id, network.layers),
-                fmt::format("from 1 to {}", network.layers));
+  const std::int64_t per_stage = std::max<std::int64_t>(1, network.layers / split.pp);
+  if (split.recompute.layers > per_stage)
+    return fail(origin.recompute, fmt::format("recompute on {} layers of each stage, but a stage of {} has {}", split.recompute.layers,
+                                              network.id, per_stage),
+                fmt::format("from 1 to {}", per_stage));
   const std::int64_t parts = split.pp * split.chunks;
   if (network.layers % parts == 0) return {};
   std::vector<std::int64_t> stages, chunks;
@@ -124,14 +152,14 @@ std::string nearest_multiples(std::int64_t wanted, std::int64_t step, std::int64
 std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network) {
   std::vector<std::int64_t> sizes;
   for (const std::int64_t ways : divisors(network.heads))
-    if (heads_split(network, ways) && network.ffn_hidden % ways == 0) sizes.push_back(ways);
+    if (heads_split(network, ways) && (!has_plain_mlp(network) || network.ffn_hidden % ways == 0) && network.experts.shared_ffn_hidden % ways == 0) sizes.push_back(ways);
   return sizes;
 }
 
 Expected<void> check_split(const Split& split, const SplitSize& size, const NetworkSpec& network,
                            const SplitOrigin& origin) {
   for (const Check& check :
-       {check_tensor(split, network, origin), check_layers(split, network, origin), check_gpus(split, size, origin),
+       {check_tensor(split, network, origin), check_layers(split, network, origin), check_gpus(split, size, origin), check_experts(split, network, origin),
         check_sequence(split, size, network, origin), check_batch(split, size, origin)})
     if (!check) return check;
   return check_schedule({split.schedule, split.pp, split.chunks, split.micro_batches}, origin.schedule,

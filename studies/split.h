@@ -12,7 +12,7 @@
 namespace stepcast {
 
 /// Where each number came from ("--tp", "run.json:/tp", "default"), so that errors point there.
-struct SplitOrigin { std::string gpus, tp, cp, pp, chunks, global_batch, sequence, schedule, recompute; };
+struct SplitOrigin { std::string gpus, tp, cp, pp, chunks, global_batch, sequence, schedule, recompute, ep, etp; };
 
 struct SplitSize {
   std::int64_t gpus = 1, micro_batch = 1, global_batch = 1, sequence = 1;

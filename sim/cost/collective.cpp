@@ -150,7 +150,7 @@ Price CostModel::move(const Move& move, const Group& group) const {
   if (move.kind == MoveKind::ring) return ring(move, group, span);
   // Separate calls of one bucket run one after the other, each with its share of the bytes.
   Price price = collective(collective_kind(move.kind), move.received / move.launches, group, span);
-  price.time = price.time * move.launches;
+  price.time = price.time * move.launches * move.max_rank_factor;
   return price;
 }
 
