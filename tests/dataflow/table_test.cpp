@@ -32,6 +32,15 @@ TEST(Table, DataParallel) {
   EXPECT_EQ(1'308'622'848, 2 * 0.75 * 4 * N);
 }
 
+TEST(Table, DataParallelStaged) {
+  // 8 ranks in each of 4 nodes: RS R(8) V and AG R(8) V inside, AR 2 R(4) V/8 between nodes, with V = 4N; against
+  // 2 R(32) V flat. Over 32 sequences.
+  const double V = 4 * N, norm = 4 * gains;
+  EXPECT_EQ(layer_moves(32, "mesh in:8 out:4\npar b on in*out ; move grads reduce staged"),
+            (MovedBytes{{"last use reduce_scatter", 7.0 / 8 * V}, {"last use all_reduce", 2 * 0.75 * V / 8}, {"last use all_gather", 7.0 / 8 * V},
+                        {"norm last use reduce_scatter", 7.0 / 8 * norm}, {"norm last use all_reduce", 2 * 0.75 * norm / 8}, {"norm last use all_gather", 7.0 / 8 * norm}}));
+}
+
 TEST(Table, Zero1) {
   // RS R(4) 4N, then AG R(4) 2N of the new weights.
   EXPECT_EQ(layer_moves(4, "mesh tp:1 cp:1 dp:4\nuse dp, zero1"),
