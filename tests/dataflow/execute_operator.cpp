@@ -217,7 +217,7 @@ class Runner {
   /// Over query rows: visit(at, probabilities); keys up to the query's own position.
   template <typename Visit>
   void attention_rows(const Visit& visit) {
-    const int t = op_.key_loop, d = op_.whole_loops.front(), query = walk_.add_index(op_.query_loop);
+    const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
     const auto& keys = walk_.walked(t);
     std::vector<double> p(keys.size());
     walk_.each([&](int loop) { return loop != t && loop != d; }, [&](const Offsets& at) {
@@ -234,7 +234,7 @@ class Runner {
   }
 
   void attention(Part& out) {
-    const int t = op_.key_loop, d = op_.whole_loops.front();
+    const int t = op_.key_loop, d = op_.output.loops.back();
     attention_rows([&](const Offsets& at, const std::vector<double>& p) {
       for (std::size_t j = 0; j < p.size(); ++j)
         for (int e : walk_.walked(d))
@@ -243,7 +243,7 @@ class Runner {
   }
 
   void attention_gradient(int target, Part& grad) {
-    const int t = op_.key_loop, d = op_.whole_loops.front();
+    const int t = op_.key_loop, d = op_.output.loops.back();
     const auto up_at = [&](int offset) { Offsets at{}; at[0] = offset; return up(at); };
     attention_rows([&](const Offsets& at, const std::vector<double>& p) {
       double along = 0;  // sum of dO * O over d: the row term of the softmax's gradient

@@ -126,8 +126,8 @@ TEST(Structure, WholeLoopsStayWhole) {
 }
 
 TEST(Structure, PartialIntoANonlinearOperator) {
-  // gate and up are sums over h, left Partial: SwiGLU is not linear in them.
-  expect_refusal("mesh x:4\npar h on x ; home gate: partial on x", "layer/mlp.act", {"gate is Partial on x", "not linear", "reduce it before"});
+  // The square sum of a norm is Partial where h is split: the norm itself is not linear in it.
+  expect_refusal("mesh x:4\npar h on x ; home norm1.q: partial on x", "layer/norm1.y", {"norm1.q is Partial on x", "not linear", "reduce it before"});
 }
 
 TEST(Structure, TheStreamBetweenBlocksHasOneHome) {
