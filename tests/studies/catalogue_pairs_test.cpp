@@ -1,0 +1,175 @@
+// Every network of the catalogue on every machine of it, through the library's door: one node, and two of them with a
+// pipeline across. Nothing is left out: a pair that no split suits is a failure and says why.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+#include "studies/forecast.h"
+#include "studies/scenario.h"
+#include "studies/split.h"
+
+namespace stepcast {
+namespace {
+
+struct Pair {
+  const NetworkSpec& network;
+  const Machine& machine;
+  std::int64_t gpus = 1, tp = 1, pp = 1;
+  [[nodiscard]] std::string name() const {
+    return fmt::format("{} on {}, {} GPUs, tp {}, pp {}", network.id, machine.id, gpus, tp, pp);
+  }
+};
+
+constexpr std::int64_t most_node_gpus = 8;
+
+/// As many ways as the heads, the MLP and the GPUs of a node allow.
+std::int64_t widest_tensor_split(const NetworkSpec& network, std::int64_t gpus) {
+  std::int64_t widest = 1;
+  for (const std::int64_t tp : legal_tensor_sizes(network))
+    if (gpus % tp == 0) widest = std::max(widest, tp);
+  return widest;
+}
+
+Pair on_one_node(const NetworkSpec& network, const Machine& machine) {
+  const std::int64_t gpus = std::min(most_node_gpus, machine.levels.front().gpus);
+  return {network, machine, gpus, widest_tensor_split(network, gpus), 1};
+}
+
+/// Two whole nodes, the layers in two stages where they divide, else batches split across.
+Pair on_two_nodes(const NetworkSpec& network, const Machine& machine) {
+  const std::int64_t node = machine.levels.front().gpus;
+  return {network, machine, 2 * node, widest_tensor_split(network, node), network.layers % 2 == 0 ? 2 : 1};
+}
+
+std::vector<Pair> all_pairs() {
+  std::vector<Pair> pairs;
+  for (const NetworkSpec& network : catalog().networks)
+    for (const Machine& machine : catalog().machines) {
+      pairs.push_back(on_one_node(network, machine));
+      if (machine.levels.size() > 1) pairs.push_back(on_two_nodes(network, machine));
+    }
+  return pairs;
+}
+
+bool can(const Gpu& gpu, Precision precision) { return gpu.peak[static_cast<int>(precision)].value() > 0; }
+
+Request request_of(const Pair& pair) {
+  Request request;
+  request.network = Chosen<NetworkSpec>{pair.network, pair.network.id};
+  request.machine = Chosen<Machine>{pair.machine, pair.machine.id};
+  const char* precision = can(pair.machine.gpu, Precision::bf16) ? "bf16" : "fp16";
+  for (const auto& [key, text] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)}, {"pp", std::to_string(pair.pp)},
+           {"precision", precision}})
+    request.values[key] = {text, std::string("--") + key};
+  return request;
+}
+
+bool in(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A law that a warning may name, by how its name begins.
+bool is_law(const std::string& warning) {
+  constexpr std::array laws = {"gemm roofline ", "attention ramp", "memory stream", "curve ", "ports "};
+  return std::any_of(laws.begin(), laws.end(), [&](const char* law) { return warning.starts_with(law); });
+}
+
+/// The kinds of warning, and for each whether it may be given here: a doubtful law must be one that the profile has as
+/// such, or that falls back to the machine's links; not fitting must be true.
+bool is_explained(const std::string& warning, const Scenario& scenario, const Prediction& prediction) {
+  if (warning.starts_with("does not fit: rank")) return !prediction.step.memory.fits;
+  if (!is_law(warning)) return false;
+  if (in(warning, ": beyond the largest size measured; ")) return warning.starts_with("curve ");
+  if (!in(warning, "; its calls take ")) return false;
+  const bool transferred = in(warning, ": transferred from another GPU, rank count or kind");
+  const bool datasheet = in(warning, ": from the datasheet, nothing measured");
+  const bool assumed = in(warning, ": assumed, nothing measured");
+  if (transferred + datasheet + assumed != 1) return false;
+  const Profile& profile = scenario.profile.row;
+  const auto is = [&](Source source) {
+    return (transferred && source == Source::transferred) || (datasheet && source == Source::datasheet) ||
+           (assumed && source == Source::assumed);
+  };
+  if (warning.starts_with("attention")) return is(profile.attention.source);
+  if (warning.starts_with("memory")) return is(profile.memory.source);
+  if (warning.starts_with("gemm"))
+    return std::any_of(profile.gemm.begin(), profile.gemm.end(), [&](const RooflineLaw& law) {
+      return is(law.source) && warning.starts_with(fmt::format("gemm roofline {}:", to_text(law.precision)));
+    });
+  return true;  // curves and ports: another rank count or kind, or the links of the machine
+}
+
+void expect_positive(double value, const char* what, const std::string& pair) {
+  EXPECT_TRUE(std::isfinite(value) && value > 0) << pair << ": " << what << " is " << value;
+}
+
+void check_figures(const Prediction& prediction, const std::string& pair) {
+  const StepReport& step = prediction.step;
+  expect_positive(step.step_time.value(), "step time", pair);
+  expect_positive(step.p10.value(), "p10", pair);
+  expect_positive(step.tokens_per_s_per_gpu, "tokens per second", pair);
+  expect_positive(prediction.model_rate.value(), "model FLOP/s", pair);
+  expect_positive(prediction.mfu, "MFU", pair);
+  expect_positive(step.memory.peak.value(), "peak memory", pair);
+  EXPECT_LE(step.p10, step.step_time) << pair;
+  EXPECT_GE(step.p90, step.step_time) << pair;
+  EXPECT_LE(prediction.hfu, 1) << pair << ": faster than the chip";
+  EXPECT_NEAR(step.phases.sum() / step.step_time, 1, 1e-9) << pair;
+  const Phases& p = step.phases;
+  for (const Seconds phase : {p.data_wait, p.host_to_device, p.forward, p.backward, p.bubble, p.exposed_communication,
+                              p.gradient_sync, p.clip, p.optimizer, p.parameter_gather, p.host})
+    EXPECT_GE(phase / step.step_time, -1e-12) << pair;  // the bubble is what is left over: zero up to rounding
+}
+
+void check_pair(const Pair& pair) {
+  const auto scenario = resolve(request_of(pair));
+  ASSERT_TRUE(scenario) << pair.name() << ": " << to_text(scenario.error());
+  const auto prediction = predict(*scenario);
+  ASSERT_TRUE(prediction) << pair.name() << ": " << to_text(prediction.error());
+  check_figures(*prediction, pair.name());
+  for (const std::string& warning : prediction->warnings)
+    EXPECT_TRUE(is_explained(warning, *scenario, *prediction)) << pair.name() << ": " << warning;
+}
+
+TEST(CataloguePairs, EveryNetworkRunsOnEveryMachine) {
+  const std::vector<Pair> pairs = all_pairs();
+  EXPECT_GE(pairs.size(), catalog().networks.size() * catalog().machines.size());
+  for (const Pair& pair : pairs) check_pair(pair);
+}
+
+/// The same work on the same number of GPUs: a chip that does not beat another in any figure is not faster.
+TEST(CataloguePairs, MoreOfEverythingIsNotSlower) {
+  const NetworkSpec& network = **find_row(catalog().networks, "llama3-8b", "network");
+  for (const auto& [slow, fast] : {std::pair{"dgx-1-v100", "dgx-a100"}, {"dgx-a100", "dgx-h100"}, {"dgx-h100", "dgx-b200"},
+                                   {"hgx-h20", "hgx-h200"}, {"aws-p4de", "dgx-a100"}, {"h100-pcie-server", "dgx-h100"},
+                                   {"mi300x-server", "mi355x-server"}, {"rtx-4090-box", "rtx-pro-6000-server"}}) {
+    const auto step = [&](const char* machine) {
+      const auto scenario = resolve(request_of({network, **find_row(catalog().machines, machine, "machine"), 8, 8, 1}));
+      return predict(*scenario)->step.step_time;
+    };
+    EXPECT_GE(step(slow), step(fast)) << slow << " and " << fast;
+  }
+}
+
+/// bf16 is the default; chips that lack it say what to ask for.
+TEST(CataloguePairs, ChipsWithoutBf16SayWhatToAskFor) {
+  for (const Machine& machine : catalog().machines) {
+    if (can(machine.gpu, Precision::bf16)) continue;
+    Request request;
+    request.network = Chosen<NetworkSpec>{catalog().networks.front(), catalog().networks.front().id};
+    request.machine = Chosen<Machine>{machine, machine.id};
+    const auto scenario = resolve(request);
+    ASSERT_FALSE(scenario) << machine.id;
+    EXPECT_EQ(to_text(scenario.error()), fmt::format("--precision (default): {} has no bf16 matrix units (--precision fp16, or fp32)",
+                                                     machine.gpu.name));
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
