@@ -90,12 +90,12 @@ class Resolver {
     const Gpu& gpu = scenario_.machine.row.gpu;
     if (gpu.peak[static_cast<int>(scenario_.plan.precision)] > FlopsPerSecond(0)) return {};
     std::vector<std::string> has;
-    for (const Precision p : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8,
+    for (const Precision p : {Precision::bf16, Precision::fp16, Precision::fp32, Precision::tf32, Precision::fp8,
                               Precision::mxfp8, Precision::nvfp4})
       if (gpu.peak[static_cast<int>(p)] > FlopsPerSecond(0)) has.emplace_back(to_text(p));
     return fail(request_.where("precision"),
                 fmt::format("{} has no {} matrix units", gpu.name, to_text(scenario_.plan.precision)),
-                fmt::format("one of: {}", fmt::join(has, ", ")));
+                fmt::format("--precision {}", fmt::join(has, ", or ")));
   }
 
   Expected<void> splitting() {
