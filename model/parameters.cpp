@@ -53,8 +53,7 @@ Count routed_matrices(const NetworkSpec& n, Count experts) {
 }
 
 Count routed_vectors(const NetworkSpec& n) {
-  const bool biased = n.experts.expert_bias || n.linear_bias;
-  return (n.experts.router_bias ? n.experts.count : 0) + (biased ? n.experts.count * mlp_biases(n, n.experts.ffn_hidden) : 0);
+  return (n.experts.router_bias ? n.experts.count : 0) + (n.experts.expert_bias ? n.experts.count * mlp_biases(n, n.experts.ffn_hidden) : 0);
 }
 
 Count norm_size(const NetworkSpec& n) { return n.norm == Norm::layernorm ? 2 * n.hidden : n.hidden; }
