@@ -1,7 +1,12 @@
 // What lies in a rank's memory for one block, and how long.
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "dataflow/fuse.h"
+#include "dataflow/placement.h"
 
 namespace stepcast {
 namespace {
@@ -20,14 +25,68 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
       out.buffers.push_back(std::move(buffer));
     };
     add("", BufferKind::weight, chain.home_bytes);
+    out.parameters += chain.home_elements;
+    if (tensor.frozen) continue;
     add(" gradient", BufferKind::gradient, chain.accumulator_bytes);
     add(" optimizer", BufferKind::optimizer, chain.optimizer_elements * (master + c.stack.optimizer_bytes));
-    out.parameters += chain.home_elements;
     out.optimizer_elements += chain.optimizer_elements;
   }
 }
 
-void add_saved(const FuseContext& c, ProgramBlock& out) {
+/// The matrix dims of a weight on one rank: elements of one matrix (experts hold several) and of its contracted dims.
+struct MatrixShape {
+  double elements = 1, contracted = 1;
+};
+
+MatrixShape shape_of(const FuseContext& c, const Operator& op, const OperatorSplit& split, const Access& weight) {
+  const auto reads = [](const Access& access, int loop) { return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end(); };
+  const Access& other = op.inputs[op.inputs[0].tensor == weight.tensor ? 1 : 0];
+  MatrixShape shape;
+  for (int loop : weight.loops) {
+    const bool in = reads(other, loop), out = reads(op.output, loop);
+    if (in && out) continue;  // one matrix per expert
+    const double extent = local_extent(c.network, loop, split, c.mesh);
+    shape.elements *= extent;
+    if (in) shape.contracted *= extent;
+  }
+  return shape;
+}
+
+/// Gradients are added to their accumulators by the products themselves; autograd is handed a placeholder of the weight's
+/// shape and type instead, which is cached: one per distinct shape on a rank. Products of one kernel are one weight.
+void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
+  if (!c.stack.gradient_stand_ins) return;
+  struct Joined {
+    std::string kernel;
+    MatrixShape shape;
+    double bytes_per_element = 2;
+  };
+  std::vector<Joined> weights;
+  for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
+    const Operator& op = c.block.operators[o];
+    if (op.kind != OperatorKind::einsum || op.inputs.size() != 2) continue;
+    for (const Access& input : op.inputs) {
+      const Tensor& tensor = c.network.tensors[input.tensor];
+      if (tensor.role != TensorRole::weight || tensor.frozen) continue;
+      const MatrixShape shape = shape_of(c, op, c.splits[o], input);
+      if (!weights.empty() && !op.kernel.empty() && weights.back().kernel == op.kernel && weights.back().shape.contracted == shape.contracted)
+        weights.back().shape.elements += shape.elements;
+      else
+        weights.push_back({op.kernel, shape, tensor.bytes_per_element});
+    }
+  }
+  for (const Joined& weight : weights) {
+    Buffer buffer;
+    buffer.label = fmt::format("gradient placeholder {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
+    buffer.kind = BufferKind::temporary;
+    buffer.count = Count::shared;
+    buffer.bytes = Bytes(weight.shape.elements * weight.bytes_per_element);
+    out.buffers.push_back(std::move(buffer));
+  }
+}
+
+void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
+  const int end = static_cast<int>(out.backward.size()) - 1;
   for (const SavedCopy& saved : c.placed.saved) {
     Buffer buffer;
     buffer.label = saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name : c.block.operators[saved.op].name + " side";
@@ -35,6 +94,9 @@ void add_saved(const FuseContext& c, ProgramBlock& out) {
     buffer.count = Count::per_micro_batch;
     buffer.bytes = Bytes(saved.bytes);
     buffer.held_until_weight_grad = saved.held_until_weight_grad;
+    const bool read = saved.copy >= 0 && backward.dies[saved.copy] >= 0;
+    buffer.born = saved.copy >= 0 ? std::max(forward.born[saved.copy], 0) : 0;
+    buffer.dies = read ? backward.dies[saved.copy] : end;
     out.buffers.push_back(std::move(buffer));
   }
 }
@@ -62,6 +124,19 @@ void add_gathered(const FuseContext& c, ProgramBlock& out) {
     if (item.when == When::once_first_use && gathers(item)) add(item.writes.front(), Count::persistent);
 }
 
+bool is_looked_up(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
+  });
+}
+
+/// The logits: what the loss kernel reads.
+bool read_by_loss(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return has_tag(op, "loss") && op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
+  });
+}
+
 void add_transient(const FuseContext& c, const ListPlaces& places, Count count, ProgramBlock& out) {
   const bool forward = count == Count::transient_forward;
   for (std::size_t i = 0; i < c.placed.copies.size(); ++i) {
@@ -73,13 +148,16 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
     if (weight) {
       // A gradient that is added straight into its accumulator has no buffer of its own.
       const auto chain = std::find_if(c.placed.chains.begin(), c.placed.chains.end(), [&](const WeightChain& w) { return w.tensor == copy.tensor; });
-      if (chain != c.placed.chains.end() && chain->accumulator == copy.place) continue;
+      // A look-up's gradient is a whole table of the weight's own type before it is added.
+      const bool looked_up = is_looked_up(c, copy.tensor);
+      if (!looked_up && chain != c.placed.chains.end() && chain->accumulator == copy.place) continue;
     }
+    if (c.stack.loss_in_place && copy.gradient && read_by_loss(c, copy.tensor)) continue;
     Buffer buffer;
     buffer.label = (copy.gradient ? "d" : "") + c.network.tensors[copy.tensor].name;
     buffer.kind = copy.parent >= 0 ? BufferKind::message : BufferKind::temporary;
     buffer.count = count;
-    buffer.bytes = Bytes(copy.bytes);
+    buffer.bytes = Bytes(copy.bytes * (weight && is_looked_up(c, copy.tensor) ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes : 1));
     buffer.born = places.born[i];
     const int end = static_cast<int>((forward ? out.forward : out.backward).size()) - 1;
     const bool leaves = static_cast<int>(i) == c.placed.output || static_cast<int>(i) == c.placed.input_gradient;
@@ -92,7 +170,8 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
 
 void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
   add_weights(c, out);
-  add_saved(c, out);
+  add_stand_ins(c, out);
+  add_saved(c, forward, backward, out);
   add_gathered(c, out);
   add_transient(c, forward, Count::transient_forward, out);
   add_transient(c, backward, Count::transient_backward, out);

@@ -105,7 +105,7 @@ class Lowering {
     auto batch = batch_of(spec_, plan_, parsed_, stated);
     if (!batch) return tl::unexpected(batch.error());
     const double bytes = element_bytes(plan_.precision);
-    network_ = build_network(spec_, {batch->sequences_per_micro_batch, batch->sequence, bytes, bytes, stack_.loss_bytes}, stack_.attention);
+    network_ = build_network(spec_, {batch->sequences_per_micro_batch, batch->sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes}, stack_.attention);
     if (auto checked = check_statements(); !checked) return tl::unexpected(checked.error());
     auto placed = place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole});
     if (!placed) return tl::unexpected(placed.error());

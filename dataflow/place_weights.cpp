@@ -51,7 +51,11 @@ void BlockPlacer::weight_chains() {
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
       if (optimizer.at[a] == kPartial) optimizer.at[a] = chain.home.at[a] == kPartial ? kReplicate : chain.home.at[a];
     chain.optimizer = stated(tensor, "", optimizer, "optimizer");
-    step_moves(chain, accumulator);
+    if (std::find(chain.optimizer.at.begin(), chain.optimizer.at.end(), kPartial) != chain.optimizer.at.end())
+      set_error({block_.name + "/" + net_.tensors[tensor].name, "the optimizer's home is partial", "only accumulators (`home grads`) may stay partial (rule 24)"});
+    chain.home_elements = local_elements(net_, tensor, chain.home, mesh_);
+    chain.home_bytes = chain.home_elements * net_.tensors[tensor].bytes_per_element;
+    if (!net_.tensors[tensor].frozen) step_moves(chain, accumulator);
     out_.chains.push_back(std::move(chain));
   }
   // `life step`: gathered once per step, all blocks resident.
@@ -65,8 +69,6 @@ void BlockPlacer::weight_chains() {
 
 void BlockPlacer::step_moves(WeightChain& chain, const Placement& accumulator) {
   list_ = &out_.step;
-  chain.home_elements = local_elements(net_, chain.tensor, chain.home, mesh_);
-  chain.home_bytes = chain.home_elements * net_.tensors[chain.tensor].bytes_per_element;
   chain.optimizer_elements = local_elements(net_, chain.tensor, chain.optimizer, mesh_);
   const int gradient = add_copy(chain.tensor, true, accumulator, -1);
   chain.accumulator_bytes = out_.copies[gradient].bytes;

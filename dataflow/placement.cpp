@@ -212,6 +212,10 @@ class Resolver {
       }
     }
     for (std::size_t a : atoms)
+      if (op.kind == OperatorKind::attention && split.loop[a] == op.key_loop)
+        return fail(where_of(*rule.statement), fmt::format("'{}' splits the keys of the fused core {}", print(*rule.statement), op.name),
+                    "split its queries (`par s`) or heads instead; a stack with separate attention products may split keys");
+    for (std::size_t a : atoms)
       if (split.loop[a] >= 0 && std::find(op.whole_loops.begin(), op.whole_loops.end(), split.loop[a]) != op.whole_loops.end())
         return fail(where_of(*rule.statement), fmt::format("'{}' splits loop {} of operator {}, which must stay whole", print(*rule.statement),
                                                            network_.dims[split.loop[a]].name, op.name),

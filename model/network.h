@@ -105,6 +105,7 @@ struct BatchShape {
   std::int64_t sequences = 1;          ///< micro-batch x data-split ranks
   std::int64_t positions = 1;          ///< sequence length
   double activation_bytes = 2, weight_bytes = 2;
+  std::int64_t lora_rank = 0;          ///< > 0: every weight is frozen, and dense projections get low-rank adapters
   double loss_bytes = 2;               ///< element size of the logits inside the loss; wider ones are cast first
 };
 

@@ -87,7 +87,8 @@ std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Ten
   std::vector<int> inputs;
   const bool stabiliser = op.monoid == Monoid::max && op.function == "identity";
   for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
-    if (tensors[op.inputs[i].tensor].role == TensorRole::data || stabiliser) continue;
+    const Tensor& tensor = tensors[op.inputs[i].tensor];
+    if (tensor.role == TensorRole::data || tensor.frozen || stabiliser) continue;
     // loss = log Z + M - T with Z = sum exp(L - M): the contributions to M cancel, software never forms them.
     if ((op.function == "shifted_exp" || op.function == "cross_entropy") && i == 1) continue;
     inputs.push_back(i);

@@ -27,6 +27,7 @@ struct Tensor {
   std::vector<int> dims;  ///< index into the dim table, one per tensor dim; [] is a scalar
   double bytes_per_element = 2;
   TensorRole role = TensorRole::activation;
+  bool frozen = false;              ///< a weight that is not trained: no gradient, no optimizer state
 };
 
 /// One use of a tensor by an operator: the loop that walks each of its dims, in the tensor's order.
@@ -36,7 +37,7 @@ struct Access {
   /// Routed rows: dim `row_dim` of the tensor holds tokens in another order, so it is sharded wherever one of `row_loops`
   /// (the token loops) is split. -1: none.
   int row_dim = -1;
-  std::vector<int> row_loops;
+  std::vector<int> row_loops = {};
 };
 
 enum class OperatorKind : std::uint8_t {
@@ -83,7 +84,7 @@ struct BackwardReads {
 /// only the others (dA reads B, dB reads A).
 BackwardReads backward_reads(const Operator& op);
 
-/// Positions of the inputs that have a gradient: not data, and not the maximum that a softmax subtracts (it cancels).
+/// Positions of the inputs that have a gradient: not data, not frozen weights, and not the maximum that a softmax subtracts (it cancels).
 std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Tensor>& tensors);
 
 /// All loops of an operator, outputs' first, each once.

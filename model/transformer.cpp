@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cassert>
 
 #include "model/transformer_builder.h"
@@ -33,6 +34,7 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
     dr_ = dim("dr", x.rope_dim);
     dv_ = dim("dv", x.value_dim);
   }
+  if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
   net_.tensors.reserve(96);
   embedding_table_ = weight("E", {v_, h_});
   head_table_ = spec.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
@@ -62,7 +64,11 @@ int TransformerBuilder::tensor(std::string name, std::vector<int> dims, double b
   return static_cast<int>(net_.tensors.size()) - 1;
 }
 
-int TransformerBuilder::weight(std::string name, std::vector<int> dims) { return tensor(std::move(name), std::move(dims), batch_.weight_bytes, TensorRole::weight); }
+int TransformerBuilder::weight(std::string name, std::vector<int> dims) {
+  const int made = tensor(std::move(name), std::move(dims), batch_.weight_bytes, TensorRole::weight);
+  net_.tensors[made].frozen = batch_.lora_rank > 0;
+  return made;
+}
 
 int TransformerBuilder::activation(std::string name, std::vector<int> dims) { return tensor(std::move(name), std::move(dims), batch_.activation_bytes, TensorRole::activation); }
 
@@ -83,7 +89,25 @@ Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind
   return net_.blocks.back().operators.emplace_back(std::move(op));
 }
 
+/// y += (x A) B beside y += x W (LoRA, Hu et al. 2021, arXiv 2106.09685): A takes x's contracted dims to the rank, B the rank
+/// to the output's own.
+void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int output, int x, int w) {
+  const std::vector<int> in = net_.tensors[x].dims, out = net_.tensors[output].dims, both = net_.tensors[w].dims;
+  std::vector<int> a_dims, b_dims{z_};
+  for (int d : both) {
+    const bool contracted = std::find(in.begin(), in.end(), d) != in.end();
+    (contracted ? a_dims : b_dims).push_back(d);
+  }
+  a_dims.push_back(z_);
+  const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims), low = activation(name + ".low", {b_, s_, z_});
+  net_.tensors[a].frozen = net_.tensors[b].frozen = false;
+  add(name + ".lora_a", tags, OperatorKind::einsum, "", low, {x, a}).monoid = Monoid::sum;
+  add(name + ".lora_b", tags, OperatorKind::einsum, "", output, {low, b}).monoid = Monoid::sum;
+}
+
 Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
+  const std::string& tag = tags.back();
+  if (batch_.lora_rank > 0 && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp")) adapter(name, tags, output, x, w);
   Operator& op = add(std::move(name), std::move(tags), OperatorKind::einsum, "", output, {x, w}, std::move(kernel));
   op.monoid = Monoid::sum;
   return op;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/hf_config.h"
 #include "model/machine.h"
 #include "sim/schedule/order.h"
 
@@ -15,6 +16,7 @@ namespace {
 // Far above any machine, small enough that a product of four of them still fits in 64 bits.
 constexpr std::int64_t most_ways = 32768;
 constexpr std::int64_t most_gpus = 10'000'000;
+constexpr std::int64_t most_rank = 65'536;
 constexpr std::int64_t most_in_micro_batch = 65'536;
 constexpr std::int64_t most_sequences = 100'000'000;
 constexpr std::int64_t most_positions = 100'000'000;
@@ -53,12 +55,16 @@ Expected<void> check_schedule(const std::string& text, const std::string& where)
   return fail(where, fmt::format("unknown schedule '{}'", text.substr(0, 60)), name_hint(text, ids));
 }
 
+Expected<void> check_family(const std::string& text, const std::string& where) { return one_of(text, where, hf_families()); }
+
 constexpr std::string_view hardware = "Machine and software";
 constexpr std::string_view split = "Split (a factor each; dp = GPUs / (tp x cp x pp))";
 constexpr std::string_view batch = "Batch and numbers";
 constexpr std::string_view output = "Output";
 
 constexpr std::array rows = {
+    Flag{.name = "--as", .key = "", .value = "FAMILY", .group = hardware,
+         .doc = "read the network's config.json as llama, gpt2, ... (default: by its architecture)", .check = check_family},
     Flag{.name = "--machine", .key = "machine", .value = "ID|FILE", .group = hardware,
          .doc = "catalogue id or JSON file (default dgx-h100)"},
     Flag{.name = "--gpus", .key = "gpus", .value = "N", .group = hardware,
@@ -108,6 +114,9 @@ constexpr std::array rows = {
          .most = most_positions},
     Flag{.name = "--precision", .key = "precision", .value = "TYPE", .group = batch,
          .doc = "number type of the matrix products (default bf16)", .check = check_precision},
+    Flag{.name = "--lora", .key = "lora", .value = "RANK", .group = batch,
+         .doc = "train adapters of this rank on the frozen network (default: train all)", .kind = FlagKind::count,
+         .least = 1, .most = most_rank},
     Flag{.name = "--attention-flops", .key = "attention_flops", .value = "HOW", .group = batch,
          .doc = "causal or full: how MFU counts attention (default causal)", .check = check_attention},
 

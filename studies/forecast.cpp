@@ -16,6 +16,8 @@ void add_utilisation(Prediction& prediction, const Scenario& scenario) {
   const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
   prediction.model_flops =
       Flops(model_flops(scenario.network.row, tokens, plan.sequence, scenario.causal_attention));
+  // Frozen weights have no weight gradient: two passes of the three.
+  if (plan.lora_rank > 0) prediction.model_flops = prediction.model_flops * (2.0 / 3.0);
   const Seconds gpu_time = prediction.step.step_time * static_cast<double>(plan.gpus);
   prediction.model_rate = prediction.model_flops / gpu_time;
   prediction.hardware_rate = prediction.step.hardware_flops_per_gpu;

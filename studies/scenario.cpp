@@ -31,6 +31,7 @@ class Resolver {
   Expected<void> nouns() {
     if (!request_.network) return fail("network", "no network is named", "stepcast list networks");
     scenario_.network = *request_.network;
+    for (const std::string& note : scenario_.network.notes) remark(fmt::format("config: {}", note));
     if (auto done = noun(scenario_.machine, request_.machine, "machine", default_machine, choose_machine); !done)
       return done;
     if (auto done = noun(scenario_.stack, request_.stack, "stack", default_stack, choose_stack); !done) return done;
@@ -78,6 +79,7 @@ class Resolver {
   Expected<void> numbers() {
     Plan& plan = scenario_.plan;
     plan.micro_batch = count("micro_batch", 1, "default");
+    plan.lora_rank = request_.count("lora", 0);
     plan.sequence = count("sequence", scenario_.network.row.sequence, "the network's own");
     auto precision = parse_precision(text("precision", "bf16", "default"), request_.where("precision"));
     if (!precision) return tl::unexpected(precision.error());

@@ -125,6 +125,7 @@ std::string write_scenario(const Scenario& scenario) {
   const Plan& plan = scenario.plan;
   file["gpus"] = plan.gpus;
   file["micro_batch"] = plan.micro_batch;
+  if (plan.lora_rank > 0) file["lora"] = plan.lora_rank;
   file["global_batch"] = plan.global_batch;
   file["sequence"] = plan.sequence;
   file["precision"] = to_text(plan.precision);
