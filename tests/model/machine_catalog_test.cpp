@@ -115,8 +115,8 @@ TEST(CatalogMachines, PortsOfATierCarryWhatItClaimsAndNoMore) {
 /// What one GPU can send out of its node, from the links: 4 x 100 Gb/s for 8 GPUs are 6.25 GB/s each.
 TEST(CatalogMachines, KnowTheNetworkPerGpu) {
   struct Row { const char* machine; double gigabytes; std::int64_t gpus; };
-  for (const Row& row : {Row{"dgx-1", 6.25, 5280}, {"dgx-2", 6.25, 1536}, {"jean-zay", 6.25, 416}, {"p4d", 6.25, 4000},
-                         {"dgx-a100", 25, 4480}, {"oci-a100", 25, 4096}, {"p5", 50, 20000}, {"azure-nd-h100", 50, 14400},
+  for (const Row& row : {Row{"dgx-1", 6.25, 5280}, {"dgx-2", 6.25, 1536}, {"jean-zay", 6.25, 416}, {"aws-p4d", 6.25, 4000},
+                         {"dgx-a100", 25, 4480}, {"oci-a100", 25, 4096}, {"aws-p5", 50, 20000}, {"azure-nd-h100", 50, 14400},
                          {"a3-high", 12.5, 26000}, {"a3-mega", 25, 26000}, {"alps", 25, 10752}, {"hgx-h800", 50, 2048},
                          {"dgx-b300", 100, 16384}, {"gb300-nvl72", 100, 9216}, {"mi300x-server", 50, 16384}}) {
     const Machine& machine = machine_called(row.machine);

@@ -98,10 +98,15 @@ bool is_explained(const std::string& warning, const Scenario& scenario, const Pr
   };
   if (warning.starts_with("attention")) return is(profile.attention.source);
   if (warning.starts_with("memory")) return is(profile.memory.source);
-  if (warning.starts_with("gemm"))
-    return std::any_of(profile.gemm.begin(), profile.gemm.end(), [&](const RooflineLaw& law) {
-      return is(law.source) && warning.starts_with(fmt::format("gemm roofline {}:", to_text(law.precision)));
-    });
+  if (warning.starts_with("gemm")) {
+    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8}) {
+      if (!warning.starts_with(fmt::format("gemm roofline {}:", to_text(precision)))) continue;
+      // Products of the router stay in four bytes; on a chip without tf32 their rate is nobody's but assumed.
+      const RooflineLaw* law = find_gemm(profile, precision);
+      return law != nullptr ? is(law->source) : assumed && !can(scenario.machine.row.gpu, precision);
+    }
+    return false;
+  }
   return true;  // curves and ports: another rank count or kind, or the links of the machine
 }
 
