@@ -58,7 +58,58 @@ void read_dates(JsonObject& file, Stack& stack) {
 
 constexpr NumberRange element_bytes{0, 16};
 
+void read_factors(JsonObject& file, Stack& stack) {
+  for (JsonObject& object : file.optional_objects("compute_factors")) {
+    ComputeFactor factor;
+    std::string name;
+    object.read("precision", name);
+    const auto precision = parse_precision(name, object.where("precision"));
+    object.optional("gpu", factor.gpu);
+    object.read("low", factor.low, NumberRange{0.5, 2});
+    object.read("high", factor.high, NumberRange{0.5, 2});
+    object.read("factor", factor.factor, NumberRange{0.5, 2});
+    object.read("source", factor.source);
+    if (object.failed()) return;
+    object.require(precision.has_value(), "precision", precision ? "" : precision.error().what, precision ? "" : precision.error().hint);
+    if (!precision) return;
+    factor.precision = *precision;
+    object.require(factor.low <= factor.factor && factor.factor <= factor.high, "factor",
+                   fmt::format("{} lies outside its plausible range {} to {}", factor.factor, factor.low, factor.high),
+                   "outside of it physics is missing, which no factor mends");
+    for (const ComputeFactor& other : stack.compute_factors)
+      object.require(other.precision != factor.precision || other.gpu != factor.gpu, "precision",
+                     fmt::format("a second factor for {}", name), "one per precision and GPU");
+    stack.compute_factors.push_back(std::move(factor));
+  }
+}
+
+void write_factors(JsonWriter& json, const Stack& stack) {
+  if (stack.compute_factors.empty()) return;
+  json.open_list("compute_factors");
+  for (const ComputeFactor& factor : stack.compute_factors) {
+    json.open();
+    json.field("precision", to_text(factor.precision));
+    if (!factor.gpu.empty()) json.field("gpu", factor.gpu);
+    json.field("factor", factor.factor);
+    json.field("low", factor.low);
+    json.field("high", factor.high);
+    json.field("source", factor.source);
+    json.close();
+  }
+  json.close();
+}
+
 }  // namespace
+
+const ComputeFactor* find_factor(const Stack& stack, Precision precision, const std::string& gpu) {
+  const ComputeFactor* any = nullptr;
+  for (const ComputeFactor& factor : stack.compute_factors) {
+    if (factor.precision != precision) continue;
+    if (factor.gpu == gpu) return &factor;
+    if (factor.gpu.empty()) any = &factor;
+  }
+  return any;
+}
 
 Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   JsonObject file(text, where);
@@ -81,9 +132,14 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.read("loss_bytes", stack.loss_bytes, NumberRange{0.5, 16});
   file.read("host_per_launch", stack.host_per_launch, Zero::allowed);
   file.read("host_per_step", stack.host_per_step, Zero::allowed);
+  file.optional("launch_gap", stack.launch_gap, Zero::allowed);
   file.read("data_wait", stack.data_wait, Zero::allowed);
+  file.optional("gradient_stand_ins", stack.gradient_stand_ins);
+  file.optional("loss_in_place", stack.loss_in_place);
+  file.optional("workspace", stack.workspace, Zero::allowed);
   file.read("framework_memory", stack.framework_memory, Zero::allowed);
   file.read("allocator_slack", stack.allocator_slack, NumberRange{0, 1});
+  read_factors(file, stack);
   return file.finish(std::move(stack));
 }
 
@@ -109,9 +165,14 @@ std::string write_stack(const Stack& stack) {
   json.field("loss_bytes", stack.loss_bytes);
   json.field("host_per_launch", stack.host_per_launch);
   json.field("host_per_step", stack.host_per_step);
+  if (stack.launch_gap.value() > 0) json.field("launch_gap", stack.launch_gap);
   json.field("data_wait", stack.data_wait);
+  json.field("gradient_stand_ins", stack.gradient_stand_ins);
+  json.field("loss_in_place", stack.loss_in_place);
+  json.field("workspace", stack.workspace);
   json.field("framework_memory", stack.framework_memory);
   json.field("allocator_slack", stack.allocator_slack);
+  write_factors(json, stack);
   json.close();
   return json.text();
 }

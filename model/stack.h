@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/error.h"
+#include "model/machine.h"
 #include "model/network.h"
 #include "model/units.h"
 
@@ -16,6 +17,16 @@ namespace stepcast {
 enum class Manners : std::uint8_t {
   blocking,    ///< the compute stream stands still while it runs
   overlapped,  ///< only its consumers wait
+};
+
+/// How much longer matrix products and attention take in this software's steps than their laws say: clocks under
+/// sustained load, libraries, casts. Fitted on the published runs of one stack and precision, never on single ones.
+struct ComputeFactor {
+  Precision precision = Precision::bf16;
+  std::string gpu;                     ///< catalogue id; "" = every GPU that has no factor of its own
+  double factor = 1;
+  double low = 0.9, high = 1.3;        ///< plausible range; a factor outside stands for physics that is missing
+  std::string source;
 };
 
 struct Stack {
@@ -36,10 +47,18 @@ struct Stack {
   std::vector<std::string> statements;           ///< notation that this software always implies, after the plan's own lines
   double loss_bytes = 4;                         ///< element size of logits in the loss (fp32 in old stacks)
   Seconds host_per_launch, host_per_step;        ///< CPU time per kernel launch; fixed work per step
+  Seconds launch_gap;                            ///< between any two kernels where the host waits for each (CUDA_LAUNCH_BLOCKING)
   Seconds data_wait;                             ///< loader time that is not hidden, per step
-  Bytes framework_memory;                        ///< CUDA context, NCCL, workspaces
+  bool gradient_stand_ins = false;               ///< autograd gets a cached placeholder per weight shape, the gradient being in its accumulator
+  bool loss_in_place = false;                    ///< the loss writes the gradient of the logits over the logits
+  Bytes workspace{0};                            ///< matrix-product workspaces inside the allocator
+  Bytes framework_memory;                        ///< outside the allocator: CUDA context, NCCL
   double allocator_slack = 0;                    ///< fraction of the allocated peak lost to fragmentation
+  std::vector<ComputeFactor> compute_factors;    ///< at most one per precision and GPU
 };
+
+/// The GPU's own factor, else the one for every GPU; nullptr when the stack has none for the precision.
+const ComputeFactor* find_factor(const Stack& stack, Precision precision, const std::string& gpu);
 
 Expected<Stack> read_stack(const std::string& text, const std::string& where);
 std::string write_stack(const Stack& stack);

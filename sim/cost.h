@@ -72,6 +72,7 @@ class CostModel {
   const Stack* stack_;
   Precision precision_;
   std::int64_t ranks_;
+  double compute_factor_ = 1;  ///< the stack's for this precision and GPU; scales the compute term of the laws
   std::array<RooflineLaw, precisions> roofline_;  ///< by Precision; from the datasheet where the profile has none
 };
 

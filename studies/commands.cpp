@@ -14,6 +14,12 @@ namespace {
 constexpr std::array json_only = {Flag{.name = "--json", .key = "", .value = "", .group = "Output",
                                        .doc = "one JSON document", .kind = FlagKind::toggle}};
 
+constexpr std::array validate_flags = {
+    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: cases, skipped, classes, groups", .kind = FlagKind::toggle},
+    Flag{.name = "--cases", .key = "", .value = "", .group = "Output", .doc = "every run in a line, worst first", .kind = FlagKind::toggle},
+    Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast", .doc = "leave the stacks' compute factors at 1", .kind = FlagKind::toggle},
+};
+
 const std::vector<Command>& table() {
   static const std::vector<Command> rows = {
       {.name = "predict",
@@ -29,6 +35,17 @@ const std::vector<Command>& table() {
                     "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
                     "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
        .run = predict_command},
+      {.name = "validate",
+       .usage = "[RUNS.json] [flags]",
+       .summary = "forecast measured runs and report the errors per class",
+       .about = "Forecasts every measured run of RUNS.json, one record per run, and compares: per class (GPU, precision,\n"
+                "dense, moe, sharded or long context, stack) the errors, the ranking of runs that differ in their split, and\n"
+                "the error of the class's median TFLOP/s. Without a file: the public runs that the program carries.",
+       .least_words = 0,
+       .most_words = 1,
+       .flags = validate_flags,
+       .examples = {"stepcast validate", "stepcast validate --json"},
+       .run = validate_command},
       {.name = "list",
        .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",
        .summary = "what the catalogue holds",

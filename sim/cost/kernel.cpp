@@ -65,6 +65,8 @@ bool misaligned(double head_dim) { return head_dim > 0 && std::fmod(head_dim, al
 CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
                      std::int64_t ranks)
     : machine_(&machine), profile_(&profile), stack_(&stack), precision_(precision), ranks_(ranks) {
+  const ComputeFactor* factor = find_factor(stack, precision, machine.gpu.id);
+  if (factor != nullptr) compute_factor_ = factor->factor;
   for (int i = 0; i < precisions; ++i) {
     const RooflineLaw* fitted = find_gemm(profile, static_cast<Precision>(i));
     roofline_[i] = fitted ? *fitted : datasheet_law(machine.gpu, static_cast<Precision>(i));
@@ -76,14 +78,14 @@ CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack
 Price CostModel::gemm(const Work& work) const {
   const Precision precision = rate_for(work.element_bytes, precision_);
   const RooflineLaw& law = roofline_[static_cast<int>(precision)];
-  const double slower = profile_->sustained_slowdown * (misaligned(work.head_dim) ? off_tensor_cores : 1);
+  const double slower = compute_factor_ * profile_->sustained_slowdown * (misaligned(work.head_dim) ? off_tensor_cores : 1);
   const Seconds time = roofline_time(law, work.flops * slower, work.bytes) + law.t0 * (work.launches - 1);
   return {time, law.source, law.spread, gemm_law(precision), false, 0};
 }
 
 Price CostModel::attention(const Work& work) const {
   const AttentionLaw& law = profile_->attention;
-  const Flops forward = work.flops * (profile_->sustained_slowdown / (work.backward ? backward_products : 1));
+  const Flops forward = work.flops * (compute_factor_ * profile_->sustained_slowdown / (work.backward ? backward_products : 1));
   const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
   return {time, law.source, law.spread, "attention ramp", false, 0};
 }
@@ -108,7 +110,7 @@ Price CostModel::work(const Work& work) const {
       price.time += profile_->memory.t0 * (work.launches - 1);
       break;
   }
-  price.time = price.time * work.imbalance;
+  price.time = price.time * work.imbalance + stack_->launch_gap * work.launches;
   return price;
 }
 

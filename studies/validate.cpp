@@ -1,0 +1,37 @@
+// stepcast validate: measured runs against their forecasts.
+#include "model/json_reader.h"
+#include "studies/commands.h"
+#include "studies/validation/embedded_runs.h"
+#include "studies/validation/report.h"
+
+namespace stepcast {
+namespace {
+
+Expected<std::vector<Run>> runs_of(const Arguments& arguments) {
+  if (arguments.words.empty()) {
+    std::vector<Run> runs;
+    for (const EmbeddedFile& file : embedded_runs()) {
+      auto read = read_runs(std::string(file.text), std::string(file.name));
+      if (!read) return read;
+      runs.insert(runs.end(), read->begin(), read->end());
+    }
+    return runs;
+  }
+  const auto text = read_text_file(arguments.words.front());
+  if (!text) return tl::unexpected(text.error());
+  auto runs = read_runs(*text, arguments.words.front());
+  if (runs && runs->empty()) return fail(arguments.words.front(), "holds no runs", "a list of at least one record");
+  return runs;
+}
+
+}  // namespace
+
+Expected<void> validate_command(const Arguments& arguments, Console& console) {
+  const auto runs = runs_of(arguments);
+  if (!runs) return tl::unexpected(runs.error());
+  const Validation validation = validate_runs(*runs, arguments.has("--unfitted"));
+  console.out << (arguments.has("--json") ? validation_json(validation) : validation_text(validation, arguments.has("--cases")));
+  return {};
+}
+
+}  // namespace stepcast

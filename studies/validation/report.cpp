@@ -1,0 +1,163 @@
+#include "studies/validation/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "model/json_writer.h"
+
+namespace stepcast {
+namespace {
+
+std::string percent(double value) { return fmt::format("{:.1f}", 100 * value); }
+std::string signed_percent(double value) { return fmt::format("{:+.1f}", 100 * value); }
+
+std::string class_line(const ValidatedClass& row) {
+  std::string line = fmt::format("{:<58.58} {:>4} {:>6} {:>7} {:>6} {:>7} {:>9} {:>7.0f}", row.name, row.error.n, percent(row.error.mape),
+                                 signed_percent(row.error.bias), percent(row.error.p90), signed_percent(row.error.worst),
+                                 percent(row.baseline_mape), 100 * row.coverage);
+  line += row.groups > 0 ? fmt::format(" {:>6.2f} {:>7}", row.spearman, percent(row.regret)) : fmt::format(" {:>6} {:>7}", "", "");
+  if (row.memory.n > 0) line += fmt::format(" {:>6}", percent(row.memory.mape));
+  return line + '\n';
+}
+
+std::string class_table(const Validation& validation, bool by_source, const char* title) {
+  std::string text = fmt::format("{:<58} {:>4} {:>6} {:>7} {:>6} {:>7} {:>9} {:>7} {:>6} {:>7} {:>6}\n", title, "n", "MAPE", "bias", "p90",
+                                 "worst", "baseline", "in 80%", "rank", "regret", "memory");
+  for (const ValidatedClass& row : validation.classes)
+    if (row.by_source == by_source) text += class_line(row);
+  return text + '\n';
+}
+
+std::string group_table(const Validation& validation) {
+  if (validation.groups.empty()) return {};
+  std::string text = fmt::format("{:<70} {:>4} {:>6} {:>7}\n", "Same model, GPUs and batch", "n", "rank", "regret");
+  for (const RankedGroup& group : validation.groups)
+    text += fmt::format("{:<70.70} {:>4} {:>6.2f} {:>7}\n", group.name, group.n, group.spearman, percent(group.regret));
+  return text + '\n';
+}
+
+std::string case_line(const ValidatedCase& row) {
+  return fmt::format("{:>7} {:>10.3f} {:>10.3f}  {}\n", signed_percent(row.error), row.measured_s, row.predicted_s, row.id);
+}
+
+std::string case_table(const Validation& validation, bool every) {
+  constexpr std::size_t shown = 10;
+  std::vector<const ValidatedCase*> rows;
+  for (const ValidatedCase& row : validation.cases) rows.push_back(&row);
+  const auto worse = [](const ValidatedCase* a, const ValidatedCase* b) { return std::abs(a->error) > std::abs(b->error); };
+  std::stable_sort(rows.begin(), rows.end(), worse);
+  if (!every) rows.resize(std::min(rows.size(), shown));
+  std::string text = fmt::format("{:>7} {:>10} {:>10}  {}\n", "error", "measured", "forecast", every ? "run" : "worst runs");
+  for (const ValidatedCase* row : rows) text += case_line(*row);
+  return text + '\n';
+}
+
+std::string skipped_text(const Validation& validation) {
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const SkippedRun& run : validation.skipped) by_reason[run.reason].push_back(run.id);
+  std::string text;
+  for (const auto& [reason, ids] : by_reason)
+    text += fmt::format("skipped {}: {}{}\n", ids.size(), reason, ids.size() == 1 ? " (" + ids.front() + ")" : "");
+  return text;
+}
+
+void write_summary(JsonWriter& json, const ErrorSummary& error) {
+  json.field("n", error.n);
+  json.field("mape", error.mape);
+  json.field("bias", error.bias);
+  json.field("p90", error.p90);
+  json.field("worst", error.worst);
+}
+
+void write_case(JsonWriter& json, const ValidatedCase& row) {
+  json.open();
+  json.field("id", row.id);
+  json.field("class", row.class_name());
+  json.field("source", row.source);
+  json.field("measured_s", row.measured_s);
+  json.field("predicted_s", row.predicted_s);
+  json.field("interval_s", std::vector<double>{row.low_s, row.high_s});
+  json.field("error", row.error);
+  json.field("time_reported", row.time_reported);
+  if (row.measured_memory > 0) {
+    json.field("measured_memory_bytes", row.measured_memory);
+    json.field("predicted_memory_bytes", row.predicted_memory);
+  }
+  json.field("assumptions", row.assumptions);
+  json.close();
+}
+
+void write_class(JsonWriter& json, const ValidatedClass& row) {
+  json.open();
+  json.field("class", row.name);
+  json.field("by", row.by_source ? "source" : "class");
+  write_summary(json, row.error);
+  json.field("baseline_mape", row.baseline_mape);
+  json.field("interval_coverage", row.coverage);
+  json.field("groups", row.groups);
+  if (row.groups > 0) {
+    json.field("rank_correlation", row.spearman);
+    json.field("regret", row.regret);
+  }
+  if (row.memory.n > 0) {
+    json.open("memory");
+    write_summary(json, row.memory);
+    json.close();
+  }
+  json.close();
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation, bool cases) {
+  std::string text = fmt::format("{} runs forecast, {} skipped; errors of the step time in %, forecast over measured - 1\n"
+                                 "all: MAPE {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n\n",
+                                 validation.cases.size(), validation.skipped.size(), percent(validation.all.mape), signed_percent(validation.all.bias),
+                                 percent(validation.all.p90), signed_percent(validation.all.worst), 100 * validation.coverage);
+  text += class_table(validation, false, "Class");
+  text += class_table(validation, true, "Source");
+  text += group_table(validation);
+  text += case_table(validation, cases);
+  return text + skipped_text(validation);
+}
+
+std::string validation_json(const Validation& validation) {
+  JsonWriter json;
+  json.open();
+  json.open("all");
+  write_summary(json, validation.all);
+  json.field("interval_coverage", validation.coverage);
+  json.close();
+  json.open_list("cases");
+  for (const ValidatedCase& row : validation.cases) write_case(json, row);
+  json.close();
+  json.open_list("skipped");
+  for (const SkippedRun& run : validation.skipped) {
+    json.open();
+    json.field("id", run.id);
+    json.field("reason", run.reason);
+    json.close();
+  }
+  json.close();
+  json.open_list("classes");
+  for (const ValidatedClass& row : validation.classes) write_class(json, row);
+  json.close();
+  json.open_list("groups");
+  for (const RankedGroup& group : validation.groups) {
+    json.open();
+    json.field("group", group.name);
+    json.field("class", group.class_name);
+    json.field("n", group.n);
+    json.field("rank_correlation", group.spearman);
+    json.field("regret", group.regret);
+    json.close();
+  }
+  json.close();
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,17 @@
+// What `stepcast validate` prints.
+#pragma once
+
+#include <string>
+
+#include "studies/console.h"
+#include "studies/validation/validation.h"
+
+namespace stepcast {
+
+/// Tables of classes and groups, the worst cases and what was skipped. `cases`: every case in a line.
+std::string validation_text(const Validation& validation, bool cases);
+
+/// One document: cases, skipped, classes, groups.
+std::string validation_json(const Validation& validation);
+
+}  // namespace stepcast

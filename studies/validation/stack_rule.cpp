@@ -1,0 +1,47 @@
+#include "studies/validation/stack_rule.h"
+
+namespace stepcast {
+namespace {
+
+// Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
+// recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023.
+constexpr StackRule rules[] = {
+    {"AutoModel", "", "pytorch-fsdp"},
+    {"torchtitan", "", "pytorch-fsdp"},
+    {"PyTorch FSDP", "", "pytorch-fsdp"},
+    {"llm-foundry", "", "llm-foundry"},
+    {"Sailor", "", "deepspeed-zero"},
+    {"Megatron-DeepSpeed", "2023-01", "megatron-deepspeed-2022"},
+    {"Megatron-DeepSpeed", "", "megatron-deepspeed"},
+    {"DeepSpeed + Megatron-LM", "", "megatron-deepspeed"},
+    {"DeepSpeed", "", "deepspeed-zero"},
+    {"Megatron-Bridge", "", "nemo"},
+    {"NeMo", "", "nemo"},
+    {"MaxText", "", "jax"},
+    {"Paxml", "", "jax"},
+    {"JAX", "", "jax"},
+    {"Megatron-LM", "2022-05", "megatron-2020"},
+    {"Megatron-LM", "2023-07", "megatron-2022"},
+    {"Megatron-LM", "", "megatron-core"},
+    {"", "2022-05", "megatron-2020"},
+    {"", "2023-07", "megatron-2022"},
+    {"", "", "megatron-core"},
+};
+
+bool fits(const StackRule& rule, const Run& run) {
+  const bool named = rule.software.empty() || run.software.value_or("").find(rule.software) != std::string::npos;
+  const bool in_time = rule.until.empty() || (!run.date.empty() && run.date < rule.until);
+  return named && in_time;
+}
+
+}  // namespace
+
+std::span<const StackRule> stack_rules() { return rules; }
+
+RunStack stack_of(const Run& run) {
+  for (const StackRule& rule : rules)
+    if (fits(rule, run)) return {std::string(rule.stack), rule.software.empty()};
+  return {std::string(rules[std::size(rules) - 1].stack), true};
+}
+
+}  // namespace stepcast

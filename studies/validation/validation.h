@@ -1,0 +1,62 @@
+// Forecasts of measured runs, and how far off they are per class.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "studies/validation/run_record.h"
+#include "studies/validation/statistics.h"
+
+namespace stepcast {
+
+struct ValidatedCase {
+  std::string id, source, group;       ///< group: same model, GPUs, batch and class
+  std::string gpu, precision, kind, stack;
+  double measured_s = 0, predicted_s = 0, low_s = 0, high_s = 0;
+  double error = 0;                    ///< predicted / measured - 1
+  double model_flops = 0, gpus = 1;    ///< causal attention counted by half
+  bool time_reported = true;           ///< false: derived from a rate, no witness for FLOP counts
+  double measured_memory = 0, predicted_memory = 0;  ///< bytes, where both mean the same; else 0
+  std::vector<std::string> assumptions;
+  [[nodiscard]] std::string class_name() const { return gpu + " " + precision + " " + kind + " " + stack; }
+  [[nodiscard]] double rate() const { return model_flops / measured_s / gpus; }  ///< FLOP/s per GPU, as measured
+};
+
+struct SkippedRun { std::string id, reason; };
+
+/// Runs of one model on as many GPUs with one batch, which differ in how the work is split.
+struct RankedGroup {
+  std::string name, class_name;
+  std::size_t n = 0;
+  double spearman = 0, regret = 0;
+};
+
+/// GPU, precision, kind (dense, moe, sharded, long) and stack; `source` sums the records of one publication instead.
+struct ValidatedClass {
+  std::string name;
+  bool by_source = false;
+  ErrorSummary error;
+  double baseline_mape = 0;            ///< every run forecast at the class's median TFLOP/s
+  double coverage = 0;                 ///< share of runs inside their 80 % interval
+  std::size_t groups = 0;              ///< with at least four runs
+  double spearman = 0, regret = 0;     ///< means over them
+  ErrorSummary memory;
+};
+
+struct Validation {
+  std::vector<ValidatedCase> cases;    ///< in the records' order
+  std::vector<SkippedRun> skipped;
+  std::vector<ValidatedClass> classes; ///< largest first, then those by source
+  std::vector<RankedGroup> groups;
+  ErrorSummary all;
+  double coverage = 0;
+};
+
+/// Uses all processors. `unfitted`: with the stacks' compute factors left at 1.
+Validation validate_runs(const std::vector<Run>& runs, bool unfitted = false);
+
+/// The parts, for tests: statistics over given cases.
+std::vector<RankedGroup> ranked_groups(const std::vector<ValidatedCase>& cases);
+std::vector<ValidatedClass> class_rows(const std::vector<ValidatedCase>& cases, const std::vector<RankedGroup>& groups);
+
+}  // namespace stepcast
