@@ -85,7 +85,8 @@ TEST(CatalogGpus, PeaksFollowFromTheMultiprocessors) {
 }
 
 TEST(CatalogGpus, WhatIsUnverifiedIsAField) {
-  const std::set<std::string> fields = {"multiprocessors", "peak", "memory", "memory_bandwidth", "l2", "scale_up_bandwidth", "power_w"};
+  const std::set<std::string> fields = {"multiprocessors", "peak",    "memory", "memory_bandwidth", "l2",
+                                        "scale_up_bandwidth", "power_w"};
   for (const Gpu& gpu : catalog().gpus)
     for (const std::string& field : gpu.unverified)
       EXPECT_TRUE(fields.contains(field.substr(0, field.find('.')))) << gpu.id << ": " << field;
@@ -130,8 +131,9 @@ TEST(CatalogMachines, KnowTheNetworkPerGpu) {
 TEST(CatalogProfiles, AreTakenForTheirOwnGpu) {
   std::set<std::string> gpus;
   for (const Profile& profile : catalog().profiles) {
-    const auto gpu = std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [&](const Gpu& row) { return row.id == profile.gpu; });
-    ASSERT_NE(gpu, catalog().gpus.end()) << profile.id << " is for '" << profile.gpu << "'";
+    const auto& rows = catalog().gpus;
+    const auto gpu = std::find_if(rows.begin(), rows.end(), [&](const Gpu& row) { return row.id == profile.gpu; });
+    ASSERT_NE(gpu, rows.end()) << profile.id << " is for '" << profile.gpu << "'";
     if (gpus.insert(profile.gpu).second) {
       EXPECT_EQ(default_profile(*gpu, catalog().profiles).id, profile.id);
     }

@@ -1,8 +1,11 @@
-// Every network of the catalogue on every machine of it, through the library's door: one node, and two of them with a
-// pipeline across. Nothing is left out: a pair that no split suits is a failure and says why.
+// Every network of the catalogue on every machine of it, through the library's door: one node, two of them with a
+// pipeline across, and one with its experts spread. Nothing is left out: a pair that no split suits is a failure and says
+// why.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +24,9 @@ namespace {
 struct Pair {
   const NetworkSpec& network;
   const Machine& machine;
-  std::int64_t gpus = 1, tp = 1, pp = 1;
+  std::int64_t gpus = 1, tp = 1, pp = 1, ep = 1;
   [[nodiscard]] std::string name() const {
-    return fmt::format("{} on {}, {} GPUs, tp {}, pp {}", network.id, machine.id, gpus, tp, pp);
+    return fmt::format("{} on {}, {} GPUs, tp {}, pp {}, ep {}", network.id, machine.id, gpus, tp, pp, ep);
   }
 };
 
@@ -39,7 +42,13 @@ std::int64_t widest_tensor_split(const NetworkSpec& network, std::int64_t gpus) 
 
 Pair on_one_node(const NetworkSpec& network, const Machine& machine) {
   const std::int64_t gpus = std::min(most_node_gpus, machine.levels.front().gpus);
-  return {network, machine, gpus, widest_tensor_split(network, gpus), 1};
+  return {network, machine, gpus, widest_tensor_split(network, gpus)};
+}
+
+/// Whole heads on every GPU, the experts over all of them as far as they divide.
+Pair on_spread_experts(const NetworkSpec& network, const Machine& machine) {
+  const std::int64_t gpus = std::min(most_node_gpus, machine.levels.front().gpus);
+  return {network, machine, gpus, 1, 1, std::gcd(network.experts.count, gpus)};
 }
 
 /// Two whole nodes, the layers in two stages where they divide, else batches split across.
@@ -54,6 +63,7 @@ std::vector<Pair> all_pairs() {
     for (const Machine& machine : catalog().machines) {
       pairs.push_back(on_one_node(network, machine));
       if (machine.levels.size() > 1) pairs.push_back(on_two_nodes(network, machine));
+      if (network.experts.count > 0) pairs.push_back(on_spread_experts(network, machine));
     }
   return pairs;
 }
@@ -67,7 +77,7 @@ Request request_of(const Pair& pair) {
   const char* precision = can(pair.machine.gpu, Precision::bf16) ? "bf16" : "fp16";
   for (const auto& [key, text] : std::initializer_list<std::pair<const char*, std::string>>{
            {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)}, {"pp", std::to_string(pair.pp)},
-           {"precision", precision}})
+           {"ep", std::to_string(pair.ep)}, {"precision", precision}})
     request.values[key] = {text, std::string("--") + key};
   return request;
 }
@@ -155,7 +165,7 @@ TEST(CataloguePairs, MoreOfEverythingIsNotSlower) {
                                    {"hgx-h20", "hgx-h200"}, {"aws-p4de", "dgx-a100"}, {"h100-pcie-server", "dgx-h100"},
                                    {"mi300x-server", "mi355x-server"}, {"rtx-4090-box", "rtx-pro-6000-server"}}) {
     const auto step = [&](const char* machine) {
-      const auto scenario = resolve(request_of({network, **find_row(catalog().machines, machine, "machine"), 8, 8, 1}));
+      const auto scenario = resolve(request_of({network, **find_row(catalog().machines, machine, "machine"), 8, 8}));
       return predict(*scenario)->step.step_time;
     };
     EXPECT_GE(step(slow), step(fast)) << slow << " and " << fast;
@@ -171,8 +181,8 @@ TEST(CataloguePairs, ChipsWithoutBf16SayWhatToAskFor) {
     request.machine = Chosen<Machine>{machine, machine.id};
     const auto scenario = resolve(request);
     ASSERT_FALSE(scenario) << machine.id;
-    EXPECT_EQ(to_text(scenario.error()), fmt::format("--precision (default): {} has no bf16 matrix units (--precision fp16, or fp32)",
-                                                     machine.gpu.name));
+    EXPECT_EQ(to_text(scenario.error()),
+              fmt::format("--precision (default): {} has no bf16 matrix units (--precision fp16, or fp32)", machine.gpu.name));
   }
 }
 
