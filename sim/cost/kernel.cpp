@@ -43,20 +43,38 @@ RooflineLaw datasheet_law(const Gpu& gpu, Precision precision) {
   return law;
 }
 
-// What the tensor cores run at: the plan's precision where its operands have that width, else the nearest wider one.
-Precision rate_for(double element_bytes, Precision plan) {
-  const bool narrow = plan == Precision::fp8 || plan == Precision::mxfp8 || plan == Precision::nvfp4;
-  if (element_bytes >= 4) return plan == Precision::fp32 ? Precision::fp32 : Precision::tf32;
-  if (element_bytes >= 2) return narrow || plan == Precision::fp32 || plan == Precision::tf32 ? Precision::bf16 : plan;
-  return narrow ? plan : Precision::fp8;
-}
-
 const char* gemm_law(Precision precision) {
   static constexpr const char* names[] = {"gemm roofline fp32", "gemm roofline tf32", "gemm roofline fp16",
                                           "gemm roofline bf16", "gemm roofline fp8",  "gemm roofline mxfp8",
                                           "gemm roofline nvfp4"};
   return names[static_cast<int>(precision)];
 }
+
+bool narrow(Precision plan) {
+  return plan == Precision::fp8 || plan == Precision::mxfp8 || plan == Precision::nvfp4;
+}
+
+// What the tensor cores run at: the plan's precision where its operands have that width, else the nearest wider one.
+Precision rate_for(double element_bytes, Precision plan) {
+  if (element_bytes >= 4) return plan == Precision::fp32 ? Precision::fp32 : Precision::tf32;
+  if (element_bytes >= 2) return narrow(plan) || plan == Precision::fp32 || plan == Precision::tf32 ? Precision::bf16 : plan;
+  return narrow(plan) ? plan : Precision::fp8;
+}
+
+double narrow_bytes(Precision plan) { return plan == Precision::nvfp4 ? 0.5 : 1; }
+
+// Under a narrow plan the projections of layers are cast to it. Transformer Engine leaves the products of an attention
+// core, the router and the LM head as they are (TransformerEngine user guide, fp8_autocast covers its own modules only).
+bool cast_down(const Work& work, Precision plan) {
+  if (!narrow(plan) || work.element_bytes != 2 || work.head_dim > 0) return false;
+  return work.label.find("head") == std::string::npos && work.label.find("router") == std::string::npos;
+}
+
+// The left operand of a forward product (x) or an input gradient (dy) is cast beside its use. By itself a cast reads 2
+// bytes and writes `narrow_bytes` twice, as is and transposed; norms and activations take over a part, and 2 bytes per
+// element are left over: what published H100 fp8 steps leave beside their products (3 passes of the hidden width and
+// 0.75 of the MLP width forward, 5 and 2.5 backward).
+constexpr double cast_bytes = 2;
 
 bool misaligned(double head_dim) { return head_dim > 0 && std::fmod(head_dim, aligned_head) != 0; }
 
@@ -76,10 +94,18 @@ CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack
 // The slow-down of sustained work is a lower clock, so it stretches the compute term and leaves the memory term: a
 // memory-bound kernel draws too little power to be throttled (H200, B200, GB200: none below 30 % of the power limit).
 Price CostModel::gemm(const Work& work) const {
-  const Precision precision = rate_for(work.element_bytes, precision_);
+  const bool cast = cast_down(work, precision_);
+  const Precision precision = cast ? precision_ : rate_for(work.element_bytes, precision_);
   const RooflineLaw& law = roofline_[static_cast<int>(precision)];
   const double slower = compute_factor_ * profile_->sustained_slowdown * (misaligned(work.head_dim) ? off_tensor_cores : 1);
-  const Seconds time = roofline_time(law, work.flops * slower, work.bytes) + law.t0 * (work.launches - 1);
+  Bytes bytes = work.bytes;
+  Seconds casting;
+  if (cast) {
+    const double saved = work.element_bytes - narrow_bytes(precision_);
+    bytes -= Bytes(saved * work.batch * (work.m * work.k + work.k * work.n));
+    if (work.pass != Pass::weight_grad) casting = Bytes(cast_bytes * work.batch * work.m * work.k) / profile_->memory.memory;
+  }
+  const Seconds time = roofline_time(law, work.flops * slower, bytes) + law.t0 * (work.launches - 1) + casting;
   return {time, law.source, law.spread, gemm_law(precision), false, 0};
 }
 
