@@ -85,9 +85,12 @@ Spread step_interval(const Profile& profile, const std::vector<LawShare>& shares
 }
 
 std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, const MemoryReport& memory, Seconds step) {
+  // What cannot move the step's last printed digit is not worth a line; the tables still show its source.
+  constexpr double least_percent = 0.05;
   std::vector<std::string> warnings;
   for (const LawShare& share : shares) {
     const double percent = 100 * (share.time / step);
+    if (percent < least_percent) continue;
     if (doubtful(share.source)) {
       warnings.push_back(
           fmt::format("{}: {}; its calls take {:.1f} % of the step", share.law, why(share.source), percent));
