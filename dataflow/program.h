@@ -98,6 +98,7 @@ enum class BufferKind : std::uint8_t {
 /// Who keeps how many copies.
 enum class Count : std::uint8_t {
   persistent,                       ///< one per block instance, whole step
+  shared,                           ///< whole step; blocks whose buffers have the same label share one
   per_micro_batch,                  ///< born in forward, freed in backward: one per micro-batch in flight
   transient_forward,                ///< alive between two items of the forward list
   transient_backward,               ///< alive between two items of the backward list
@@ -109,7 +110,8 @@ struct Buffer {
   BufferKind kind = BufferKind::temporary;
   Count count = Count::persistent;
   Bytes bytes;
-  int born = 0, dies = 0;           ///< item indices, for transient counts
+  /// Item indices, for transient counts; per_micro_batch: forward item that makes it, backward item that reads it last.
+  int born = 0, dies = 0;
   bool held_until_weight_grad = false;  ///< per_micro_batch: weight-grad still reads it
 };
 

@@ -1,11 +1,19 @@
 #include "sim/memory.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace stepcast {
 
 namespace {
+
+/// What lies in memory at one moment of a block's lists, beside what is persistent.
+struct Moment {
+  double saved = 0, temporary = 0, message = 0;
+  [[nodiscard]] double sum() const { return saved + temporary + message; }
+};
 
 /// What one instance of a block needs.
 struct BlockMemory {
@@ -13,7 +21,7 @@ struct BlockMemory {
   Bytes saved;               ///< per micro-batch in flight
   Bytes gathered;            ///< one copy of the gathered weights
   std::int64_t window = 1;   ///< copies of them that live at once
-  Bytes temporary, message;  ///< live at the fullest moment of its lists
+  Moment fullest;            ///< of its lists
 };
 
 Bytes& slot(MemoryReport& report, BufferKind kind) {
@@ -36,35 +44,38 @@ Bytes& slot(MemoryReport& report, BufferKind kind) {
   return report.temporary;
 }
 
-/// Bytes born and freed at each item of one list; running sums give what is alive.
-struct Change {
-  double temporary = 0, message = 0;
-};
-
-void fill_changes(const ProgramBlock& block, Count count, std::vector<Change>& changes) {
-  const int items = static_cast<int>(count == Count::transient_forward ? block.forward.size() : block.backward.size());
+/// Bytes born and freed at each item of one list; running sums give what is alive. What is kept for backward fills up
+/// during forward and empties during backward, as each buffer is read for the last time.
+void fill_changes(const ProgramBlock& block, Count count, std::vector<Moment>& changes) {
+  const bool forward = count == Count::transient_forward;
+  const int items = static_cast<int>(forward ? block.forward.size() : block.backward.size());
   changes.assign(static_cast<std::size_t>(items) + 1, {});
+  if (items == 0) return;
+  const auto at = [&](int item) { return static_cast<std::size_t>(std::clamp(item, 0, items - 1)); };
   for (const Buffer& buffer : block.buffers) {
-    if (buffer.count != count || items == 0) continue;
-    const int born = std::clamp(buffer.born, 0, items - 1), dies = std::clamp(buffer.dies, born, items - 1);
-    const auto part = buffer.kind == BufferKind::message ? &Change::message : &Change::temporary;
-    changes[born].*part += buffer.bytes.value();
-    changes[dies + 1].*part -= buffer.bytes.value();
+    const double bytes = buffer.bytes.value();
+    if (buffer.count == Count::per_micro_batch) {
+      changes[forward ? at(buffer.born) : 0].saved += bytes;
+      if (!forward) changes[at(buffer.dies) + 1].saved -= bytes;
+    }
+    if (buffer.count != count) continue;
+    const auto part = buffer.kind == BufferKind::message ? &Moment::message : &Moment::temporary;
+    changes[at(buffer.born)].*part += bytes;
+    changes[at(std::max(buffer.born, buffer.dies)) + 1].*part -= bytes;
   }
 }
 
-void keep_fullest(const std::vector<Change>& changes, BlockMemory& memory) {
-  Change alive;
-  for (const Change& change : changes) {
+void keep_fullest(const std::vector<Moment>& changes, Moment& fullest) {
+  Moment alive;
+  for (const Moment& change : changes) {
+    alive.saved += change.saved;
     alive.temporary += change.temporary;
     alive.message += change.message;
-    if (Bytes(alive.temporary + alive.message) <= memory.temporary + memory.message) continue;
-    memory.temporary = Bytes(alive.temporary);
-    memory.message = Bytes(alive.message);
+    if (alive.sum() > fullest.sum()) fullest = alive;
   }
 }
 
-BlockMemory memory_of(const ProgramBlock& block, std::vector<Change>& scratch) {
+BlockMemory memory_of(const ProgramBlock& block, std::vector<Moment>& scratch) {
   BlockMemory memory;
   for (const Buffer& buffer : block.buffers) {
     if (buffer.count == Count::persistent) slot(memory.persistent, buffer.kind) += buffer.bytes;
@@ -74,7 +85,7 @@ BlockMemory memory_of(const ProgramBlock& block, std::vector<Change>& scratch) {
   for (const Move& move : block.moves) memory.window = std::max<std::int64_t>(memory.window, 1 + move.ahead);
   for (const Count list : {Count::transient_forward, Count::transient_backward}) {
     fill_changes(block, list, scratch);
-    keep_fullest(scratch, memory);
+    keep_fullest(scratch, memory.fullest);
   }
   return memory;
 }
@@ -89,10 +100,44 @@ void add(MemoryReport& to, const MemoryReport& from, double times) {
   to.communication += from.communication * times;
 }
 
-/// Persistent bytes of all blocks, and the most that one of them needs while it runs.
+/// Workspaces that blocks share by name.
+Bytes shared_bytes(const Program& program, int stage) {
+  std::map<std::string, double> shared;
+  for (const Chunk& chunk : program.chunks) {
+    if (chunk.stage != stage) continue;
+    for (const BlockRun& run : chunk.runs)
+      for (const Buffer& buffer : program.blocks[run.block].buffers)
+        if (buffer.count == Count::shared) shared[buffer.label] = std::max(shared[buffer.label], buffer.bytes.value());
+  }
+  double sum = 0;
+  for (const auto& [label, bytes] : shared) sum += bytes;
+  return Bytes(sum);
+}
+
+/// The fullest moment of one micro-batch's walk through a chunk: what the blocks before keep, plus the block at work.
+/// `saved` is relative to what the whole chunk keeps when its forward is done.
+Moment fullest_moment(const Chunk& chunk, const std::vector<BlockMemory>& blocks) {
+  double before = 0, most = 0;
+  Moment fullest;
+  for (const BlockRun& run : chunk.runs) {
+    const BlockMemory& block = blocks[run.block];
+    if (run.count == 0) continue;
+    Moment here = block.fullest;
+    here.saved += before + block.saved.value() * static_cast<double>(run.count - 1);
+    if (here.sum() > most) {
+      most = here.sum();
+      fullest = here;
+    }
+    before += block.saved.value() * static_cast<double>(run.count);
+  }
+  fullest.saved -= before;
+  return fullest;
+}
+
+/// Persistent bytes of all blocks, and the fullest moment of one micro-batch on top of those in flight.
 MemoryReport of_stage(const Program& program, const std::vector<BlockMemory>& blocks, int stage) {
   MemoryReport report;
-  BlockMemory fullest;
+  Moment fullest;
   Bytes gathered;
   for (const Chunk& chunk : program.chunks) {
     if (chunk.stage != stage) continue;
@@ -100,12 +145,14 @@ MemoryReport of_stage(const Program& program, const std::vector<BlockMemory>& bl
       const BlockMemory& block = blocks[run.block];
       add(report, block.persistent, static_cast<double>(run.count));
       gathered = std::max(gathered, block.gathered * static_cast<double>(std::min(block.window, run.count)));
-      if (block.temporary + block.message > fullest.temporary + fullest.message) fullest = block;
     }
+    const Moment moment = fullest_moment(chunk, blocks);
+    if (moment.sum() > fullest.sum()) fullest = moment;
   }
   report.gathered_weights += gathered;
-  report.temporary += fullest.temporary;
-  report.communication += fullest.message;
+  report.activations += Bytes(fullest.saved);
+  report.temporary += Bytes(fullest.temporary) + shared_bytes(program, stage);
+  report.communication += Bytes(fullest.message);
   return report;
 }
 
@@ -125,7 +172,7 @@ std::vector<double> saved_bytes(const Program& program, const std::vector<BlockM
 MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline, const Machine& machine,
                          const Stack& stack) {
   std::vector<BlockMemory> blocks;
-  std::vector<Change> scratch;
+  std::vector<Moment> scratch;
   blocks.reserve(program.blocks.size());
   for (const ProgramBlock& block : program.blocks) blocks.push_back(memory_of(block, scratch));
   const std::vector<double> in_flight = peak_weighted(order, timeline, saved_bytes(program, blocks));
@@ -133,7 +180,10 @@ MemoryReport peak_memory(const Program& program, const Order& order, const Timel
   for (int stage = 0; stage < order.ranks; ++stage) {
     MemoryReport report = of_stage(program, blocks, stage);
     report.activations += Bytes(in_flight[stage]);
-    report.framework = stack.framework_memory + report.sum() * stack.allocator_slack;
+    report.temporary += stack.workspace;
+    report.allocated = report.sum();
+    report.reserved = report.allocated * (1 + stack.allocator_slack);
+    report.framework = stack.framework_memory + (report.reserved - report.allocated);
     report.peak = report.sum();
     report.rank = stage * program.stage_stride;
     if (stage == 0 || report.peak > peak.peak) peak = report;

@@ -11,11 +11,13 @@
 
 namespace stepcast {
 
-/// `framework` holds the CUDA context, NCCL and workspaces, and what the allocator loses (Stack::allocator_slack of the
-/// rest).
+/// `framework` is what does not lie in tensors: the CUDA context and NCCL (Stack::framework_memory), and what the allocator
+/// loses (Stack::allocator_slack of the rest).
 struct MemoryReport {
   Bytes weights, gradients, optimizer, activations, gathered_weights, temporary, communication, framework;
-  Bytes peak;  ///< their sum on the fullest rank
+  Bytes allocated;  ///< in tensors: what torch.cuda.max_memory_allocated gives
+  Bytes reserved;   ///< held by the allocator: allocated and its slack
+  Bytes peak;       ///< on the device: reserved, CUDA context and NCCL, on the fullest rank
   Bytes capacity;
   bool fits = false;
   std::int64_t rank = 0;  ///< first rank of the fullest stage

@@ -80,6 +80,8 @@ void write_collectives(JsonWriter& json, const std::vector<CollectiveReport>& co
 void write_memory(JsonWriter& json, const MemoryReport& memory) {
   json.open("memory");
   json.base_field("peak_bytes", memory.peak);
+  json.field("allocated_peak_bytes", memory.allocated.value());
+  json.field("reserved_peak_bytes", memory.reserved.value());
   json.base_field("capacity_bytes", memory.capacity);
   json.field("fits", memory.fits);
   json.field("rank", memory.rank);
