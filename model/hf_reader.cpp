@@ -82,9 +82,9 @@ void HfReader::length(const char* key) {
     rope->allow_unknown_keys();
     if (!rope->has("original_max_position_embeddings")) continue;
     rope->read("original_max_position_embeddings", spec.sequence, sizes);
-    return note(fmt::format("sequence {}: original_max_position_embeddings", spec.sequence));
+    return note(fmt::format("sequence {}, its original_max_position_embeddings", spec.sequence));
   }
-  note(fmt::format("sequence {}: {}, as the file has no training length", spec.sequence, key));
+  note(fmt::format("sequence {}, its {}, as it has no training length", spec.sequence, key));
 }
 
 void HfReader::dropout(std::initializer_list<const char*> keys, double absent) {

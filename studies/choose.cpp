@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/hf_config.h"
 #include "model/json_reader.h"
 
 namespace stepcast {
@@ -25,6 +26,12 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
   return Chosen<Row>{**row, (*row)->id};
 }
 
+Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
+  auto config = read_hf_config(text, name, as);
+  if (!config) return tl::unexpected(config.error());
+  return Chosen<NetworkSpec>{std::move(config->network), "", std::move(config->notes)};
+}
+
 }  // namespace
 
 bool names_a_file(const std::string& name) {
@@ -35,6 +42,17 @@ bool names_a_file(const std::string& name) {
 }
 
 Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where) {
+  return choose_network_as(name, where, "");
+}
+
+Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where, const std::string& as) {
+  if (names_a_file(name)) {
+    const auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    if (looks_like_hf_config(*text) || !as.empty()) return read_config(*text, name, as);
+  }
+  if (!as.empty())
+    return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name), "a Hugging Face config.json");
   return choose(catalog().networks, name, "network", where, read_network);
 }
 

@@ -10,13 +10,15 @@
 namespace stepcast {
 namespace {
 
-Expected<Request> start(const std::string& word) {
+Expected<Request> start(const std::string& word, const std::string& as) {
   if (names_a_file(word)) {
     const auto text = read_text_file(word);
     if (!text) return tl::unexpected(text.error());
+    if (is_scenario(*text) && !as.empty())
+      return fail("--as", fmt::format("{:.60} is a scenario file, which names its network", word), "a Hugging Face config.json");
     if (is_scenario(*text)) return read_scenario(*text, word);
   }
-  auto network = choose_network(word, "NETWORK");
+  auto network = choose_network_as(word, "NETWORK", as);
   if (!network) return tl::unexpected(network.error());
   Request request;
   request.network = std::move(*network);
@@ -78,7 +80,8 @@ std::string Request::where(std::string_view key) const {
 }
 
 Expected<Request> read_request(const std::string& word, const Arguments& arguments) {
-  auto request = start(word);
+  const auto as = arguments.flags.find("--as");
+  auto request = start(word, as == arguments.flags.end() ? "" : as->second);
   if (!request) return request;
   for (const auto& [name, text] : arguments.flags) {
     const Flag* flag = find_flag(run_flags(), name);

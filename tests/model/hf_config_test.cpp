@@ -132,7 +132,7 @@ TEST(ReadHfConfig, SaysWhatItTookAndWhatItLeftOut) {
   ASSERT_TRUE(config) << to_text(config.error());
   EXPECT_TRUE(noted(*config, "num_key_value_heads 32 (not in the file)"));
   EXPECT_TRUE(noted(*config, "tie_word_embeddings false (not in the file)"));
-  EXPECT_TRUE(noted(*config, "sequence 8192: original_max_position_embeddings"));
+  EXPECT_TRUE(noted(*config, "sequence 8192, its original_max_position_embeddings"));
   EXPECT_NE(config->network.source.find("LlamaForCausalLM"), std::string::npos);
   for (const ConfigOfRow& row : configs_of_rows) {
     const auto read = read_hf_config(row.text, "config.json");
