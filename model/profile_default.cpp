@@ -83,14 +83,14 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   for (RooflineLaw& law : out.gemm) {
     law.compute = law.compute * ratio_or_one(peak_of(to, law.precision).value(), peak_of(from, law.precision).value());
     law.memory = law.memory * memory;
-    law.source = Source::transferred;
+    law.source = std::max(law.source, Source::transferred);  // a datasheet rate stays one
     law.spread = transferred_spread(law.spread);
   }
   out.attention.compute = out.attention.compute * compute;
-  out.attention.source = Source::transferred;
+  out.attention.source = std::max(out.attention.source, Source::transferred);
   out.attention.spread = transferred_spread(out.attention.spread);
   out.memory.memory = out.memory.memory * memory;
-  out.memory.source = Source::transferred;
+  out.memory.source = std::max(out.memory.source, Source::transferred);
   out.memory.spread = transferred_spread(out.memory.spread);
   if (to.scale_up_bandwidth.value() <= 0)
     std::erase_if(out.collectives, [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });
