@@ -8,94 +8,20 @@
 #include "dataflow/block.h"
 #include "dataflow/fuse.h"
 #include "dataflow/moves.h"
+#include "dataflow/read_plan.h"
 #include "dataflow/stages.h"
 
 namespace stepcast {
 namespace {
 
-struct Parsed {
-  MappingProgram program;
-  std::vector<Statement> statements;
-};
-
-bool has_axes(const MappingProgram& program, const HomeStatement& home) {
-  for (const HomePlace& place : home.places)
-    for (const std::string& name : place.axes) {
-      bool known = false;
-      for (const MeshLine& line : program.meshes)
-        for (const auto& axis : line.axes) known = known || axis.name == name;
-      if (!known) return false;
-    }
-  return true;
-}
-
-/// What the software implies comes after the plan's own lines, so that those win; lines on axes that this mesh lacks say nothing.
-Expected<void> add_implied(const Stack& stack, const MappingProgram& program, std::vector<Statement>& statements) {
-  for (const std::string& line : stack.statements) {
-    auto parsed = parse(line, "stack " + stack.id);
-    if (!parsed) return tl::unexpected(parsed.error());
-    for (auto& item : parsed->body) {
-      auto* statement = std::get_if<Statement>(&item);
-      const auto* home = statement ? std::get_if<HomeStatement>(&statement->body) : nullptr;
-      if (!home) return fail("stack " + stack.id, fmt::format("statement '{}'", line), "a stack implies `home` statements only");
-      if (!has_axes(program, *home)) continue;
-      statement->alias = "stack " + stack.id;
-      statements.push_back(std::move(*statement));
-    }
-  }
-  return {};
-}
-
-Expected<Parsed> read_mapping(const Plan& plan) {
-  auto program = parse(plan.mapping, plan.mapping_where);
-  if (!program) return tl::unexpected(program.error());
-  if (program->meshes.empty()) return fail(plan.mapping_where, "the mapping has no mesh line", fmt::format("start with one, such as 'mesh tp:8 dp:{}'", std::max<std::int64_t>(1, plan.gpus / 8)));
-  auto statements = expand(*program);
-  if (!statements) return tl::unexpected(statements.error());
-  return Parsed{std::move(*program), std::move(*statements)};
-}
-
-std::int64_t axis_size(const MappingProgram& program, const std::string& name) {
-  for (const MeshLine& line : program.meshes)
-    for (const auto& axis : line.axes)
-      if (axis.name == name) return axis.size;
-  return 1;
-}
-
-/// Product of the axes on which an unscoped `par b` puts the batch.
-std::int64_t batch_ranks_of(const Parsed& parsed) {
-  std::int64_t ranks = 1;
-  for (const Statement& statement : parsed.statements)
-    if (const auto* par = std::get_if<ParStatement>(&statement.body); par && statement.scope.empty() && par->dims == std::vector<std::string>{"b"})
-      for (const std::string& axis : par->axes) ranks *= axis_size(parsed.program, axis);
-  return ranks;
-}
-
 double element_bytes(Precision precision) { return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2; }
-
-/// Everything that pricing needs to know about the batch.
-struct Batch { std::int64_t sequence, sequences_per_micro_batch, micro_batches; };
-
-Expected<Batch> batch_of(const NetworkSpec& spec, const Plan& plan, const Parsed& parsed, std::int64_t stated) {
-  const std::int64_t per = plan.micro_batch * batch_ranks_of(parsed);
-  if (plan.micro_batch < 1 || plan.global_batch < 1) return fail("batch", fmt::format("micro batch {} and global batch {}", plan.micro_batch, plan.global_batch), "both are at least 1");
-  if (plan.global_batch % per != 0) {
-    const std::int64_t below = plan.global_batch / per * per, above = below + per;
-    return fail("global batch", fmt::format("{} sequences do not divide by micro batch {} x {} batch-splitting ranks = {}", plan.global_batch, plan.micro_batch, per / plan.micro_batch, per),
-                below > 0 ? fmt::format("nearest legal: {} or {}", below, above) : fmt::format("nearest legal: {}", above));
-  }
-  const std::int64_t micro_batches = plan.global_batch / per;
-  if (stated > 0 && stated != micro_batches)
-    return fail(plan.mapping_where, fmt::format("the mapping says mb:{}, but the batch makes {} micro-batches", stated, micro_batches), fmt::format("write mb:* or mb:{}", micro_batches));
-  return Batch{plan.sequence > 0 ? plan.sequence : spec.sequence, per, micro_batches};
-}
 
 class Lowering {
  public:
   Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain) : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {}
 
   Expected<Program> run() {
-    auto parsed = read_mapping(plan_);
+    auto parsed = read_plan(plan_);
     if (!parsed) return tl::unexpected(parsed.error());
     parsed_ = std::move(*parsed);
     if (auto implied = add_implied(stack_, parsed_.program, parsed_.statements); !implied) return tl::unexpected(implied.error());
@@ -122,7 +48,7 @@ class Lowering {
     return std::move(out_);
   }
 
-  const Parsed& parsed() const { return parsed_; }
+  const ParsedPlan& parsed() const { return parsed_; }
   const Network& network() const { return network_; }
   const PlacedNetwork& placed() const { return placed_; }
 
@@ -154,7 +80,7 @@ class Lowering {
     return {};
   }
 
-  void fill_sizes(const Batch& batch) {
+  void fill_sizes(const PlanBatch& batch) {
     out_.precision = plan_.precision;
     out_.ranks = plan_.gpus;
     out_.stages = layout_.stages;
@@ -322,7 +248,7 @@ class Lowering {
   const Plan& plan_;
   const Stack& stack_;
   bool explain_;
-  Parsed parsed_;
+  ParsedPlan parsed_;
   Network network_;
   PlacedNetwork placed_;
   StageLayout layout_;
@@ -331,12 +257,6 @@ class Lowering {
 };
 
 }  // namespace
-
-Expected<std::int64_t> batch_ranks(const Plan& plan) {
-  auto parsed = read_mapping(plan);
-  if (!parsed) return tl::unexpected(parsed.error());
-  return batch_ranks_of(*parsed);
-}
 
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons) { return Lowering(spec, plan, stack, reasons).run(); }
 
