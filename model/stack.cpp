@@ -132,6 +132,7 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.read("loss_bytes", stack.loss_bytes, NumberRange{0.5, 16});
   file.read("host_per_launch", stack.host_per_launch, Zero::allowed);
   file.read("host_per_step", stack.host_per_step, Zero::allowed);
+  file.optional("attention_rate", stack.attention_rate, NumberRange{0.1, 2});
   file.optional("launch_gap", stack.launch_gap, Zero::allowed);
   file.read("data_wait", stack.data_wait, Zero::allowed);
   file.optional("gradient_stand_ins", stack.gradient_stand_ins);
@@ -165,6 +166,7 @@ std::string write_stack(const Stack& stack) {
   json.field("loss_bytes", stack.loss_bytes);
   json.field("host_per_launch", stack.host_per_launch);
   json.field("host_per_step", stack.host_per_step);
+  if (stack.attention_rate != 1) json.field("attention_rate", stack.attention_rate);
   if (stack.launch_gap.value() > 0) json.field("launch_gap", stack.launch_gap);
   json.field("data_wait", stack.data_wait);
   json.field("gradient_stand_ins", stack.gradient_stand_ins);

@@ -47,6 +47,7 @@ struct Stack {
   std::vector<std::string> statements;           ///< notation that this software always implies, after the plan's own lines
   double loss_bytes = 4;                         ///< element size of logits in the loss (fp32 in old stacks)
   Seconds host_per_launch, host_per_step;        ///< CPU time per kernel launch; fixed work per step
+  double attention_rate = 1;                     ///< of its fused attention kernel over the profile's; old kernels < 1
   Seconds launch_gap;                            ///< between any two kernels where the host waits for each (CUDA_LAUNCH_BLOCKING)
   Seconds data_wait;                             ///< loader time that is not hidden, per step
   bool gradient_stand_ins = false;               ///< autograd gets a cached placeholder per weight shape, the gradient being in its accumulator

@@ -27,9 +27,16 @@ Expected<std::vector<Run>> runs_of(const Arguments& arguments) {
 }  // namespace
 
 Expected<void> validate_command(const Arguments& arguments, Console& console) {
+  if (arguments.has("--fit"))
+    for (const char* other : {"--json", "--cases", "--unfitted"})
+      if (arguments.has(other)) return fail(other, "does not go with --fit", "leave one of them out");
   const auto runs = runs_of(arguments);
   if (!runs) return tl::unexpected(runs.error());
-  const Validation validation = validate_runs(*runs, arguments.has("--unfitted"));
+  if (arguments.has("--fit")) {
+    console.out << factors_text(fit_factors(*runs));
+    return {};
+  }
+  const Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? std::optional(1.0) : std::nullopt);
   console.out << (arguments.has("--json") ? validation_json(validation) : validation_text(validation, arguments.has("--cases")));
   return {};
 }

@@ -111,7 +111,7 @@ Price CostModel::gemm(const Work& work) const {
 
 Price CostModel::attention(const Work& work) const {
   const AttentionLaw& law = profile_->attention;
-  const Flops forward = work.flops * (compute_factor_ * profile_->sustained_slowdown / (work.backward ? backward_products : 1));
+  const Flops forward = work.flops * (compute_factor_ * profile_->sustained_slowdown / stack_->attention_rate / (work.backward ? backward_products : 1));
   const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
   return {time, law.source, law.spread, "attention ramp", false, 0};
 }

@@ -36,15 +36,15 @@ void compare_memory(ValidatedCase& row, const Run& run, const MemoryReport& memo
 
 using Outcome = std::variant<std::monostate, ValidatedCase, SkippedRun>;
 
-Outcome forecast_run(const Run& run, bool unfitted) {
+Outcome forecast_run(const Run& run, std::optional<double> factor) {
   if (!run.measured.step_time_s) return SkippedRun{run.id, "measured/step_time_s: the record has no time"};
   auto made = scenario_of(run);
   if (!made) return SkippedRun{run.id, to_text(made.error())};
   Scenario& scenario = made->scenario;
-  if (unfitted) scenario.stack.row.compute_factors.clear();
   const Precision precision = scenario.plan.precision;
-  if (const ComputeFactor* factor = find_factor(scenario.stack.row, precision, scenario.machine.row.gpu.id))
-    made->assumptions.push_back(fmt::format("compute factor {} of {} ({} to {} plausible)", factor->factor, scenario.stack.id, factor->low, factor->high));
+  if (factor) scenario.stack.row.compute_factors = {{.precision = precision, .gpu = "", .factor = *factor, .low = 0, .high = 10, .source = ""}};
+  else if (const ComputeFactor* known = find_factor(scenario.stack.row, precision, scenario.machine.row.gpu.id))
+    made->assumptions.push_back(fmt::format("compute factor {} of {} ({} to {} plausible)", known->factor, scenario.stack.id, known->low, known->high));
   const auto prediction = predict(scenario);
   if (!prediction) return SkippedRun{run.id, to_text(prediction.error())};
   const StepReport& step = prediction->step;
@@ -69,11 +69,11 @@ Outcome forecast_run(const Run& run, bool unfitted) {
   return row;
 }
 
-std::vector<Outcome> forecast_all(const std::vector<Run>& runs, bool unfitted) {
+std::vector<Outcome> forecast_all(const std::vector<Run>& runs, std::optional<double> factor) {
   std::vector<Outcome> outcomes(runs.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < runs.size(); i = next++) outcomes[i] = forecast_run(runs[i], unfitted);
+    for (std::size_t i = next++; i < runs.size(); i = next++) outcomes[i] = forecast_run(runs[i], factor);
   };
   std::vector<std::thread> helpers;
   for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
@@ -154,9 +154,9 @@ std::vector<ValidatedClass> class_rows(const std::vector<ValidatedCase>& cases, 
   return rows;
 }
 
-Validation validate_runs(const std::vector<Run>& runs, bool unfitted) {
+Validation validate_runs(const std::vector<Run>& runs, std::optional<double> factor) {
   Validation result;
-  for (Outcome& outcome : forecast_all(runs, unfitted)) {
+  for (Outcome& outcome : forecast_all(runs, factor)) {
     if (auto* row = std::get_if<ValidatedCase>(&outcome)) result.cases.push_back(std::move(*row));
     if (auto* skipped = std::get_if<SkippedRun>(&outcome)) result.skipped.push_back(std::move(*skipped));
   }
