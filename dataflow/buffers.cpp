@@ -33,6 +33,19 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
+bool is_looked_up(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
+  });
+}
+
+/// The logits: what the loss kernel reads.
+bool read_by_loss(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return has_tag(op, "loss") && op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
+  });
+}
+
 /// The matrix dims of a weight on one rank: elements of one matrix (experts hold several) and of its contracted dims.
 struct MatrixShape {
   double elements = 1, contracted = 1;
@@ -85,6 +98,14 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
+/// Last backward item that reads the gradient of what `copy` holds.
+int gradient_dies(const FuseContext& c, const ListPlaces& backward, int copy) {
+  int last = -1;
+  for (std::size_t i = 0; i < c.placed.copies.size(); ++i)
+    if (c.placed.copies[i].gradient && c.placed.copies[i].tensor == c.placed.copies[copy].tensor) last = std::max(last, backward.dies[i]);
+  return last;
+}
+
 void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
   const int end = static_cast<int>(out.backward.size()) - 1;
   for (const SavedCopy& saved : c.placed.saved) {
@@ -97,6 +118,7 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
     const bool read = saved.copy >= 0 && backward.dies[saved.copy] >= 0;
     buffer.born = saved.copy >= 0 ? std::max(forward.born[saved.copy], 0) : 0;
     buffer.dies = read ? backward.dies[saved.copy] : end;
+    if (saved.copy >= 0 && c.stack.loss_in_place && read_by_loss(c, c.placed.copies[saved.copy].tensor)) buffer.dies = gradient_dies(c, backward, saved.copy);
     out.buffers.push_back(std::move(buffer));
   }
 }
@@ -122,19 +144,6 @@ void add_gathered(const FuseContext& c, ProgramBlock& out) {
   }
   for (const PlacedItem& item : c.placed.step)
     if (item.when == When::once_first_use && gathers(item)) add(item.writes.front(), Count::persistent);
-}
-
-bool is_looked_up(const FuseContext& c, int tensor) {
-  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
-    return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
-  });
-}
-
-/// The logits: what the loss kernel reads.
-bool read_by_loss(const FuseContext& c, int tensor) {
-  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
-    return has_tag(op, "loss") && op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
-  });
 }
 
 void add_transient(const FuseContext& c, const ListPlaces& places, Count count, ProgramBlock& out) {

@@ -20,15 +20,20 @@ const char* TransformerBuilder::act_name() const {
 int TransformerBuilder::mlp(int x, int y, const std::string& name, int width, Tags tags) {
   const int a = activation(name == "mlp" ? "A" : name + ".A", {b_, s_, width});
   const std::string w = name == "mlp" ? "W" : "W." + name + ".";
+  const bool biases = spec_.linear_bias && name == "mlp";  // experts have biases of their own (Experts::expert_bias)
   if (gated()) {
-    const int gate = activation(name + ".gate", {b_, s_, width}), up = activation(name + ".up", {b_, s_, width});
+    int gate = activation(name + ".gate", {b_, s_, width}), up = activation(name + ".up", {b_, s_, width});
     product(name + ".gate", tags, gate, x, weight(w + "gate", {h_, width}), name + ".up");
     product(name + ".up", tags, up, x, weight(w + "up", {h_, width}), name + ".up");
+    if (biases) {
+      gate = biased(name + ".gate", gate, {width}, tags, "swiglu");
+      up = biased(name + ".up", up, {width}, tags, "swiglu");
+    }
     add(name + ".act", tags, OperatorKind::nonlinear, act_name(), a, {gate, up}, "swiglu");
   } else {
     int up = activation(name + ".up", {b_, s_, width});
     product(name + ".up", tags, up, x, weight(w + "up", {h_, width}));
-    if (spec_.linear_bias) up = biased(name + ".up", up, {width}, tags, "bias_gelu");
+    if (biases) up = biased(name + ".up", up, {width}, tags, "bias_gelu");
     add(name + ".act", tags, OperatorKind::nonlinear, act_name(), a, {up}, "bias_gelu");
   }
   product(name + ".down", tags, y, a, weight(w + "down", {width, h_}));
