@@ -14,9 +14,9 @@
 namespace stepcast {
 namespace {
 
+using detail::hf_family_table;
 using detail::HfFamily;
 using detail::HfReader;
-using detail::hf_family_table;
 
 const HfFamily* family_of_architecture(const std::string& architecture) {
   for (const HfFamily& family : hf_family_table())
@@ -102,7 +102,8 @@ Expected<HfConfig> read_hf_config(const std::string& text, const std::string& wh
   (*family)->read(reader);
   NetworkSpec& spec = reader.spec;
   spec.id = spec.name = id_of(file, where, **family);
-  spec.source = fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
+  spec.source =
+      fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   if (auto read = file.finish(true); !read) return tl::unexpected(read.error());
   auto complete = complete_network(std::move(spec), where);
   if (!complete) return tl::unexpected(complete.error());

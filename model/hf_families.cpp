@@ -22,7 +22,9 @@ void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, boo
   r.dropout({"attention_dropout"}, 0);
 }
 
-void attention_biases(HfReader& r, bool absent) { r.spec.qkv_bias = r.spec.out_bias = r.flag_or("attention_bias", absent); }
+void attention_biases(HfReader& r, bool absent) {
+  r.spec.qkv_bias = r.spec.out_bias = r.flag_or("attention_bias", absent);
+}
 
 void note_window(HfReader& r, const char* when) {
   if (!r.config.has("sliding_window")) return;
@@ -36,7 +38,8 @@ void llama(HfReader& r) {
   bool attention = false, mlp = false;
   r.config.optional("attention_bias", attention);
   r.config.optional("mlp_bias", mlp);
-  r.config.require(!mlp || attention, "mlp_bias", "biases on the MLP alone are none of our forms", "attention_bias too, or neither");
+  r.config.require(!mlp || attention, "mlp_bias", "biases on the MLP alone are none of our forms",
+                   "attention_bias too, or neither");
   r.spec.linear_bias = mlp && attention;
   r.spec.qkv_bias = r.spec.out_bias = attention && !mlp;
 }
@@ -229,7 +232,8 @@ void nemotron(HfReader& r) {
   attention_biases(r, false);
   bool mlp = false;
   r.config.optional("mlp_bias", mlp);
-  r.config.require(mlp == n.qkv_bias, "mlp_bias", "biases on one half of the layer are none of our forms", "as attention_bias");
+  r.config.require(mlp == n.qkv_bias, "mlp_bias", "biases on one half of the layer are none of our forms",
+                   "as attention_bias");
   n.linear_bias = mlp;
 }
 
@@ -252,8 +256,8 @@ void opt(HfReader& r) {
   n.sequence = r.size("max_position_embeddings");
   n.max_positions = n.sequence + 2;
   const std::int64_t width = r.config.has("word_embed_proj_dim") ? r.size("word_embed_proj_dim") : n.hidden;
-  r.config.require(width == n.hidden, "word_embed_proj_dim", fmt::format("embeddings of width {} are projected to {}", width, n.hidden),
-                   "hidden_size");
+  r.config.require(width == n.hidden, "word_embed_proj_dim",
+                   fmt::format("embeddings of width {} are projected to {}", width, n.hidden), "hidden_size");
   bool before = true;
   r.config.optional("do_layer_norm_before", before);
   r.config.require(before, "do_layer_norm_before", "norms behind the layers are none of our forms", "true");

@@ -5,7 +5,8 @@
 namespace stepcast::detail {
 namespace {
 
-constexpr IntegerRange sizes{1, std::int64_t{1} << 40}, sizes_or_none{0, std::int64_t{1} << 40};
+// As wide as the ranges of our own network files (network_spec.cpp).
+constexpr IntegerRange sizes{1, 100'000'000}, sizes_or_none{0, 100'000'000}, lengths{1, std::int64_t{1} << 30};
 
 struct ActivationName {
   const char* name;
@@ -35,8 +36,10 @@ std::int64_t HfReader::size(const char* key) {
 
 std::int64_t HfReader::size_or(const char* key, std::int64_t absent) {
   std::int64_t value = absent;
-  if (config.has(key)) config.read(key, value, sizes_or_none);
-  else note(fmt::format("{} {} (not in the file)", key, absent));
+  if (config.has(key))
+    config.read(key, value, sizes_or_none);
+  else
+    note(fmt::format("{} {} (not in the file)", key, absent));
   return value;
 }
 
@@ -44,8 +47,10 @@ std::int64_t HfReader::either(const char* key, const char* other) { return size(
 
 bool HfReader::flag_or(const char* key, bool absent) {
   bool value = absent;
-  if (config.has(key)) config.read(key, value);
-  else note(fmt::format("{} {} (not in the file)", key, absent));
+  if (config.has(key))
+    config.read(key, value);
+  else
+    note(fmt::format("{} {} (not in the file)", key, absent));
   return value;
 }
 
@@ -70,18 +75,19 @@ void HfReader::activation(const char* key, const char* absent, bool gated) {
     known.emplace_back(row.name);
     if (name == row.name) return void(spec.activation = gated ? row.gated : row.plain);
   }
-  config.require(false, key, fmt::format("the activation '{:.40}' of {} MLP is not known", name, gated ? "a gated" : "a plain"),
+  config.require(false, key,
+                 fmt::format("the activation '{:.40}' of {} MLP is not known", name, gated ? "a gated" : "a plain"),
                  name_hint(name, known));
 }
 
 void HfReader::length(const char* key) {
-  spec.sequence = size(key);
+  config.read(key, spec.sequence, lengths);
   for (const char* scaling : {"rope_scaling", "rope_parameters"}) {
     auto rope = config.type_of(scaling) == "object" ? config.optional_object(scaling) : std::nullopt;
     if (!rope) continue;
     rope->allow_unknown_keys();
     if (!rope->has("original_max_position_embeddings")) continue;
-    rope->read("original_max_position_embeddings", spec.sequence, sizes);
+    rope->read("original_max_position_embeddings", spec.sequence, lengths);
     return note(fmt::format("sequence {}, its original_max_position_embeddings", spec.sequence));
   }
   note(fmt::format("sequence {}, its {}, as it has no training length", spec.sequence, key));

@@ -19,7 +19,7 @@ class HfReader {
   std::int64_t size_or(const char* key, std::int64_t absent);  ///< absent: the class's default, noted
   std::int64_t either(const char* key, const char* other);     ///< the first that is there; required
   bool flag_or(const char* key, bool absent);
-  double number_or(const char* key, double absent);            ///< not noted: rates that only say zero or not
+  double number_or(const char* key, double absent);  ///< not noted: rates that only say zero or not
   std::string text_or(const char* key, const char* absent);
   void activation(const char* key, const char* absent, bool gated);
   /// `sequence` from the rotary scaling's pre-training length, else from the key that bounds positions.
@@ -34,7 +34,7 @@ class HfReader {
 
 /// A row of the table of architectures.
 struct HfFamily {
-  const char* id;                                  ///< for `as`
+  const char* id;  ///< for `as`
   std::vector<const char*> architectures;
   void (*read)(HfReader& reader);
 };

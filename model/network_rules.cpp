@@ -48,6 +48,22 @@ void check_sizes(Rules& rules) {
   rules.require(n.mtp_layers >= 0, "mtp_layers", "a negative number of prediction modules", "0 or more");
 }
 
+/// Within 64 bits with room to spare, so that later counts need not look: a hundred thousand times the largest of
+/// today.
+void check_total(Rules& rules) {
+  if (rules.broken()) return;
+  const NetworkSpec& n = rules.n;
+  const auto number = [](std::int64_t value) { return static_cast<double>(value); };
+  const LatentAttention& a = n.latent;
+  const double inner = number(n.heads) * number(n.head_dim + a.nope_dim + a.rope_dim + a.value_dim);
+  const double attention = (number(n.hidden) + inner) * (4 * inner + number(a.q_rank) + number(a.kv_rank));
+  const double widths = number(n.ffn_hidden) + number(n.experts.shared_ffn_hidden) +
+                        number(n.experts.count) * number(n.experts.ffn_hidden + 1);
+  const double tables = (2 * number(n.vocab) + number(n.max_positions)) * number(n.hidden);
+  const double total = number(n.layers + n.mtp_layers) * (attention + 3 * number(n.hidden) * widths) + tables;
+  rules.require(total < 1e17, "layers", fmt::format("some {:.0e} parameters in all", total), "fewer than 1e17");
+}
+
 void check_attention(Rules& rules) {
   const NetworkSpec& n = rules.n;
   if (rules.broken()) return;
@@ -74,7 +90,8 @@ void check_latent(Rules& rules) {
   rules.require(n.positions == Positions::rope, "positions", "latent attention turns a part of each key",
                 "\"rope\" with latent_attention");
   rules.require(n.kv_heads == n.heads, "kv_heads",
-                fmt::format("latent attention gives every head its own keys: {} key-value heads for {} heads", n.kv_heads, n.heads),
+                fmt::format("latent attention gives every head its own keys: {} key-value heads for {} heads",
+                            n.kv_heads, n.heads),
                 "leave kv_heads out");
   rules.require(n.head_dim == a.nope_dim + a.rope_dim, "head_dim",
                 fmt::format("{} is not nope_dim {} + rope_dim {}", n.head_dim, a.nope_dim, a.rope_dim),
@@ -107,9 +124,11 @@ void check_experts(Rules& rules) {
                 "shared_ffn_hidden, or no shared_gate");
   const auto count = static_cast<double>(e.count);
   rules.require(e.capacity_factor >= 0 && e.capacity_factor <= count, "experts/capacity_factor",
-                fmt::format("{} times the mean", e.capacity_factor), "0 for dropless routing, else up to the number of experts");
+                fmt::format("{} times the mean", e.capacity_factor),
+                "0 for dropless routing, else up to the number of experts");
   rules.require(e.imbalance >= 1 && e.imbalance <= count, "experts/imbalance",
-                fmt::format("the fullest rank holds {} times the mean", e.imbalance), fmt::format("1 (balanced) to {}", e.count));
+                fmt::format("the fullest rank holds {} times the mean", e.imbalance),
+                fmt::format("1 (balanced) to {}", e.count));
 }
 
 void check_norms(Rules& rules) {
@@ -124,8 +143,10 @@ void derive_sizes(NetworkSpec& n) {
   if (n.kv_heads == 0) n.kv_heads = n.heads;
   if (n.ffn_hidden == 0 && n.experts.dense_layers == 0 && n.experts.every == 1) n.ffn_hidden = n.experts.ffn_hidden;
   if (n.head_dim != 0) return;
-  if (n.latent.kv_rank > 0) n.head_dim = n.latent.nope_dim + n.latent.rope_dim;
-  else if (n.heads > 0 && n.hidden % n.heads == 0) n.head_dim = n.hidden / n.heads;
+  if (n.latent.kv_rank > 0)
+    n.head_dim = n.latent.nope_dim + n.latent.rope_dim;
+  else if (n.heads > 0 && n.hidden % n.heads == 0)
+    n.head_dim = n.hidden / n.heads;
 }
 
 }  // namespace
@@ -137,6 +158,7 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
                 fmt::format("{} heads do not divide hidden {}", spec.heads, spec.hidden),
                 "give head_dim, or a divisor of hidden");
   check_sizes(rules);
+  check_total(rules);
   check_attention(rules);
   check_latent(rules);
   check_experts(rules);

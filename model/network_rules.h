@@ -7,8 +7,9 @@
 
 namespace stepcast {
 
-/// Fills in what follows from the rest (kv_heads, head_dim, the MLP width of a network whose layers are all routed) where
-/// it is 0, then checks every rule. An error points to "<where>:/<field>" with the names of our own network files.
+/// Fills in what follows from the rest (kv_heads, head_dim, the MLP width of a network whose layers are all routed)
+/// where it is 0, then checks every rule. An error points to "<where>:/<field>" with the names of our own network
+/// files.
 Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& where);
 
 }  // namespace stepcast

@@ -15,10 +15,8 @@ constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu
                                                    {"gelu", Activation::gelu},
                                                    {"relu", Activation::relu},
                                                    {"squared_relu", Activation::squared_relu}};
-constexpr Choice<Positions> position_names[] = {{"rope", Positions::rope},
-                                                {"learned", Positions::learned},
-                                                {"alibi", Positions::alibi},
-                                                {"none", Positions::none}};
+constexpr Choice<Positions> position_names[] = {
+    {"rope", Positions::rope}, {"learned", Positions::learned}, {"alibi", Positions::alibi}, {"none", Positions::none}};
 
 // A hundred times the largest networks of today; beyond that a figure is a slip of the keyboard.
 constexpr IntegerRange layer_range{1, 10'000}, width_range{1, 10'000'000}, head_range{1, 100'000},

@@ -11,6 +11,9 @@ using Count = std::int64_t;
 
 bool is_gated(const NetworkSpec& n) { return n.activation == Activation::swiglu || n.activation == Activation::geglu; }
 
+/// All norms of a network are of one kind; LayerNorm adds an offset to the scale.
+Count norm_size(const NetworkSpec& n, Count width) { return n.norm == Norm::layernorm ? 2 * width : width; }
+
 /// Weight matrices of an MLP: up, down, and the gate where there is one.
 Count mlp_matrices(const NetworkSpec& n, Count width) { return (is_gated(n) ? 3 : 2) * n.hidden * width; }
 Count mlp_biases(const NetworkSpec& n, Count width) { return (is_gated(n) ? 2 : 1) * width + n.hidden; }
@@ -20,8 +23,8 @@ Count routed_layers(const NetworkSpec& n) {
   return n.experts.count == 0 ? 0 : (n.layers - n.experts.dense_layers) / n.experts.every;
 }
 
-/// Multi-head latent attention, DeepSeek-V2 (arXiv 2405.04434) eq. 9-19: queries and key-values go through low ranks; the
-/// rotary part of the keys is projected straight from the hidden state and shared by all heads.
+/// Multi-head latent attention, DeepSeek-V2 (arXiv 2405.04434) eq. 9-19: queries and key-values go through low ranks;
+/// the rotary part of the keys is projected straight from the hidden state and shared by all heads.
 Count latent_matrices(const NetworkSpec& n) {
   const LatentAttention& a = n.latent;
   const Count q = n.heads * (a.nope_dim + a.rope_dim);
@@ -38,11 +41,11 @@ Count attention_matrices(const NetworkSpec& n) {
 
 /// Biases of the projections, and the norms inside the attention.
 Count attention_vectors(const NetworkSpec& n) {
-  if (n.latent.kv_rank > 0) return n.latent.q_rank + n.latent.kv_rank;
+  if (n.latent.kv_rank > 0) return norm_size(n, n.latent.q_rank) + norm_size(n, n.latent.kv_rank);
   Count vectors = 0;
   if (n.linear_bias || n.qkv_bias) vectors += (n.heads + 2 * n.kv_heads) * n.head_dim;
   if (n.linear_bias || n.out_bias) vectors += n.hidden;
-  if (n.qk_norm) vectors += 2 * n.head_dim;
+  if (n.qk_norm) vectors += 2 * norm_size(n, n.head_dim);
   return vectors;
 }
 
@@ -53,21 +56,20 @@ Count routed_matrices(const NetworkSpec& n, Count experts) {
 }
 
 Count routed_vectors(const NetworkSpec& n) {
-  return (n.experts.router_bias ? n.experts.count : 0) + (n.experts.expert_bias ? n.experts.count * mlp_biases(n, n.experts.ffn_hidden) : 0);
+  return (n.experts.router_bias ? n.experts.count : 0) +
+         (n.experts.expert_bias ? n.experts.count * mlp_biases(n, n.experts.ffn_hidden) : 0);
 }
-
-Count norm_size(const NetworkSpec& n) { return n.norm == Norm::layernorm ? 2 * n.hidden : n.hidden; }
 
 Count layer_parameters(const NetworkSpec& n, bool routed) {
   const Count mlp = routed ? routed_matrices(n, n.experts.count) + routed_vectors(n)
                            : mlp_matrices(n, n.ffn_hidden) + (n.linear_bias ? mlp_biases(n, n.ffn_hidden) : 0);
-  return attention_matrices(n) + attention_vectors(n) + mlp + n.norms_per_layer * norm_size(n);
+  return attention_matrices(n) + attention_vectors(n) + mlp + n.norms_per_layer * norm_size(n, n.hidden);
 }
 
-/// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their joint
-/// projection, one layer like the last, a final norm. Embedding and head are those of the model.
+/// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their
+/// joint projection, one layer like the last, a final norm. Embedding and head are those of the model.
 Count prediction_module_parameters(const NetworkSpec& n) {
-  return 3 * norm_size(n) + 2 * n.hidden * n.hidden + layer_parameters(n, n.experts.count > 0);
+  return 3 * norm_size(n, n.hidden) + 2 * n.hidden * n.hidden + layer_parameters(n, n.experts.count > 0);
 }
 
 /// Elements of the matrices that one token meets in a layer. A prediction module adds its joint projection and its own
@@ -92,10 +94,10 @@ std::int64_t parameter_count(const NetworkSpec& n) {
   const Count routed = routed_layers(n);
   Count total = (n.layers - routed) * layer_parameters(n, false) + routed * layer_parameters(n, true);
   total += n.mtp_layers * prediction_module_parameters(n);
-  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + norm_size(n);
+  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + norm_size(n, n.hidden);
   // The position table has its own number of rows, whatever the training sequence.
   if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
-  if (n.embedding_norm) total += norm_size(n);
+  if (n.embedding_norm) total += norm_size(n, n.hidden);
   return total;
 }
 
@@ -105,7 +107,8 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   const auto modules = static_cast<double>(n.mtp_layers), hidden = static_cast<double>(n.hidden);
   const double head = hidden * static_cast<double>(n.vocab);
   const double module = layer_matrices(n, n.experts.count > 0) + 2 * hidden * hidden + head;
-  const double matrices = (layers - routed) * layer_matrices(n, false) + routed * layer_matrices(n, true) + head + modules * module;
+  const double matrices =
+      (layers - routed) * layer_matrices(n, false) + routed * layer_matrices(n, true) + head + modules * module;
   return 3 * tokens * (2 * matrices + (layers + modules) * core_flops(n, sequence, causal));
 }
 

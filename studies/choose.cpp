@@ -35,7 +35,8 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
 }  // namespace
 
 bool names_a_file(const std::string& name) {
-  if (name.ends_with(".json") || name.starts_with("/") || name.starts_with("./") || name.starts_with("../")) return true;
+  if (name.ends_with(".json") || name.starts_with("/") || name.starts_with("./") || name.starts_with("../"))
+    return true;
   // "meta-llama/Llama-3-70B" is an alias, "my/network" a path: whatever exists is meant.
   std::error_code ignored;
   return name.find('/') != std::string::npos && std::filesystem::exists(name, ignored);
@@ -45,14 +46,16 @@ Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std:
   return choose_network_as(name, where, "");
 }
 
-Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where, const std::string& as) {
+Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where,
+                                                const std::string& as) {
   if (names_a_file(name)) {
     const auto text = read_text_file(name);
     if (!text) return tl::unexpected(text.error());
     if (looks_like_hf_config(*text) || !as.empty()) return read_config(*text, name, as);
   }
   if (!as.empty())
-    return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name), "a Hugging Face config.json");
+    return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name),
+                "a Hugging Face config.json");
   return choose(catalog().networks, name, "network", where, read_network);
 }
 

@@ -1,4 +1,5 @@
-// Nouns by name: a catalogue id or alias, or a JSON file of the user's own; for networks also a Hugging Face config.json.
+// Nouns by name: a catalogue id or alias, or a JSON file of the user's own; for networks also a Hugging Face
+// config.json.
 #pragma once
 
 #include <string>
@@ -23,7 +24,8 @@ bool names_a_file(const std::string& name);
 // `where` is the flag or key that named it, for errors about the name; errors in a file point into the file.
 Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where);
 /// `as` names the family to read a Hugging Face config as ("llama"); "" goes by the config itself.
-Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where, const std::string& as);
+Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where,
+                                                const std::string& as);
 Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where);
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where);
 Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where);

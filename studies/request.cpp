@@ -15,7 +15,8 @@ Expected<Request> start(const std::string& word, const std::string& as) {
     const auto text = read_text_file(word);
     if (!text) return tl::unexpected(text.error());
     if (is_scenario(*text) && !as.empty())
-      return fail("--as", fmt::format("{:.60} is a scenario file, which names its network", word), "a Hugging Face config.json");
+      return fail("--as", fmt::format("{:.60} is a scenario file, which names its network", word),
+                  "a Hugging Face config.json");
     if (is_scenario(*text)) return read_scenario(*text, word);
   }
   auto network = choose_network_as(word, "NETWORK", as);

@@ -9,7 +9,8 @@ namespace {
 /// 10 layers, 4 heads of 8, hidden 32, MLP 64, 100 words.
 NetworkSpec plain_network() {
   NetworkSpec n;
-  n.layers = 10, n.hidden = 32, n.ffn_hidden = 64, n.heads = n.kv_heads = 4, n.head_dim = 8, n.vocab = 100, n.sequence = 16;
+  n.layers = 10, n.hidden = 32, n.ffn_hidden = 64, n.heads = n.kv_heads = 4, n.head_dim = 8, n.vocab = 100,
+  n.sequence = 16;
   n.activation = Activation::gelu;
   n.tied_embeddings = true;
   return n;
@@ -74,7 +75,8 @@ TEST(ModelFlops, OfATokenAreSixPerMatrixWeightItMeets) {
   n.experts.count = 8, n.experts.top_k = 2, n.experts.ffn_hidden = 16;
   EXPECT_DOUBLE_EQ(model_flops(n, 1, 0, true), 6.0 * (4096 + 2 * 1024 + 256 + 3200)) << "two experts and the router";
   n.mtp_layers = 1;
-  EXPECT_DOUBLE_EQ(model_flops(n, 1, 0, true), 6.0 * (2 * 6400 + 2 * 3200 + 2048)) << "its layer, head, joint projection";
+  EXPECT_DOUBLE_EQ(model_flops(n, 1, 0, true), 6.0 * (2 * 6400 + 2 * 3200 + 2048))
+      << "its layer, head, joint projection";
 }
 
 TEST(ModelFlops, CausalHalvesTheCoreAlone) {
@@ -105,11 +107,15 @@ constexpr CountedRun counted_runs[] = {
     {"megatron-39b", 3145728, 2048, 7.67899e17, 7.52699e17, "VIA-Research/vTrain, data/ground_truth_multi.csv"},
     {"mpt-30b", 1572864, 2048, 2.96e17, 2.89351e17, "mosaicml/llm-foundry, scripts/train/benchmarking/README.md"},
     {"bloom-176b", 4194304, 2048, 4.53852e18, 4.4868e18, "bigscience-workshop/bigscience, train/tr11-176B-ml"},
-    {"qwen3-30b-a3b", 2097152, 4096, 5.85391e16, 4.8406e16, "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
-    {"qwen3-235b-a22b", 4194304, 4096, 7.01519e17, 6.22143e17, "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
+    {"qwen3-30b-a3b", 2097152, 4096, 5.85391e16, 4.8406e16,
+     "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
+    {"qwen3-235b-a22b", 4194304, 4096, 7.01519e17, 6.22143e17,
+     "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
     {"deepseek-v3", 62914560, 4096, 1.83614e19, 1.63982e19, "NVIDIA-NeMo/Megatron-Bridge, pull request 4330"},
-    {"kimi-k2", 16777216, 4096, 3.70472e18, 3.44717e18, "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
-    {"gpt-oss-120b", 10485760, 8192, 4.74817e17, 3.98819e17, "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
+    {"kimi-k2", 16777216, 4096, 3.70472e18, 3.44717e18,
+     "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
+    {"gpt-oss-120b", 10485760, 8192, 4.74817e17, 3.98819e17,
+     "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md"},
     {"llama4-maverick", 33554432, 8192, 4.06201e18, 3.65669e18, "NVIDIA/dgxc-benchmarking 25.05, llama4/README.md"},
     {"grok-1", 8388608, 8192, 4.53979e18, 4.37766e18, "NVIDIA/dgxc-benchmarking 24.11, grok1/README_314b.md"},
 };
@@ -118,8 +124,10 @@ TEST(ModelFlops, OfMeasuredRunsAgreeWithASecondCount) {
   for (const CountedRun& run : counted_runs) {
     const auto network = find_row(catalog().networks, run.network, "network");
     ASSERT_TRUE(network) << run.network;
-    EXPECT_NEAR(model_flops(**network, run.tokens, run.sequence, false) / run.full, 1, 1e-5) << run.network << ": " << run.source;
-    EXPECT_NEAR(model_flops(**network, run.tokens, run.sequence, true) / run.causal, 1, 1e-5) << run.network << ": " << run.source;
+    EXPECT_NEAR(model_flops(**network, run.tokens, run.sequence, false) / run.full, 1, 1e-5)
+        << run.network << ": " << run.source;
+    EXPECT_NEAR(model_flops(**network, run.tokens, run.sequence, true) / run.causal, 1, 1e-5)
+        << run.network << ": " << run.source;
   }
 }
 

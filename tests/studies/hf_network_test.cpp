@@ -19,7 +19,8 @@ std::string config_file(const std::string& architecture) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("hf-" + architecture);
   std::filesystem::create_directories(folder);
   const std::string path = (folder / "config.json").string();
-  std::ofstream(path) << R"({"architectures": [")" << architecture << R"("], "hidden_size": 4096, "intermediate_size": 14336,
+  std::ofstream(path) << R"({"architectures": [")" << architecture
+                      << R"("], "hidden_size": 4096, "intermediate_size": 14336,
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "hidden_act": "silu",
     "max_position_embeddings": 8192, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})";
   return path;
@@ -62,7 +63,8 @@ TEST(HfNetwork, AsIsRefusedWhereNothingIsToBeRead) {
 
 TEST(HfNetwork, ScenarioFilesNameConfigsToo) {
   const std::string scenario = testing::TempDir() + "/hf-scenario-of-config.json";
-  std::ofstream(scenario) << R"({"network": ")" << config_file("LlamaForCausalLM") << R"(", "machine": "dgx-h100", "gpus": 8})";
+  std::ofstream(scenario) << R"({"network": ")" << config_file("LlamaForCausalLM")
+                          << R"(", "machine": "dgx-h100", "gpus": 8})";
   const auto ran = run("predict " + scenario);
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
