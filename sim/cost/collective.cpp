@@ -143,6 +143,17 @@ Price CostModel::ring(const Move& move, const Group& group, const Span& span) co
   return price;
 }
 
+// Software with user buffers cuts a gather or scatter of activations and the product beside it into pieces that overlap
+// (TransformerEngine, userbuffers; tp_comm_overlap of Megatron-Core). The first piece has nothing to
+// hide behind; the others slow the product as any collective beside it does.
+double CostModel::shown_of(const Move& move, const Span& span) const {
+  const bool cut = stack_->activation_pieces > 1 && stack_->activation_moves == Manners::overlapped;
+  const bool gathers = move.kind == MoveKind::all_gather || move.kind == MoveKind::reduce_scatter;
+  if (!cut || !gathers || move.cargo != Cargo::activation || span.level > 0 || move.again) return 1;
+  const double first = 1.0 / stack_->activation_pieces, slow = profile_->overlap.compute_slowdown;
+  return first + (1 - first) * slow / (1 + slow);
+}
+
 Price CostModel::move(const Move& move, const Group& group) const {
   const bool local = move.kind == MoveKind::slice || move.kind == MoveKind::mask || group.size <= 1;
   if (local) return {Seconds(0), Source::measured, {}, "local", false, 0};
@@ -150,7 +161,7 @@ Price CostModel::move(const Move& move, const Group& group) const {
   if (move.kind == MoveKind::ring) return ring(move, group, span);
   // Separate calls of one bucket run one after the other, each with its share of the bytes.
   Price price = collective(collective_kind(move.kind), move.received / move.launches, group, span);
-  price.time = price.time * move.launches * move.max_rank_factor;
+  price.time = price.time * move.launches * move.max_rank_factor * shown_of(move, span);
   return price;
 }
 
