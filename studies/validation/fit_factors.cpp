@@ -11,9 +11,7 @@ namespace {
 using Key = std::tuple<std::string, std::string, std::string>;
 struct Trial { double log_error = 0, error = 0; std::size_t n = 0; };
 
-bool short_and_plain(const ValidatedCase& row) { return row.kind == "dense" || row.kind == "sharded"; }
-
-/// Keys with short dense or sharded runs are fitted on those alone.
+/// Dense runs of short context say most about the products alone; keys that have some are fitted on those.
 std::map<Key, Trial> errors_at(const std::vector<Run>& runs, double factor) {
   std::map<Key, Trial> plain, all;
   for (const ValidatedCase& row : validate_runs(runs, factor).cases) {
@@ -24,7 +22,7 @@ std::map<Key, Trial> errors_at(const std::vector<Run>& runs, double factor) {
     };
     const Key key{row.stack, row.precision, row.gpu};
     add(all[key]);
-    if (short_and_plain(row)) add(plain[key]);
+    if (row.kind == "dense") add(plain[key]);
   }
   for (auto& [key, trial] : all)
     if (const auto found = plain.find(key); found != plain.end()) trial = found->second;

@@ -56,8 +56,8 @@ struct Validation {
 /// Uses all processors. `factor` takes the place of every compute factor of the stacks.
 Validation validate_runs(const std::vector<Run>& runs, std::optional<double> factor = std::nullopt);
 
-/// The compute factor that makes the mean |log error| of a stack's runs least, per precision and GPU. Fitted on dense and
-/// sharded runs of short context where there are any, else on all; the same value for all runs of a row.
+/// The compute factor that makes the mean |log error| of a stack's runs least, per precision and GPU. Fitted on dense
+/// runs of short context where there are any, else on all; the same value for all runs of a row.
 struct FittedFactor {
   std::string stack, precision, gpu;   ///< gpu: as the records call it
   std::size_t n = 0;
