@@ -98,6 +98,27 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
+/// The experts' rows that combining sums: their only use in backward is the gradient of the gates.
+bool is_combined(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return op.kind == OperatorKind::route && op.function == "combine" && op.inputs.front().tensor == tensor;
+  });
+}
+
+/// A rotary key that the heads of one attention core share, and lacks their dims, lies in memory once per local head.
+double heads_that_copy(const FuseContext& c, int tensor) {
+  for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
+    const Operator& op = c.block.operators[o];
+    if (op.kind != OperatorKind::attention || op.inputs.size() < 4 || op.inputs.back().tensor != tensor) continue;
+    double heads = 1;
+    for (int loop : op.inputs[1].loops)  // K's dims that the key lacks, but for the head size
+      if (loop != op.inputs[1].loops.back() && std::find(op.inputs.back().loops.begin(), op.inputs.back().loops.end(), loop) == op.inputs.back().loops.end())
+        heads *= local_extent(c.network, loop, c.splits[o], c.mesh);
+    return heads;
+  }
+  return 1;
+}
+
 /// Last backward item that reads the gradient of what `copy` holds.
 int gradient_dies(const FuseContext& c, const ListPlaces& backward, int copy) {
   int last = -1;
@@ -109,11 +130,13 @@ int gradient_dies(const FuseContext& c, const ListPlaces& backward, int copy) {
 void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
   const int end = static_cast<int>(out.backward.size()) - 1;
   for (const SavedCopy& saved : c.placed.saved) {
+    if (saved.copy >= 0 && c.stack.gates_in_experts && is_combined(c, c.placed.copies[saved.copy].tensor)) continue;
     Buffer buffer;
     buffer.label = saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name : c.block.operators[saved.op].name + " side";
     buffer.kind = BufferKind::saved;
     buffer.count = Count::per_micro_batch;
     buffer.bytes = Bytes(saved.bytes);
+    if (saved.copy >= 0 && c.stack.rotary_key_per_head) buffer.bytes = buffer.bytes * heads_that_copy(c, c.placed.copies[saved.copy].tensor);
     buffer.held_until_weight_grad = saved.held_until_weight_grad;
     const bool read = saved.copy >= 0 && backward.dies[saved.copy] >= 0;
     buffer.born = saved.copy >= 0 ? std::max(forward.born[saved.copy], 0) : 0;

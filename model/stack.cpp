@@ -138,6 +138,8 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.read("data_wait", stack.data_wait, Zero::allowed);
   file.optional("gradient_stand_ins", stack.gradient_stand_ins);
   file.optional("loss_in_place", stack.loss_in_place);
+  file.optional("gates_in_experts", stack.gates_in_experts);
+  file.optional("rotary_key_per_head", stack.rotary_key_per_head);
   file.optional("workspace", stack.workspace, Zero::allowed);
   file.read("framework_memory", stack.framework_memory, Zero::allowed);
   file.read("allocator_slack", stack.allocator_slack, NumberRange{0, 1});
@@ -173,6 +175,8 @@ std::string write_stack(const Stack& stack) {
   json.field("data_wait", stack.data_wait);
   json.field("gradient_stand_ins", stack.gradient_stand_ins);
   json.field("loss_in_place", stack.loss_in_place);
+  json.field("gates_in_experts", stack.gates_in_experts);
+  json.field("rotary_key_per_head", stack.rotary_key_per_head);
   json.field("workspace", stack.workspace);
   json.field("framework_memory", stack.framework_memory);
   json.field("allocator_slack", stack.allocator_slack);

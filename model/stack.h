@@ -53,6 +53,8 @@ struct Stack {
   Seconds data_wait;                             ///< loader time that is not hidden, per step
   bool gradient_stand_ins = false;               ///< autograd gets a cached placeholder per weight shape, the gradient being in its accumulator
   bool loss_in_place = false;                    ///< the loss writes the gradient of the logits over the logits
+  bool gates_in_experts = false;                 ///< gates scale the experts' activation: combining keeps no rows for their gradient
+  bool rotary_key_per_head = false;              ///< the shared rotary key of latent attention is copied into every head's key
   Bytes workspace{0};                            ///< matrix-product workspaces inside the allocator
   Bytes framework_memory;                        ///< outside the allocator: CUDA context, NCCL
   double allocator_slack = 0;                    ///< fraction of the allocated peak lost to fragmentation

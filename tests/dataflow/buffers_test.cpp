@@ -83,6 +83,29 @@ TEST(Buffers, TheLossWritesOverTheLogits) {
   EXPECT_EQ(bytes_of(program, "head", Count::transient_backward, "dlogits"), (std::vector<double>{2.0 * 4096 * 128'256 / 4}));
 }
 
+TEST(Buffers, GatesInTheExpertsKeepNoRowsForCombining) {
+  // 2 experts per token: rows of 2 * 4096 positions, 2 * 8192 * 4096 B; kept for the gates' gradient where combining scales.
+  NetworkSpec spec = section_c_spec();
+  spec.experts = {.count = 16, .top_k = 2, .ffn_hidden = 4096};
+  const std::string mapping = "mesh tp:1 cp:1 dp:4\nmesh etp:1 ep:4 edp:1\nuse dp, ep";
+  Stack stack = placeholder_stack();
+  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "expert_layer", Count::per_micro_batch, "Oe"), (std::vector<double>{67'108'864}));
+  stack.gates_in_experts = true;
+  EXPECT_TRUE(bytes_of(program_of(spec, mapping, 4, stack), "expert_layer", Count::per_micro_batch, "Oe").empty());
+}
+
+TEST(Buffers, TheRotaryKeyOncePerLocalHead) {
+  // 64 numbers of 2 bytes for 4096 positions, shared by 128 heads; 32 of them on a rank.
+  NetworkSpec spec = section_c_spec();
+  spec.heads = spec.kv_heads = 128;
+  spec.latent = {.q_rank = 1536, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128};
+  Stack stack = placeholder_stack();
+  const std::string mapping = "mesh tp:4\nuse tp";
+  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "layer", Count::per_micro_batch, "kr.rotated"), (std::vector<double>{524'288}));
+  stack.rotary_key_per_head = true;
+  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "layer", Count::per_micro_batch, "kr.rotated"), (std::vector<double>{32 * 524'288.0}));
+}
+
 TEST(Buffers, KeptTensorsDieWithTheirLastReader) {
   for (const ProgramBlock& block : dense().blocks) {
     const auto saved = [&](const std::string& label) {
