@@ -32,7 +32,6 @@ class Lowering {
     if (!batch) return tl::unexpected(batch.error());
     const double bytes = element_bytes(plan_.precision);
     network_ = build_network(spec_, {batch->sequences_per_micro_batch, batch->sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes}, stack_.attention);
-    if (auto checked = check_statements(); !checked) return tl::unexpected(checked.error());
     auto placed = place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole});
     if (!placed) return tl::unexpected(placed.error());
     placed_ = std::move(*placed);
@@ -53,33 +52,6 @@ class Lowering {
   const PlacedNetwork& placed() const { return placed_; }
 
  private:
-  /// Tensor and tag names that no block has; statements of aliases may name what only other networks have.
-  Expected<void> check_statements() const {
-    std::vector<std::string> tensors, tags;
-    for (const Tensor& tensor : network_.tensors) tensors.push_back(tensor.name);
-    for (const Block& block : network_.blocks)
-      for (const Operator& op : block.operators) {
-        tags.push_back(op.name);
-        for (const std::string& tag : op.tags)
-          if (std::find(tags.begin(), tags.end(), tag) == tags.end()) tags.push_back(tag);
-      }
-    const auto known = [](const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-    for (const Statement& statement : parsed_.statements) {
-      if (!statement.alias.empty()) continue;
-      if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body))
-        for (const std::string& tag : recompute->tags)
-          if (!known(tags, tag)) return fail(where_of(statement), fmt::format("no operator has the tag '{}'", tag), name_hint(tag, tags));
-      std::vector<std::string> named;
-      if (const auto* move = std::get_if<MoveStatement>(&statement.body)) named = move->what;
-      if (const auto* save = std::get_if<SaveStatement>(&statement.body)) named = save->tensors;
-      if (const auto* home = std::get_if<HomeStatement>(&statement.body)) named = {home->what};
-      for (const std::string& name : named)
-        if (name != "weights" && name != "grads" && name != "optimizer" && name != "boundary" && !known(tensors, name))
-          return fail(where_of(statement), fmt::format("network {} has no tensor '{}'", spec_.id, name), name_hint(name, tensors));
-    }
-    return {};
-  }
-
   void fill_sizes(const PlanBatch& batch) {
     out_.precision = plan_.precision;
     out_.ranks = plan_.gpus;
@@ -123,6 +95,9 @@ class Lowering {
     }
     layers_.recompute_limit = recompute_limit();
     if (layers_.recompute_limit == 0) return {};
+    const std::int64_t per_stage = spec_.layers / layout_.stages;
+    if (layers_.recompute_limit > per_stage)
+      return fail(plan_.mapping_where, fmt::format("recompute on {} layers of each stage, but a stage has {}", layers_.recompute_limit, per_stage), fmt::format("from 1 to {}", per_stage));
     // `layers N`: the rest of each stage's layers run without; the same blocks placed without the statements.
     std::vector<Statement> without;
     for (const Statement& statement : parsed_.statements)

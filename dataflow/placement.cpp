@@ -80,12 +80,29 @@ std::vector<std::string> named_tensors(const Statement& statement) {
   return names;
 }
 
+/// `home weights: b on dp` speaks to no weight: say so.
+Expected<void> check_class_dims(const Network& network, const Statement& statement, const HomeStatement& home) {
+  if (home.what != "weights" && home.what != "grads" && home.what != "optimizer") return {};
+  for (const HomePlace& place : home.places) {
+    if (place.what == "*" || place.what == "full" || place.what == "partial") continue;
+    const bool some = std::any_of(network.tensors.begin(), network.tensors.end(), [&](const Tensor& tensor) {
+      return tensor.role == TensorRole::weight && std::any_of(tensor.dims.begin(), tensor.dims.end(), [&](int d) {
+               return ("*" + place.what + "*").find("*" + network.dims[d].name + "*") != std::string::npos;
+             });
+    });
+    if (!some) return fail(where_of(statement), fmt::format("no weight has the dim '{}'", place.what), "name a dim of a weight, or * for flat shards");
+  }
+  return {};
+}
+
 /// Tags and tensors must exist. An alias may name tensors that only other networks have.
 Expected<void> check_names(const Network& network, const Statement& statement) {
   if (auto scope = check_tags(network, statement, statement.scope); !scope) return scope;
   if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body))
     if (auto tags = check_tags(network, statement, recompute->tags); !tags) return tags;
   if (!statement.alias.empty()) return {};
+  if (const auto* home = std::get_if<HomeStatement>(&statement.body))
+    if (auto dims = check_class_dims(network, statement, *home); !dims) return dims;
   for (const std::string& name : named_tensors(statement)) {
     if (network.find_tensor(name) >= 0) continue;
     std::vector<std::string> tensors;
@@ -131,8 +148,15 @@ Expected<std::vector<ParRule>> par_rules(const Network& network, Mesh& mesh, con
       if ((*mask >> a & 1U) && mesh.atoms[a].stage)
         return fail(where_of(statement), fmt::format("'{}' splits a tensor dim on the axis that carries the layers", print(statement)),
                     "give the layers an axis of their own");
+    if (par->layout.kind == Layout::Kind::list)
+      return fail(where_of(statement), fmt::format("'{}' cuts a tensor dim into listed parts", print(statement)), "parts of a tensor dim are equal: leave the list out (lists lay layers on stages)");
     for (const std::string& name : par->dims) {
       const int dim = network.find_dim(name);
+      if (dim >= 0) {
+        const std::int64_t pieces = mesh.size_of(*mask) * (par->layout.kind == Layout::Kind::zigzag ? 2 : par->layout.kind == Layout::Kind::cyclic ? par->layout.cyclic : 1);
+        if (par->layout.kind != Layout::Kind::block && network.dims[dim].extent % pieces != 0)
+          return fail(where_of(statement), fmt::format("'{}' needs {} ({}) in {} pieces", print(statement), name, network.dims[dim].extent, pieces), "the pieces of the layout must divide the extent");
+      }
       // An alias may name dims that only other networks have (shared expert width in a dense network).
       if (dim < 0 && statement.alias.empty())
         return fail(where_of(statement), fmt::format("no operator of network {} has a loop '{}'", network.id, name), name_hint(name, dim_names(network)));

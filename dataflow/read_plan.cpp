@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower.h"
+#include "dataflow/parser.h"
 
 namespace stepcast {
 namespace {
@@ -27,12 +28,23 @@ std::int64_t axis_size(const MappingProgram& program, const std::string& name) {
   return 1;
 }
 
-/// Product of the axes on which an unscoped `par b` puts the batch.
+/// Product of the axes on which the embedding splits the batch: first match per axis, as for every operator (rule 3).
 std::int64_t batch_ranks_of(const ParsedPlan& parsed) {
+  constexpr const char* kLoops[] = {"b", "s", "h", "v"};
   std::int64_t ranks = 1;
-  for (const Statement& statement : parsed.statements)
-    if (const auto* par = std::get_if<ParStatement>(&statement.body); par && statement.scope.empty() && par->dims == std::vector<std::string>{"b"})
-      for (const std::string& axis : par->axes) ranks *= axis_size(parsed.program, axis);
+  std::vector<std::string> claimed;
+  for (const Statement& statement : parsed.statements) {
+    const auto* par = std::get_if<ParStatement>(&statement.body);
+    const bool here = statement.scope.empty() || std::find(statement.scope.begin(), statement.scope.end(), "embed") != statement.scope.end();
+    if (!par || !here) continue;
+    const auto walks = [&](const std::string& dim) { return std::find(std::begin(kLoops), std::end(kLoops), dim) != std::end(kLoops); };
+    if (!par->dims.empty() && std::none_of(par->dims.begin(), par->dims.end(), walks)) continue;
+    for (const std::string& axis : par->axes) {
+      if (std::find(claimed.begin(), claimed.end(), axis) != claimed.end()) continue;
+      claimed.push_back(axis);
+      if (par->dims == std::vector<std::string>{"b"}) ranks *= axis_size(parsed.program, axis);
+    }
+  }
   return ranks;
 }
 
@@ -58,8 +70,15 @@ Expected<ParsedPlan> read_plan(const Plan& plan) {
   auto program = parse(plan.mapping, plan.mapping_where);
   if (!program) return tl::unexpected(program.error());
   if (program->meshes.empty()) return fail(plan.mapping_where, "the mapping has no mesh line", fmt::format("start with one, such as 'mesh tp:8 dp:{}'", std::max<std::int64_t>(1, plan.gpus / 8)));
+  // Nothing that a mapping says is dropped: what a network already fixes cannot stand here.
+  if (!program->operators.empty())
+    return fail(to_text(program->operators.front().position), fmt::format("operator '{}' in a mapping of a network", program->operators.front().name), "the network brings its own operators; a program with operators stands alone");
+  if (!program->dims.empty()) return fail(plan.mapping_where, fmt::format("'dim {}:{}' in a mapping of a network", program->dims.front().name, program->dims.front().extent), "extents follow from the network and the batch");
   auto statements = expand(*program);
   if (!statements) return tl::unexpected(statements.error());
+  for (const Statement& statement : *statements)
+    if (statement.alias.empty() && std::holds_alternative<ForStatement>(statement.body))
+      return fail(to_text(statement.position), fmt::format("'{}' in a mapping of a network", print(statement)), "the network's operators run each once per micro-batch; loops in time belong to programs with operators");
   return ParsedPlan{std::move(*program), std::move(*statements)};
 }
 

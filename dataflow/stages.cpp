@@ -12,7 +12,7 @@ std::string legal_stages(std::int64_t layers, std::int64_t chunks) {
   std::vector<std::int64_t> legal;
   for (std::int64_t p = 1; p * chunks <= layers; ++p)
     if (layers % (p * chunks) == 0) legal.push_back(p);
-  return fmt::format("{}", fmt::join(legal, ", "));
+  return legal.empty() ? "none" : fmt::format("{}", fmt::join(legal, ", "));
 }
 
 Expected<void> from_list(StageLayout& layout, std::int64_t layers, const Statement& statement, const Layout& list) {

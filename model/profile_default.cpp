@@ -128,9 +128,23 @@ Profile datasheet_profile(const Gpu& gpu) {
   return profile;
 }
 
+namespace {
+
+bool same_rates(const Gpu& a, const Gpu& b) {
+  for (const Precision precision : all_precisions)
+    if (!(peak_of(a, precision) == peak_of(b, precision))) return false;
+  return a.memory_bandwidth == b.memory_bandwidth && a.scale_up_bandwidth == b.scale_up_bandwidth;
+}
+
+}  // namespace
+
 Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles) {
   const auto own = std::find_if(profiles.begin(), profiles.end(), [&](const Profile& p) { return p.gpu == gpu.id; });
-  if (own != profiles.end()) return with_all_precisions(*own, gpu);
+  if (own != profiles.end()) {
+    // A GPU that somebody edited is no longer the one that was measured: its rates scale with what was changed.
+    const auto row = std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [&](const Gpu& g) { return g.id == gpu.id; });
+    return row == catalog().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(*own, gpu) : scaled_profile(*own, *row, gpu);
+  }
 
   const Profile* nearest = nullptr;
   const Gpu* relative = nullptr;

@@ -63,7 +63,8 @@ Phases phases_of(const StepView& view, const Tail& tail) {
     phases.exposed_communication += (chunk.exposed_forward + chunk.exposed_backward) * micro_batches;
   }
   phases.exposed_communication += view.timeline.hop_wait[view.critical];
-  phases.bubble = view.timeline.makespan - phases.forward - phases.backward - phases.exposed_communication;
+  // A remainder: rounding may leave it a hair below nothing.
+  phases.bubble = std::max(Seconds(0), view.timeline.makespan - phases.forward - phases.backward - phases.exposed_communication);
   phases.gradient_sync = tail.gradient_sync;
   phases.clip = tail.clip;
   phases.optimizer = tail.optimizer;

@@ -66,7 +66,7 @@ class Resolver {
                                                 scenario_.profile.row.id, measured_on, scenario_.machine.row.gpu.id));
       return {};
     }
-    scenario_.profile.row = default_profile(scenario_.machine.row.gpu, catalog().profiles);
+    scenario_.profile.row = default_profile(linked_gpu(), catalog().profiles);
     const Profile& row = scenario_.profile.row;
     const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(), [&](const Profile& other) {
       return other.id == row.id && other.name == row.name;
@@ -76,12 +76,28 @@ class Resolver {
     return {};
   }
 
+  /// The GPU with the link rate that this machine gives it: a machine with slower links is not the one that was measured.
+  [[nodiscard]] Gpu linked_gpu() const {
+    Gpu gpu = scenario_.machine.row.gpu;
+    const Level& node = scenario_.machine.row.levels.front();
+    const bool direct = node.fabric == FabricKind::nvswitch || node.fabric == FabricKind::nvlink_mesh;
+    if (direct && std::abs(node.bandwidth_per_gpu / gpu.scale_up_bandwidth - 1) > 0.01) gpu.scale_up_bandwidth = node.bandwidth_per_gpu;
+    return gpu;
+  }
+
+  /// bf16, or the first of the usual types that the GPU has.
+  [[nodiscard]] const char* usual_precision() const {
+    for (const Precision p : {Precision::bf16, Precision::fp16, Precision::fp32})
+      if (scenario_.machine.row.gpu.peak[static_cast<int>(p)] > FlopsPerSecond(0)) return to_text(p);
+    return "bf16";
+  }
+
   Expected<void> numbers() {
     Plan& plan = scenario_.plan;
     plan.micro_batch = count("micro_batch", 1, "default");
     plan.lora_rank = request_.count("lora", 0);
     plan.sequence = count("sequence", scenario_.network.row.sequence, "the network's own");
-    auto precision = parse_precision(text("precision", "bf16", "default"), request_.where("precision"));
+    auto precision = parse_precision(text("precision", usual_precision(), "what the GPU has"), request_.where("precision"));
     if (!precision) return tl::unexpected(precision.error());
     plan.precision = *precision;
     scenario_.causal_attention = request_.text("attention_flops", "causal") == "causal";
@@ -133,6 +149,8 @@ class Resolver {
     split.recompute = *parse_recompute(text("recompute", "none", "default"), "recompute");
     split.recompute_whole = scenario_.stack.row.recompute_whole;
     split_vocabulary(split);
+    if (split.recompute.kind == Recompute::Kind::selective && scenario_.stack.row.attention == AttentionForm::fused)
+      remark("selective recompute saves little here: the fused attention kernel keeps no scores");
 
     Plan& plan = scenario_.plan;
     const std::int64_t ways = split.tp * split.cp * split.pp;

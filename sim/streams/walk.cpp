@@ -191,12 +191,18 @@ void ChunkWalk::place_work(Pass pass, double duration, End ready, End& end, int 
   advance(pass, end.time);
 }
 
+// Communicators share a fabric; what runs in the background gives way to a move that compute stands still for, and ends
+// later by as much.
 void ChunkWalk::place_blocking(const Move& move, const Price& price, double ready, End& end) {
   Stream& stream = streams_[price.tier];
-  const double start = std::max({ready, compute_free_, stream.free});
+  const double start = std::max(ready, compute_free_);
   end.time = start + price.time.value();
-  if (start > stream.free) stream.busy_from = start;
-  stream.free = end.time;
+  if (start < stream.free) {
+    stream.free += price.time.value();
+  } else {
+    stream.busy_from = start;
+    stream.free = end.time;
+  }
   wait(end.move, end.time - compute_free_);
   advance(move.pass, end.time);
   last_start_ = end.time;
