@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t long_sequence = 16384;
 
 std::string kind_of(const Scenario& scenario, const Run& run) {
+  if (scenario.plan.lora_rank > 0) return "lora";
   if (scenario.plan.sequence >= long_sequence) return "long";
   if (run.model.experts) return "moe";
   const bool sharded = scenario.plan.mapping.find("fsdp") != std::string::npos;
