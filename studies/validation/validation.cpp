@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t long_sequence = 16384;
 
 std::string kind_of(const Scenario& scenario, const Run& run) {
-  if (scenario.plan.lora_rank > 0) return "lora";
+  if (run.kind == "sft" || run.kind == "lora") return "tuning";  // packed documents: attention sees less than the sequence
   if (scenario.plan.sequence >= long_sequence) return "long";
   if (run.model.experts) return "moe";
   const bool sharded = scenario.plan.mapping.find("fsdp") != std::string::npos;

@@ -32,7 +32,7 @@ struct RankedGroup {
   double spearman = 0, regret = 0;
 };
 
-/// GPU, precision, kind (dense, moe, sharded, long, lora) and stack; `source` sums the records of one publication instead.
+/// GPU, precision, kind (dense, moe, sharded, long; tuning of trained ones) and stack; `source` sums the records of one publication instead.
 struct ValidatedClass {
   std::string name;
   bool by_source = false;

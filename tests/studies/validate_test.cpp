@@ -98,7 +98,7 @@ Run run_of(const std::string& record) {
 }
 
 TEST(RunRecords, MinimalRecordReads) {
-  const Run run = run_of(minimal);
+  const stepcast::Run run = run_of(minimal);
   EXPECT_EQ(run.parallel.pp, 1);
   EXPECT_FALSE(run.recompute.has_value());
   EXPECT_FALSE(run.parallel.chunks.has_value());
@@ -119,7 +119,7 @@ TEST(RunRecords, ErrorsNameThePlace) {
 TEST(RunRecords, ListInAnObjectReadsToo) { EXPECT_TRUE(read_runs("{\"runs\": [" + minimal + "]}", "r.json").has_value()); }
 
 Run dated(const char* software, const char* date) {
-  Run run = run_of(minimal);
+  stepcast::Run run = run_of(minimal);
   run.software = *software ? MaybeText(software) : std::nullopt;
   run.date = date;
   return run;
@@ -143,13 +143,13 @@ TEST(StackRule, EveryRowNamesAStackOfTheCatalogue) {
 }
 
 TEST(StackRule, IdDoesNotMatter) {
-  Run a = run_of(minimal), b = a;
+  stepcast::Run a = run_of(minimal), b = a;
   b.id = "torchtitan-llm-foundry";
   EXPECT_EQ(stack_of(a).id, stack_of(b).id);
 }
 
 TEST(RunMachines, RecordsOverrideTheCatalogue) {
-  Run run = run_of(minimal);
+  stepcast::Run run = run_of(minimal);
   run.hardware.inter_node = "RoCE, 4 HCAs";
   run.hardware.inter_node_gbit_per_s = 100;
   run.parallel.gpus = 16;
@@ -193,7 +193,7 @@ TEST(RunScenarios, SayWhatTheyAssume) {
 }
 
 TEST(RunScenarios, OverlapOfTheRecordRules) {
-  Run run = run_of(minimal);
+  stepcast::Run run = run_of(minimal);
   run.overlap.tp = false;
   run.overlap.dp_grad = false;
   const auto made = scenario_of(run);
