@@ -144,7 +144,7 @@ Price CostModel::ring(const Move& move, const Group& group, const Span& span) co
 }
 
 // Software with user buffers cuts a gather or scatter of activations and the product beside it into pieces that overlap
-// (TransformerEngine, userbuffers; tp_comm_overlap of Megatron-Core). The first piece has nothing to
+// (TransformerEngine, user buffers). The first piece has nothing to
 // hide behind; the others slow the product as any collective beside it does.
 double CostModel::shown_of(const Move& move, const Span& span) const {
   const bool cut = stack_->activation_pieces > 1 && stack_->activation_moves == Manners::overlapped;

@@ -173,16 +173,19 @@ TEST(CataloguePairs, MoreOfEverythingIsNotSlower) {
 }
 
 /// bf16 is the default; chips that lack it say what to ask for.
-TEST(CataloguePairs, ChipsWithoutBf16SayWhatToAskFor) {
+TEST(CataloguePairs, ChipsWithoutBf16RunTheirNextTypeAndSaySo) {
   for (const Machine& machine : catalog().machines) {
     if (can(machine.gpu, Precision::bf16)) continue;
     Request request;
     request.network = Chosen<NetworkSpec>{catalog().networks.front(), catalog().networks.front().id};
     request.machine = Chosen<Machine>{machine, machine.id};
     const auto scenario = resolve(request);
-    ASSERT_FALSE(scenario) << machine.id;
-    EXPECT_EQ(to_text(scenario.error()),
-              fmt::format("--precision (default): {} has no bf16 matrix units (--precision fp16, or fp32)", machine.gpu.name));
+    ASSERT_TRUE(scenario) << machine.id << ": " << to_text(scenario.error());
+    EXPECT_EQ(scenario->plan.precision, Precision::fp16) << machine.id;
+    request.values["precision"] = {"bf16", "--precision"};
+    const auto refused = resolve(request);
+    ASSERT_FALSE(refused) << machine.id;
+    EXPECT_EQ(to_text(refused.error()), fmt::format("--precision: {} has no bf16 matrix units (--precision fp16, or fp32)", machine.gpu.name));
   }
 }
 
