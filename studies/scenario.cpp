@@ -101,7 +101,15 @@ class Resolver {
     if (!precision) return tl::unexpected(precision.error());
     plan.precision = *precision;
     scenario_.causal_attention = request_.text("attention_flops", "causal") == "causal";
+    note_factor();
     return check_precision();
+  }
+
+  void note_factor() {
+    const Stack& stack = scenario_.stack.row;
+    if (const ComputeFactor* factor = find_factor(stack, scenario_.plan.precision, scenario_.machine.row.gpu.id))
+      remark(fmt::format("compute factor {} ({}, {}; {} to {} is plausible)", factor->factor, stack.id, to_text(scenario_.plan.precision),
+                         factor->low, factor->high));
   }
 
   Expected<void> check_precision() {
