@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "dataflow/moves.h"
+
 namespace stepcast {
 
 int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms) {
@@ -23,20 +25,6 @@ bool operator==(const Group& a, const Group& b) {
 }
 
 namespace {
-
-const char* verb(MoveKind kind) {
-  switch (kind) {
-    case MoveKind::slice: return "slice";
-    case MoveKind::mask: return "mask";
-    case MoveKind::reduce_scatter: return "reduce_scatter";
-    case MoveKind::all_reduce: return "all_reduce";
-    case MoveKind::all_to_all: return "all_to_all";
-    case MoveKind::send_recv: return "send_recv";
-    case MoveKind::all_gather: return "all_gather";
-    case MoveKind::ring: return "ring";
-  }
-  return "";
-}
 
 bool blocks(const Stack& stack, const PlacedItem& item) {
   if (item.move == MoveKind::ring) return stack.ring_moves == Manners::blocking;
@@ -295,7 +283,7 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   const bool weight = item.cargo == Cargo::weight || item.cargo == Cargo::gradient;
   // Weights move in buckets: the label is that of the bucket.
   move.label = weight ? (from.gradient ? "gradients " : "weights ") : (from.gradient ? "d" + tensor + " " : tensor + " ");
-  move.label += verb(item.move);
+  move.label += to_text(item.move);
   move.kind = item.move;
   move.pass = item.pass;
   move.when = item.when;

@@ -34,6 +34,20 @@ void staged_hops(MoveKind kind, AtomMask atoms, const Placement& to, const Mesh&
 
 }  // namespace
 
+const char* to_text(MoveKind kind) {
+  switch (kind) {
+    case MoveKind::slice: return "slice";
+    case MoveKind::mask: return "mask";
+    case MoveKind::reduce_scatter: return "reduce_scatter";
+    case MoveKind::all_reduce: return "all_reduce";
+    case MoveKind::all_to_all: return "all_to_all";
+    case MoveKind::send_recv: return "send_recv";
+    case MoveKind::all_gather: return "all_gather";
+    case MoveKind::ring: return "ring";
+  }
+  return "";
+}
+
 std::vector<Hop> hops(const Placement& from, const Placement& to, const Mesh& mesh, bool staged, Slot scatter_dim) {
   constexpr std::array kOrder{MoveKind::slice, MoveKind::mask, MoveKind::reduce_scatter, MoveKind::all_reduce, MoveKind::all_to_all, MoveKind::all_gather};
   std::array<AtomMask, kOrder.size()> masks{};

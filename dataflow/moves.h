@@ -15,6 +15,9 @@ struct Hop {
   Placement after;
 };
 
+/// "all_gather"
+const char* to_text(MoveKind kind);
+
 /// Rule 15 per atom, rule 16 for the order: slice, mask, reduce-scatter, all-reduce, all-to-all, all-gather.
 /// Hops of one kind join over the product group. `staged`: atoms one after the other, inner first; an all-reduce becomes
 /// reduce-scatter inside, all-reduce outside, all-gather inside, scattering dim `scatter_dim` of the tensor (kFlat: any shape).

@@ -1,5 +1,7 @@
 #include <fstream>
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -54,6 +56,7 @@ TEST(ShowCommand, TextOfEveryRow) {
 }
 
 TEST(Help, EveryCommandsExamplesRun) {
+  std::filesystem::current_path(STEPCAST_SOURCE_DIR);  // examples name files of the project
   for (const Command& command : commands()) {
     const auto help = run(std::string(command.name) + " --help");
     EXPECT_EQ(help.code, 0);

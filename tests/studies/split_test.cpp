@@ -24,7 +24,7 @@ NetworkSpec large() {
 }
 
 const SplitOrigin flags = {"--gpus", "--tp", "--cp", "--pp", "--chunks", "--global-batch", "--seq", "--schedule",
-                           "--recompute"};
+                           "--recompute", "--ep", "--etp"};
 
 /// tp 8, pp 4, dp 16 on 512 GPUs; 64 micro-batches of 1 x 8192.
 struct Case {

@@ -1,0 +1,47 @@
+// The dataflow command: programs with their own operators, placed and counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/studies/run_program.h"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+std::string example(const char* name) { return std::string(STEPCAST_SOURCE_DIR) + "/examples/" + name; }
+
+TEST(DataflowCommand, SummaForwardMovesTwoPanels) {
+  const auto ran = testing_program::run("dataflow " + example("summa.flow") + " --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  double received = 0;
+  const auto report = nlohmann::json::parse(ran.out);
+  for (const auto& row : report.at("collectives"))
+    if (row.at("pass") == "forward") received += row.at("received_bytes").get<double>();
+  EXPECT_EQ(received, 2 * 6291456);  // I along y and W along x: 3/4 of 4096*4096*2/4 each
+}
+
+TEST(DataflowCommand, TableNamesTensorAxisAndBytes) {
+  const auto ran = testing_program::run("dataflow " + example("pope_2d.flow"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("all_gather"));
+  EXPECT_THAT(ran.out, HasSubstr("yz"));
+}
+
+TEST(DataflowCommand, WrongFilesAreExplained) {
+  const auto missing = testing_program::run("dataflow nowhere.flow");
+  EXPECT_EQ(missing.code, 2);
+  const auto plan = testing_program::run("dataflow " + example("fsdp.flow"));
+  EXPECT_EQ(plan.code, 2);
+  EXPECT_THAT(plan.err, HasSubstr("no operator is written"));
+}
+
+TEST(DataflowCommand, PredictRefusesAProgramWithOperators) {
+  const auto ran = testing_program::run("predict llama3-8b --mapping " + example("summa.flow"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("brings its own operators"));
+}
+
+}  // namespace
+}  // namespace stepcast
