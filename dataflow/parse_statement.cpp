@@ -149,7 +149,7 @@ Layout Parser::layout() {
   } else if (accept("list")) {
     layout.kind = Layout::Kind::list;
     expect("[");
-    do layout.list.push_back(integer(1));
+    do layout.list.push_back(integer(0));
     while (!failed() && (accept(",") || peek().kind == TokenKind::number));
     expect("]");
   }

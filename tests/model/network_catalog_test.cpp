@@ -14,10 +14,10 @@ bool gated(const NetworkSpec& n) { return n.activation == Activation::swiglu || 
 std::int64_t attention_by_hand(const NetworkSpec& n) {
   const std::int64_t h = n.hidden, heads = n.heads, q = heads * n.head_dim, kv = n.kv_heads * n.head_dim;
   if (const LatentAttention& a = n.latent; a.kv_rank > 0) {
-    std::int64_t weights = h * (a.kv_rank + a.rope_dim) + a.kv_rank;                    // down, its norm
-    weights += a.kv_rank * heads * a.nope_dim + a.kv_rank * heads * a.value_dim;         // keys, values
-    weights += a.q_rank > 0 ? h * a.q_rank + a.q_rank + a.q_rank * q : h * q;           // queries
-    return weights + heads * a.value_dim * h;                                           // out
+    std::int64_t weights = h * (a.kv_rank + a.rope_dim) + a.kv_rank;              // down, its norm
+    weights += a.kv_rank * heads * a.nope_dim + a.kv_rank * heads * a.value_dim;  // keys, values
+    weights += a.q_rank > 0 ? h * a.q_rank + a.q_rank + a.q_rank * q : h * q;     // queries
+    return weights + heads * a.value_dim * h;                                     // out
   }
   std::int64_t weights = h * q + h * kv + h * kv + q * h;
   if (n.linear_bias || n.qkv_bias) weights += q + kv + kv;
@@ -35,7 +35,8 @@ std::int64_t experts_by_hand(const NetworkSpec& n) {
 
 std::int64_t parameters_by_hand(const NetworkSpec& n) {
   const std::int64_t norm = n.norm == Norm::layernorm ? 2 * n.hidden : n.hidden;
-  const std::int64_t plain = (gated(n) ? 3 : 2) * n.hidden * n.ffn_hidden + (n.linear_bias ? n.ffn_hidden + n.hidden : 0);
+  const std::int64_t plain =
+      (gated(n) ? 3 : 2) * n.hidden * n.ffn_hidden + (n.linear_bias ? n.ffn_hidden + n.hidden : 0);
   std::int64_t total = n.vocab * n.hidden * (n.tied_embeddings ? 1 : 2) + n.max_positions * n.hidden + norm;
   if (n.embedding_norm) total += norm;
   for (std::int64_t layer = 0; layer < n.layers; ++layer) {
@@ -86,10 +87,12 @@ TEST(CatalogNetworks, CoverTheFamiliesInUse) {
   std::set<std::string> ids;
   for (const NetworkSpec& n : catalog().networks) ids.insert(n.id);
   EXPECT_GE(ids.size(), 30u);
-  for (const char* id : {"gpt2-1.5b", "gpt3-175b", "megatron-530b", "bloom-176b", "opt-30b", "mpt-30b", "gpt-neox-20b", "llama2-70b",
-                         "llama3-405b", "llama3.2-1b", "llama4-scout", "llama4-maverick", "mistral-7b", "mixtral-8x7b", "qwen2.5-72b",
-                         "qwen3-32b", "qwen3-235b-a22b", "deepseek-v2-lite", "deepseek-v2", "deepseek-v3", "kimi-k2", "gpt-oss-120b",
-                         "grok-1", "nemotron4-15b", "nemotron4-340b", "gemma-7b", "phi-3-mini"})
+  for (const char* id :
+       {"gpt2-1.5b",      "gpt3-175b",    "megatron-530b", "bloom-176b",   "opt-30b",         "mpt-30b",
+        "gpt-neox-20b",   "llama2-70b",   "llama3-405b",   "llama3.2-1b",  "llama4-scout",    "llama4-maverick",
+        "mistral-7b",     "mixtral-8x7b", "qwen2.5-72b",   "qwen3-32b",    "qwen3-235b-a22b", "deepseek-v2-lite",
+        "deepseek-v2",    "deepseek-v3",  "kimi-k2",       "gpt-oss-120b", "grok-1",          "nemotron4-15b",
+        "nemotron4-340b", "gemma-7b",     "phi-3-mini"})
     EXPECT_TRUE(ids.contains(id)) << id;
 }
 
