@@ -31,6 +31,31 @@ std::string overflow_text(const MemoryReport& memory) {
                      format_bytes(memory.peak - memory.capacity), format_bytes(memory.capacity));
 }
 
+/// Work that several ranks do alike, over all blocks: executed over needed matrix FLOPs.
+double repeated_work(const Program& program) {
+  Flops executed, useful;
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& run : chunk.runs)
+      for (const Work& work : program.blocks[run.block].works) {
+        executed += work.flops * static_cast<double>(run.count);
+        useful += work.useful * static_cast<double>(run.count);
+      }
+  return useful.value() > 0 ? executed / useful : 1;
+}
+
+/// What makes a forecast doubtful as a whole, before the warnings of its parts.
+void add_doubts(Prediction& prediction, const Scenario& scenario) {
+  const Profile& profile = scenario.profile.row;
+  const Gpu& gpu = scenario.machine.row.gpu;
+  if (!profile.gpu.empty() && profile.gpu != gpu.id)
+    prediction.warnings.push_back(fmt::format("profile {} was measured on {}, this machine has {}", profile.id, profile.gpu, gpu.id));
+  if (prediction.hfu > 1)
+    prediction.warnings.push_back(fmt::format("more FLOP/s than the datasheet's peak ({:.0f} % HFU): the rates are not this GPU's", 100 * prediction.hfu));
+  constexpr double worth_a_line = 1.02;
+  if (const double repeated = repeated_work(prediction.program); repeated > worth_a_line)
+    prediction.warnings.push_back(fmt::format("{:.1f} x the needed matrix work is done: some operators are split on no axis and repeated", repeated));
+}
+
 }  // namespace
 
 Expected<Prediction> predict(const Scenario& scenario, bool reasons) {
@@ -43,7 +68,8 @@ Expected<Prediction> predict(const Scenario& scenario, bool reasons) {
   prediction.program = std::move(*program);
   prediction.step = std::move(*step);
   add_utilisation(prediction, scenario);
-  prediction.warnings = prediction.step.warnings;
+  add_doubts(prediction, scenario);
+  prediction.warnings.insert(prediction.warnings.end(), prediction.step.warnings.begin(), prediction.step.warnings.end());
   const MemoryReport& memory = prediction.step.memory;
   const auto says_so = [](const std::string& warning) { return warning.find("fit") != std::string::npos; };
   if (!memory.fits && std::none_of(prediction.warnings.begin(), prediction.warnings.end(), says_so))

@@ -94,6 +94,7 @@ bool is_law(const std::string& warning) {
 /// such, or that falls back to the machine's links; not fitting must be true.
 bool is_explained(const std::string& warning, const Scenario& scenario, const Prediction& prediction) {
   if (warning.starts_with("does not fit: rank")) return !prediction.step.memory.fits;
+  if (in(warning, " x the needed matrix work is done: ")) return !prediction.program.notes.empty();
   if (!is_law(warning)) return false;
   if (in(warning, ": beyond the largest size measured; ")) return warning.starts_with("curve ");
   if (!in(warning, "; its calls take ")) return false;

@@ -44,6 +44,13 @@ TEST(Predict, PageHasEverySectionAndFitsAScreen) {
   }
 }
 
+TEST(Predict, DoubtsAboutTheWholeForecastAreWarnings) {
+  const Ran foreign = run("predict llama3-8b --machine rtx-4090-box --gpus 4 --profile a100-sxm-80");
+  EXPECT_THAT(foreign.out, HasSubstr("was measured on a100-80gb"));
+  EXPECT_THAT(foreign.out, HasSubstr("more FLOP/s than the datasheet's peak"));
+  EXPECT_THAT(run(acceptance).out, Not(HasSubstr("was measured on")));
+}
+
 TEST(Predict, ColourOnlyWhenTheConsoleHasIt) {
   EXPECT_THAT(run(acceptance).out, Not(HasSubstr("\x1b[")));
   EXPECT_THAT(run({"predict", "llama3-8b", "--gpus", "8"}, true).out, HasSubstr("\x1b[1m"));
