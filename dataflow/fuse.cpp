@@ -311,6 +311,7 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
 ProgramBlock fuse(const FuseContext& c) {
   ProgramBlock out;
   out.name = c.block.name;
+  out.is_layer = c.block.place == Block::Place::layers;
   const ListPlaces forward = ListBuilder(c, out, out.forward, c.placed.forward).build();
   const ListPlaces backward = ListBuilder(c, out, out.backward, c.placed.backward).build();
   for (const PlacedItem& item : c.placed.step) {

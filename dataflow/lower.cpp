@@ -54,6 +54,7 @@ class Lowering {
  private:
   void fill_sizes(const PlanBatch& batch) {
     out_.precision = plan_.precision;
+    out_.routed_rows = spec_.experts.count > 0;
     out_.ranks = plan_.gpus;
     out_.stages = layout_.stages;
     out_.stage_stride = layout_.stride;

@@ -42,6 +42,7 @@ struct Work {
   double sequence = 0;              ///< attention: keys per query, for the rate's ramp
   bool backward = false;            ///< attention: the backward kernel
   double element_bytes = 2;         ///< of the operands, chooses the tensor-core rate with Program::precision
+  bool keeps_width = false;         ///< stays in its operands' type under a narrower plan (attention core, router, LM head)
   double head_dim = 0;              ///< attention and its unfused products: the contracted or produced head size
   Flops flops;                      ///< executed, with padding and repeats
   Flops useful;                     ///< without
@@ -116,6 +117,7 @@ struct Buffer {
 };
 
 struct ProgramBlock {
+  bool is_layer = false;            ///< counts in a stage's layers
   std::string name;                 ///< "embedding", "layer", "head"
   std::vector<Work> works;
   std::vector<Move> moves;
@@ -167,6 +169,7 @@ struct Program {
   std::vector<Move> shared;         ///< once per step between stages (tied embedding)
   double bytes_per_optimizer_element = 0;  ///< memory traffic of the optimizer per element it updates
   double bytes_per_gradient_element = 0;   ///< of the gradient-norm read
+  bool routed_rows = false;         ///< rows go where data sends them: their load is an expectation
   double recompute_layers = 0;      ///< reported
   std::vector<Note> notes;
 };

@@ -85,8 +85,7 @@ std::vector<StageReport> stage_reports(const Program& program, const std::vector
     stage.input_grad += chunks[i].input_grad;
     stage.weight_grad += chunks[i].weight_grad;
     for (const BlockRun& run : program.chunks[i].runs) {
-      const bool layer = program.blocks[run.block].name.find("layer") != std::string::npos;
-      if (layer) stage.layers += run.count;
+      if (program.blocks[run.block].is_layer) stage.layers += run.count;
     }
   }
   return stages;
@@ -148,7 +147,8 @@ Expected<StepReport> forecast(const Program& program, const CostModel& cost_of_m
   report.phases = phases_of(view, tail);
   report.step_time = report.phases.sum();
   const std::vector<LawShare> shares = law_shares(view, tail);
-  const Spread interval = step_interval(cost.profile(), shares, report.step_time);
+  const Spread interval = step_interval(cost.profile(), program, shares, report.step_time);
+  report.interval_kind = spread_of_kind(program).runs;
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;
   report.bubble_fraction = timeline->bubble_fraction();

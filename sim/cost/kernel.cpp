@@ -65,10 +65,7 @@ double narrow_bytes(Precision plan) { return plan == Precision::nvfp4 ? 0.5 : 1;
 
 // Under a narrow plan the projections of layers are cast to it. Transformer Engine leaves the products of an attention
 // core, the router and the LM head as they are (TransformerEngine user guide, fp8_autocast covers its own modules only).
-bool cast_down(const Work& work, Precision plan) {
-  if (!narrow(plan) || work.element_bytes != 2 || work.head_dim > 0) return false;
-  return work.label.find("head") == std::string::npos && work.label.find("router") == std::string::npos;
-}
+bool cast_down(const Work& work, Precision plan) { return narrow(plan) && work.element_bytes == 2 && !work.keeps_width; }
 
 // The left operand of a forward product (x) or an input gradient (dy) is cast beside its use. By itself a cast reads 2
 // bytes and writes `narrow_bytes` twice, as is and transposed; norms and activations take over a part, and 2 bytes per

@@ -58,8 +58,12 @@ struct LawShare {
 };
 std::vector<LawShare> law_shares(const StepView& view, const Tail& tail);
 
+/// Spread of a kind of run, where it is wider than the profile's.
+struct KindSpread { Spread spread; const char* runs = ""; };
+KindSpread spread_of_kind(const Program& program);
+
 /// Relative 10th to 90th percentile of the step.
-Spread step_interval(const Profile& profile, const std::vector<LawShare>& shares, Seconds step);
+Spread step_interval(const Profile& profile, const Program& program, const std::vector<LawShare>& shares, Seconds step);
 std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, const MemoryReport& memory, Seconds step);
 
 }  // namespace stepcast

@@ -117,6 +117,7 @@ inline int add(ProgramBlock& block, std::vector<Item>& list, Move move, std::vec
 inline ProgramBlock plain_layer() {
   ProgramBlock block;
   block.name = "layer";
+  block.is_layer = true;
   add(block, block.forward, gemm(1, Pass::forward));
   add(block, block.backward, gemm(1, Pass::input_grad));
   add(block, block.backward, gemm(1, Pass::weight_grad), {0});
