@@ -215,9 +215,15 @@ class Lowering {
         if (placed_.mesh.size_of(repeated) > 1)
           out_.notes.push_back({fmt::format("{} is repeated by {} ranks: nothing splits it on {}", op.name, placed_.mesh.size_of(repeated), placed_.mesh.label(repeated))});
       }
-    for (const Statement& statement : parsed_.statements)
-      if (const auto* move = std::get_if<MoveStatement>(&statement.body); move && move->chunks > 1)
-        out_.notes.push_back({fmt::format("'{}': the chunks are timed as one move beside its neighbour, not pipelined", print(statement))});
+    // What a move says and the times do not follow is said, not dropped.
+    for (const Statement& statement : parsed_.statements) {
+      const auto* move = std::get_if<MoveStatement>(&statement.body);
+      if (!move) continue;
+      const auto note = [&](const char* what) { out_.notes.push_back({fmt::format("'{}': {}", print(statement), what)}); };
+      if (move->chunks > 1) note("the chunks are timed as one move beside its neighbour, not pipelined");
+      if (!move->dedupe.empty()) note("every copy of a row is counted, also those for one destination");
+      if (!move->bucket.empty() && move->bucket != "unit" && move->bucket != "none") note("buckets are one per block, whatever their size");
+    }
   }
 
   const NetworkSpec& spec_;
