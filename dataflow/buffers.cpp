@@ -98,6 +98,42 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
+bool is_cast(const Operator& op) { return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op); }
+
+/// Under a narrow plan every projection keeps its weight cast, as is and transposed, from one optimizer step to the next
+/// (TransformerEngine: weight workspaces filled on the first micro-batch). Gathered weights are cast anew and keep none.
+void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
+  if (c.narrow_bytes == 0) return;
+  constexpr double copies = 2;
+  for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
+    const Operator& op = c.block.operators[o];
+    if (!is_cast(op)) continue;
+    for (const Access& input : op.inputs)
+      for (const WeightChain& chain : c.placed.chains) {
+        if (chain.tensor != input.tensor || !(chain.home == placement_of(input, c.splits[o], c.mesh, false))) continue;
+        Buffer buffer;
+        buffer.label = c.network.tensors[input.tensor].name + " cast";
+        buffer.kind = BufferKind::weight;
+        buffer.bytes = Bytes(copies * chain.home_elements * c.narrow_bytes);
+        out.buffers.push_back(std::move(buffer));
+      }
+  }
+}
+
+/// An activation that backward reads for weight gradients of cast projections alone is kept as it was cast.
+bool is_kept_narrow(const FuseContext& c, int tensor) {
+  bool read = false;
+  for (const Operator& op : c.block.operators) {
+    const BackwardReads reads = backward_reads(op);
+    const bool here = (reads.output && op.output.tensor == tensor) ||
+                      std::any_of(reads.inputs.begin(), reads.inputs.end(), [&](int i) { return op.inputs[i].tensor == tensor; });
+    if (!here) continue;
+    if (!is_cast(op)) return false;
+    read = true;
+  }
+  return read;
+}
+
 /// The experts' rows that combining sums: their only use in backward is the gradient of the gates.
 bool is_combined(const FuseContext& c, int tensor) {
   return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
@@ -136,6 +172,8 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
     buffer.kind = BufferKind::saved;
     buffer.count = Count::per_micro_batch;
     buffer.bytes = Bytes(saved.bytes);
+    if (saved.copy >= 0 && c.narrow_bytes > 0 && is_kept_narrow(c, c.placed.copies[saved.copy].tensor))
+      buffer.bytes = buffer.bytes * (c.narrow_bytes / c.network.tensors[c.placed.copies[saved.copy].tensor].bytes_per_element);
     if (saved.copy >= 0 && c.stack.rotary_key_per_head) buffer.bytes = buffer.bytes * heads_that_copy(c, c.placed.copies[saved.copy].tensor);
     buffer.held_until_weight_grad = saved.held_until_weight_grad;
     const bool read = saved.copy >= 0 && backward.dies[saved.copy] >= 0;
@@ -202,6 +240,7 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
 
 void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
   add_weights(c, out);
+  add_narrow_weights(c, out);
   add_stand_ins(c, out);
   add_saved(c, forward, backward, out);
   add_gathered(c, out);

@@ -22,6 +22,7 @@ struct FuseContext {
   bool explain = false;             ///< fill Move::because
   const std::vector<char>& counted_weights;  ///< by tensor: an earlier block of the same ranks has its chain
   double imbalance = 1;             ///< rows of the fullest expert rank over the mean
+  double narrow_bytes = 0;          ///< per element of what projections are cast to under a narrow plan; 0 = the plan is not narrow
 };
 
 ProgramBlock fuse(const FuseContext& context);
@@ -44,6 +45,9 @@ struct Launch {
 };
 /// Adds one or several works (products of unlike shapes do not join); false when the launch costs nothing.
 bool add_works(const FuseContext& context, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<Work>& works);
+
+/// Stays in its operands' type under a narrower plan: attention core, router, LM head.
+bool keeps_width(const Operator& op);
 
 /// Ranks that do the same work again: product of the atoms on which the operator is not split.
 double repeats(const FuseContext& context, int op);

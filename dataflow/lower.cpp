@@ -16,6 +16,16 @@ namespace {
 
 double element_bytes(Precision precision) { return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2; }
 
+/// Scale bytes included: one per 32 elements in mx formats, one per 16 in nvfp4 (OCP MX 1.0; NVIDIA Blackwell whitepaper).
+double narrow_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp8: return 1;
+    case Precision::mxfp8: return 1 + 1.0 / 32;
+    case Precision::nvfp4: return 0.5 + 1.0 / 16;
+    default: return 0;
+  }
+}
+
 class Lowering {
  public:
   Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain) : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {}
@@ -76,7 +86,7 @@ class Lowering {
   }
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
-    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements, out_.groups, explain_, counted, spec_.experts.imbalance});
+    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements, out_.groups, explain_, counted, spec_.experts.imbalance, narrow_bytes(plan_.precision)});
   }
 
   Expected<void> make_blocks() {

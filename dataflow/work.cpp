@@ -58,7 +58,7 @@ Work blank(const FuseContext& c, const PlacedItem& item) {
   Work work;
   work.label = (op.kernel.empty() ? op.name : op.kernel) + suffix(item);
   work.pass = item.pass;
-  work.keeps_width = has_tag(op, "attn.core") || has_tag(op, "router") || has_tag(op, "head");
+  work.keeps_width = keeps_width(op);
   if (has_tag(op, "expert")) work.imbalance = c.imbalance;
   work.element_bytes = c.network.tensors[op.output.tensor].bytes_per_element;
   return work;
@@ -195,6 +195,8 @@ Work look_up(const FuseContext& c, const PlacedItem& item) {
 }
 
 }  // namespace
+
+bool keeps_width(const Operator& op) { return has_tag(op, "attn.core") || has_tag(op, "router") || has_tag(op, "head"); }
 
 double repeats(const FuseContext& c, int op) {
   double ranks = 1;

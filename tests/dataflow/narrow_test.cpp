@@ -1,0 +1,48 @@
+// Narrow plans: projections keep cast weights, and what only they read in backward is saved as it was cast.
+#include <gtest/gtest.h>
+
+#include "dataflow/lower.h"
+#include "model/catalog.h"
+
+namespace stepcast {
+namespace {
+
+ProgramBlock layer_in(Precision precision, const char* alias) {
+  Plan plan;
+  plan.mapping = std::string("mesh dp:8\nuse dp, ") + alias + "\n";
+  plan.gpus = 8;
+  plan.global_batch = 8;
+  plan.precision = precision;
+  const auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan, **find_row(catalog().stacks, "megatron-core", "stack"));
+  EXPECT_TRUE(program) << to_text(program.error());
+  return program->blocks[1];
+}
+
+double bytes_of(const ProgramBlock& block, BufferKind kind) {
+  double bytes = 0;
+  for (const Buffer& buffer : block.buffers)
+    if (buffer.kind == kind) bytes += buffer.bytes.value();
+  return bytes;
+}
+
+// Matrices of one layer: 4096 (4096 + 2*1024) + 4096*4096 + 3 * 4096*14336 elements.
+constexpr double kMatrices = 4096.0 * 6144 + 4096.0 * 4096 + 3 * 4096.0 * 14336;
+
+TEST(NarrowPlans, EveryProjectionKeepsTwoCastWeights) {
+  const double wide = bytes_of(layer_in(Precision::bf16, "zero1"), BufferKind::weight);
+  EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::fp8, "zero1"), BufferKind::weight) - wide, 2 * kMatrices);
+  EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::mxfp8, "zero1"), BufferKind::weight) - wide, 2 * kMatrices * (1 + 1.0 / 32));
+}
+
+TEST(NarrowPlans, GatheredWeightsKeepNone) {
+  EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::fp8, "fsdp"), BufferKind::weight), bytes_of(layer_in(Precision::bf16, "fsdp"), BufferKind::weight));
+}
+
+TEST(NarrowPlans, NormedInputsAndTheMlpsActivationAreSavedAsCast) {
+  // norm1.y and norm2.y (8192 x 4096) and A (8192 x 14336), one byte instead of two; O is also read by the core and stays.
+  const double wide = bytes_of(layer_in(Precision::bf16, "zero1"), BufferKind::saved);
+  EXPECT_DOUBLE_EQ(wide - bytes_of(layer_in(Precision::fp8, "zero1"), BufferKind::saved), 8192.0 * (2 * 4096 + 14336));
+}
+
+}  // namespace
+}  // namespace stepcast
