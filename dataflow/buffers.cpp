@@ -65,7 +65,7 @@ MatrixShape shape_of(const FuseContext& c, const Operator& op, const OperatorSpl
   return shape;
 }
 
-/// Gradients are added to their accumulators by the products themselves; autograd is handed a placeholder of the weight's
+/// Gradients are added to their accumulators by the products themselves; autograd is handed a stand-in of the weight's
 /// shape and type instead, which is cached: one per distinct shape on a rank. Products of one kernel are one weight.
 void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   if (!c.stack.gradient_stand_ins) return;
@@ -90,7 +90,7 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
   for (const Joined& weight : weights) {
     Buffer buffer;
-    buffer.label = fmt::format("gradient placeholder {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
+    buffer.label = fmt::format("gradient stand-in {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
     buffer.kind = BufferKind::temporary;
     buffer.count = Count::shared;
     buffer.bytes = Bytes(weight.shape.elements * weight.bytes_per_element);

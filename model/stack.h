@@ -51,7 +51,7 @@ struct Stack {
   double attention_rate = 1;                     ///< of its fused attention kernel over the profile's; old kernels < 1
   Seconds launch_gap;                            ///< between any two kernels where the host waits for each (CUDA_LAUNCH_BLOCKING)
   Seconds data_wait;                             ///< loader time that is not hidden, per step
-  bool gradient_stand_ins = false;               ///< autograd gets a cached placeholder per weight shape, the gradient being in its accumulator
+  bool gradient_stand_ins = false;               ///< autograd gets a cached stand-in per weight shape, the gradient being in its accumulator
   bool loss_in_place = false;                    ///< the loss writes the gradient of the logits over the logits
   bool gates_in_experts = false;                 ///< gates scale the experts' activation: combining keeps no rows for their gradient
   bool rotary_key_per_head = false;              ///< the shared rotary key of latent attention is copied into every head's key

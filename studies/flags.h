@@ -21,7 +21,7 @@ enum class FlagKind : std::uint8_t {
 struct Flag {
   std::string_view name;      ///< "--tp"
   std::string_view key;       ///< in a scenario file: "tp"; "" = not part of a scenario
-  std::string_view value;     ///< placeholder in the help: "N"
+  std::string_view value;     ///< what the help writes for it: "N"
   std::string_view group;     ///< heading in the help
   std::string_view doc;       ///< one line; says the default
   FlagKind kind = FlagKind::text;

@@ -2,33 +2,12 @@
 #include <algorithm>
 #include <span>
 
+#include "dataflow/moves.h"
 #include "sim/step/parts.h"
 
 namespace stepcast {
 
 namespace {
-
-const char* kind_text(MoveKind kind) {
-  switch (kind) {
-    case MoveKind::slice:
-      return "slice";
-    case MoveKind::mask:
-      return "mask";
-    case MoveKind::reduce_scatter:
-      return "reduce_scatter";
-    case MoveKind::all_reduce:
-      return "all_reduce";
-    case MoveKind::all_to_all:
-      return "all_to_all";
-    case MoveKind::send_recv:
-      return "send_recv";
-    case MoveKind::all_gather:
-      return "all_gather";
-    case MoveKind::ring:
-      return "ring";
-  }
-  return "";
-}
 
 /// Calls of the blocks' moves on one stage, by block and move.
 void add_block_moves(const StepView& view, int stage, std::vector<StepMove>& moves) {
@@ -57,7 +36,7 @@ CollectiveReport row_of(const StepView& view, const StepMove& call) {
   const Move& move = *call.move;
   CollectiveReport row;
   row.name = move.label;
-  row.kind = kind_text(move.kind);
+  row.kind = to_text(move.kind);
   row.because = move.because;
   row.pass = move.pass;
   row.bytes = move.received;
@@ -119,7 +98,7 @@ void add_boundary(const StepView& view, int stage, std::vector<CollectiveReport>
   }
   if (send.count == 0) return;
   send.name = "boundary";
-  send.kind = kind_text(MoveKind::send_recv);
+  send.kind = to_text(MoveKind::send_recv);
   send.axis = "stage";
   send.group_size = 2;
   send.stage = stage;

@@ -1,4 +1,4 @@
-// What lies in a rank's memory for one block: placeholders of gradients, the logits, look-up gradients, and when what is
+// What lies in a rank's memory for one block: stand-ins of gradients, the logits, look-up gradients, and when what is
 // kept for backward is made and read last.
 //
 // Network of section C (networks.h) on tp 4 with sp: bytes are 2 per element, h 4096, f 14336, v 128256, 4096 positions.
@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-Stack placeholder_stack() {
+Stack stand_in_stack() {
   Stack stack;
   stack.id = "s";
   stack.fused = {"norm", "attn.qkv", "rope", "mlp.up", "swiglu", "embedding", "loss"};
@@ -31,7 +31,7 @@ Program program_of(const NetworkSpec& spec, const std::string& mapping, std::int
 
 const Program& dense() {
   static const Program program =
-      program_of(section_c_spec(), "mesh tp:4 cp:1 dp:1 pp:1\nuse tp, vocab, sp, dp, zero1\npar layer on pp sched 1f1b for mb:8", 4, placeholder_stack());
+      program_of(section_c_spec(), "mesh tp:4 cp:1 dp:1 pp:1\nuse tp, vocab, sp, dp, zero1\npar layer on pp sched 1f1b for mb:8", 4, stand_in_stack());
   return program;
 }
 
@@ -52,7 +52,7 @@ TEST(Buffers, OnePlaceholderPerWeightOfTheSoftware) {
 }
 
 TEST(Buffers, NoPlaceholdersWhereTheSoftwareHasNone) {
-  Stack plain = placeholder_stack();
+  Stack plain = stand_in_stack();
   plain.gradient_stand_ins = false;
   const Program program = program_of(section_c_spec(), "mesh tp:4\nuse tp, sp", 4, plain);
   EXPECT_TRUE(bytes_of(program, "layer", Count::shared).empty());
@@ -62,7 +62,7 @@ TEST(Buffers, ExpertsOfOneShapeShareAPlaceholder) {
   // 16 experts of width 4096, four on a rank: one matrix, not four: gate and up 2 * 4096 * 4096 * 2 B, down half of it.
   NetworkSpec spec = section_c_spec();
   spec.experts = {.count = 16, .top_k = 2, .ffn_hidden = 4096};
-  const Program program = program_of(spec, "mesh tp:1 cp:1 dp:4\nmesh etp:1 ep:4 edp:1\nuse dp, ep", 4, placeholder_stack());
+  const Program program = program_of(spec, "mesh tp:1 cp:1 dp:4\nmesh etp:1 ep:4 edp:1\nuse dp, ep", 4, stand_in_stack());
   const std::vector<double> bytes = bytes_of(program, "expert_layer", Count::shared);
   ASSERT_GE(bytes.size(), 2U);
   EXPECT_EQ(bytes[bytes.size() - 2], 67'108'864);
@@ -77,7 +77,7 @@ TEST(Buffers, ALookUpsGradientIsAWholeTable) {
 TEST(Buffers, TheLossWritesOverTheLogits) {
   EXPECT_EQ(bytes_of(dense(), "head", Count::per_micro_batch, "logits"), (std::vector<double>{2.0 * 4096 * 128'256 / 4}));
   EXPECT_TRUE(bytes_of(dense(), "head", Count::transient_backward, "dlogits").empty());
-  Stack apart = placeholder_stack();
+  Stack apart = stand_in_stack();
   apart.loss_in_place = false;
   const Program program = program_of(section_c_spec(), "mesh tp:4\nuse tp, vocab, sp", 4, apart);
   EXPECT_EQ(bytes_of(program, "head", Count::transient_backward, "dlogits"), (std::vector<double>{2.0 * 4096 * 128'256 / 4}));
@@ -88,7 +88,7 @@ TEST(Buffers, GatesInTheExpertsKeepNoRowsForCombining) {
   NetworkSpec spec = section_c_spec();
   spec.experts = {.count = 16, .top_k = 2, .ffn_hidden = 4096};
   const std::string mapping = "mesh tp:1 cp:1 dp:4\nmesh etp:1 ep:4 edp:1\nuse dp, ep";
-  Stack stack = placeholder_stack();
+  Stack stack = stand_in_stack();
   EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "expert_layer", Count::per_micro_batch, "Oe"), (std::vector<double>{67'108'864}));
   stack.gates_in_experts = true;
   EXPECT_TRUE(bytes_of(program_of(spec, mapping, 4, stack), "expert_layer", Count::per_micro_batch, "Oe").empty());
@@ -99,7 +99,7 @@ TEST(Buffers, TheRotaryKeyOncePerLocalHead) {
   NetworkSpec spec = section_c_spec();
   spec.heads = spec.kv_heads = 128;
   spec.latent = {.q_rank = 1536, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128};
-  Stack stack = placeholder_stack();
+  Stack stack = stand_in_stack();
   const std::string mapping = "mesh tp:4\nuse tp";
   EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "layer", Count::per_micro_batch, "kr.rotated"), (std::vector<double>{524'288}));
   stack.rotary_key_per_head = true;

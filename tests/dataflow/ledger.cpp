@@ -4,22 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "dataflow/moves.h"
+
 namespace stepcast {
 namespace {
-
-const char* kind_name(MoveKind kind) {
-  switch (kind) {
-    case MoveKind::slice: return "slice";
-    case MoveKind::mask: return "mask";
-    case MoveKind::reduce_scatter: return "reduce_scatter";
-    case MoveKind::all_reduce: return "all_reduce";
-    case MoveKind::all_to_all: return "all_to_all";
-    case MoveKind::send_recv: return "send_recv";
-    case MoveKind::all_gather: return "all_gather";
-    case MoveKind::ring: return "ring";
-  }
-  return "?";
-}
 
 std::string time_name(const PlacedItem& item) {
   switch (item.when) {
@@ -45,7 +33,7 @@ void for_each_row(const Network& network, const PlacedNetwork& placed, const std
     for (const PlacedItem& item : *list) {
       if (item.kind != PlacedKind::move || item.move == MoveKind::slice || item.move == MoveKind::mask) continue;
       const Tensor& tensor = network.tensors[b.copies[item.reads.front()].tensor];
-      visit((is_norm_weight(tensor) ? "norm " : "") + time_name(item) + kind_name(item.move) + (item.again ? " again" : ""), item);
+      visit((is_norm_weight(tensor) ? "norm " : "") + time_name(item) + to_text(item.move) + (item.again ? " again" : ""), item);
     }
 }
 

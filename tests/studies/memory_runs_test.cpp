@@ -1,7 +1,7 @@
 // Peak allocated memory of 15 configurations measured on one node of eight B200: MooreThreads/SimuMax 4dcaae51
 // docs/b200/b200_release_v1.2_summary.md (Megatron-LM 23e00ed0, TransformerEngine 2.11, bf16, distributed optimizer, fused
 // cross entropy, no recompute), few-layer slices of the named networks. No
-// constant was fitted, but which terms the megatron-core row has (placeholders, loss in place, gates, rotary keys, workspaces)
+// constant was fitted, but which terms the megatron-core row has (stand-ins, loss in place, gates, rotary keys, workspaces)
 // was settled with these same measurements in view: this is a regression bound, not a hold-out.
 #include <cmath>
 #include <fstream>
