@@ -33,6 +33,10 @@ struct StageTimes {
   std::vector<Seconds> forward, input_grad, weight_grad;
   std::vector<Seconds> hop_forward, hop_backward;  ///< ranks*chunks-1 entries; empty = 0
   bool blocking_hops = false;
+  /// Measured or drawn durations of single units: stage * units + unit; empty = the stage's own figure for all.
+  std::vector<double> forward_each, input_grad_each, weight_grad_each;
+  std::vector<double> rank_slowdown;       ///< factor on every duration of a rank; empty = 1
+  double pair_factor = 1;                  ///< a fused pair lasts this times the sum of its two
 };
 
 struct Timeline {
@@ -44,7 +48,12 @@ struct Timeline {
   /// Per rank and chunk, the largest number of micro-batches whose forward is done and backward (weight-grad) is not.
   std::vector<std::int32_t> peak_in_flight;        ///< per rank, summed over chunks
   std::vector<std::int32_t> peak_in_flight_stage;  ///< per virtual stage, at the moment of its rank's (first) peak
+  std::vector<std::int32_t> peak_freed_at_input_grad;  ///< per rank, as peak_in_flight, but I frees
+  std::vector<std::int32_t> peak_pending_weight_grads; ///< per rank: I done, W not
+  std::vector<Seconds> rank_start, rank_end;       ///< first start and last end of each rank
+  std::int64_t messages = 0;                       ///< hops between ranks, both ways
   [[nodiscard]] double bubble_fraction() const;    ///< 1 - sum(busy) / (ranks * makespan)
+  [[nodiscard]] double bubble_fraction_span() const;  ///< 1 - sum(busy) / (ranks * span): ranks update without a barrier
 };
 
 /// What the engine needs for one virtual stage, gathered from order and times.

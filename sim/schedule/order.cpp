@@ -95,6 +95,13 @@ Expected<Order> make_order(const std::string& id, const ScheduleSize& size) {
   return (*kind)->make(size);
 }
 
+Expected<Order> make_order(const std::string& id, const ScheduleSize& size, const OrderTimes& times) {
+  const auto kind = find_schedule(id);
+  if (!kind) return tl::unexpected(kind.error());
+  if (auto ok = check_size(**kind, size); !ok) return tl::unexpected(ok.error());
+  return (*kind)->make_timed != nullptr ? (*kind)->make_timed(size, times) : (*kind)->make(size);
+}
+
 namespace orders {
 
 OrderWriter::OrderWriter(const ScheduleSize& size) {

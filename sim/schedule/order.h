@@ -1,5 +1,7 @@
 // The order of actions on every rank of a pipeline. Stage s of p ranks and v chunks: rank and chunk by `placement`;
-// for the kinds here stage s sits on rank s % p as its chunk s / p.
+// most kinds put stage s on rank s % p as its chunk s / p; V kinds put stages r and 2p-1-r on rank r; kinds with two
+// directions (DualPipe, Chimera) run a second copy of the model from the last rank to the first: its stages follow those
+// of the first copy. Where the sequence is cut into slices, a unit of work is a slice: unit = micro-batch x slices + slice.
 // Rules and sources: PipeDream-flush (arXiv 2006.09503), GPipe (1811.06965), interleaved 1F1B (2104.04473).
 #pragma once
 
@@ -18,7 +20,8 @@ enum class ActionKind : std::uint8_t { forward, backward, input_grad, weight_gra
 struct Action {
   ActionKind kind = ActionKind::forward;
   std::int32_t stage = 0;
-  std::int32_t micro_batch = 0;
+  std::int32_t micro_batch = 0; ///< the unit, where the sequence is cut
+  bool with_next = false;       ///< runs at once with the rank's next action: a fused pair of a forward and a backward
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -27,10 +30,18 @@ std::string to_text(const Action& action);
 
 struct Order {
   int ranks = 1, chunks = 1, micro_batches = 1;
+  int slices = 1;                         ///< of the sequence of one micro-batch
+  int directions = 1;                     ///< copies of the model; 2: stages 0..n/2-1 run ahead, n/2..n-1 against
   std::vector<Action> actions;            ///< all ranks one after the other
   std::vector<std::int32_t> begin;        ///< ranks+1 offsets into `actions`
   std::vector<std::int32_t> rank_of;      ///< virtual stage -> rank
   [[nodiscard]] int stages() const { return static_cast<int>(rank_of.size()); }
+  [[nodiscard]] int units() const { return micro_batches * slices; }
+  /// Micro-batches of a direction: the first half is direction 0's.
+  [[nodiscard]] int direction_of(int stage) const { return stage / (stages() / directions); }
+  /// The stage that takes the result, or -1 at the end of its direction.
+  [[nodiscard]] int after(int stage) const { return (stage + 1) % (stages() / directions) == 0 ? -1 : stage + 1; }
+  [[nodiscard]] int before(int stage) const { return stage % (stages() / directions) == 0 ? -1 : stage - 1; }
   [[nodiscard]] std::span<const Action> of_rank(int rank) const {
     return {actions.data() + begin[rank], static_cast<std::size_t>(begin[rank + 1] - begin[rank])};
   }
@@ -46,6 +57,14 @@ struct ScheduleSize {
   int chunks = 1;         ///< v, virtual stages per rank
   int micro_batches = 1;  ///< m
   int group = 0;          ///< micro-batches per block of interleaving; 0 = p
+  int slices = 1;         ///< of the sequence
+};
+
+/// What a kind that builds its order from times knows: per virtual stage, one micro-batch, and what memory allows.
+struct OrderTimes {
+  std::vector<double> forward, input_grad, weight_grad;  ///< ranks*chunks entries
+  double hop = 0;
+  double memory_cap = 0;  ///< activations held until W per rank, in chunks (the unit of peak_activations); 0 = none
 };
 
 /// A row of the schedule table. `legal` explains with the nearest legal values; it is asked after the rules that hold
@@ -54,15 +73,23 @@ struct ScheduleKind {
   std::string id, name, source;
   bool takes_chunks = false;
   bool takes_group = false;
+  bool takes_slices = false;
+  bool takes_cap = false;
+  int own_chunks = 0;     ///< V kinds: 2, whatever the user says or leaves out; 0 = as asked
+  int directions = 1;     ///< 2: `micro_batches` counts both
+  bool splits_backward = false;
   Expected<void> (*legal)(const ScheduleSize&) = nullptr;
   Order (*make)(const ScheduleSize&) = nullptr;
+  /// Kinds that schedule by the times at hand (greedy, auto); `make` is then null.
+  Expected<Order> (*make_timed)(const ScheduleSize&, const OrderTimes&) = nullptr;
 };
 
 std::span<const ScheduleKind> schedule_kinds();
 Expected<const ScheduleKind*> find_schedule(const std::string& id);
 /// All rules of a kind for a size, without making the order.
 Expected<void> check_size(const ScheduleKind& kind, const ScheduleSize& size);
-/// check_size, then make.
+/// check_size, then make. Kinds that need times take unit ones here.
 Expected<Order> make_order(const std::string& id, const ScheduleSize& size);
+Expected<Order> make_order(const std::string& id, const ScheduleSize& size, const OrderTimes& times);
 
 }  // namespace stepcast
