@@ -19,11 +19,12 @@ function(stepcast_watch)
   endforeach()
 endfunction()
 
-# stepcast_library(model LINKS ... HEADER_ONLY ... GENERATED ...): every .cpp of the folder; its headers are installed.
-# LINKS are public: the arrows between folders. HEADER_ONLY libraries are used by the .cpp files and are no business
-# of whoever links the library. A folder without sources makes no target, and links to it are left out.
+# stepcast_library(model LINKS ... INSIDE ... HEADER_ONLY ... GENERATED ...): every .cpp of the folder; its headers are
+# installed. LINKS are public: the arrows between folders. INSIDE are compiled libraries that only the .cpp files use:
+# whoever links this one links them too, without their headers. HEADER_ONLY libraries are used by the .cpp files and are
+# no business of whoever links the library. A folder without sources makes no target, and links to it are left out.
 function(stepcast_library name)
-  cmake_parse_arguments(ARG "" "" "LINKS;HEADER_ONLY;GENERATED;EXCEPT" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINKS;INSIDE;HEADER_ONLY;GENERATED;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   list(TRANSFORM ARG_EXCEPT PREPEND ${PROJECT_SOURCE_DIR}/${name}/)
   list(REMOVE_ITEM sources ${ARG_EXCEPT} "")
@@ -44,6 +45,7 @@ function(stepcast_library name)
       target_link_libraries(stepcast_${name} PUBLIC stepcast_${link})
     endif()
   endforeach()
+  target_link_libraries(stepcast_${name} PRIVATE ${ARG_INSIDE})
   foreach(header_only IN LISTS ARG_HEADER_ONLY)
     target_link_libraries(stepcast_${name} PRIVATE $<BUILD_INTERFACE:${header_only}>)
   endforeach()
