@@ -1,6 +1,7 @@
 // Legality of an order that somebody else wrote: complete, each action once and on its rank, F before I before W.
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -30,20 +31,36 @@ constexpr OrderStep order_steps[] = {{not_begun, forward_done},
 
 /// Also keeps what check_order allocates within the size of the order itself.
 Expected<void> check_length(const Order& order) {
-  const double units = static_cast<double>(order.stages()) * order.micro_batches;
+  const double each_way = static_cast<double>(order.micro_batches) * order.slices / order.directions;
+  const double passes = order.stages() * each_way;
   const auto found = static_cast<double>(order.actions.size());
-  if (found >= 2 * units && found <= 3 * units) return {};
+  if (found >= 2 * passes && found <= 3 * passes) return {};
+  const std::string slices = order.slices > 1 ? fmt::format(" of {} slices", order.slices) : "";
   return fail("order",
-              fmt::format("{} actions for {} stages and {} micro-batches", found, order.stages(), order.micro_batches),
-              fmt::format("{} with fused backward, {} with all of it split", 2 * units, 3 * units));
+              fmt::format("{} actions for {} stages and {} micro-batches{}", found, order.stages(),
+                          order.micro_batches, slices),
+              fmt::format("{} with fused backward, {} with all of it split", 2 * passes, 3 * passes));
 }
 
-Expected<void> check_shape(const Order& order) {
-  if (order.ranks < 1 || order.chunks < 1 || order.micro_batches < 1) {
+Expected<void> check_counts(const Order& order) {
+  if (order.ranks < 1 || order.chunks < 1 || order.micro_batches < 1 || order.slices < 1) {
     return fail("order",
-                fmt::format("{} ranks, {} chunks, {} micro-batches", order.ranks, order.chunks, order.micro_batches),
+                fmt::format("{} ranks, {} chunks, {} micro-batches, {} slices", order.ranks, order.chunks,
+                            order.micro_batches, order.slices),
                 "1 or more of each");
   }
+  if (order.directions != 1 && order.directions != 2)
+    return fail("order", fmt::format("{} directions", order.directions), "1 or 2");
+  if (order.micro_batches % order.directions != 0 || (order.ranks * order.chunks) % order.directions != 0) {
+    return fail("order",
+                fmt::format("{} micro-batches on {} stages for 2 directions", order.micro_batches,
+                            order.ranks * order.chunks),
+                "an even number of each: half of them goes each way");
+  }
+  return {};
+}
+
+Expected<void> check_placement(const Order& order) {
   const auto stages = static_cast<std::size_t>(order.ranks) * static_cast<std::size_t>(order.chunks);
   if (order.rank_of.size() != stages) {
     return fail("order", fmt::format("{} stages are placed", order.rank_of.size()),
@@ -53,6 +70,12 @@ Expected<void> check_shape(const Order& order) {
     if (rank < 0 || rank >= order.ranks)
       return fail("order", fmt::format("a stage is placed on rank {}", rank), fmt::format("0 to {}", order.ranks - 1));
   }
+  return {};
+}
+
+Expected<void> check_shape(const Order& order) {
+  if (auto ok = check_counts(order); !ok) return ok;
+  if (auto ok = check_placement(order); !ok) return ok;
   const bool offsets_fit = order.begin.size() == static_cast<std::size_t>(order.ranks) + 1 &&
                            order.begin.front() == 0 &&
                            order.begin.back() == static_cast<std::int64_t>(order.actions.size()) &&
@@ -67,28 +90,84 @@ tl::unexpected<Error> refuse(int rank, const Action& action, const char* what, s
   return fail(fmt::format("rank {}", rank), fmt::format("{} {}", to_text(action), what), std::move(hint));
 }
 
-bool is_inside(const Order& order, const Action& action) {
-  return action.stage >= 0 && action.stage < order.stages() && action.micro_batch >= 0 &&
-         action.micro_batch < order.micro_batches;
+/// Does the unit pass the stage at all? With two directions only half of them do.
+bool passes(const Order& order, int stage, int unit) {
+  return unit / (order.units() / order.directions) == order.direction_of(stage);
 }
 
-/// `passed` by (stage, micro-batch).
-Expected<void> check_action(const Order& order, int rank, const Action& action, std::vector<std::uint8_t>& passed) {
+bool is_inside(const Order& order, const Action& action) {
+  return action.stage >= 0 && action.stage < order.stages() && action.micro_batch >= 0 &&
+         action.micro_batch < order.units();
+}
+
+Expected<void> check_place(const Order& order, int rank, const Action& action) {
   if (!is_inside(order, action)) {
     return refuse(rank, action, "is outside of the order",
-                  fmt::format("stages 0 to {}, micro-batches 0 to {}", order.stages() - 1, order.micro_batches - 1));
+                  fmt::format("stages 0 to {}, {} 0 to {}", order.stages() - 1,
+                              order.slices > 1 ? "slices" : "micro-batches", order.units() - 1));
   }
   if (order.rank_of[action.stage] != rank) {
     return refuse(rank, action, "is not of this rank",
                   fmt::format("stage {} sits on rank {}", action.stage, order.rank_of[action.stage]));
   }
-  auto& state = passed[std::size_t(action.stage) * std::size_t(order.micro_batches) + std::size_t(action.micro_batch)];
+  if (!passes(order, action.stage, action.micro_batch)) {
+    return refuse(rank, action, "goes the other way",
+                  fmt::format("stages 0 to {} take the first {} micro-batches, the others the rest",
+                              order.stages() / 2 - 1, order.micro_batches / 2));
+  }
+  return {};
+}
+
+/// A slice attends to those before it in its sequence: forward runs first to last, the gradient comes last to first.
+bool follows_its_slices(const Order& order, const Action& action, const std::uint8_t* state) {
+  const int slice = action.micro_batch % order.slices;
+  if (action.kind == ActionKind::forward) return slice == 0 || (state[-1] & forward_done) != 0;
+  if (action.kind == ActionKind::weight_grad) return true;
+  return slice == order.slices - 1 || (state[1] & input_grad_done) != 0;
+}
+
+/// `passed` by (stage, unit).
+Expected<void> check_action(const Order& order, int rank, const Action& action, std::vector<std::uint8_t>& passed) {
+  if (auto ok = check_place(order, rank, action); !ok) return ok;
+  auto& state = passed[std::size_t(action.stage) * std::size_t(order.units()) + std::size_t(action.micro_batch)];
   const OrderStep step = order_steps[static_cast<int>(action.kind)];
   if (state & step.adds) return refuse(rank, action, "repeats work that was done", "each micro-batch once per stage");
   if ((state & step.needs) != step.needs) {
     return refuse(rank, action, "comes too early", "forward, then input gradient, then weight gradient");
   }
+  if (!follows_its_slices(order, action, &state)) {
+    return refuse(rank, action, "comes before a slice that it needs",
+                  "slices of a sequence forward first to last, backward last to first");
+  }
   state |= step.adds;
+  return {};
+}
+
+/// A forward and a backward (or input gradient) that do not need each other.
+Expected<void> check_pair(int rank, std::span<const Action> actions, std::size_t at) {
+  const Action& action = actions[at];
+  if (!action.with_next) return {};
+  const char* const hint = "a forward and a backward of different micro-batches or stages, side by side";
+  if (at + 1 == actions.size() || actions[at + 1].with_next)
+    return refuse(rank, action, "is paired with an action that is not there or has its own pair", hint);
+  const Action& next = actions[at + 1];
+  const bool one_each = (action.kind == ActionKind::forward) != (next.kind == ActionKind::forward) &&
+                        action.kind != ActionKind::weight_grad && next.kind != ActionKind::weight_grad;
+  if (one_each && (action.stage != next.stage || action.micro_batch != next.micro_batch)) return {};
+  return refuse(rank, action, fmt::format("cannot run at once with {}", to_text(next)).c_str(), hint);
+}
+
+Expected<void> check_finished(const Order& order, const std::vector<std::uint8_t>& passed) {
+  for (int stage = 0; stage < order.stages(); ++stage) {
+    for (int unit = 0; unit < order.units(); ++unit) {
+      const auto at = std::size_t(stage) * std::size_t(order.units()) + std::size_t(unit);
+      if (passed[at] == stage_done || !passes(order, stage, unit)) continue;
+      const char* const what = order.slices > 1 ? "slice" : "micro-batch";
+      return fail(
+          "order", fmt::format("{} {} does not finish stage {}", what, unit, stage),
+          "one forward and one backward (or input and weight gradient) of every micro-batch on every stage");
+    }
+  }
   return {};
 }
 
@@ -96,19 +175,15 @@ Expected<void> check_action(const Order& order, int rank, const Action& action, 
 
 Expected<void> check_order(const Order& order) {
   if (auto ok = check_shape(order); !ok) return ok;
-  std::vector<std::uint8_t> passed(order.rank_of.size() * static_cast<std::size_t>(order.micro_batches), not_begun);
+  std::vector<std::uint8_t> passed(order.rank_of.size() * static_cast<std::size_t>(order.units()), not_begun);
   for (int rank = 0; rank < order.ranks; ++rank) {
-    for (const Action& action : order.of_rank(rank)) {
-      if (auto ok = check_action(order, rank, action, passed); !ok) return ok;
+    const auto actions = order.of_rank(rank);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (auto ok = check_action(order, rank, actions[i], passed); !ok) return ok;
+      if (auto ok = check_pair(rank, actions, i); !ok) return ok;
     }
   }
-  const auto open = std::find_if(passed.begin(), passed.end(), [](std::uint8_t done) { return done != stage_done; });
-  if (open == passed.end()) return {};
-  const auto index = static_cast<std::int64_t>(open - passed.begin());
-  return fail(
-      "order",
-      fmt::format("micro-batch {} does not finish stage {}", index % order.micro_batches, index / order.micro_batches),
-      "one forward and one backward (or input and weight gradient) of every micro-batch on every stage");
+  return check_finished(order, passed);
 }
 
 }  // namespace stepcast

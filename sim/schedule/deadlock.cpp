@@ -15,24 +15,29 @@ struct Missing {
   std::optional<std::int32_t> rank;  ///< who has it ahead of it, if anybody
 };
 
-bool produces(const Action& candidate, Direction direction, int stage, int micro_batch) {
-  if (candidate.stage != stage || candidate.micro_batch != micro_batch) return false;
+bool produces(const Action& candidate, Direction direction, int stage, int unit) {
+  if (candidate.stage != stage || candidate.micro_batch != unit) return false;
   if (direction == ahead) return candidate.kind == ActionKind::forward;
   return candidate.kind == ActionKind::backward || candidate.kind == ActionKind::input_grad;
 }
 
 Missing find_missing(const Order& order, const EngineWorkspace& workspace, const EngineRank& waiter) {
-  const std::int64_t half = std::int64_t{order.stages()} * order.micro_batches;
+  const std::int64_t half = std::int64_t{order.stages()} * order.units();
   const Direction direction = waiter.waits_for < half ? ahead : back;
-  const std::int64_t unit = waiter.waits_for % half;
-  const int stage = static_cast<int>(unit / order.micro_batches),
-            micro_batch = static_cast<int>(unit % order.micro_batches);
+  const std::int64_t slot = waiter.waits_for % half;
+  const int stage = static_cast<int>(slot / order.units()), unit = static_cast<int>(slot % order.units());
   const std::int32_t rank = order.rank_of[stage];
   const EngineRank& holder = workspace.ranks[rank];
   for (std::int32_t i = holder.next; i < holder.end; ++i) {
-    if (produces(order.actions[i], direction, stage, micro_batch)) return {order.actions[i], rank};
+    if (produces(order.actions[i], direction, stage, unit)) return {order.actions[i], rank};
   }
-  return {{direction == ahead ? ActionKind::forward : ActionKind::backward, stage, micro_batch}, std::nullopt};
+  return {{direction == ahead ? ActionKind::forward : ActionKind::backward, stage, unit}, std::nullopt};
+}
+
+/// A pair waits as one.
+std::string waiting_text(const Order& order, std::int32_t position) {
+  const std::string action = to_text(order.actions[position]);
+  return order.actions[position].with_next ? action + "+" + to_text(order.actions[position + 1]) : action;
 }
 
 }  // namespace
@@ -49,7 +54,7 @@ Error name_deadlock(const Order& order, const EngineWorkspace& workspace) {
     const EngineRank& waiter = workspace.ranks[rank];
     const Missing missing = find_missing(order, workspace, waiter);
     const std::string wait =
-        fmt::format("rank {} waits at {} for {}", rank, to_text(order.actions[waiter.next]), to_text(missing.action));
+        fmt::format("rank {} waits at {} for {}", rank, waiting_text(order, waiter.next), to_text(missing.action));
     if (!missing.rank) return Error{"order", wait + ", which no rank runs", "add it to its rank's order"};
     waits.push_back(wait + fmt::format(" on rank {}", *missing.rank));
     rank = *missing.rank;

@@ -12,10 +12,11 @@ double hop_between(const std::vector<Seconds>& hops, int lower_stage) {
   return hops.empty() ? 0.0 : hops[lower_stage].value();
 }
 
-void set_durations(EngineStage& row, const StageTimes& times, int stage) {
-  const double forward = times.forward[stage].value();
-  const double input_grad = times.input_grad[stage].value();
-  const double weight_grad = times.weight_grad[stage].value();
+void set_durations(EngineStage& row, const StageTimes& times, int stage, int rank) {
+  row.slowdown = times.rank_slowdown.empty() ? 1.0 : times.rank_slowdown[rank];
+  const double forward = row.slowdown * times.forward[stage].value();
+  const double input_grad = row.slowdown * times.input_grad[stage].value();
+  const double weight_grad = row.slowdown * times.weight_grad[stage].value();
   assert(forward >= 0 && input_grad >= 0 && weight_grad >= 0);
   row.duration[static_cast<int>(ActionKind::forward)] = forward;
   row.duration[static_cast<int>(ActionKind::backward)] = input_grad + weight_grad;
@@ -43,11 +44,19 @@ void gather_stages(const Order& order, const StageTimes& times, EngineWorkspace&
   assert(times.forward.size() == count && times.input_grad.size() == count && times.weight_grad.size() == count);
   assert(times.hop_forward.empty() || times.hop_forward.size() + 1 == count);
   assert(times.hop_backward.empty() || times.hop_backward.size() + 1 == count);
+  assert(times.rank_slowdown.empty() || times.rank_slowdown.size() == static_cast<std::size_t>(order.ranks));
+  [[maybe_unused]] const auto fits = [&](const std::vector<double>& each) {
+    return each.empty() || each.size() == count * static_cast<std::size_t>(order.units());
+  };
+  assert(fits(times.forward_each) && fits(times.input_grad_each) && fits(times.weight_grad_each));
   workspace.stages.assign(static_cast<std::size_t>(stages), EngineStage{});
-  for (int stage = 0; stage < stages; ++stage) set_durations(workspace.stages[stage], times, stage);
-  for (int stage = 0; stage + 1 < stages; ++stage) {
-    connect(workspace, order, ahead, stage, stage + 1, hop_between(times.hop_forward, stage));
-    connect(workspace, order, back, stage + 1, stage, hop_between(times.hop_backward, stage));
+  for (int stage = 0; stage < stages; ++stage)
+    set_durations(workspace.stages[stage], times, stage, order.rank_of[stage]);
+  for (int stage = 0; stage < stages; ++stage) {
+    const int next = order.after(stage);
+    if (next < 0) continue;
+    connect(workspace, order, ahead, stage, next, hop_between(times.hop_forward, stage));
+    connect(workspace, order, back, next, stage, hop_between(times.hop_backward, stage));
   }
 }
 

@@ -1,6 +1,7 @@
 // Activations in flight: kept from the end of a forward to the end of its backward (fused) or weight gradient.
 // A rank does one action at a time, so these counts follow from its order alone.
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "sim/schedule/engine_parts.h"
@@ -8,38 +9,65 @@
 namespace stepcast {
 namespace {
 
-/// +1 a micro-batch more, -1 one less, 0 no change.
-int in_flight_change(ActionKind kind) {
-  constexpr int by_kind[] = {1, -1, 0, -1};
-  return by_kind[static_cast<int>(kind)];
-}
+/// By ActionKind: a unit more, one less, or no change.
+using ChangeByKind = std::array<std::int32_t, 4>;
+constexpr ChangeByKind held_until_weight_grad = {1, -1, 0, -1};
+constexpr ChangeByKind held_until_input_grad = {1, -1, -1, 0};
+constexpr ChangeByKind pending_weight_grad = {0, 0, 1, -1};
 
 struct InFlightPeak {
   std::int32_t count = 0;
-  std::size_t actions = 0;  ///< how many actions the rank has done when it is reached first
+  std::size_t actions = 0;  ///< how many actions the rank has begun when it is reached first
 };
 
-InFlightPeak find_in_flight_peak(std::span<const Action> actions) {
+/// Calls `add(action, change)` in the order in which memory changes: what runs at once with the next action frees
+/// nothing before that one has taken its share.
+template <typename Add>
+void walk_changes(std::span<const Action> actions, const ChangeByKind& changes, Add add) {
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const std::int32_t change = changes[static_cast<std::size_t>(actions[i].kind)];
+    if (actions[i].with_next && change < 0 && i + 1 < actions.size()) {
+      ++i;
+      add(i, changes[static_cast<std::size_t>(actions[i].kind)]);
+      add(i - 1, change);
+    } else {
+      add(i, change);
+    }
+  }
+}
+
+InFlightPeak find_in_flight_peak(std::span<const Action> actions, const ChangeByKind& changes) {
   InFlightPeak peak;
   std::int32_t now = 0;
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    now += in_flight_change(actions[i].kind);
-    if (now > peak.count) peak = {now, i + 1};
-  }
+  std::size_t begun = 0;
+  walk_changes(actions, changes, [&](std::size_t, std::int32_t change) {
+    now += change;
+    ++begun;
+    if (now > peak.count) peak = {now, begun};
+  });
   return peak;
 }
 
 }  // namespace
 
 void engine::count_in_flight(const Order& order, Timeline& timeline) {
-  timeline.peak_in_flight.assign(static_cast<std::size_t>(order.ranks), 0);
+  const auto ranks = static_cast<std::size_t>(order.ranks);
+  timeline.peak_in_flight.assign(ranks, 0);
   timeline.peak_in_flight_stage.assign(order.rank_of.size(), 0);
+  timeline.peak_freed_at_input_grad.assign(ranks, 0);
+  timeline.peak_pending_weight_grads.assign(ranks, 0);
   for (int rank = 0; rank < order.ranks; ++rank) {
     const auto actions = order.of_rank(rank);
-    const InFlightPeak peak = find_in_flight_peak(actions);
+    const InFlightPeak peak = find_in_flight_peak(actions, held_until_weight_grad);
     timeline.peak_in_flight[rank] = peak.count;
-    for (const Action& action : actions.first(peak.actions))
-      timeline.peak_in_flight_stage[action.stage] += in_flight_change(action.kind);
+    std::size_t left = peak.actions;
+    walk_changes(actions, held_until_weight_grad, [&](std::size_t i, std::int32_t change) {
+      if (left == 0) return;
+      --left;
+      timeline.peak_in_flight_stage[actions[i].stage] += change;
+    });
+    timeline.peak_freed_at_input_grad[rank] = find_in_flight_peak(actions, held_until_input_grad).count;
+    timeline.peak_pending_weight_grads[rank] = find_in_flight_peak(actions, pending_weight_grad).count;
   }
 }
 
@@ -47,11 +75,12 @@ std::vector<double> peak_weighted(const Order& order, std::span<const double> by
   assert(bytes_per_stage.size() == order.rank_of.size());
   std::vector<double> peaks(static_cast<std::size_t>(order.ranks), 0.0);
   for (int rank = 0; rank < order.ranks; ++rank) {
+    const auto actions = order.of_rank(rank);
     double now = 0;  // whole bytes are exact in a double to 9 PB, so adding and taking away does not drift
-    for (const Action& action : order.of_rank(rank)) {
-      now += in_flight_change(action.kind) * bytes_per_stage[action.stage];
+    walk_changes(actions, held_until_weight_grad, [&](std::size_t i, std::int32_t change) {
+      now += change * bytes_per_stage[actions[i].stage];
       peaks[rank] = std::max(peaks[rank], now);
-    }
+    });
   }
   return peaks;
 }

@@ -1,7 +1,7 @@
-// The order of actions on every rank of a pipeline. Stage s of p ranks and v chunks: rank and chunk by `placement`;
-// most kinds put stage s on rank s % p as its chunk s / p; V kinds put stages r and 2p-1-r on rank r; kinds with two
-// directions (DualPipe, Chimera) run a second copy of the model from the last rank to the first: its stages follow those
-// of the first copy. Where the sequence is cut into slices, a unit of work is a slice: unit = micro-batch x slices + slice.
+// The order of actions on every rank of a pipeline. Stage s of p ranks and v chunks lies on rank rank_of[s]: most kinds
+// put stage s on rank s % p as its chunk s / p; V kinds put stages r and 2p-1-r on rank r; kinds with two directions
+// (DualPipe, Chimera) run a second copy of the model from the last rank to the first: its stages follow those of the
+// first copy. Where the sequence is cut into slices, a unit of work is a slice: unit = micro-batch x slices + slice.
 // Rules and sources: PipeDream-flush (arXiv 2006.09503), GPipe (1811.06965), interleaved 1F1B (2104.04473).
 #pragma once
 
@@ -47,9 +47,10 @@ struct Order {
   }
 };
 
-/// Is this a whole step? Offsets and placement fit, every micro-batch passes every stage once on the stage's rank: one F,
-/// then one B, or one I and later one W. The error names rank and action. Orders that make_order() built need no check;
-/// run() requires that an order from elsewhere has passed it.
+/// Is this a whole step? Offsets and placement fit, every micro-batch passes every stage of its direction once on the
+/// stage's rank: one F, then one B, or one I and later one W; slices ahead first to last, back last to first; pairs are
+/// a forward and a backward. The error names rank and action. Orders that make_order() built need no check; run()
+/// requires that an order from elsewhere has passed it.
 Expected<void> check_order(const Order& order);
 
 struct ScheduleSize {
