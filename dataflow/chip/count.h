@@ -1,11 +1,18 @@
 // How often every level reads and writes every tensor, exactly, from the loops alone.
-// Rule (Timeloop's nest analysis, Parashar et al. 2019, for whole tiles): a tile moves when it changes. For tensor T and the step from a
-// level l that keeps it to the next level c inside that does (or the multiply-add):
-//   reads(l)  = elements of T that change hands: tile(c) x units that need different parts x rounds outside c, where the
-//               innermost rounds that T does not depend on cost nothing (the multiply-add reads every time);
-//   fills(c)  = reads(l) per unit;  updates(l) = the same for the output, after sums over units;
-//   refills   = partial sums read back: updates less the first write of every element.
-// Short last rounds are counted as they run, not rounded; sliding windows move only what is new.
+// A level's tile of a tensor is the set of elements that everything from its rounds in time inwards touches, for one
+// instance and one round of the loops outside. A tile moves when it changes: of the new tile, only what the one just
+// before it did not hold. For tensor T and the step from a level l that keeps it to the next level c inside that does
+// (or the multiply-add, which holds nothing and reads every time):
+//   fills(c)  = new elements, summed over the rounds outside c;
+//   reads(l)  = the same for all units under one instance of l together, elements that several units get in the same
+//               round counted once (a multicast);
+//   updates(l) = the same for the output: every element that a unit held is summed into l once per stay, units that
+//               hold the same element in the same round together;
+//   reads(l) of the output = updates(l) less the elements that l's instance holds at all: the first write reads nothing;
+//   refills(c) = fills(c) of the output = stays at c less the elements that c's instance holds at all.
+// For whole tiles without windows this is Timeloop's nest analysis (Parashar et al., ISPASS 2019): tile x units that need
+// different parts x rounds, where the innermost rounds that T does not depend on cost nothing.
+// Short last rounds run as short as they are; a unit that has nothing to do in a round keeps what it holds.
 #pragma once
 
 #include <array>
@@ -17,6 +24,15 @@ namespace stepcast {
 
 inline constexpr int kMostChipDims = 16, kMostChipTensors = 8, kMostChipLevels = 12, kMostChipLoops = 64,
                      kMostTerms = 4, kMostRank = 8;
+
+/// What a window (an index of several loops, or with a step) costs.
+enum class Windows : std::uint8_t {
+  exact,     ///< the rule above: sets of elements, each tile against the one just before
+  timeloop,  ///< as Timeloop v3.0.3 (NVlabs/timeloop 6b41058, nest-analysis.cpp) counts whole tiles: boxes without gaps;
+             ///< overlap is kept only along the innermost round outside (others only if they shift by as much, seen from
+             ///< the second inner round); units share an element only where their tiles are the same; no forwarding
+             ///< between neighbours. Short rounds: as exact.
+};
 
 /// A ChipProgram in flat arrays: what the mapper changes a million times a second. Loops of one round are left out.
 struct Nest {
@@ -33,10 +49,12 @@ struct Nest {
   struct Shape {
     std::int8_t rank = 0;
     std::uint32_t uses = 0;            ///< bit d: some index has dim d
+    std::uint32_t window = 0;          ///< bit d: dim d stands in an index that is not just one loop
     bool output = false;
     std::array<Index, kMostRank> index{};
   };
   int dims = 0, tensors = 0, levels = 0, loops = 0;
+  Windows windows = Windows::exact;
   std::array<std::int64_t, kMostChipDims> extent{};
   std::array<Shape, kMostChipTensors> shape{};
   std::array<std::uint8_t, kMostChipLevels> keeps{};       ///< by level: bit t, tensor t is kept
@@ -44,6 +62,7 @@ struct Nest {
 };
 
 /// Per instance of the level, averaged over the instances that work where they differ (whole numbers where tiles are).
+/// All 0 where the tensor is not kept, but for `sent`.
 struct TensorCount {
   std::int64_t tile = 0;               ///< elements held at once by the largest instance, one buffer
   double reads = 0;                    ///< given to the next level inside (output: partial sums read for accumulation or refill)
@@ -51,8 +70,9 @@ struct TensorCount {
   double updates = 0;                  ///< output: written from inside
   double refills = 0;                  ///< output: the part of fills that are partial sums; inputs 0
   double reductions = 0;               ///< output: accumulations at this level (Timeloop's temporal reductions)
-  double sent = 0;                     ///< all instances: elements that cross the fabric towards the units inside, a
-                                       ///< multicast counted once (inputs) or a sum counted once (output)
+  double sent = 0;                     ///< all instances: elements that pass between this level and the units inside, kept
+                                       ///< here or only passing: a multicast counted once (inputs), a sum counted once
+                                       ///< (output: what goes outwards; refills are on top)
   double sent_apart = 0;               ///< the same without multicast or reduction: a copy for every unit
 };
 
@@ -64,10 +84,12 @@ struct Counts {
   std::array<std::array<TensorCount, kMostChipTensors>, kMostChipLevels> at{};
 };
 
-/// Errors: more dims, tensors, levels or loops than the arrays hold; more than 2^62 multiply-adds.
-Expected<Nest> nest_of(const ChipProgram& chip);
+/// Errors: more dims, tensors, levels or loops than the arrays hold; more than 2^62 multiply-adds; steps below 1; a dim
+/// that stands in two windows of one tensor.
+Expected<Nest> nest_of(const ChipProgram& chip, Windows windows = Windows::exact);
 
-/// No allocation. Whole tiles take the closed form; short rounds and windows a slower exact way.
+/// Sums over dims of closed forms: no allocation, whatever the extents. Only windows over dims with short rounds, and
+/// windows with gaps inside, are walked along their own index.
 void count(const Nest& nest, Counts& counts);
 
 }  // namespace stepcast

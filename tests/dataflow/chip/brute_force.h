@@ -1,0 +1,12 @@
+// The counts of a chip program by running it: every round in order, every unit, explicit sets of elements. Shares no
+// code and no formula with dataflow/chip/count.cpp.
+#pragma once
+
+#include "dataflow/chip/count.h"
+
+namespace stepcast::brute {
+
+/// For small problems: time and memory grow with the multiply-adds.
+Counts run_literally(const ChipProgram& chip);
+
+}  // namespace stepcast::brute
