@@ -1,7 +1,8 @@
-// One operator on an architecture, with every name resolved: the loops of each level in space and time, and what it keeps.
+// One operator on an architecture, with every name resolved: the loops of each level in space and time, what it keeps.
 // This is what the counter counts, the mapper searches and the translators write in other tools' words.
-// The nest, outer to inner: space of level 0, time of level 0, space of level 1, time of level 1, ..., the multiply-add.
-// `space` of a level are the parts that its units take; `time` steps through the tiles that it hands to the next level.
+// The nest, outer to inner: space of level 0, time of level 0, space of level 1, time of level 1, ..., the
+// multiply-add. `space` of a level are the parts that its units take; `time` steps through the tiles that it hands to
+// the next level.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace stepcast {
 struct ChipDim {
   std::string name;
   std::int64_t extent = 1;
+  friend bool operator==(const ChipDim&, const ChipDim&) = default;
 };
 
 /// One index of a tensor: the sum of step * loop. A plain index is one term of step 1.
@@ -36,6 +38,7 @@ struct ChipTensor {
   TensorUse use = TensorUse::input;    ///< weight: a name that starts with W, as in written programs
   std::vector<ChipIndex> indices;
   double bytes_per_element = 2;
+  friend bool operator==(const ChipTensor&, const ChipTensor&) = default;
 };
 
 struct ChipLoop {
@@ -44,11 +47,13 @@ struct ChipLoop {
   int axis = -1;                       ///< space: index into the level's axes
   bool ragged = false;                 ///< the product of trips may exceed the extent: rounds outside it do not run
   Position position;                   ///< of the statement, for errors
+  friend bool operator==(const ChipLoop&, const ChipLoop&) = default;
 };
 
 struct ChipAxis {
   std::string name;                    ///< as mapped statements name it
   std::int64_t units = 1;
+  friend bool operator==(const ChipAxis&, const ChipAxis&) = default;
 };
 
 /// What a fabric does when several units need one value, or their results are summed.
@@ -72,6 +77,7 @@ struct ChipLevel {
   double word_bytes = 0;               ///< per element while it is here; 0 = the tensor's own
   double energy_pj = 0;                ///< per element read or written here; 0 = from the table
   int buffers = 1;                     ///< 2: the next tile is loaded while this one is used
+  friend bool operator==(const ChipLevel&, const ChipLevel&) = default;
 };
 
 struct ChipProgram {
@@ -81,6 +87,7 @@ struct ChipProgram {
   std::vector<ChipLevel> levels;       ///< outermost (keeps everything) first
   double clock_hz = 0;                 ///< 0 = not said
   double macs_per_cycle = 1;           ///< of one innermost unit
+  friend bool operator==(const ChipProgram&, const ChipProgram&) = default;
 };
 
 /// The program's operator `op` ("" = its only one) on its arch, as the level lines in its map say. Every legality rule
@@ -90,7 +97,14 @@ struct ChipProgram {
 Expected<ChipProgram> chip_program(const MappingProgram& program, const std::string& op);
 
 /// The same as text of the notation: arch, dims, operator, level lines. chip_program(parse(it)) gives it back.
+/// Weights are the tensors whose name starts with W, elements have 2 bytes: other uses and types have no words.
 MappingProgram written_chip(const ChipProgram& chip);
+
+/// Elements of `tensor` that one unit of `level` holds at once, one buffer: the largest tile. Each index counts the
+/// values that it takes: exactly for one or two terms, the whole window for more.
+double tile_elements(const ChipProgram& chip, int tensor, int level);
+/// The same in bytes, in all buffers: a tile that changes is there `buffers` times.
+double resident_bytes(const ChipProgram& chip, int tensor, int level);
 
 /// Does the program say anything about a chip (an arch, level lines)?
 bool has_chip(const MappingProgram& program);

@@ -1,0 +1,58 @@
+#include "dataflow/chip/resolve.h"
+
+#include <algorithm>
+
+#include "dataflow/chip/legality.h"
+
+namespace stepcast {
+namespace {
+
+/// By level: its first line, or where the arch names it.
+std::vector<Position> places_of_levels(const MappingProgram& program, const std::vector<Statement>& statements) {
+  std::vector<Position> places;
+  for (const ArchLevel& level : program.archs.front().levels) {
+    places.push_back(level.position);
+    for (const Statement& statement : statements) {
+      const auto* line = std::get_if<LevelStatement>(&statement.body);
+      if (line == nullptr || line->level != level.name) continue;
+      places.back() = statement.position;
+      break;
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+Expected<ChipProgram> chip_program(const MappingProgram& program, const std::string& op) {
+  ChipProgram chip;
+  if (auto arch = resolve_arch(program, chip); !arch) return tl::unexpected(arch.error());
+  auto statements = expand(program);
+  if (!statements) return tl::unexpected(statements.error());
+  if (auto chosen = resolve_operator(program, *statements, op, chip); !chosen) return tl::unexpected(chosen.error());
+  auto loops = resolve_lines(program, *statements, chip);
+  if (!loops) return tl::unexpected(loops.error());
+  if (auto factors = resolve_factors(program, std::move(*loops), chip); !factors)
+    return tl::unexpected(factors.error());
+
+  const std::vector<Position> places = places_of_levels(program, *statements);
+  if (auto limits = check_limits(chip, written_operator(program, chip.op).position); !limits)
+    return tl::unexpected(limits.error());
+  if (auto keeps = check_keeps(chip, places); !keeps) return tl::unexpected(keeps.error());
+  if (auto fits = check_capacity(chip, places); !fits) return tl::unexpected(fits.error());
+  return chip;
+}
+
+bool has_chip(const MappingProgram& program) {
+  const auto speaks_of_levels = [](const Statement& s) { return std::holds_alternative<LevelStatement>(s.body); };
+  const auto in_body = [&](const auto& item) {
+    const auto* statement = std::get_if<Statement>(&item);
+    return statement != nullptr && speaks_of_levels(*statement);
+  };
+  return !program.archs.empty() || std::any_of(program.body.begin(), program.body.end(), in_body) ||
+         std::any_of(program.aliases.begin(), program.aliases.end(), [&](const Alias& alias) {
+           return std::any_of(alias.statements.begin(), alias.statements.end(), speaks_of_levels);
+         });
+}
+
+}  // namespace stepcast
