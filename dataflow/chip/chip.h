@@ -43,7 +43,7 @@ struct ChipTensor {
 
 struct ChipLoop {
   int dim = -1;
-  std::int64_t trips = 1;              ///< rounds in time, or units in space
+  std::int64_t trips = 1;              ///< rounds in time, or units in space; loops of one round stay as written
   int axis = -1;                       ///< space: index into the level's axes
   bool ragged = false;                 ///< the product of trips may exceed the extent: rounds outside it do not run
   Position position;                   ///< of the statement, for errors
@@ -68,7 +68,7 @@ struct ChipLevel {
   std::vector<ChipAxis> axes;          ///< its units; empty: one
   FabricClass fabric = FabricClass::bus;
   bool multicast = true, reduce = true;  ///< in the fabric
-  bool store = true;                   ///< false: units only, nothing is kept here
+  bool store = true;                   ///< false: nothing is kept (units only, or an empty list); loops may stand
   std::vector<bool> keeps;             ///< by tensor; all false where store is
   std::vector<ChipLoop> space, time;   ///< outer to inner
   double capacity_bytes = 0;           ///< per unit; 0 = not said
@@ -84,7 +84,7 @@ struct ChipProgram {
   std::string op;
   std::vector<ChipDim> dims;           ///< the operator's loops
   std::vector<ChipTensor> tensors;     ///< inputs in the operator's order, the output last
-  std::vector<ChipLevel> levels;       ///< outermost (keeps everything) first
+  std::vector<ChipLevel> levels;       ///< outermost first; the first that stores keeps everything
   double clock_hz = 0;                 ///< 0 = not said
   double macs_per_cycle = 1;           ///< of one innermost unit
   friend bool operator==(const ChipProgram&, const ChipProgram&) = default;
