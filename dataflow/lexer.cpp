@@ -26,7 +26,8 @@ class Lexer {
     if (c == '\n') return newline();
     if (is_letter(c)) return add(TokenKind::name, name_length());
     if (is_digit(c)) return number_or_word();
-    add(TokenKind::symbol, c == '+' && peek(1) == '=' ? 2 : 1);
+    const bool two = (c == '+' || c == '<') && peek(1) == '=';
+    add(TokenKind::symbol, two ? 2 : 1);
   }
 
   [[nodiscard]] char peek(std::size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }

@@ -11,8 +11,8 @@ namespace stepcast {
 enum class TokenKind : std::uint8_t {
   name,      ///< letter or _ first; dots join parts: attn.core
   number,    ///< digits only
-  word,      ///< digits first, then letters: 1f1b, 25MB
-  symbol,    ///< one character, or +=
+  word,      ///< digits first, then letters: 1f1b, 25MB, 16x16
+  symbol,    ///< one character, += or <=
   newline,
   end,
 };

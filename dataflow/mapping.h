@@ -147,7 +147,7 @@ struct Alias {
 /// How the units of a level are reached from the level outside, and from each other.
 struct Fabric {
   std::string name;                 ///< as written: "bus", "switch", "mesh", "nvl", ...; "" = not said (a bus)
-  bool multicast = false, reduce = false;  ///< switch(multicast,reduce): in the network
+  bool multicast = false, reduce = false;  ///< as written: switch(multicast,reduce). fabrics.h says what a name implies
   friend bool operator==(const Fabric&, const Fabric&) = default;
 };
 
@@ -159,7 +159,7 @@ struct ArchLevel {
     friend bool operator==(const Axis&, const Axis&) = default;
   };
   /// A property as written, its value in base units: cap (bytes), bw (bytes per second, or per cycle), lat (s),
-  /// flops (per second and unit), clock (Hz), word (bits per element), energy (J per element moved), buffers (count).
+  /// flops (per second, or per cycle, and unit), clock (Hz), word (bits per element), energy (J per element moved), buffers (count).
   struct Property {
     std::string name;
     double value = 0;
@@ -218,7 +218,7 @@ struct WrittenOperator {
   std::vector<std::string> tags;
   Monoid monoid = Monoid::sum;      ///< none for "="
   std::string function;             ///< "" = einsum; a function, or select, route, scan, opaque
-  std::vector<std::string> whole_loops;  ///< of opaque(d e): loops that may not be split
+  std::vector<std::string> whole_loops;  ///< of opaque(d e), rope(d), softmax(t): loops that may not be split
   WrittenDomain domain;
   std::vector<WrittenPad> pads;
   char joint = '*';                 ///< between the inputs as written
@@ -242,6 +242,8 @@ struct MappingProgram {
 Expected<MappingProgram> parse(const std::string& text, const std::string& file);
 std::string print(const MappingProgram& program);
 std::string print(const Statement& statement);
+std::string print(const WrittenOperator& op);
+std::string print(const WrittenArch& arch);
 
 /// The built-in aliases (dataflow/aliases/*.flow), parsed once.
 const std::vector<Alias>& builtin_aliases();

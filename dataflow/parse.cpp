@@ -1,4 +1,4 @@
-// parse(): a file of the notation. Lines about the whole program (mesh, dim, operators, alias) and one map.
+// parse(): a file of the notation. Lines about the whole program (mesh, arch, dim, operators, alias) and one map.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 4> reserved_dims{"none", "layer", "full",
 
 }  // namespace
 
-/// program := (mesh | dim | operator | alias | map | use | statement)*, separated by new lines or ';'
+/// program := (mesh | arch | dim | operator | alias | map | use | statement)*, separated by new lines or ';'
 Expected<MappingProgram> Parser::run() {
   while (true) {
     while (peek().kind == TokenKind::newline || at(";")) next();
@@ -40,11 +40,14 @@ void Parser::item() {
                                             {"map", &Parser::map_block}}};
   if (at_operator()) return operator_line();
   if (at_statement()) return bare_statement();
+  if (at("arch") && at_arch()) return arch_block();
   for (const Row& row : rows)
     if (at(row.keyword)) return (this->*row.read)();
+  if (at_arch()) return arch_block();
   std::vector<std::string> known = statement_keywords();
   for (const Row& row : rows) known.emplace_back(row.keyword);
-  fail_here("a statement, mesh, dim, use, alias, map or an operator NAME: ...", known);
+  known.emplace_back("arch");
+  fail_here("a statement, mesh, arch, dim, use, alias, map or an operator NAME: ...", known);
 }
 
 /// mesh := "mesh" (AXIS ":" INT)+, fastest axis first
@@ -146,8 +149,14 @@ void Parser::map_item() {
     map_closed_ = true;
     return end_statement();
   }
-  if (at("use")) return use_line();
+  if (at_operator())
+    return fail_at(peek(), "found an operator in a map", "operators stand outside the map; a level's line says par, for or [TENSORS]");
   if (at_statement()) return bare_statement();
+  if (at("use")) return use_line();
+  if (at_arch()) {
+    note_at(peek(), "found an arch in a map", "an arch stands outside the map");
+    return arch_block();
+  }
   std::vector<std::string> known = statement_keywords();
   known.emplace_back("use");
   fail_here("a statement, use or '}'", known);

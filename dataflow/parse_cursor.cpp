@@ -128,8 +128,12 @@ void Parser::fail_here(std::string_view expected, std::span<const std::string> c
 }
 
 void Parser::fail_at(const Token& where, std::string what, std::string hint) {
-  if (failed_) return;
+  note_at(where, std::move(what), std::move(hint));
   failed_ = true;
+}
+
+void Parser::note_at(const Token& where, std::string what, std::string hint) {
+  if (failed_) return;
   ++error_count_;
   if (errors_.size() >= shown_errors) return;
   if (hint.empty()) hint = form_;
@@ -141,6 +145,21 @@ void Parser::recover(std::size_t start) {
   failed_ = false;
   form_ = {};
   if (index_ == start && !at_end()) ++index_;
+  if (in_arch_) return recover_from_arch();
+  while (!at_statement_end()) ++index_;
+}
+
+/// Goes on behind the arch's last '}', or where one is missing before the first line that cannot stand in an arch.
+void Parser::recover_from_arch() {
+  in_arch_ = false;
+  for (; !at_end(); ++index_) {
+    if (at("{")) ++open_levels_;
+    if (at("}")) --open_levels_;
+    if (open_levels_ <= 0 && at_statement_end()) break;
+    if (peek().kind == TokenKind::newline && at_line_outside_arch()) break;
+  }
+  if (at("}")) ++index_;
+  open_levels_ = 0;
   while (!at_statement_end()) ++index_;
 }
 

@@ -1,4 +1,4 @@
-// The statements of a map: par, stage, for, home, move, save, recompute, with their `at` scope.
+// The statements of a map: par, stage, for, home, move, save, recompute, chip levels, with their `at` scope.
 #include <algorithm>
 #include <array>
 
@@ -42,7 +42,7 @@ const auto* keyword_row(const Rows& rows, std::string_view text) {
 
 constexpr std::string_view par_form = "par DIM[*DIM] on AXIS[*AXIS] [block|zigzag|cyclic(N)|list [N,N]]";
 constexpr std::string_view stage_form = "par layer on AXIS [cyclic(N)|list [N,N]] sched NAME for mb:N or mb:*";
-constexpr std::string_view for_form = "for DIM:N or for DIM:*";
+constexpr std::string_view for_form = "for DIM:N, for DIM:N? or for DIM:*";
 constexpr std::string_view home_form = "home WHAT: DIM|*|full|partial on AXIS[*AXIS] [skew AXIS], ...";
 constexpr std::string_view move_form =
     "move TENSOR[, TENSOR] gather|multicast|rotate|reduce|scatter|exchange|p2p [as DTYPE] [in chunks N] "
@@ -52,7 +52,7 @@ constexpr std::string_view recompute_form = "recompute TAG TAG [whole] [layers N
 
 }  // namespace
 
-/// statement := ["at" TAG ("," TAG)* ":"] body
+/// statement := ["at" TAG ("," TAG)* ":"] (body | level_line)
 Statement Parser::statement() {
   struct Row { std::string_view text, form; Body (Parser::*read)(); };
   static constexpr std::array<Row, 6> rows{{{"par", par_form, &Parser::par},
@@ -67,6 +67,11 @@ Statement Parser::statement() {
     form_ = "at TAG[, TAG]: STATEMENT";
     result.scope = list("a tag", true);
     expect(":");
+  }
+  if (at_level_line()) {
+    result.body = level_line();
+    end_statement();
+    return result;
   }
   const Row* row = keyword_row(rows, peek().text);
   if (row == nullptr) {
@@ -86,6 +91,8 @@ std::vector<std::string> Parser::statement_keywords() {
 }
 
 bool Parser::at_statement() const {
+  if (at_operator()) return false;
+  if (at_level_line()) return true;
   static const std::vector<std::string> keywords = statement_keywords();
   return std::find(keywords.begin(), keywords.end(), peek().text) != keywords.end();
 }
@@ -156,12 +163,13 @@ Layout Parser::layout() {
   return layout;
 }
 
-/// for := "for" DIM ":" (INT | "*")
-Parser::Body Parser::for_loop() {
+/// for := "for" DIM count
+Parser::Body Parser::for_loop() { return for_statement(); }
+
+ForStatement Parser::for_statement() {
   ForStatement loop;
   loop.dim = plain_name("a dim");
-  expect(":");
-  if (!accept("*")) loop.count = integer(1);
+  count(loop.count, loop.ragged);
   return loop;
 }
 

@@ -37,7 +37,23 @@ std::string printed(const StageStatement& stage) {
                      count_or_star(stage.micro_batches));
 }
 
-std::string printed(const ForStatement& loop) { return fmt::format("for {}:{}", loop.dim, count_or_star(loop.count)); }
+std::string printed(const ForStatement& loop) {
+  return fmt::format("for {}:{}{}", loop.dim, count_or_star(loop.count), loop.ragged ? "?" : "");
+}
+
+std::string printed(const ChipPar& par) {
+  const bool bare = par.factor == 0 && !par.ragged;
+  const std::string factor = bare ? "" : fmt::format(":{}{}", count_or_star(par.factor), par.ragged ? "?" : "");
+  return fmt::format("par {}{} on {}", par.dim, factor, par.axis);
+}
+
+std::string printed(const Keep& keep) { return fmt::format("[{}]", fmt::join(keep.tensors, " ")); }
+
+std::string printed(const LevelStatement& line) {
+  std::string out = line.level + ":";
+  for (const auto& item : line.items) out += " " + std::visit([](const auto& i) { return printed(i); }, item);
+  return out;
+}
 
 std::string printed(const HomeStatement& home) {
   std::string out = fmt::format("home {}:", home.what);
@@ -74,32 +90,6 @@ std::string printed(const RecomputeStatement& recompute) {
   return out;
 }
 
-std::string printed(const WrittenAccess& access) {
-  return fmt::format("{}[{}]", access.tensor, fmt::join(access.loops, ","));
-}
-
-std::string_view printed_assignment(Monoid monoid) {
-  switch (monoid) {
-    case Monoid::none: return "=";
-    case Monoid::sum: return "+=";
-    case Monoid::max: return "max=";
-    case Monoid::min: return "min=";
-    case Monoid::softmax: return "softmax=";
-  }
-  return "=";
-}
-
-std::string printed(const WrittenOperator& op) {
-  std::string out = fmt::format("{}: {} {}", op.name, printed(op.output), printed_assignment(op.monoid));
-  if (!op.function.empty()) out += " " + op.function;
-  const std::string joint = op.joint == ',' ? "," : fmt::format(" {}", op.joint);
-  for (const WrittenAccess& input : op.inputs) {
-    if (&input != &op.inputs.front()) out += joint;
-    out += " " + printed(input);
-  }
-  return out;
-}
-
 std::string printed(const MeshLine& mesh) {
   std::string out = "mesh";
   for (const MeshLine::Axis& axis : mesh.axes) out += fmt::format(" {}:{}", axis.name, axis.size);
@@ -123,8 +113,9 @@ std::string print(const Statement& statement) {
 std::string print(const MappingProgram& program) {
   std::string out;
   for (const MeshLine& mesh : program.meshes) out += printed(mesh) + "\n";
+  for (const WrittenArch& arch : program.archs) out += print(arch) + "\n";
   for (const Dim& dim : program.dims) out += fmt::format("dim {}:{}\n", dim.name, dim.extent);
-  for (const WrittenOperator& op : program.operators) out += printed(op) + "\n";
+  for (const WrittenOperator& op : program.operators) out += print(op) + "\n";
   for (const Alias& alias : program.aliases) out += printed(alias) + "\n";
   const bool block = !program.map_name.empty();
   if (block) out += fmt::format("map {} {{\n", program.map_name);

@@ -35,7 +35,10 @@ class Writer {
  private:
   Expected<Access> access(const WrittenAccess& written, const Position& position) {
     Access out;
-    for (const std::string& loop : written.loops) {
+    for (const WrittenIndex& index : written.indices) {
+      const std::string& loop = index.terms.front().loop;
+      if (index.terms.size() > 1 || index.terms.front().step != 1)
+        return fail(to_text(position), fmt::format("an index of {} is a sum of loops, whose parts overlap: they cannot be laid on a mesh", written.tensor), "put the ranks into the arch, such as 'arch fabric { gpu[8] { ... } }', and write level lines");
       const int dim = net_.find_dim(loop);
       if (dim < 0) {
         std::vector<std::string> names;

@@ -42,6 +42,12 @@ void expect_refusals(const std::vector<Refusal>& refusals) {
 
 using NameList = std::vector<std::string>;
 
+WrittenAccess plain_access(const std::string& tensor, const NameList& loops) {
+  WrittenAccess access{tensor, {}};
+  for (const std::string& loop : loops) access.indices.push_back({{{loop, 1}}});
+  return access;
+}
+
 TEST(Parse, MeshLinesKeepTheirOrder) {
   const MappingProgram program = read_program("mesh tp:8 cp:1 dp:16\nmesh etp:1 ep:128  # experts\n");
   ASSERT_EQ(program.meshes.size(), 2u);
@@ -141,12 +147,12 @@ TEST(Parse, WrittenOperators) {
   EXPECT_EQ(up.name, "mlp.up");
   EXPECT_EQ(up.tags, (NameList{"mlp", "mlp.up"}));
   EXPECT_EQ(up.monoid, Monoid::sum);
-  EXPECT_EQ(up.output, (WrittenAccess{"O", {"m", "n"}}));
-  EXPECT_EQ(up.inputs, (std::vector<WrittenAccess>{{"I", {"m", "k"}}, {"W", {"k", "n"}}}));
+  EXPECT_EQ(up.output, plain_access("O", {"m", "n"}));
+  EXPECT_EQ(up.inputs, (std::vector<WrittenAccess>{plain_access("I", {"m", "k"}), plain_access("W", {"k", "n"})}));
   EXPECT_EQ(program.operators[1].function, "gelu");
   EXPECT_EQ(program.operators[1].monoid, Monoid::none);
   EXPECT_EQ(program.operators[2].monoid, Monoid::max);
-  EXPECT_TRUE(program.operators[2].output.loops.empty());
+  EXPECT_TRUE(program.operators[2].output.indices.empty());
 }
 
 TEST(Parse, KeywordsMayNameOperators) {
@@ -248,10 +254,10 @@ TEST(Parse, SizesRunFromOneToTwoToTheForty) {
 }
 
 TEST(Parse, SeveralErrorsAreReportedTogether) {
-  const Error error = refusal_of("par b an dp\npar s on tp\nhome X * on dp ; for k\nmove K rotat");
+  const Error error = refusal_of("par b an dp\npar s on tp\nhome X * on dp ; for\nmove K rotat");
   EXPECT_EQ(error.where, "plan.flow:1:7");
   EXPECT_NE(error.what.find("\nplan.flow:3:8: found '*', expected ':'"), std::string::npos) << error.what;
-  EXPECT_NE(error.what.find("\nplan.flow:3:23: found the end of the line, expected ':'"), std::string::npos)
+  EXPECT_NE(error.what.find("\nplan.flow:3:21: found the end of the line, expected a dim"), std::string::npos)
       << error.what;
   EXPECT_NE(error.what.find("\nplan.flow:4:8: found 'rotat'"), std::string::npos) << error.what;
 }

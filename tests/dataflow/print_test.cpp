@@ -118,7 +118,7 @@ class RandomTree {
     switch (below(7)) {
       case 0: statement.body = ParStatement{some(below(4)), some(1 + below(3)), layout()}; break;
       case 1: statement.body = StageStatement{one(), schedules[below(3)], layout(), coin() ? 0 : size()}; break;
-      case 2: statement.body = ForStatement{one(), coin() ? 0 : size()}; break;
+      case 2: statement.body = ForStatement{one(), coin() ? 0 : size(), false}; break;
       case 3: statement.body = home(); break;
       case 4: statement.body = move(); break;
       case 5: statement.body = SaveStatement{dotted(1 + below(3)), coin()}; break;
@@ -133,14 +133,20 @@ class RandomTree {
     return alias;
   }
 
+  WrittenAccess access() {
+    WrittenAccess access{dotted(), {}};
+    for (const std::string& loop : some(below(4))) access.indices.push_back({{{loop, 1}}});
+    return access;
+  }
+
   WrittenOperator written_operator(const std::string& name) {
     WrittenOperator op;
     op.name = "net." + name;
     op.tags = {"net", op.name};
     op.monoid = static_cast<Monoid>(below(5));
     if (coin()) op.function = "gelu";
-    op.output = {dotted(), some(below(4))};
-    for (int i = 1 + below(3); i > 0; --i) op.inputs.push_back({dotted(), some(below(4))});
+    op.output = access();
+    for (int i = 1 + below(3); i > 0; --i) op.inputs.push_back(access());
     if (op.inputs.size() > 1) op.joint = "*+,"[below(3)];
     return op;
   }

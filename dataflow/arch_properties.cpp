@@ -1,0 +1,138 @@
+#include "dataflow/arch_properties.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/quantity_text.h"
+
+namespace stepcast {
+
+struct PropertyRow {
+  std::string_view name, example;
+  Expected<double> (*read)(const std::string& text);           ///< per second, or without time
+  Expected<double> (*read_per_cycle)(const std::string& text); ///< "64 B" of "64 B/cycle"; nullptr: never per cycle
+  std::string (*write)(double value);
+  std::string (*write_per_cycle)(double value);
+};
+
+namespace {
+
+constexpr std::string_view cycle_unit = "/cycle";
+
+template <typename Q>
+Expected<double> read_quantity(const std::string& text) {
+  const Zero zero = std::is_same_v<Q, Seconds> ? Zero::allowed : Zero::refused;
+  return parse_quantity<Q>(text, {}, zero).map([](Q quantity) { return quantity.value(); });
+}
+
+template <typename Q>
+std::string write_quantity(double value) { return exact_text(Q(value)); }
+
+/// Units of the properties that no quantity of model/ covers. Base value = number * multiply / divide.
+struct ArchUnit {
+  std::string_view name;
+  double multiply = 1, divide = 1;
+};
+constexpr std::array word_units{ArchUnit{"bit"}, ArchUnit{"bits"}, ArchUnit{"B", 8}};
+constexpr std::array energy_units{ArchUnit{"pJ", 1, 1e12}, ArchUnit{"fJ", 1, 1e15}, ArchUnit{"nJ", 1, 1e9},
+                                  ArchUnit{"uJ", 1, 1e6}, ArchUnit{"mJ", 1, 1e3}, ArchUnit{"J"}};
+
+template <typename Units>
+Expected<double> read_in(const Units& units, const std::string& text, double highest) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const char* stop = std::from_chars(text.data(), end, number).ptr;
+  while (stop != end && *stop == ' ') ++stop;
+  const std::string unit(stop, end);
+  std::vector<std::string> names;
+  for (const ArchUnit& row : units) names.emplace_back(row.name);
+  const auto row = std::find_if(units.begin(), units.end(), [&](const ArchUnit& u) { return u.name == unit; });
+  if (row == units.end())
+    return fail({}, unit.empty() ? fmt::format("'{}' has no unit", text) : fmt::format("unknown unit in '{}'", text),
+                fmt::format("units: {}", fmt::join(names, ", ")));
+  const double value = number * row->multiply / row->divide;
+  if (!(value > 0 && value <= highest)) return fail({}, fmt::format("'{}' is not a real value", text), {});
+  return value;
+}
+
+/// The fewest digits that read back to the value in the first of the units.
+template <typename Units>
+std::string write_in(const Units& units, double value) {
+  const ArchUnit& unit = units.front();
+  for (int digits = 1; digits <= 17; ++digits) {
+    const std::string text = fmt::format("{:.{}g}", value * unit.divide / unit.multiply, digits);
+    double number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    if (number * unit.multiply / unit.divide == value) return fmt::format("{} {}", text, unit.name);
+  }
+  return fmt::format("{} {}", value, units.back().name);
+}
+
+Expected<double> read_word(const std::string& text) { return read_in(word_units, text, 1 << 20); }
+Expected<double> read_energy(const std::string& text) { return read_in(energy_units, text, 1e3); }
+std::string write_word(double value) { return fmt::format("{} bit", value); }
+std::string write_energy(double value) { return write_in(energy_units, value); }
+
+Expected<double> read_buffers(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const bool whole = std::from_chars(text.data(), end, number).ptr == end;
+  if (!whole || number < 1 || number > 1024)
+    return fail({}, fmt::format("'{}' is not a count of buffers", text), "an integer from 1 to 1024; 2: the next tile is loaded while one is used");
+  return static_cast<double>(number);
+}
+std::string write_count(double value) { return fmt::format("{}", value); }
+
+constexpr std::array property_rows{
+    PropertyRow{"cap", "80 GiB", read_quantity<Bytes>, nullptr, write_quantity<Bytes>, nullptr},
+    PropertyRow{"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, read_quantity<Bytes>,
+                write_quantity<BytesPerSecond>, write_quantity<Bytes>},
+    PropertyRow{"lat", "500 ns", read_quantity<Seconds>, nullptr, write_quantity<Seconds>, nullptr},
+    PropertyRow{"flops", "989 TFLOP/s or 2 FLOP/cycle", read_quantity<FlopsPerSecond>, read_quantity<Flops>,
+                write_quantity<FlopsPerSecond>, write_quantity<Flops>},
+    PropertyRow{"clock", "1.83 GHz", read_quantity<Hertz>, nullptr, write_quantity<Hertz>, nullptr},
+    PropertyRow{"word", "16 bit", read_word, nullptr, write_word, nullptr},
+    PropertyRow{"energy", "2.5 pJ", read_energy, nullptr, write_energy, nullptr},
+    PropertyRow{"buffers", "2", read_buffers, nullptr, write_count, nullptr}};
+
+}  // namespace
+
+const PropertyRow* find_property(std::string_view name) {
+  const auto* row = std::find_if(property_rows.begin(), property_rows.end(), [&](const PropertyRow& r) { return r.name == name; });
+  return row == property_rows.end() ? nullptr : row;
+}
+
+std::vector<std::string> property_names() {
+  std::vector<std::string> names;
+  for (const PropertyRow& row : property_rows) names.emplace_back(row.name);
+  return names;
+}
+
+Expected<ArchLevel::Property> read_property(const std::string& name, const std::string& text) {
+  const PropertyRow& row = *find_property(name);
+  const bool per_cycle = text.ends_with(cycle_unit) && row.read_per_cycle != nullptr;
+  const Expected<double> value =
+      per_cycle ? row.read_per_cycle(text.substr(0, text.size() - cycle_unit.size())) : row.read(text);
+  if (!value) {
+    const std::string& hint = value.error().hint;
+    return fail({}, fmt::format("{}: {}", name, value.error().what),
+                fmt::format("{}{}such as {}:{}", hint, hint.empty() ? "" : "; ", name, row.example));
+  }
+  return ArchLevel::Property{name, *value, per_cycle, text};
+}
+
+std::string property_text(const ArchLevel::Property& property) {
+  if (!property.text.empty()) return property.text;
+  const PropertyRow* row = find_property(property.name);
+  if (row == nullptr) return fmt::format("{}", property.value);
+  if (property.per_cycle && row->write_per_cycle != nullptr)
+    return row->write_per_cycle(property.value) + std::string(cycle_unit);
+  return row->write(property.value);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+// The fabrics that an arch may name, and what each does when several units need one value or their results are summed.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataflow/chip/chip.h"
+
+namespace stepcast {
+
+struct FabricRow {
+  std::string_view name;
+  FabricClass kind = FabricClass::bus;
+};
+
+/// A bus and a switch that says (multicast) or (reduce) send one copy; a chain hands on from neighbour to neighbour.
+/// NVLink and InfiniBand reduce in the network only where NVLS or SHARP is switched on, hence only if said.
+inline constexpr std::array fabric_rows{
+    FabricRow{"bus", FabricClass::bus},         FabricRow{"switch", FabricClass::network},
+    FabricRow{"crossbar", FabricClass::network}, FabricRow{"nvl", FabricClass::network},
+    FabricRow{"nvlink", FabricClass::network},  FabricRow{"ib", FabricClass::network},
+    FabricRow{"infiniband", FabricClass::network}, FabricRow{"ethernet", FabricClass::network},
+    FabricRow{"roce", FabricClass::network},    FabricRow{"pcie", FabricClass::network},
+    FabricRow{"ring", FabricClass::chain},      FabricRow{"mesh", FabricClass::chain},
+    FabricRow{"torus", FabricClass::chain},     FabricRow{"systolic", FabricClass::chain},
+    FabricRow{"ici", FabricClass::chain}};
+
+/// The row of a fabric as written; "" is a bus; nullptr: no such fabric.
+constexpr const FabricRow* fabric_row(std::string_view name) {
+  if (name.empty()) return fabric_rows.data();
+  for (const FabricRow& row : fabric_rows)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+/// Does one value reach all units at once, are sums made on the way? A bus does both, a network what it says.
+constexpr bool multicasts(const Fabric& fabric) {
+  const FabricRow* row = fabric_row(fabric.name);
+  return row == nullptr || row->kind == FabricClass::bus || fabric.multicast;
+}
+constexpr bool reduces(const Fabric& fabric) {
+  const FabricRow* row = fabric_row(fabric.name);
+  return row == nullptr || row->kind == FabricClass::bus || fabric.reduce;
+}
+
+}  // namespace stepcast
