@@ -91,12 +91,11 @@ class Accountant {
   void collective(const AxisPlacement& place) {
     using Kind = AxisPlacement::Kind;
     const bool output = chip_.tensors[place.tensor].use == TensorUse::output;
-    const int parent = keeper_outside(chip_, place.level, place.tensor);
-    const int child = next_keeper(chip_, place.level - 1, place.tensor);
-    const TensorCount& count = counts_.at[parent][place.tensor];
-    const double units = static_cast<double>(child >= 0 ? counts_.instances[child] : counts_.units);
-    const double of_unit = units > 0 ? count.sent_apart * word(parent, place.tensor) / units : 0;
-    AxisCollective c{place.level, place.axis, place.tensor, "", "", place.parts, count.sent * word(parent, place.tensor), 0, 0};
+    const double bytes = word(keeper_outside(chip_, place.level, place.tensor), place.tensor);
+    const TensorCount& count = counts_.at[place.level - 1][place.tensor];
+    const double units = static_cast<double>(counts_.instances[place.level]);
+    const double of_unit = units > 0 ? count.sent_apart * bytes / units : 0;
+    AxisCollective c{place.level, place.axis, place.tensor, "", "", place.parts, count.sent * bytes, 0, 0};
     const double others = static_cast<double>(place.parts - 1) / static_cast<double>(place.parts);
     if (place.kind == Kind::shard) {
       c.kind = output ? "gather" : "scatter";

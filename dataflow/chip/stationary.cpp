@@ -45,12 +45,6 @@ std::vector<std::string> shared_axes(const ChipProgram& chip, int level, const C
 
 }  // namespace
 
-int next_keeper(const ChipProgram& chip, int level, int tensor) {
-  for (int l = level + 1; l < size_of(chip); ++l)
-    if (!chip.levels[l].keeps.empty() && chip.levels[l].keeps[tensor]) return l;
-  return -1;
-}
-
 int next_store(const ChipProgram& chip, int level) {
   for (int l = level + 1; l < size_of(chip); ++l)
     if (keeps_any(chip.levels[l])) return l;

@@ -8,8 +8,7 @@
 
 namespace stepcast {
 
-/// The next level inside that keeps the tensor (any tensor); -1 = the multiply-adds.
-int next_keeper(const ChipProgram& chip, int level, int tensor);
+/// The next level inside that keeps any tensor; -1 = the multiply-adds.
 int next_store(const ChipProgram& chip, int level);
 /// The nearest level outside `level` that keeps the tensor; -1 = none does.
 int keeper_outside(const ChipProgram& chip, int level, int tensor);
