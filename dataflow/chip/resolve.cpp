@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "dataflow/chip/legality.h"
+#include "dataflow/parser.h"
 
 namespace stepcast {
 namespace {
@@ -22,12 +25,47 @@ std::vector<Position> places_of_levels(const MappingProgram& program, const std:
   return places;
 }
 
+/// An axis or level of the arch that this name means, as a level line would write it, or "".
+std::string arch_axis(const WrittenArch& arch, const std::string& name) {
+  for (const ArchLevel& level : arch.levels)
+    for (const ArchLevel::Axis& axis : level.axes)
+      if (name == axis.name || name == level.name || name == level.name + "." + axis.name) return level.name;
+  return {};
+}
+
+/// Without a mesh only level lines say anything about this program: what else stands in it would be dropped in silence.
+Expected<void> check_bare_statement(const MappingProgram& program, const Statement& statement) {
+  if (!program.meshes.empty() || std::holds_alternative<LevelStatement>(statement.body)) return {};
+  const std::string text = print(statement), where = to_text(statement.position);
+  const std::string outermost = program.archs.front().levels.front().name;
+  if (const auto* par = std::get_if<ParStatement>(&statement.body))
+    for (const std::string& axis : par->axes)
+      if (const std::string level = arch_axis(program.archs.front(), axis); !level.empty())
+        return fail(where, fmt::format("'{}' names {}, an axis of the arch, but no level", text, axis),
+                    fmt::format("write '{}: {}'", level, text));
+  if (std::holds_alternative<ForStatement>(statement.body))
+    return fail(where, fmt::format("'{}' stands at no level", text), fmt::format("write '{}: {}'", outermost, text));
+  return fail(where, fmt::format("'{}' speaks of ranks, but the program has no mesh line", text),
+              "add 'mesh AXIS:SIZE', or leave it out");
+}
+
+Expected<std::vector<Statement>> statements_of(const MappingProgram& program) {
+  for (const auto& item : program.body)
+    if (const auto* statement = std::get_if<Statement>(&item))
+      if (auto placed = check_bare_statement(program, *statement); !placed) return tl::unexpected(placed.error());
+  auto statements = expand(program);
+  if (!statements) return statements;
+  for (const Statement& statement : *statements)
+    if (auto placed = check_bare_statement(program, statement); !placed) return tl::unexpected(placed.error());
+  return statements;
+}
+
 }  // namespace
 
 Expected<ChipProgram> chip_program(const MappingProgram& program, const std::string& op) {
   ChipProgram chip;
   if (auto arch = resolve_arch(program, chip); !arch) return tl::unexpected(arch.error());
-  auto statements = expand(program);
+  auto statements = statements_of(program);
   if (!statements) return tl::unexpected(statements.error());
   if (auto chosen = resolve_operator(program, *statements, op, chip); !chosen) return tl::unexpected(chosen.error());
   auto loops = resolve_lines(program, *statements, chip);

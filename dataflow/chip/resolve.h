@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataflow/chip/chip.h"
@@ -32,6 +33,12 @@ Expected<void> resolve_arch(const MappingProgram& program, ChipProgram& chip);
 Expected<void> resolve_operator(const MappingProgram& program, const std::vector<Statement>& statements,
                                 const std::string& op, ChipProgram& chip);
 
+/// The axis that owns the split of a `par` in the line of `level`, as (level, index). x, y, z are those of the line's
+/// own level if it has units, else of the nearest inside; other names may belong to any level, level.axis to exactly
+/// one. Errors: unknown or ambiguous, with what there is.
+Expected<std::pair<int, int>> find_axis(const MappingProgram& program, const ChipProgram& chip, int level,
+                                        const ChipPar& par, const Position& position);
+
 /// What the level lines say about this operator: its loops, and which level keeps what (into chip.levels).
 /// Errors: unknown level, dim, axis, tensor or tag; two keep lists on one level.
 Expected<std::vector<LineLoop>> resolve_lines(const MappingProgram& program, const std::vector<Statement>& statements,
@@ -39,6 +46,9 @@ Expected<std::vector<LineLoop>> resolve_lines(const MappingProgram& program, con
 
 /// Missing factors found, all checked against units and extents, then laid into the levels' space and time.
 Expected<void> resolve_factors(const MappingProgram& program, std::vector<LineLoop> loops, ChipProgram& chip);
+
+/// "par k:16? on x", as errors show it.
+std::string spelled(const ChipPar& par);
 
 /// The written operator that chip.op names.
 const WrittenOperator& written_operator(const MappingProgram& program, const std::string& op);

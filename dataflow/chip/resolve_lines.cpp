@@ -14,12 +14,7 @@ constexpr const char* kScopeTags[] = {"embed",    "norm",     "attn",   "attn.qk
                                       "attn.out", "residual", "mlp",    "router",   "dispatch",
                                       "expert",   "combine",  "shared", "head",     "loss"};
 
-std::string spelled(const ChipPar& par) {
-  const std::string factor = par.factor == 0 ? "" : fmt::format(":{}", par.factor);
-  return fmt::format("par {}{}{} on {}", par.dim, factor, par.ragged ? "?" : "", par.axis);
-}
-
-std::string spelled(const ForStatement& loop) {
+std::string spelled_loop(const ForStatement& loop) {
   return fmt::format("for {}:{}{}", loop.dim, loop.count == 0 ? "*" : fmt::format("{}", loop.count),
                      loop.ragged ? "?" : "");
 }
@@ -123,7 +118,7 @@ class LineReader {
   Expected<void> add(int level, const ChipPar& par) {
     auto dim = find_dim(par.dim, spelled(par));
     if (!dim) return tl::unexpected(dim.error());
-    auto place = find_axis(level, par);
+    auto place = find_axis(program_, chip_, level, par, statement_->position);
     if (!place) return tl::unexpected(place.error());
     if (applies() && *dim >= 0)
       loops_.push_back({*dim, place->first, place->second, par.factor, par.ragged, chip_.levels[level].name,
@@ -132,12 +127,12 @@ class LineReader {
   }
 
   Expected<void> add(int level, const ForStatement& loop) {
-    auto dim = find_dim(loop.dim, spelled(loop));
+    auto dim = find_dim(loop.dim, spelled_loop(loop));
     if (!dim) return tl::unexpected(dim.error());
     if (!applies() || *dim < 0) return {};
     timed_[level] = true;
     loops_.push_back(
-        {*dim, level, -1, loop.count, loop.ragged, chip_.levels[level].name, spelled(loop), statement_->position});
+        {*dim, level, -1, loop.count, loop.ragged, chip_.levels[level].name, spelled_loop(loop), statement_->position});
     return {};
   }
 
@@ -166,61 +161,6 @@ class LineReader {
                   "write one list with all that it keeps");
     kept_[level] = std::move(list);
     return {};
-  }
-
-  /// The axis that owns the split. x, y, z are those of the line's own level if it has units, else of the nearest
-  /// inside; other names may belong to any level, level.axis to exactly one.
-  Expected<std::pair<int, int>> find_axis(int level, const ChipPar& par) const {
-    for (int l = 0; l < static_cast<int>(chip_.levels.size()); ++l)
-      for (int a = 0; a < axes_of(l); ++a)
-        if (par.axis == dotted(l, a) || (axes_of(l) == 1 && par.axis == chip_.levels[l].name + ".x"))
-          return std::pair{l, a};
-    const int near = nearest_units(level);
-    if (near >= 0) {
-      for (int a = 0; a < axes_of(near); ++a)
-        if (chip_.levels[near].axes[a].name == par.axis) return std::pair{near, a};
-      if (axes_of(near) == 1 && par.axis == "x") return std::pair{near, 0};
-    }
-    std::vector<std::pair<int, int>> found;
-    if (par.axis != "x" && par.axis != "y" && par.axis != "z")
-      for (int l = 0; l < static_cast<int>(chip_.levels.size()); ++l)
-        for (int a = 0; a < axes_of(l); ++a)
-          if (chip_.levels[l].axes[a].name == par.axis) found.emplace_back(l, a);
-    if (found.size() == 1) return found.front();
-    return tl::unexpected(no_axis(level, par, found));
-  }
-
-  [[nodiscard]] int axes_of(int level) const { return static_cast<int>(chip_.levels[level].axes.size()); }
-  [[nodiscard]] std::string dotted(int level, int axis) const {
-    return chip_.levels[level].name + "." + chip_.levels[level].axes[axis].name;
-  }
-  [[nodiscard]] int nearest_units(int level) const {
-    for (int l = level; l < static_cast<int>(chip_.levels.size()); ++l)
-      if (axes_of(l) > 0) return l;
-    return -1;
-  }
-
-  [[nodiscard]] Error no_axis(int level, const ChipPar& par, const std::vector<std::pair<int, int>>& found) const {
-    std::vector<std::string> candidates;
-    for (const auto& [l, a] : found) candidates.push_back(dotted(l, a));
-    if (!found.empty())
-      return {where(),
-              fmt::format("'{}' in the line of {}: axis '{}' is ambiguous", spelled(par), chip_.levels[level].name,
-                          par.axis),
-              fmt::format("one of: {}", fmt::join(candidates, ", "))};
-    for (int l = 0; l < static_cast<int>(chip_.levels.size()); ++l)
-      for (int a = 0; a < axes_of(l); ++a)
-        candidates.push_back(axes_of(l) == 1 && chip_.levels[l].axes[a].name == chip_.levels[l].name
-                                 ? chip_.levels[l].name
-                                 : dotted(l, a));
-    const std::string near = nearest_name(par.axis, candidates);
-    const std::string hint =
-        candidates.empty() ? "no level of the arch has units: write 'pe[16x16]'"
-                           : fmt::format("{}one of: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                                         fmt::join(candidates, ", "));
-    return {where(),
-            fmt::format("'{}' in the line of {}: unknown axis '{}'", spelled(par), chip_.levels[level].name, par.axis),
-            hint};
   }
 
   /// A level stores unless it is units only: axes, and neither a capacity, a list nor a loop in time.

@@ -56,7 +56,7 @@ WrittenAccess written_access(const ChipProgram& chip, const ChipTensor& tensor) 
   return access;
 }
 
-bool has_loop(const ChipTensor& tensor, int dim) {
+bool runs_over(const ChipTensor& tensor, int dim) {
   return std::any_of(tensor.indices.begin(), tensor.indices.end(), [&](const ChipIndex& index) {
     return std::any_of(index.terms.begin(), index.terms.end(),
                        [&](const ChipIndex::Term& term) { return term.dim == dim; });
@@ -69,7 +69,7 @@ WrittenOperator written_einsum(const ChipProgram& chip) {
   op.output = written_access(chip, chip.tensors.back());
   for (std::size_t t = 0; t + 1 < chip.tensors.size(); ++t) op.inputs.push_back(written_access(chip, chip.tensors[t]));
   bool sums = false;
-  for (int d = 0; d < static_cast<int>(chip.dims.size()); ++d) sums = sums || !has_loop(chip.tensors.back(), d);
+  for (int d = 0; d < static_cast<int>(chip.dims.size()); ++d) sums = sums || !runs_over(chip.tensors.back(), d);
   op.monoid = sums ? Monoid::sum : Monoid::none;
   return op;
 }

@@ -66,6 +66,22 @@ TEST(ResolveErrors, NearestAxis) {
       "chip.flow:4:1: 'par k on lnae' in the line of hbm: unknown axis 'lnae' (did you mean 'lane'? one of: sm, lane)");
 }
 
+TEST(ResolveErrors, StatementsAtNoLevel) {
+  const std::string array = "arch glb { pe[16] }\n" + kProduct;
+  EXPECT_EQ(chip_error(array + "glb: for m for n for k:*\npar k on pe\n"),
+            "chip.flow:5:1: 'par k on pe' names pe, an axis of the arch, but no level (write 'pe: par k on pe')");
+  EXPECT_EQ(chip_error(array + "glb: for m for n\nfor k:*\n"),
+            "chip.flow:5:1: 'for k:*' stands at no level (write 'glb: for k:*')");
+  EXPECT_EQ(chip_error(array + "glb: for m for n for k\nmove W multicast\n"),
+            "chip.flow:5:1: 'move W multicast' speaks of ranks, but the program has no mesh line (add 'mesh "
+            "AXIS:SIZE', or leave it out)");
+  EXPECT_EQ(chip_error("alias a = move W multicast\n" + array + "glb: for m for n for k\nuse a\n").substr(0, 46),
+            "chip.flow:1:11: 'move W multicast' speaks of r");
+  EXPECT_EQ(chip_error("mesh tp:4\n" + array + "glb: for m for n:* for k par n on tp\n"),
+            "chip.flow:5:1: 'par n on tp' in the line of glb: tp is an axis of the mesh (write 'par n on tp' without a "
+            "level)");
+}
+
 TEST(ResolveErrors, AmbiguousAxis) {
   EXPECT_EQ(chip_error("arch hbm { sm[2x2] { a[row:2 col:2] { b[row:2 col:2] } } }\n" + kProduct +
                        "hbm: for m for n for k:* par k:2 on row\n"),
