@@ -51,7 +51,7 @@ void Parser::chip_pars(LevelStatement& line) {
   } while (accept(","));
   if (at("*")) fail_here("'on'", "on a chip level write one par per dim: 'par g:4 on x  par r:2 on x'");
   expect("on");
-  const std::string axis = plain_name("an axis");
+  const std::string axis = name("an axis");
   for (std::size_t i = first; i < line.items.size(); ++i) std::get<ChipPar>(line.items[i]).axis = axis;
 }
 
