@@ -47,7 +47,7 @@ TEST(LegalityTiles, AreThoseOfTheCounter) {
     const auto nest = nest_of(chip);
     ASSERT_TRUE(nest) << to_text(nest.error());
     Counts counts;
-    count(*nest, counts);
+    stepcast::count(*nest, counts);
     for (std::size_t l = 0; l < chip.levels.size(); ++l)
       for (std::size_t t = 0; t < chip.tensors.size(); ++t)
         if (chip.levels[l].keeps[t]) {
