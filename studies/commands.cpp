@@ -21,6 +21,11 @@ constexpr std::array validate_flags = {
     Flag{.name = "--fit", .key = "", .value = "", .group = "Forecast", .doc = "print the compute factors that suit the runs best, and nothing else", .kind = FlagKind::toggle},
 };
 
+constexpr std::array dataflow_flags = {
+    Flag{.name = "--op", .key = "", .value = "NAME", .group = "Program", .doc = "only this operator; default: all", .kind = FlagKind::text},
+    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document", .kind = FlagKind::toggle},
+};
+
 const std::vector<Command>& table() {
   static const std::vector<Command> rows = {
       {.name = "predict",
@@ -48,14 +53,17 @@ const std::vector<Command>& table() {
        .examples = {"stepcast validate", "stepcast validate --json"},
        .run = validate_command},
       {.name = "dataflow",
-       .usage = "FILE.flow [--json]",
-       .summary = "place a program of the notation: which collectives follow, and their bytes",
-       .about = "Reads a program with its own operators (docs/notation.md), places it on its mesh and lists the collectives\n"
-                "that follow, forward, backward and once per step, with the bytes each rank receives.",
+       .usage = "FILE.flow [flags]",
+       .summary = "count a program of the notation on its chip, place it on its mesh",
+       .about = "Reads a program with its own operators (docs/notation.md). With an arch: what every level reads and writes of\n"
+                "every tensor, exactly; cycles and what bounds them; energy; which tensor stays where; intensity at every\n"
+                "boundary. With a mesh: which collectives follow, forward, backward and once per step, with the bytes each\n"
+                "rank receives, where every copy lies, and memory by lifetime.",
        .least_words = 1,
        .most_words = 1,
-       .flags = json_only,
-       .examples = {"stepcast dataflow examples/summa.flow"},
+       .flags = dataflow_flags,
+       .examples = {"stepcast dataflow examples/summa.flow", "stepcast dataflow examples/ws_array.flow",
+                    "stepcast dataflow examples/ws_array.flow --op scores --json"},
        .run = dataflow_command},
       {.name = "list",
        .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",

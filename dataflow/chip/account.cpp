@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "dataflow/chip/energy.h"
+#include "dataflow/chip/resolve.h"
 #include "dataflow/chip/stationary.h"
 
 namespace stepcast {
@@ -111,19 +113,18 @@ class Accountant {
 
   void warn(const AxisPlacement& place, const AxisCollective& c) {
     const ChipLevel& level = chip_.levels[place.level];
-    const std::string &axis = level.axes[place.axis].name, &tensor = chip_.tensors[place.tensor].name;
+    const std::string& tensor = chip_.tensors[place.tensor].name;
+    const std::string axis = fmt::format("axis {} of {}", level.axes[place.axis].name, level.name);
+    const auto as_ring = [&](const char* name) { return fmt::format("as a ring {} {} bytes per unit", name, grouped(std::llround(c.ring_bytes))); };
     if (place.kind == AxisPlacement::Kind::replicate) {
       if (!level.multicast)
-        out_.warnings.push_back(fmt::format("{} is needed by {} units along {} of {}, whose fabric has no multicast; as a ring all-gather {:.0f} bytes per unit",
-                                            tensor, place.parts, axis, level.name, c.ring_bytes));
+        out_.warnings.push_back(fmt::format("{} is needed by {} units ({}), whose fabric has no multicast: {}", tensor, place.parts, axis, as_ring("all-gather")));
       return;
     }
-    const std::string& dim = chip_.dims[place.dim].name;
     if (!level.reduce)
-      out_.warnings.push_back(fmt::format("{} is summed over {} units along {} of {}, whose fabric does not add; as a ring reduce-scatter {:.0f} bytes per unit",
-                                          tensor, place.parts, axis, level.name, c.ring_bytes));
-    out_.warnings.push_back(fmt::format("{} is summed over {} side by side (axis {} of {}): the order of addition differs from a loop's, results are not bit-identical",
-                                        tensor, dim, axis, level.name));
+      out_.warnings.push_back(fmt::format("{} is summed over {} units ({}), whose fabric does not add: {}", tensor, place.parts, axis, as_ring("reduce-scatter")));
+    out_.warnings.push_back(fmt::format("{} is summed over {} side by side ({}): not the order of a loop, results are not bit-identical", tensor,
+                                        chip_.dims[place.dim].name, axis));
   }
 
   [[nodiscard]] double word(int l, int t) const { return table_.word_bytes[l * nest_.tensors + t]; }

@@ -21,8 +21,8 @@ constexpr std::array kMultiplyAdd = {MultiplyAddRow{1, 0.2 + 0.03}, MultiplyAddR
 constexpr double kHbmPjPerBit = 3.9;
 // Chen et al., "Eyeriss", ISCA 2016: energy of an access over that of a multiply-add.
 constexpr double kRegisterFileRatio = 1, kBufferRatio = 6;
-// A stated capacity beyond this is no SRAM: sixteen times the table's last row.
-constexpr double kLargestSram = 16 * 1024.0 * 1024;
+// A stated capacity beyond this is no SRAM: the largest caches of one die are a fifth of it.
+constexpr double kLargestSram = 1024.0 * 1024 * 1024;
 
 std::string capacity_text(double bytes) {
   if (bytes < 1024) return fmt::format("{:g} B", bytes);

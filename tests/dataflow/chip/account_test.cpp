@@ -143,7 +143,7 @@ TEST(ChipAccount, MulticastIsCountedOnceInTheNetwork) {
   EXPECT_EQ(input.kind, "multicast");
   EXPECT_EQ(input.in_network_bytes, 512);
   EXPECT_EQ(input.ring_bytes, 384);
-  EXPECT_THAT(account.warnings, ElementsAre("I is needed by 4 units along gpu of gpu, whose fabric has no multicast; as a ring all-gather 384 bytes per unit"));
+  EXPECT_THAT(account.warnings, ElementsAre("I is needed by 4 units (axis gpu of gpu), whose fabric has no multicast: as a ring all-gather 384 bytes per unit"));
 }
 
 TEST(ChipAccount, SumsSideBySideAreNotBitIdentical) {

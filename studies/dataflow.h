@@ -1,0 +1,16 @@
+// Where the program of `stepcast dataflow` comes from; what is done with it then is the same for all sources.
+#pragma once
+
+#include "dataflow/mapping.h"
+#include "model/error.h"
+#include "studies/arguments.h"
+
+namespace stepcast {
+
+/// The program that the words of the command line name.
+Expected<MappingProgram> read_program(const Arguments& arguments);
+
+/// The value of a flag, "" when it was not given.
+std::string flag_value(const Arguments& arguments, std::string_view name);
+
+}  // namespace stepcast
