@@ -88,8 +88,10 @@ void count(const Nest& nest, Counts& counts) {
   }
   count_whole_work(nest, counts);
   for (int t = 0; t < nest.tensors; ++t)
-    if (nest.shape[t].window == 0) count_tensor(nest, t, PlainWhole(nest, t), counts);
-    else count_tensor(nest, t, WindowWhole(nest, t), counts);
+    if (nest.shape[t].window == 0)
+      count_tensor(nest, t, PlainWhole(nest, t), counts);
+    else
+      count_tensor(nest, t, WindowWhole(nest, t), counts);
 }
 
 }  // namespace stepcast

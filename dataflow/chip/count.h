@@ -8,10 +8,10 @@
 //               round counted once (a multicast);
 //   updates(l) = the same for the output: every element that a unit held is summed into l once per stay, units that
 //               hold the same element in the same round together;
-//   reads(l) of the output = updates(l) less the elements that l's instance holds at all: the first write reads nothing;
+//   reads(l) of the output = updates(l) less the elements that l's instance holds at all: a first write reads nothing;
 //   refills(c) = fills(c) of the output = stays at c less the elements that c's instance holds at all.
-// For whole tiles without windows this is Timeloop's nest analysis (Parashar et al., ISPASS 2019): tile x units that need
-// different parts x rounds, where the innermost rounds that T does not depend on cost nothing.
+// For whole tiles without windows this is Timeloop's nest analysis (Parashar et al., ISPASS 2019): tile x units that
+// need different parts x rounds, where the innermost rounds that T does not depend on cost nothing.
 // Short last rounds run as short as they are; a unit that has nothing to do in a round keeps what it holds.
 #pragma once
 
@@ -25,13 +25,15 @@ namespace stepcast {
 inline constexpr int kMostChipDims = 16, kMostChipTensors = 8, kMostChipLevels = 12, kMostChipLoops = 64,
                      kMostTerms = 4, kMostRank = 8;
 
-/// What a window (an index of several loops, or with a step) costs.
+/// How a window counts: an index of several loops, or with a step.
 enum class Windows : std::uint8_t {
-  exact,     ///< the rule above: sets of elements, each tile against the one just before
-  timeloop,  ///< as Timeloop v3.0.3 (NVlabs/timeloop 6b41058, nest-analysis.cpp) counts whole tiles: boxes without gaps;
-             ///< overlap is kept only along the innermost round outside (others only if they shift by as much, seen from
-             ///< the second inner round); units share an element only where their tiles are the same; no forwarding
-             ///< between neighbours. Short rounds: as exact.
+  /// The rule above: sets of elements, each tile against the one just before.
+  exact,
+  /// As Timeloop v3.0.3 (NVlabs/timeloop 6b41058, nest-analysis.cpp) counts whole tiles: boxes, gaps included; overlap is
+  /// kept along the innermost round outside, and along another only if it shifts the tile by as much, seen from the
+  /// second round of the loops inside it; units share an element only where their whole tiles are the same. Its
+  /// forwarding between neighbours is left out. Short rounds count as exact.
+  timeloop,
 };
 
 /// A ChipProgram in flat arrays: what the mapper changes a million times a second. Loops of one round are left out.
@@ -65,14 +67,14 @@ struct Nest {
 /// All 0 where the tensor is not kept, but for `sent`.
 struct TensorCount {
   std::int64_t tile = 0;               ///< elements held at once by the largest instance, one buffer
-  double reads = 0;                    ///< given to the next level inside (output: partial sums read for accumulation or refill)
+  double reads = 0;                    ///< given to the next level inside (output: partial sums read to be added to)
   double fills = 0;                    ///< written from the level outside (output: partial sums brought back)
   double updates = 0;                  ///< output: written from inside
   double refills = 0;                  ///< output: the part of fills that are partial sums; inputs 0
   double reductions = 0;               ///< output: accumulations at this level (Timeloop's temporal reductions)
-  double sent = 0;                     ///< all instances: elements that pass between this level and the units inside, kept
-                                       ///< here or only passing: a multicast counted once (inputs), a sum counted once
-                                       ///< (output: what goes outwards; refills are on top)
+  double sent = 0;                     ///< all instances: elements that pass between this level and the units inside,
+                                       ///< kept here or not: a multicast counted once (inputs), a sum counted
+                                       ///< once (output: what goes outwards; refills are on top)
   double sent_apart = 0;               ///< the same without multicast or reduction: a copy for every unit
 };
 

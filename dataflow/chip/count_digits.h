@@ -14,12 +14,12 @@ using DigitSet = std::uint64_t;
 
 struct Digits {
   std::int64_t extent = 1;
-  bool whole = true;                   ///< every tuple exists
+  bool whole = true;  ///< every tuple exists
   int size = 0;
   DigitSet space = 0;
   std::array<std::int64_t, kMostChipLoops> trips, weight;
-  std::array<std::int64_t, kMostChipLoops> largest;        ///< digits of extent - 1
-  std::array<std::int8_t, kMostChipLoops> level, loop;     ///< loop: its place in the nest
+  std::array<std::int64_t, kMostChipLoops> largest;     ///< digits of extent - 1
+  std::array<std::int8_t, kMostChipLoops> level, loop;  ///< loop: its place in the nest
 
   void add_inner(const Nest::Loop& added, int place);
   /// After the last add_inner: weights, largest digits.

@@ -8,12 +8,13 @@
 
 namespace stepcast::counting {
 
-/// One tensor between a level and the units inside. Levels count from the outermost; `inner` == levels: the multiply-add.
+/// One tensor between a level and the units inside. Levels count from the outermost; `inner` == levels: the
+/// multiply-add.
 struct Step {
   int tensor = 0;
-  int outer = 0;                       ///< keeps the tensor
-  int inner = 0;                       ///< the next one that does
-  int last = 0;                        ///< the innermost level passed: inner, or the last one before the multiply-add
+  int outer = 0;  ///< keeps the tensor
+  int inner = 0;  ///< the next one that does
+  int last = 0;   ///< the innermost level passed: inner, or the last one before the multiply-add
 };
 
 /// [j], outer <= j <= last: elements that change hands, summed over all instances of level j, where the units under one

@@ -40,7 +40,7 @@ PlainWhole::PlainWhole(const Nest& nest, int tensor) {
     }
   }
   for (; level < nest.levels; ++level) close(level);
-  time_[nest.levels] = all;            // the multiply-add reads every time
+  time_[nest.levels] = all;  // the multiply-add reads every time
   for (int l = 0; shape.output && l < nest.levels; ++l) view_.held[l] = footprint_ * space_[l];
 }
 

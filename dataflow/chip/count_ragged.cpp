@@ -56,7 +56,7 @@ bool RaggedTensor::window(int index) const {
 
 void RaggedTensor::moved(const Step& step, Moved& moved) const {
   for (int j = step.last; j >= step.outer; --j) {
-    bool same = j < step.last;         // no units between here and one level further in that share anything
+    bool same = j < step.last;  // no units between here and one level further in that share anything
     for (int i = 0; same && i < nest_.loops; ++i)
       same = !(nest_.loop[i].space && nest_.loop[i].level == j + 1 && !plain(shape_, nest_.loop[i].dim));
     moved[j] = same ? moved[j + 1] : changes(step, j);

@@ -1,10 +1,11 @@
 // Nests with short last rounds. Rounds, units and elements are all tuples of digits below extents, dim by dim, so every
 // figure is a sum of products over dims:
-//   moved = sum over all rounds of the tile - sum over the loops X that can step without changing the tile, of what then
+//   moved = sum over all rounds of the tile - sum over the loops X that can step without changing the tile, of what
+//   then
 //           stays in place.
-// X keeps the tile where every dim of the tensor has just one round inside X, be it because a short round leaves no more.
-// Units that share a plain tile (they differ in dims that the tensor does not have) never need more than the first of
-// them, which runs whenever one of them does.
+// X keeps the tile where every dim of the tensor has just one round inside X, be it because a short round leaves no
+// more. Units that share a plain tile (they differ in dims that the tensor does not have) never need more than the
+// first of them, which runs whenever one of them does.
 #pragma once
 
 #include "dataflow/chip/count_digits.h"

@@ -44,7 +44,7 @@ void collect(const Digits& digits, DigitSet varying, std::int64_t index, std::ve
 /// The parts of one dim's digits when loop `place` steps.
 struct Split {
   DigitSet before, units, siblings, after, tile;
-  int stepping = -1;                   ///< digit of `place`, if it is of this dim
+  int stepping = -1;  ///< digit of `place`, if it is of this dim
 
   Split(const Digits& digits, int inner, int from, int place) {
     const DigitSet time = digits.time_outside(inner);
@@ -67,8 +67,8 @@ Situation situation_at(const Digits& digits, const Split& split, std::int64_t ba
   for (const std::int64_t start : starts) {
     const std::int64_t from = split.stepping < 0 ? start : start - digits.weight[split.stepping];
     const std::int64_t last = digits.last_from(from, split.after);
-    situation.seats.push_back({{start - base, std::min(whole, digits.extent - start)},
-                               {last - base, std::min(whole, digits.extent - last)}});
+    situation.seats.push_back(
+        {{start - base, std::min(whole, digits.extent - start)}, {last - base, std::min(whole, digits.extent - last)}});
   }
   return situation;
 }
@@ -94,8 +94,10 @@ std::vector<Situation> situations_of(const Digits& digits, const Split& split) {
       Situation found = situation_at(digits, split, at);
       const auto same = std::find_if(situations.begin(), situations.end(),
                                      [&](const Situation& known) { return known.seats == found.seats; });
-      if (same != situations.end()) ++same->times;
-      else situations.push_back(std::move(found));
+      if (same != situations.end())
+        ++same->times;
+      else
+        situations.push_back(std::move(found));
     }
   }
   return situations;

@@ -9,7 +9,9 @@ namespace stepcast::counting {
 
 /// { sum of i_k * step_k : 0 <= i_k < trips_k }, kept with the smallest step first.
 struct Sums {
-  struct Run { std::int64_t step, trips; };
+  struct Run {
+    std::int64_t step, trips;
+  };
   int runs = 0;
   std::array<Run, 64> run;
 

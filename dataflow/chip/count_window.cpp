@@ -1,5 +1,5 @@
-// Whole tiles with windows. All tiles of a level are shifted copies of one, T, and the units under one instance stand at
-// fixed shifts V of each other. When a loop in time steps on, the loops inside go back from their last round to the
+// Whole tiles with windows. All tiles of a level are shifted copies of one, T, and the units under one instance stand
+// at fixed shifts V of each other. When a loop in time steps on, the loops inside go back from their last round to the
 // first, so that the tile shifts by t; per window r, of U = T + V a part N = (T less the tile before) + V is new.
 // An element is new if it is in any window: the units together need prod |U| - prod(|U| - |N|) elements.
 #include "dataflow/chip/count_parts.h"
@@ -38,8 +38,10 @@ WindowWhole::WindowWhole(const Nest& nest, int tensor) : nest_(nest), shape_(nes
     const Nest::Loop& loop = nest.loop[i];
     for (; level < loop.level; ++level) space_[level] = units, time_[level + 1] = rounds;
     rounds_[i] = rounds;
-    if (plain(shape_, loop.dim)) footprint_ *= loop.trips;
-    else (loop.space ? units : rounds) *= loop.trips;
+    if (plain(shape_, loop.dim))
+      footprint_ *= loop.trips;
+    else
+      (loop.space ? units : rounds) *= loop.trips;
   }
   for (; level < nest.levels; ++level) space_[level] = units, time_[level + 1] = rounds;
 
@@ -51,7 +53,7 @@ WindowWhole::WindowWhole(const Nest& nest, int tensor) : nest_(nest), shape_(nes
     for (int r = 0; r < ranks_; ++r)
       view_.tile[l] *= nest.windows == Windows::exact ? widened(1, tile.sums[r]) : tile.sums[r].box();
     if (!shape_.output) continue;
-    Ranks all = tile;                  // everything but the units that instances of the level differ by
+    Ranks all = tile;  // everything but the units that instances of the level differ by
     for (int i = 0; i < nest.loops; ++i)
       if (!nest.loop[i].space && nest.loop[i].level < l && in_window(shape_, nest.loop[i].dim))
         all.sums[rank_[nest.loop[i].dim]].add(weight_[i], nest.loop[i].trips);
@@ -137,10 +139,11 @@ std::int64_t WindowWhole::boxes_moved(const Step& step, int from) const {
 
 void WindowWhole::moved(const Step& step, Moved& moved) const {
   for (int j = step.last; j >= step.outer; --j) {
-    bool same = j < step.last;         // as seen from one level further in, but for units that share the tensor
+    bool same = j < step.last;  // as seen from one level further in, but for units that share the tensor
     for (int i = 0; same && i < nest_.loops; ++i)
       same = !(nest_.loop[i].space && nest_.loop[i].level == j + 1 && in_window(shape_, nest_.loop[i].dim));
-    if (same) moved[j] = moved[j + 1] / (space_[j + 1] / space_[j]);
+    if (same)
+      moved[j] = moved[j + 1] / (space_[j + 1] / space_[j]);
     else
       moved[j] = footprint_ * space_[j] * (nest_.windows == Windows::exact ? changes(step, j) : boxes_moved(step, j));
   }

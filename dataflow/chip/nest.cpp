@@ -1,4 +1,5 @@
-// A ChipProgram as the flat loops that the counter walks. Loops of one round and terms of loops of one round say nothing.
+// A ChipProgram as the flat loops that the counter walks. Loops of one round and terms of loops of one round say
+// nothing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ Expected<void> check_work(const ChipProgram& chip) {
       for (const ChipLoop& loop : *loops) {
         rounds[loop.dim] = bounded_product(rounds[loop.dim], std::max<std::int64_t>(loop.trips, 1));
         if (rounds[loop.dim] > kMostNestWork)
-          return fail(where_of(chip), fmt::format("{}: more than 2^62 rounds", chip.dims[loop.dim].name));
+          return fail(where_of(chip), fmt::format("{}: more than 2^62 rounds", chip.dims[loop.dim].name),
+                      fmt::format("the extent is {}", chip.dims[loop.dim].extent));
       }
   return {};
 }
@@ -49,8 +51,9 @@ Expected<Nest::Index> flat_index(const ChipProgram& chip, const ChipTensor& tens
   Nest::Index index;
   for (const ChipIndex::Term& term : written.terms) {
     if (term.step < 1 || term.step > INT32_MAX)
-      return fail(where_of(chip), fmt::format("{}: step {} of {} in an index", tensor.name, term.step,
-                                              chip.dims[term.dim].name), "steps are 1 or more");
+      return fail(where_of(chip),
+                  fmt::format("{}: step {} of {} in an index", tensor.name, term.step, chip.dims[term.dim].name),
+                  "steps are 1 or more");
     if (chip.dims[term.dim].extent <= 1) continue;
     int at = 0;
     while (at < index.terms && index.dim[at] != term.dim) ++at;
@@ -114,8 +117,9 @@ Expected<Nest::Shape> flat_shape(const ChipProgram& chip, const ChipTensor& tens
     for (int i = 0; i < index.terms; ++i) {
       const std::uint32_t bit = 1U << index.dim[i];
       if (in_other_window & bit)
-        return fail(where_of(chip), fmt::format("{}: loop {} stands in two windows", tensor.name,
-                                                chip.dims[index.dim[i]].name), "one window per loop is counted");
+        return fail(where_of(chip),
+                    fmt::format("{}: loop {} stands in two windows", tensor.name, chip.dims[index.dim[i]].name),
+                    "one window per loop is counted");
       shape.uses |= bit;
       if (window) in_other_window |= bit;
     }

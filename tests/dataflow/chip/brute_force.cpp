@@ -26,8 +26,10 @@ struct Point {
 std::vector<FlatLoop> flat_loops(const ChipProgram& chip) {
   std::vector<FlatLoop> loops;
   for (std::size_t l = 0; l < chip.levels.size(); ++l) {
-    for (const ChipLoop& loop : chip.levels[l].space) loops.push_back({static_cast<int>(l), true, loop.dim, loop.trips});
-    for (const ChipLoop& loop : chip.levels[l].time) loops.push_back({static_cast<int>(l), false, loop.dim, loop.trips});
+    for (const ChipLoop& loop : chip.levels[l].space)
+      loops.push_back({static_cast<int>(l), true, loop.dim, loop.trips});
+    for (const ChipLoop& loop : chip.levels[l].time)
+      loops.push_back({static_cast<int>(l), false, loop.dim, loop.trips});
   }
   return loops;
 }
@@ -120,9 +122,9 @@ class Run {
     std::map<Numbers, std::map<Numbers, Elements>> rounds;  // round, unit of inner: its tile
     for (const Point& point : points_)
       rounds[round_of(loops_, point, inner)][unit_of(loops_, point, inner)].insert(element_of(chip_.tensors[t], point));
-    std::map<Numbers, Elements> holds, held;                // unit of inner: its tile now; ever
-    std::map<Numbers, Elements> written;                    // unit of outer: outputs that were here before
-    std::vector<std::int64_t> crossed(levels, 0);           // by level
+    std::map<Numbers, Elements> holds, held;       // unit of inner: its tile now; ever
+    std::map<Numbers, Elements> written;           // unit of outer: outputs that were here before
+    std::vector<std::int64_t> crossed(levels, 0);  // by level
     std::int64_t copies = 0, again = 0, rewritten = 0, tile = 0;
     for (const auto& [round, units] : rounds) {
       std::vector<std::map<Numbers, Elements>> together(levels);  // by level, unit there: what goes through it
@@ -182,7 +184,8 @@ class Run {
   std::int64_t whole_tile(int t, int level) const {
     std::map<std::pair<Numbers, Numbers>, Elements> tiles;
     for (const Point& point : points_)
-      tiles[{round_of(loops_, point, level), unit_of(loops_, point, level)}].insert(element_of(chip_.tensors[t], point));
+      tiles[{round_of(loops_, point, level), unit_of(loops_, point, level)}].insert(
+          element_of(chip_.tensors[t], point));
     std::size_t most = 0;
     for (const auto& [at, elements] : tiles) most = std::max(most, elements.size());
     return static_cast<std::int64_t>(most);

@@ -40,7 +40,8 @@ void write_operator(Problem problem, ChipProgram& chip, std::mt19937_64& random)
       break;
     case Problem::three_operands:
       chip.tensors = {tensor_of("A", input, {{{0, 1}}, {{2, 1}}}), tensor_of("B", input, {{{2, 1}}, {{3, 1}}}),
-                      tensor_of("C", input, {{{1, 1}}, {{2, 1}, {3, 1}}}), tensor_of("O", output, {{{0, 1}}, {{1, 1}}})};
+                      tensor_of("C", input, {{{1, 1}}, {{2, 1}, {3, 1}}}),
+                      tensor_of("O", output, {{{0, 1}}, {{1, 1}}})};
       chip.dims = {{"m", 1}, {"n", 1}, {"k", 1}, {"b", 1}};
       break;
     case Problem::output_only:  // a broadcast: b stands in the output alone, n in no tensor but W
