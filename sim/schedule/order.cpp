@@ -1,6 +1,7 @@
 #include "sim/schedule/order.h"
 
-#include <array>
+#include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -14,27 +15,20 @@ namespace {
 // x 8 chunks x 1024 micro-batches are 1 million.
 constexpr std::int64_t max_actions = std::int64_t{1} << 26;
 
-const auto& kind_table() {
-  static const std::array kinds = {
-      ScheduleKind{
-          .id = "gpipe",
-          .name = "GPipe",
-          .source = "Huang et al., arXiv 1811.06965; backward in micro-batch order as in DeepSpeed and PyTorch",
-          .legal = orders::legal_flush,
-          .make = orders::make_gpipe},
-      ScheduleKind{.id = "1f1b",
-                   .name = "1F1B (PipeDream-flush)",
-                   .source = "Narayanan et al., arXiv 2006.09503; Megatron-LM, DeepSpeed TrainSchedule",
-                   .legal = orders::legal_flush,
-                   .make = orders::make_1f1b},
-      ScheduleKind{.id = "interleaved-1f1b",
-                   .name = "Interleaved 1F1B (Megatron)",
-                   .source = "Narayanan et al., arXiv 2104.04473; Megatron-LM core/pipeline_parallel/schedules.py",
-                   .takes_chunks = true,
-                   .takes_group = true,
-                   .legal = orders::legal_interleaved,
-                   .make = orders::make_interleaved_1f1b},
-  };
+/// Families in the order in which the kinds are listed.
+constexpr std::vector<ScheduleKind> (*families[])() = {
+    orders::flush_kinds,       orders::interleaved_kinds, orders::grouped_kinds, orders::zero_bubble_kinds,
+    orders::v_pattern_kinds,   orders::both_ways_kinds,   orders::sliced_kinds,
+};
+
+const std::vector<ScheduleKind>& kind_table() {
+  static const std::vector<ScheduleKind> kinds = [] {
+    std::vector<ScheduleKind> all;
+    for (const auto family : families) {
+      for (ScheduleKind& kind : family()) all.push_back(std::move(kind));
+    }
+    return all;
+  }();
   return kinds;
 }
 
@@ -43,13 +37,50 @@ Expected<void> at_least_one(const char* what, int value) {
   return fail(what, fmt::format("{} is {}", what, value), fmt::format("{} 1 or more", what));
 }
 
-Expected<void> not_too_large(const ScheduleSize& size) {
-  const double actions = 2.0 * size.ranks * size.chunks * size.micro_batches;
+Expected<void> not_too_large(const ScheduleKind& kind, const ScheduleSize& size) {
+  const double passes = kind.splits_backward ? 3 : 2;
+  const double actions = passes * size.ranks * chunks_of(kind, size) * size.micro_batches * size.slices;
   if (actions <= static_cast<double>(max_actions)) return {};
   return fail("schedule",
-              fmt::format("{} ranks x {} chunks x {} micro-batches are {:.3g} actions", size.ranks, size.chunks,
-                          size.micro_batches, actions),
+              fmt::format("{} ranks x {} chunks x {} micro-batches are {:.3g} actions", size.ranks,
+                          chunks_of(kind, size), size.micro_batches, actions),
               fmt::format("at most {}", max_actions));
+}
+
+/// "chunks 1, or schedule a, b or c": the kinds that have what this one lacks.
+std::string kinds_that(bool ScheduleKind::* takes) {
+  std::vector<std::string> ids;
+  for (const ScheduleKind& kind : kind_table()) {
+    if (kind.*takes) ids.push_back(kind.id);
+  }
+  const std::string last = ids.back();
+  ids.pop_back();
+  return ids.empty() ? last : fmt::format("{} or {}", fmt::join(ids, ", "), last);
+}
+
+Expected<void> check_chunks(const ScheduleKind& kind, const ScheduleSize& size) {
+  if (size.chunks == 1 || kind.takes_chunks || size.chunks == kind.own_chunks) return {};
+  if (kind.own_chunks > 0) {
+    return fail("chunks",
+                fmt::format("schedule '{}' runs {} chunks per rank, not {}", kind.id, kind.own_chunks, size.chunks),
+                fmt::format("leave it out, or chunks {}", kind.own_chunks));
+  }
+  return fail("chunks", fmt::format("schedule '{}' runs one chunk per rank, not {}", kind.id, size.chunks),
+              fmt::format("chunks 1, or schedule {}", kinds_that(&ScheduleKind::takes_chunks)));
+}
+
+Expected<void> check_group(const ScheduleKind& kind, const ScheduleSize& size) {
+  if (size.group < 0)
+    return fail("group", fmt::format("group is {}", size.group), "0 for the schedule's own, or more");
+  if (size.group == 0 || kind.takes_group) return {};
+  return fail("group", fmt::format("schedule '{}' takes no group (found {})", kind.id, size.group),
+              fmt::format("leave it out, or schedule {}", kinds_that(&ScheduleKind::takes_group)));
+}
+
+Expected<void> check_slices(const ScheduleKind& kind, const ScheduleSize& size) {
+  if (size.slices == 1 || kind.takes_slices) return {};
+  return fail("slices", fmt::format("schedule '{}' does not cut the sequence (found {} slices)", kind.id, size.slices),
+              fmt::format("1, or schedule {}", kinds_that(&ScheduleKind::takes_slices)));
 }
 
 }  // namespace
@@ -70,21 +101,19 @@ Expected<const ScheduleKind*> find_schedule(const std::string& id) {
   return fail("schedule", fmt::format("unknown schedule '{}'", id), name_hint(id, ids));
 }
 
+int chunks_of(const ScheduleKind& kind, const ScheduleSize& size) {
+  return kind.own_chunks > 0 ? kind.own_chunks : size.chunks;
+}
+
 Expected<void> check_size(const ScheduleKind& kind, const ScheduleSize& size) {
   if (auto ok = at_least_one("ranks", size.ranks); !ok) return ok;
   if (auto ok = at_least_one("chunks", size.chunks); !ok) return ok;
   if (auto ok = at_least_one("micro-batches", size.micro_batches); !ok) return ok;
-  if (auto ok = not_too_large(size); !ok) return ok;
-  if (size.chunks > 1 && !kind.takes_chunks) {
-    return fail("chunks", fmt::format("schedule '{}' runs one chunk per rank, not {}", kind.id, size.chunks),
-                "chunks 1, or schedule interleaved-1f1b");
-  }
-  if (size.group < 0)
-    return fail("group", fmt::format("group is {}", size.group), "0 for the number of ranks, or more");
-  if (size.group > 0 && !kind.takes_group) {
-    return fail("group", fmt::format("schedule '{}' takes no group (found {})", kind.id, size.group),
-                "leave it out, or schedule interleaved-1f1b");
-  }
+  if (auto ok = at_least_one("slices", size.slices); !ok) return ok;
+  if (auto ok = not_too_large(kind, size); !ok) return ok;
+  if (auto ok = check_chunks(kind, size); !ok) return ok;
+  if (auto ok = check_group(kind, size); !ok) return ok;
+  if (auto ok = check_slices(kind, size); !ok) return ok;
   return kind.legal(size);
 }
 
@@ -92,7 +121,9 @@ Expected<Order> make_order(const std::string& id, const ScheduleSize& size) {
   const auto kind = find_schedule(id);
   if (!kind) return tl::unexpected(kind.error());
   if (auto ok = check_size(**kind, size); !ok) return tl::unexpected(ok.error());
-  return (*kind)->make(size);
+  if ((*kind)->make_timed == nullptr) return (*kind)->make(size);
+  const std::vector<double> unit(static_cast<std::size_t>(size.ranks) * chunks_of(**kind, size), 1.0);
+  return (*kind)->make_timed(size, {.forward = unit, .input_grad = unit, .weight_grad = unit});
 }
 
 Expected<Order> make_order(const std::string& id, const ScheduleSize& size, const OrderTimes& times) {
@@ -103,17 +134,55 @@ Expected<Order> make_order(const std::string& id, const ScheduleSize& size, cons
 }
 
 namespace orders {
+namespace {
 
-OrderWriter::OrderWriter(const ScheduleSize& size) {
+int rank_under(Placement placement, int stage, int ranks) {
+  if (placement == Placement::looped || stage < ranks) return stage % ranks;
+  return 2 * ranks - 1 - stage;  // the way back of a V, and of the second copy
+}
+
+}  // namespace
+
+OrderWriter::OrderWriter(const ScheduleSize& size, Placement placement) {
   order_.ranks = size.ranks;
-  order_.chunks = size.chunks;
+  order_.chunks = placement == Placement::looped ? size.chunks : 2;
   order_.micro_batches = size.micro_batches;
-  const int stages = size.ranks * size.chunks;
+  order_.slices = size.slices;
+  order_.directions = placement == Placement::both_ways ? 2 : 1;
+  const int stages = size.ranks * order_.chunks;
   order_.actions.reserve(std::size_t{2} * static_cast<std::size_t>(stages) *
-                         static_cast<std::size_t>(size.micro_batches));
+                         static_cast<std::size_t>(order_.units() / order_.directions));
   order_.begin.reserve(static_cast<std::size_t>(size.ranks) + 1);
   order_.begin.push_back(0);
-  for (int stage = 0; stage < stages; ++stage) order_.rank_of.push_back(stage % size.ranks);
+  for (int stage = 0; stage < stages; ++stage) order_.rank_of.push_back(rank_under(placement, stage, size.ranks));
+}
+
+void write_slots(OrderWriter& writer, std::vector<SlottedAction> actions) {
+  std::sort(actions.begin(), actions.end(),
+            [](const SlottedAction& a, const SlottedAction& b) { return a.slot < b.slot; });
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    assert(i == 0 || actions[i - 1].slot < actions[i].slot);
+    writer.add(actions[i].action);
+  }
+}
+
+Expected<void> at_least_micro_batches(const char* kind, int micro_batches, int least) {
+  if (micro_batches >= least) return {};
+  return fail("micro-batches", fmt::format("{} needs {} micro-batches here, not {}", kind, least, micro_batches),
+              fmt::format("micro-batches {} or more", least));
+}
+
+Expected<void> even_ranks(const char* kind, int ranks) {
+  if (ranks % 2 == 0) return {};
+  return fail("ranks", fmt::format("{} runs a copy of the model each way, which {} ranks cannot share", kind, ranks),
+              ranks > 1 ? fmt::format("ranks {} or {}", ranks - 1, ranks + 1) : "ranks 2");
+}
+
+Expected<void> even_micro_batches(const char* kind, int micro_batches) {
+  if (micro_batches % 2 == 0) return {};
+  return fail("micro-batches", fmt::format("{} sends half of the micro-batches each way, not {}", kind, micro_batches),
+              micro_batches > 1 ? fmt::format("micro-batches {} or {}", micro_batches - 1, micro_batches + 1)
+                                : "micro-batches 2");
 }
 
 }  // namespace orders

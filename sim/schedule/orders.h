@@ -1,31 +1,65 @@
 // The generators behind the rows of the schedule table (order.cpp), one file per family, and what they write with.
 #pragma once
 
+#include <vector>
+
 #include "sim/schedule/order.h"
 
 namespace stepcast::orders {
 
-/// Fills an Order rank by rank. Stage s sits on rank s % p.
+/// Where the stages lie.
+enum class Placement {
+  looped,    ///< stage s on rank s % p
+  v_shape,   ///< stages r and 2p-1-r on rank r
+  both_ways  ///< two copies: stage s of the first on rank s, of the second (p+s) on rank p-1-s
+};
+
+/// Fills an Order rank by rank.
 class OrderWriter {
  public:
-  explicit OrderWriter(const ScheduleSize& size);
-  void forward(int stage, int micro_batch) { add(ActionKind::forward, stage, micro_batch); }
-  void backward(int stage, int micro_batch) { add(ActionKind::backward, stage, micro_batch); }
+  explicit OrderWriter(const ScheduleSize& size, Placement placement = Placement::looped);
+  void forward(int stage, int unit) { add(ActionKind::forward, stage, unit); }
+  void backward(int stage, int unit) { add(ActionKind::backward, stage, unit); }
+  void input_grad(int stage, int unit) { add(ActionKind::input_grad, stage, unit); }
+  void weight_grad(int stage, int unit) { add(ActionKind::weight_grad, stage, unit); }
+  void add(const Action& action) { order_.actions.push_back(action); }
+  /// The last action written runs at once with the next.
+  void with_next() { order_.actions.back().with_next = true; }
   void end_rank() { order_.begin.push_back(static_cast<std::int32_t>(order_.actions.size())); }
   Order take() { return std::move(order_); }
 
  private:
-  void add(ActionKind kind, int stage, int micro_batch) { order_.actions.push_back({kind, stage, micro_batch}); }
+  void add(ActionKind kind, int stage, int unit) { add(Action{kind, stage, unit}); }
   Order order_;
 };
 
-// orders_flush.cpp: one stage per rank, all micro-batches drained before the weights change.
-Expected<void> legal_flush(const ScheduleSize& size);
-Order make_gpipe(const ScheduleSize& size);
-Order make_1f1b(const ScheduleSize& size);
+/// One action and the slot of a timetable in which it is meant to run; a rank's order is that of its slots.
+struct SlottedAction {
+  int slot = 0;
+  Action action;
+};
+/// Writes a rank from its timetable, in any order given; no two actions may share a slot.
+void write_slots(OrderWriter& writer, std::vector<SlottedAction> actions);
 
-// orders_interleaved.cpp: several chunks per rank, blocks of `group` micro-batches.
-Expected<void> legal_interleaved(const ScheduleSize& size);
-Order make_interleaved_1f1b(const ScheduleSize& size);
+/// Refuses micro-batches below `least`; the kind's id is named.
+Expected<void> at_least_micro_batches(const char* kind, int micro_batches, int least);
+Expected<void> even_ranks(const char* kind, int ranks);
+Expected<void> even_micro_batches(const char* kind, int micro_batches);
+
+/// PyTorch's rule: m // p rounds (at least one) of equal size. The size, and a refusal where they do not divide m.
+int group_of_rounds(int ranks, int micro_batches);
+Expected<void> equal_rounds(const char* kind, int ranks, int micro_batches);
+
+// Rows of the table, one function per family, in the file of its name.
+std::vector<ScheduleKind> flush_kinds();        ///< orders_flush.cpp: gpipe, 1f1b, eager-1f1b
+std::vector<ScheduleKind> interleaved_kinds();  ///< orders_interleaved.cpp: interleaved-1f1b, interleaved-flex, looped-bfs
+std::vector<ScheduleKind> grouped_kinds();      ///< orders_grouped.cpp: gis
+std::vector<ScheduleKind> zero_bubble_kinds();  ///< orders_zero_bubble.cpp: zb-h1, interleaved-zb, zb-h2, zb-v
+std::vector<ScheduleKind> v_pattern_kinds();    ///< orders_v_pattern.cpp: v-half, v-min; orders_v_1f1b.cpp: v-1f1b
+std::vector<ScheduleKind> both_ways_kinds();    ///< orders_dualpipe.cpp: dualpipe, dualpipev; orders_chimera.cpp: chimera
+std::vector<ScheduleKind> sliced_kinds();       ///< orders_sliced.cpp: seq-1f1b, terapipe
+
+ScheduleKind v_1f1b_kind();
+ScheduleKind chimera_kind();
 
 }  // namespace stepcast::orders

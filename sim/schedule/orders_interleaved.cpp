@@ -1,5 +1,6 @@
-// Interleaved 1F1B as Megatron-LM runs it: rank r holds the stages r, p+r, 2p+r, ...; blocks of `group` micro-batches
-// pass through one chunk after the other. Megatron calls the group `microbatch_group_size_per_vp_stage`.
+// Several chunks per rank: rank r holds the stages r, p+r, 2p+r, ... In interleaved 1F1B blocks of `group` micro-batches
+// pass through one chunk after the other; Megatron-LM calls the group `microbatch_group_size_per_vp_stage`. Looped
+// breadth-first passes all of them through a chunk before the next.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -54,8 +55,6 @@ std::vector<InterleavedUnit> unit_table(const ScheduleSize& size) {
   return table;
 }
 
-}  // namespace
-
 /// Megatron refuses one rank and one chunk here, and has the rule for the short last block.
 Expected<void> legal_interleaved(const ScheduleSize& size) {
   const int p = size.ranks, m = size.micro_batches, group = group_of(size);
@@ -98,6 +97,71 @@ Order make_interleaved_1f1b(const ScheduleSize& size) {
     writer.end_rank();
   }
   return writer.take();
+}
+
+Expected<void> legal_interleaved_flex(const ScheduleSize& size) {
+  return equal_rounds("interleaved-flex", size.ranks, size.micro_batches);
+}
+
+Order make_interleaved_flex(const ScheduleSize& size) {
+  ScheduleSize rounds = size;
+  rounds.group = group_of_rounds(size.ranks, size.micro_batches);
+  return make_interleaved_1f1b(rounds);
+}
+
+Expected<void> legal_looped_bfs(const ScheduleSize&) { return {}; }
+
+/// Chunk by chunk all micro-batches ahead, then back from the last chunk, the micro-batches in reverse.
+Order make_looped_bfs(const ScheduleSize& size) {
+  OrderWriter writer(size);
+  for (int rank = 0; rank < size.ranks; ++rank) {
+    for (int chunk = 0; chunk < size.chunks; ++chunk) {
+      for (int u = 0; u < size.micro_batches; ++u) writer.forward(chunk * size.ranks + rank, u);
+    }
+    for (int chunk = size.chunks - 1; chunk >= 0; --chunk) {
+      for (int u = size.micro_batches - 1; u >= 0; --u) writer.backward(chunk * size.ranks + rank, u);
+    }
+    writer.end_rank();
+  }
+  return writer.take();
+}
+
+}  // namespace
+
+int group_of_rounds(int ranks, int micro_batches) { return micro_batches / std::max(1, micro_batches / ranks); }
+
+Expected<void> equal_rounds(const char* kind, int ranks, int micro_batches) {
+  const auto divides = [ranks](int m) { return m % std::max(1, m / ranks) == 0; };
+  if (divides(micro_batches)) return {};
+  int below = micro_batches, above = micro_batches;
+  while (!divides(below)) --below;
+  while (!divides(above)) ++above;
+  return fail("micro-batches",
+              fmt::format("{} on {} ranks runs micro-batches in {} rounds, which do not divide {}", kind, ranks,
+                          micro_batches / ranks, micro_batches),
+              fmt::format("micro-batches {} or {}", below, above));
+}
+
+std::vector<ScheduleKind> interleaved_kinds() {
+  return {{.id = "interleaved-1f1b",
+           .name = "Interleaved 1F1B (Megatron)",
+           .source = "Narayanan et al., arXiv 2104.04473; Megatron-LM core/pipeline_parallel/schedules.py",
+           .takes_chunks = true,
+           .takes_group = true,
+           .legal = legal_interleaved,
+           .make = make_interleaved_1f1b},
+          {.id = "interleaved-flex",
+           .name = "Interleaved 1F1B in equal rounds (PyTorch)",
+           .source = "PyTorch torch.distributed.pipelining, ScheduleInterleaved1F1B (schedules.py)",
+           .takes_chunks = true,
+           .legal = legal_interleaved_flex,
+           .make = make_interleaved_flex},
+          {.id = "looped-bfs",
+           .name = "Looped breadth-first",
+           .source = "Lamy-Poirier, arXiv 2211.05953; backward in reverse as PyTorch's ScheduleLoopedBFS",
+           .takes_chunks = true,
+           .legal = legal_looped_bfs,
+           .make = make_looped_bfs}};
 }
 
 }  // namespace stepcast::orders

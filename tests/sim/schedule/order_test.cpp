@@ -54,27 +54,6 @@ TEST(Order, InterleavedGroupOfAllMicroBatchesPassesWholeChunks) {
   EXPECT_EQ(text_of(order, 1), "F0.0 F1.0 F2.0 F0.1 B0.1 F1.1 B1.1 F2.1 B2.1 B0.0 B1.0 B2.0");
 }
 
-TEST(Order, EveryGeneratedOrderIsAWholeStep) {
-  int checked = 0;
-  for (const ScheduleKind& kind : schedule_kinds()) {
-    for (int p = 1; p <= 6; ++p) {
-      for (int v = 1; v <= 3; ++v) {
-        for (int m = 1; m <= 20; ++m) {
-          for (const int group : {0, p + 1}) {
-            const auto order = make_order(kind.id, {p, v, m, group});
-            if (!order) continue;
-            ++checked;
-            EXPECT_EQ(order->actions.size(), static_cast<std::size_t>(2 * p * v * m));
-            const auto ok = check_order(*order);
-            EXPECT_TRUE(ok) << kind.id << " p=" << p << " v=" << v << " m=" << m << ": " << to_text(ok.error());
-          }
-        }
-      }
-    }
-  }
-  EXPECT_GT(checked, 350);
-}
-
 TEST(Order, UnknownScheduleSuggestsTheNearest) {
   const auto kind = find_schedule("1f1");
   ASSERT_FALSE(kind);
