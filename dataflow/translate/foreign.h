@@ -16,23 +16,24 @@
 namespace stepcast {
 
 struct SourceFile {
-  std::string name, text;              ///< name: as the user gave it, for errors
+  std::string name, text;  ///< name: as the user gave it, for errors
 };
 
 struct Imported {
   MappingProgram program;
-  std::vector<std::string> notes;      ///< what was left out or assumed, with its place
+  std::vector<std::string> notes;  ///< what was left out or assumed, with its place
 };
 
 struct Exported {
-  std::string text;
-  std::vector<std::string> notes;      ///< what the other tool has no word for and its figures will not show
+  std::string text;                ///< all of it
+  std::vector<std::string> notes;  ///< what the other tool has no word for and its figures will not show
+  std::vector<SourceFile> files;   ///< the same apart, where the tool wants several files; a reader takes them back
 };
 
 struct ForeignFormat {
-  std::string name;                    ///< as --from and --translate take it
-  std::string what;                    ///< one line for help
-  std::string files;                   ///< the files a reader wants, "" = cannot be read
+  std::string name;   ///< as --from and --translate take it
+  std::string what;   ///< one line for help
+  std::string files;  ///< the files a reader wants, "" = cannot be read
   Expected<Imported> (*read)(std::span<const SourceFile> files) = nullptr;
   /// Of operator `op` ("" = the only one). Error: what has no name there.
   Expected<Exported> (*write)(const MappingProgram& program, const std::string& op) = nullptr;

@@ -32,7 +32,8 @@ class YamlCopy {
   }
 
   void refuse(const Position& where, std::string what, std::string hint) {
-    if (!failure_) failure_ = Error{fmt::format("{}:{}:{}", file_, where.line, where.column), std::move(what), std::move(hint)};
+    if (!failure_)
+      failure_ = Error{fmt::format("{}:{}:{}", file_, where.line, where.column), std::move(what), std::move(hint)};
   }
   [[nodiscard]] Position at(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }

@@ -12,18 +12,18 @@ namespace stepcast {
 
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, list, map } kind = Kind::null;
-  std::string text;                                        ///< of a scalar
-  std::string tag;                                         ///< "!Container"; "" = none written
-  std::vector<YamlNode> items;                             ///< of a list
-  std::vector<std::pair<std::string, YamlNode>> entries;   ///< of a map, in text order; each key once
+  std::string text;                                       ///< of a scalar
+  std::string tag;                                        ///< "!Container"; "" = none written
+  std::vector<YamlNode> items;                            ///< of a list
+  std::vector<std::pair<std::string, YamlNode>> entries;  ///< of a map, in text order; each key once
   Position position;
 
   /// The entry `key`, or nullptr.
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
 };
 
-/// All documents of a text, one after the other. Aliases are replaced by what they stand for. Errors: not YAML, a key twice,
-/// a key that is no scalar, more than a million nodes.
+/// All documents of a text, one after the other. Aliases are replaced by what they stand for. Errors: not YAML, a key
+/// twice, a key that is no scalar, more than a million nodes.
 Expected<std::vector<YamlNode>> read_yaml(const std::string& text, const std::string& file);
 
 }  // namespace stepcast

@@ -1,0 +1,86 @@
+// First error, notes, and the small pieces that programs of the notation are made of.
+#include "dataflow/translate/import_log.h"
+
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dataflow/arch_properties.h"
+
+namespace stepcast {
+namespace {
+
+std::string place_text(const Position& where) {
+  if (where.line == 0) return where.file;
+  return fmt::format("{}:{}:{}", where.file, where.line, where.column);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+}  // namespace
+
+void ImportLog::refuse(const Position& where, std::string what, std::string hint) {
+  if (!error_) error_ = Error{place_text(where), std::move(what), std::move(hint)};
+}
+
+void ImportLog::note(const Position& where, std::string what) {
+  notes_.push_back(fmt::format("{}: {}", place_text(where), what));
+}
+
+std::string notation_name(const std::string& foreign, const Position& where, ImportLog& log) {
+  std::string name = foreign;
+  for (char& c : name)
+    if (!is_name_character(c)) c = '_';
+  if (name.empty() || is_digit(name.front())) name.insert(0, 1, '_');
+  if (name != foreign)
+    log.note(where, fmt::format("'{}' is called {} here: names are letters, digits and '_'", foreign, name));
+  return name;
+}
+
+ArchLevel::Property arch_property(const std::string& name, double value, bool per_cycle) {
+  ArchLevel::Property property{name, value, per_cycle, {}};
+  property.text = property_text(property);
+  return property;
+}
+
+Statement level_line(const std::string& level, std::vector<LevelItem> items, const Position& where,
+                     const std::string& scope) {
+  Statement line;
+  if (!scope.empty()) line.scope = {scope};
+  line.body = LevelStatement{level, std::move(items)};
+  line.position = where;
+  return line;
+}
+
+WrittenAccess plain_access(const std::string& tensor, const std::vector<std::string>& loops) {
+  WrittenAccess access{tensor, {}};
+  for (const std::string& loop : loops) access.indices.push_back({{{loop, 1}}});
+  return access;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  std::int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || !is_digit(text.front()) || problem != std::errc() || end != text.data() + text.size()) return {};
+  if (value > largest) return {};
+  return value;
+}
+
+std::optional<double> real_number(std::string_view text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
+  return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!text.empty() && space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace stepcast
