@@ -20,16 +20,16 @@ struct Grid {
 Grid grid_of(const GemmShape& shape, const CtaTile& tile) { return {parts(shape.m, tile.m), parts(shape.n, tile.n)}; }
 
 /// Where the rounds over waves and over k stand: inside L2, or outside so that operands come again from memory.
-struct Rounds {
+struct WaveRounds {
   bool m_inside = false, n_inside = false, k_inside = false;
   bool n_outer = true;                 ///< order of m and n where both stand on one side
 };
 /// k outside L2 stands inside the waves, or C would leave the registers unfinished; that one streams and always fits.
-constexpr std::array choices{Rounds{false, false, false, true}, Rounds{false, false, true, true},
-                             Rounds{false, false, true, false}, Rounds{true, false, true, true},
-                             Rounds{false, true, true, false},  Rounds{true, true, true, true}};
+constexpr std::array choices{WaveRounds{false, false, false, true}, WaveRounds{false, false, true, true},
+                             WaveRounds{false, false, true, false}, WaveRounds{true, false, true, true},
+                             WaveRounds{false, true, true, false},  WaveRounds{true, true, true, true}};
 
-struct Waves : Rounds {
+struct Waves : WaveRounds {
   std::int64_t a = 1, b = 1;           ///< tiles of one wave
   std::int64_t down = 1, across = 1;   ///< waves
   double reads = 0;                    ///< elements of A and B from memory
@@ -68,8 +68,8 @@ Waves best_waves(const GemmShape& shape, const GpuUnits& gpu, const CtaTile& til
     w.down = parts(grid.down, w.a);
     w.b = std::clamp<std::int64_t>(gpu.multiprocessors / w.a, 1, grid.across);
     w.across = parts(grid.across, w.b);
-    for (const Rounds& rounds : choices) {
-      static_cast<Rounds&>(w) = rounds;
+    for (const WaveRounds& rounds : choices) {
+      static_cast<WaveRounds&>(w) = rounds;
       if (w.k_inside && held(shape, tile, w) > room) continue;
       w.reads = reads_of(shape, tile, w);
       const bool fewer = w.reads == best.reads && w.down * w.across < best.down * best.across;
