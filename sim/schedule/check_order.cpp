@@ -37,8 +37,8 @@ Expected<void> check_length(const Order& order) {
   if (found >= 2 * passes && found <= 3 * passes) return {};
   const std::string slices = order.slices > 1 ? fmt::format(" of {} slices", order.slices) : "";
   return fail("order",
-              fmt::format("{} actions for {} stages and {} micro-batches{}", found, order.stages(),
-                          order.micro_batches, slices),
+              fmt::format("{} actions for {} stages and {} micro-batches{}", found, order.stages(), order.micro_batches,
+                          slices),
               fmt::format("{} with fused backward, {} with all of it split", 2 * passes, 3 * passes));
 }
 
@@ -52,10 +52,10 @@ Expected<void> check_counts(const Order& order) {
   if (order.directions != 1 && order.directions != 2)
     return fail("order", fmt::format("{} directions", order.directions), "1 or 2");
   if (order.micro_batches % order.directions != 0 || (order.ranks * order.chunks) % order.directions != 0) {
-    return fail("order",
-                fmt::format("{} micro-batches on {} stages for 2 directions", order.micro_batches,
-                            order.ranks * order.chunks),
-                "an even number of each: half of them goes each way");
+    return fail(
+        "order",
+        fmt::format("{} micro-batches on {} stages for 2 directions", order.micro_batches, order.ranks * order.chunks),
+        "an even number of each: half of them goes each way");
   }
   return {};
 }
@@ -163,9 +163,8 @@ Expected<void> check_finished(const Order& order, const std::vector<std::uint8_t
       const auto at = std::size_t(stage) * std::size_t(order.units()) + std::size_t(unit);
       if (passed[at] == stage_done || !passes(order, stage, unit)) continue;
       const char* const what = order.slices > 1 ? "slice" : "micro-batch";
-      return fail(
-          "order", fmt::format("{} {} does not finish stage {}", what, unit, stage),
-          "one forward and one backward (or input and weight gradient) of every micro-batch on every stage");
+      return fail("order", fmt::format("{} {} does not finish stage {}", what, unit, stage),
+                  "one forward and one backward (or input and weight gradient) of every micro-batch on every stage");
     }
   }
   return {};

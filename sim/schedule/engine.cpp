@@ -12,8 +12,8 @@ namespace engine {
 namespace {
 
 constexpr double not_done = -1;
-constexpr std::int64_t nothing = -1;       ///< is missing
-constexpr std::int32_t pair_peers = -2;    ///< as send_peer: results of a pair, sent in one batch with any receive
+constexpr std::int64_t nothing = -1;     ///< is missing
+constexpr std::int32_t pair_peers = -2;  ///< as send_peer: results of a pair, sent in one batch with any receive
 
 /// Slots of `done`: all forwards, then all input gradients (fused or not). Stage-major.
 class Slots {
@@ -32,8 +32,8 @@ class Slots {
 struct Step {
   const EngineStage* stage = nullptr;
   int direction = ahead;
-  std::int64_t own = 0;          ///< slot of its result; of its input gradient if it is a weight gradient
-  double input = 0;              ///< end of what another stage hands it
+  std::int64_t own = 0;  ///< slot of its result; of its input gradient if it is a weight gradient
+  double input = 0;      ///< end of what another stage hands it
   double duration = 0;
 };
 

@@ -95,8 +95,8 @@ Expected<Timeline> run(const Order& order, const StageTimes& times);
 /// size.
 Expected<void> run(const Order& order, const StageTimes& times, Timeline& out, EngineWorkspace& workspace);
 
-/// Per rank, the largest sum over time of bytes_per_stage[s] x units in flight on s. A rank does one action (or pair) at
-/// a time, so its order alone decides; stages' bytes may differ, so this peak need not be that of peak_in_flight.
+/// Per rank, the largest sum over time of bytes_per_stage[s] x units in flight on s. A rank does one action (or pair)
+/// at a time, so its order alone decides; stages' bytes may differ, so this peak need not be that of peak_in_flight.
 std::vector<double> peak_weighted(const Order& order, std::span<const double> bytes_per_stage);
 inline std::vector<double> peak_weighted(const Order& order, const Timeline&, std::span<const double> bytes_per_stage) {
   return peak_weighted(order, bytes_per_stage);

@@ -17,8 +17,8 @@ constexpr std::int64_t max_actions = std::int64_t{1} << 26;
 
 /// Families in the order in which the kinds are listed.
 constexpr std::vector<ScheduleKind> (*families[])() = {
-    orders::flush_kinds,       orders::interleaved_kinds, orders::grouped_kinds, orders::zero_bubble_kinds,
-    orders::v_pattern_kinds,   orders::both_ways_kinds,   orders::sliced_kinds,
+    orders::flush_kinds,     orders::interleaved_kinds, orders::grouped_kinds, orders::zero_bubble_kinds,
+    orders::v_pattern_kinds, orders::both_ways_kinds,   orders::sliced_kinds,
 };
 
 const std::vector<ScheduleKind>& kind_table() {
@@ -48,7 +48,7 @@ Expected<void> not_too_large(const ScheduleKind& kind, const ScheduleSize& size)
 }
 
 /// "chunks 1, or schedule a, b or c": the kinds that have what this one lacks.
-std::string kinds_that(bool ScheduleKind::* takes) {
+std::string kinds_that(bool ScheduleKind::*takes) {
   std::vector<std::string> ids;
   for (const ScheduleKind& kind : kind_table()) {
     if (kind.*takes) ids.push_back(kind.id);
@@ -70,8 +70,7 @@ Expected<void> check_chunks(const ScheduleKind& kind, const ScheduleSize& size) 
 }
 
 Expected<void> check_group(const ScheduleKind& kind, const ScheduleSize& size) {
-  if (size.group < 0)
-    return fail("group", fmt::format("group is {}", size.group), "0 for the schedule's own, or more");
+  if (size.group < 0) return fail("group", fmt::format("group is {}", size.group), "0 for the schedule's own, or more");
   if (size.group == 0 || kind.takes_group) return {};
   return fail("group", fmt::format("schedule '{}' takes no group (found {})", kind.id, size.group),
               fmt::format("leave it out, or schedule {}", kinds_that(&ScheduleKind::takes_group)));

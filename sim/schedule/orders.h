@@ -52,11 +52,11 @@ Expected<void> equal_rounds(const char* kind, int ranks, int micro_batches);
 
 // Rows of the table, one function per family, in the file of its name.
 std::vector<ScheduleKind> flush_kinds();        ///< orders_flush.cpp: gpipe, 1f1b, eager-1f1b
-std::vector<ScheduleKind> interleaved_kinds();  ///< orders_interleaved.cpp: interleaved-1f1b, interleaved-flex, looped-bfs
+std::vector<ScheduleKind> interleaved_kinds();  ///< orders_interleaved.cpp: two interleaved 1f1b, looped-bfs
 std::vector<ScheduleKind> grouped_kinds();      ///< orders_grouped.cpp: gis
 std::vector<ScheduleKind> zero_bubble_kinds();  ///< orders_zero_bubble.cpp: zb-h1, interleaved-zb, zb-h2, zb-v
 std::vector<ScheduleKind> v_pattern_kinds();    ///< orders_v_pattern.cpp: v-half, v-min; orders_v_1f1b.cpp: v-1f1b
-std::vector<ScheduleKind> both_ways_kinds();    ///< orders_dualpipe.cpp: dualpipe, dualpipev; orders_chimera.cpp: chimera
+std::vector<ScheduleKind> both_ways_kinds();    ///< orders_dualpipe.cpp: two; orders_chimera.cpp: chimera
 std::vector<ScheduleKind> sliced_kinds();       ///< orders_sliced.cpp: seq-1f1b, terapipe
 
 ScheduleKind v_1f1b_kind();

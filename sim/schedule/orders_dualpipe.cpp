@@ -109,8 +109,8 @@ Order make_dualpipe(const ScheduleSize& size) {
   for (int rank = 0; rank < p; ++rank) {
     const int ahead = rank, against = p + (p - 1 - rank);
     const bool outer_first = rank < p / 2;
-    DualRank at = outer_first ? DualRank(writer, {ahead, against}, {0, each})
-                              : DualRank(writer, {against, ahead}, {each, 0});
+    DualRank at =
+        outer_first ? DualRank(writer, {ahead, against}, {0, each}) : DualRank(writer, {against, ahead}, {each, 0});
     write_steps(at, {outer_first ? rank : p - 1 - rank, p / 2, each});
     writer.end_rank();
   }

@@ -36,7 +36,8 @@ struct GroupedBlock {
     return forward(rank, chunks - 1, 0) + 3 * (ranks - 1 - rank) + 1 + visit(visited, micro_batch);
   }
   [[nodiscard]] int visit(int chunk, int micro_batch) const {
-    return chunk_step * chunk + 3 * group * (chunk / round) + 3 * (micro_batch % group) + length * (micro_batch / group);
+    const int chunk_start = chunk_step * chunk + 3 * group * (chunk / round);
+    return chunk_start + 3 * (micro_batch % group) + length * (micro_batch / group);
   }
   int group, ranks, chunks, length;
   int chunk_step = 0, round = 1;

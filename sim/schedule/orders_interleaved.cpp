@@ -1,6 +1,6 @@
-// Several chunks per rank: rank r holds the stages r, p+r, 2p+r, ... In interleaved 1F1B blocks of `group` micro-batches
-// pass through one chunk after the other; Megatron-LM calls the group `microbatch_group_size_per_vp_stage`. Looped
-// breadth-first passes all of them through a chunk before the next.
+// Several chunks per rank: rank r holds the stages r, p+r, 2p+r, ... In interleaved 1F1B blocks of `group`
+// micro-batches pass through one chunk after the other; Megatron-LM calls the group
+// `microbatch_group_size_per_vp_stage`. Looped breadth-first passes all of them through a chunk before the next.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>

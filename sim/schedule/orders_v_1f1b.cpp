@@ -1,6 +1,6 @@
-// V-1F1B: V placement with a fused backward. A block of six slots per micro-batch, one per forward and two per backward,
-// is laid out along the way of a micro-batch and repeated; then every pass moves to earlier free slots as long as no
-// rank holds more than the block's peak. Behaviour of sail-sg/zero-bubble, v1f1b.py.
+// V-1F1B: V placement with a fused backward. A block of six slots per micro-batch, one per forward and two per
+// backward, is laid out along the way of a micro-batch and repeated; then every pass moves to earlier free slots as
+// long as no rank holds more than the block's peak. Behaviour of sail-sg/zero-bubble, v1f1b.py.
 #include <algorithm>
 #include <array>
 
@@ -15,8 +15,8 @@ constexpr int v_block_slots = 6;
 enum FusedPass { out_near = 0, out_far = 1, back_far = 2, back_near = 3 };
 constexpr int free_slot = -1, second_half = 4;  ///< of a backward, which takes two slots
 
-/// Slots of micro-batch 0 by rank and pass. After every third backward the walk waits half a block, so that forwards and
-/// backwards of all micro-batches interlock.
+/// Slots of micro-batch 0 by rank and pass. After every third backward the walk waits half a block, so that forwards
+/// and backwards of all micro-batches interlock.
 std::vector<std::array<int, 4>> v_1f1b_block(int p) {
   std::vector<std::array<int, 4>> block(static_cast<std::size_t>(p));
   int now = 0;

@@ -76,7 +76,7 @@ void place_weights(VRank& rank) {
   std::merge(far.begin(), far.end(), near.begin(), near.end(), rank[w_either].begin());
 }
 
-/// Activations that a rank holds slot by slot. Without weight gradients in the timetable every idle slot stands for one.
+/// Activations that a rank holds slot by slot. Without weight gradients in the timetable idle slots stand for them.
 class HeldActivations {
  public:
   HeldActivations(const VRank& rank, bool weights_placed) : passes_(slots_of(rank)), weights_placed_(weights_placed) {

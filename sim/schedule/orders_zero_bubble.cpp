@@ -1,6 +1,6 @@
 // Backward in two halves: the input gradient goes on at once, the weight gradient fills what would be idle time.
-// Zero Bubble Pipeline Parallelism (Qi et al., arXiv 2401.10241); ZB-V from Pipeline Parallelism with Controllable Memory
-// (Qi et al., arXiv 2405.15362).
+// Zero Bubble Pipeline Parallelism (Qi et al., arXiv 2401.10241); ZB-V from Pipeline Parallelism with Controllable
+// Memory (Qi et al., arXiv 2405.15362).
 #include <algorithm>
 
 #include "sim/schedule/orders.h"
