@@ -41,6 +41,15 @@ ScheduleSize schedule_size(const Program& program) {
           static_cast<int>(program.micro_batches), 0};
 }
 
+/// A V or a second copy of the model lies on other ranks than the chunks of a program that deals them round.
+Expected<void> same_placement(const Program& program, const Order& order) {
+  bool fits = order.rank_of.size() == program.chunks.size();
+  for (std::size_t i = 0; fits && i < program.chunks.size(); ++i) fits = order.rank_of[i] == program.chunks[i].stage;
+  if (fits) return {};
+  return fail("schedule", "'" + program.schedule + "' places its stages otherwise than the layers were dealt out",
+              "a schedule that deals chunks round the ranks: 1f1b, gpipe, zb-h1, interleaved-1f1b");
+}
+
 Seconds occupied(const Timeline& timeline, int rank) { return timeline.busy[rank] + timeline.hop_wait[rank]; }
 
 int busiest(const Timeline& timeline) {
@@ -137,6 +146,7 @@ Expected<StepReport> forecast(const Program& program, const CostModel& cost_of_m
   const StageTimes times = stage_times(chunks, hops, cost);
   auto order = make_order(program.schedule, schedule_size(program));
   if (!order) return tl::unexpected(order.error());
+  if (auto ok = same_placement(program, *order); !ok) return tl::unexpected(ok.error());
   auto timeline = run(*order, times);
   if (!timeline) return tl::unexpected(timeline.error());
 
