@@ -4,6 +4,7 @@
 
 #include "dataflow/chip/count_parts.h"
 #include "dataflow/chip/count_ragged.h"
+#include "dataflow/chip/count_timeloop.h"
 
 namespace stepcast {
 namespace counting {
@@ -90,6 +91,8 @@ void count(const Nest& nest, Counts& counts) {
   for (int t = 0; t < nest.tensors; ++t)
     if (nest.shape[t].window == 0)
       count_tensor(nest, t, PlainWhole(nest, t), counts);
+    else if (nest.windows == Windows::timeloop && !nest.shape[t].output)
+      count_as_timeloop(nest, t, counts);
     else
       count_tensor(nest, t, WindowWhole(nest, t), counts);
 }

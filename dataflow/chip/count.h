@@ -29,10 +29,10 @@ inline constexpr int kMostChipDims = 16, kMostChipTensors = 8, kMostChipLevels =
 enum class Windows : std::uint8_t {
   /// The rule above: sets of elements, each tile against the one just before.
   exact,
-  /// As Timeloop v3.0.3 (NVlabs/timeloop 6b41058, nest-analysis.cpp) counts whole tiles: boxes, gaps included; overlap is
-  /// kept along the innermost round outside, and along another only if it shifts the tile by as much, seen from the
-  /// second round of the loops inside it; units share an element only where their whole tiles are the same. Its
-  /// forwarding between neighbours is left out. Short rounds count as exact.
+  /// Of inputs in whole tiles, as Timeloop v3.0.3 (NVlabs/timeloop 6b41058, nest-analysis.cpp) does: boxes, gaps
+  /// included; overlap is kept along the innermost round outside, and along another only if it shifts the tile by as
+  /// much, seen from the second round of the loops inside it; units share an element only where their whole tiles are
+  /// the same, or a neighbour on the array has just had it. Short rounds and outputs count as exact.
   timeloop,
 };
 
@@ -42,6 +42,7 @@ struct Nest {
     std::int8_t dim = 0, level = 0;
     bool space = false;
     std::int64_t trips = 1;
+    bool down = false;                 ///< space: along the second axis, y
   };
   struct Index {
     std::int8_t terms = 0;
@@ -57,6 +58,7 @@ struct Nest {
   };
   int dims = 0, tensors = 0, levels = 0, loops = 0;
   Windows windows = Windows::exact;
+  std::array<std::array<std::int64_t, 2>, kMostChipLevels> mesh{};  ///< by level: units that there are, across and down
   std::array<std::int64_t, kMostChipDims> extent{};
   std::array<Shape, kMostChipTensors> shape{};
   std::array<std::uint8_t, kMostChipLevels> keeps{};       ///< by level: bit t, tensor t is kept
@@ -91,7 +93,7 @@ struct Counts {
 Expected<Nest> nest_of(const ChipProgram& chip, Windows windows = Windows::exact);
 
 /// Sums over dims of closed forms: no allocation, whatever the extents. Only windows over dims with short rounds, and
-/// windows with gaps inside, are walked along their own index.
+/// windows with gaps inside, are walked along their own index; Timeloop's way looks at every unit.
 void count(const Nest& nest, Counts& counts);
 
 }  // namespace stepcast

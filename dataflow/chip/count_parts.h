@@ -58,7 +58,6 @@ class WindowWhole {
   struct Ranks;
   [[nodiscard]] Ranks tile_below(int inner) const;
   [[nodiscard]] std::int64_t changes(const Step& step, int from) const;
-  [[nodiscard]] std::int64_t boxes_moved(const Step& step, int from) const;
 
   const Nest& nest_;
   const Nest::Shape& shape_;

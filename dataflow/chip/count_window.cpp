@@ -5,8 +5,6 @@
 #include "dataflow/chip/count_parts.h"
 #include "dataflow/chip/count_sets.h"
 
-#include <cstdlib>
-
 namespace stepcast::counting {
 
 struct WindowWhole::Ranks {
@@ -50,8 +48,7 @@ WindowWhole::WindowWhole(const Nest& nest, int tensor) : nest_(nest), shape_(nes
     view_.tile[l] = 1;
     for (int i = nest.loops - 1; i >= 0 && slot(nest.loop[i]) > 2 * l; --i)
       if (plain(shape_, nest.loop[i].dim)) view_.tile[l] *= nest.loop[i].trips;
-    for (int r = 0; r < ranks_; ++r)
-      view_.tile[l] *= nest.windows == Windows::exact ? widened(1, tile.sums[r]) : tile.sums[r].box();
+    for (int r = 0; r < ranks_; ++r) view_.tile[l] *= widened(1, tile.sums[r]);
     if (!shape_.output) continue;
     Ranks all = tile;  // everything but the units that instances of the level differ by
     for (int i = 0; i < nest.loops; ++i)
@@ -104,39 +101,6 @@ std::int64_t WindowWhole::changes(const Step& step, int from) const {
   return moved;
 }
 
-std::int64_t WindowWhole::boxes_moved(const Step& step, int from) const {
-  const Ranks tile = tile_below(step.inner);
-  std::array<std::int64_t, kMostRank> shift{}, first{};
-  std::int64_t moved = time_[step.inner];
-  for (int r = 0; r < ranks_; ++r) moved *= tile.sums[r].box();
-  bool innermost = true;
-  for (int i = nest_.loops - 1; i >= 0 && step.inner < nest_.levels; --i) {
-    const Nest::Loop& loop = nest_.loop[i];
-    if (loop.space || loop.level >= step.inner) continue;
-    if (plain(shape_, loop.dim)) break;
-    std::int64_t kept = rounds_[i] * (loop.trips - 1);
-    for (int r = 0; r < ranks_; ++r) {
-      const bool slides = in_window(shape_, loop.dim) && rank_[loop.dim] == r;
-      const std::int64_t by = (slides ? weight_[i] : 0) - shift[r], overlap = tile.sums[r].box() - std::abs(by);
-      if (innermost) first[r] = by;
-      kept = overlap > 0 && by == first[r] ? kept * overlap : 0;
-      if (slides) shift[r] += weight_[i];  // Timeloop sees the second round go back to the first
-    }
-    moved -= kept;
-    innermost = false;
-  }
-  for (int level = from + 1; level <= step.last; ++level) {
-    Ranks units;
-    for (int i = 0; i < nest_.loops; ++i) {
-      const Nest::Loop& loop = nest_.loop[i];
-      if (loop.space && loop.level == level && in_window(shape_, loop.dim))
-        units.sums[rank_[loop.dim]].add(weight_[i], loop.trips);
-    }
-    for (int r = 0; r < ranks_; ++r) moved *= widened(1, units.sums[r]);
-  }
-  return moved;
-}
-
 void WindowWhole::moved(const Step& step, Moved& moved) const {
   for (int j = step.last; j >= step.outer; --j) {
     bool same = j < step.last;  // as seen from one level further in, but for units that share the tensor
@@ -145,7 +109,7 @@ void WindowWhole::moved(const Step& step, Moved& moved) const {
     if (same)
       moved[j] = moved[j + 1] / (space_[j + 1] / space_[j]);
     else
-      moved[j] = footprint_ * space_[j] * (nest_.windows == Windows::exact ? changes(step, j) : boxes_moved(step, j));
+      moved[j] = footprint_ * space_[j] * changes(step, j);
   }
 }
 

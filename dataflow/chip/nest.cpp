@@ -150,8 +150,13 @@ Expected<Nest> nest_of(const ChipProgram& chip, Windows windows) {
     const auto at = static_cast<std::int8_t>(nest.levels++);
     for (std::size_t t = 0; t < level.keeps.size() && t < chip.tensors.size(); ++t)
       if (level.keeps[t]) nest.keeps[at] |= static_cast<std::uint8_t>(1U << t);
+    const auto is_down = [&](int axis) { return axis > 0 || (axis == 0 && level.axes[0].name == "y"); };
+    nest.mesh[at] = {1, 1};
+    for (std::size_t axis = 0; axis < level.axes.size(); ++axis)
+      nest.mesh[at][is_down(static_cast<int>(axis)) ? 1 : 0] *= level.axes[axis].units;
     for (const ChipLoop& loop : level.space)
-      if (loop.trips > 1) nest.loop[nest.loops++] = {static_cast<std::int8_t>(loop.dim), at, true, loop.trips};
+      if (loop.trips > 1)
+        nest.loop[nest.loops++] = {static_cast<std::int8_t>(loop.dim), at, true, loop.trips, is_down(loop.axis)};
     for (const ChipLoop& loop : level.time)
       if (loop.trips > 1) nest.loop[nest.loops++] = {static_cast<std::int8_t>(loop.dim), at, false, loop.trips};
   }
