@@ -115,16 +115,21 @@ class Accountant {
     const ChipLevel& level = chip_.levels[place.level];
     const std::string& tensor = chip_.tensors[place.tensor].name;
     const std::string axis = fmt::format("axis {} of {}", level.axes[place.axis].name, level.name);
-    const auto as_ring = [&](const char* name) { return fmt::format("as a ring {} {} bytes per unit", name, grouped(std::llround(c.ring_bytes))); };
+    const auto as_ring = [&](const char* name) {
+      return fmt::format("as a ring {} {} bytes per unit", name, grouped(std::llround(c.ring_bytes)));
+    };
     if (place.kind == AxisPlacement::Kind::replicate) {
       if (!level.multicast)
-        out_.warnings.push_back(fmt::format("{} is needed by {} units ({}), whose fabric has no multicast: {}", tensor, place.parts, axis, as_ring("all-gather")));
+        out_.warnings.push_back(fmt::format("{} is needed by {} units ({}), whose fabric has no multicast: {}", tensor,
+                                            place.parts, axis, as_ring("all-gather")));
       return;
     }
     if (!level.reduce)
-      out_.warnings.push_back(fmt::format("{} is summed over {} units ({}), whose fabric does not add: {}", tensor, place.parts, axis, as_ring("reduce-scatter")));
-    out_.warnings.push_back(fmt::format("{} is summed over {} side by side ({}): not the order of a loop, results are not bit-identical", tensor,
-                                        chip_.dims[place.dim].name, axis));
+      out_.warnings.push_back(fmt::format("{} is summed over {} units ({}), whose fabric does not add: {}", tensor,
+                                          place.parts, axis, as_ring("reduce-scatter")));
+    out_.warnings.push_back(
+        fmt::format("{} is summed over {} side by side ({}): not the order of a loop, results are not bit-identical",
+                    tensor, chip_.dims[place.dim].name, axis));
   }
 
   [[nodiscard]] double word(int l, int t) const { return table_.word_bytes[l * nest_.tensors + t]; }

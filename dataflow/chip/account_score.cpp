@@ -23,11 +23,11 @@ ScoreTable::Chain chain_of(const ChipLevel& level, int index) {
   return chain;
 }
 
-/// Rounds of one loop nest over one dim that reach into its extent, seen from the first unit: `whole` rounds lie inside,
-/// one more may be cut at `rest` elements.
+/// Rounds of one loop nest over one dim that reach into its extent, seen from the first unit: `whole` rounds lie
+/// inside, one more may be cut at `rest` elements.
 struct Rounds {
   double whole = 0;
-  std::int64_t rest = 0;               ///< elements of the cut round; 0 = none
+  std::int64_t rest = 0;  ///< elements of the cut round; 0 = none
 
   static Rounds of(std::int64_t extent, std::int64_t range) {
     return extent >= range ? Rounds{1, 0} : Rounds{0, extent};
@@ -61,11 +61,15 @@ Ranges ranges_of(const Nest& nest) {
 int end_of_changes(const Nest& nest, int tensor, int level) {
   int end = 0;
   for (int i = 0; i < nest.loops && nest.loop[i].level < level; ++i)
-    if (!nest.loop[i].space && nest.loop[i].trips > 1 && (nest.shape[tensor].uses >> nest.loop[i].dim & 1U)) end = i + 1;
+    if (!nest.loop[i].space && nest.loop[i].trips > 1 && (nest.shape[tensor].uses >> nest.loop[i].dim & 1U))
+      end = i + 1;
   return end;
 }
 
-struct Fold { double count = 1; bool loads = false; };
+struct Fold {
+  double count = 1;
+  bool loads = false;
+};
 
 /// The longest stay among the tensors that the level keeps, and whether an input stays so long.
 Fold longest_stay(const Nest& nest, int level) {
@@ -75,8 +79,10 @@ Fold longest_stay(const Nest& nest, int level) {
     if (!(nest.keeps[level] >> t & 1U)) continue;
     const double changes = tile_changes(nest, t, level);
     const bool input = !nest.shape[t].output;
-    if (first || changes < fold.count) fold = {changes, input};
-    else if (changes == fold.count) fold.loads = fold.loads || input;
+    if (first || changes < fold.count)
+      fold = {changes, input};
+    else if (changes == fold.count)
+      fold.loads = fold.loads || input;
     first = false;
   }
   return fold;
@@ -92,8 +98,10 @@ double tile_changes(const Nest& nest, int tensor, int level) {
   for (int i = 0; i < end; ++i) {
     const Nest::Loop& loop = nest.loop[i];
     inside[loop.dim] /= loop.trips;
-    if (loop.space) rounds[loop.dim].first_unit(inside[loop.dim]);
-    else rounds[loop.dim].step(loop.trips, inside[loop.dim]);
+    if (loop.space)
+      rounds[loop.dim].first_unit(inside[loop.dim]);
+    else
+      rounds[loop.dim].step(loop.trips, inside[loop.dim]);
   }
   double changes = 1;
   for (int d = 0; d < nest.dims; ++d) changes *= rounds[d].count();
@@ -169,7 +177,7 @@ ChipScore score(const Nest& nest, const Counts& counts, const ScoreTable& table)
     out.energy_pj += level_energy_pj(nest, counts, table, l);
   }
   out.cycles += skew_cycles(nest, table);
-  int outermost = 0;                   // units may stand outside it
+  int outermost = 0;  // units may stand outside it
   while (outermost < nest.levels && nest.keeps[outermost] == 0) ++outermost;
   out.traffic_bytes = outermost < nest.levels ? inner_bytes(nest, counts, table, outermost) : 0;
   return out;

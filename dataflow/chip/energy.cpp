@@ -10,13 +10,18 @@ namespace stepcast {
 namespace {
 
 // Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC 2014, 45 nm: cache access of 64 bits.
-struct SramRow { double bytes, pj_per_64_bits; };
+struct SramRow {
+  double bytes, pj_per_64_bits;
+};
 constexpr std::array kSram = {SramRow{8.0 * 1024, 10}, SramRow{32.0 * 1024, 20}, SramRow{1024.0 * 1024, 100}};
 // The same table: DRAM 1.3 to 2.6 nJ per 64 bits; the middle of the range.
 constexpr double kDramPjPer64Bits = (1300 + 2600) / 2.0;
 // The same table: 8-bit integer multiply 0.2 and add 0.03; floating point 16 bit 1.1 and 0.4, 32 bit 3.7 and 0.9.
-struct MultiplyAddRow { double bytes, pj; };
-constexpr std::array kMultiplyAdd = {MultiplyAddRow{1, 0.2 + 0.03}, MultiplyAddRow{2, 1.1 + 0.4}, MultiplyAddRow{4, 3.7 + 0.9}};
+struct MultiplyAddRow {
+  double bytes, pj;
+};
+constexpr std::array kMultiplyAdd = {MultiplyAddRow{1, 0.2 + 0.03}, MultiplyAddRow{2, 1.1 + 0.4},
+                                     MultiplyAddRow{4, 3.7 + 0.9}};
 // O'Connor et al., "Fine-grained DRAM", MICRO 2017: HBM2.
 constexpr double kHbmPjPerBit = 3.9;
 // Chen et al., "Eyeriss", ISCA 2016: energy of an access over that of a multiply-add.
@@ -42,17 +47,20 @@ double sram_pj_per_64_bits(double capacity) {
 AccessEnergy sram(double capacity) {
   const bool outside = capacity < kSram.front().bytes || capacity > kSram.back().bytes;
   return {sram_pj_per_64_bits(capacity) / 64, 0,
-          fmt::format("Horowitz, ISSCC 2014 (45 nm): SRAM of {}{}", capacity_text(capacity), outside ? ", extrapolated" : "")};
+          fmt::format("Horowitz, ISSCC 2014 (45 nm): SRAM of {}{}", capacity_text(capacity),
+                      outside ? ", extrapolated" : "")};
 }
 
 bool says_hbm(const std::string& name) {
   std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower.find("hbm") != std::string::npos;
 }
 
 bool is_outermost(const ChipProgram& chip, int level) {
-  return std::none_of(chip.levels.begin(), chip.levels.begin() + level, [](const ChipLevel& outer) { return outer.store; });
+  return std::none_of(chip.levels.begin(), chip.levels.begin() + level,
+                      [](const ChipLevel& outer) { return outer.store; });
 }
 
 bool is_shared(const ChipProgram& chip, int level) {
@@ -80,9 +88,10 @@ AccessEnergy access_energy(const ChipProgram& chip, int level) {
   if (sram_sized) return sram(at.capacity_bytes);
   const bool shared = is_shared(chip, level);
   const double bytes = chip.tensors.empty() ? 2 : element_bytes(chip, level, 0);
-  return {0, (shared ? kBufferRatio : kRegisterFileRatio) * multiply_add_pj(bytes),
-          fmt::format("Eyeriss, ISCA 2016: {} multiply-add{} (no capacity said: {})", shared ? kBufferRatio : kRegisterFileRatio,
-                      shared ? "s" : "", shared ? "buffer" : "register file")};
+  return {
+      0, (shared ? kBufferRatio : kRegisterFileRatio) * multiply_add_pj(bytes),
+      fmt::format("Eyeriss, ISCA 2016: {} multiply-add{} (no capacity said: {})",
+                  shared ? kBufferRatio : kRegisterFileRatio, shared ? "s" : "", shared ? "buffer" : "register file")};
 }
 
 }  // namespace stepcast

@@ -1,4 +1,5 @@
-// What an access and a multiply-add cost in energy: figures per level from published tables, with the row that was used.
+// What an access and a multiply-add cost in energy: figures per level from published tables, with the row that was
+// used.
 #pragma once
 
 #include <string>
@@ -10,12 +11,12 @@ namespace stepcast {
 /// Energy to read or write at one level. One of the two figures is set.
 struct AccessEnergy {
   double pj_per_bit = 0;
-  double pj_per_element = 0;           ///< stated by the program, or a ratio to the multiply-add
-  std::string source;                  ///< "Horowitz, ISSCC 2014 (45 nm): SRAM of 128 KiB"
+  double pj_per_element = 0;  ///< stated by the program, or a ratio to the multiply-add
+  std::string source;         ///< "Horowitz, ISSCC 2014 (45 nm): SRAM of 128 KiB"
 };
 
-/// The level's own `energy`; else HBM by name; else DRAM for the outermost level; else SRAM by capacity; else a ratio to
-/// the multiply-add: register file where nothing outside its unit shares it, buffer otherwise.
+/// The level's own `energy`; else HBM by name; else DRAM for the outermost level; else SRAM by capacity; else a ratio
+/// to the multiply-add: register file where nothing outside its unit shares it, buffer otherwise.
 AccessEnergy access_energy(const ChipProgram& chip, int level);
 
 /// pJ per element of `bytes` bytes.

@@ -8,7 +8,9 @@
 namespace stepcast {
 namespace {
 
-bool keeps_any(const ChipLevel& level) { return std::find(level.keeps.begin(), level.keeps.end(), true) != level.keeps.end(); }
+bool keeps_any(const ChipLevel& level) {
+  return std::find(level.keeps.begin(), level.keeps.end(), true) != level.keeps.end();
+}
 
 int size_of(const ChipProgram& chip) { return static_cast<int>(chip.levels.size()); }
 
@@ -22,7 +24,8 @@ const ChipLoop* last_loop_outside(const ChipProgram& chip, int level) {
 
 std::string joined_with_and(const std::vector<std::string>& words, const char* between, const char* last) {
   std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? last : between) + words[i];
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? last : between) + words[i];
   return text;
 }
 
@@ -75,7 +78,8 @@ std::vector<int> stationary_tensors(const ChipProgram& chip, int inner) {
 
 std::string role_of(const ChipProgram& chip, int tensor) {
   const TensorUse use = chip.tensors[tensor].use;
-  const auto alike = std::count_if(chip.tensors.begin(), chip.tensors.end(), [&](const ChipTensor& t) { return t.use == use; });
+  const auto alike =
+      std::count_if(chip.tensors.begin(), chip.tensors.end(), [&](const ChipTensor& t) { return t.use == use; });
   if (alike > 1) return chip.tensors[tensor].name;
   return use == TensorUse::input ? "input" : use == TensorUse::weight ? "weight" : "output";
 }
@@ -97,7 +101,8 @@ std::string space_text(const ChipProgram& chip, int outer, int inner) {
       const auto axes = shared_axes(chip, l, chip.tensors[t]);
       const bool output = chip.tensors[t].use == TensorUse::output;
       if (!axes.empty())
-        parts.push_back(fmt::format("{} {} over {}", role_of(chip, t), way_of(chip.levels[l], output), joined_with_and(axes, ", ", " and ")));
+        parts.push_back(fmt::format("{} {} over {}", role_of(chip, t), way_of(chip.levels[l], output),
+                                    joined_with_and(axes, ", ", " and ")));
     }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -109,8 +114,9 @@ std::vector<AxisPlacement> axis_placements(const ChipProgram& chip) {
       if (loop.trips <= 1) continue;
       for (int t = 0; t < static_cast<int>(chip.tensors.size()); ++t) {
         const ChipTensor& tensor = chip.tensors[t];
-        const auto kind = indexes(tensor, loop.dim) ? AxisPlacement::Kind::shard
-                          : tensor.use == TensorUse::output ? AxisPlacement::Kind::partial : AxisPlacement::Kind::replicate;
+        const auto kind = indexes(tensor, loop.dim)         ? AxisPlacement::Kind::shard
+                          : tensor.use == TensorUse::output ? AxisPlacement::Kind::partial
+                                                            : AxisPlacement::Kind::replicate;
         out.push_back({l, loop.axis, t, kind, loop.dim, loop.trips});
       }
     }

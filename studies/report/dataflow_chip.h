@@ -1,4 +1,5 @@
-// One operator on an architecture for reading: its nest in a line, counts per level and tensor, time, energy, what stays.
+// One operator on an architecture for reading: its nest in a line, counts per level and tensor, time, energy, what
+// stays.
 #pragma once
 
 #include <string>
@@ -29,7 +30,7 @@ std::string chip_text(const ChipReport& report);
 void count_field(JsonWriter& json, std::string_view key, double value);
 
 // Into the open object of the operator.
-void chip_head_json(JsonWriter& json, const ChipReport& report);     ///< operator, dims, levels, cycles, energy, ...
+void chip_head_json(JsonWriter& json, const ChipReport& report);  ///< operator, dims, levels, cycles, energy, ...
 void chip_collectives_json(JsonWriter& json, const ChipReport& report);  ///< items of an open list
 void chip_placements_json(JsonWriter& json, const ChipReport& report);   ///< items of an open list
 void chip_stationary_json(JsonWriter& json, const ChipReport& report);   ///< items of an open list

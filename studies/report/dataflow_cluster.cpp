@@ -18,15 +18,21 @@ namespace {
 constexpr double kOptimizerBytes = 12;
 
 /// What a collective did to a tensor, as a sentence says it.
-struct PastWord { MoveKind kind; const char* word; };
-constexpr std::array kPastWords = {
-    PastWord{MoveKind::all_gather, "all-gathered"}, PastWord{MoveKind::all_reduce, "all-reduced"},
-    PastWord{MoveKind::reduce_scatter, "reduce-scattered"}, PastWord{MoveKind::all_to_all, "exchanged all-to-all"},
-    PastWord{MoveKind::send_recv, "sent"}, PastWord{MoveKind::ring, "rotated"}};
+struct PastWord {
+  MoveKind kind;
+  const char* word;
+};
+constexpr std::array kPastWords = {PastWord{MoveKind::all_gather, "all-gathered"},
+                                   PastWord{MoveKind::all_reduce, "all-reduced"},
+                                   PastWord{MoveKind::reduce_scatter, "reduce-scattered"},
+                                   PastWord{MoveKind::all_to_all, "exchanged all-to-all"},
+                                   PastWord{MoveKind::send_recv, "sent"},
+                                   PastWord{MoveKind::ring, "rotated"}};
 
 class ClusterReader {
  public:
-  ClusterReader(const MappingProgram& program, const Network& network, const PlacedNetwork& placed, const std::string& op)
+  ClusterReader(const MappingProgram& program, const Network& network, const PlacedNetwork& placed,
+                const std::string& op)
       : network_(network), placed_(placed), block_(placed.blocks.front()) {
     for (const WrittenOperator& written : program.operators) {
       if (written.name != op && !op.empty()) continue;
@@ -51,7 +57,9 @@ class ClusterReader {
 
  private:
   [[nodiscard]] bool shown(int tensor) const { return shown_.count(network_.tensors[tensor].name) > 0; }
-  [[nodiscard]] std::string name_of(const Copy& copy) const { return (copy.gradient ? "d" : "") + network_.tensors[copy.tensor].name; }
+  [[nodiscard]] std::string name_of(const Copy& copy) const {
+    return (copy.gradient ? "d" : "") + network_.tensors[copy.tensor].name;
+  }
   static bool is_collective(const PlacedItem& item) {
     return item.kind == PlacedKind::move && item.move != MoveKind::slice && item.move != MoveKind::mask;
   }
@@ -61,15 +69,18 @@ class ClusterReader {
       if (!is_collective(item)) continue;
       const Copy &from = block_.copies[item.reads.front()], &to = block_.copies[item.writes.front()];
       if (!shown(from.tensor)) continue;
-      out_.moves.push_back({pass, to_text(item.move), name_of(from), placed_.mesh.label(item.atoms), placed_.mesh.size_of(item.atoms), item.received,
-                            to_text(from.place, network_, from.tensor, placed_.mesh), to_text(to.place, network_, to.tensor, placed_.mesh)});
+      out_.moves.push_back({pass, to_text(item.move), name_of(from), placed_.mesh.label(item.atoms),
+                            placed_.mesh.size_of(item.atoms), item.received,
+                            to_text(from.place, network_, from.tensor, placed_.mesh),
+                            to_text(to.place, network_, to.tensor, placed_.mesh)});
     }
   }
 
   [[nodiscard]] std::string word_of(Slot slot, int tensor) const {
     if (slot == kReplicate) return "Replicate";
     if (slot == kPartial) return "Partial";
-    return slot == kFlat ? "Shard(*)" : fmt::format("Shard({})", network_.dims[network_.tensors[tensor].dims[slot]].name);
+    return slot == kFlat ? "Shard(*)"
+                         : fmt::format("Shard({})", network_.dims[network_.tensors[tensor].dims[slot]].name);
   }
 
   /// One row per axis; an axis whose parts differ gives one per part.
@@ -77,7 +88,8 @@ class ClusterReader {
     for (const Mesh::Axis& axis : placed_.mesh.axes) {
       if (axis.size == 1 || is_stage(axis)) continue;
       const std::vector<int> atoms = atoms_of(axis.atoms);
-      const bool alike = std::all_of(atoms.begin(), atoms.end(), [&](int a) { return copy.place.at[a] == copy.place.at[atoms.front()]; });
+      const bool alike = std::all_of(atoms.begin(), atoms.end(),
+                                     [&](int a) { return copy.place.at[a] == copy.place.at[atoms.front()]; });
       if (alike) {
         add_placement(copy, axis.name, copy.place.at[atoms.front()]);
         continue;
@@ -119,11 +131,14 @@ class ClusterReader {
     for (const Copy& copy : block_.copies) {
       if (copy.gradient || !shown(copy.tensor)) continue;
       const std::string name = name_of(copy);
-      const auto in = [&](const std::vector<std::string>& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+      const auto in = [&](const std::vector<std::string>& names) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+      };
       if (!in(moved) && !in(stay.tensors)) stay.tensors.push_back(name);
     }
     const char* verb = stay.tensors.size() == 1 ? "stays" : "stay";
-    stay.text = stay.tensors.empty() ? fmt::format("nothing stays on {}", axis.name) : fmt::format("{} {} on {}", fmt::join(stay.tensors, ", "), verb, axis.name);
+    stay.text = stay.tensors.empty() ? fmt::format("nothing stays on {}", axis.name)
+                                     : fmt::format("{} {} on {}", fmt::join(stay.tensors, ", "), verb, axis.name);
     if (!words.empty()) stay.text += fmt::format("; {}", fmt::join(words, ", "));
     out_.stays.push_back(std::move(stay));
   }
@@ -158,8 +173,11 @@ class ClusterReader {
     for (const PlacedItem& item : block_.forward) {
       if (!is_collective(item)) continue;
       const int copy = item.writes.front();
-      const bool kept = std::find(block_.kept_gathers.begin(), block_.kept_gathers.end(), copy) != block_.kept_gathers.end();
-      double& life = item.cargo != Cargo::weight ? memory.moved : kept ? memory.gathered_micro_batch : memory.gathered_pass;
+      const bool kept =
+          std::find(block_.kept_gathers.begin(), block_.kept_gathers.end(), copy) != block_.kept_gathers.end();
+      double& life = item.cargo != Cargo::weight ? memory.moved
+                     : kept                      ? memory.gathered_micro_batch
+                                                 : memory.gathered_pass;
       life += block_.copies[copy].bytes;
     }
     for (const PlacedItem& item : block_.step)

@@ -1,5 +1,5 @@
-// A program of the notation on its mesh for reading: collectives, where every copy lies, which tensor stays on which axis,
-// the skew of stages, memory by lifetime. One step of one block; all bytes are per rank.
+// A program of the notation on its mesh for reading: collectives, where every copy lies, which tensor stays on which
+// axis, the skew of stages, memory by lifetime. One step of one block; all bytes are per rank.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct ClusterMove {
 };
 
 struct ClusterPlacement {
-  std::string tensor, copy, axis;      ///< copy: "home", or "moved" for one that a collective made
-  std::string placement;               ///< "Shard(k)", "Replicate", "Partial"
+  std::string tensor, copy, axis;  ///< copy: "home", or "moved" for one that a collective made
+  std::string placement;           ///< "Shard(k)", "Replicate", "Partial"
 };
 
 /// What the collectives of the forward pass leave alone on an axis.
 struct ClusterStay {
   std::string axis;
   std::vector<std::string> tensors;
-  std::string text;                    ///< "W stays on x; I all-gathered, O reduce-scattered"
+  std::string text;  ///< "W stays on x; I all-gathered, O reduce-scattered"
 };
 
 /// The pipeline's fill by the law of systolic arrays: time + (stages - 1) rounds of one chunk.
@@ -41,10 +41,10 @@ struct StageSkew {
 
 struct LifetimeBytes {
   double weights = 0, gradients = 0, optimizer = 0;  ///< the whole step
-  double saved = 0;                    ///< from forward to backward, per micro-batch
+  double saved = 0;                                  ///< from forward to backward, per micro-batch
   // Copies that collectives make beside the homes.
   double gathered_pass = 0, gathered_micro_batch = 0, gathered_step = 0;  ///< of weights, by the life they were granted
-  double moved = 0;                    ///< of activations, in the forward pass
+  double moved = 0;                                                       ///< of activations, in the forward pass
 };
 
 struct ClusterReport {

@@ -9,17 +9,25 @@ namespace stepcast {
 namespace {
 
 std::string moves_text(const ClusterReport& report) {
-  Table table({{"pass"}, {"collective"}, {"tensor"}, {"axis"}, {"ranks", Align::right}, {"received/rank", Align::right}, {"from"}, {"to"}});
+  Table table({{"pass"},
+               {"collective"},
+               {"tensor"},
+               {"axis"},
+               {"ranks", Align::right},
+               {"received/rank", Align::right},
+               {"from"},
+               {"to"}});
   for (const ClusterMove& m : report.moves)
-    table.add({m.pass, m.kind, m.tensor, m.axis, std::to_string(m.ranks), fmt::format("{:.0f} B", m.received), m.from, m.to});
+    table.add(
+        {m.pass, m.kind, m.tensor, m.axis, std::to_string(m.ranks), fmt::format("{:.0f} B", m.received), m.from, m.to});
   return table.empty() ? "no collective: every operand is where it is needed\n" : table.text("");
 }
 
 std::string skew_text(const StageSkew& skew) {
-  std::string text = fmt::format("\n{} stages on {} under {}: {} rounds of skew", skew.stages, skew.axis, skew.schedule, skew.rounds());
+  std::string text = fmt::format("\n{} stages on {} under {}: {} rounds of skew", skew.stages, skew.axis, skew.schedule,
+                                 skew.rounds());
   if (skew.chunks > 1) text += fmt::format(" of one of {} chunks", skew.chunks);
-  if (skew.micro_batches > 0)
-    text += fmt::format(", beside {} of work", skew.micro_batches * skew.chunks);
+  if (skew.micro_batches > 0) text += fmt::format(", beside {} of work", skew.micro_batches * skew.chunks);
   return text + "\n";
 }
 
@@ -96,8 +104,10 @@ void cluster_fields_json(JsonWriter& json, const ClusterReport& report) {
     json.field("stages", report.skew->stages);
     json.field("chunks", report.skew->chunks);
     json.field("skew_stages", report.skew->rounds());
-    if (report.skew->micro_batches > 0) json.field("micro_batches", report.skew->micro_batches);
-    else json.null_field("micro_batches");
+    if (report.skew->micro_batches > 0)
+      json.field("micro_batches", report.skew->micro_batches);
+    else
+      json.null_field("micro_batches");
     json.close();
   }
   json.open("memory");

@@ -18,7 +18,8 @@ Expected<void> check_operator(const MappingProgram& program, const std::string& 
   return fail("--op", fmt::format("the program has no operator '{}'", op), name_hint(op, names));
 }
 
-/// A level line speaks of the operator. Without any level line every operator is meant, and the missing lines are an error.
+/// A level line speaks of the operator. Without any level line every operator is meant, and the missing lines are an
+/// error.
 bool is_on_chip(const std::vector<Statement>& statements, const WrittenOperator& op) {
   bool lines = false;
   for (const Statement& statement : statements) {
@@ -36,7 +37,8 @@ Expected<std::vector<std::string>> chosen_operators(const MappingProgram& progra
   for (const WrittenOperator& written : program.operators)
     if ((op.empty() || written.name == op) && is_on_chip(*statements, written)) names.push_back(written.name);
   if (names.empty() && !op.empty() && program.meshes.empty())
-    return fail("--op", fmt::format("operator '{}' is not on the chip: no level line holds for it", op), "add level lines for it");
+    return fail("--op", fmt::format("operator '{}' is not on the chip: no level line holds for it", op),
+                "add level lines for it");
   return names;
 }
 
@@ -79,7 +81,8 @@ void lists_json(JsonWriter& json, const ChipReport* chip, const ClusterReport* c
 
 }  // namespace
 
-Expected<DataflowReport> dataflow_report(const MappingProgram& program, const DataflowOptions& options, const std::string& file) {
+Expected<DataflowReport> dataflow_report(const MappingProgram& program, const DataflowOptions& options,
+                                         const std::string& file) {
   const std::string& op = options.op;
   const bool chip = has_chip(program);
   if (program.meshes.empty() && !chip)

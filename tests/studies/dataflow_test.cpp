@@ -1,4 +1,6 @@
 // The dataflow command: programs with their own operators, placed and counted.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -27,6 +29,28 @@ TEST(DataflowCommand, TableNamesTensorAxisAndBytes) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("all_gather"));
   EXPECT_THAT(ran.out, HasSubstr("yz"));
+}
+
+TEST(DataflowCommand, PlacementsMemoryAndWhatStays) {
+  const auto ran = testing_program::run("dataflow " + example("summa.flow") + " --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto report = nlohmann::json::parse(ran.out);
+  const auto has = [&](const char* tensor, const char* copy, const char* axis, const char* placement) {
+    const nlohmann::json wanted = {{"tensor", tensor}, {"copy", copy}, {"axis", axis}, {"placement", placement}};
+    return std::count(report.at("placements").begin(), report.at("placements").end(), wanted);
+  };
+  EXPECT_EQ(has("I", "home", "y", "Shard(k)"), 1);
+  EXPECT_EQ(has("I", "moved", "y", "Replicate"), 1);
+  EXPECT_EQ(has("O", "home", "x", "Shard(m)"), 1);
+  EXPECT_EQ(has("dW", "home", "x", "Partial"), 1);
+  EXPECT_EQ(report.at("stationary").at(0).at("text"), "I, O stay on x; W all-gathered");
+  // 4096 x 4096 weights over 16 ranks: 2 bytes, gradients 4, optimizer 12.
+  EXPECT_EQ(report.at("memory").at("weights_bytes"), 2 << 20);
+  EXPECT_EQ(report.at("memory").at("gradients_bytes"), 4 << 20);
+  EXPECT_EQ(report.at("memory").at("optimizer_bytes"), 12 << 20);
+  EXPECT_EQ(report.at("memory").at("saved_bytes"), 2 << 20);
+  EXPECT_EQ(report.at("memory").at("gathered_pass_bytes"), 8 << 20);  // W over x
+  EXPECT_EQ(report.at("memory").at("moved_bytes"), 8 << 20);          // I over y
 }
 
 TEST(DataflowCommand, WrongFilesAreExplained) {

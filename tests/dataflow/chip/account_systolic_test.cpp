@@ -10,8 +10,8 @@ using accounted::account_of;
 using accounted::array;
 using accounted::counted;
 
-/// As printed: cycles are one less than the sum of the folds; the output count of "os" is without the rows + columns per
-/// fold that the tool adds (its issue 166).
+/// As printed: cycles are one less than the sum of the folds; the output count of "os" is without the rows + columns
+/// per fold that the tool adds (its issue 166).
 struct SystolicRun {
   const char* dataflow;
   std::int64_t rows, columns, m, n, k, cycles, input_reads, weight_reads, output_writes;
@@ -38,13 +38,15 @@ constexpr SystolicRun kSystolicRuns[] = {
 };
 
 std::string described(const SystolicRun& run) {
-  return std::string(run.dataflow) + " " + std::to_string(run.rows) + "x" + std::to_string(run.columns) + " m " + std::to_string(run.m) +
-         " n " + std::to_string(run.n) + " k " + std::to_string(run.k);
+  return std::string(run.dataflow) + " " + std::to_string(run.rows) + "x" + std::to_string(run.columns) + " m " +
+         std::to_string(run.m) + " n " + std::to_string(run.n) + " k " + std::to_string(run.k);
 }
 
 TEST(SystolicAccount, CyclesOfScaleSim) {
   for (const SystolicRun& run : kSystolicRuns)
-    EXPECT_EQ(account_of(array(run.dataflow, run.rows, run.columns, run.m, run.n, run.k)).cycles, static_cast<double>(run.cycles + 1)) << described(run);
+    EXPECT_EQ(account_of(array(run.dataflow, run.rows, run.columns, run.m, run.n, run.k)).cycles,
+              static_cast<double>(run.cycles + 1))
+        << described(run);
 }
 
 TEST(SystolicAccount, StoreAccessesOfScaleSim) {

@@ -22,7 +22,8 @@ ChipProgram small_array() { return array("ws", 4, 4, 16, 16, 16); }
 const std::vector<bool> kAll = {true, true, true};
 
 TEST(ChipAccount, TheSlowestLevelBounds) {
-  // Memory: I read 4 x 256, W 256, O written 4 x 256 and read back 3 x 256: 3,072 elements of 2 bytes, at 8 bytes a cycle.
+  // Memory: I read 4 x 256, W 256, O written 4 x 256 and read back 3 x 256: 3,072 elements of 2 bytes, at 8 bytes a
+  // cycle.
   ChipProgram chip = small_array();
   chip.levels[0].bytes_per_cycle = 8;
   chip.levels[1].fabric = FabricClass::bus;
@@ -75,11 +76,26 @@ TEST(ChipAccount, ResidentBytesDoubleWhereTheTileChanges) {
   EXPECT_EQ(inner.used_bytes, 384);
 }
 
+TEST(ChipAccount, ResidentBytesAreThoseOfTheCapacityRule) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const ChipProgram chip = legal_chip(seed);
+    const ChipAccount account = account_of(chip);
+    for (std::size_t l = 0; l < chip.levels.size(); ++l)
+      for (std::size_t t = 0; t < chip.tensors.size(); ++t)
+        if (chip.levels[l].keeps[t]) {
+          EXPECT_EQ(account.levels[l].resident_bytes[t], resident_bytes(chip, static_cast<int>(t), static_cast<int>(l)))
+              << seed;
+        }
+  }
+}
+
 TEST(ChipAccount, SaysWhatStays) {
   const auto text_of = [](const ChipProgram& chip) { return account_of(chip).boundaries.front().text; };
   EXPECT_EQ(text_of(small_array()), "weight-stationary at pe, input forwarded over y, output summed over x");
-  EXPECT_EQ(text_of(array("is", 4, 4, 16, 16, 16)), "input-stationary at pe, weight forwarded over y, output summed over x");
-  EXPECT_EQ(text_of(array("os", 4, 4, 16, 16, 16)), "output-stationary at pe, input forwarded over y, weight forwarded over x");
+  EXPECT_EQ(text_of(array("is", 4, 4, 16, 16, 16)),
+            "input-stationary at pe, weight forwarded over y, output summed over x");
+  EXPECT_EQ(text_of(array("os", 4, 4, 16, 16, 16)),
+            "output-stationary at pe, input forwarded over y, weight forwarded over x");
   ChipProgram bus = array("os", 4, 4, 16, 16, 16);
   bus.levels[1].fabric = FabricClass::bus;
   EXPECT_THAT(text_of(bus), HasSubstr("input multicast over y"));
@@ -105,8 +121,11 @@ TEST(ChipAccount, PlacementsFollowTheLoopThatIsSplit) {
   const ChipProgram chip = small_array();  // k on x, n on y
   const ChipAccount account = account_of(chip);
   std::vector<std::string> words;
-  for (const AxisPlacement& place : account.placements) words.push_back(chip.tensors[place.tensor].name + "@" + chip.levels[1].axes[place.axis].name + " " + to_text(place, chip));
-  EXPECT_THAT(words, ElementsAre("I@x Shard(k)", "W@x Shard(k)", "O@x Partial", "I@y Replicate", "W@y Shard(n)", "O@y Shard(n)"));
+  for (const AxisPlacement& place : account.placements)
+    words.push_back(chip.tensors[place.tensor].name + "@" + chip.levels[1].axes[place.axis].name + " " +
+                    to_text(place, chip));
+  EXPECT_THAT(words, ElementsAre("I@x Shard(k)", "W@x Shard(k)", "O@x Partial", "I@y Replicate", "W@y Shard(n)",
+                                 "O@y Shard(n)"));
 }
 
 TEST(ChipAccount, FabricAndRingVolumes) {
@@ -124,8 +143,8 @@ TEST(ChipAccount, FabricAndRingVolumes) {
   EXPECT_EQ(input.ring_bytes, 0);
   EXPECT_EQ(output.kind, "reduce");
   EXPECT_EQ(output.ring, "reduce_scatter");
-  EXPECT_EQ(output.in_network_bytes, 256 * 2);      // summed on the way
-  EXPECT_EQ(output.ring_bytes, 512 * 3 / 4);        // (p-1)/p of what a unit makes
+  EXPECT_EQ(output.in_network_bytes, 256 * 2);  // summed on the way
+  EXPECT_EQ(output.ring_bytes, 512 * 3 / 4);    // (p-1)/p of what a unit makes
   EXPECT_EQ(output.all_reduce_bytes, 2 * 512 * 3 / 4);
 }
 
@@ -143,26 +162,29 @@ TEST(ChipAccount, MulticastIsCountedOnceInTheNetwork) {
   EXPECT_EQ(input.kind, "multicast");
   EXPECT_EQ(input.in_network_bytes, 512);
   EXPECT_EQ(input.ring_bytes, 384);
-  EXPECT_THAT(account.warnings, ElementsAre("I is needed by 4 units (axis gpu of gpu), whose fabric has no multicast: as a ring all-gather 384 bytes per unit"));
+  EXPECT_THAT(account.warnings, ElementsAre("I is needed by 4 units (axis gpu of gpu), whose fabric has no multicast: "
+                                            "as a ring all-gather 384 bytes per unit"));
 }
 
 TEST(ChipAccount, SumsSideBySideAreNotBitIdentical) {
   ChipProgram chip = small_array();
   EXPECT_THAT(account_of(chip).warnings, ElementsAre(HasSubstr("O is summed over k side by side (axis x of pe)")));
   chip.levels[1].reduce = false;
-  EXPECT_THAT(account_of(chip).warnings, ElementsAre(HasSubstr("whose fabric does not add"), HasSubstr("not bit-identical")));
+  EXPECT_THAT(account_of(chip).warnings,
+              ElementsAre(HasSubstr("whose fabric does not add"), HasSubstr("not bit-identical")));
   EXPECT_TRUE(account_of(array("os", 4, 4, 16, 16, 16)).warnings.empty());
 }
 
 TEST(ChipEnergy, TableRowsAndTheLinesBetween) {
   ChipProgram chip = gemm(4, 4, 4);
-  chip.levels = {store("dram", kAll, {}), store("glb", kAll, {}), store("rf", kAll, {loop(m, 4), loop(n, 4), loop(k, 4)})};
+  chip.levels = {store("dram", kAll, {}), store("glb", kAll, {}),
+                 store("rf", kAll, {loop(m, 4), loop(n, 4), loop(k, 4)})};
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 0), 2), 1950.0 / 4);  // 64 bits are four elements
   chip.levels[1].capacity_bytes = 32 * 1024;
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 1), 2), 5);
   chip.levels[1].capacity_bytes = 16 * 1024;  // half way from 10 to 20 pJ in the logarithm
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 1), 2), 10 * std::sqrt(2.0) / 4);
-  chip.levels[1].capacity_bytes = 2 * 1024;   // on below the first row by its slope
+  chip.levels[1].capacity_bytes = 2 * 1024;  // on below the first row by its slope
   EXPECT_NEAR(element_pj(access_energy(chip, 1), 2), 5.0 / 4, 1e-12);
   EXPECT_THAT(access_energy(chip, 1).source, HasSubstr("2 KiB, extrapolated"));
 }
@@ -178,7 +200,8 @@ TEST(ChipEnergy, WhatIsSaidComesFirst) {
 
 TEST(ChipEnergy, WithoutCapacityEyerissRatios) {
   ChipProgram chip = gemm(4, 4, 4);
-  chip.levels = {store("dram", kAll, {}), store("glb", kAll, {}), systolic(2, 2, kAll, {on_axis(m, 2, 0), on_axis(n, 2, 1)})};
+  chip.levels = {store("dram", kAll, {}), store("glb", kAll, {}),
+                 systolic(2, 2, kAll, {on_axis(m, 2, 0), on_axis(n, 2, 1)})};
   chip.levels[2].time = {loop(m, 2), loop(n, 2), loop(k, 4)};
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 1), 2), 6 * 1.5);
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 2), 2), 1.5);

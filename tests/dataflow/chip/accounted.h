@@ -35,7 +35,8 @@ inline ChipLevel store(const std::string& name, const std::vector<bool>& keeps, 
 }
 
 /// Rows x columns of units that keep `keeps` each, handing on from neighbour to neighbour.
-inline ChipLevel systolic(std::int64_t rows, std::int64_t columns, const std::vector<bool>& keeps, const std::vector<ChipLoop>& space) {
+inline ChipLevel systolic(std::int64_t rows, std::int64_t columns, const std::vector<bool>& keeps,
+                          const std::vector<ChipLoop>& space) {
   ChipLevel level;
   level.name = "pe";
   level.axes = {{"x", rows}, {"y", columns}};
@@ -49,7 +50,8 @@ inline ChipLevel systolic(std::int64_t rows, std::int64_t columns, const std::ve
 inline std::int64_t parts(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// "ws", "is" or "os" on a systolic array, the operand streams from one store; edges cut short.
-inline ChipProgram array(const std::string& dataflow, std::int64_t rows, std::int64_t columns, std::int64_t M, std::int64_t N, std::int64_t K) {
+inline ChipProgram array(const std::string& dataflow, std::int64_t rows, std::int64_t columns, std::int64_t M,
+                         std::int64_t N, std::int64_t K) {
   ChipProgram chip = gemm(M, N, K);
   const std::vector<bool> all = {true, true, true};
   if (dataflow == "ws")
