@@ -15,14 +15,14 @@ namespace stepcast {
 struct PropertyRow {
   std::string_view name, example;
   Expected<double> (*read)(const std::string& text);           ///< per second, or without time
-  Expected<double> (*read_per_cycle)(const std::string& text); ///< "64 B" of "64 B/cycle"; nullptr: never per cycle
   std::string (*write)(double value);
-  std::string (*write_per_cycle)(double value);
+  /// With cycles for time: "64 B" of "64 B/cycle", "20" of "20 cycles". nullptr: never in cycles.
+  Expected<double> (*read_in_cycles)(const std::string& text);
+  std::string (*write_in_cycles)(double value);
+  std::string_view cycle_unit = "/cycle";
 };
 
 namespace {
-
-constexpr std::string_view cycle_unit = "/cycle";
 
 template <typename Q>
 Expected<double> read_quantity(const std::string& text) {
@@ -88,17 +88,26 @@ Expected<double> read_buffers(const std::string& text) {
 }
 std::string write_count(double value) { return fmt::format("{}", value); }
 
+Expected<double> read_cycles(const std::string& text) {
+  double number = -1;
+  const char* end = text.data() + text.size();
+  const bool whole = std::from_chars(text.data(), end, number).ptr == end;
+  if (!whole || !(number >= 0 && number <= 1e12)) return fail({}, fmt::format("'{}' is no number of cycles", text), {});
+  return number;
+}
+
 constexpr std::array property_rows{
-    PropertyRow{"cap", "80 GiB", read_quantity<Bytes>, nullptr, write_quantity<Bytes>, nullptr},
-    PropertyRow{"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, read_quantity<Bytes>,
-                write_quantity<BytesPerSecond>, write_quantity<Bytes>},
-    PropertyRow{"lat", "500 ns", read_quantity<Seconds>, nullptr, write_quantity<Seconds>, nullptr},
-    PropertyRow{"flops", "989 TFLOP/s or 2 FLOP/cycle", read_quantity<FlopsPerSecond>, read_quantity<Flops>,
-                write_quantity<FlopsPerSecond>, write_quantity<Flops>},
-    PropertyRow{"clock", "1.83 GHz", read_quantity<Hertz>, nullptr, write_quantity<Hertz>, nullptr},
-    PropertyRow{"word", "16 bit", read_word, nullptr, write_word, nullptr},
-    PropertyRow{"energy", "2.5 pJ", read_energy, nullptr, write_energy, nullptr},
-    PropertyRow{"buffers", "2", read_buffers, nullptr, write_count, nullptr}};
+    PropertyRow{"cap", "80 GiB", read_quantity<Bytes>, write_quantity<Bytes>, nullptr, nullptr},
+    PropertyRow{"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, write_quantity<BytesPerSecond>,
+                read_quantity<Bytes>, write_quantity<Bytes>},
+    PropertyRow{"lat", "20 cycles or 500 ns", read_quantity<Seconds>, write_quantity<Seconds>, read_cycles, write_count,
+                " cycles"},
+    PropertyRow{"flops", "2 FLOP/cycle or 989 TFLOP/s", read_quantity<FlopsPerSecond>, write_quantity<FlopsPerSecond>,
+                read_quantity<Flops>, write_quantity<Flops>},
+    PropertyRow{"clock", "1.83 GHz", read_quantity<Hertz>, write_quantity<Hertz>, nullptr, nullptr},
+    PropertyRow{"word", "16 bit", read_word, write_word, nullptr, nullptr},
+    PropertyRow{"energy", "2.5 pJ", read_energy, write_energy, nullptr, nullptr},
+    PropertyRow{"buffers", "2", read_buffers, write_count, nullptr, nullptr}};
 
 }  // namespace
 
@@ -115,23 +124,23 @@ std::vector<std::string> property_names() {
 
 Expected<ArchLevel::Property> read_property(const std::string& name, const std::string& text) {
   const PropertyRow& row = *find_property(name);
-  const bool per_cycle = text.ends_with(cycle_unit) && row.read_per_cycle != nullptr;
+  const bool cycles = row.read_in_cycles != nullptr && text.ends_with(row.cycle_unit);
   const Expected<double> value =
-      per_cycle ? row.read_per_cycle(text.substr(0, text.size() - cycle_unit.size())) : row.read(text);
+      cycles ? row.read_in_cycles(text.substr(0, text.size() - row.cycle_unit.size())) : row.read(text);
   if (!value) {
     const std::string& hint = value.error().hint;
     return fail({}, fmt::format("{}: {}", name, value.error().what),
                 fmt::format("{}{}such as {}:{}", hint, hint.empty() ? "" : "; ", name, row.example));
   }
-  return ArchLevel::Property{name, *value, per_cycle, text};
+  return ArchLevel::Property{name, *value, cycles, text};
 }
 
 std::string property_text(const ArchLevel::Property& property) {
   if (!property.text.empty()) return property.text;
   const PropertyRow* row = find_property(property.name);
   if (row == nullptr) return fmt::format("{}", property.value);
-  if (property.per_cycle && row->write_per_cycle != nullptr)
-    return row->write_per_cycle(property.value) + std::string(cycle_unit);
+  if (property.per_cycle && row->write_in_cycles != nullptr)
+    return row->write_in_cycles(property.value) + std::string(row->cycle_unit);
   return row->write(property.value);
 }
 

@@ -1,10 +1,11 @@
 // The printer: canonical lines, and random trees that come back equal through text.
-#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "dataflow/mapping.h"
+#include "tests/dataflow/random_program.h"
+#include "tests/fuzz/check_text.h"
 
 namespace stepcast {
 namespace {
@@ -34,144 +35,68 @@ TEST(Print, ProgramsAreGroupedByKind) {
             "alias q = par b on dp ; at l: for k:2\nmap m {\n  use tp\n  par b on dp\n}\n");
 }
 
-/// Random trees of everything that the grammar can say.
-class RandomTree {
- public:
-  explicit RandomTree(unsigned seed) : random_(seed) {}
+TEST(Print, ArchsAndLevelLinesHaveOneForm) {
+  EXPECT_EQ(printed_again("dram cap:80GiB\n{ pe[16 x 16] @ mesh\n energy:2.5pJ { rf[row:4, col:8]\n }\n}"),
+            "arch dram cap:80 GiB { pe[16x16]@mesh energy:2.5 pJ { rf[row:4 col:8] } }\n");
+  EXPECT_EQ(printed_again("arch gpu [8] @nvl(reduce, multicast) bw:450 GB/s lat:20cycles"),
+            "arch gpu[8]@nvl(multicast,reduce) bw:450 GB/s lat:20 cycles\n");
+  EXPECT_EQ(printed_again("arch pe[x:2 y:3 z:4] { rf[pe:5] }"), "arch pe[2x3x4] { rf[pe:5] }\n");
+  EXPECT_EQ(printed_again("glb:[I,W O] for k, for n:4?, par m:2, n on x"),
+            "glb: [I W O] for k:* for n:4? par m:2 on x par n on x\n");
+  EXPECT_EQ(printed_again("at conv : glb: for k? []"), "at conv: glb: for k:*? []\n");
+}
 
-  MappingProgram program() {
-    MappingProgram tree;
-    for (int i = below(3); i > 0; --i) tree.meshes.push_back(mesh());
-    for (const std::string& dim : some(below(4))) tree.dims.push_back({dim, size()});
-    for (int i = below(3); i > 0; --i) tree.operators.push_back(written_operator("op" + std::to_string(i)));
-    for (int i = below(3); i > 0; --i) tree.aliases.push_back(alias("alias" + std::to_string(i)));
-    if (coin()) tree.map_name = "m";
-    for (int i = below(6); i > 0; --i) {
-      if (coin()) tree.body.emplace_back(Use{some(1 + below(3)), {}});
-      else tree.body.emplace_back(statement());
-    }
-    return tree;
-  }
+TEST(Print, OperatorsHaveOneForm) {
+  EXPECT_EQ(printed_again("c:O[k,p]+=I[c,2*p + 1 *r]*W[k,c,r]"), "c: O[k,p] += I[c,2*p+r] * W[k,c,r]\n");
+  EXPECT_EQ(printed_again("r: Y[s,d] = rope( d ) X[s,d]"), "r: Y[s,d] = rope(d) X[s,d]\n");
+  EXPECT_EQ(printed_again("e: Y[s,d] = opaque() X[s,d]"), "e: Y[s,d] = opaque() X[s,d]\n");
+  EXPECT_EQ(printed_again("a: O[s] softmax= Q[s], K[t], V[t] where s - 128<t<=s pad s, t:1.250"),
+            "a: O[s] softmax= Q[s], K[t], V[t] where s-128 < t <= s pad s, t:1.25\n");
+}
 
- private:
-  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  bool coin() { return below(2) == 0; }
-  std::int64_t size() { return coin() ? 1 + below(9) : std::int64_t{1} << below(41); }
+TEST(Print, ValuesThatAProgramMadeHaveText) {
+  WrittenArch arch;
+  arch.levels.push_back({"dram", {}, {}, {}, {}});
+  arch.levels[0].properties = {{"cap", 80.0 * 1024 * 1024 * 1024, false, ""}, {"bw", 64, true, ""},
+                               {"energy", 2.5e-12, false, ""},              {"word", 16, false, ""},
+                               {"lat", 20, true, ""},                       {"buffers", 2, false, ""}};
+  EXPECT_EQ(print(arch), "arch dram cap:80 GiB bw:64 B/cycle energy:2.5 pJ word:16 bit lat:20 cycles buffers:2");
+  const Expected<MappingProgram> back = parse(print(arch), "p");
+  ASSERT_TRUE(back) << to_text(back.error());
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(back->archs.at(0).levels.at(0).properties.at(i).value, arch.levels[0].properties[i].value) << i;
+}
 
-  /// n distinct names; among them keywords, which the grammar does not reserve.
-  std::vector<std::string> some(int n) {
-    std::vector<std::string> pool{"b", "s", "tp", "cp", "dp", "par", "gather", "step", "x1", "_y"};
-    std::shuffle(pool.begin(), pool.end(), random_);
-    pool.resize(n);
-    return pool;
-  }
-  std::string one() { return some(1)[0]; }
-  std::string dotted() { return coin() ? one() : one() + "." + one(); }
-  std::vector<std::string> dotted(int n) {
-    std::vector<std::string> names(n);
-    for (std::string& name : names) name = dotted();
-    return names;
-  }
-
-  MeshLine mesh() {
-    MeshLine line;
-    for (const std::string& axis : some(1 + below(4))) line.axes.push_back({axis, 1 + below(64)});
-    return line;
-  }
-
-  Layout layout() {
-    Layout layout;
-    layout.kind = static_cast<Layout::Kind>(below(4));
-    if (layout.kind == Layout::Kind::cyclic) layout.cyclic = size();
-    if (layout.kind == Layout::Kind::list)
-      for (int i = 1 + below(4); i > 0; --i) layout.list.push_back(size());
-    return layout;
-  }
-
-  HomeStatement home() {
-    HomeStatement home{dotted(), {}};
-    const std::vector<std::string> whats{"*", "full", "partial", "h", "g*r"};
-    for (int i = 1 + below(3); i > 0; --i)
-      home.places.push_back({whats[below(5)], some(1 + below(3)), coin() ? one() : ""});
-    return home;
-  }
-
-  MoveStatement move() {
-    MoveStatement move;
-    move.what = dotted(1 + below(3));
-    move.manner = static_cast<Manner>(below(8));
-    if (coin()) move.as = "bf16";
-    if (coin()) move.chunks = size();
-    const std::vector<std::string> buckets{"", "unit", "none", "25 MB"};
-    move.bucket = buckets[below(4)];
-    move.staged = coin();
-    move.ahead = below(4) - 1;
-    move.life = static_cast<Life>(below(4));
-    if (coin()) move.dedupe = one();
-    return move;
-  }
-
-  Statement statement() {
-    Statement statement;
-    if (coin()) statement.scope = dotted(1 + below(3));
-    const std::vector<std::string> schedules{"1f1b", "gpipe", "interleaved-1f1b"};
-    switch (below(7)) {
-      case 0: statement.body = ParStatement{some(below(4)), some(1 + below(3)), layout()}; break;
-      case 1: statement.body = StageStatement{one(), schedules[below(3)], layout(), coin() ? 0 : size()}; break;
-      case 2: statement.body = ForStatement{one(), coin() ? 0 : size(), false}; break;
-      case 3: statement.body = home(); break;
-      case 4: statement.body = move(); break;
-      case 5: statement.body = SaveStatement{dotted(1 + below(3)), coin()}; break;
-      default: statement.body = RecomputeStatement{dotted(1 + below(3)), coin(), coin() ? 0 : size()};
-    }
-    return statement;
-  }
-
-  Alias alias(const std::string& name) {
-    Alias alias{name, {}, {}};
-    for (int i = 1 + below(4); i > 0; --i) alias.statements.push_back(statement());
-    return alias;
-  }
-
-  WrittenAccess access() {
-    WrittenAccess access{dotted(), {}};
-    for (const std::string& loop : some(below(4))) access.indices.push_back({{{loop, 1}}});
-    return access;
-  }
-
-  WrittenOperator written_operator(const std::string& name) {
-    WrittenOperator op;
-    op.name = "net." + name;
-    op.tags = {"net", op.name};
-    op.monoid = static_cast<Monoid>(below(5));
-    if (coin()) op.function = "gelu";
-    op.output = access();
-    for (int i = 1 + below(3); i > 0; --i) op.inputs.push_back(access());
-    if (op.inputs.size() > 1) op.joint = "*+,"[below(3)];
-    return op;
-  }
-
-  std::mt19937 random_;
-};
-
-TEST(Print, RandomTreesComeBackEqual) {
-  for (unsigned seed = 0; seed < 3000; ++seed) {
-    const MappingProgram tree = RandomTree(seed).program();
+TEST(Print, RandomProgramsComeBackEqual) {
+  for (unsigned seed = 0; seed < 5000; ++seed) {
+    const MappingProgram tree = RandomProgram(seed).program();
     const std::string text = print(tree);
     const Expected<MappingProgram> back = parse(text, "p");
     ASSERT_TRUE(back) << text << to_text(back.error());
-    EXPECT_EQ(back->meshes, tree.meshes) << text;
-    EXPECT_EQ(back->operators, tree.operators) << text;
-    EXPECT_EQ(back->aliases, tree.aliases) << text;
-    EXPECT_EQ(back->body, tree.body) << text;
-    EXPECT_EQ(back->map_name, tree.map_name) << text;
-    ASSERT_EQ(back->dims.size(), tree.dims.size()) << text;
-    for (std::size_t i = 0; i < tree.dims.size(); ++i) {
-      EXPECT_EQ(back->dims[i].name, tree.dims[i].name) << text;
-      EXPECT_EQ(back->dims[i].extent, tree.dims[i].extent) << text;
-    }
+    EXPECT_TRUE(same_program(*back, tree)) << text << "came back as\n" << print(*back);
     EXPECT_EQ(print(*back), text);
   }
+}
+
+/// Bytes of random programs cut, doubled and overwritten: whatever comes out is answered, and what parses prints.
+TEST(Print, MutatedRandomProgramsAreAnswered) {
+  std::mt19937 random(7);
+  int parsed = 0;
+  for (unsigned seed = 0; seed < 5000; ++seed) {
+    std::string text = print(RandomProgram(seed).program());
+    if (text.empty()) continue;
+    for (int times = 1 + static_cast<int>(random() % 3); times > 0; --times) {
+      const std::size_t at = random() % (text.size() + 1), length = random() % 6;
+      switch (random() % 3) {
+        case 0: text.erase(at, length); break;
+        case 1: text.insert(at, text.substr(random() % (text.size() + 1), length)); break;
+        default: if (at < text.size()) text[at] = static_cast<char>(random() % 256);
+      }
+    }
+    EXPECT_EQ(complaint_about(text), "") << text;
+    parsed += parse(text, "p").has_value();
+  }
+  EXPECT_GT(parsed, 500);
 }
 
 }  // namespace
