@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataflow/chip/chip.h"
+#include "dataflow/chip/count.h"
 #include "dataflow/mapping.h"
 #include "model/error.h"
 
@@ -21,7 +22,8 @@ struct SourceFile {
 
 struct Imported {
   MappingProgram program;
-  std::vector<std::string> notes;  ///< what was left out or assumed, with its place
+  std::vector<std::string> notes;    ///< what was left out or assumed, with its place
+  Windows windows = Windows::exact;  ///< how the tool itself counts sliding windows
 };
 
 struct Exported {

@@ -307,7 +307,7 @@ Expected<Imported> from_maestro(std::span<const SourceFile> files) {
   for (const MaestroLayer& layer : layers)
     if (!log.failed()) add_layer(layer, hardware, layers.size() > 1, program, log);
   if (log.failed()) return tl::unexpected(log.error());
-  return Imported{std::move(program), log.notes()};
+  return Imported{std::move(program), log.notes(), Windows::exact};
 }
 
 }  // namespace stepcast

@@ -301,7 +301,7 @@ Expected<Imported> from_scalesim(std::span<const SourceFile> files) {
   ScalesimProgram program(array, layers.size(), log);
   for (const ScalesimLayer& layer : layers) program.add(layer);
   if (log.failed()) return tl::unexpected(log.error());
-  return Imported{program.take(), log.notes()};
+  return Imported{program.take(), log.notes(), Windows::exact};
 }
 
 }  // namespace stepcast

@@ -223,7 +223,7 @@ Expected<Imported> from_timeloop(std::span<const SourceFile> files) {
   if (log.failed()) return refused();
   const std::vector<TimeloopDirectives> mapping = timeloop_mapping(parts.node[2], arch, problem, log);
   if (log.failed()) return refused();
-  Imported imported{TimeloopProgram(arch, problem, mapping, log).run(), {}};
+  Imported imported{TimeloopProgram(arch, problem, mapping, log).run(), {}, Windows::timeloop};
   if (log.failed()) return refused();
   imported.notes = log.notes();
   return imported;
