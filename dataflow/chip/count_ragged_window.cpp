@@ -73,32 +73,52 @@ Situation situation_at(const Digits& digits, const Split& split, std::int64_t ba
   return situation;
 }
 
-std::vector<Situation> situations_of(const Digits& digits, const Split& split) {
-  const DigitSet varying = split.before | split.units;
-  const std::int64_t step = split.stepping < 0 ? 0 : digits.weight[split.stepping];
-  std::vector<Situation> situations;
-  if (digits.whole) {
-    situations.push_back(situation_at(digits, split, step));
-    situations[0].times = digits.range(varying) * (split.stepping < 0 ? 1 : digits.trips[split.stepping] - 1);
-    return situations;
+/// Indices below the extent, from `low` on, of tuples of `varying` whose digit `stepping` (if any) is not 0.
+std::vector<std::int64_t> indices_from(const Digits& digits, DigitSet varying, int stepping, std::int64_t low) {
+  std::int64_t rest = 0;
+  for (int i = 0; i < digits.size; ++i)
+    if ((varying >> i & 1U) != 0) rest += (digits.trips[i] - 1) * digits.weight[i];
+  if (rest < low) return {};
+  std::vector<std::int64_t> found{0}, before;
+  for (int i = 0; i < digits.size; ++i) {
+    if ((varying >> i & 1U) == 0) continue;
+    const std::int64_t weight = digits.weight[i];
+    rest -= (digits.trips[i] - 1) * weight;  // what the digits further in can add at most
+    before.swap(found);
+    found.clear();
+    for (const std::int64_t index : before) {
+      const std::int64_t missing = std::max<std::int64_t>(low - index - rest, 0);
+      const std::int64_t last = std::min(digits.trips[i] - 1, (digits.extent - 1 - index) / weight);
+      for (std::int64_t n = std::max<std::int64_t>((missing + weight - 1) / weight, i == stepping); n <= last; ++n)
+        found.push_back(index + n * weight);
+    }
   }
-  std::vector<std::int64_t> bases, steps;
-  collect(digits, varying, 0, bases);
-  for (const std::int64_t base : bases) {
-    steps.assign(1, base);
-    if (split.stepping >= 0) {
-      collect(digits, DigitSet{1} << split.stepping, base, steps);
-      steps.erase(steps.begin());
-    }
-    for (const std::int64_t at : steps) {
-      Situation found = situation_at(digits, split, at);
-      const auto same = std::find_if(situations.begin(), situations.end(),
-                                     [&](const Situation& known) { return known.seats == found.seats; });
-      if (same != situations.end())
-        ++same->times;
-      else
-        situations.push_back(std::move(found));
-    }
+  return found;
+}
+
+/// Rounds that are far enough from the end of the extent are all alike: only those near it are looked at one by one.
+std::vector<Situation> situations_of(const Digits& digits, const Split& split) {
+  const DigitSet step = split.stepping < 0 ? 0 : DigitSet{1} << split.stepping;
+  const DigitSet varying = split.before | split.units | step;
+  std::int64_t reach = 0;
+  for (int i = 0; i < digits.size; ++i)
+    if (((split.siblings | split.after | split.tile) >> i & 1U) != 0) reach += (digits.trips[i] - 1) * digits.weight[i];
+  std::vector<Situation> situations;
+  std::int64_t alike = digits.tuples_below(varying, reach);
+  if (step != 0) alike -= digits.tuples_below(varying & ~step, reach);
+  if (alike > 0) {
+    situations.push_back(situation_at(digits, split, step == 0 ? 0 : digits.weight[split.stepping]));
+    situations[0].times = alike;
+  }
+  for (const std::int64_t at :
+       indices_from(digits, varying, split.stepping, std::max<std::int64_t>(digits.extent - reach, 0))) {
+    Situation found = situation_at(digits, split, at);
+    const auto same = std::find_if(situations.begin(), situations.end(),
+                                   [&](const Situation& known) { return known.seats == found.seats; });
+    if (same != situations.end())
+      ++same->times;
+    else
+      situations.push_back(std::move(found));
   }
   return situations;
 }

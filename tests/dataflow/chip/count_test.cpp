@@ -110,6 +110,17 @@ TEST(Count, LargeShortRoundsAreNotWalked) {  // a million rows, in rounds of 7: 
   EXPECT_EQ(counts.at[0][O].updates, 1e12 * 142858);
 }
 
+TEST(Count, LargeShortWindowsAreNotWalked) {  // a million outputs, 3 taps, by 7 on 4 units: 35715 rounds
+  const Counts counts = row_of(1'000'000, 3, 2)
+                            .level("a", "IWO", {}, {{'p', 35715}, {'k', 2}})
+                            .level("b", "IWO", {{'p', 4}}, {{'p', 7}, {'r', 3}})
+                            .counts();
+  EXPECT_EQ(counts.at[1][I].tile, 9);
+  // Units get 9 a round, 28 apart; together 30. The last round has 8 outputs left: a unit of 7, one of 1.
+  EXPECT_EQ(counts.at[0][I].reads, 35714.0 * 30 + 10);
+  EXPECT_EQ(counts.at[1][I].fills * 4, 35714.0 * 36 + 9 + 3);
+}
+
 TEST(CountLaws, EveryElementIsReadAndWritten) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 2000; ++i) {

@@ -156,6 +156,24 @@ TEST(CountTimeloop, NeighboursShareWholeTilesOnly) {
   EXPECT_EQ(diagonal.counts().at[0][I].reads, 6);
 }
 
+TEST(CountTimeloop, NeighboursForward) {
+  // Three taps side by side, outputs one after the other: two of three units take their input from the right. Each such
+  // input is an access of the unit that gives it and of the one that gets it, 2 x 3 of them over 3 units.
+  const ChipOf taps = row_of(4, 3, 1).level("glb", "IWO", {}, {{'p', 4}}).level("rf", "IWO", {{'r', 3}}, {});
+  expect_input(taps.counts(Windows::timeloop).at[0][I], 6, 6, 0);
+  expect_input(taps.counts(Windows::timeloop).at[1][I], 1, 4 + 2, 2 + 2);
+  expect_input(taps.counts().at[0][I], 6, 12, 0);  // without: each round, three that the units did not have
+  expect_input(taps.counts().at[1][I], 1, 4, 4);
+}
+
+TEST(CountTimeloop, SlidesInTwoDirections) {  // 3x3 taps, tiles of 4x4: 4 across, then 2 down
+  const ChipOf square = ChipOf({{'p', 8}, {'q', 4}, {'r', 3}, {'s', 3}}, {"I[p+r,q+s]", "W[r,s]", "O[p,q]"})
+                            .level("glb", "IWO", {}, {{'q', 2}, {'p', 4}})
+                            .level("rf", "IWO", {}, {{'p', 2}, {'q', 2}, {'r', 3}, {'s', 3}});
+  EXPECT_EQ(square.counts(Windows::timeloop).at[0][I].reads, 80);  // 16 + 6 x 8 + 16
+  EXPECT_EQ(square.counts().at[0][I].reads, 80);
+}
+
 TEST(CountTimeloop, TilesAreBoxes) {
   const ChipOf strided =
       ChipOf({{'p', 4}, {'r', 2}}, {"I[3p+r]", "W[r]", "O[p]"}).level("dram", "IWO", {}, {{'p', 4}, {'r', 2}});
