@@ -59,7 +59,7 @@ std::vector<InterleavedUnit> unit_table(const ScheduleSize& size) {
 Expected<void> legal_interleaved(const ScheduleSize& size) {
   const int p = size.ranks, m = size.micro_batches, group = group_of(size);
   if (p < 2)
-    return fail("ranks", "interleaved-1f1b on 1 rank has nothing to interleave", "2 ranks or more, or schedule 1f1b");
+    return fail("ranks", "interleaved-1f1b on 1 rank has nothing to interleave", "ranks 2 or more, or schedule 1f1b");
   if (size.chunks < 2)
     return fail("chunks", "interleaved-1f1b with 1 chunk per rank is not interleaved",
                 "chunks 2 or more, or schedule 1f1b");

@@ -47,6 +47,20 @@ inline std::string text_of(const Order& order, int rank) {
   return text;
 }
 
+/// "0F0 1I0 (0F1;1B0)": a rank's actions with stage and unit, as PyTorch writes them; pairs in brackets.
+inline std::string strings_of(const Order& order, int rank) {
+  std::string text;
+  bool paired = false;
+  for (const Action& action : order.of_rank(rank)) {
+    if (!text.empty()) text += paired ? ";" : " ";
+    if (action.with_next) text += "(";
+    text += std::to_string(action.stage) + "FBIW"[static_cast<int>(action.kind)] + std::to_string(action.micro_batch);
+    if (paired) text += ")";
+    paired = action.with_next;
+  }
+  return text;
+}
+
 /// An order of one chunk per rank, written by hand.
 inline Order written(int micro_batches, const std::vector<std::vector<Action>>& ranks) {
   Order order;
