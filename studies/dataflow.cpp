@@ -12,18 +12,22 @@ std::string flag_value(const Arguments& arguments, std::string_view name) {
   return found == arguments.flags.end() ? std::string() : found->second;
 }
 
-Expected<MappingProgram> read_program(const Arguments& arguments) {
+Expected<Imported> read_program(const Arguments& arguments) {
   const std::string& file = arguments.words.front();
   const auto text = read_text_file(file);
   if (!text) return tl::unexpected(text.error());
-  return parse(*text, file);
+  auto program = parse(*text, file);
+  if (!program) return tl::unexpected(program.error());
+  Imported read;
+  read.program = std::move(*program);
+  return read;
 }
 
 Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
-  const auto program = read_program(arguments);
-  if (!program) return tl::unexpected(program.error());
-  const DataflowOptions options{flag_value(arguments, "--op")};
-  const auto report = dataflow_report(*program, options, arguments.words.front());
+  const auto read = read_program(arguments);
+  if (!read) return tl::unexpected(read.error());
+  const DataflowOptions options{flag_value(arguments, "--op"), read->windows, read->notes};
+  const auto report = dataflow_report(read->program, options, arguments.words.front());
   if (!report) return tl::unexpected(report.error());
   console.out << (arguments.has("--json") ? dataflow_json(*report) : dataflow_text(*report));
   return {};

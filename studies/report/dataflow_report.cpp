@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "dataflow/chip/resolve.h"
+#include "studies/report/table.h"
+#include "studies/report/text.h"
 
 namespace stepcast {
 namespace {
@@ -93,6 +95,7 @@ Expected<DataflowReport> dataflow_report(const MappingProgram& program, const Da
   if (!op.empty())
     if (auto known = check_operator(program, op); !known) return tl::unexpected(known.error());
   DataflowReport report;
+  report.notes = options.notes;
   if (chip)
     if (auto added = add_chips(program, options, report); !added) return tl::unexpected(added.error());
   if (!program.meshes.empty()) {
@@ -120,6 +123,7 @@ std::string dataflow_json(const DataflowReport& report) {
         json.close();
       }
     });
+  if (!report.notes.empty()) json.field("notes", report.notes);
   json.close();
   return json.text();
 }
@@ -128,6 +132,7 @@ std::string dataflow_text(const DataflowReport& report) {
   std::string text;
   for (const ChipReport& chip : report.chips) text += (text.empty() ? "" : "\n") + chip_text(chip);
   if (report.cluster) text += (text.empty() ? "" : "\n") + cluster_text(*report.cluster);
+  for (const std::string& note : report.notes) text += paragraph(note, "note: ", "      ", page_columns);
   return text;
 }
 

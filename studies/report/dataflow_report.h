@@ -16,11 +16,13 @@ struct DataflowReport {
   std::vector<ChipReport> chips;  ///< operators that level lines map
   std::optional<ClusterReport> cluster;
   bool one = false;  ///< one operator was meant: its figures stand at the top level
+  std::vector<std::string> notes;  ///< of the options
 };
 
 struct DataflowOptions {
   std::string op;                    ///< empty: all operators
   Windows windows = Windows::exact;  ///< how sliding windows are counted
+  std::vector<std::string> notes;    ///< about where the program came from, shown with the figures
 };
 
 /// `file` goes into errors about the whole program.
