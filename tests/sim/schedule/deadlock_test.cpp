@@ -48,37 +48,76 @@ TEST(Deadlock, WeightGradientWaitsForItsInputGradient) {
   EXPECT_THAT(stuck(order), HasSubstr("rank 0 waits at W(s=0, mb=0) for I(s=0, mb=0) on rank 0"));
 }
 
-// Orders with a few actions of a rank swapped: each is refused by check_order with a reason, runs to
-// the end, or names a cycle that starts with a rank.
+// A pair starts when both inputs are there; rank 0 gives F1 only in the pair that waits for B0 of rank 1, which waits
+// for F1.
+TEST(Deadlock, APairWaitsAsOne) {
+  const Order order = written(2, {{{forward, 0, 0}, {forward, 0, 1, true}, {backward, 0, 0}, {backward, 0, 1}},
+                                  {{forward, 1, 0}, {forward, 1, 1}, {backward, 1, 0}, {backward, 1, 1}}});
+  ASSERT_TRUE(check_order(order));
+  EXPECT_EQ(stuck(order),
+            "cannot run: rank 0 waits at F(s=0, mb=1)+B(s=0, mb=0) for B(s=1, mb=0) on rank 1; "
+            "rank 1 waits at F(s=1, mb=1) for F(s=0, mb=1) on rank 0");
+}
+
+/// A few actions of a rank swapped, made pairs, or given another stage or unit.
+void spoil(Order& order, std::mt19937& random) {
+  for (unsigned changes = random() % 6; changes > 0; --changes) {
+    const int rank = static_cast<int>(random() % static_cast<unsigned>(order.ranks));
+    const auto first = order.begin[rank], length = order.begin[rank + 1] - first;
+    Action& action = order.actions[first + random() % length];
+    switch (random() % 12) {
+      case 0:
+        action.stage = static_cast<int>(random() % order.stages());
+        break;
+      case 1:
+        action.micro_batch = static_cast<int>(random() % order.units());
+        break;
+      case 2:
+        action.kind = static_cast<ActionKind>(random() % 4);
+        break;
+      case 3:
+      case 4:
+        action.with_next = !action.with_next;
+        break;
+      default:
+        std::swap(action, order.actions[first + random() % length]);
+    }
+  }
+}
+
+// Spoilt orders of every kind: each is refused by check_order with rank and action, runs to the end, or names a cycle
+// that starts with a rank.
 TEST(Deadlock, RandomOrdersRunOrAreRefused) {
   std::mt19937 random(3);
   int refused = 0, ran = 0, cycles = 0;
-  for (int trial = 0; trial < 3000; ++trial) {
-    const int p = 1 + static_cast<int>(random() % 4);
-    Order order =
-        pipelines::order_of(trial % 2 ? "1f1b" : "gpipe", {.ranks = p, .micro_batches = 1 + int(random() % 4)});
-    for (unsigned swaps = random() % 6; swaps > 0; --swaps) {
-      const int rank = static_cast<int>(random()) & 0x7fffffff;
-      const auto first = order.begin[rank % p], length = order.begin[rank % p + 1] - first;
-      std::swap(order.actions[first + random() % length], order.actions[first + random() % length]);
-    }
-    if (const auto ok = check_order(order); !ok) {
-      EXPECT_THAT(to_text(ok.error()), HasSubstr("too early"));
-      ++refused;
-      continue;
-    }
-    const auto timeline = run(order, equal_times(p, 1, 1, 1, 1, trial % 3 == 0));
-    if (timeline) {
-      EXPECT_GE(timeline->makespan, timeline->busy[0]);
-      ++ran;
-    } else {
-      EXPECT_THAT(timeline.error().what, testing::StartsWith("cannot run: rank "));
-      ++cycles;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    for (int trial = 0; trial < 400; ++trial) {
+      const auto legal = make_order(kind.id, {.ranks = 1 + int(random() % 4),
+                                              .chunks = kind.takes_chunks ? 2 : 1,
+                                              .micro_batches = 1 + int(random() % 8),
+                                              .slices = kind.takes_slices ? 2 : 1});
+      if (!legal) continue;
+      Order order = *legal;
+      spoil(order, random);
+      if (const auto ok = check_order(order); !ok) {
+        EXPECT_THAT(ok.error().where, testing::AnyOf(testing::StartsWith("rank "), "order"));
+        EXPECT_FALSE(ok.error().what.empty() || ok.error().hint.empty());
+        ++refused;
+        continue;
+      }
+      const auto timeline = run(order, equal_times(order.stages(), 1, 1, 1, 1, trial % 3 == 0));
+      if (timeline) {
+        EXPECT_GE(timeline->makespan, timeline->busy[0]);
+        ++ran;
+      } else {
+        EXPECT_THAT(timeline.error().what, testing::StartsWith("cannot run: rank "));
+        ++cycles;
+      }
     }
   }
-  EXPECT_GT(refused, 100);
-  EXPECT_GT(ran, 100);
-  EXPECT_GT(cycles, 10);
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(ran, 1000);
+  EXPECT_GT(cycles, 50);
 }
 
 }  // namespace

@@ -72,6 +72,43 @@ TEST(InFlight, SplitBackwardKeepsActivationsUntilTheWeightGradient) {
   EXPECT_EQ(timeline_of(order, equal_times(1, 1, 1, 1)).peak_in_flight[0], 2);
 }
 
+// F0 I0 F1 I1 W0 W1: two held until W, one until I, two weight gradients wait.
+TEST(InFlight, FreedAtInputGradientAndPendingWeightGradients) {
+  const Order order = written(2, {{{forward, 0, 0},
+                                   {input_grad, 0, 0},
+                                   {forward, 0, 1},
+                                   {input_grad, 0, 1},
+                                   {weight_grad, 0, 0},
+                                   {weight_grad, 0, 1}}});
+  const Timeline t = timeline_of(order, equal_times(1, 1, 1, 1));
+  EXPECT_EQ(t.peak_freed_at_input_grad[0], 1);
+  EXPECT_EQ(t.peak_pending_weight_grads[0], 2);
+  const Timeline fused = timeline_of(order_of("1f1b", {.ranks = 3, .micro_batches = 5}), equal_times(3, 1, 1, 1));
+  EXPECT_EQ(fused.peak_freed_at_input_grad, fused.peak_in_flight);
+  EXPECT_EQ(fused.peak_pending_weight_grads, (std::vector<std::int32_t>{0, 0, 0}));
+}
+
+// A pair frees nothing before it ends: F0, then B0 with F1 holds two, whichever is written first.
+TEST(InFlight, APairHoldsBothOfItsMicroBatches) {
+  for (const bool backward_first : {false, true}) {
+    std::vector<Action> actions = {{forward, 0, 0}, {forward, 0, 1, true}, {backward, 0, 0}, {backward, 0, 1}};
+    if (backward_first) actions = {{forward, 0, 0}, {backward, 0, 0, true}, {forward, 0, 1}, {backward, 0, 1}};
+    const Order order = written(2, {actions});
+    const Timeline t = timeline_of(order, equal_times(1, 1, 1, 1));
+    EXPECT_EQ(t.peak_in_flight[0], 2);
+    EXPECT_EQ(t.peak_in_flight_stage[0], 2);
+    EXPECT_EQ(peak_weighted(order, std::vector<double>{8})[0], 16);
+  }
+}
+
+TEST(InFlight, DualPipeHoldsOneMoreThanItsRanks) {
+  for (const int p : {2, 4, 6, 8}) {
+    const Timeline t =
+        timeline_of(order_of("dualpipe", {.ranks = p, .micro_batches = 2 * p + 2}), equal_times(2 * p, 1, 1, 1));
+    EXPECT_EQ(t.peak_in_flight, std::vector<std::int32_t>(static_cast<std::size_t>(p), p + 1)) << p;
+  }
+}
+
 // One rank, two stages: three micro-batches on the small stage (3 x 1) against one on the large one (1 x 10).
 TEST(InFlight, WeightedPeakNeedNotBeThePeakCount) {
   Order order = written(3, {{{forward, 0, 0},
