@@ -37,6 +37,12 @@ struct StageSkew {
   std::string axis, schedule;
   std::int64_t stages = 1, chunks = 1, micro_batches = 0;  ///< micro_batches 0 = follows from the batch
   [[nodiscard]] std::int64_t rounds() const { return stages - 1; }
+  /// Skew over all rounds: the bubble of a schedule that flushes and whose rounds take as long; 0 where micro_batches
+  /// is.
+  [[nodiscard]] double share() const {
+    const auto work = static_cast<double>(micro_batches * chunks), skew = static_cast<double>(rounds());
+    return work > 0 ? skew / (work + skew) : 0;
+  }
 };
 
 struct LifetimeBytes {

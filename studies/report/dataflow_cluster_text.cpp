@@ -24,10 +24,12 @@ std::string moves_text(const ClusterReport& report) {
 }
 
 std::string skew_text(const StageSkew& skew) {
-  std::string text = fmt::format("\n{} stages on {} under {}: {} rounds of skew", skew.stages, skew.axis, skew.schedule,
-                                 skew.rounds());
+  std::string text = fmt::format("\n{} stages on {} under {}: {} round{} of skew", skew.stages, skew.axis,
+                                 skew.schedule, skew.rounds(), skew.rounds() == 1 ? "" : "s");
   if (skew.chunks > 1) text += fmt::format(" of one of {} chunks", skew.chunks);
-  if (skew.micro_batches > 0) text += fmt::format(", beside {} of work", skew.micro_batches * skew.chunks);
+  if (skew.micro_batches > 0)
+    text +=
+        fmt::format(" beside {} of work, {} of all", skew.micro_batches * skew.chunks, format_percent(skew.share()));
   return text + "\n";
 }
 
@@ -104,10 +106,12 @@ void cluster_fields_json(JsonWriter& json, const ClusterReport& report) {
     json.field("stages", report.skew->stages);
     json.field("chunks", report.skew->chunks);
     json.field("skew_stages", report.skew->rounds());
-    if (report.skew->micro_batches > 0)
+    if (report.skew->micro_batches > 0) {
       json.field("micro_batches", report.skew->micro_batches);
-    else
+      json.field("skew_fraction", report.skew->share());
+    } else {
       json.null_field("micro_batches");
+    }
     json.close();
   }
   json.open("memory");

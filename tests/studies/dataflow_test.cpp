@@ -53,6 +53,17 @@ TEST(DataflowCommand, PlacementsMemoryAndWhatStays) {
   EXPECT_EQ(report.at("memory").at("moved_bytes"), 8 << 20);          // I over y
 }
 
+TEST(DataflowCommand, StagesFillByTheSkewLaw) {
+  // 16 samples through 4 stages: 16 + 3 rounds. A ring holds two of four shards of X, 16 x 256 x 2 bytes each.
+  const auto ran = testing_program::run("dataflow " + example("tangram_pipeline.flow") + " --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto report = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(report.at("skew").at("skew_stages"), 3);
+  EXPECT_DOUBLE_EQ(report.at("skew").at("skew_fraction").get<double>(), 3.0 / 19);
+  EXPECT_EQ(report.at("memory").at("moved_bytes"), 2 * 16 * 256 * 2);
+  EXPECT_EQ(report.at("stationary").at(0).at("text"), "W, Y stay on tile; X rotated");
+}
+
 TEST(DataflowCommand, WrongFilesAreExplained) {
   const auto missing = testing_program::run("dataflow nowhere.flow");
   EXPECT_EQ(missing.code, 2);
