@@ -58,6 +58,25 @@ TEST(SystolicAccount, StoreAccessesOfScaleSim) {
   }
 }
 
+TEST(SystolicAccount, ClosedFormsForEverySize) {
+  // With R x C units: F(2R+C+M-2), F(2R+C+N-2) and F(R+C+K-2), F = folds; sizes of one and cut edges included.
+  using accounted::parts;
+  for (const std::int64_t rows : {1, 4, 8})
+    for (const std::int64_t columns : {1, 3, 8})
+      for (const std::int64_t m : {1, 7, 16})
+        for (const std::int64_t n : {1, 5, 24})
+          for (const std::int64_t k : {1, 9, 32}) {
+            const auto cycles = [&](const char* dataflow) {
+              return account_of(array(dataflow, rows, columns, m, n, k)).cycles;
+            };
+            const std::int64_t ws = parts(k, rows) * parts(n, columns), is = parts(k, rows) * parts(m, columns),
+                               os = parts(m, rows) * parts(n, columns);
+            EXPECT_EQ(cycles("ws"), ws * (2 * rows + columns + m - 2)) << rows << columns << m << n << k;
+            EXPECT_EQ(cycles("is"), is * (2 * rows + columns + n - 2)) << rows << columns << m << n << k;
+            EXPECT_EQ(cycles("os"), os * (rows + columns + k - 2)) << rows << columns << m << n << k;
+          }
+}
+
 TEST(SystolicAccount, FoldsPayFillDrainAndPreload) {
   // 8 x 4 folds of 128 rounds; 15 + 15 across the array and 16 to load it, each fold.
   const ChipAccount account = account_of(array("ws", 16, 16, 128, 128, 64));
