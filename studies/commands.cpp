@@ -65,6 +65,18 @@ const std::vector<Command>& table() {
        .examples = {"stepcast dataflow examples/summa.flow", "stepcast dataflow examples/ws_array.flow",
                     "stepcast dataflow examples/ws_array.flow --op scores --json"},
        .run = dataflow_command},
+      {.name = "explain",
+       .usage = "[TERM] [--json]",
+       .summary = "a term in both vocabularies: the loop, what moves and how much",
+       .about = "Explains a term of clusters or of accelerators by the loop that is split and the tensor that moves, with the\n"
+                "volume as a formula and on a small program, and the trap that makes people confuse it. Names are found\n"
+                "whatever their case and punctuation; without TERM all are listed.",
+       .least_words = 0,
+       .most_words = 8,
+       .flags = json_only,
+       .examples = {"stepcast explain ring attention", "stepcast explain ColumnParallelLinear",
+                    "stepcast explain weight-stationary --json"},
+       .run = explain_command},
       {.name = "list",
        .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",
        .summary = "what the catalogue holds",

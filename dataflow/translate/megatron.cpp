@@ -16,9 +16,12 @@ namespace {
 /// Where an operand is kept, relative to how its operator uses it.
 enum class Kept : std::uint8_t { any, as_used, whole, in_rows, in_shards, elsewhere };
 
+/// What kind of product the operator is.
+enum class LinearKind : std::uint8_t { with_weight, lookup, of_activations };
+
 struct ClassRow {
   LoopRole role;
-  bool lookup;
+  LinearKind kind;
   Kept input, weight, output;
   const char* name;
   const char* flags;  ///< {} = ranks of the axis
@@ -31,35 +34,45 @@ constexpr const char* column_why = "n is split: input needed whole, output in pi
 constexpr const char* row_why = "k is split: every rank makes a part of the sum";
 
 constexpr std::array kClassRows = {
-    ClassRow{LoopRole::columns, false, Kept::as_used, Kept::as_used, Kept::as_used,
+    ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::as_used,
              "ColumnParallelLinear(gather_output=False)", tp_flag, column_why},
-    ClassRow{LoopRole::columns, false, Kept::in_rows, Kept::as_used, Kept::as_used,
+    ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::in_rows, Kept::as_used, Kept::as_used,
              "ColumnParallelLinear(gather_output=False, sequence_parallel=True)", sp_flag,
              "n is split and the input is kept in pieces of m: it is gathered first"},
-    ClassRow{LoopRole::columns, false, Kept::as_used, Kept::as_used, Kept::whole,
+    ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
              "ColumnParallelLinear(gather_output=True)", tp_flag, "n is split and the output is gathered"},
-    ClassRow{LoopRole::reduced, false, Kept::as_used, Kept::as_used, Kept::whole,
+    ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
              "RowParallelLinear(input_is_parallel=True)", tp_flag, row_why},
-    ClassRow{LoopRole::reduced, false, Kept::as_used, Kept::as_used, Kept::in_rows,
+    ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::in_rows,
              "RowParallelLinear(input_is_parallel=True, sequence_parallel=True)", sp_flag,
              "k is split and the sum is scattered in pieces of m"},
-    ClassRow{LoopRole::reduced, false, Kept::whole, Kept::as_used, Kept::whole,
+    ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::whole, Kept::as_used, Kept::whole,
              "RowParallelLinear(input_is_parallel=False)", tp_flag,
              "k is split and each rank cuts its piece from a whole input"},
-    ClassRow{LoopRole::reduced, true, Kept::any, Kept::as_used, Kept::whole, "VocabParallelEmbedding", tp_flag,
-             "the table's rows are split: a rank without the row adds zero"},
-    ClassRow{LoopRole::reduced, true, Kept::any, Kept::as_used, Kept::in_rows,
+    ClassRow{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::whole, "VocabParallelEmbedding",
+             tp_flag, "the table's rows are split: a rank without the row adds zero"},
+    ClassRow{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::in_rows,
              "VocabParallelEmbedding(reduce_scatter_embeddings=True)", sp_flag,
              "the table's rows are split and the sum is scattered in pieces of the positions"},
-    ClassRow{LoopRole::rows, false, Kept::any, Kept::as_used, Kept::any, "data parallelism",
+    ClassRow{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "data parallelism",
              "data-parallel size {} (--context-parallel-size where the loop counts positions)",
              "m is split and every rank keeps the whole weight"},
-    ClassRow{LoopRole::rows, false, Kept::any, Kept::in_shards, Kept::any, "fully sharded data parallelism",
+    ClassRow{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::in_shards, Kept::any,
+             "fully sharded data parallelism",
              "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params",
              "m is split and the weight is kept in shards, gathered before use"},
-    ClassRow{LoopRole::batch, false, Kept::any, Kept::as_used, Kept::any, "expert parallelism",
+    ClassRow{LoopRole::batch, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "expert parallelism",
              "--expert-model-parallel-size {}",
              "the loop indexes input, weight and output: each rank has its own problems"},
+    ClassRow{LoopRole::rows, LinearKind::of_activations, Kept::any, Kept::in_shards, Kept::any, "context parallelism",
+             "--context-parallel-size {} (--cp-comm-type p2p or all_gather)",
+             "queries are split, and the other operand is kept in pieces of the positions but needed whole"},
+    ClassRow{LoopRole::batch, LinearKind::of_activations, Kept::as_used, Kept::as_used, Kept::as_used,
+             "tensor or data parallelism inside attention", "no flag of its own",
+             "the loop indexes all three operands: each rank has its own heads or sequences"},
+    ClassRow{LoopRole::batch, LinearKind::of_activations, Kept::any, Kept::any, Kept::any,
+             "context parallelism by heads (Ulysses)", "--context-parallel-size {} --cp-comm-type a2a",
+             "the loop indexes all three operands, which are kept in pieces of another"},
 };
 
 bool is_row_loop(const OperatorPlacement& op, const OperandPlacement& operand, Slot slot) {
@@ -94,9 +107,11 @@ std::string kept_text(const OperandPlacement* operand, std::size_t part) {
   return fmt::format("{} is kept {}", operand->name, where);
 }
 
-bool is_lookup(const PlacementView& view, std::size_t op) {
+LinearKind kind_of(const PlacementView& view, std::size_t op, LoopRole role) {
   const Operator& o = view.network.blocks.front().operators[op];
-  return o.kind == OperatorKind::select || o.function == "select";
+  const bool lookup = o.kind == OperatorKind::select || o.function == "select";
+  if (lookup && role == LoopRole::reduced) return LinearKind::lookup;
+  return parts_of(view.operators[op]).weight->weight ? LinearKind::with_weight : LinearKind::of_activations;
 }
 
 /// " with ZeRO-1: --use-distributed-optimizer" where homes of gradients and optimizer states are sharded on the axis.
@@ -128,7 +143,7 @@ NameRow class_row(const PlacementView& view, std::size_t index, std::size_t part
     return row;
   }
   for (const ClassRow& candidate : kClassRows) {
-    if (candidate.role != role || candidate.lookup != (is_lookup(view, index) && role == LoopRole::reduced)) continue;
+    if (candidate.role != role || candidate.kind != kind_of(view, index, role)) continue;
     if (!fits(candidate.input, op, parts.input, part) || !fits(candidate.weight, op, parts.weight, part) ||
         !fits(candidate.output, op, parts.output, part))
       continue;

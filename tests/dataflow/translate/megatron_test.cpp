@@ -60,6 +60,15 @@ TEST(MegatronNames, ExpertsAndEmbeddings) {
   EXPECT_THAT(table.front().name, HasSubstr("VocabParallelEmbedding"));
 }
 
+TEST(MegatronNames, ProductsOfActivations) {
+  const std::string scores = "mesh cp:4\ndim a:8 s:16 t:16 d:32\nscores: S[a,s,t] += Q[a,s,d] * K[a,t,d]\n";
+  EXPECT_THAT(megatron_rows(scores + "par s on cp\nhome K: t on cp\n").front().name,
+              HasSubstr("context parallelism, --context-parallel-size 4"));
+  EXPECT_THAT(megatron_rows(scores + "par a on cp\n").front().name, HasSubstr("inside attention"));
+  EXPECT_THAT(megatron_rows(scores + "par a on cp\nhome Q: s on cp\nhome K: t on cp\n").front().name,
+              HasSubstr("Ulysses"));
+}
+
 TEST(MegatronNames, ALineOfMegatronIsAProgram) {
   const auto program = read_megatron("ColumnParallelLinear m:64 n:128 k:32 tp:8 sequence_parallel=True\n", "layer.txt");
   ASSERT_TRUE(program) << to_text(program.error());
