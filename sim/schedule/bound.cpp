@@ -59,11 +59,10 @@ class RankBound {
     cap_ = cap > 0 ? std::min(std::floor(cap + 1e-9), units_) : units_;
   }
 
+  /// The largest of the three.
   [[nodiscard]] double best() const {
     double best = std::max(by_windows(), by_area());
-    for (const StageWay* way : own_) {
-      best = std::max(best, way->input_grad_starts + way->most_input_grad * 0 + way->after_input_grad);
-    }
+    for (const StageWay* way : own_) best = std::max(best, way->alone);
     return best;
   }
 
@@ -127,8 +126,8 @@ class RankBound {
     double best = 0;
     for (const Window& start : starts) {
       for (const Window& end : ends) {
-        // Windows that could hold all work might overlap, and then say nothing.
-        if (start.work + end.work > work_) continue;
+        // Windows that can hold all work might overlap, and then say nothing.
+        if (start.work + end.work >= work_ * (1 - 1e-12)) continue;
         best = std::max(best, start.length + end.length + work_ - start.work - end.work);
       }
     }

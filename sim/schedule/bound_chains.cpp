@@ -97,6 +97,7 @@ void add_way(const UnitTimes& times, const BoundProblem& problem, const LoneRun&
   way.forward_starts = std::min(way.forward_starts, run.forward[stage] - start);
   way.input_grad_starts = std::min(way.input_grad_starts, run.input_grad[stage] - start);
   way.after_input_grad = std::min(way.after_input_grad, after);
+  way.alone = std::max(way.alone, run.input_grad_end[stage] - start + after);
   way.life = std::min(way.life, end - run.forward[stage]);
 }
 
