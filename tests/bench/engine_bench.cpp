@@ -54,6 +54,33 @@ void engine_interleaved(benchmark::State& state) {
 }
 BENCHMARK(engine_interleaved);
 
+/// Fused pairs both ways, and split backwards over a V.
+void engine_dualpipe(benchmark::State& state) {
+  run_again(state, "dualpipe", {.ranks = 32, .micro_batches = 256}, false);
+}
+BENCHMARK(engine_dualpipe);
+
+void engine_zb_v(benchmark::State& state) { run_again(state, "zb-v", {.ranks = 32, .micro_batches = 256}, false); }
+BENCHMARK(engine_zb_v);
+
+/// A duration of its own for every action.
+void engine_single_durations(benchmark::State& state) {
+  const Order order = make_order("1f1b", {.ranks = 32, .micro_batches = 256}).value();
+  StageTimes times = growing_times(32, false);
+  times.forward_each.assign(std::size_t{32} * 256, 1.0);
+  times.input_grad_each.assign(std::size_t{32} * 256, 1.2);
+  times.weight_grad_each.assign(std::size_t{32} * 256, 0.8);
+  EngineWorkspace workspace;
+  Timeline timeline;
+  for (auto _ : state) {
+    if (!run(order, times, timeline, workspace)) state.SkipWithError("does not run");
+    benchmark::DoNotOptimize(timeline.makespan);
+  }
+  state.counters["actions/s"] =
+      benchmark::Counter(static_cast<double>(order.actions.size()), benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(engine_single_durations);
+
 /// Order, workspace and timeline made anew: what a single forecast pays.
 void engine_from_nothing(benchmark::State& state) {
   const StageTimes times = growing_times(32, false);
@@ -66,6 +93,18 @@ void make_order_1f1b(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(make_order("1f1b", {.ranks = 32, .micro_batches = 256}));
 }
 BENCHMARK(make_order_1f1b);
+
+/// Timetables that move passes forward: the slowest generators.
+void make_order_v_half(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(make_order("v-half", {.ranks = 32, .micro_batches = 256}));
+}
+BENCHMARK(make_order_v_half)->Unit(benchmark::kMillisecond);
+
+void check_order_1f1b(benchmark::State& state) {
+  const Order order = make_order("1f1b", {.ranks = 32, .micro_batches = 256}).value();
+  for (auto _ : state) benchmark::DoNotOptimize(check_order(order));
+}
+BENCHMARK(check_order_1f1b);
 
 void closed_form_1f1b(benchmark::State& state) {
   StageTimes times = growing_times(32, false);
