@@ -83,7 +83,8 @@ Expected<double> read_buffers(const std::string& text) {
   const char* end = text.data() + text.size();
   const bool whole = std::from_chars(text.data(), end, number).ptr == end;
   if (!whole || number < 1 || number > 1024)
-    return fail({}, fmt::format("'{}' is not a count of buffers", text), "an integer from 1 to 1024; 2: the next tile is loaded while one is used");
+    return fail({}, fmt::format("'{}' is not a count of buffers", text),
+                "an integer from 1 to 1024; 2: the next tile is loaded while one is used");
   return static_cast<double>(number);
 }
 std::string write_count(double value) { return fmt::format("{}", value); }
@@ -112,7 +113,8 @@ constexpr std::array property_rows{
 }  // namespace
 
 const PropertyRow* find_property(std::string_view name) {
-  const auto* row = std::find_if(property_rows.begin(), property_rows.end(), [&](const PropertyRow& r) { return r.name == name; });
+  const auto named = [&](const PropertyRow& row) { return row.name == name; };
+  const auto* row = std::find_if(property_rows.begin(), property_rows.end(), named);
   return row == property_rows.end() ? nullptr : row;
 }
 

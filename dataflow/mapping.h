@@ -158,8 +158,9 @@ struct ArchLevel {
     std::int64_t units = 1;
     friend bool operator==(const Axis&, const Axis&) = default;
   };
-  /// A property as written, its value in base units: cap (bytes), bw (bytes per second, or per cycle), lat (s, or cycles),
-  /// flops (per second, or per cycle, and unit), clock (Hz), word (bits per element), energy (J per element moved), buffers (count).
+  /// A property as written, its value in base units: cap (bytes), bw (bytes per second, or per cycle), lat (s, or
+  /// cycles), flops (per second, or per cycle, and unit), clock (Hz), word (bits per element), energy (J per element
+  /// moved), buffers (count). Units: docs/notation.md.
   struct Property {
     std::string name;
     double value = 0;

@@ -45,8 +45,7 @@ void Parser::item() {
     if (at(row.keyword)) return (this->*row.read)();
   if (at_arch()) return arch_block();
   std::vector<std::string> known = statement_keywords();
-  for (const Row& row : rows) known.emplace_back(row.keyword);
-  known.emplace_back("arch");
+  known.insert(known.end(), program_keywords.begin(), program_keywords.end());
   fail_here("a statement, mesh, arch, dim, use, alias, map or an operator NAME: ...", known);
 }
 
@@ -150,7 +149,8 @@ void Parser::map_item() {
     return end_statement();
   }
   if (at_operator())
-    return fail_at(peek(), "found an operator in a map", "operators stand outside the map; a level's line says par, for or [TENSORS]");
+    return fail_at(peek(), "found an operator in a map",
+                   "operators stand outside the map; a level's line says par, for or [TENSORS]");
   if (at_statement()) return bare_statement();
   if (at("use")) return use_line();
   if (at_arch()) {

@@ -14,10 +14,6 @@ namespace {
 constexpr std::string_view arch_form = "arch LEVEL[UNITS]@FABRIC cap:80 GiB bw:64 B/cycle { LEVEL { ... } }";
 constexpr std::size_t most_levels = 32;  // of one arch; machines have about eight
 
-/// Words that begin a line of the program when a name follows.
-constexpr std::array<std::string_view, 12> line_keywords{"mesh", "dim", "use", "alias", "map", "arch",
-                                                         "par", "for", "home", "move", "save", "recompute"};
-
 std::vector<std::string> fabric_names() {
   std::vector<std::string> names;
   for (const FabricRow& row : fabric_rows) names.emplace_back(row.name);
@@ -184,7 +180,8 @@ void Parser::property(ArchLevel& level) {
     return note_at(here, fmt::format("found unknown property '{}'", name), name_hint(name, property_names()));
   const auto same = [&](const ArchLevel::Property& other) { return other.name == name; };
   if (std::any_of(level.properties.begin(), level.properties.end(), same))
-    return note_at(here, fmt::format("found '{}' a second time in level '{}'", name, level.name), "each property stands once");
+    return note_at(here, fmt::format("found '{}' a second time in level '{}'", name, level.name),
+                   "each property stands once");
   Expected<ArchLevel::Property> read = read_property(name, text);
   if (!read) return note_at(value_here, read.error().what, read.error().hint);
   level.properties.push_back(std::move(*read));
@@ -227,7 +224,9 @@ bool Parser::at_line_outside_arch() const {
   const Token &first = peek(1), &second = peek(2);
   if (first.kind != TokenKind::name) return false;
   if (second.text == ":") return find_property(first.text) == nullptr;
-  const bool keyword = std::find(line_keywords.begin(), line_keywords.end(), first.text) != line_keywords.end();
+  const std::vector<std::string> statements = statement_keywords();
+  const bool keyword = std::find(statements.begin(), statements.end(), first.text) != statements.end() ||
+                       std::find(program_keywords.begin(), program_keywords.end(), first.text) != program_keywords.end();
   return keyword && second.kind == TokenKind::name;
 }
 

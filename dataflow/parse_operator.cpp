@@ -158,7 +158,8 @@ void Parser::domain(WrittenOperator& op) {
     const Token again = peek();
     domain.query = loop_of(op);
     if (domain.query != first)
-      fail_at(again, "found '" + domain.query + "', expected '" + first + "': the window ends where it is counted from", {});
+      fail_at(again, "found '" + domain.query + "', expected '" + first + "'",
+              "a window ends at the loop that it is counted from");
   } else {
     domain.key = std::move(first);
     expect("<=");

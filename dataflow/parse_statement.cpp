@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dataflow/arch_properties.h"
+#include "dataflow/fabrics.h"
 #include "dataflow/parser.h"
 #include "model/quantity_text.h"
 
@@ -39,6 +41,8 @@ const auto* keyword_row(const Rows& rows, std::string_view text) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.text == text; });
   return row == rows.end() ? nullptr : &*row;
 }
+
+constexpr std::array<std::string_view, 7> statement_words{"at", "par", "for", "home", "move", "save", "recompute"};
 
 constexpr std::string_view par_form = "par DIM[*DIM] on AXIS[*AXIS] [block|zigzag|cyclic(N)|list [N,N]]";
 constexpr std::string_view stage_form = "par layer on AXIS [cyclic(N)|list [N,N]] sched NAME for mb:N or mb:*";
@@ -86,8 +90,24 @@ Statement Parser::statement() {
   return result;
 }
 
+std::vector<std::string> notation_keywords() {
+  std::vector<std::string> all{"max=", "min=", "softmax=", "select", "route", "scan", "opaque", "where", "pad", "none",
+                               "on", "block", "zigzag", "cyclic", "list", "layer", "sched", "mb", "weights", "grads",
+                               "optimizer", "boundary", "full", "partial", "skew", "chunks", "unit", "at", "use", "whole",
+                               "layers", "multicast", "reduce"};
+  const auto add = [&](const std::vector<std::string>& words) { all.insert(all.end(), words.begin(), words.end()); };
+  add({program_keywords.begin(), program_keywords.end()});
+  for (const auto& row : statement_words) all.emplace_back(row);
+  add(keyword_texts(manner_words));
+  add(keyword_texts(life_words));
+  add(keyword_texts(move_option_names));
+  add(property_names());
+  for (const FabricRow& row : fabric_rows) all.emplace_back(row.name);
+  return all;
+}
+
 std::vector<std::string> Parser::statement_keywords() {
-  return {"at", "par", "for", "home", "move", "save", "recompute"};
+  return {statement_words.begin(), statement_words.end()};
 }
 
 bool Parser::at_statement() const {

@@ -4,6 +4,7 @@
 // parse.cpp a file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,6 +26,12 @@ inline constexpr std::size_t most_entries = 1000, most_axes = 64;
 
 /// Coefficients of an index (2*p + r) run from 1 to this: strides and dilations are small, and counts multiply them.
 inline constexpr std::int64_t largest_step = std::int64_t{1} << 20;
+
+/// Words that begin a line about the whole program.
+inline constexpr std::array<std::string_view, 6> program_keywords{"mesh", "arch", "dim", "use", "alias", "map"};
+
+/// Every word that some production knows, from the parser's own tables: what docs/notation.md must show.
+std::vector<std::string> notation_keywords();
 
 /// "plan.flow:3:12", as errors name a place.
 std::string to_text(const Position& position);
