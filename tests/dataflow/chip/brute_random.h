@@ -9,7 +9,9 @@
 
 namespace stepcast::brute {
 
-enum class Problem { gemm, batched, conv, three_operands, output_only, upsampled, count };
+enum class Problem { gemm, batched, conv, three_operands, output_only, upsampled };
+
+inline constexpr int kProblems = 6;
 
 struct RandomOptions {
   bool ragged = false;

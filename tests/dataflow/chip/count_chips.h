@@ -11,6 +11,8 @@ namespace stepcast::counted {
 
 using Loops = std::vector<std::pair<char, std::int64_t>>;  ///< dim, trips; outer to inner
 
+enum : int { I, W, O };  ///< the tensors of gemm_of and row_of
+
 /// Tensors are written "I[m,2p+r]", the output last; dims have one letter.
 inline ChipTensor tensor_from(const std::string& text, const ChipProgram& chip, bool output) {
   ChipTensor tensor{text.substr(0, text.find('[')), TensorUse::input, {{}}, 2};

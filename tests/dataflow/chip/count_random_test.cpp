@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-void expect_same(const TensorCount& counted, const TensorCount& run, const std::string& where) {
+void expect_same_count(const TensorCount& counted, const TensorCount& run, const std::string& where) {
   EXPECT_EQ(counted.tile, run.tile) << where;
   EXPECT_DOUBLE_EQ(counted.reads, run.reads) << where;
   EXPECT_DOUBLE_EQ(counted.fills, run.fills) << where;
@@ -31,11 +31,12 @@ void expect_counts_as_run(const ChipProgram& chip, const std::string& name) {
   for (std::size_t l = 0; l < chip.levels.size(); ++l) {
     EXPECT_EQ(counted.instances[l], run.instances[l]) << where;
     for (std::size_t t = 0; t < chip.tensors.size(); ++t)
-      expect_same(counted.at[l][t], run.at[l][t], where + " at " + chip.levels[l].name + " " + chip.tensors[t].name);
+      expect_same_count(counted.at[l][t], run.at[l][t],
+                        where + " at " + chip.levels[l].name + " " + chip.tensors[t].name);
   }
 }
 
-void expect_random(brute::Problem problem, bool ragged, int times) {
+void expect_random_runs(brute::Problem problem, bool ragged, int times) {
   std::mt19937_64 random(static_cast<std::uint64_t>(problem) * 2 + (ragged ? 1 : 0));
   brute::RandomOptions options;
   options.ragged = ragged;
@@ -43,20 +44,18 @@ void expect_random(brute::Problem problem, bool ragged, int times) {
     expect_counts_as_run(brute::random_chip(problem, options, random), "case " + std::to_string(i));
 }
 
-using enum brute::Problem;
-
-TEST(CountRandom, Gemm) { expect_random(gemm, false, 600); }
-TEST(CountRandom, GemmRagged) { expect_random(gemm, true, 1200); }
-TEST(CountRandom, BatchedGemm) { expect_random(batched, false, 400); }
-TEST(CountRandom, BatchedGemmRagged) { expect_random(batched, true, 600); }
-TEST(CountRandom, Convolution) { expect_random(conv, false, 800); }
-TEST(CountRandom, ConvolutionRagged) { expect_random(conv, true, 800); }
-TEST(CountRandom, ThreeOperands) { expect_random(three_operands, false, 400); }
-TEST(CountRandom, ThreeOperandsRagged) { expect_random(three_operands, true, 600); }
-TEST(CountRandom, OutputOnlyLoops) { expect_random(output_only, false, 400); }
-TEST(CountRandom, OutputOnlyLoopsRagged) { expect_random(output_only, true, 600); }
-TEST(CountRandom, OutputIsTheWindow) { expect_random(upsampled, false, 400); }
-TEST(CountRandom, OutputIsTheWindowRagged) { expect_random(upsampled, true, 600); }
+TEST(CountRandom, Gemm) { expect_random_runs(brute::Problem::gemm, false, 600); }
+TEST(CountRandom, GemmRagged) { expect_random_runs(brute::Problem::gemm, true, 1200); }
+TEST(CountRandom, BatchedGemm) { expect_random_runs(brute::Problem::batched, false, 400); }
+TEST(CountRandom, BatchedGemmRagged) { expect_random_runs(brute::Problem::batched, true, 600); }
+TEST(CountRandom, Convolution) { expect_random_runs(brute::Problem::conv, false, 800); }
+TEST(CountRandom, ConvolutionRagged) { expect_random_runs(brute::Problem::conv, true, 800); }
+TEST(CountRandom, ThreeOperands) { expect_random_runs(brute::Problem::three_operands, false, 400); }
+TEST(CountRandom, ThreeOperandsRagged) { expect_random_runs(brute::Problem::three_operands, true, 600); }
+TEST(CountRandom, OutputOnlyLoops) { expect_random_runs(brute::Problem::output_only, false, 400); }
+TEST(CountRandom, OutputOnlyLoopsRagged) { expect_random_runs(brute::Problem::output_only, true, 600); }
+TEST(CountRandom, OutputIsTheWindow) { expect_random_runs(brute::Problem::upsampled, false, 400); }
+TEST(CountRandom, OutputIsTheWindowRagged) { expect_random_runs(brute::Problem::upsampled, true, 600); }
 
 }  // namespace
 }  // namespace stepcast

@@ -13,7 +13,9 @@ using counted::ChipOf;
 using counted::gemm_of;
 using counted::row_of;
 
-enum { I, W, O };
+using counted::I;
+using counted::O;
+using counted::W;
 
 TEST(Count, WeightStationaryArray) {  // 16x16 units: weights stay, inputs stream by, sums leave at the bottom
   const Counts counts = gemm_of(128, 128, 64)
@@ -126,7 +128,7 @@ TEST(CountLaws, EveryElementIsReadAndWritten) {
   for (int i = 0; i < 2000; ++i) {
     brute::RandomOptions options;
     options.ragged = i % 2 == 0;
-    const auto problem = static_cast<brute::Problem>(random() % static_cast<std::uint64_t>(brute::Problem::count));
+    const auto problem = static_cast<brute::Problem>(random() % brute::kProblems);
     const ChipProgram chip = brute::random_chip(problem, options, random);
     Counts counts;
     count(nest_of(chip).value(), counts);
@@ -157,7 +159,7 @@ TEST(NestOf, LeavesOutLoopsOfOneRound) {
   EXPECT_EQ(nest.keeps[1], 0);
 }
 
-std::string nest_error(const ChipProgram& chip) {
+std::string nest_refusal(const ChipProgram& chip) {
   const auto nest = nest_of(chip);
   return nest ? "" : to_text(nest.error());
 }
@@ -167,26 +169,26 @@ TEST(NestOf, SaysWhatItCannotHold) {
   chip.op = "G";
   ChipProgram many = chip;
   many.dims.resize(17);
-  EXPECT_EQ(nest_error(many), "operator G: 17 dims (at most 16 are counted)");
+  EXPECT_EQ(nest_refusal(many), "operator G: 17 dims (at most 16 are counted)");
   many = chip;
   many.tensors.resize(9);
-  EXPECT_EQ(nest_error(many), "operator G: 9 tensors (at most 8 are counted)");
+  EXPECT_EQ(nest_refusal(many), "operator G: 9 tensors (at most 8 are counted)");
   many = chip;
   many.levels.resize(13);
-  EXPECT_EQ(nest_error(many), "operator G: 13 levels (at most 12 are counted)");
+  EXPECT_EQ(nest_refusal(many), "operator G: 13 levels (at most 12 are counted)");
   many = chip;
   many.levels[0].time.resize(65, {0, 2, -1, false, {}});
-  EXPECT_EQ(nest_error(many), "operator G: 65 loops of more than one round (at most 64 are counted)");
+  EXPECT_EQ(nest_refusal(many), "operator G: 65 loops of more than one round (at most 64 are counted)");
   many = chip;
   for (ChipDim& dim : many.dims) dim.extent = std::int64_t{1} << 21;
-  EXPECT_EQ(nest_error(many), "operator G: more than 2^62 multiply-adds (split the operator first)");
+  EXPECT_EQ(nest_refusal(many), "operator G: more than 2^62 multiply-adds (split the operator first)");
   many = chip;
   many.levels[0].time.resize(40, {0, 8, -1, false, {}});
-  EXPECT_EQ(nest_error(many), "operator G: m: more than 2^62 rounds (the extent is 2)");
+  EXPECT_EQ(nest_refusal(many), "operator G: m: more than 2^62 rounds (the extent is 2)");
   many = chip;
   many.tensors[0].indices[0].terms[0].step = 0;
-  EXPECT_EQ(nest_error(many), "operator G: I: step 0 of m in an index (steps are 1 or more)");
-  EXPECT_EQ(nest_error(ChipOf({{'p', 2}, {'r', 2}}, {"I[p+r,p+2r]", "O[p]"}).level("a", "IO", {}, {}).chip()),
+  EXPECT_EQ(nest_refusal(many), "operator G: I: step 0 of m in an index (steps are 1 or more)");
+  EXPECT_EQ(nest_refusal(ChipOf({{'p', 2}, {'r', 2}}, {"I[p+r,p+2r]", "O[p]"}).level("a", "IO", {}, {}).chip()),
             "operator: I: loop p stands in two windows (one window per loop is counted)");
 }
 

@@ -11,10 +11,15 @@ using counted::ChipOf;
 using counted::gemm_of;
 using counted::row_of;
 
-enum { dram, glb, rf };
-enum { I, W, O };
+using counted::I;
+using counted::O;
+using counted::W;
 
-void expect_input(const TensorCount& at, std::int64_t tile, double reads, double fills) {
+struct Store {
+  enum : int { dram, glb, rf };
+};
+
+void expect_input_counts(const TensorCount& at, std::int64_t tile, double reads, double fills) {
   EXPECT_EQ(at.tile, tile);
   EXPECT_EQ(at.reads, reads);
   EXPECT_EQ(at.fills, fills);
@@ -22,7 +27,7 @@ void expect_input(const TensorCount& at, std::int64_t tile, double reads, double
   EXPECT_EQ(at.reductions, 0);
 }
 
-void expect_output(const TensorCount& at, std::int64_t tile, double reads, double updates, double fills) {
+void expect_output_counts(const TensorCount& at, std::int64_t tile, double reads, double updates, double fills) {
   EXPECT_EQ(at.tile, tile);
   EXPECT_EQ(at.reads, reads);
   EXPECT_EQ(at.reductions, reads);
@@ -40,16 +45,16 @@ TEST(CountTimeloop, OutputStationaryPassingTheBuffer) {  // attention x V, 128 t
   EXPECT_EQ(counts.macs, 1048576);
   EXPECT_EQ(counts.steps, 4096);
   EXPECT_EQ(counts.units, 256);
-  EXPECT_EQ(counts.instances[rf], 256);
-  expect_input(counts.at[rf][I], 4, 4096, 1024);
-  expect_input(counts.at[rf][W], 4, 4096, 1024);
-  expect_output(counts.at[rf][O], 16, 4064, 4096, 0);
-  expect_input(counts.at[glb][I], 1024, 16384, 16384);
-  expect_input(counts.at[glb][W], 1024, 16384, 16384);
-  expect_output(counts.at[glb][O], 0, 0, 0, 0);
-  expect_input(counts.at[dram][I], 16384, 16384, 0);
-  expect_input(counts.at[dram][W], 8192, 16384, 0);
-  expect_output(counts.at[dram][O], 8192, 0, 8192, 0);
+  EXPECT_EQ(counts.instances[Store::rf], 256);
+  expect_input_counts(counts.at[Store::rf][I], 4, 4096, 1024);
+  expect_input_counts(counts.at[Store::rf][W], 4, 4096, 1024);
+  expect_output_counts(counts.at[Store::rf][O], 16, 4064, 4096, 0);
+  expect_input_counts(counts.at[Store::glb][I], 1024, 16384, 16384);
+  expect_input_counts(counts.at[Store::glb][W], 1024, 16384, 16384);
+  expect_output_counts(counts.at[Store::glb][O], 0, 0, 0, 0);
+  expect_input_counts(counts.at[Store::dram][I], 16384, 16384, 0);
+  expect_input_counts(counts.at[Store::dram][W], 8192, 16384, 0);
+  expect_output_counts(counts.at[Store::dram][O], 8192, 0, 8192, 0);
 }
 
 TEST(CountTimeloop, PartialSumsSpill) {  // GPT-2 small, first MLP projection, 128 tokens; k outermost
@@ -58,14 +63,14 @@ TEST(CountTimeloop, PartialSumsSpill) {  // GPT-2 small, first MLP projection, 1
                             .level("glb", "IWO", {}, {{'k', 16}})
                             .level("rf", "IWO", {{'n', 16}, {'m', 16}}, {{'n', 4}, {'m', 4}})
                             .counts();
-  expect_input(counts.at[rf][I], 4, 1179648, 294912);
-  expect_input(counts.at[rf][W], 4, 1179648, 294912);
-  expect_output(counts.at[rf][O], 16, 1178112, 1179648, 72192);
-  expect_input(counts.at[glb][I], 1024, 4718592, 4718592);
-  expect_input(counts.at[glb][W], 1024, 4718592, 2359296);
-  expect_output(counts.at[glb][O], 4096, 18481152, 18874368, 18481152);
-  expect_input(counts.at[dram][W], 2359296, 2359296, 0);
-  expect_output(counts.at[dram][O], 393216, 18481152, 18874368, 0);
+  expect_input_counts(counts.at[Store::rf][I], 4, 1179648, 294912);
+  expect_input_counts(counts.at[Store::rf][W], 4, 1179648, 294912);
+  expect_output_counts(counts.at[Store::rf][O], 16, 1178112, 1179648, 72192);
+  expect_input_counts(counts.at[Store::glb][I], 1024, 4718592, 4718592);
+  expect_input_counts(counts.at[Store::glb][W], 1024, 4718592, 2359296);
+  expect_output_counts(counts.at[Store::glb][O], 4096, 18481152, 18874368, 18481152);
+  expect_input_counts(counts.at[Store::dram][W], 2359296, 2359296, 0);
+  expect_output_counts(counts.at[Store::dram][O], 393216, 18481152, 18874368, 0);
 }
 
 TEST(CountTimeloop, WeightStationary) {  // GPT-2 small, second MLP projection
@@ -74,11 +79,11 @@ TEST(CountTimeloop, WeightStationary) {  // GPT-2 small, second MLP projection
                             .level("glb", "IWO", {}, {{'n', 48}, {'k', 192}, {'m', 128}})
                             .level("rf", "W", {{'n', 16}, {'k', 16}}, {})
                             .counts();
-  expect_input(counts.at[rf][W], 1, 1179648, 9216);
-  expect_input(counts.at[glb][I], 393216, 18874368, 393216);
-  expect_input(counts.at[glb][W], 2359296, 2359296, 2359296);
-  expect_output(counts.at[glb][O], 98304, 18776064, 18874368, 0);
-  expect_output(counts.at[dram][O], 98304, 0, 98304, 0);
+  expect_input_counts(counts.at[Store::rf][W], 1, 1179648, 9216);
+  expect_input_counts(counts.at[Store::glb][I], 393216, 18874368, 393216);
+  expect_input_counts(counts.at[Store::glb][W], 2359296, 2359296, 2359296);
+  expect_output_counts(counts.at[Store::glb][O], 98304, 18776064, 18874368, 0);
+  expect_output_counts(counts.at[Store::dram][O], 98304, 0, 98304, 0);
 }
 
 TEST(CountTimeloop, InputStationaryPointwiseConvolution) {  // ResNet 1x1, 28x28, 256 to 128 channels
@@ -89,10 +94,10 @@ TEST(CountTimeloop, InputStationaryPointwiseConvolution) {  // ResNet 1x1, 28x28
                             .counts();
   EXPECT_EQ(counts.units, 224);
   EXPECT_EQ(counts.steps, 114688);
-  expect_input(counts.at[rf][I], 1, 114688, 896);
-  expect_input(counts.at[glb][W], 32768, 1835008, 32768);
-  expect_input(counts.at[glb][I], 200704, 200704, 200704);
-  expect_output(counts.at[glb][O], 100352, 1505280, 1605632, 0);
+  expect_input_counts(counts.at[Store::rf][I], 1, 114688, 896);
+  expect_input_counts(counts.at[Store::glb][W], 32768, 1835008, 32768);
+  expect_input_counts(counts.at[Store::glb][I], 200704, 200704, 200704);
+  expect_output_counts(counts.at[Store::glb][O], 100352, 1505280, 1605632, 0);
 }
 
 TEST(CountTimeloop, ClusterOfEightDevices) {  // n over 4, k over 2: inputs sharded by k, outputs partial
@@ -100,11 +105,11 @@ TEST(CountTimeloop, ClusterOfEightDevices) {  // n over 4, k over 2: inputs shar
                             .level("fabric", "IWO", {}, {})
                             .level("hbm", "IWO", {{'n', 4}, {'k', 2}}, {{'m', 2048}, {'n', 1024}, {'k', 2048}})
                             .counts();
-  expect_input(counts.at[1][I], 4194304, 4294967296, 4194304);
-  expect_input(counts.at[1][W], 2097152, 4294967296, 2097152);
-  expect_output(counts.at[1][O], 2097152, 4292870144, 4294967296, 0);
-  expect_input(counts.at[0][I], 8388608, 8388608, 0);
-  expect_output(counts.at[0][O], 8388608, 0, 8388608, 0);
+  expect_input_counts(counts.at[1][I], 4194304, 4294967296, 4194304);
+  expect_input_counts(counts.at[1][W], 2097152, 4294967296, 2097152);
+  expect_output_counts(counts.at[1][O], 2097152, 4292870144, 4294967296, 0);
+  expect_input_counts(counts.at[0][I], 8388608, 8388608, 0);
+  expect_output_counts(counts.at[0][O], 8388608, 0, 8388608, 0);
   EXPECT_EQ(counts.at[0][I].sent, 8388608);  // one multicast to the four that share it
   EXPECT_EQ(counts.at[0][I].sent_apart, 4 * 8388608);
   EXPECT_EQ(counts.at[0][O].sent_apart, 2 * 8388608);  // both halves of the sum
@@ -119,9 +124,9 @@ TEST(CountTimeloop, RowStationary) {  // 3x3, 28x28, 128 to 128 channels: p and 
   for (const Windows windows : {Windows::exact, Windows::timeloop}) {
     const Counts counts = chip.counts(windows);
     // A row of 30 passes by 4 channels x 32 x 2 x 32 times; 16 rows are different among the 42 units.
-    expect_input(counts.at[rf][I], 12, 28 * 32 * 2 * 32 * 48, 30.0 * 4 * 32 * 2 * 32);
-    EXPECT_EQ(counts.at[glb][I].reads, 16 * counts.at[rf][I].fills);
-    EXPECT_EQ(counts.at[glb][I].tile, 30 * 30 * 128);
+    expect_input_counts(counts.at[Store::rf][I], 12, 28 * 32 * 2 * 32 * 48, 30.0 * 4 * 32 * 2 * 32);
+    EXPECT_EQ(counts.at[Store::glb][I].reads, 16 * counts.at[Store::rf][I].fills);
+    EXPECT_EQ(counts.at[Store::glb][I].tile, 30 * 30 * 128);
   }
 }
 
@@ -160,10 +165,10 @@ TEST(CountTimeloop, NeighboursForward) {
   // Three taps side by side, outputs one after the other: two of three units take their input from the right. Each such
   // input is an access of the unit that gives it and of the one that gets it, 2 x 3 of them over 3 units.
   const ChipOf taps = row_of(4, 3, 1).level("glb", "IWO", {}, {{'p', 4}}).level("rf", "IWO", {{'r', 3}}, {});
-  expect_input(taps.counts(Windows::timeloop).at[0][I], 6, 6, 0);
-  expect_input(taps.counts(Windows::timeloop).at[1][I], 1, 4 + 2, 2 + 2);
-  expect_input(taps.counts().at[0][I], 6, 12, 0);  // without: each round, three that the units did not have
-  expect_input(taps.counts().at[1][I], 1, 4, 4);
+  expect_input_counts(taps.counts(Windows::timeloop).at[0][I], 6, 6, 0);
+  expect_input_counts(taps.counts(Windows::timeloop).at[1][I], 1, 4 + 2, 2 + 2);
+  expect_input_counts(taps.counts().at[0][I], 6, 12, 0);  // without: each round, three that the units did not have
+  expect_input_counts(taps.counts().at[1][I], 1, 4, 4);
 }
 
 TEST(CountTimeloop, SlidesInTwoDirections) {  // 3x3 taps, tiles of 4x4: 4 across, then 2 down
