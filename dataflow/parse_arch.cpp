@@ -226,7 +226,8 @@ bool Parser::at_line_outside_arch() const {
   if (second.text == ":") return find_property(first.text) == nullptr;
   const std::vector<std::string> statements = statement_keywords();
   const bool keyword = std::find(statements.begin(), statements.end(), first.text) != statements.end() ||
-                       std::find(program_keywords.begin(), program_keywords.end(), first.text) != program_keywords.end();
+                       std::find(program_keywords.begin(), program_keywords.end(), first.text) !=
+                           program_keywords.end();
   return keyword && second.kind == TokenKind::name;
 }
 

@@ -93,8 +93,8 @@ Statement Parser::statement() {
 std::vector<std::string> notation_keywords() {
   std::vector<std::string> all{"max=", "min=", "softmax=", "select", "route", "scan", "opaque", "where", "pad", "none",
                                "on", "block", "zigzag", "cyclic", "list", "layer", "sched", "mb", "weights", "grads",
-                               "optimizer", "boundary", "full", "partial", "skew", "chunks", "unit", "at", "use", "whole",
-                               "layers", "multicast", "reduce"};
+                               "optimizer", "boundary", "full", "partial", "skew", "chunks", "unit", "at", "use",
+                               "whole", "layers", "multicast", "reduce"};
   const auto add = [&](const std::vector<std::string>& words) { all.insert(all.end(), words.begin(), words.end()); };
   add({program_keywords.begin(), program_keywords.end()});
   for (const auto& row : statement_words) all.emplace_back(row);
