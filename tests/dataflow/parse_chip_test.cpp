@@ -58,7 +58,8 @@ TEST(ParseChip, IndicesMayBeSums) {
 }
 
 TEST(ParseChip, DomainsPadsAndWholeLoops) {
-  const WrittenOperator core = read_program("a: O[s] softmax= Q[s], K[t], V[t] where s-4 < t <= s pad s, t:1.5").operators.at(0);
+  const std::string text = "a: O[s] softmax= Q[s], K[t], V[t] where s-4 < t <= s pad s, t:1.5";
+  const WrittenOperator core = read_program(text).operators.at(0);
   EXPECT_EQ(core.domain, (WrittenDomain{"s", "t", 4}));
   EXPECT_EQ(core.pads, (std::vector<WrittenPad>{{"s", 0}, {"t", 1.5}}));
   EXPECT_EQ(read_program("a: O[s] = I[s,t] where t <= s").operators.at(0).domain, (WrittenDomain{"s", "t", 0}));
@@ -124,7 +125,8 @@ TEST(ParseChip, WrongOperatorsAreRefused) {
 
 /// Mistakes inside the braces are reported together, and what stands behind them is still read.
 TEST(ParseChip, AMistakeInAnArchSwallowsNothing) {
-  const Error error = refusal_of("arch dram cp:1 B {\n  glb@mush {\n    pe[4 {\n rf }\n  }\n}\ndim k:3 k:4\npar b an x");
+  const Error error = refusal_of("arch dram cp:1 B {\n  glb@mush {\n    pe[4 {\n rf }\n  }\n}\n"
+                                 "dim k:3 k:4\npar b an x");
   for (const char* said : {"unknown property 'cp'", "2:7: found unknown fabric 'mush'", "3:10: found '{', expected ']'",
                            "7:9: found dim 'k' a second time", "8:7: found 'an', expected 'on'"})
     EXPECT_NE(to_text(error).find(said), std::string::npos) << said << "\n" << to_text(error);

@@ -43,7 +43,7 @@ TEST(ParsePage, TheGrammarShowsEveryKeyword) {
   for (const std::string& block : blocks_of_page())
     if (is_grammar(block)) grammar += block;
   for (const std::string& word : notation_keywords())
-    EXPECT_NE(grammar.find('"' + word + '"'), std::string::npos) << word << " is not in the grammar of docs/notation.md";
+    EXPECT_NE(grammar.find('"' + word + '"'), std::string::npos) << word << " is missing in docs/notation.md";
 }
 
 /// A production that is named on the right is defined on the left.

@@ -101,7 +101,8 @@ TEST(Written, ChipLinesDoNotChangeThePlacement) {
     ASSERT_TRUE(network && statements);
     const auto placed = place(*network, program->meshes, *statements, 2, {});
     ASSERT_TRUE(placed) << to_text(placed.error());
-    items.push_back(placed->blocks[0].forward.size() + placed->blocks[0].backward.size() + placed->blocks[0].step.size());
+    const PlacedBlock& block = placed->blocks[0];
+    items.push_back(block.forward.size() + block.backward.size() + block.step.size());
   }
   EXPECT_EQ(items[0], items[1]);
 }
