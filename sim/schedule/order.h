@@ -69,7 +69,7 @@ struct OrderTimes {
 };
 
 /// A row of the schedule table. `legal` explains with the nearest legal values; it is asked after the rules that hold
-/// for all kinds: positive counts, and no chunks or group where the kind takes none.
+/// for all kinds: positive counts, and no chunks, group or slices where the kind takes none. Without it all sizes are.
 struct ScheduleKind {
   std::string id, name, source;
   bool takes_chunks = false;

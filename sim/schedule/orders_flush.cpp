@@ -6,8 +6,6 @@
 namespace stepcast::orders {
 namespace {
 
-Expected<void> legal_flush(const ScheduleSize&) { return {}; }
-
 /// All forwards, then all backwards in the same micro-batch order (the paper's figure drains in reverse order;
 /// DeepSpeed and PyTorch do not, and the makespan is the same).
 Order make_gpipe(const ScheduleSize& size) {
@@ -60,17 +58,14 @@ std::vector<ScheduleKind> flush_kinds() {
   return {{.id = "gpipe",
            .name = "GPipe",
            .source = "Huang et al., arXiv 1811.06965; backward in micro-batch order as in DeepSpeed and PyTorch",
-           .legal = legal_flush,
            .make = make_gpipe},
           {.id = "1f1b",
            .name = "1F1B (PipeDream-flush)",
            .source = "Narayanan et al., arXiv 2006.09503; Megatron-LM, DeepSpeed TrainSchedule",
-           .legal = legal_flush,
            .make = make_1f1b},
           {.id = "eager-1f1b",
            .name = "Eager 1F1B",
            .source = "Zhuang et al., arXiv 2211.05322; PaddlePaddle pull request 57605",
-           .legal = legal_flush,
            .make = make_eager_1f1b}};
 }
 

@@ -109,8 +109,6 @@ Order make_interleaved_flex(const ScheduleSize& size) {
   return make_interleaved_1f1b(rounds);
 }
 
-Expected<void> legal_looped_bfs(const ScheduleSize&) { return {}; }
-
 /// Chunk by chunk all micro-batches ahead, then back from the last chunk, the micro-batches in reverse.
 Order make_looped_bfs(const ScheduleSize& size) {
   OrderWriter writer(size);
@@ -160,7 +158,6 @@ std::vector<ScheduleKind> interleaved_kinds() {
            .name = "Looped breadth-first",
            .source = "Lamy-Poirier, arXiv 2211.05953; backward in reverse as PyTorch's ScheduleLoopedBFS",
            .takes_chunks = true,
-           .legal = legal_looped_bfs,
            .make = make_looped_bfs}};
 }
 

@@ -7,8 +7,6 @@
 namespace stepcast::orders {
 namespace {
 
-Expected<void> legal_sliced(const ScheduleSize&) { return {}; }
-
 /// The i-th unit on its way back: micro-batches in order, slices in reverse.
 int backward_unit(const ScheduleSize& size, int i) {
   return i / size.slices * size.slices + (size.slices - 1 - i % size.slices);
@@ -49,13 +47,11 @@ std::vector<ScheduleKind> sliced_kinds() {
            .name = "Seq1F1B",
            .source = "Sun et al., arXiv 2406.03488; sail-sg/zero-bubble seq1f1b.py",
            .takes_slices = true,
-           .legal = legal_sliced,
            .make = make_seq_1f1b},
           {.id = "terapipe",
            .name = "TeraPipe",
            .source = "Li et al., arXiv 2102.07988: GPipe over the slices of the sequences",
            .takes_slices = true,
-           .legal = legal_sliced,
            .make = make_terapipe}};
 }
 

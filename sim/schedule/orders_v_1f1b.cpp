@@ -159,8 +159,6 @@ Order make_v_1f1b(const ScheduleSize& size) {
   return writer.take();
 }
 
-Expected<void> legal_v_1f1b(const ScheduleSize&) { return {}; }
-
 }  // namespace
 
 ScheduleKind v_1f1b_kind() {
@@ -168,7 +166,6 @@ ScheduleKind v_1f1b_kind() {
           .name = "V-1F1B",
           .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble v1f1b.py",
           .own_chunks = 2,
-          .legal = legal_v_1f1b,
           .make = make_v_1f1b};
 }
 

@@ -148,7 +148,6 @@ Order make_v_pattern(const ScheduleSize& size, BuildingBlock block) {
 
 Order make_v_half(const ScheduleSize& size) { return make_v_pattern(size, v_half_block); }
 Order make_v_min(const ScheduleSize& size) { return make_v_pattern(size, v_min_block); }
-Expected<void> legal_v_pattern(const ScheduleSize&) { return {}; }
 
 }  // namespace
 
@@ -158,14 +157,12 @@ std::vector<ScheduleKind> v_pattern_kinds() {
            .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble zbv_greedy.py",
            .own_chunks = 2,
            .splits_backward = true,
-           .legal = legal_v_pattern,
            .make = make_v_half},
           {.id = "v-min",
            .name = "V-Min",
            .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble zbv_greedy.py",
            .own_chunks = 2,
            .splits_backward = true,
-           .legal = legal_v_pattern,
            .make = make_v_min},
           v_1f1b_kind()};
 }

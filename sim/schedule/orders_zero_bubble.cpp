@@ -8,8 +8,6 @@
 namespace stepcast::orders {
 namespace {
 
-Expected<void> legal_zero_bubble(const ScheduleSize&) { return {}; }
-
 Expected<void> legal_interleaved_zb(const ScheduleSize& size) {
   return equal_rounds("interleaved-zb", size.ranks, size.micro_batches);
 }
@@ -159,13 +157,11 @@ std::vector<ScheduleKind> zero_bubble_kinds() {
            .name = "ZB-H1",
            .source = "Qi et al., arXiv 2401.10241; with one chunk PyTorch's ScheduleInterleavedZeroBubble",
            .splits_backward = true,
-           .legal = legal_zero_bubble,
            .make = make_zb_h1},
           {.id = "zb-h2",
            .name = "ZB-H2",
            .source = "Qi et al., arXiv 2401.10241, figure 3 and Table 5",
            .splits_backward = true,
-           .legal = legal_zero_bubble,
            .make = make_zb_h2},
           {.id = "interleaved-zb",
            .name = "Interleaved zero bubble (PyTorch)",
@@ -179,7 +175,6 @@ std::vector<ScheduleKind> zero_bubble_kinds() {
            .source = "Qi et al., arXiv 2405.15362; phases of PyTorch's ScheduleZBVZeroBubble",
            .own_chunks = 2,
            .splits_backward = true,
-           .legal = legal_zero_bubble,
            .make = make_zb_v}};
 }
 
