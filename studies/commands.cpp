@@ -22,7 +22,12 @@ constexpr std::array validate_flags = {
 };
 
 constexpr std::array dataflow_flags = {
+    Flag{.name = "--from", .key = "", .value = "TOOL", .group = "Program",
+         .doc = "FILES are another tool's: timeloop (architecture, problem, mapping), scalesim (config, topology), maestro (hardware, mapping)", .kind = FlagKind::text},
     Flag{.name = "--op", .key = "", .value = "NAME", .group = "Program", .doc = "only this operator; default: all", .kind = FlagKind::text},
+    Flag{.name = "--translate", .key = "", .value = "TARGET", .group = "Output",
+         .doc = "the program as dtensor, jax, shardy, megatron, pope, eyeriss, timeloop, scalesim, maestro or notation has it",
+         .kind = FlagKind::text},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document", .kind = FlagKind::toggle},
 };
 
@@ -53,17 +58,18 @@ const std::vector<Command>& table() {
        .examples = {"stepcast validate", "stepcast validate --json"},
        .run = validate_command},
       {.name = "dataflow",
-       .usage = "FILE.flow [flags]",
+       .usage = "FILE.flow|--from TOOL FILES [flags]",
        .summary = "count a program of the notation on its chip, place it on its mesh",
        .about = "Reads a program with its own operators (docs/notation.md). With an arch: what every level reads and writes of\n"
                 "every tensor, exactly; cycles and what bounds them; energy; which tensor stays where; intensity at every\n"
                 "boundary. With a mesh: which collectives follow, forward, backward and once per step, with the bytes each\n"
                 "rank receives, where every copy lies, and memory by lifetime.",
        .least_words = 1,
-       .most_words = 1,
+       .most_words = 16,
        .flags = dataflow_flags,
        .examples = {"stepcast dataflow examples/summa.flow", "stepcast dataflow examples/ws_array.flow",
-                    "stepcast dataflow examples/ws_array.flow --op scores --json"},
+                    "stepcast dataflow examples/ws_array.flow --op scores --json",
+                    "stepcast dataflow --from timeloop examples/timeloop_ws.yaml"},
        .run = dataflow_command},
       {.name = "explain",
        .usage = "[TERM] [--json]",

@@ -3,6 +3,7 @@
 
 #include "model/json_reader.h"
 #include "studies/commands.h"
+#include "studies/dataflow_translate.h"
 #include "studies/report/dataflow_report.h"
 
 namespace stepcast {
@@ -12,7 +13,25 @@ std::string flag_value(const Arguments& arguments, std::string_view name) {
   return found == arguments.flags.end() ? std::string() : found->second;
 }
 
+namespace {
+
+/// Another tool's files: all words, in the order that its row of foreign_formats() says.
+Expected<Imported> read_foreign(const std::string& format, const std::vector<std::string>& names) {
+  std::vector<SourceFile> files;
+  for (const std::string& name : names) {
+    auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    files.push_back({name, std::move(*text)});
+  }
+  return import_foreign(format, files);
+}
+
+}  // namespace
+
 Expected<Imported> read_program(const Arguments& arguments) {
+  if (arguments.has("--from")) return read_foreign(flag_value(arguments, "--from"), arguments.words);
+  if (arguments.words.size() > 1)
+    return fail(arguments.words[1], "a second file", "one program at a time; several files only with --from TOOL");
   const std::string& file = arguments.words.front();
   const auto text = read_text_file(file);
   if (!text) return tl::unexpected(text.error());
@@ -26,6 +45,7 @@ Expected<Imported> read_program(const Arguments& arguments) {
 Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
   const auto read = read_program(arguments);
   if (!read) return tl::unexpected(read.error());
+  if (arguments.has("--translate")) return translate_program(*read, arguments, console);
   const DataflowOptions options{flag_value(arguments, "--op"), read->windows, read->notes};
   const auto report = dataflow_report(read->program, options, arguments.words.front());
   if (!report) return tl::unexpected(report.error());

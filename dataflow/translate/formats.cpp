@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "dataflow/translate/cluster_formats.h"
 #include "dataflow/translate/foreign.h"
 
 namespace stepcast {
@@ -28,13 +29,17 @@ Expected<const ForeignFormat*> format_row(const std::string& name) {
 }  // namespace
 
 const std::vector<ForeignFormat>& foreign_formats() {
-  static const std::vector<ForeignFormat> rows{
-      {"timeloop", "Timeloop v3: architecture, problem and mapping",
-       "ARCHITECTURE PROBLEM MAPPING (YAML, one file or several)", from_timeloop, write_chip<to_timeloop>},
-      {"scalesim", "SCALE-Sim: a systolic array and its layers", "CONFIG TOPOLOGY", from_scalesim,
-       write_chip<to_scalesim>},
-      {"maestro", "MAESTRO: data-centric directives", "HARDWARE MAPPING", from_maestro, write_chip<to_maestro>},
-  };
+  static const std::vector<ForeignFormat> rows = [] {
+    std::vector<ForeignFormat> all{
+        {"timeloop", "Timeloop v3: architecture, problem and mapping",
+         "ARCHITECTURE PROBLEM MAPPING (YAML, one file or several)", from_timeloop, write_chip<to_timeloop>},
+        {"scalesim", "SCALE-Sim: a systolic array and its layers", "CONFIG TOPOLOGY", from_scalesim,
+         write_chip<to_scalesim>},
+        {"maestro", "MAESTRO: data-centric directives", "HARDWARE MAPPING", from_maestro, write_chip<to_maestro>},
+    };
+    for (ForeignFormat& row : cluster_formats()) all.push_back(std::move(row));
+    return all;
+  }();
   return rows;
 }
 

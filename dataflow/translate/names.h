@@ -3,6 +3,7 @@
 // homes; no letter means anything. Where no name exists the row says so and why.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
