@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/chip/energy.h"
+#include "dataflow/chip/occupancy.h"
 #include "dataflow/chip/resolve.h"
 #include "dataflow/chip/stationary.h"
 
@@ -36,6 +37,9 @@ class Accountant {
  private:
   LevelAccount level(int l) {
     LevelAccount account;
+    const Occupancy work = occupancy_of(chip_, l);
+    account.rounds = work.rounds;
+    account.occupancy = work.share;
     account.resident_bytes.assign(nest_.tensors, 0);
     if (nest_.keeps[l] == 0) return account;
     const ChipLevel& at = chip_.levels[l];

@@ -31,6 +31,8 @@ struct LevelAccount {
   std::string energy_source;           ///< where the figure per element comes from
   std::vector<double> resident_bytes;  ///< by tensor: tile, twice where double-buffered and it changes
   double used_bytes = 0;               ///< their sum, per unit
+  std::int64_t rounds = 1;             ///< in which its units get new work: the waves of a GPU's thread blocks
+  double occupancy = 1;                ///< of its units in these rounds: the share that has work
 };
 
 /// How a tensor lies on one axis of units: indexed by the loop split there Shard, else an input Replicate, an output

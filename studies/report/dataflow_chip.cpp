@@ -61,6 +61,8 @@ void level_json(JsonWriter& json, const ChipReport& r, int l) {
   json.field("name", level.name);
   json.field("instances", r.counts.instances[l]);
   json.field("units", units_through(r.chip, l));
+  json.field("rounds", account.rounds);
+  json.field("occupancy", account.occupancy);
   json.open("tensors");
   for (std::size_t t = 0; t < r.chip.tensors.size(); ++t)
     if (level.keeps[t]) tensor_json(json, r, l, static_cast<int>(t));

@@ -78,6 +78,10 @@ std::string time_lines(const ChipReport& r) {
   text += fmt::format("\n{} multiply-adds on {} of {} units, utilisation {}\n",
                       grouped_digits(static_cast<double>(r.counts.macs)), r.counts.units, a.all_units,
                       format_percent(a.utilisation));
+  for (std::size_t l = 0; l < a.levels.size(); ++l)
+    if (!r.chip.levels[l].axes.empty())
+      text += fmt::format("{}: {} rounds (waves), {} of the units at work\n", r.chip.levels[l].name,
+                          grouped_digits(static_cast<double>(a.levels[l].rounds)), format_percent(a.levels[l].occupancy));
   return text;
 }
 

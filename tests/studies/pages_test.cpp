@@ -1,0 +1,124 @@
+// What the pages show is what the program prints; the example programs give the figures that their comments promise.
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/studies/run_program.h"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::json;
+const std::string pages_root = std::string(STEPCAST_SOURCE_DIR) + "/";
+
+std::vector<std::string> page_lines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The program's answer to "$ ./stepcast WORDS", with example files found wherever the test runs.
+std::string answer(const std::string& command) {
+  std::istringstream words(command.substr(std::string("$ ./stepcast ").size()));
+  std::vector<std::string> arguments;
+  for (std::string word; words >> word;) arguments.push_back(word.starts_with("examples/") ? pages_root + word : word);
+  const auto ran = testing_program::run(arguments);
+  EXPECT_EQ(ran.code, 0) << command << "\n" << ran.err;
+  return ran.out;
+}
+
+/// Every block that begins with a command holds its output; returns how many there are.
+int check_page(const std::string& path) {
+  const std::vector<std::string> lines = page_lines(path);
+  int shown = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!lines[i].starts_with("$ ./stepcast ")) continue;
+    std::string text;
+    for (std::size_t j = i + 1; j < lines.size() && lines[j] != "```"; ++j) text += lines[j] + "\n";
+    EXPECT_EQ(text, answer(lines[i])) << path << ": run docs/update.sh";
+    ++shown;
+  }
+  return shown;
+}
+
+TEST(Pages, ShowWhatTheProgramPrints) {
+  int shown = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(pages_root + "docs"))
+    if (entry.path().extension() == ".md") shown += check_page(entry.path());
+  EXPECT_GE(shown, 17);
+  EXPECT_GE(check_page(pages_root + "README.md"), 1);
+}
+
+TEST(Pages, EveryExampleIsShownAsItStands) {
+  std::string page;
+  for (const std::string& line : page_lines(pages_root + "docs/examples.md")) page += line + "\n";
+  for (const auto& entry : std::filesystem::directory_iterator(pages_root + "examples")) {
+    const std::string name = entry.path().filename();
+    EXPECT_NE(page.find("examples/" + name), std::string::npos) << name;
+    std::string text;
+    for (const std::string& line : page_lines(entry.path())) text += line + "\n";
+    const bool program = page.find("$ ./stepcast dataflow examples/" + name) != std::string::npos;
+    EXPECT_TRUE(!program || page.find("```\n" + text + "```") != std::string::npos) << name << " differs from the page";
+  }
+}
+
+Json report_of(const std::string& name) {
+  const auto ran = testing_program::run("dataflow " + pages_root + "examples/" + name + ".flow --json");
+  EXPECT_EQ(ran.code, 0) << name << ": " << ran.err;
+  return ran.code == 0 ? Json::parse(ran.out) : Json{};
+}
+
+/// Bytes per rank that a program receives in one pass by one kind of collective.
+struct ClusterFigure { const char *name, *pass, *kind; double bytes; };
+constexpr double panel = 0.75 * 4096 * 4096 * 2;  // 3/4 of a 4096 x 4096 activation
+const ClusterFigure cluster_figures[] = {
+    {"summa", "forward", "all_gather", 2 * 6291456},
+    {"cannon", "forward", "ring", 2 * 6291456},
+    {"megatron_block", "forward", "all_reduce", 4 * panel},
+    {"megatron_block", "backward", "all_reduce", 4 * panel},
+    {"megatron_block_sp", "forward", "all_gather", 2 * panel},
+    {"megatron_block_sp", "forward", "reduce_scatter", 2 * panel},
+    {"megatron_block_sp", "backward", "all_gather", 4 * panel},
+    {"ring_attention", "forward", "ring", 50331648},
+    {"ulysses", "forward", "all_to_all", 62914560},
+    {"expert_parallel", "forward", "all_to_all", 2 * 7.0 / 8 * 67108864},
+    {"tangram_pipeline", "forward", "ring", 24576},
+};
+
+TEST(Pages, ClusterExamplesMoveWhatTheirCommentsSay) {
+  for (const ClusterFigure& figure : cluster_figures) {
+    double bytes = 0;
+    for (const Json& row : report_of(figure.name).at("collectives"))
+      if (row.at("pass") == figure.pass && row.at("kind") == figure.kind) bytes += row.at("received_bytes").get<double>();
+    EXPECT_EQ(bytes, figure.bytes) << figure.name << " " << figure.pass << " " << figure.kind;
+  }
+}
+
+struct ChipFigure { const char *name, *level, *tensor, *field; double count; };
+constexpr ChipFigure chip_figures[] = {
+    {"ws_array", "glb", "I", "reads", 65536},  {"ws_array", "glb", "W", "reads", 8192},   {"ws_array", "glb", "O", "updates", 65536},
+    {"os_array", "glb", "I", "reads", 65536},  {"os_array", "glb", "W", "reads", 65536},  {"os_array", "glb", "O", "updates", 16384},
+    {"is_array", "glb", "I", "reads", 8192},   {"is_array", "glb", "W", "reads", 65536},  {"is_array", "glb", "O", "updates", 65536},
+    {"cutlass_cta", "smem", "O", "fills", -1}, {"cutlass_cta", "rf", "O", "fills", 0},    {"cutlass_cta", "hbm", "O", "updates", 4096.0 * 4096},
+    {"row_stationary", "glb", "W", "fills", -1},
+};
+
+TEST(Pages, ChipExamplesCountWhatTheirCommentsSay) {
+  for (const ChipFigure& figure : chip_figures) {
+    const Json report = report_of(figure.name);
+    for (const Json& level : report.at("levels")) {
+      if (level.at("name") != figure.level) continue;
+      const Json& tensors = level.at("tensors");
+      ASSERT_EQ(tensors.contains(figure.tensor), figure.count >= 0) << figure.name;  // -1: passes the level by
+      if (figure.count >= 0) EXPECT_EQ(tensors[figure.tensor][figure.field], figure.count) << figure.name << " " << figure.tensor;
+    }
+  }
+  EXPECT_EQ(report_of("ws_array").at("cycles"), 8 * 4 * (2 * 16 + 16 + 128 - 2));
+  EXPECT_EQ(report_of("os_array").at("cycles"), 8 * 8 * (16 + 16 + 64 - 2));
+}
+
+}  // namespace
+}  // namespace stepcast
