@@ -23,11 +23,20 @@ constexpr std::array validate_flags = {
 
 constexpr std::array dataflow_flags = {
     Flag{.name = "--from", .key = "", .value = "TOOL", .group = "Program",
-         .doc = "FILES are another tool's: timeloop (architecture, problem, mapping), scalesim (config, topology), maestro (hardware, mapping)", .kind = FlagKind::text},
+         .doc = "FILES of timeloop (YAML), scalesim (config, topology), maestro (hardware, mapping), dtensor, jax, shardy, megatron",
+         .kind = FlagKind::text},
     Flag{.name = "--op", .key = "", .value = "NAME", .group = "Program", .doc = "only this operator; default: all", .kind = FlagKind::text},
     Flag{.name = "--translate", .key = "", .value = "TARGET", .group = "Output",
          .doc = "the program as dtensor, jax, shardy, megatron, pope, eyeriss, timeloop, scalesim, maestro or notation has it",
          .kind = FlagKind::text},
+    Flag{.name = "--search", .key = "", .value = "WHAT", .group = "Search",
+         .doc = "the mapping of least time, energy or traffic; what the level lines say stays as it is", .kind = FlagKind::text},
+    Flag{.name = "--budget", .key = "", .value = "N", .group = "Search", .doc = "whole and partial mappings looked at (default 30000000)",
+         .kind = FlagKind::count, .least = 1, .most = std::int64_t{1} << 40},
+    Flag{.name = "--seed", .key = "", .value = "N", .group = "Search", .doc = "of the random starts (default 1)", .kind = FlagKind::count,
+         .least = 0, .most = std::int64_t{1} << 40},
+    Flag{.name = "--threads", .key = "", .value = "N", .group = "Search", .doc = "the result does not depend on it (default 1)",
+         .kind = FlagKind::count, .least = 1, .most = 256},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document", .kind = FlagKind::toggle},
 };
 

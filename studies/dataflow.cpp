@@ -3,6 +3,7 @@
 
 #include "model/json_reader.h"
 #include "studies/commands.h"
+#include "studies/dataflow_search.h"
 #include "studies/dataflow_translate.h"
 #include "studies/report/dataflow_report.h"
 
@@ -43,8 +44,10 @@ Expected<Imported> read_program(const Arguments& arguments) {
 }
 
 Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
+  if (auto flags = check_search_flags(arguments); !flags) return flags;
   const auto read = read_program(arguments);
   if (!read) return tl::unexpected(read.error());
+  if (arguments.has("--search")) return search_program(*read, arguments, console);
   if (arguments.has("--translate")) return translate_program(*read, arguments, console);
   const DataflowOptions options{flag_value(arguments, "--op"), read->windows, read->notes};
   const auto report = dataflow_report(read->program, options, arguments.words.front());
