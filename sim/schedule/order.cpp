@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/greedy.h"
 #include "sim/schedule/orders.h"
 
 namespace stepcast {
@@ -19,6 +20,7 @@ constexpr std::int64_t max_actions = std::int64_t{1} << 26;
 constexpr std::vector<ScheduleKind> (*families[])() = {
     orders::flush_kinds,     orders::interleaved_kinds, orders::grouped_kinds, orders::zero_bubble_kinds,
     orders::v_pattern_kinds, orders::both_ways_kinds,   orders::sliced_kinds,
+    orders::timed_kinds,
 };
 
 const std::vector<ScheduleKind>& kind_table() {

@@ -1,0 +1,60 @@
+#include <algorithm>
+
+#include "sim/schedule/auto_tries.h"
+#include "sim/schedule/greedy_dispatch.h"
+
+namespace stepcast::greedy {
+namespace {
+
+/// What the rules are made of, in units of the work per micro-batch, an input gradient, all work.
+constexpr double squeezes[] = {1.0, 0.8, 1.2, 0.9, 1.5, 0.7, 2.0};
+constexpr double paces[] = {0, 1.0, 1.1, 0.9, 1.05, 1.2, 1.15, 1.3};
+constexpr double patiences[] = {0, 0.5, 1, 0.25, 2};
+constexpr double idles[] = {0, 0.4, 0.1, 0.2, 0.05};
+constexpr int draws = 250;       ///< of rules before the best is changed
+constexpr int patience_for_changes = 400;  ///< changes in a row that may fail
+
+template <std::size_t n>
+double one_of(const double (&values)[n], int draw) {
+  return values[static_cast<std::size_t>(draw) % n];
+}
+
+}  // namespace
+
+void Search::try_dispatch() {
+  const double unit = work_per_unit(), all = unit * problem_.units();
+  const double input_grad = problem_.time(ActionKind::input_grad, 0);
+  DispatchRule best;
+  double best_makespan = not_known;
+  const auto attempt = [&](const DispatchRule& rule) {
+    std::optional<Layout> layout = dispatch(problem_, rule, std::min(best_makespan, not_known));
+    const bool better = layout && layout->makespan < best_makespan;
+    if (better) {
+      best_makespan = layout->makespan;
+      best = rule;
+    }
+    show(std::move(layout), "dispatch");
+    return better;
+  };
+  for (int i = 0; i < draws && !done(); ++i) {
+    attempt({.in_flight = shared_limits(problem_, one_of(squeezes, draw(7))),
+             .patience = one_of(patiences, draw(5)) * input_grad,
+             .idle_allowed = one_of(idles, draw(5)) * all,
+             .pace = one_of(paces, draw(8)) * unit,
+             .far_first = draw(2) == 0});
+  }
+  if (best.in_flight.empty()) return;
+  for (int failed = 0; failed < patience_for_changes && !done(); ++failed) {
+    DispatchRule changed = best;
+    for (int changes = 1 + draw(3); changes > 0; --changes) {
+      int& limit = changed.in_flight[static_cast<std::size_t>(draw(problem_.stages()))];
+      limit = std::clamp(limit + (draw(2) == 0 ? 1 : -1), 1, problem_.cap);
+    }
+    if (draw(4) == 0) changed.pace = (0.9 + 0.001 * draw(400)) * unit;
+    if (draw(4) == 0) changed.idle_allowed = 0.001 * draw(400) * all;
+    if (draw(4) == 0) changed.patience = 0.05 * draw(20) * input_grad;
+    if (attempt(changed)) failed = 0;
+  }
+}
+
+}  // namespace stepcast::greedy

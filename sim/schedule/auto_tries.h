@@ -1,0 +1,45 @@
+// The ways in which the search of auto.h makes orders. Each draws on a common budget.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "sim/schedule/greedy.h"
+#include "sim/schedule/greedy_play.h"
+
+namespace stepcast::greedy {
+
+class Search {
+ public:
+  /// Goes on from `found`, until a makespan of `enough` or the effort is spent.
+  Search(const Problem& problem, Choice found, double enough, std::int64_t effort, std::uint32_t seed)
+      : choice(std::move(found)), problem_(problem), enough_(enough), left_(effort), random_(seed) {}
+
+  Choice choice;
+  int tried = 0;
+
+  void try_kinds();      ///< auto_kinds.cpp: orders of fixed kinds on this placement, weight gradients placed anew
+  void try_patterns();   ///< auto_patterns.cpp: repeating patterns, from the shortest period that the cap allows
+  void try_dispatch();   ///< auto_dispatch.cpp: rules of dispatch over a grid, then changes of the best ones
+
+  [[nodiscard]] bool done() const { return left_ <= 0 || reached(); }
+  [[nodiscard]] bool reached() const { return !choice.empty() && choice.best().makespan <= enough_; }
+
+ private:
+  /// Layouts that take longer need not be finished.
+  [[nodiscard]] double limit() const { return choice.empty() ? not_known : choice.best().makespan * (1 + 1e-9); }
+  [[nodiscard]] std::int64_t layout_cost() const {
+    return 3 * std::int64_t{problem_.stages()} * std::int64_t{problem_.units()};
+  }
+  [[nodiscard]] double work_per_unit() const;
+  bool show(std::optional<Layout> layout, const char* from);
+  void play_both(const Sequences& without_weights);
+  int draw(int below) { return static_cast<int>(random_() % static_cast<std::uint32_t>(below)); }
+
+  const Problem& problem_;
+  double enough_;
+  std::int64_t left_;
+  std::mt19937 random_;
+};
+
+}  // namespace stepcast::greedy
