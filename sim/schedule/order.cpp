@@ -168,10 +168,10 @@ void write_slots(OrderWriter& writer, std::vector<SlottedAction> actions) {
   }
 }
 
-Expected<void> at_least_micro_batches(const char* kind, int micro_batches, int least) {
+Expected<void> at_least_micro_batches(const char* kind, int micro_batches, int least, const char* besides) {
   if (micro_batches >= least) return {};
   return fail("micro-batches", fmt::format("{} needs {} micro-batches here, not {}", kind, least, micro_batches),
-              fmt::format("micro-batches {} or more", least));
+              fmt::format("micro-batches {} or more{}", least, besides));
 }
 
 Expected<void> even_ranks(const char* kind, int ranks) {

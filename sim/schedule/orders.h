@@ -41,8 +41,8 @@ struct SlottedAction {
 /// Writes a rank from its timetable, in any order given; no two actions may share a slot.
 void write_slots(OrderWriter& writer, std::vector<SlottedAction> actions);
 
-/// Refuses micro-batches below `least`; the kind's id is named.
-Expected<void> at_least_micro_batches(const char* kind, int micro_batches, int least);
+/// Refuses micro-batches below `least`; the kind's id is named. `besides` follows the hint.
+Expected<void> at_least_micro_batches(const char* kind, int micro_batches, int least, const char* besides = "");
 Expected<void> even_ranks(const char* kind, int ranks);
 Expected<void> even_micro_batches(const char* kind, int micro_batches);
 

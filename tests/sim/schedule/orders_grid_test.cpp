@@ -108,7 +108,7 @@ std::string refusal(const std::string& id, const ScheduleSize& size) {
 
 TEST(OrdersGrid, RefusalsByKind) {
   EXPECT_THAT(refusal("dualpipe", {.ranks = 3, .micro_batches = 6}), HasSubstr("ranks 2 or 4"));
-  EXPECT_THAT(refusal("dualpipe", {.ranks = 4, .micro_batches = 6}), HasSubstr("micro-batches 8 or more"));
+  EXPECT_THAT(refusal("dualpipe", {.ranks = 4, .micro_batches = 6}), HasSubstr("micro-batches 8 or more, an even"));
   EXPECT_THAT(refusal("dualpipe", {.ranks = 4, .micro_batches = 9}), HasSubstr("micro-batches 8 or 10"));
   EXPECT_THAT(refusal("dualpipev", {.ranks = 4, .micro_batches = 7}), HasSubstr("micro-batches 8 or more"));
   EXPECT_THAT(refusal("chimera", {.ranks = 4, .micro_batches = 1}), HasSubstr("micro-batches 2"));
