@@ -185,6 +185,8 @@ class PlacementReader {
     if (loop < 0) return kReplicate;
     const auto found = std::find(row.access.loops.begin(), row.access.loops.end(), loop);
     if (found != row.access.loops.end()) return static_cast<Slot>(found - row.access.loops.begin());
+    const std::vector<int>& rows = row.access.row_loops;  // routed rows lie where their tokens do
+    if (std::find(rows.begin(), rows.end(), loop) != rows.end()) return static_cast<Slot>(row.access.row_dim);
     return row.output ? kPartial : kReplicate;
   }
 
@@ -245,12 +247,14 @@ class PlacementReader {
                   "a tensor has one home; operators read it from there");
     }
     HomeStatement home{row.tensor, {}};
+    const std::vector<int>& dims =
+        network_.tensors[row.access.tensor].dims;  // its own names: reads may walk them by others
     const MeshLine& mesh = program_.meshes.front();
     for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
       const Slot slot = row.home[a];
       const std::string what = slot == kReplicate ? "full"
                                : slot == kPartial ? "partial"
-                                                  : network_.dims[row.access.loops[slot]].name;
+                                                  : network_.dims[dims[slot]].name;
       home.places.push_back({what, {mesh.axes[a].name}, {}});
     }
     homes_.push_back({{}, std::move(home), row.position, {}});

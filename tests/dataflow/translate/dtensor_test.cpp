@@ -91,6 +91,30 @@ TEST(DTensor, FlatShardsAndManners) {
   EXPECT_THAT(*text, HasSubstr("not said by placements: move W gather ahead 2"));
 }
 
+/// The text of a program, read back and written again.
+std::string again(const std::string& text) {
+  const auto first = write_dtensor(parsed(text));
+  EXPECT_TRUE(first) << to_text(first.error());
+  const auto program = read_dtensor(first.value_or(""), "again.txt");
+  EXPECT_TRUE(program) << first.value_or("") << to_text(program.error());
+  if (!program) return {};
+  const auto second = write_dtensor(*program);
+  EXPECT_EQ(first.value_or(""), second.value_or("")) << to_text(second.error());
+  return second.value_or("");
+}
+
+TEST(DTensor, ADimWalkedByTwoLoopsKeepsItsOwnName) {
+  // K is made by positions s and read by positions t: its home is in pieces of s.
+  EXPECT_THAT(
+      again("mesh cp:4\ndim s:16 t:16 d:8\nkv: K[s,d] = gelu A[s,d]\nscores: S[s,t] += Q[s,d] * K[t,d]\npar s on cp\n"),
+      HasSubstr("K = [Shard(0)] -> [Replicate()]"));
+}
+
+TEST(DTensor, RoutedRowsLieWithTheirTokens) {
+  EXPECT_THAT(again("mesh ep:4\ndim b:8 h:16 e:8 c:4 k:2\ndispatch: Xe[e,c,h] = route X[b,h]\npar b on ep\n"),
+              HasSubstr("Xe = [Shard(1)]"));
+}
+
 TEST(DTensor, UnitsOfAChipAreAMesh) {
   ChipProgram chip;
   chip.op = "O";
