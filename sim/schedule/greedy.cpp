@@ -82,7 +82,8 @@ Expected<void> legal_timed(const ScheduleSize&) { return {}; }
 Expected<void> times_fit(const char* kind, std::size_t stages, const OrderTimes& times) {
   for (const auto* list : {&times.forward, &times.input_grad, &times.weight_grad}) {
     if (list->size() == stages) continue;
-    return fail("times", fmt::format("{} schedules {} virtual stages, but a list has {} times", kind, stages, list->size()),
+    return fail("times",
+                fmt::format("{} schedules {} virtual stages, but a list has {} times", kind, stages, list->size()),
                 fmt::format("{} entries in each of forward, input_grad and weight_grad", stages));
   }
   return {};

@@ -1,6 +1,7 @@
-// Orders that repeat: one unit's way through the stages, laid out so that shifted copies of it, one every `period`, never
-// want a rank at once. The way of Pipeline Parallelism with Controllable Memory (Qi et al., arXiv 2405.15362), where the
-// time from a forward to its weight gradient, over the period, is what a rank holds; here with any times, not slots.
+// Orders that repeat: one unit's way through the stages, laid out so that shifted copies of it, one every `period`,
+// never want a rank at once. The way of Pipeline Parallelism with Controllable Memory (Qi et al., arXiv 2405.15362),
+// where the time from a forward to its weight gradient, over the period, is what a rank holds; here with any times,
+// not slots.
 #pragma once
 
 #include "sim/schedule/greedy_play.h"

@@ -58,7 +58,8 @@ class VRounds {
     for (int r = ranks_ - 1; r >= 0 && fits_; --r) {
       if (r < ranks_ - 1) {
         const double comes = board_.input(forward, far(r));
-        while (board_.count(forward, near(r)) + 2 + 2 * r <= problem_.cap && board_.now(r) + problem_.time(forward, near(r)) <= comes &&
+        const double one = problem_.time(forward, near(r));
+        while (board_.count(forward, near(r)) + 2 + 2 * r <= problem_.cap && board_.now(r) + one <= comes &&
                !board_.all_put(forward, near(r)) && fits_) {
           for (int before = 0; before <= r && fits_; ++before) put_any_forward(near(before));
         }
