@@ -47,11 +47,11 @@ std::string dtensor_list(const std::vector<Slot>& slots, Monoid monoid) {
 /// "Shard(dim=1)" -> name "Shard", argument "1".
 bool take_call(const std::string& text, std::string& name, std::string& argument) {
   const std::size_t open = text.find('(');
-  name = trimmed(text.substr(0, open));
+  name = trimmed_text(text.substr(0, open));
   argument.clear();
   if (open == std::string::npos) return true;
   if (text.back() != ')') return false;
-  argument = trimmed(text.substr(open + 1, text.size() - open - 2));
+  argument = trimmed_text(text.substr(open + 1, text.size() - open - 2));
   for (const char* keyword : {"dim=", "reduce_op="})
     if (argument.starts_with(keyword)) argument = argument.substr(std::string(keyword).size());
   std::erase_if(argument, [](char c) { return c == '"' || c == '\''; });
@@ -144,7 +144,7 @@ Expected<MappingProgram> read_dtensor(const std::string& text, const std::string
   return read_placements(text, file, {"DTensor", "#", no_mesh_form, einsum_rule, dtensor_place});
 }
 
-std::string trimmed(std::string_view text) {
+std::string trimmed_text(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
@@ -159,11 +159,11 @@ std::vector<std::string> split_list(std::string_view text) {
     if (c == '\'' || c == '"') quote = quote == 0 ? c : quote == c ? '\0' : quote;
     if (quote == 0) depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
     if (c == ',' && depth == 0 && quote == 0)
-      parts.push_back(trimmed(std::exchange(part, {})));
+      parts.push_back(trimmed_text(std::exchange(part, {})));
     else
       part += c;
   }
-  if (!trimmed(part).empty()) parts.push_back(trimmed(part));
+  if (!trimmed_text(part).empty()) parts.push_back(trimmed_text(part));
   return parts;
 }
 
@@ -184,10 +184,11 @@ std::string einsum_rule(const std::string& line) {
   };
   const std::vector<std::string> inputs = split_list(spec.substr(0, arrow));
   if (inputs.size() + 1 != arguments.size()) return {};
-  const std::string output = trimmed(line.substr(0, equal));
+  const std::string output = trimmed_text(line.substr(0, equal));
   std::vector<std::string> reads;
   for (std::size_t i = 0; i < inputs.size(); ++i) reads.push_back(access(arguments[i + 1], inputs[i]));
-  return fmt::format("{}: {} += {}", output, access(output, trimmed(spec.substr(arrow + 2))), fmt::join(reads, " * "));
+  return fmt::format("{}: {} += {}", output, access(output, trimmed_text(spec.substr(arrow + 2))),
+                     fmt::join(reads, " * "));
 }
 
 }  // namespace stepcast

@@ -79,7 +79,7 @@ Expected<void> set_axes(const std::string& text, Slot slot, const MeshLine& mesh
 
 Expected<std::vector<Slot>> jax_place(const std::string& text, const MeshLine& mesh, std::size_t dims, Monoid) {
   const std::size_t open = text.find('(');
-  const std::string word = trimmed(text.substr(0, open));
+  const std::string word = trimmed_text(text.substr(0, open));
   if (open == std::string::npos || text.back() != ')' || (word != "P" && word != "jax.P" && word != "PartitionSpec"))
     return fail("", "a PartitionSpec is wanted", "such as P(None, 'x', unreduced={'y'})");
   std::vector<Slot> slots(mesh.axes.size(), kReplicate);

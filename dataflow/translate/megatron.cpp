@@ -214,7 +214,7 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
   while (std::getline(lines, line)) {
     ++number;
     const std::string where = fmt::format("{}:{}:1", file, number);
-    line = trimmed(line.substr(0, line.find('#')));
+    line = trimmed_text(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     if (!written.empty())
       return fail(where, "found a second layer", "one layer per file; several layers are a program of the notation");

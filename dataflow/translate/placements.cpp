@@ -70,7 +70,7 @@ OperatorPlacement operator_row(const PlacementView& view, const std::vector<Oper
   const Operator& op = view.network.blocks.front().operators[index];
   MappingProgram alone;
   alone.operators.push_back(written);
-  OperatorPlacement row{op.name, trimmed(print(alone)), op.monoid, {}, {}};
+  OperatorPlacement row{op.name, trimmed_text(print(alone)), op.monoid, {}, {}};
   for (const MeshPart& part : view.parts) {
     const int loop = part.atom < 0 ? -1 : splits[index].loop[part.atom];
     row.split.push_back(loop < 0 ? "" : view.network.dims[loop].name);

@@ -103,6 +103,6 @@ std::string einsum_rule(const std::string& line);
 
 /// The parts between commas that no bracket or quote encloses, trimmed.
 std::vector<std::string> split_list(std::string_view text);
-std::string trimmed(std::string_view text);
+std::string trimmed_text(std::string_view text);
 
 }  // namespace stepcast

@@ -84,7 +84,7 @@ std::string shardy_mesh(const std::string& line) {
     const std::size_t equal = axis.find('=');
     text += equal == std::string::npos
                 ? " " + axis
-                : fmt::format(" {}:{}", trimmed(axis.substr(0, equal)), trimmed(axis.substr(equal + 1)));
+                : fmt::format(" {}:{}", trimmed_text(axis.substr(0, equal)), trimmed_text(axis.substr(equal + 1)));
   }
   return text;
 }
@@ -102,10 +102,10 @@ std::string shardy_rule(const std::string& line) {
   if (at == std::string::npos || equal == std::string::npos || equal > at) return {};
   const std::size_t arrow = line.find("->", at);
   if (arrow == std::string::npos) return {};
-  const std::string result = trimmed(line.substr(0, equal));
+  const std::string result = trimmed_text(line.substr(0, equal));
   const std::vector<std::string> names = split_list(std::string_view(line).substr(equal + 1, at - equal - 1));
   const auto bare = [](std::string list) {
-    list = trimmed(list);
+    list = trimmed_text(list);
     return list.size() < 2 ? std::string{} : list.substr(1, list.size() - 2);
   };
   const std::string operands = line.substr(at + 22, arrow - at - 22);
