@@ -84,6 +84,7 @@ class LayerTranslation {
     const std::string text = fmt::format(fmt::runtime(type_->access), fmt::arg("n", batch),
                                          fmt::arg("sy", step(layer_.stride_y)), fmt::arg("sx", step(layer_.stride_x)));
     const auto parsed = parse(fmt::format("{}: {}", name, text), layer_.position.file);
+    if (!parsed) return log_.refuse(layer_.position, parsed.error().what, parsed.error().hint);
     WrittenOperator op = parsed->operators.front();
     op.position = layer_.position;
     rename(op.output);
@@ -118,7 +119,7 @@ class LayerTranslation {
       }
       levels_.emplace_back();
       levels_.back().units = value(directive.size, directive.position);
-      inside = inside > hardware_.pes ? inside : inside * levels_.back().units;
+      inside = capped_product(inside, levels_.back().units);
     }
     levels_.front().units = hardware_.pes / inside;
     if (levels_.front().units == 0)
@@ -171,7 +172,7 @@ class LayerTranslation {
       return log_.refuse(directive.position, fmt::format("a piece of {} along {} makes no result", size, directive.dim),
                          fmt::format("at least Sz({})", window->filter)),
              Piece{};
-    const bool touches = offset == made || (by_input && offset == made * stride(*window));
+    const bool touches = offset == made || (by_input && offset == capped_product(made, stride(*window)));
     if (piece < tile_[dim] && !touches)
       log_.refuse(directive.position,
                   fmt::format("pieces of {} ({} results) advance by {} along {}", size, made, offset, directive.dim),

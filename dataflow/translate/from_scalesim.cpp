@@ -180,9 +180,12 @@ ScalesimLayer lowered(const std::vector<std::string>& fields, const Position& wh
   const std::int64_t stride = values[6];
   if (values[2] > values[0] || values[3] > values[1])
     return log.refuse(where, fmt::format("layer {}: the filter is larger than the image", layer.name)), layer;
-  layer.m = output_side(values[0], values[2], stride) * output_side(values[1], values[3], stride);
-  layer.k = values[2] * values[3] * values[4];
+  layer.m = capped_product(output_side(values[0], values[2], stride), output_side(values[1], values[3], stride));
+  layer.k = capped_product(capped_product(values[2], values[3]), values[4]);
   layer.n = values[5];
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  if (layer.m > largest || layer.k > largest)
+    log.refuse(where, fmt::format("layer {}: its product has a side of more than 2^40", layer.name));
   return layer;
 }
 

@@ -198,7 +198,7 @@ class MappingReader {
       std::int64_t product = 1, rests = 0;
       each_factor(d, [&](const TimeloopFactor& f) {
         rests += f.end == 0;
-        if (f.end > 1) product = product > (std::int64_t{1} << 40) / f.end ? std::int64_t{1} << 41 : product * f.end;
+        if (f.end > 1) product = capped_product(product, f.end);
       });
       if (rests == 0) continue;
       const Dim& dim = problem_.dims[d];
@@ -220,7 +220,7 @@ class MappingReader {
       bool imperfect = false;
       each_factor(d, [&](const TimeloopFactor& f) {
         imperfect = imperfect || f.residual != f.end;
-        last = std::min(last * f.end + f.residual - 1, std::int64_t{1} << 41);
+        last = capped_product(last, f.end) + f.residual - 1;
         if (f.residual > f.end)
           log_.refuse(problem_.position, fmt::format("{}{},{}: the last rounds exceed the others",
                                                      problem_.dims[d].name, f.end, f.residual));

@@ -69,6 +69,11 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+std::int64_t capped_product(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t cap = std::int64_t{1} << 41;
+  return a != 0 && b > cap / a ? cap : a * b;
+}
+
 std::optional<double> real_number(std::string_view text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -45,6 +45,9 @@ WrittenAccess plain_access(const std::string& tensor, const std::vector<std::str
 /// Whole number of decimal digits only, at most 2^40 (the notation's largest size); nullopt: anything else.
 std::optional<std::int64_t> whole_number(std::string_view text);
 
+/// a * b, at most 2^41: just above every size of the notation, so that a product too large stays recognisable.
+std::int64_t capped_product(std::int64_t a, std::int64_t b);
+
 /// A finite decimal number, "10.0" or "1e3".
 std::optional<double> real_number(std::string_view text);
 

@@ -35,7 +35,7 @@ class TimeloopWriter {
     write_architecture();
     write_problem();
     write_mapping();
-    return Exported{std::move(text_), std::move(notes_)};
+    return Exported{std::move(text_), std::move(notes_), {}};
   }
 
  private:
