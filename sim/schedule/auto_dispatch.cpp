@@ -11,8 +11,8 @@ constexpr double squeezes[] = {1.0, 0.8, 1.2, 0.9, 1.5, 0.7, 2.0};
 constexpr double paces[] = {0, 1.0, 1.1, 0.9, 1.05, 1.2, 1.15, 1.3};
 constexpr double patiences[] = {0, 0.5, 1, 0.25, 2};
 constexpr double idles[] = {0, 0.4, 0.1, 0.2, 0.05};
-constexpr int draws = 250;       ///< of rules before the best is changed
-constexpr int patience_for_changes = 400;  ///< changes in a row that may fail
+constexpr int draws = 250;         ///< of rules before the best is changed
+constexpr int most_failures = 400;  ///< changes in a row that help nothing
 
 template <std::size_t n>
 double one_of(const double (&values)[n], int draw) {
@@ -27,7 +27,7 @@ void Search::try_dispatch() {
   DispatchRule best;
   double best_makespan = not_known;
   const auto attempt = [&](const DispatchRule& rule) {
-    std::optional<Layout> layout = dispatch(problem_, rule, std::min(best_makespan, not_known));
+    std::optional<Layout> layout = dispatch(problem_, rule, best_makespan);
     const bool better = layout && layout->makespan < best_makespan;
     if (better) {
       best_makespan = layout->makespan;
@@ -36,6 +36,8 @@ void Search::try_dispatch() {
     show(std::move(layout), "dispatch");
     return better;
   };
+  // One unit at a time passes under any cap.
+  if (choice.empty()) attempt({.in_flight = std::vector<int>(static_cast<std::size_t>(problem_.stages()), 1)});
   for (int i = 0; i < draws && !done(); ++i) {
     attempt({.in_flight = shared_limits(problem_, one_of(squeezes, draw(7))),
              .patience = one_of(patiences, draw(5)) * input_grad,
@@ -44,7 +46,7 @@ void Search::try_dispatch() {
              .far_first = draw(2) == 0});
   }
   if (best.in_flight.empty()) return;
-  for (int failed = 0; failed < patience_for_changes && !done(); ++failed) {
+  for (int failed = 0; failed < most_failures && !done(); ++failed) {
     DispatchRule changed = best;
     for (int changes = 1 + draw(3); changes > 0; --changes) {
       int& limit = changed.in_flight[static_cast<std::size_t>(draw(problem_.stages()))];

@@ -9,6 +9,7 @@ namespace {
 constexpr double longest_period = 1.5;   ///< of the work per unit; beyond, the dispatch rules do better
 constexpr double next_period = 1.01;
 constexpr double beyond_first = 1.04;    ///< periods worth a try once the shortest with a pattern is known
+constexpr double share_of_effort = 0.4;  ///< the rest is for what comes after
 constexpr int draws_per_period = 600, patterns_per_period = 3;
 
 }  // namespace
@@ -17,11 +18,13 @@ constexpr int draws_per_period = 600, patterns_per_period = 3;
 void Search::try_patterns() {
   const int ranks = problem_.ranks(), legs = 2 * problem_.stages() / ranks;
   const double work = work_per_unit();
+  const auto reserve = static_cast<std::int64_t>((1 - share_of_effort) * static_cast<double>(effort_));
+  const auto spent = [&] { return done() || left_ < reserve; };
   double first = 0;
-  for (double period = work; period < longest_period * work && !done(); period *= next_period) {
+  for (double period = work; period < longest_period * work && !spent(); period *= next_period) {
     if (first > 0 && period > beyond_first * first) break;
     int fitting = 0;
-    for (int draws = 0; draws < draws_per_period && fitting < patterns_per_period && !done(); ++draws) {
+    for (int draws = 0; draws < draws_per_period && fitting < patterns_per_period && !spent(); ++draws) {
       PatternRule rule{period, std::vector<double>(static_cast<std::size_t>(legs * ranks), 0)};
       for (int leg = 0; leg < legs; ++leg) {
         const double unit = problem_.duration[draw(2) == 0 ? 0 : 2 + draw(2)][static_cast<std::size_t>(draw(ranks))];

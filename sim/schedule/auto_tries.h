@@ -13,7 +13,8 @@ class Search {
  public:
   /// Goes on from `found`, until a makespan of `enough` or the effort is spent.
   Search(const Problem& problem, Choice found, double enough, std::int64_t effort, std::uint32_t seed)
-      : choice(std::move(found)), problem_(problem), enough_(enough), left_(effort), random_(seed) {}
+      : choice(std::move(found)), problem_(problem), enough_(enough), effort_(effort), left_(effort),
+        random_(seed) {}
 
   Choice choice;
   int tried = 0;
@@ -38,7 +39,7 @@ class Search {
 
   const Problem& problem_;
   double enough_;
-  std::int64_t left_;
+  std::int64_t effort_, left_;
   std::mt19937 random_;
 };
 

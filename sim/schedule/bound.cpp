@@ -2,9 +2,9 @@
 //
 //  1. Windows. Before the first input gradient of a stage can start, a rank can only have done so much: it holds every
 //     forward until its weight gradient, and nothing is freed yet. After the last input gradient of a stage at least
-//     the way down to the first stage is left, and the rank then only holds so many weight gradients to fill it with.
-//     What does not fit into either window lies between them. This generalises the bound of the zero-bubble paper's appendix
-//     B (Qi et al., arXiv 2401.10241) to any stages, placement and memory.
+//     the way down to the first stage is left, and the rank only holds so many weight gradients to fill it with.
+//     What does not fit into either window lies between them. This generalises the bound of the zero-bubble paper's
+//     appendix B (Qi et al., arXiv 2401.10241) to any stages, placement and memory.
 //  2. Area. A unit is held at least as long as it takes alone, so all units together take memory x time; a rank that
 //     holds at most K reaches K only by K forwards, and comes down by K weight gradients (Little's law with its ends).
 //  3. The way of a single unit.

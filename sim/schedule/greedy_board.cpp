@@ -24,7 +24,7 @@ Problem make_problem(const ScheduleSize& size, orders::Placement placement, cons
   problem.duration[static_cast<int>(ActionKind::weight_grad)] = times.weight_grad;
   problem.hop = times.hop;
   const int all = size.micro_batches * problem.stages() / size.ranks;
-  problem.cap = cap > 0 ? std::min(cap, all) : all;
+  problem.cap = cap > 0 ? cap : std::max(all, problem.stages());
   assert(times.forward.size() == problem.rank_of.size());
   return problem;
 }

@@ -100,11 +100,12 @@ std::vector<int> shared_limits(const Problem& problem, double squeeze) {
   }
   std::vector<int> limits(stages, problem.units());
   for (const auto& own : problem.stages_of) {
+    const int all_units = problem.units() * static_cast<int>(own.size());
     double all = 0;
     for (const int s : own) all += life[s];
     for (std::size_t i = 0; i < own.size(); ++i) {
       const int later = static_cast<int>(own.size() - 1 - i);  // each later stage needs room to let a unit return
-      const int share = static_cast<int>(std::lround(squeeze * problem.cap * life[own[i]] / all));
+      const int share = static_cast<int>(std::lround(squeeze * std::min(problem.cap, all_units) * life[own[i]] / all));
       limits[own[i]] = std::clamp(share, 1, std::max(1, problem.cap - later));
     }
   }

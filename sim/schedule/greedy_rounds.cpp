@@ -45,7 +45,8 @@ class PlainRounds {
       done = std::max(now, returns) + problem_.time(input_grad, r);
     }
     for (int r = 1; r < ranks_; ++r) {
-      while (more[r] > 0 && more[r] >= more[r - 1] && 1 + more[r] < problem_.units()) --more[r];
+      const int most = more[r - 1] + 1 < problem_.units() ? more[r - 1] - 1 : more[r - 1];
+      more[r] = std::min(more[r], std::max(0, most));
     }
     for (int r = 0; r < ranks_; ++r) {
       for (int i = 0; i < more[r]; ++i) board_.put(forward, r);
