@@ -9,7 +9,7 @@ namespace {
 using enum ActionKind;
 
 /// What a rank would do next.
-struct Choice {
+struct Candidate {
   double start = not_known, key = not_known;
   ActionKind kind = forward;
   int stage = -1;
@@ -19,22 +19,22 @@ class Dispatcher {
  public:
   Dispatcher(const Problem& problem, const DispatchRule& rule, double limit)
       : problem_(problem), rule_(rule), limit_(limit), board_(problem),
-        choices_(static_cast<std::size_t>(problem.ranks())) {}
+        candidates_(static_cast<std::size_t>(problem.ranks())) {}
 
   std::optional<Layout> lay_out() {
     for (int r = 0; r < problem_.ranks(); ++r) choose(r);
     for (int left = 2 * problem_.stages() * problem_.units(); left > 0; --left) {
-      const auto next = std::min_element(choices_.begin(), choices_.end(),
-                                         [](const Choice& a, const Choice& b) { return a.start < b.start; });
+      const auto next = std::min_element(candidates_.begin(), candidates_.end(),
+                                         [](const Candidate& a, const Candidate& b) { return a.start < b.start; });
       if (next->stage < 0 || next->start > limit_) return {};
-      place(static_cast<int>(next - choices_.begin()), *next);
+      place(static_cast<int>(next - candidates_.begin()), *next);
     }
     for (int r = 0; r < problem_.ranks(); ++r) board_.put_all_weights(r);
     return board_.take();
   }
 
  private:
-  void place(int rank, Choice choice) {
+  void place(int rank, Candidate choice) {
     if (choice.kind == forward) board_.make_room(rank);
     fill_gap(rank, choice.start);
     board_.put(choice.kind, choice.stage);
@@ -51,15 +51,15 @@ class Dispatcher {
   }
 
   void choose(int rank) {
-    Choice best;
+    Candidate best;
     for (const int stage : problem_.stages_of[rank]) {
       consider(rank, input_grad, stage, best);
       consider(rank, forward, stage, best);
     }
-    choices_[rank] = best;
+    candidates_[rank] = best;
   }
 
-  void consider(int rank, ActionKind kind, int stage, Choice& best) const {
+  void consider(int rank, ActionKind kind, int stage, Candidate& best) const {
     if (board_.all_put(kind, stage)) return;
     double input = board_.input(kind, stage);
     if (input >= not_known) return;
@@ -81,7 +81,7 @@ class Dispatcher {
   const DispatchRule& rule_;
   double limit_;
   Board board_;
-  std::vector<Choice> choices_;
+  std::vector<Candidate> candidates_;
 };
 
 }  // namespace
