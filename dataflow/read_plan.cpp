@@ -74,10 +74,13 @@ Expected<ParsedPlan> read_plan(const Plan& plan) {
   if (!program->operators.empty())
     return fail(to_text(program->operators.front().position), fmt::format("operator '{}' in a mapping of a network", program->operators.front().name), "the network brings its own operators; a program with operators stands alone");
   if (!program->dims.empty()) return fail(plan.mapping_where, fmt::format("'dim {}:{}' in a mapping of a network", program->dims.front().name, program->dims.front().extent), "extents follow from the network and the batch");
+  if (!program->archs.empty())
+    return fail(to_text(program->archs.front().position), "an arch in a mapping of a network", "kernels are priced by the profile; stepcast dataflow counts a chip");
   auto statements = expand(*program);
   if (!statements) return tl::unexpected(statements.error());
+  const auto in_time = [](const Statement& s) { return std::holds_alternative<ForStatement>(s.body) || std::holds_alternative<LevelStatement>(s.body); };
   for (const Statement& statement : *statements)
-    if (statement.alias.empty() && std::holds_alternative<ForStatement>(statement.body))
+    if (statement.alias.empty() && in_time(statement))
       return fail(to_text(statement.position), fmt::format("'{}' in a mapping of a network", print(statement)), "the network's operators run each once per micro-batch; loops in time belong to programs with operators");
   return ParsedPlan{std::move(*program), std::move(*statements)};
 }

@@ -100,7 +100,7 @@ Listing stacks() {
 Listing schedules() {
   Listing list{{{"id", "id"}, {"chunks", "chunks"}, {"name", "name"}, {"source", "source"}}, {}};
   for (const ScheduleKind& row : schedule_kinds())
-    list.rows.push_back({word(row.id), word(row.takes_chunks ? "2 or more" : "1"), word(row.name), word(row.source)});
+    list.rows.push_back({word(row.id), word(row.own_chunks > 0 ? std::to_string(row.own_chunks) : row.takes_chunks ? "2 or more" : "1"), word(row.name), word(row.source)});
   return list;
 }
 

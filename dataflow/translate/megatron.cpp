@@ -114,6 +114,11 @@ LinearKind kind_of(const PlacementView& view, std::size_t op, LoopRole role) {
   return parts_of(view.operators[op]).weight->weight ? LinearKind::with_weight : LinearKind::of_activations;
 }
 
+/// Pointwise operators, sorts and routes have no class: the names speak of products.
+bool is_product(const Operator& op) {
+  return op.kind == OperatorKind::einsum || op.kind == OperatorKind::select || op.kind == OperatorKind::attention;
+}
+
 /// " with ZeRO-1: --use-distributed-optimizer" where homes of gradients and optimizer states are sharded on the axis.
 std::string sharded_states(const PlacementView& view, const std::string& axis) {
   bool grads = false, optimizer = false;
@@ -140,6 +145,10 @@ NameRow class_row(const PlacementView& view, std::size_t index, std::size_t part
   if (role == LoopRole::none) {
     row.why =
         fmt::format("the operator does the same work on all {} ranks; {}", axis.size, kept_text(parts.weight, part));
+    return row;
+  }
+  if (!is_product(view.network.blocks.front().operators[index])) {
+    row.why = "no product: it takes its operands in the pieces that their products leave, whatever splits those";
     return row;
   }
   for (const ClassRow& candidate : kClassRows) {

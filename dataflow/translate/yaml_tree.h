@@ -2,7 +2,7 @@
 #pragma once
 
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "dataflow/mapping.h"
@@ -10,16 +10,23 @@
 
 namespace stepcast {
 
+struct YamlEntry;
+
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, list, map } kind = Kind::null;
-  std::string text;                                       ///< of a scalar
-  std::string tag;                                        ///< "!Container"; "" = none written
-  std::vector<YamlNode> items;                            ///< of a list
-  std::vector<std::pair<std::string, YamlNode>> entries;  ///< of a map, in text order; each key once
+  std::string text;                   ///< of a scalar
+  std::string tag;                    ///< "!Container"; "" = none written
+  std::vector<YamlNode> items;        ///< of a list
+  std::vector<YamlEntry> entries;     ///< of a map, in text order; each key once
   Position position;
 
   /// The entry `key`, or nullptr.
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
+};
+
+struct YamlEntry {
+  std::string first;                  ///< key
+  YamlNode second;                    ///< value
 };
 
 /// All documents of a text, one after the other. Aliases are replaced by what they stand for. Errors: not YAML, a key

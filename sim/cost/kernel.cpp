@@ -77,6 +77,7 @@ constexpr double cast_bytes = 2;
 // Work::bytes has every element once. What waves of tiles read again because L2 does not hold it comes from the kernel's
 // own dataflow. A law fitted on measured products has seen this in its rates, per byte counted once; a datasheet's has not.
 Bytes read_again(const Work& work, double operand_bytes, const Gpu& gpu) {
+  if (gpu.multiprocessors <= 0 || gpu.l2.value() <= 0) return {};  // a chip whose file says neither
   const GemmShape shape{work.m, work.n, work.k, work.batch, operand_bytes, work.element_bytes};
   const GemmTraffic traffic = gemm_traffic(shape, {gpu.multiprocessors, gpu.l2.value()});
   return Bytes(traffic.hbm_bytes - traffic.footprint_bytes);

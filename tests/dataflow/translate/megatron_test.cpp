@@ -69,6 +69,12 @@ TEST(MegatronNames, ProductsOfActivations) {
               HasSubstr("Ulysses"));
 }
 
+TEST(MegatronNames, PointwiseOperatorsHaveNoClass) {
+  const NameRow row = megatron_rows("mesh tp:4\ndim m:8 f:16\nact: A[m,f] = swiglu G[m,f], U[m,f]\npar f on tp\n").front();
+  EXPECT_EQ(row.name, "");
+  EXPECT_THAT(row.why, HasSubstr("no product"));
+}
+
 TEST(MegatronNames, ALineOfMegatronIsAProgram) {
   const auto program = read_megatron("ColumnParallelLinear m:64 n:128 k:32 tp:8 sequence_parallel=True\n", "layer.txt");
   ASSERT_TRUE(program) << to_text(program.error());
