@@ -1,7 +1,9 @@
 #include "studies/console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -25,9 +27,16 @@ bool wants_unicode(const char* lc_all, const char* lc_ctype, const char* lang) {
   return true;
 }
 
+int terminal_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+  return std::clamp<int>(size.ws_col, 40, 400);
+}
+
 Console standard_console() {
   return {std::cout, std::cerr, wants_color(isatty(STDOUT_FILENO) == 1, std::getenv("NO_COLOR"), std::getenv("TERM")),
-          wants_unicode(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG"))};
+          wants_unicode(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")),
+          terminal_columns()};
 }
 
 }  // namespace stepcast

@@ -11,6 +11,7 @@ struct Console {
   std::ostream& err;        ///< errors and progress
   bool color = false;
   bool unicode = true;      ///< bars of block characters; else '#'
+  int columns = 100;        ///< of the terminal, for drawings
 };
 
 /// Colour on a terminal only, never when NO_COLOR is set to anything (https://no-color.org) or TERM is "dumb".
@@ -18,6 +19,9 @@ bool wants_color(bool is_terminal, const char* no_color, const char* term);
 
 /// The first of LC_ALL, LC_CTYPE and LANG that is set decides; nothing set counts as UTF-8, the default of today.
 bool wants_unicode(const char* lc_all, const char* lc_ctype, const char* lang);
+
+/// The terminal's width, from 40 to 400; 100 where there is none.
+int terminal_columns();
 
 /// The process's own stdout and stderr.
 Console standard_console();

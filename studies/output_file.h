@@ -1,0 +1,33 @@
+// A file that a command writes: opened before the work, and there afterwards whole or not at all.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "model/error.h"
+
+namespace stepcast {
+
+class OutputFile {
+ public:
+  /// Opens NAME.part beside NAME; what stands at NAME stays until write() has succeeded. Pipes and devices are written
+  /// directly.
+  static Expected<OutputFile> open(const std::string& name, const std::string& flag);
+  OutputFile(OutputFile&&) = default;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();  ///< removes the part if it was not finished
+
+  Expected<void> write(const std::string& text);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  OutputFile() = default;
+  [[nodiscard]] tl::unexpected<Error> failed() const;
+  std::string name_, part_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,39 @@
+// What `stepcast schedule` prints and writes: one schedule or all of them side by side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "studies/console.h"
+#include "studies/schedule.h"
+
+namespace stepcast {
+
+/// Each action of a rank as PyTorch writes it (torch.distributed.pipelining, schedules.py): "0F3", "0I3", "0W3", "0B3";
+/// a fused pair is one entry, "(7F4;0B0)OVERLAP_F_B". Stages of a second copy of the model follow those of the first;
+/// where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
+std::vector<std::string> action_texts(const Order& order, int rank);
+
+/// An action's stretch of time, drawn as it stands in the picture. The two of a fused pair share theirs by halves.
+struct ScheduleBlock {
+  Action action;
+  double start = 0, end = 0;
+};
+std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank);
+char letter_of(ActionKind kind);
+/// "13.7 ms", or the bare number where times came without units.
+std::string schedule_time_text(const ScheduleRun& run, double time);
+
+std::string schedule_json(const ScheduleRun& run);
+std::string schedule_text(const ScheduleRun& run, const Console& console);
+/// PyTorch's compute-only CSV: a row per rank, a cell per action.
+std::string schedule_csv(const ScheduleRun& run);
+/// Chrome's trace event format, which Perfetto reads too: a process per rank with its actions, its sends with arrows to
+/// the actions that they feed, and a counter of activations. A time unit without a name is shown as a microsecond.
+std::string schedule_trace(const ScheduleRun& run);
+std::string schedule_svg(const ScheduleRun& run);
+
+std::string comparison_json(const ScheduleComparison& comparison);
+std::string comparison_text(const ScheduleComparison& comparison);
+
+}  // namespace stepcast

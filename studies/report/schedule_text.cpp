@@ -1,0 +1,140 @@
+// A schedule's run on a terminal: figures, ranks, and the timeline drawn with letters; and all kinds side by side.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "model/quantity_text.h"
+#include "studies/report/paint.h"
+#include "studies/report/schedule_report.h"
+#include "studies/report/table.h"
+
+namespace stepcast {
+namespace {
+
+constexpr int most_columns_per_action = 3;  // a letter and two digits
+
+std::string size_text(const ScheduleRun& run) {
+  std::string text = fmt::format("{} ranks, {} micro-batches", run.order.ranks, run.order.micro_batches);
+  const int chunks = chunks_of(*run.kind, run.size);
+  if (chunks > 1) text += fmt::format(", {} chunks", chunks);
+  if (run.order.slices > 1) text += fmt::format(", {} slices", run.order.slices);
+  if (run.order.directions > 1) text += ", half of them each way";
+  return text;
+}
+
+std::string above(double time, double bound) { return fmt::format("{:.2f} % above", 100 * (time / bound - 1)); }
+
+std::string header_text(const ScheduleRun& run) {
+  const Timeline& timeline = run.timeline;
+  const auto time = [&](double value) { return schedule_time_text(run, value); };
+  Table table({{""}, {""}, {""}});
+  table.add({"makespan", time(timeline.makespan.value()),
+             fmt::format("bubble {}", format_percent(timeline.bubble_fraction()))});
+  table.add({"span", time(timeline.span.value()),
+             fmt::format("bubble {}, ranks update without waiting", format_percent(timeline.bubble_fraction_span()))});
+  table.add({"lower bound", time(run.lower_bound),
+             above(timeline.makespan.value(), run.lower_bound) + " any order of these stages"});
+  table.add({"", time(run.lower_bound_at_peak_memory), fmt::format("{:.2f} % above, at this memory", 100 * run.gap())});
+  table.add({"messages", fmt::format("{}", timeline.messages), "between ranks, both ways"});
+  if (run.order.directions > 1) table.add({"weights", fmt::format("{} copies", run.order.directions), ""});
+  return table.text("  ");
+}
+
+std::string ranks_text(const ScheduleRun& run) {
+  Table table({{"rank"}, {"start", Align::right}, {"end", Align::right}, {"busy", Align::right},
+               {"held until W", Align::right}, {"until I", Align::right}, {"W pending", Align::right}});
+  const Timeline& timeline = run.timeline;
+  for (int r = 0; r < run.order.ranks; ++r) {
+    table.add({fmt::format("{}", r), schedule_time_text(run, timeline.rank_start[r].value()),
+               schedule_time_text(run, timeline.rank_end[r].value()), schedule_time_text(run, timeline.busy[r].value()),
+               fmt::format("{}", timeline.peak_in_flight[r]), fmt::format("{}", timeline.peak_freed_at_input_grad[r]),
+               fmt::format("{}", timeline.peak_pending_weight_grads[r])});
+  }
+  return table.text("  ");
+}
+
+/// How long a column of the drawing is.
+double column_time(const ScheduleRun& run, int columns) {
+  const double makespan = run.timeline.makespan.value();
+  double shortest = makespan;
+  for (std::size_t i = 0; i < run.timeline.start.size(); ++i) {
+    const double length = (run.timeline.end[i] - run.timeline.start[i]).value();
+    if (length > 0) shortest = std::min(shortest, length);
+  }
+  const double per_action = std::floor(columns * shortest / makespan * (1 + 1e-9));
+  if (per_action < 1) return makespan / columns;
+  return shortest / std::min<double>(per_action, most_columns_per_action);
+}
+
+std::string painted(const Paint& paint, ActionKind kind, const std::string& text) {
+  switch (kind) {
+    case ActionKind::forward: return paint.cool(text);
+    case ActionKind::weight_grad: return paint.good(text);
+    default: return paint.warm(text);
+  }
+}
+
+/// "F3-": the letter, the number if it fits, and a line to the end.
+std::string block_text(const Action& action, std::size_t columns) {
+  std::string text = fmt::format("{}{}", letter_of(action.kind), action.micro_batch);
+  if (text.size() > columns) text.resize(1);
+  text.resize(columns, '-');
+  return text;
+}
+
+/// A column shows what runs at its middle.
+std::string timeline_row(const ScheduleRun& run, int rank, double step, const Paint& paint) {
+  const auto blocks = rank_blocks(run, rank);
+  const auto columns = static_cast<std::size_t>(std::ceil(run.timeline.makespan.value() / step - 1e-6));
+  std::string row;
+  std::size_t column = 0;
+  const auto reaches = [&](double time) { return (static_cast<double>(column) + 0.5) * step < time; };
+  for (const ScheduleBlock& block : blocks) {
+    for (; column < columns && reaches(block.start); ++column) row += '.';
+    const std::size_t first = column;
+    while (column < columns && reaches(block.end)) ++column;
+    if (column > first) row += painted(paint, block.action.kind, block_text(block.action, column - first));
+  }
+  return row + std::string(columns - column, '.');
+}
+
+std::string drawing(const ScheduleRun& run, const Console& console) {
+  const std::string last = fmt::format("{}", run.order.ranks - 1);
+  const int columns = std::max(20, console.columns - static_cast<int>(last.size()) - 4);
+  const double step = column_time(run, columns);
+  const Paint paint(console);
+  std::string text;
+  for (int rank = 0; rank < run.order.ranks; ++rank)
+    text += fmt::format("  {:>{}}  {}\n", rank, last.size(), timeline_row(run, rank, step, paint));
+  return text + fmt::format("  {} forward, {} backward, {} input gradient, {} weight gradient, . idle\n",
+                            paint.cool("F"), paint.warm("B"), paint.warm("I"), paint.good("W"));
+}
+
+}  // namespace
+
+std::string schedule_text(const ScheduleRun& run, const Console& console) {
+  const Paint paint(console);
+  return fmt::format("{}: {}\n{}\n{}\n{}", paint.bold(run.kind->name), size_text(run), header_text(run),
+                     ranks_text(run), drawing(run, console));
+}
+
+std::string comparison_text(const ScheduleComparison& comparison) {
+  Table table({{"schedule"}, {"time", Align::right}, {"span", Align::right}, {"bubble", Align::right},
+               {"held", Align::right}, {"messages", Align::right}, {"weights", Align::right},
+               {"gap to bound", Align::right}});
+  for (const ScheduleRun& run : comparison.runs) {
+    table.add({run.kind->id, schedule_time_text(run, run.timeline.makespan.value()),
+               schedule_time_text(run, run.timeline.span.value()), format_percent(run.timeline.bubble_fraction()),
+               fmt::format("{:.4g}", run.peak_micro_batches()), fmt::format("{}", run.timeline.messages),
+               fmt::format("{}x", run.order.directions), fmt::format("{:.2f} %", 100 * run.gap())});
+  }
+  std::string text = table.text("");
+  text += "\nheld: micro-batches whose activations the fullest rank keeps until W; gap: above the lower bound at that\n"
+          "memory, of any order on the same placement of stages\n";
+  if (!comparison.refused.empty()) text += "\nnot here\n";
+  for (const RefusedSchedule& row : comparison.refused) text += fmt::format("  {}: {}\n", row.kind, row.reason);
+  return text;
+}
+
+}  // namespace stepcast

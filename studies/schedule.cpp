@@ -1,0 +1,76 @@
+// stepcast schedule: makes orders, runs them and shows them in the form asked for.
+#include "studies/schedule.h"
+
+#include "studies/commands.h"
+#include "studies/output_file.h"
+#include "studies/report/schedule_report.h"
+
+namespace stepcast {
+namespace {
+
+Expected<void> check_schedule_words(const Arguments& arguments) {
+  const bool compare = arguments.has("--compare");
+  if (compare && !arguments.words.empty())
+    return fail(arguments.words[0], "a KIND does not go with --compare", "--compare runs every kind that is legal");
+  if (!compare && arguments.words.empty())
+    return fail("schedule", "KIND is missing", "stepcast schedule 1f1b ..., or --compare; stepcast list schedules");
+  if (arguments.has("--json") && arguments.has("--csv")) return fail("--csv", "does not go with --json", "one of them");
+  for (const char* one : {"--csv", "--trace", "--svg"})
+    if (compare && arguments.has(one)) return fail(one, "shows one schedule, not --compare", "name the KIND instead");
+  return {};
+}
+
+struct FileForm {
+  const char* flag;
+  std::string (*text)(const ScheduleRun& run);
+};
+constexpr FileForm file_forms[] = {{"--trace", schedule_trace}, {"--svg", schedule_svg}};
+
+struct OpenForm {
+  const FileForm* form;
+  OutputFile file;
+};
+
+/// Before the work, so that a place that cannot be written costs nothing.
+Expected<std::vector<OpenForm>> open_files(const Arguments& arguments) {
+  std::vector<OpenForm> open;
+  for (const FileForm& form : file_forms) {
+    const auto name = arguments.flags.find(form.flag);
+    if (name == arguments.flags.end()) continue;
+    auto file = OutputFile::open(name->second, form.flag);
+    if (!file) return tl::unexpected(file.error());
+    open.push_back({&form, std::move(*file)});
+  }
+  return open;
+}
+
+std::string shown(const ScheduleRun& run, const Arguments& arguments, const Console& console) {
+  if (arguments.has("--json")) return schedule_json(run);
+  if (arguments.has("--csv")) return schedule_csv(run);
+  return schedule_text(run, console);
+}
+
+}  // namespace
+
+Expected<void> schedule_command(const Arguments& arguments, Console& console) {
+  if (auto words = check_schedule_words(arguments); !words) return words;
+  if (!arguments.has("--compare"))
+    if (const auto kind = find_schedule(arguments.words[0]); !kind) return tl::unexpected(kind.error());
+  const auto request = read_schedule_request(arguments);
+  if (!request) return tl::unexpected(request.error());
+  if (arguments.has("--compare")) {
+    const ScheduleComparison comparison = compare_schedules(*request);
+    console.out << (arguments.has("--json") ? comparison_json(comparison) : comparison_text(comparison));
+    return {};
+  }
+  auto files = open_files(arguments);
+  if (!files) return tl::unexpected(files.error());
+  const auto run = run_schedule(arguments.words[0], *request);
+  if (!run) return tl::unexpected(run.error());
+  for (OpenForm& open : *files)
+    if (auto written = open.file.write(open.form->text(*run)); !written) return written;
+  console.out << shown(*run, arguments, console);
+  return {};
+}
+
+}  // namespace stepcast
