@@ -1,0 +1,163 @@
+// Every form in which the schedule command shows an order: text, comparison, CSV, trace and picture.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "sim/schedule/order.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using FormJson = nlohmann::json;
+
+const std::string small_run = " --stages 2 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1";
+
+std::string whole_file(const std::string& name) {
+  std::ifstream file(name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ScheduleForms, TextDrawsTheTimeline) {
+  const auto ran = testing_program::run("schedule gpipe" + small_run);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("  0  F0-F1-F2-.........B0----B1----B2----\n"
+                                 "  1  ...F0-F1-F2-B0----B1----B2----......\n"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("\x1b[")));
+}
+
+TEST(ScheduleForms, ColourIsInTheLettersOnly) {
+  std::vector<std::string> words = {"schedule", "zb-h1"};
+  std::istringstream rest(small_run);
+  for (std::string word; rest >> word;) words.push_back(word);
+  const auto plain = testing_program::run(words), colored = testing_program::run(words, true);
+  EXPECT_THAT(colored.out, HasSubstr("\x1b[36mF0-\x1b[0m"));
+  std::string bare;
+  for (std::size_t i = 0; i < colored.out.size(); ++i) {
+    if (colored.out[i] == '\x1b') i = colored.out.find('m', i);
+    else bare += colored.out[i];
+  }
+  EXPECT_EQ(bare, plain.out);
+}
+
+TEST(ScheduleForms, NarrowTerminalsStillHoldTheRow) {
+  std::ostringstream out, err;
+  Console console{out, err, false, true, 40};
+  ASSERT_EQ(run_program({"schedule", "1f1b", "--stages", "4", "--micro-batches", "64", "--forward", "1",
+                         "--input-grad", "1", "--weight-grad", "1"}, console), 0);
+  std::istringstream lines(out.str().substr(out.str().find("  0  F")));
+  int rows = 0;
+  for (std::string line; rows < 4 && std::getline(lines, line); ++rows) EXPECT_LE(line.size(), 40U) << line;
+  EXPECT_EQ(rows, 4);
+}
+
+TEST(ScheduleForms, CsvIsARowPerRank) {
+  const auto ran = testing_program::run("schedule gpipe" + small_run + " --csv");
+  EXPECT_EQ(ran.out, "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n");
+}
+
+TEST(ScheduleForms, ComparisonHoldsOrRefusesEveryKind) {
+  const auto ran = testing_program::run(
+      "schedule --compare --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = FormJson::parse(ran.out);
+  std::set<std::string> seen;
+  std::map<std::string, double> makespans;
+  double before = 0;
+  for (const auto& row : json.at("schedules")) {
+    seen.insert(row.at("schedule").get<std::string>());
+    EXPECT_GE(row.at("makespan").get<double>(), before);
+    EXPECT_GE(row.at("gap_to_bound").get<double>(), -1e-9) << row;
+    before = row.at("makespan");
+    makespans[row.at("schedule")] = before;
+  }
+  for (const auto& row : json.at("refused")) seen.insert(row.at("schedule").get<std::string>());
+  EXPECT_EQ(seen.size(), schedule_kinds().size());
+  EXPECT_EQ(makespans["zb-h1"], 27);
+  EXPECT_EQ(makespans["interleaved-1f1b"], 28.5);  // two chunks unless told
+}
+
+TEST(ScheduleForms, ComparisonSaysWhyAKindIsNotThere) {
+  const auto ran = testing_program::run(
+      "schedule --compare --stages 3 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("  dualpipe: --stages: "));
+}
+
+class ScheduleFiles : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_ = testing::TempDir() + "schedule_files/";
+};
+
+TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {
+  const auto ran = testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms"
+                                        " --weight-grad 1ms --p2p 500us --trace " + folder_ + "t.json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto trace = FormJson::parse(whole_file(folder_ + "t.json"));
+  std::map<std::string, int> count;
+  std::map<int, double> sent;
+  int held = 0;
+  double least_hop = 1e9, second = 0;
+  for (const auto& event : trace.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    ++count[phase + (phase == "X" ? event.at("tid").dump() : "")];
+    if (phase == "s") sent[event.at("id")] = event.at("ts");
+    if (phase == "f") least_hop = std::min(least_hop, event.at("ts").get<double>() - sent.at(event.at("id")));
+    if (phase == "C" && event.at("pid") == 0) held = std::max(held, event.at("args").at("held").get<int>());
+    if (phase == "X" && event.at("name") == "1F0") second = event.at("ts");
+  }
+  EXPECT_EQ(count["X0"], 12);  // 3 F and 3 B on two ranks
+  EXPECT_EQ(count["X1"], 6);   // sends
+  EXPECT_EQ(count["s"], 6);
+  EXPECT_EQ(count["f"], 6);
+  EXPECT_EQ(count["C"], 12);
+  EXPECT_EQ(held, 2);
+  EXPECT_NEAR(least_hop, 500, 1e-6);
+  EXPECT_NEAR(second, 1500, 1e-6);  // a forward and a hop, in microseconds
+}
+
+TEST_F(ScheduleFiles, PictureHasARectanglePerAction) {
+  const auto ran = testing_program::run("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
+                                        " --weight-grad 1 --svg " + folder_ + "p.svg");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string svg = whole_file(folder_ + "p.svg");
+  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  std::size_t titles = 0, forwards = 0;
+  for (std::size_t at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1)) {
+    ++titles;
+    const std::size_t letter = svg.find_first_not_of("0123456789", at + 7);
+    forwards += svg[letter] == 'F' ? 1 : 0;
+  }
+  EXPECT_EQ(forwards, 4U * 8);
+  EXPECT_GE(titles, 2U * 4 * 8);
+}
+
+TEST_F(ScheduleFiles, NothingIsLeftOfARunThatFails) {
+  std::ofstream(folder_ + "old.svg") << "old";
+  const auto ran = testing_program::run("schedule 1f1b" + small_run + " --memory-cap 1 --svg " + folder_ + "old.svg");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(whole_file(folder_ + "old.svg"), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "old.svg.part"));
+}
+
+TEST_F(ScheduleFiles, PlacesThatCannotBeWrittenAreRefusedFirst) {
+  const auto nowhere = testing_program::run("schedule 1f1b" + small_run + " --trace " + folder_ + "none/t.json");
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_THAT(nowhere.err, HasSubstr("--trace: "));
+  const auto folder = testing_program::run("schedule 1f1b" + small_run + " --svg " + folder_);
+  EXPECT_THAT(folder.err, HasSubstr("is a folder"));
+}
+
+}  // namespace
+}  // namespace stepcast
