@@ -64,7 +64,11 @@ Found search(const Problem& problem, const AutoOptions& options) {
   Search search(problem, std::move(family), enough, effort, options.seed);
   if (!search.done()) search.try_kinds();
   if (!search.done()) search.try_patterns();
-  if (!search.done() || search.choice.empty()) search.try_dispatch();
+  if (search.choice.empty()) search.try_one_by_one();
+  while (!search.done() && !search.choice.empty()) {
+    search.try_dispatch();
+    search.try_swaps();
+  }
   found.choice = std::move(search.choice);
   found.tried = search.tried;
   return found;

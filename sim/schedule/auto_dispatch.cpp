@@ -19,7 +19,26 @@ double one_of(const double (&values)[n], int draw) {
   return values[static_cast<std::size_t>(draw) % n];
 }
 
+/// The most units that each stage of a layout has between forward and input gradient.
+std::vector<int> observed_limits(const Problem& problem, const Layout& layout) {
+  std::vector<int> now(static_cast<std::size_t>(problem.stages()), 0), most(now);
+  for (const auto& rank : layout.ranks) {
+    for (const Action& action : rank) {
+      if (action.kind == ActionKind::weight_grad) continue;
+      now[action.stage] += action.kind == ActionKind::forward ? 1 : -1;
+      most[action.stage] = std::max(most[action.stage], now[action.stage]);
+    }
+  }
+  return most;
+}
+
 }  // namespace
+
+void Search::try_one_by_one() {
+  DispatchRule rule;
+  rule.in_flight.assign(static_cast<std::size_t>(problem_.stages()), 1);
+  show(dispatch(problem_, rule), "dispatch");
+}
 
 void Search::try_dispatch() {
   const double unit = work_per_unit(), all = unit * problem_.units();
@@ -36,10 +55,10 @@ void Search::try_dispatch() {
     show(std::move(layout), "dispatch");
     return better;
   };
-  // One unit at a time passes under any cap.
-  if (choice.empty()) attempt({.in_flight = std::vector<int>(static_cast<std::size_t>(problem_.stages()), 1)});
+  const std::vector<int> observed = observed_limits(problem_, choice.best());
   for (int i = 0; i < draws && !done(); ++i) {
-    attempt({.in_flight = shared_limits(problem_, one_of(squeezes, draw(7))),
+    const bool as_found = draw(3) == 0;
+    attempt({.in_flight = as_found ? observed : shared_limits(problem_, one_of(squeezes, draw(7))),
              .patience = one_of(patiences, draw(5)) * input_grad,
              .idle_allowed = one_of(idles, draw(5)) * all,
              .pace = one_of(paces, draw(8)) * unit,

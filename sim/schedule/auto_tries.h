@@ -22,6 +22,8 @@ class Search {
   void try_kinds();      ///< auto_kinds.cpp: orders of fixed kinds on this placement, weight gradients placed anew
   void try_patterns();   ///< auto_patterns.cpp: repeating patterns, from the shortest period that the cap allows
   void try_dispatch();   ///< auto_dispatch.cpp: rules of dispatch over a grid, then changes of the best ones
+  void try_one_by_one(); ///< auto_dispatch.cpp: a single unit in each stage, which passes under any cap
+  void try_swaps();      ///< auto_swaps.cpp: the best order with neighbours swapped
 
   [[nodiscard]] bool done() const { return left_ <= 0 || reached(); }
   [[nodiscard]] bool reached() const { return !choice.empty() && choice.best().makespan <= enough_; }

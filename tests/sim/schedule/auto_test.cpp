@@ -117,7 +117,7 @@ TEST(AutoOrder, TightMemoryIsTenPercentFromTheBound) {
   Gaps gaps;
   over_the_grid([&](int p, int m, const std::array<double, 3>& t) {
     const OrderTimes times = alike(2 * p, t[0] / 2, t[1] / 2, t[2] / 2, 2 * ((p + 4) / 3));
-    const AutoOrder order = found({.ranks = p, .micro_batches = m}, times);
+    const AutoOrder order = found({.ranks = p, .micro_batches = m}, times, {.effort = 2'000'000});
     gaps.add(order.order, pipelines::equal_times(2 * p, t[0] / 2, t[1] / 2, t[2] / 2));
   });
   fmt::print("{:<14} mean gap {:.3f} %, worst {:.2f} %\n", "V-Min's memory", 100 * gaps.mean(), 100 * gaps.worst);
