@@ -164,10 +164,10 @@ void find_directions(Reading& reading) {
   if (std::all_of(reading.actions.begin(), reading.actions.end(), own_half)) order.directions = 2;
 }
 
-using Pass = std::tuple<int, int, ActionKind, std::size_t>;  // stage, unit, kind, position
+using StagePass = std::tuple<int, int, ActionKind, std::size_t>;  // stage, unit, kind, position
 
-std::vector<Pass> sorted_passes(const Reading& reading) {
-  std::vector<Pass> passes;
+std::vector<StagePass> sorted_passes(const Reading& reading) {
+  std::vector<StagePass> passes;
   for (std::size_t i = 0; i < reading.actions.size(); ++i) {
     const Action& action = reading.actions[i];
     passes.emplace_back(action.stage, action.micro_batch, action.kind, i);
@@ -186,7 +186,7 @@ tl::unexpected<Error> missing(const Reading& reading, int stage, int unit, const
 /// Every (stage, micro-batch) has its F and its backward once: what is missing or twice is named before order matters.
 Expected<void> check_complete(const Reading& reading) {
   const Order& order = reading.order;
-  const std::vector<Pass> passes = sorted_passes(reading);
+  const std::vector<StagePass> passes = sorted_passes(reading);
   const int each_way = order.units() / order.directions;
   std::size_t at = 0;
   for (int stage = 0; stage < order.stages(); ++stage) {
