@@ -56,8 +56,8 @@ Expected<CsvDialect> detect_dialect(const Cells& cells) {
   const Step* const fused = first_of(cells, Verb::backward_weight);
   if (input_grad != nullptr && fused != nullptr) {
     return pytorch::refuse(cells, *fused,
-                           fmt::format("is of the older dialect, but {} at {} of today's", pytorch::text_of(*input_grad),
-                                       pytorch::place(cells, *input_grad)),
+                           fmt::format("is of the older dialect, but {} at {} of today's",
+                                       pytorch::text_of(*input_grad), pytorch::place(cells, *input_grad)),
                            dialect_flag);
   }
   if (input_grad != nullptr) return CsvDialect::today;
