@@ -72,6 +72,10 @@ constexpr std::array schedule_flags = {
     Flag{.name = "--memory-cap", .key = "", .value = "N", .group = "Memory",
          .doc = "activations a rank may hold until W, in chunks, or slices where cut (default: no cap)",
          .kind = FlagKind::count, .least = 1, .most = 1 << 20},
+    Flag{.name = "--from", .key = "", .value = "FILE.csv", .group = "Instead of KIND and sizes",
+         .doc = "an order of torch.distributed.pipelining", .kind = FlagKind::text},
+    Flag{.name = "--csv-dialect", .key = "", .value = "WHICH", .group = "Instead of KIND and sizes",
+         .doc = "what B is in it: today's whole backward, older's input gradient; default: detect", .kind = FlagKind::text},
     Flag{.name = "--compare", .key = "", .value = "", .group = "Output",
          .doc = "every kind that is legal here, side by side", .kind = FlagKind::toggle},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output",
@@ -125,7 +129,7 @@ const std::vector<Command>& table() {
                     "stepcast dataflow --from timeloop examples/timeloop_ws.yaml"},
        .run = dataflow_command},
       {.name = "schedule",
-       .usage = "KIND|--compare --stages P --micro-batches M --forward F --input-grad I --weight-grad W [flags]",
+       .usage = "KIND|--compare --stages P --micro-batches M | --from FILE.csv, --forward F --input-grad I --weight-grad W [flags]",
        .summary = "time a pipeline schedule, draw it, hold it against the best possible",
        .about = "Makes the order of a pipeline schedule (stepcast list schedules), runs it with the times given and reports\n"
                 "makespan, bubble, memory and messages of every rank, and lower bounds that no order of these stages beats:\n"

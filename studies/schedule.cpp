@@ -9,10 +9,13 @@ namespace stepcast {
 namespace {
 
 Expected<void> check_schedule_words(const Arguments& arguments) {
-  const bool compare = arguments.has("--compare");
+  const bool compare = arguments.has("--compare"), file = arguments.has("--from");
   if (compare && !arguments.words.empty())
     return fail(arguments.words[0], "a KIND does not go with --compare", "--compare runs every kind that is legal");
-  if (!compare && arguments.words.empty())
+  if (file && compare) return fail("--from", "does not go with --compare", "one of them");
+  if (file && !arguments.words.empty())
+    return fail(arguments.words[0], "a KIND does not go with --from", "the file has the order: leave KIND out");
+  if (!compare && !file && arguments.words.empty())
     return fail("schedule", "KIND is missing", "stepcast schedule 1f1b ..., or --compare; stepcast list schedules");
   if (arguments.has("--json") && arguments.has("--csv")) return fail("--csv", "does not go with --json", "one of them");
   for (const char* one : {"--csv", "--trace", "--svg"})
@@ -54,7 +57,7 @@ std::string shown(const ScheduleRun& run, const Arguments& arguments, const Cons
 
 Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   if (auto words = check_schedule_words(arguments); !words) return words;
-  if (!arguments.has("--compare"))
+  if (!arguments.words.empty())
     if (const auto kind = find_schedule(arguments.words[0]); !kind) return tl::unexpected(kind.error());
   const auto request = read_schedule_request(arguments);
   if (!request) return tl::unexpected(request.error());
@@ -65,7 +68,7 @@ Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   }
   auto files = open_files(arguments);
   if (!files) return tl::unexpected(files.error());
-  const auto run = run_schedule(arguments.words[0], *request);
+  const auto run = request->file.empty() ? run_schedule(arguments.words[0], *request) : run_schedule_file(*request);
   if (!run) return tl::unexpected(run.error());
   for (OpenForm& open : *files)
     if (auto written = open.file.write(open.form->text(*run)); !written) return written;

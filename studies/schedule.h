@@ -22,14 +22,15 @@ struct ScheduleRequest {
   double hop = 0;
   double pair_factor = 1;
   double memory_cap = 0;                    ///< in the unit of peak_activations; 0 = none
+  std::string file, dialect = "detect";     ///< --from: PyTorch's CSV, whose sizes count; else empty
 };
 
 /// schedule_request.cpp
 Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments);
 
 struct ScheduleRun {
-  const ScheduleKind* kind = nullptr;
-  ScheduleSize size;
+  std::string id, name;                     ///< of the kind, or the file's name
+  std::vector<std::string> notes;           ///< what a file had that does not count
   bool in_seconds = false;
   double hop = 0;
   Order order;
@@ -37,12 +38,22 @@ struct ScheduleRun {
   double lower_bound = 0;                   ///< of the makespan of any order on this placement under the cap
   double lower_bound_at_peak_memory = 0;    ///< and of any that holds no more on any rank than this one
   [[nodiscard]] double gap() const;         ///< makespan above the second, as a fraction
+  /// Virtual stages of one copy of the model per rank.
+  [[nodiscard]] int chunks() const { return order.stages() / order.directions / order.ranks; }
   /// The rank that holds most, in whole micro-batches of a rank's layers, so that kinds compare.
   [[nodiscard]] double peak_micro_batches() const;
 };
 
 /// schedule_run.cpp: makes the order, runs it and bounds it. Refusals speak of flags.
 Expected<ScheduleRun> run_schedule(const std::string& kind, const ScheduleRequest& request);
+/// schedule_file.cpp: the same for the order of request.file.
+Expected<ScheduleRun> run_schedule_file(const ScheduleRequest& request);
+
+/// A list of --times is one copy's stages, or all stages of both copies.
+Expected<void> check_list_lengths(const ScheduleRequest& request, const std::string& kind, int copy, int directions);
+/// Runs an order and bounds it; refused if it holds more than the cap.
+Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, const std::string& id,
+                                 const std::string& name);
 
 struct RefusedSchedule {
   std::string kind, reason;

@@ -84,7 +84,23 @@ constexpr SizeFlag size_flags[] = {{"--stages", &ScheduleSize::ranks, true},
                                    {"--group", &ScheduleSize::group, false},
                                    {"--seq-splits", &ScheduleSize::slices, false}};
 
+/// A file's order has its sizes; only the slices are not to be seen in it.
+Expected<void> read_file_flags(const Arguments& arguments, ScheduleRequest& request) {
+  for (const SizeFlag& flag : size_flags)
+    if (flag.field != &ScheduleSize::slices && arguments.has(flag.name))
+      return fail(flag.name, "does not go with --from", "leave it out: the file's order says it");
+  const auto slices = size_flag(arguments, "--seq-splits", 1);
+  if (!slices) return tl::unexpected(slices.error());
+  request.size.slices = *slices;
+  request.file = schedule_flag(arguments, "--from");
+  if (arguments.has("--csv-dialect")) request.dialect = schedule_flag(arguments, "--csv-dialect");
+  return {};
+}
+
 Expected<void> read_sizes(const Arguments& arguments, ScheduleRequest& request) {
+  if (arguments.has("--from")) return read_file_flags(arguments, request);
+  if (arguments.has("--csv-dialect"))
+    return fail("--csv-dialect", "is about the file of --from", "add --from FILE.csv");
   for (const SizeFlag& flag : size_flags) {
     if (flag.needed && !arguments.has(flag.name))
       return fail(flag.name, "is missing", "--stages is the number of ranks, --micro-batches that of a step");

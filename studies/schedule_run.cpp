@@ -27,7 +27,8 @@ Error in_flags(Error error) {
   return error;
 }
 
-/// A list of --times is one copy's stages, or all stages of both copies.
+}  // namespace
+
 Expected<void> check_list_lengths(const ScheduleRequest& request, const std::string& kind, int copy, int directions) {
   const std::pair<const char*, std::size_t> lists[] = {{"forward", request.forward_list.size()},
                                                        {"input_grad", request.input_grad_list.size()},
@@ -41,25 +42,13 @@ Expected<void> check_list_lengths(const ScheduleRequest& request, const std::str
   return {};
 }
 
-/// `stages` entries: those of the list, again for a second copy; or a chunk's part of the rank's time.
-std::vector<double> stage_list(const std::vector<double>& list, double per_rank, int chunks, int stages, int slices) {
-  std::vector<double> times;
-  for (int s = 0; s < stages; ++s)
-    times.push_back((list.empty() ? per_rank / chunks : list[s % list.size()]) / slices);
-  return times;
-}
+namespace {
 
-std::vector<Seconds> typed(const std::vector<double>& times) {
-  std::vector<Seconds> seconds;
-  for (const double time : times) seconds.emplace_back(time);
-  return seconds;
-}
-
-/// Times of one unit, and of all stages of `copies` copies.
-OrderTimes order_times(const ScheduleRequest& request, int chunks, int copies, int slices) {
-  const int stages = request.size.ranks * chunks * copies;
+/// What kinds that schedule by the times look at: one micro-batch, one copy.
+OrderTimes order_times(const ScheduleRequest& request, int chunks) {
   const auto list = [&](const std::vector<double>& given, double per_rank) {
-    return stage_list(given, per_rank, chunks, stages, slices);
+    const std::size_t stages = static_cast<std::size_t>(request.size.ranks) * chunks;
+    return given.empty() ? std::vector<double>(stages, per_rank / chunks) : given;
   };
   return {.forward = list(request.forward_list, request.forward),
           .input_grad = list(request.input_grad_list, request.input_grad),
@@ -68,12 +57,24 @@ OrderTimes order_times(const ScheduleRequest& request, int chunks, int copies, i
           .memory_cap = request.memory_cap};
 }
 
-StageTimes engine_times(const OrderTimes& times, const ScheduleRequest& request) {
+/// A rank's time is shared by the stages that one copy has on it; a list is read again for the second copy.
+StageTimes engine_times(const Order& order, const ScheduleRequest& request) {
+  std::vector<int> sharers(static_cast<std::size_t>(order.ranks) * order.directions);
+  const auto share = [&](int stage) -> int& {
+    return sharers[order.direction_of(stage) * order.ranks + order.rank_of[stage]];
+  };
+  for (int s = 0; s < order.stages(); ++s) ++share(s);
+  const auto times_of = [&](const std::vector<double>& list, double per_rank) {
+    std::vector<Seconds> times;
+    for (int s = 0; s < order.stages(); ++s)
+      times.emplace_back((list.empty() ? per_rank / share(s) : list[s % list.size()]) / order.slices);
+    return times;
+  };
   StageTimes stage_times;
-  stage_times.forward = typed(times.forward);
-  stage_times.input_grad = typed(times.input_grad);
-  stage_times.weight_grad = typed(times.weight_grad);
-  stage_times.hop_forward.assign(times.forward.size() - 1, Seconds(request.hop));
+  stage_times.forward = times_of(request.forward_list, request.forward);
+  stage_times.input_grad = times_of(request.input_grad_list, request.input_grad);
+  stage_times.weight_grad = times_of(request.weight_grad_list, request.weight_grad);
+  stage_times.hop_forward.assign(static_cast<std::size_t>(order.stages()) - 1, Seconds(request.hop));
   stage_times.hop_backward = stage_times.hop_forward;
   stage_times.pair_factor = request.pair_factor;
   return stage_times;
@@ -87,7 +88,7 @@ Expected<void> check_cap(const ScheduleRun& run, double cap) {
   std::string takers;
   for (const ScheduleKind& kind : schedule_kinds())
     if (kind.takes_cap) takers += (takers.empty() ? "" : " or ") + kind.id;
-  return fail("--memory-cap", fmt::format("{} holds {} activations on rank {}, above {:g}", run.kind->id, *most,
+  return fail("--memory-cap", fmt::format("{} holds {} activations on rank {}, above {:g}", run.id, *most,
                                           most - peaks.begin(), cap),
               fmt::format("--memory-cap {} or more{}", *most, takers.empty() ? "" : ", or schedule " + takers));
 }
@@ -105,7 +106,19 @@ double ScheduleRun::gap() const { return timeline.makespan.value() / lower_bound
 
 double ScheduleRun::peak_micro_batches() const {
   const auto most = *std::max_element(timeline.peak_in_flight.begin(), timeline.peak_in_flight.end());
-  return static_cast<double>(most) / (chunks_of(*kind, size) * size.slices);
+  return static_cast<double>(most) / (chunks() * order.slices);
+}
+
+Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, const std::string& id,
+                                 const std::string& name) {
+  const StageTimes times = engine_times(order, request);
+  auto timeline = run(order, times);
+  if (!timeline) return tl::unexpected(timeline.error());
+  ScheduleRun done{.id = id, .name = name, .notes = {}, .in_seconds = request.in_seconds, .hop = request.hop,
+                   .order = std::move(order), .timeline = std::move(*timeline)};
+  if (auto kept = check_cap(done, request.memory_cap); !kept) return tl::unexpected(kept.error());
+  add_bounds(times, request.memory_cap, done);
+  return done;
 }
 
 Expected<ScheduleRun> run_schedule(const std::string& id, const ScheduleRequest& request) {
@@ -117,17 +130,9 @@ Expected<ScheduleRun> run_schedule(const std::string& id, const ScheduleRequest&
     const auto fits = check_list_lengths(request, id, request.size.ranks * chunks, (*kind)->directions);
     if (!fits) return tl::unexpected(fits.error());
   }
-  auto order = make_order(id, request.size, order_times(request, chunks, 1, request.size.slices));
+  auto order = make_order(id, request.size, order_times(request, chunks));
   if (!order) return tl::unexpected(in_flags(order.error()));
-  const StageTimes times =
-      engine_times(order_times(request, chunks, (*kind)->directions, request.size.slices), request);
-  auto timeline = run(*order, times);
-  if (!timeline) return tl::unexpected(timeline.error());
-  ScheduleRun done{.kind = *kind, .size = request.size, .in_seconds = request.in_seconds, .hop = request.hop,
-                   .order = std::move(*order), .timeline = std::move(*timeline)};
-  if (auto kept = check_cap(done, request.memory_cap); !kept) return tl::unexpected(kept.error());
-  add_bounds(times, request.memory_cap, done);
-  return done;
+  return time_order(std::move(*order), request, id, (*kind)->name);
 }
 
 ScheduleComparison compare_schedules(const ScheduleRequest& request) {

@@ -1,8 +1,8 @@
-// Parts that the forms of a schedule's report share, and the CSV, which is hardly more than they.
+// Parts that the forms of a schedule's report share, and the CSV.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "model/quantity_text.h"
+#include "sim/schedule/pytorch_csv.h"
 #include "studies/report/schedule_report.h"
 
 namespace stepcast {
@@ -10,28 +10,6 @@ namespace stepcast {
 char letter_of(ActionKind kind) {
   constexpr char letters[] = {'F', 'B', 'I', 'W'};
   return letters[static_cast<int>(kind)];
-}
-
-namespace {
-
-std::string pytorch_text(const Action& action) {
-  return fmt::format("{}{}{}", action.stage, letter_of(action.kind), action.micro_batch);
-}
-
-}  // namespace
-
-std::vector<std::string> action_texts(const Order& order, int rank) {
-  std::vector<std::string> texts;
-  const auto actions = order.of_rank(rank);
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    const std::string first = pytorch_text(actions[i]);
-    if (!actions[i].with_next) {
-      texts.push_back(first);
-      continue;
-    }
-    texts.push_back(fmt::format("({};{})OVERLAP_F_B", first, pytorch_text(actions[++i])));
-  }
-  return texts;
 }
 
 std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank) {
@@ -52,11 +30,6 @@ std::string schedule_time_text(const ScheduleRun& run, double time) {
   return run.in_seconds ? format_seconds(Seconds(time)) : fmt::format("{:.7g}", time);
 }
 
-std::string schedule_csv(const ScheduleRun& run) {
-  std::string text;
-  for (int rank = 0; rank < run.order.ranks; ++rank)
-    text += fmt::format("{}\n", fmt::join(action_texts(run.order, rank), ","));
-  return text;
-}
+std::string schedule_csv(const ScheduleRun& run) { return write_pytorch_csv(run.order); }
 
 }  // namespace stepcast

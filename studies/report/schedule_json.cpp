@@ -1,6 +1,7 @@
 // A schedule's run, and the comparison of all kinds, as JSON documents.
 #include <nlohmann/json.hpp>
 
+#include "sim/schedule/pytorch_csv.h"
 #include "studies/report/schedule_report.h"
 
 namespace stepcast {
@@ -16,11 +17,11 @@ ScheduleJson rank_json(const ScheduleRun& run, int rank) {
           {"peak_activations", timeline.peak_in_flight[rank]},
           {"peak_activations_freed_at_input_grad", timeline.peak_freed_at_input_grad[rank]},
           {"peak_pending_weight_grads", timeline.peak_pending_weight_grads[rank]},
-          {"order", action_texts(run.order, rank)}};
+          {"order", pytorch_actions(run.order, rank)}};
 }
 
 ScheduleJson figures_json(const ScheduleRun& run) {
-  return {{"schedule", run.kind->id},
+  return {{"schedule", run.id},
           {"time_unit", run.in_seconds ? "s" : "abstract"},
           {"makespan", run.timeline.makespan.value()},
           {"span", run.timeline.span.value()},
@@ -36,6 +37,7 @@ ScheduleJson figures_json(const ScheduleRun& run) {
 
 std::string schedule_json(const ScheduleRun& run) {
   ScheduleJson json = figures_json(run);
+  if (!run.notes.empty()) json["notes"] = run.notes;
   json["ranks"] = ScheduleJson::array();
   for (int rank = 0; rank < run.order.ranks; ++rank) json["ranks"].push_back(rank_json(run, rank));
   return json.dump(2) + "\n";

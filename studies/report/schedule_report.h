@@ -9,11 +9,6 @@
 
 namespace stepcast {
 
-/// Each action of a rank as PyTorch writes it (torch.distributed.pipelining, schedules.py): "0F3", "0I3", "0W3", "0B3";
-/// a fused pair is one entry, "(7F4;0B0)OVERLAP_F_B". Stages of a second copy of the model follow those of the first;
-/// where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
-std::vector<std::string> action_texts(const Order& order, int rank);
-
 /// An action's stretch of time, drawn as it stands in the picture. The two of a fused pair share theirs by halves.
 struct ScheduleBlock {
   Action action;
@@ -24,6 +19,8 @@ char letter_of(ActionKind kind);
 /// "13.7 ms", or the bare number where times came without units.
 std::string schedule_time_text(const ScheduleRun& run, double time);
 
+/// The orders are in PyTorch's words (sim/schedule/pytorch_csv.h). Stages of a second copy of the model follow those of
+/// the first; where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
 std::string schedule_json(const ScheduleRun& run);
 std::string schedule_text(const ScheduleRun& run, const Console& console);
 /// PyTorch's compute-only CSV: a row per rank, a cell per action.

@@ -20,6 +20,13 @@ constexpr BlockColors block_colors[] = {{"forward", "#a8c8f0", "#6f9fd8"},
                                         {"input gradient", "#f7e08c", "#dcbc4a"},
                                         {"weight gradient", "#b4dcae", "#7fbb78"}};
 
+/// A file's name may hold what XML reads as markup.
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return safe;
+}
+
 std::string rectangle(const ScheduleRun& run, const ScheduleBlock& block, double scale, double y) {
   const double x = left + block.start * scale, width = (block.end - block.start) * scale;
   const auto& colors = block_colors[static_cast<int>(block.action.kind)];
@@ -61,7 +68,7 @@ std::string schedule_svg(const ScheduleRun& run) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:g}\" height=\"{:g}\" font-family=\"sans-serif\" "
       "font-size=\"10\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
       "<text x=\"{:g}\" y=\"22\" font-size=\"14\">{}, makespan {}, bubble {}</text>\n",
-      left + drawn_width + 20, bottom + 30, left, run.kind->id,
+      left + drawn_width + 20, bottom + 30, left, escaped(run.id),
       schedule_time_text(run, run.timeline.makespan.value()), format_percent(run.timeline.bubble_fraction()));
   for (int rank = 0; rank < run.order.ranks; ++rank) {
     const double y = top + rank * row_height;

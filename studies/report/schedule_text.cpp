@@ -16,8 +16,7 @@ constexpr int most_columns_per_action = 3;  // a letter and two digits
 
 std::string size_text(const ScheduleRun& run) {
   std::string text = fmt::format("{} ranks, {} micro-batches", run.order.ranks, run.order.micro_batches);
-  const int chunks = chunks_of(*run.kind, run.size);
-  if (chunks > 1) text += fmt::format(", {} chunks", chunks);
+  if (run.chunks() > 1) text += fmt::format(", {} chunks", run.chunks());
   if (run.order.slices > 1) text += fmt::format(", {} slices", run.order.slices);
   if (run.order.directions > 1) text += ", half of them each way";
   return text;
@@ -115,7 +114,9 @@ std::string drawing(const ScheduleRun& run, const Console& console) {
 
 std::string schedule_text(const ScheduleRun& run, const Console& console) {
   const Paint paint(console);
-  return fmt::format("{}: {}\n{}\n{}\n{}", paint.bold(run.kind->name), size_text(run), header_text(run),
+  std::string notes;
+  for (const std::string& note : run.notes) notes += fmt::format("note: {}\n", note);
+  return fmt::format("{}{}: {}\n{}\n{}\n{}", notes, paint.bold(run.name), size_text(run), header_text(run),
                      ranks_text(run), drawing(run, console));
 }
 
@@ -124,7 +125,7 @@ std::string comparison_text(const ScheduleComparison& comparison) {
                {"held", Align::right}, {"messages", Align::right}, {"weights", Align::right},
                {"gap to bound", Align::right}});
   for (const ScheduleRun& run : comparison.runs) {
-    table.add({run.kind->id, schedule_time_text(run, run.timeline.makespan.value()),
+    table.add({run.id, schedule_time_text(run, run.timeline.makespan.value()),
                schedule_time_text(run, run.timeline.span.value()), format_percent(run.timeline.bubble_fraction()),
                fmt::format("{:.4g}", run.peak_micro_batches()), fmt::format("{}", run.timeline.messages),
                fmt::format("{}x", run.order.directions), fmt::format("{:.2f} %", 100 * run.gap())});

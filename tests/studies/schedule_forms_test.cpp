@@ -150,6 +150,44 @@ TEST_F(ScheduleFiles, NothingIsLeftOfARunThatFails) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "old.svg.part"));
 }
 
+/// What a kind's own CSV gives when it is read again.
+FormJson read_again(const std::string& folder, const std::string& words, const std::string& times) {
+  const auto csv = testing_program::run("schedule " + words + times + " --csv");
+  EXPECT_EQ(csv.code, 0) << words << "\n" << csv.err;
+  std::ofstream(folder + "order.csv") << csv.out;
+  const std::string splits = words.starts_with("seq") ? " --seq-splits 2" : "";
+  const auto again = testing_program::run("schedule --from " + folder + "order.csv" + times + splits + " --json");
+  EXPECT_EQ(again.code, 0) << words << "\n" << again.err;
+  return again.code == 0 ? FormJson::parse(again.out) : FormJson{};
+}
+
+TEST_F(ScheduleFiles, ACsvIsTheOrderThatItWasWrittenFrom) {
+  const std::string times = " --forward 10 --input-grad 12 --weight-grad 7 --p2p 1";
+  const std::string size = " --stages 4 --micro-batches 8";
+  for (const std::string& words : {"1f1b" + size, "zb-h1" + size, "zb-v" + size, "dualpipe" + size, "dualpipev" + size,
+                                   "interleaved-1f1b" + size + " --chunks 2", "seq-1f1b" + size + " --seq-splits 2"}) {
+    const auto again = read_again(folder_, words, times);
+    const auto first = FormJson::parse(testing_program::run("schedule " + words + times + " --json").out);
+    for (const char* key : {"makespan", "span", "p2p_messages", "weight_copies", "lower_bound", "ranks"})
+      EXPECT_EQ(again.at(key), first.at(key)) << words << " " << key;
+  }
+}
+
+TEST_F(ScheduleFiles, OrdersOfFilesAreChecked) {
+  const std::string name = folder_ + "wrong.csv";
+  std::ofstream(name) << "0F0,0B0\n1B0,1F0\n";
+  const std::string times = " --forward 1 --input-grad 1 --weight-grad 1";
+  const auto wrong = testing_program::run("schedule --from " + name + times);
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("wrong.csv:2:1"));
+  const auto sizes = testing_program::run("schedule --from " + name + times + " --stages 2");
+  EXPECT_THAT(sizes.err, HasSubstr("--stages: does not go with --from"));
+  const auto kind = testing_program::run("schedule gpipe --from " + name + times);
+  EXPECT_THAT(kind.err, HasSubstr("a KIND does not go with --from"));
+  const auto dialect = testing_program::run("schedule --from " + name + times + " --csv-dialect old");
+  EXPECT_THAT(dialect.err, HasSubstr("older"));
+}
+
 TEST_F(ScheduleFiles, PlacesThatCannotBeWrittenAreRefusedFirst) {
   const auto nowhere = testing_program::run("schedule 1f1b" + small_run + " --trace " + folder_ + "none/t.json");
   EXPECT_EQ(nowhere.code, 2);
