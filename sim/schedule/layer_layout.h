@@ -1,7 +1,7 @@
-// Which layers lie on which virtual stage, as Megatron-LM writes it (--pipeline-model-parallel-layout; core/transformer/
-// pipeline_parallel_layer_layout.py): E embedding, t decoder layer, m multi-token prediction, L loss, | between stages,
-// commas and spaces for the eye; x*3 repeats a letter or bar, (tt|)*10 a group. Stage s of the layout is virtual stage
-// s: on rank s % p as its chunk s / p. Or a list of numbers of decoder layers, one per stage: "7,8,8,7".
+// Which layers lie on which virtual stage, as Megatron-LM writes it (--pipeline-model-parallel-layout, read in core/
+// transformer/pipeline_parallel_layer_layout.py): E embedding, t decoder layer, m multi-token prediction, L loss, and |
+// between stages, commas and spaces for the eye; x*3 repeats a letter or bar, (tt|)*10 a group. Stage s of the layout
+// is virtual stage s: on rank s % p as its chunk s / p. Or a list of numbers of decoder layers per stage: "7,8,8,7".
 #pragma once
 
 #include <string>

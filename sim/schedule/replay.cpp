@@ -1,5 +1,6 @@
 #include "sim/schedule/replay.h"
 
+#include <cassert>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -21,6 +22,24 @@ void set_means(const Order& order, const std::vector<double>& each, std::vector<
   }
 }
 
+/// Means of the units, and nothing of single ones.
+StageTimes without_units(const TimedOrder& timed) {
+  StageTimes times = timed.times;
+  set_stage_means(timed.order, times);
+  times.forward_each.clear();
+  times.input_grad_each.clear();
+  times.weight_grad_each.clear();
+  return times;
+}
+
+void add_times(StageTimes& sum, const StageTimes& times) {
+  for (std::size_t stage = 0; stage < sum.forward.size(); ++stage) {
+    sum.forward[stage] += times.forward[stage];
+    sum.input_grad[stage] += times.input_grad[stage];
+    sum.weight_grad[stage] += times.weight_grad[stage];
+  }
+}
+
 }  // namespace
 
 void set_stage_means(const Order& order, StageTimes& times) {
@@ -31,19 +50,25 @@ void set_stage_means(const Order& order, StageTimes& times) {
 
 double Replay::means_gap() const { return single.makespan > Seconds() ? means.makespan / single.makespan - 1 : 0.0; }
 
-Expected<Replay> replay(const TimedOrder& timed) {
+Expected<Replay> replay(const TimedOrder& timed) { return replay(std::span(&timed, 1)); }
+
+Expected<Replay> replay(std::span<const TimedOrder> copies) {
+  assert(!copies.empty());
   Replay result;
-  auto single = run(timed.order, timed.times);
-  if (!single) return tl::unexpected(single.error());
-  StageTimes times = timed.times;
-  set_stage_means(timed.order, times);
-  times.forward_each.clear();
-  times.input_grad_each.clear();
-  times.weight_grad_each.clear();
-  auto means = run(timed.order, times);
-  if (!means) return tl::unexpected(means.error());
-  result.single = std::move(*single);
-  result.means = std::move(*means);
+  StageTimes means = without_units(copies.front());
+  for (const TimedOrder& copy : copies) {
+    assert(copy.order.actions == copies.front().order.actions);
+    auto single = run(copy.order, copy.times);
+    if (!single) return tl::unexpected(single.error());
+    if (&copy != &copies.front()) add_times(means, without_units(copy));
+    if (single->makespan > result.single.makespan || result.single.end.empty()) result.single = std::move(*single);
+  }
+  for (auto* stages : {&means.forward, &means.input_grad, &means.weight_grad}) {
+    for (Seconds& time : *stages) time = time / static_cast<double>(copies.size());
+  }
+  auto evened = run(copies.front().order, means);
+  if (!evened) return tl::unexpected(evened.error());
+  result.means = std::move(*evened);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "model/error.h"
@@ -32,6 +33,9 @@ struct Replay {
 
 /// Fails where the order cannot run.
 Expected<Replay> replay(const TimedOrder& timed);
+/// Copies of a pipeline that end the step together, of one order: `single` is the slowest copy, `means` runs on each
+/// stage's mean over all copies, so that the gap also holds what a slow copy costs.
+Expected<Replay> replay(std::span<const TimedOrder> copies);
 
 /// "stage means make the step 27.0 % shorter ..." where that is more than `tolerance`; nothing below it.
 std::optional<std::string> means_warning(const Replay& replay, double tolerance = 0.01);
