@@ -15,7 +15,10 @@ namespace {
 constexpr int most_columns_per_action = 3;  // a letter and two digits
 
 std::string size_text(const ScheduleRun& run) {
-  std::string text = fmt::format("{} ranks, {} micro-batches", run.order.ranks, run.order.micro_batches);
+  const auto counted = [](int count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count > 1 ? (std::string_view(what).ends_with("h") ? "es" : "s") : "");
+  };
+  std::string text = counted(run.order.ranks, "rank") + ", " + counted(run.order.micro_batches, "micro-batch");
   if (run.chunks() > 1) text += fmt::format(", {} chunks", run.chunks());
   if (run.order.slices > 1) text += fmt::format(", {} slices", run.order.slices);
   if (run.order.directions > 1) text += ", half of them each way";

@@ -58,6 +58,14 @@ TEST(ScheduleForms, NarrowTerminalsStillHoldTheRow) {
   EXPECT_EQ(rows, 4);
 }
 
+TEST(ScheduleForms, OneRankOfOneMicroBatch) {
+  const auto ran = testing_program::run(
+      "schedule 1f1b --stages 1 --micro-batches 1 --forward 1ms --input-grad 1ms --weight-grad 1ms");
+  EXPECT_THAT(ran.out, HasSubstr("1 rank, 1 micro-batch\n"));
+  EXPECT_THAT(ran.out, HasSubstr("  0  F0-B0----\n"));
+  EXPECT_THAT(ran.out, HasSubstr("3.00 ms"));
+}
+
 TEST(ScheduleForms, CsvIsARowPerRank) {
   const auto ran = testing_program::run("schedule gpipe" + small_run + " --csv");
   EXPECT_EQ(ran.out, "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n");
