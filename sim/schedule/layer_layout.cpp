@@ -18,19 +18,19 @@ constexpr std::size_t most_factor_digits = 5;
 constexpr std::string_view letters = "EtmL|";
 
 /// A letter or bar after repetition, with the column that it came from.
-struct Item {
+struct LayoutItem {
   char letter;
   int column;
 };
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_layout_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// Unrolls repetitions; groups do not nest, as in Megatron.
 class LayoutReader {
  public:
   LayoutReader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
 
-  Expected<std::vector<Item>> items() {
+  Expected<std::vector<LayoutItem>> items() {
     for (skip(); at_ < text_.size(); skip()) {
       const std::size_t first = items_.size();
       if (auto ok = text_[at_] == '(' ? read_group() : read_letter(); !ok) return tl::unexpected(ok.error());
@@ -79,7 +79,7 @@ class LayoutReader {
     if (at_ == text_.size() || text_[at_] != '*') return {};
     const std::size_t star = at_++;
     const std::size_t digits = at_;
-    while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_layout_digit(text_[at_])) ++at_;
     std::size_t factor = 0;
     std::from_chars(text_.data() + digits, text_.data() + std::min(at_, digits + most_factor_digits), factor);
     if (factor == 0) return refuse(star, "'*' without a number of repetitions", "t*3, 1 or more");
@@ -93,7 +93,7 @@ class LayoutReader {
   std::string_view text_;
   const std::string& where_;
   std::size_t at_ = 0;
-  std::vector<Item> items_;
+  std::vector<LayoutItem> items_;
 };
 
 /// What the letters may follow: E before all, then t, then m, then L.
@@ -101,7 +101,7 @@ class StageBuilder {
  public:
   explicit StageBuilder(const std::string& where) : where_(where) {}
 
-  Expected<void> add(const Item& item) {
+  Expected<void> add(const LayoutItem& item) {
     if (item.letter == '|') return void(layout_.stages.emplace_back()), Expected<void>{};
     if (item.letter == 'E' && (last_ != 0 || layout_.stages.size() > 1))
       return refuse(item, "the embedding E is not the first layer", "one E, at the very beginning");
@@ -127,7 +127,7 @@ class StageBuilder {
   }
 
  private:
-  [[nodiscard]] tl::unexpected<Error> refuse(const Item& item, std::string what, std::string hint) const {
+  [[nodiscard]] tl::unexpected<Error> refuse(const LayoutItem& item, std::string what, std::string hint) const {
     return fail(fmt::format("{}:{}", where_, item.column), std::move(what), std::move(hint));
   }
 
@@ -167,7 +167,7 @@ Expected<LayerLayout> read_layer_layout(std::string_view text, const std::string
   const auto items = LayoutReader(text, where).items();
   if (!items) return tl::unexpected(items.error());
   StageBuilder builder(where);
-  for (const Item& item : *items) {
+  for (const LayoutItem& item : *items) {
     if (auto ok = builder.add(item); !ok) return tl::unexpected(ok.error());
   }
   return builder.finish();
@@ -193,7 +193,7 @@ Expected<LayerLayout> read_layer_list(std::string_view text, const std::string& 
 }
 
 Expected<LayerLayout> read_layers(std::string_view text, const std::string& where) {
-  const bool list = !text.empty() && (is_digit(text.front()) || text.front() == '[');
+  const bool list = !text.empty() && (is_layout_digit(text.front()) || text.front() == '[');
   return list ? read_layer_list(text, where) : read_layer_layout(text, where);
 }
 

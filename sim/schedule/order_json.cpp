@@ -13,11 +13,11 @@ namespace stepcast {
 namespace {
 
 // Those of check_order() and of the engine's arrays: far above any pipeline.
-constexpr IntegerRange counts{1, 1 << 20};
+constexpr IntegerRange order_counts{1, 1 << 20};
 constexpr NumberRange durations_range{0, 1e300};
 
 /// Today's letters.
-Expected<ActionKind> kind_of(const pytorch::Step& step, const std::string& where) {
+Expected<ActionKind> kind_of(const pytorch::CellStep& step, const std::string& where) {
   switch (step.verb) {
     case pytorch::Verb::forward: return ActionKind::forward;
     case pytorch::Verb::backward: return ActionKind::backward;
@@ -30,9 +30,9 @@ Expected<ActionKind> kind_of(const pytorch::Step& step, const std::string& where
 }
 
 Expected<void> add_actions(const std::string& text, const std::string& where, Order& order) {
-  std::vector<pytorch::Step> steps;
+  std::vector<pytorch::CellStep> steps;
   if (auto ok = pytorch::read_action(text, where, {}, steps); !ok) return ok;
-  for (const pytorch::Step& step : steps) {
+  for (const pytorch::CellStep& step : steps) {
     const auto kind = kind_of(step, where);
     if (!kind) return tl::unexpected(kind.error());
     order.actions.push_back({*kind, step.stage, step.micro_batch, step.with_next});
@@ -56,7 +56,7 @@ Expected<void> read_ranks(JsonObject& file, Order& order) {
 
 void read_placement(JsonObject& file, Order& order) {
   std::vector<std::int64_t> rank_of;
-  file.read("rank_of", rank_of, IntegerRange{0, counts.high});
+  file.read("rank_of", rank_of, IntegerRange{0, order_counts.high});
   order.rank_of.assign(rank_of.begin(), rank_of.end());
   if (file.failed()) return;
   file.require(order.ranks > 0, "ranks", "the list is empty", "one object per rank");
@@ -141,8 +141,8 @@ Expected<OrderFile> read_order_json(std::string_view text, const std::string& wh
   JsonObject file(text, where);
   OrderFile result;
   Order& order = result.timed.order;
-  file.read("micro_batches", order.micro_batches, counts);
-  file.optional("slices", order.slices, counts);
+  file.read("micro_batches", order.micro_batches, order_counts);
+  file.optional("slices", order.slices, order_counts);
   file.optional("directions", order.directions, IntegerRange{1, 2});
   if (auto ok = read_ranks(file, order); !ok) return tl::unexpected(ok.error());
   read_placement(file, order);

@@ -9,12 +9,12 @@
 namespace stepcast {
 namespace {
 
-constexpr IntegerRange sizes{1, 4096};
+constexpr IntegerRange primus_counts{1, 4096};
 constexpr NumberRange milliseconds{0, 1e12};
 
 /// The first of two names that the file has; versions of Primus differ.
 void read_either(JsonObject& file, const std::string& key, const std::string& other, int& out) {
-  file.read(!file.has(key) && file.has(other) ? other : key, out, sizes);
+  file.read(!file.has(key) && file.has(other) ? other : key, out, primus_counts);
 }
 
 PrimusLane read_lane(JsonObject& rank, const std::string& name, bool required) {
@@ -24,7 +24,7 @@ PrimusLane read_lane(JsonObject& rank, const std::string& name, bool required) {
   rank.read(name + "_end", lane.end, milliseconds);
   const IntegerRange numbers{0, std::numeric_limits<std::int32_t>::max()};
   rank.optional(name + "_minibatch", lane.micro_batch, numbers);
-  rank.optional(name + "_chunk", lane.chunk, IntegerRange{0, sizes.high});
+  rank.optional(name + "_chunk", lane.chunk, IntegerRange{0, primus_counts.high});
   return lane;
 }
 
@@ -39,7 +39,7 @@ Expected<PrimusSize> read_primus_config(std::string_view text, const std::string
   JsonObject file(text, where);
   file.allow_unknown_keys();
   PrimusSize size;
-  file.read("pp_size", size.ranks, sizes);
+  file.read("pp_size", size.ranks, primus_counts);
   read_either(file, "vp_size", "vpp_size", size.chunks);
   read_either(file, "num_mbs", "micro_batches", size.micro_batches);
   return file.finish(size);
@@ -63,9 +63,9 @@ Expected<PrimusTimeline> read_measured_timeline(std::string_view text, const std
   JsonObject file(text, where);
   file.allow_unknown_keys();
   PrimusSize size;
-  file.read("p", size.ranks, sizes);
-  file.read("v", size.chunks, sizes);
-  file.read("m", size.micro_batches, sizes);
+  file.read("p", size.ranks, primus_counts);
+  file.read("v", size.chunks, primus_counts);
+  file.read("m", size.micro_batches, primus_counts);
   std::vector<PrimusRank> ranks;
   for (JsonObject& rank : file.objects("ranks")) ranks.push_back(read_rank(rank));
   if (auto error = file.first_error()) return tl::unexpected(std::move(*error));

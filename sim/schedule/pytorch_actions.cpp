@@ -80,7 +80,7 @@ Expected<VerbName> verb_of(const Cell& cell, std::string_view word) {
   return cell.refuse(fmt::format("has the unknown kind '{}'", word), name_hint(word, names));
 }
 
-Expected<Step> single_action(const Cell& cell, std::string_view text, Step step) {
+Expected<CellStep> single_action(const Cell& cell, std::string_view text, CellStep step) {
   const std::string_view stage = take_digits(text);
   if (stage.empty()) return cell.refuse("does not begin with a stage", "stage, kind and micro-batch, as in 2F0");
   const auto verb = verb_of(cell, take_word(text));
@@ -104,7 +104,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-Expected<void> pair_of_actions(const Cell& cell, Step step, std::vector<Step>& out) {
+Expected<void> pair_of_actions(const Cell& cell, CellStep step, std::vector<CellStep>& out) {
   const char* const hint = "a forward and a backward, as in (1F4;0B0)OVERLAP_F_B";
   const std::size_t middle = cell.text.find(';');
   if (!cell.text.ends_with(pair_end) || middle == std::string_view::npos) return cell.refuse("is no fused pair", hint);
@@ -123,7 +123,7 @@ Expected<void> pair_of_actions(const Cell& cell, Step step, std::vector<Step>& o
 
 }  // namespace
 
-std::string text_of(const Step& step) {
+std::string text_of(const CellStep& step) {
   for (const VerbName& row : verb_names) {
     if (row.verb != step.verb) continue;
     return step.micro_batch < 0 ? fmt::format("{}{}", step.stage, row.name)
@@ -132,7 +132,7 @@ std::string text_of(const Step& step) {
   return "?";
 }
 
-Expected<void> read_action(std::string_view text, const std::string& where, Step at, std::vector<Step>& out) {
+Expected<void> read_action(std::string_view text, const std::string& where, CellStep at, std::vector<CellStep>& out) {
   const Cell cell{where, text};
   if (text.starts_with('(')) return pair_of_actions(cell, at, out);
   const auto action = single_action(cell, text, at);

@@ -34,7 +34,7 @@ std::string_view take_until(std::string_view& text, char separator, bool& more) 
 
 Expected<void> read_row(std::string_view row, Cells& cells) {
   const std::size_t before = cells.steps.size();
-  Step at{.rank = cells.ranks};
+  CellStep at{.rank = cells.ranks};
   bool more = true;
   bool paused = false;
   for (; more; ++at.column) {
@@ -53,11 +53,11 @@ Expected<void> read_row(std::string_view row, Cells& cells) {
 
 }  // namespace
 
-std::string place(const Cells& cells, const Step& step) {
+std::string place(const Cells& cells, const CellStep& step) {
   return fmt::format("{}:{}:{}", cells.where, step.rank + 1, step.column);
 }
 
-tl::unexpected<Error> refuse(const Cells& cells, const Step& step, const std::string& what, std::string hint) {
+tl::unexpected<Error> refuse(const Cells& cells, const CellStep& step, const std::string& what, std::string hint) {
   return fail(place(cells, step), fmt::format("cell '{}' {}", text_of(step), what), std::move(hint));
 }
 

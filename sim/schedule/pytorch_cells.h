@@ -20,7 +20,7 @@ enum class Verb : std::uint8_t {
 constexpr bool computes(Verb verb) { return verb <= Verb::weight_grad; }
 constexpr bool carries(Verb verb) { return verb >= Verb::send_forward && verb <= Verb::receive_backward; }
 
-struct Step {
+struct CellStep {
   Verb verb = Verb::forward;
   bool with_next = false;       ///< first of a fused pair
   std::int32_t stage = 0;
@@ -33,15 +33,15 @@ struct Cells {
   std::string where;            ///< the file
   int ranks = 0;
   bool pauses = false;          ///< an empty cell before an action
-  std::vector<Step> steps;      ///< in reading order
+  std::vector<CellStep> steps;      ///< in reading order
 };
 
 /// "file:row:column".
-std::string place(const Cells& cells, const Step& step);
+std::string place(const Cells& cells, const CellStep& step);
 /// As in the file: "2RECV_F0".
-std::string text_of(const Step& step);
+std::string text_of(const CellStep& step);
 /// An error at the step's cell: "cell '2F0' ...".
-tl::unexpected<Error> refuse(const Cells& cells, const Step& step, const std::string& what, std::string hint = {});
+tl::unexpected<Error> refuse(const Cells& cells, const CellStep& step, const std::string& what, std::string hint = {});
 
 /// Rows and cells; no rule between cells is checked.
 Expected<Cells> read_cells(std::string_view text, const std::string& where);
@@ -50,6 +50,6 @@ Expected<Cells> read_cells(std::string_view text, const std::string& where);
 Expected<void> check_messages(const Cells& cells, const Order& order);
 
 /// pytorch_actions.cpp: one or two actions ("(7F4;0B0)OVERLAP_F_B") of a cell's text, appended to `out`.
-Expected<void> read_action(std::string_view text, const std::string& where, Step at, std::vector<Step>& out);
+Expected<void> read_action(std::string_view text, const std::string& where, CellStep at, std::vector<CellStep>& out);
 
 }  // namespace stepcast::pytorch

@@ -13,7 +13,7 @@ namespace stepcast {
 namespace {
 
 using pytorch::Cells;
-using pytorch::Step;
+using pytorch::CellStep;
 using pytorch::Verb;
 
 constexpr const char* dialect_flag = "--csv-dialect today (B = whole backward, I = input gradient) or --csv-dialect "
@@ -26,14 +26,15 @@ struct DialectName {
 constexpr DialectName dialect_names[] = {
     {"detect", CsvDialect::detect}, {"today", CsvDialect::today}, {"older", CsvDialect::older}};
 
-const Step* first_of(const Cells& cells, Verb verb) {
-  const auto at = std::find_if(cells.steps.begin(), cells.steps.end(), [&](const Step& s) { return s.verb == verb; });
+const CellStep* first_of(const Cells& cells, Verb verb) {
+  const auto at = std::find_if(cells.steps.begin(), cells.steps.end(),
+                               [&](const CellStep& step) { return step.verb == verb; });
   return at == cells.steps.end() ? nullptr : &*at;
 }
 
 std::vector<std::pair<int, int>> passes_with(const Cells& cells, Verb verb) {
   std::vector<std::pair<int, int>> passes;
-  for (const Step& step : cells.steps) {
+  for (const CellStep& step : cells.steps) {
     if (step.verb == verb) passes.emplace_back(step.stage, step.micro_batch);
   }
   std::sort(passes.begin(), passes.end());
@@ -52,8 +53,8 @@ Expected<CsvDialect> dialect_by_weight_grads(const Cells& cells) {
 }
 
 Expected<CsvDialect> detect_dialect(const Cells& cells) {
-  const Step* const input_grad = first_of(cells, Verb::input_grad);
-  const Step* const fused = first_of(cells, Verb::backward_weight);
+  const CellStep* const input_grad = first_of(cells, Verb::input_grad);
+  const CellStep* const fused = first_of(cells, Verb::backward_weight);
   if (input_grad != nullptr && fused != nullptr) {
     return pytorch::refuse(cells, *fused,
                            fmt::format("is of the older dialect, but {} at {} of today's",
@@ -81,13 +82,13 @@ std::optional<ActionKind> kind_under(CsvDialect dialect, Verb verb) {
 /// Computing cells with what they do, in the file's order, and the sizes that they show.
 struct Reading {
   const Cells& cells;
-  std::vector<const Step*> steps;
+  std::vector<const CellStep*> steps;
   std::vector<Action> actions;
   Order order;
 };
 
 Expected<void> translate(Reading& reading, CsvDialect dialect) {
-  for (const Step& step : reading.cells.steps) {
+  for (const CellStep& step : reading.cells.steps) {
     if (!pytorch::computes(step.verb)) continue;
     const auto kind = kind_under(dialect, step.verb);
     if (!kind) {
@@ -128,7 +129,7 @@ Expected<void> find_placement(Reading& reading) {
   order.ranks = reading.cells.ranks;
   order.micro_batches = *unit_count;
   order.rank_of.assign(static_cast<std::size_t>(*stage_count), -1);
-  for (const Step* step : reading.steps) {
+  for (const CellStep* step : reading.steps) {
     std::int32_t& rank = order.rank_of[step->stage];
     if (rank < 0) rank = step->rank;
     if (rank != step->rank)
@@ -216,7 +217,7 @@ Expected<void> check_at_cells(const Reading& reading) {
   if (ok) return {};
   Error error = ok.error();
   for (std::size_t i = reading.steps.size(); i-- > 0;) {
-    const Step& step = *reading.steps[i];
+    const CellStep& step = *reading.steps[i];
     const std::string action = to_text(reading.actions[i]);
     if (error.where != fmt::format("rank {}", step.rank) || !error.what.starts_with(action + " ")) continue;
     return pytorch::refuse(reading.cells, step, error.what.substr(action.size() + 1), error.hint);
@@ -228,15 +229,15 @@ void write_ranks(Reading& reading) {
   Order& order = reading.order;
   order.actions = reading.actions;
   order.begin.assign(static_cast<std::size_t>(order.ranks) + 1, 0);
-  for (const Step* step : reading.steps) ++order.begin[step->rank + 1];
+  for (const CellStep* step : reading.steps) ++order.begin[step->rank + 1];
   for (int rank = 0; rank < order.ranks; ++rank) order.begin[rank + 1] += order.begin[rank];
 }
 
 std::vector<std::string> notes_on(const Cells& cells) {
   std::vector<std::string> notes;
   const auto carried = std::count_if(cells.steps.begin(), cells.steps.end(),
-                                     [](const Step& step) { return pytorch::carries(step.verb); });
-  const auto handled = std::count_if(cells.steps.begin(), cells.steps.end(), [](const Step& step) {
+                                     [](const CellStep& step) { return pytorch::carries(step.verb); });
+  const auto handled = std::count_if(cells.steps.begin(), cells.steps.end(), [](const CellStep& step) {
     return !pytorch::carries(step.verb) && !pytorch::computes(step.verb);
   });
   if (carried > 0)

@@ -33,7 +33,7 @@ class MessageCheck {
   MessageCheck(const Cells& cells, const Order& order) : cells_(cells), order_(order) {}
 
   Expected<void> walk() {
-    for (const Step& step : cells_.steps) {
+    for (const CellStep& step : cells_.steps) {
       if (auto ok = check_place(step); !ok) return ok;
       if (auto ok = carries(step.verb) ? check_message(step) : check_parameters(step); !ok) return ok;
     }
@@ -41,7 +41,7 @@ class MessageCheck {
   }
 
  private:
-  Expected<void> check_place(const Step& step) const {
+  Expected<void> check_place(const CellStep& step) const {
     if (step.stage >= order_.stages())
       return refuse(cells_, step, "is of a stage that never computes", fmt::format("stages 0 to {}",
                                                                                   order_.stages() - 1));
@@ -50,7 +50,7 @@ class MessageCheck {
                   fmt::format("stage {} sits on rank {}", step.stage, order_.rank_of[step.stage]));
   }
 
-  Expected<void> check_message(const Step& step) {
+  Expected<void> check_message(const CellStep& step) {
     const Message message = message_of(step.verb);
     const bool to_next = message.ahead == message.sends;  // a receive ahead comes from the stage before
     const int peer = to_next ? order_.after(step.stage) : order_.before(step.stage);
@@ -66,7 +66,7 @@ class MessageCheck {
     return {};
   }
 
-  Expected<void> check_parameters(const Step& step) {
+  Expected<void> check_parameters(const CellStep& step) {
     if (step.verb == Verb::unshard) return void(resharded_.erase(step.stage)), Expected<void>{};
     if (step.verb == Verb::reshard) return void(resharded_.insert(step.stage)), Expected<void>{};
     if (step.verb == Verb::reduce_grad) return void(reduced_.insert(step.stage)), Expected<void>{};
@@ -102,14 +102,15 @@ class MessageCheck {
   const Cells& cells_;
   const Order& order_;
   std::set<Passage> computed_;
-  std::map<Passage, const Step*> sent_, received_;  ///< by the taking stage
+  std::map<Passage, const CellStep*> sent_, received_;  ///< by the taking stage
   std::set<int> resharded_, reduced_;
 };
 
 }  // namespace
 
 Expected<void> check_messages(const Cells& cells, const Order& order) {
-  const bool any = std::any_of(cells.steps.begin(), cells.steps.end(), [](const Step& s) { return !computes(s.verb); });
+  const bool any = std::any_of(cells.steps.begin(), cells.steps.end(),
+                               [](const CellStep& step) { return !computes(step.verb); });
   return any ? MessageCheck(cells, order).walk() : Expected<void>{};
 }
 
