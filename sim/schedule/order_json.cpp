@@ -63,7 +63,7 @@ void read_placement(JsonObject& file, Order& order) {
   file.require(order.ranks > 0 && !rank_of.empty() && rank_of.size() % static_cast<std::size_t>(order.ranks) == 0,
                "rank_of", fmt::format("{} stages on {} ranks", rank_of.size(), order.ranks),
                "the rank of every virtual stage, the same number for every rank");
-  if (!file.failed()) order.chunks = static_cast<int>(rank_of.size()) / order.ranks;
+  if (!file.failed() && order.ranks > 0) order.chunks = static_cast<int>(rank_of.size()) / order.ranks;
 }
 
 void read_each(JsonObject& stage, const char* key, std::size_t units, std::vector<double>& each) {
@@ -147,7 +147,8 @@ Expected<OrderFile> read_order_json(std::string_view text, const std::string& wh
   if (auto ok = read_ranks(file, order); !ok) return tl::unexpected(ok.error());
   read_placement(file, order);
   result.has_durations = file.has("durations");
-  if (file.failed() || !file.has("micro_batches") || !file.has("rank_of")) return file.finish(std::move(result));
+  if (file.failed() || order.ranks == 0 || !file.has("micro_batches") || !file.has("rank_of"))
+    return file.finish(std::move(result));
   // Before any list is sized by its numbers.
   if (auto ok = checked(where, order); !ok) return tl::unexpected(ok.error());
   if (result.has_durations) read_durations(file, result.timed);

@@ -58,6 +58,7 @@ TEST(OrderJson, MistakesNameTheirPlace) {
   EXPECT_THAT(refused_order(altered_file("\"micro_batches\": 2", "\"micro_batches\": 900000")),
               HasSubstr("8 actions for 2 stages and 900000 micro-batches"));
   EXPECT_THAT(refused_order(R"({"micro_batches": 1, "rank_of": [], "ranks": []})"), HasSubstr("/ranks"));
+  EXPECT_THAT(refused_order(altered_file("\"ranks\"", "\"rank\"")), HasSubstr("o.json:/rank"));
 }
 
 /// A duration of its own for every pass.
