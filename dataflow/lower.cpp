@@ -93,7 +93,7 @@ class Lowering {
     // A weight belongs to the first block that uses it; blocks on the same ranks count it once. On the other end of the
     // pipeline it is whole again, and its gradient is summed over both ends once per step (rule 26).
     std::vector<char> first(network_.tensors.size(), 0), last(network_.tensors.size(), 0);
-    const bool one_stage = layout_.stages == 1;
+    const bool one_stage = layout_.stages == 1 || layout_.folded;  // a V ends where it begins
     for (std::size_t b = 0; b < network_.blocks.size(); ++b) {
       const Block::Place place = network_.blocks[b].place;
       std::vector<char>& here = one_stage || place == Block::Place::first ? first : last;

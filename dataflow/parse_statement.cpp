@@ -45,7 +45,7 @@ const auto* keyword_row(const Rows& rows, std::string_view text) {
 constexpr std::array<std::string_view, 7> statement_words{"at", "par", "for", "home", "move", "save", "recompute"};
 
 constexpr std::string_view par_form = "par DIM[*DIM] on AXIS[*AXIS] [block|zigzag|cyclic(N)|list [N,N]]";
-constexpr std::string_view stage_form = "par layer on AXIS [cyclic(N)|list [N,N]] sched NAME for mb:N or mb:*";
+constexpr std::string_view stage_form = "par layer on AXIS [cyclic(N)|zigzag|list [N,N]] sched NAME for mb:N or mb:*";
 constexpr std::string_view for_form = "for DIM:N, for DIM:N? or for DIM:*";
 constexpr std::string_view home_form = "home WHAT: DIM|*|full|partial on AXIS[*AXIS] [skew AXIS], ...";
 constexpr std::string_view move_form =

@@ -163,7 +163,7 @@ struct Program {
   double tokens_per_step = 0;
   std::vector<Group> groups;
   std::vector<ProgramBlock> blocks;
-  std::vector<Chunk> chunks;        ///< virtual stage s = chunk*stages + stage, in forward order
+  std::vector<Chunk> chunks;        ///< in forward order: dealt round the stages, or there and back (a V)
   std::vector<StageEdge> edges;     ///< edges[i] joins chunks[i] and chunks[i+1]
   std::vector<Move> tail;           ///< norm reduction and what else is not of one block, in order
   std::vector<Move> shared;         ///< once per step between stages (tied embedding)

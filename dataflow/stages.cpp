@@ -28,6 +28,11 @@ Expected<void> from_list(StageLayout& layout, std::int64_t layers, const Stateme
 
 }  // namespace
 
+std::int64_t chunks_of(const Layout& layout) {
+  if (layout.kind == Layout::Kind::zigzag) return 2;
+  return layout.kind == Layout::Kind::cyclic ? layout.cyclic : 1;
+}
+
 Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const std::vector<Statement>& statements) {
   StageLayout layout;
   const Statement* found = nullptr;
@@ -43,15 +48,11 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
     layout.atoms = axis->atoms;
     layout.schedule = stage->schedule;
     layout.micro_batches = stage->micro_batches;
-    switch (stage->layout.kind) {
-      case Layout::Kind::block: break;
-      case Layout::Kind::cyclic: layout.chunks = stage->layout.cyclic; break;
-      case Layout::Kind::list:
-        if (auto listed = from_list(layout, layers, statement, stage->layout); !listed) return tl::unexpected(listed.error());
-        return layout;
-      case Layout::Kind::zigzag:
-        return fail(where_of(statement), "layers cannot lie in zigzag", "use block, cyclic(chunks) or list [...]");
-    }
+    layout.chunks = chunks_of(stage->layout);
+    layout.folded = stage->layout.kind == Layout::Kind::zigzag;
+    if (stage->layout.kind != Layout::Kind::list) continue;
+    if (auto listed = from_list(layout, layers, statement, stage->layout); !listed) return tl::unexpected(listed.error());
+    return layout;
   }
   const std::int64_t parts = layout.stages * layout.chunks;
   if (layers % parts != 0)
@@ -78,7 +79,8 @@ std::vector<Chunk> make_chunks(const StageLayout& layout, const LayerBlocks& lay
   const std::int64_t parts = layout.stages * layout.chunks;
   for (std::int64_t part = 0; part < parts; ++part) {
     Chunk chunk;
-    chunk.stage = static_cast<int>(part % layout.stages);
+    const bool back = layout.folded && part >= layout.stages;
+    chunk.stage = static_cast<int>(back ? parts - 1 - part : part % layout.stages);
     chunk.chunk = static_cast<int>(part / layout.stages);
     if (part == 0)
       for (const BlockRun& run : layers.before) add_run(chunk, run.block, run.count);

@@ -12,12 +12,16 @@ namespace stepcast {
 /// How the layers lie: per virtual stage, in forward order, the number of layers. One entry without a stage statement.
 struct StageLayout {
   std::int64_t stages = 1, chunks = 1;
+  bool folded = false;               ///< zigzag: stage i holds parts i and 2p-1-i, a V of two chunks
   AtomMask atoms = 0;
   std::int64_t stride = 1;
   std::vector<std::int64_t> layers;  ///< stages*chunks entries
   std::string schedule = "1f1b";
   std::int64_t micro_batches = 0;    ///< 0: follows from the batch
 };
+
+/// Chunks per stage that a layout makes: cyclic(v) v, zigzag 2, else 1 (a list says it by its length).
+std::int64_t chunks_of(const Layout& layout);
 
 /// Errors: layers that do not divide (with the legal sizes), a list of the wrong length or sum.
 Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const std::vector<Statement>& statements);

@@ -12,7 +12,7 @@ for page in docs/*.md README.md; do
     output=
     printf '%s\n' "$line" >>"$fresh"
     if [[ $line == '$ ./stepcast '* ]]; then
-      (eval "${line#\$ }") </dev/null >>"$fresh" 2>&1 || true
+      (eval "${line#\$ }") </dev/null >>"$fresh" 2>/dev/null || true
       output=old
     fi
   done <"$page"

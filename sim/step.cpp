@@ -41,13 +41,28 @@ ScheduleSize schedule_size(const Program& program) {
           static_cast<int>(program.micro_batches), 0};
 }
 
+/// What kinds that schedule by times go by: every stage's own, and the longest hop.
+OrderTimes order_times(const StageTimes& times) {
+  OrderTimes out;
+  const auto values = [](const std::vector<Seconds>& of) {
+    std::vector<double> seconds;
+    for (const Seconds& time : of) seconds.push_back(time.value());
+    return seconds;
+  };
+  out.forward = values(times.forward);
+  out.input_grad = values(times.input_grad);
+  out.weight_grad = values(times.weight_grad);
+  for (const Seconds& hop : times.hop_forward) out.hop = std::max(out.hop, hop.value());
+  return out;
+}
+
 /// A V or a second copy of the model lies on other ranks than the chunks of a program that deals them round.
 Expected<void> same_placement(const Program& program, const Order& order) {
   bool fits = order.rank_of.size() == program.chunks.size();
   for (std::size_t i = 0; fits && i < program.chunks.size(); ++i) fits = order.rank_of[i] == program.chunks[i].stage;
   if (fits) return {};
   return fail("schedule", "'" + program.schedule + "' places its stages otherwise than the layers were dealt out",
-              "a schedule that deals chunks round the ranks: 1f1b, gpipe, zb-h1, interleaved-1f1b");
+              "kinds with two copies of the model cannot be forecast; V kinds want the layers laid zigzag, others not");
 }
 
 Seconds occupied(const Timeline& timeline, int rank) { return timeline.busy[rank] + timeline.hop_wait[rank]; }
@@ -144,7 +159,7 @@ Expected<StepReport> forecast(const Program& program, const CostModel& cost_of_m
   const std::vector<ChunkTimes> chunks = all_chunk_times(program, prices, cost);
   const std::vector<HopPrice> hops = hop_prices(program, cost);
   const StageTimes times = stage_times(chunks, hops, cost);
-  auto order = make_order(program.schedule, schedule_size(program));
+  auto order = make_order(program.schedule, schedule_size(program), order_times(times));
   if (!order) return tl::unexpected(order.error());
   if (auto ok = same_placement(program, *order); !ok) return tl::unexpected(ok.error());
   auto timeline = run(*order, times);

@@ -7,6 +7,7 @@
 
 #include "dataflow/lower.h"
 #include "dataflow/mapping.h"
+#include "dataflow/stages.h"
 #include "studies/flags.h"
 #include "studies/split.h"
 
@@ -123,8 +124,7 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   if (auto good = check_batch(run, request, per_micro_batch, stated); !good) return tl::unexpected(good.error());
   run.micro_batches = run.plan.global_batch / per_micro_batch;
   if (stage != nullptr) {
-    const bool dealt = stage->layout.kind == Layout::Kind::cyclic;
-    const ScheduledRun scheduled{stage->schedule, stages_of(*program, stage), dealt ? stage->layout.cyclic : 1, run.micro_batches};
+    const ScheduledRun scheduled{stage->schedule, stages_of(*program, stage), chunks_of(stage->layout), run.micro_batches};
     if (auto good = check_schedule(scheduled, mapping.where, request.where("global_batch")); !good)
       return tl::unexpected(good.error());
   }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/schedule/order.h"
+
 namespace stepcast {
 namespace {
 
@@ -24,9 +26,12 @@ std::vector<std::string> aliases_of(const Split& split) {
   return names;
 }
 
-/// Chunks are layers dealt out in turn: chunk c of stage s holds the layers of virtual stage c*pp + s.
+/// Chunks are layers dealt out in turn: chunk c of stage s holds the layers of virtual stage c*pp + s. Schedules with
+/// chunks of their own run there and back.
 std::string stage_line(const Split& split) {
-  const std::string layout = split.chunks > 1 ? fmt::format(" cyclic({})", split.chunks) : "";
+  const auto kind = find_schedule(split.schedule);
+  const bool folded = kind && (*kind)->own_chunks == 2;
+  const std::string layout = folded ? " zigzag" : split.chunks > 1 ? fmt::format(" cyclic({})", split.chunks) : "";
   return fmt::format("par layer on pp{} sched {} for mb:{}\n", layout, split.schedule, split.micro_batches);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower.h"
+#include "sim/schedule/order.h"
 #include "studies/mapped_run.h"
 #include "studies/split.h"
 
@@ -154,6 +155,10 @@ class Resolver {
     if (request_.text("sp", "off") == "on" && split.tp == 1)
       remark("sp splits what tp leaves alone: without tp it does nothing");
     split.schedule = text("schedule", split.chunks > 1 ? "interleaved-1f1b" : "1f1b", "default");
+    if (const auto kind = find_schedule(split.schedule); kind && split.chunks == 1 && (*kind)->own_chunks > 1) {
+      split.chunks = (*kind)->own_chunks;
+      remark(fmt::format("{} runs {} chunks per stage", split.schedule, split.chunks));
+    }
     split.recompute = *parse_recompute(text("recompute", "none", "default"), "recompute");
     split.recompute_whole = scenario_.stack.row.recompute_whole;
     split_vocabulary(split);

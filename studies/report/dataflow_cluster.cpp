@@ -9,6 +9,7 @@
 
 #include "dataflow/block.h"
 #include "dataflow/moves.h"
+#include "dataflow/stages.h"
 #include "dataflow/written.h"
 
 namespace stepcast {
@@ -155,7 +156,7 @@ class ClusterReader {
       if (stage == nullptr) continue;
       const Mesh::Axis* axis = placed_.mesh.find(stage->axis);
       if (axis == nullptr) continue;
-      const std::int64_t chunks = stage->layout.kind == Layout::Kind::cyclic ? stage->layout.cyclic : 1;
+      const std::int64_t chunks = chunks_of(stage->layout);
       out_.skew = StageSkew{stage->axis, stage->schedule, axis->size, chunks, stage->micro_batches};
       return;
     }
