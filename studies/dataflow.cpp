@@ -1,6 +1,9 @@
 // stepcast dataflow: a program of the notation, counted on its architecture and placed on its mesh.
 #include "studies/dataflow.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "model/json_reader.h"
 #include "studies/commands.h"
 #include "studies/dataflow_search.h"
@@ -40,13 +43,48 @@ Expected<Imported> read_program(const Arguments& arguments) {
   if (!program) return tl::unexpected(program.error());
   Imported read;
   read.program = std::move(*program);
+  read.windows = Windows::timeloop;
   return read;
 }
 
+namespace {
+
+struct WindowsWord {
+  const char* word;
+  Windows windows;
+};
+constexpr WindowsWord window_words[] = {{"exact", Windows::exact}, {"timeloop", Windows::timeloop}};
+
+bool slides(const MappingProgram& program) {
+  const auto sum = [](const WrittenIndex& index) { return index.terms.size() > 1; };
+  for (const WrittenOperator& op : program.operators)
+    for (const WrittenAccess& access : op.inputs)
+      if (std::any_of(access.indices.begin(), access.indices.end(), sum)) return true;
+  return false;
+}
+
+/// The counts of a mapping follow Timeloop's convention, as users of such figures expect; a search ranks by exact ones,
+/// which are also much faster to make.
+Expected<void> choose_windows(const Arguments& arguments, Imported& read) {
+  const std::string word = flag_value(arguments, "--windows");
+  const auto named = [&](const WindowsWord& row) { return row.word == word; };
+  const auto* row = std::find_if(std::begin(window_words), std::end(window_words), named);
+  if (arguments.has("--windows") && row == std::end(window_words))
+    return fail("--windows", "unknown way '" + word + "'", name_hint(word, std::vector<std::string>{"exact", "timeloop"}));
+  if (arguments.has("--windows")) read.windows = row->windows;
+  else if (arguments.has("--search") && !arguments.has("--from")) read.windows = Windows::exact;
+  else if (read.windows == Windows::timeloop && slides(read.program))
+    read.notes.emplace_back("sliding windows are counted by Timeloop's convention; --windows exact counts each tile against the one before it");
+  return {};
+}
+
+}  // namespace
+
 Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
   if (auto flags = check_search_flags(arguments); !flags) return flags;
-  const auto read = read_program(arguments);
+  auto read = read_program(arguments);
   if (!read) return tl::unexpected(read.error());
+  if (auto chosen = choose_windows(arguments, *read); !chosen) return chosen;
   if (arguments.has("--search")) return search_program(*read, arguments, console);
   if (arguments.has("--translate")) return translate_program(*read, arguments, console);
   const DataflowOptions options{flag_value(arguments, "--op"), read->windows, read->notes};

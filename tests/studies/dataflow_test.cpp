@@ -1,5 +1,6 @@
 // The dataflow command: programs with their own operators, placed and counted.
 #include <algorithm>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,6 +77,25 @@ TEST(DataflowCommand, PredictRefusesAProgramWithOperators) {
   const auto ran = testing_program::run("predict llama3-8b --mapping " + example("summa.flow"));
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("brings its own operators"));
+}
+
+TEST(DataflowCommand, WindowsByConventionOrExactly) {
+  const std::string flow = std::string(testing::TempDir()) + "windows.flow";
+  std::ofstream(flow) << "arch mem { buf }\ndim k:2 p:2 r:3\nconv: O[k,p] += I[p+r] * W[k,r]\n"
+                         "mem: for k:2 for p:2 [I W O]\nbuf: for r:3 [I W O]\n";
+  const auto fills = [&](const std::string& flags) {
+    const auto ran = testing_program::run("dataflow " + flow + " --json" + flags);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out).at("levels").at(1).at("tensors").at("I").at("fills").get<double>();
+  };
+  // buf holds 3 elements: 0-2, 1-3, then for the second k 0-2 and 1-3 again. One new element each time the window moves
+  // by one; Timeloop fetches it whole where it jumps back.
+  EXPECT_EQ(fills(" --windows exact"), 3 + 1 + 1 + 1);
+  EXPECT_EQ(fills(" --windows timeloop"), 3 + 1 + 3 + 1);
+  EXPECT_EQ(fills(""), 8);
+  const auto wrong = testing_program::run("dataflow " + flow + " --windows exakt");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean 'exact'"));
 }
 
 }  // namespace

@@ -73,7 +73,9 @@ TEST(GemmKernel, ClosedFormIsWhatTheCounterSaysOfTheKernelInTheNotation) {
         << shape.m << " " << shape.n << " " << shape.k << " on " << gpu.multiprocessors << " tile " << tile.m;
     EXPECT_EQ(memory[c].reads, 0);
     // A block that ends leaves nothing behind in shared memory; the notation's level would keep a slab that comes again.
-    if (shape.k > tile.k) EXPECT_EQ(traffic.l2_bytes, 2 * (counts.at[l2][a].sent_apart + counts.at[l2][b].sent_apart + memory[c].updates));
+    if (shape.k > tile.k) {
+      EXPECT_EQ(traffic.l2_bytes, 2 * (counts.at[l2][a].sent_apart + counts.at[l2][b].sent_apart + memory[c].updates));
+    }
     EXPECT_EQ(static_cast<double>(counts.macs), shape.m * shape.n * shape.k);
   }
 }

@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-const std::string kArray =
+const std::string kSearchArray =
     "arch dram { glb cap:128 KiB { pe[16x16] { rf cap:512 B } } }\ndim m:128 n:2304 k:768\nqkv: O[m,n] += I[m,k] * "
     "W[k,n]\n";
 const std::string kSmallArray =
@@ -38,7 +38,7 @@ TEST(SearchRules, QkvOfGpt2IsCovered) {
   for (const SearchObjective objective : {SearchObjective::time, SearchObjective::energy, SearchObjective::traffic}) {
     SearchOptions options;
     options.objective = objective;
-    const SearchResult result = expect_mapped(kArray, options);
+    const SearchResult result = expect_mapped(kSearchArray, options);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.gap, 0);
     EXPECT_EQ(result.lower_bound, objective_of(result.score, objective));
@@ -76,13 +76,13 @@ TEST(SearchRules, StatedFactorsOrdersAndListsStay) {
     if (levels[0].time[i].dim == 1) n = i;
     if (levels[0].time[i].dim == 2) k = i;
   }
-  if (k >= 0) EXPECT_LT(n, k);
+  if (k >= 0) { EXPECT_LT(n, k); }
 }
 
 TEST(SearchRules, AnAxisGivenToALoopCarriesNoOther) {
   const SearchResult result = expect_mapped(kSmallArray + "pe: par n on x");
   for (const ChipLoop& loop : result.best.levels[2].space)
-    if (loop.axis == 0) EXPECT_EQ(loop.dim, 1);
+    if (loop.axis == 0) { EXPECT_EQ(loop.dim, 1); }
 }
 
 TEST(SearchRules, SeedAndThreads) {
@@ -99,17 +99,17 @@ TEST(SearchRules, SeedAndThreads) {
 }
 
 TEST(SearchRules, ABudgetGivesAGapToAProvenBound) {
-  const double optimum = expect_mapped(kArray).score.energy_pj;
+  const double optimum = expect_mapped(kSearchArray).score.energy_pj;
   for (const std::int64_t budget : {20'000, 300'000}) {
     SearchOptions options;
     options.most_evaluations = budget;
-    const SearchResult few = expect_mapped(kArray, options);
+    const SearchResult few = expect_mapped(kSearchArray, options);
     EXPECT_LE(few.lower_bound, optimum * (1 + 1e-9));
     EXPECT_GE(few.score.energy_pj, optimum * (1 - 1e-9));
     EXPECT_NEAR(few.gap, few.score.energy_pj / few.lower_bound - 1, 1e-12);
     EXPECT_LT(few.gap, 5);
     options.threads = 2;
-    EXPECT_EQ(expect_mapped(kArray, options).best, few.best);
+    EXPECT_EQ(expect_mapped(kSearchArray, options).best, few.best);
   }
 }
 
