@@ -251,10 +251,11 @@ class Resolver {
     std::int64_t total = 1;
     for (int d : rule.dims)
       if (d >= 0) total *= unsplit(d, split);
+    const std::int64_t extent = rule.dims.size() > 1 ? total : unsplit(dim, split);
+    const std::int64_t ranks = rule.dims.size() > 1 ? mesh_.size_of(rule.atoms) : part;
     return fail(where_of(*rule.statement),
-                fmt::format("'{}' splits {} ({}) of operator {} over {} ranks, which does not divide", print(*rule.statement),
-                            fmt::join(rule.par->dims, "*"), rule.dims.size() > 1 ? fmt::format("extent {}", total) : fmt::format("extent {}", unsplit(dim, split)),
-                            op.name, rule.dims.size() > 1 ? mesh_.size_of(rule.atoms) : part),
+                fmt::format("'{}' splits {} (extent {}) of operator {} over {} ranks, which does not divide: {:.4g} per rank", print(*rule.statement),
+                            fmt::join(rule.par->dims, "*"), extent, op.name, ranks, static_cast<double>(extent) / static_cast<double>(ranks)),
                 fmt::format("legal sizes: {}", divisors_text(total)));
   }
 

@@ -72,7 +72,7 @@ TEST(ClusterLegality, HeadsThatDoNotDivide) {
   const std::string error = placing_error(
       "mesh tp:16\ndim s:8 h:16 heads:40 d:4\nq: Q[s,heads,d] += X[s,h] * Wq[h,heads,d]\npar heads on tp\n");
   EXPECT_TRUE(error.starts_with("plan.flow:4:1: ")) << error;
-  EXPECT_NE(error.find("heads (extent 40) of operator q over 16 ranks, which does not divide"), std::string::npos)
+  EXPECT_NE(error.find("heads (extent 40) of operator q over 16 ranks, which does not divide: 2.5 per rank"), std::string::npos)
       << error;
   EXPECT_NE(error.find("legal sizes: 1, 2, 4, 5, 8, 10, 20, 40"), std::string::npos) << error;
 }
