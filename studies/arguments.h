@@ -18,6 +18,11 @@ struct Arguments {
   std::map<std::string, std::string, std::less<>> flags;  ///< "--tp" -> "8"; toggles -> ""
 
   [[nodiscard]] bool has(std::string_view name) const { return flags.find(name) != flags.end(); }
+  /// What was given with the flag, "" when it was not.
+  [[nodiscard]] std::string value(std::string_view name) const {
+    const auto found = flags.find(name);
+    return found == flags.end() ? std::string() : found->second;
+  }
 };
 
 /// Unknown flags suggest the nearest one; a flag given twice, a missing or extra word, and a value that its record

@@ -12,11 +12,6 @@
 
 namespace stepcast {
 
-std::string flag_value(const Arguments& arguments, std::string_view name) {
-  const auto found = arguments.flags.find(name);
-  return found == arguments.flags.end() ? std::string() : found->second;
-}
-
 namespace {
 
 /// Another tool's files: all words, in the order that its row of foreign_formats() says.
@@ -33,7 +28,7 @@ Expected<Imported> read_foreign(const std::string& format, const std::vector<std
 }  // namespace
 
 Expected<Imported> read_program(const Arguments& arguments) {
-  if (arguments.has("--from")) return read_foreign(flag_value(arguments, "--from"), arguments.words);
+  if (arguments.has("--from")) return read_foreign(arguments.value("--from"), arguments.words);
   if (arguments.words.size() > 1)
     return fail(arguments.words[1], "a second file", "one program at a time; several files only with --from TOOL");
   const std::string& file = arguments.words.front();
@@ -66,7 +61,7 @@ bool slides(const MappingProgram& program) {
 /// The counts of a mapping follow Timeloop's convention, as users of such figures expect; a search ranks by exact ones,
 /// which are also much faster to make.
 Expected<void> choose_windows(const Arguments& arguments, Imported& read) {
-  const std::string word = flag_value(arguments, "--windows");
+  const std::string word = arguments.value("--windows");
   const auto named = [&](const WindowsWord& row) { return row.word == word; };
   const auto* row = std::find_if(std::begin(window_words), std::end(window_words), named);
   if (arguments.has("--windows") && row == std::end(window_words))
@@ -87,7 +82,7 @@ Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
   if (auto chosen = choose_windows(arguments, *read); !chosen) return chosen;
   if (arguments.has("--search")) return search_program(*read, arguments, console);
   if (arguments.has("--translate")) return translate_program(*read, arguments, console);
-  const DataflowOptions options{flag_value(arguments, "--op"), read->windows, read->notes};
+  const DataflowOptions options{arguments.value("--op"), read->windows, read->notes};
   const auto report = dataflow_report(read->program, options, arguments.words.front());
   if (!report) return tl::unexpected(report.error());
   console.out << (arguments.has("--json") ? dataflow_json(*report) : dataflow_text(*report));

@@ -1,9 +1,6 @@
 // Where the program of `stepcast dataflow` comes from; what is done with it then is the same for all sources.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "dataflow/translate/foreign.h"
 #include "model/error.h"
 #include "studies/arguments.h"
@@ -12,8 +9,5 @@ namespace stepcast {
 
 /// The program that the words of the command line name, what was left out on the way, and how its windows count.
 Expected<Imported> read_program(const Arguments& arguments);
-
-/// The value of a flag, "" when it was not given.
-std::string flag_value(const Arguments& arguments, std::string_view name);
 
 }  // namespace stepcast

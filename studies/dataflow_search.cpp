@@ -33,7 +33,7 @@ Expected<const ObjectiveName*> objective_named(const std::string& name) {
 Expected<std::int64_t> count_flag(const Arguments& arguments, const char* name, std::int64_t otherwise,
                                   std::int64_t least, std::int64_t most) {
   if (!arguments.has(name)) return otherwise;
-  return parse_count(flag_value(arguments, name), name, least, most);
+  return parse_count(arguments.value(name), name, least, most);
 }
 
 Expected<SearchOptions> search_options(const Arguments& arguments, SearchObjective objective, Windows windows) {
@@ -87,14 +87,14 @@ Expected<void> check_search_flags(const Arguments& arguments) {
 }
 
 Expected<void> search_program(const Imported& read, const Arguments& arguments, Console& console) {
-  const auto row = objective_named(flag_value(arguments, "--search"));
+  const auto row = objective_named(arguments.value("--search"));
   if (!row) return tl::unexpected(row.error());
   const auto options = search_options(arguments, (*row)->objective, read.windows);
   if (!options) return tl::unexpected(options.error());
   if (read.program.archs.empty())
     return fail(arguments.words.front(), "the program has no arch to search on",
                 "add one, such as 'arch dram { glb cap:128 KiB { pe[16x16] } }'");
-  const auto problem = search_problem(read.program, flag_value(arguments, "--op"));
+  const auto problem = search_problem(read.program, arguments.value("--op"));
   if (!problem) return tl::unexpected(problem.error());
   const auto result = search(problem->start, problem->constraints, *options);
   if (!result) return tl::unexpected(result.error());

@@ -41,9 +41,9 @@ Expected<void> check_target(const std::string& target) {
 }  // namespace
 
 Expected<void> translate_program(const Imported& read, const Arguments& arguments, Console& console) {
-  const std::string target = flag_value(arguments, "--translate");
+  const std::string target = arguments.value("--translate");
   if (auto known = check_target(target); !known) return known;
-  const auto exported = export_foreign(target, read.program, flag_value(arguments, "--op"));
+  const auto exported = export_foreign(target, read.program, arguments.value("--op"));
   if (!exported) return tl::unexpected(exported.error());
   std::vector<std::string> notes = read.notes;
   notes.insert(notes.end(), exported->notes.begin(), exported->notes.end());

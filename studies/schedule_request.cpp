@@ -14,11 +14,6 @@ namespace {
 // Far above any time in any unit; sums of a step's worth of them keep their digits.
 constexpr double most_time = 1e12;
 
-std::string schedule_flag(const Arguments& arguments, std::string_view name) {
-  const auto found = arguments.flags.find(name);
-  return found == arguments.flags.end() ? std::string() : found->second;
-}
-
 std::optional<double> bare_number(const std::string& text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -68,7 +63,7 @@ class TimeReader {
 
 Expected<int> size_flag(const Arguments& arguments, const char* name, int otherwise) {
   if (!arguments.has(name)) return otherwise;
-  const auto count = parse_count(schedule_flag(arguments, name), name, 1, 1 << 20);
+  const auto count = parse_count(arguments.value(name), name, 1, 1 << 20);
   if (!count) return tl::unexpected(count.error());
   return static_cast<int>(*count);
 }
@@ -92,8 +87,8 @@ Expected<void> read_file_flags(const Arguments& arguments, ScheduleRequest& requ
   const auto slices = size_flag(arguments, "--seq-splits", 1);
   if (!slices) return tl::unexpected(slices.error());
   request.size.slices = *slices;
-  request.file = schedule_flag(arguments, "--from");
-  if (arguments.has("--csv-dialect")) request.dialect = schedule_flag(arguments, "--csv-dialect");
+  request.file = arguments.value("--from");
+  if (arguments.has("--csv-dialect")) request.dialect = arguments.value("--csv-dialect");
   return {};
 }
 
@@ -127,7 +122,7 @@ Expected<void> read_time_flags(const Arguments& arguments, TimeReader& reader, S
   for (const TimeFlag& row : time_flags) {
     if (!arguments.has(row.flag))
       return fail(row.flag, "is missing", "--forward, --input-grad and --weight-grad, or --times FILE.json");
-    const auto time = reader.read(schedule_flag(arguments, row.flag), row.flag);
+    const auto time = reader.read(arguments.value(row.flag), row.flag);
     if (!time) return tl::unexpected(time.error());
     request.*row.one = *time;
   }
@@ -154,7 +149,7 @@ Expected<std::vector<std::vector<std::string>>> lists_of(const std::string& file
 }
 
 Expected<void> read_time_lists(const Arguments& arguments, TimeReader& reader, ScheduleRequest& request) {
-  const std::string file = schedule_flag(arguments, "--times");
+  const std::string file = arguments.value("--times");
   for (const TimeFlag& row : time_flags)
     if (arguments.has(row.flag)) return fail(row.flag, "does not go with --times", "leave one of them out");
   const auto text = read_text_file(file);
@@ -178,7 +173,7 @@ Expected<void> read_times(const Arguments& arguments, ScheduleRequest& request) 
                                        : read_time_flags(arguments, reader, request);
   if (!read) return read;
   if (arguments.has("--p2p")) {
-    const auto hop = reader.read(schedule_flag(arguments, "--p2p"), "--p2p");
+    const auto hop = reader.read(arguments.value("--p2p"), "--p2p");
     if (!hop) return tl::unexpected(hop.error());
     request.hop = *hop;
   }
@@ -192,7 +187,7 @@ Expected<void> read_times(const Arguments& arguments, ScheduleRequest& request) 
 
 Expected<void> read_factors(const Arguments& arguments, ScheduleRequest& request) {
   if (arguments.has("--overlap-factor")) {
-    const std::string text = schedule_flag(arguments, "--overlap-factor");
+    const std::string text = arguments.value("--overlap-factor");
     const auto factor = bare_number(text);
     if (!factor || !(*factor > 0 && *factor <= 10))
       return fail("--overlap-factor", fmt::format("'{}' is no factor", text.substr(0, 60)),
