@@ -1,14 +1,56 @@
-// What was timed: one record per timed thing, whatever program timed it. Importers fill these, fits read them.
+// What was timed: one record per timed thing with its context, whatever program timed it. Importers write these, a file
+// keeps them (measurement_file.h), fits read them.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/machine.h"
 #include "model/profile.h"
+#include "model/query.h"
 #include "model/units.h"
 
 namespace stepcast {
+
+/// Under which circumstances: what two tables must share before their times may be compared. "" and 0: not known.
+struct MeasurementContext {
+  std::string gpu;                 ///< catalogue id: "h100-sxm"
+  std::string fabric;              ///< of collectives: "nvswitch", "pcie", ...; across nodes the one between them
+  std::string device;              ///< as the driver names it: "NVIDIA H100 80GB HBM3"
+  std::string machine;             ///< host or cluster, where the source names it
+  std::string software;            ///< library that was called and its version: "trtllm 1.3.0rc20", "nccl-tests 2.13.6"
+  std::string driver, cuda, cublas, nccl, date;
+  std::string launch_mode;         ///< "graph", "eager", "thread per GPU", "process per GPU", ...
+  std::string regime = "burst";    ///< or "sustained"
+  std::string source;              ///< file or publication with its commit
+  double sm_clock_mhz = 0, memory_clock_mhz = 0, power_limit_w = 0;
+  double port_bytes_per_s = 0;     ///< across nodes: one NIC's line rate
+  int ports_per_node = 0;
+  friend bool operator==(const MeasurementContext&, const MeasurementContext&) = default;
+};
+
+struct Measurement {
+  Query what;
+  Seconds time;                    ///< median of the repeats, or what the source gives; always above 0
+  Seconds low, high;               ///< spread of the repeats as the source gives it (quartiles or extremes); 0 = not known
+  int context = 0;                 ///< index into Measurements::contexts
+  int repeats = 1;                 ///< behind `time`; 1 where the source does not say
+  double power_w = 0;              ///< mean board power while it ran; 0 = not known
+  bool throttled = false;          ///< clocks were pulled down: not to be fitted as a burst
+};
+
+struct Measurements {
+  std::vector<MeasurementContext> contexts;
+  std::vector<Measurement> rows;
+  std::vector<std::string> notes;  ///< what importing found doubtful: contradictions, outliers, copied tables, rows left out
+};
+/// Index of a context that equals this one; added where there is none.
+int context_index(Measurements& measurements, const MeasurementContext& context);
+/// Rows and notes of `more` after those of `into`.
+void append(Measurements& into, const Measurements& more);
+
+// --- rows of one kind without context, which the fits of today take ---
 
 /// y[m,n] = x[m,k] W[n,k]^T.
 struct GemmMeasurement {
@@ -23,8 +65,6 @@ Flops flops_of(const GemmMeasurement& gemm);
 Bytes bytes_of(const GemmMeasurement& gemm);
 /// What the cast reads and writes; zero when the time has none.
 Bytes cast_bytes_of(const GemmMeasurement& gemm);
-
-enum class AttentionPass : std::uint8_t { forward, forward_and_backward };
 
 /// Causal fused attention over whole sequences.
 struct AttentionMeasurement {

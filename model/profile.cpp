@@ -20,7 +20,9 @@ constexpr Choice<CollectiveKind> kinds[] = {{"all_gather", CollectiveKind::all_g
                                             {"reduce_scatter", CollectiveKind::reduce_scatter},
                                             {"all_reduce", CollectiveKind::all_reduce},
                                             {"all_to_all", CollectiveKind::all_to_all},
-                                            {"send_recv", CollectiveKind::send_recv}};
+                                            {"send_recv", CollectiveKind::send_recv},
+                                            {"broadcast", CollectiveKind::broadcast},
+                                            {"reduce", CollectiveKind::reduce}};
 constexpr Choice<FabricKind> fabrics[] = {{"nvswitch", FabricKind::nvswitch},
                                           {"nvlink_mesh", FabricKind::nvlink_mesh},
                                           {"pcie", FabricKind::pcie},

@@ -10,6 +10,7 @@
 
 #include "model/error.h"
 #include "model/machine.h"
+#include "model/query.h"
 #include "model/units.h"
 
 namespace stepcast {
@@ -53,9 +54,6 @@ struct MemoryLaw {
   Spread spread;
 };
 Seconds memory_time(const MemoryLaw& law, Bytes bytes);
-
-enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce, all_to_all, send_recv };
-const char* to_text(CollectiveKind kind);
 
 /// One size curve, for one kind, tier and number of ranks. x = bytes received per rank, so that x/bandwidth is
 /// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p).
@@ -133,10 +131,6 @@ const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, F
 /// measured takes the time of a related one. Both are `transferred`. Empty: nothing was measured on this fabric.
 std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
                                          Bytes received);
-
-/// nccl-tests' bus factor: bytes received per rank over the size of the whole buffer, 2(n-1)/n for all_reduce,
-/// (n-1)/n for gathers, scatters and all_to_all, 1 for send_recv (NVIDIA/nccl-tests doc/PERFORMANCE.md).
-double received_share(CollectiveKind kind, int ranks);
 
 /// Adds the precisions of the GPU that the profile lacks, at the bf16 (else fp16) law's share of the datasheet peak.
 Profile with_all_precisions(Profile profile, const Gpu& gpu);

@@ -78,6 +78,8 @@ std::span<const Relative> relatives(CollectiveKind kind) {
     case all_reduce: return reduces;
     case all_to_all: return exchanges;
     case send_recv: return sends;
+    case broadcast: return sends;
+    case reduce: return sends;
   }
   std::abort();
 }
@@ -88,12 +90,6 @@ bool same_links(FabricKind a, FabricKind b) {
 }
 
 }  // namespace
-
-double received_share(CollectiveKind kind, int ranks) {
-  const double gathered = static_cast<double>(ranks - 1) / ranks;
-  if (kind == CollectiveKind::send_recv) return 1;
-  return kind == CollectiveKind::all_reduce ? 2 * gathered : gathered;
-}
 
 Seconds curve_time(const CollectiveCurve& curve, Bytes received) {
   assert(curve.bandwidth.value() > 0);
