@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "model/correction.h"
 #include "model/error.h"
+#include "model/gpu_units.h"
 #include "model/machine.h"
 #include "model/query.h"
 #include "model/units.h"
@@ -21,6 +23,21 @@ const char* to_text(Source source);
 /// Relative interval of measured over predicted, from hold-outs.
 struct Spread { double p10 = 1, p90 = 1; };
 
+/// How well a law with its correction forecast what it was not fitted on; all 0 where nobody held anything out.
+struct HeldOut {
+  double mape = 0, median = 0, p95 = 0;   ///< of |predicted / measured - 1|
+  double coverage = 0;                    ///< share of measurements inside their own 80 % interval
+  int samples = 0;                        ///< each was held out once
+};
+
+/// What measurements add to a law of few parameters.
+struct Refinement {
+  Correction correction;                  ///< log(time / law)
+  Correction width;                       ///< log of the interval's width over Spread's: some regimes repeat better
+  HeldOut held_out;
+  std::string software;                   ///< whose kernels: "trtllm 1.3.0rc20"; "" = several, or not known
+};
+
 /// t = t0 + ((F/compute)^p + (B/memory)^p)^(1/p): soft maximum of compute and memory time.
 struct RooflineLaw {
   Precision precision = Precision::bf16;
@@ -30,6 +47,10 @@ struct RooflineLaw {
   double softness = 2;
   Source source = Source::assumed;
   Spread spread;
+  bool block_scaled = false;              ///< the law of fp8 with a scale per block
+  Seconds cast_t0 = {};                    ///< of the cast of x, where a call includes it: its launch
+  BytesPerSecond cast = {};                  ///< and its rate; 0 = as fast as `memory`
+  Refinement refinement = {};
 };
 Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes);
 
@@ -43,6 +64,9 @@ struct AttentionLaw {
   double backward_efficiency = 0.8; ///< arXiv 2307.08691 figures 4-6: backward runs slower than forward
   Source source = Source::assumed;
   Spread spread;
+  bool decode = false;              ///< one query per sequence against its cache
+  BytesPerSecond memory = {};       ///< its queries, keys, values and results; 0 = not counted
+  Refinement refinement = {};
 };
 Seconds attention_time(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward);
 
@@ -52,6 +76,8 @@ struct MemoryLaw {
   BytesPerSecond memory;
   Source source = Source::assumed;
   Spread spread;
+  std::string op = {};              ///< id in memory_ops(); "" = any
+  Refinement refinement = {};
 };
 Seconds memory_time(const MemoryLaw& law, Bytes bytes);
 
@@ -102,14 +128,26 @@ struct OverlapLaw {
   Source source = Source::assumed;
 };
 
+/// Under which circumstances the tables behind a profile were taken. "" and 0: not known.
+struct Conditions {
+  std::string device, driver, cuda, cublas, nccl, date, launch_mode;
+  double sm_clock_mhz = 0, memory_clock_mhz = 0, power_limit_w = 0;
+  std::vector<std::string> sources;   ///< a line per table: what it holds, whose it is, how many rows
+};
+
 struct Profile {
   std::string id, name, gpu;        ///< catalogue id of the GPU it was measured on
   std::vector<std::string> aliases;
   std::string context;              ///< clocks, driver, library versions, date, burst or sustained
   std::string regime;               ///< "burst" or "sustained"
-  std::vector<RooflineLaw> gemm;    ///< one per precision
-  AttentionLaw attention;
-  MemoryLaw memory;
+  Conditions conditions;
+  GpuUnits units;
+  std::vector<RooflineLaw> gemm;    ///< one per precision, and one for fp8 with a scale per block
+  AttentionLaw attention;           ///< forward and backward over whole sequences, what training runs
+  std::vector<AttentionLaw> attention_kernels;  ///< of other software, and decode
+  MemoryLaw memory;                 ///< of any memory-bound kernel
+  std::vector<MemoryLaw> memory_ops;            ///< of single operators
+  std::vector<RooflineLaw> moe;     ///< layers of routed experts, one per precision
   std::vector<CollectiveCurve> collectives;
   std::vector<ScaleOutLaw> scale_out;
   OverlapLaw overlap;
@@ -119,7 +157,7 @@ struct Profile {
 };
 
 /// nullptr when the profile has no law for it. The pointers live as long as the profile.
-const RooflineLaw* find_gemm(const Profile& profile, Precision precision);
+const RooflineLaw* find_gemm(const Profile& profile, Precision precision, bool block_scaled = false);
 const ScaleOutLaw* find_scale_out(const Profile& profile, FabricKind fabric);
 
 /// The curve of this kind and fabric fitted at `ranks`, else at the nearest rank count (ratio-wise, the larger of two

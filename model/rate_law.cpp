@@ -51,9 +51,9 @@ Seconds scale_out_time(const ScaleOutLaw& law, Bytes received, std::int64_t node
   return latency + received / (port * (members_per_node * law.efficiency));
 }
 
-const RooflineLaw* find_gemm(const Profile& profile, Precision precision) {
+const RooflineLaw* find_gemm(const Profile& profile, Precision precision, bool block_scaled) {
   for (const RooflineLaw& law : profile.gemm)
-    if (law.precision == precision) return &law;
+    if (law.precision == precision && law.block_scaled == block_scaled) return &law;
   return nullptr;
 }
 

@@ -7,9 +7,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array tiles{CtaTile{256, 128, 64}, CtaTile{128, 256, 64}, CtaTile{128, 128, 64}, CtaTile{128, 64, 64},
-                           CtaTile{64, 128, 64},  CtaTile{64, 64, 64}};
-
 std::int64_t parts(double extent, std::int64_t size) { return static_cast<std::int64_t>(std::ceil(extent / static_cast<double>(size))); }
 std::int64_t parts(std::int64_t extent, std::int64_t size) { return (extent + size - 1) / size; }
 
@@ -57,7 +54,7 @@ double reads_of(const GemmShape& shape, const CtaTile& tile, const Waves& w) {
 /// The least memory traffic whose operands fit in L2 (streaming slabs always do), then the fewest waves.
 Waves best_waves(const GemmShape& shape, const GpuUnits& gpu, const CtaTile& tile) {
   const Grid grid = grid_of(shape, tile);
-  const double room = gpu.l2_bytes / shape.operand_bytes;
+  const double room = gpu.l2.value() / shape.operand_bytes;
   Waves best;
   bool found = false;
   for (std::int64_t down = 1, last = 0; down <= grid.down; ++down) {
@@ -92,14 +89,12 @@ ChipLoop rounds(int dim, std::int64_t trips, int axis = -1) { return {dim, trips
 
 }  // namespace
 
-std::span<const CtaTile> cta_tiles() { return tiles; }
-
 CtaTile choose_tile(const GemmShape& shape, const GpuUnits& gpu) {
-  for (const CtaTile& tile : tiles) {
+  for (const CtaTile& tile : cta_tiles()) {
     const Grid grid = grid_of(shape, tile);
     if (static_cast<double>(grid.down * grid.across) * shape.batch >= gpu.multiprocessors) return tile;
   }
-  return tiles.back();
+  return cta_tiles().back();
 }
 
 GemmTraffic gemm_traffic(const GemmShape& shape, const GpuUnits& gpu, const CtaTile& tile) {
@@ -146,7 +141,7 @@ ChipProgram gemm_program(const GemmShape& shape, const GpuUnits& gpu, const CtaT
   if (waves.n_outer) n_level.time.push_back(across), m_level.time.push_back(down);
   else m_level.time.push_back(down), n_level.time.push_back(across);
   (waves.k_inside ? l2 : hbm).time.push_back(rounds(k, slabs));
-  l2.capacity_bytes = gpu.l2_bytes;
+  l2.capacity_bytes = gpu.l2.value();
   sm.axes = {{"sm", gpu.multiprocessors}};
   sm.fabric = FabricClass::network;
   sm.multicast = sm.reduce = false;

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "dataflow/chip/chip.h"
+#include "model/gpu_units.h"
 
 namespace stepcast {
 
@@ -19,20 +20,6 @@ struct GemmShape {
   double m = 1, n = 1, k = 1, batch = 1;
   double operand_bytes = 2, result_bytes = 2;  ///< per element
 };
-
-/// What the traffic of a kernel depends on.
-struct GpuUnits {
-  int multiprocessors = 1;
-  double l2_bytes = 0;
-};
-
-/// Elements of C, and of k per step, that one thread block works on.
-struct CtaTile {
-  int m = 128, n = 128, k = 64;
-};
-/// The shapes that libraries ship for 16-bit tensor-core products, largest first (CUTLASS profiler's default list; the
-/// tile sizes seen in cuBLAS kernel names: 256x128, 128x256, 128x128, 128x64, 64x64).
-std::span<const CtaTile> cta_tiles();
 
 /// The largest tile that still gives every multiprocessor work, or the smallest one: larger tiles read less, idle
 /// multiprocessors cost more.

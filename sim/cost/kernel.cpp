@@ -79,7 +79,7 @@ constexpr double cast_bytes = 2;
 Bytes read_again(const Work& work, double operand_bytes, const Gpu& gpu) {
   if (gpu.multiprocessors <= 0 || gpu.l2.value() <= 0) return {};  // a chip whose file says neither
   const GemmShape shape{work.m, work.n, work.k, work.batch, operand_bytes, work.element_bytes};
-  const GemmTraffic traffic = gemm_traffic(shape, {gpu.multiprocessors, gpu.l2.value()});
+  const GemmTraffic traffic = gemm_traffic(shape, {gpu.multiprocessors, gpu.l2});
   return Bytes(traffic.hbm_bytes - traffic.footprint_bytes);
 }
 

@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-constexpr GpuUnits hundred{100, 32.0 * 1024 * 1024};
+constexpr GpuUnits hundred{100, Bytes(32.0 * 1024 * 1024)};
 
 Counts counts_of(const GemmShape& shape, const GpuUnits& gpu, const CtaTile& tile) {
   const auto nest = nest_of(gemm_program(shape, gpu, tile));
@@ -64,7 +64,7 @@ TEST(GemmKernel, ClosedFormIsWhatTheCounterSaysOfTheKernelInTheNotation) {
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<>(low, high)(random); };
   for (int trial = 0; trial < 500; ++trial) {
     const GemmShape shape{static_cast<double>(pick(1, 3000)), static_cast<double>(pick(1, 3000)), static_cast<double>(pick(1, 3000))};
-    const GpuUnits gpu{pick(1, 140), static_cast<double>(pick(1 << 16, 1 << 23))};
+    const GpuUnits gpu{pick(1, 140), Bytes(static_cast<double>(pick(1 << 16, 1 << 23)))};
     const CtaTile& tile = cta_tiles()[pick(0, static_cast<int>(cta_tiles().size()) - 1)];
     const Counts counts = counts_of(shape, gpu, tile);
     const GemmTraffic traffic = gemm_traffic(shape, gpu, tile);

@@ -26,7 +26,7 @@ TEST(Occupancy, AShortLastRoundLeavesUnitsIdle) {
 
 TEST(Occupancy, WavesOfAKernelAreItsRounds) {
   // 20 x 10 tiles of 128 x 128 on 100 multiprocessors: 2 waves of 10 x 10; a row more starts a third.
-  const GpuUnits gpu{100, 64.0 * 1024 * 1024};
+  const GpuUnits gpu{100, Bytes(64.0 * 1024 * 1024)};
   const ChipProgram whole = gemm_program({2560, 1280, 64}, gpu, {128, 128, 64});
   EXPECT_EQ(occupancy_of(whole, 2).rounds, 2);
   EXPECT_EQ(occupancy_of(whole, 2).share, 1);
