@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Writes the outputs in docs/*.md and README.md anew: every fenced block whose first line is "$ ./stepcast ..." holds what that
-# command prints. A test holds them against the program.
+# update.sh [PAGE...]: writes the outputs in docs/*.md, README.md and studies/*/README.md, or only in these pages, anew: every
+# fenced block whose first line is "$ ./stepcast ..." holds what that command prints. A test holds them against the program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for page in docs/*.md README.md; do
+(($#)) || set -- docs/*.md README.md studies/*/README.md
+for page; do
   grep -q '^\$ \./stepcast ' "$page" || continue
   fresh=$(mktemp)
   output=

@@ -20,11 +20,13 @@ std::vector<std::string> page_lines(const std::string& path) {
   return lines;
 }
 
-/// The program's answer to "$ ./stepcast WORDS", with example files found wherever the test runs.
+bool in_the_tree(const std::string& word) { return word.starts_with("examples/") || word.starts_with("studies/"); }
+
+/// The program's answer to "$ ./stepcast WORDS", with files of the tree found wherever the test runs.
 std::string answer(const std::string& command) {
   std::istringstream words(command.substr(std::string("$ ./stepcast ").size()));
   std::vector<std::string> arguments;
-  for (std::string word; words >> word;) arguments.push_back(word.starts_with("examples/") ? pages_root + word : word);
+  for (std::string word; words >> word;) arguments.push_back(in_the_tree(word) ? pages_root + word : word);
   const auto ran = testing_program::run(arguments);
   EXPECT_EQ(ran.code, 0) << command << "\n" << ran.err;
   return ran.out;
@@ -50,6 +52,7 @@ TEST(Pages, ShowWhatTheProgramPrints) {
     if (entry.path().extension() == ".md") shown += check_page(entry.path());
   EXPECT_GE(shown, 17);
   EXPECT_GE(check_page(pages_root + "README.md"), 1);
+  EXPECT_GE(check_page(pages_root + "studies/two-cards/README.md"), 2);
 }
 
 TEST(Pages, EveryExampleIsShownAsItStands) {
