@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stepcast {
@@ -175,10 +176,13 @@ MemoryReport peak_memory(const Program& program, const Order& order, const Timel
   std::vector<Moment> scratch;
   blocks.reserve(program.blocks.size());
   for (const ProgramBlock& block : program.blocks) blocks.push_back(memory_of(block, scratch));
-  const std::vector<double> in_flight = peak_weighted(order, timeline, saved_bytes(program, blocks));
+  const std::vector<double> saved = saved_bytes(program, blocks);
+  const std::vector<double> in_flight = peak_weighted(order, timeline, saved);
   MemoryReport peak;
+  std::vector<Bytes> always;
   for (int stage = 0; stage < order.ranks; ++stage) {
     MemoryReport report = of_stage(program, blocks, stage);
+    always.push_back(report.weights + report.gradients + report.optimizer);
     report.activations += Bytes(in_flight[stage]);
     report.temporary += stack.workspace;
     report.allocated = report.sum();
@@ -188,6 +192,8 @@ MemoryReport peak_memory(const Program& program, const Order& order, const Timel
     report.rank = stage * program.stage_stride;
     if (stage == 0 || report.peak > peak.peak) peak = report;
   }
+  for (const double bytes : saved) peak.kept.emplace_back(bytes);
+  peak.always = std::move(always);
   peak.capacity = machine.gpu.memory;
   peak.fits = peak.peak <= peak.capacity;
   return peak;

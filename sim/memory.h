@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "dataflow/program.h"
 #include "model/machine.h"
@@ -21,6 +22,8 @@ struct MemoryReport {
   Bytes capacity;
   bool fits = false;
   std::int64_t rank = 0;  ///< first rank of the fullest stage
+  std::vector<Bytes> kept;    ///< by virtual stage of the order: by one unit, from its forward to its weight gradient
+  std::vector<Bytes> always;  ///< by stage: on each of its ranks during the whole step: weights, gradients, optimizer
   [[nodiscard]] Bytes sum() const {
     return weights + gradients + optimizer + activations + gathered_weights + temporary + communication + framework;
   }

@@ -1,6 +1,7 @@
 // One training step: what the pipeline takes, and what stands around it. The phases sum to the step.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Phases {
 };
 
 struct StageReport {
-  Seconds forward, input_grad, weight_grad;  ///< one micro-batch, all chunks of the stage
+  Seconds forward, input_grad, weight_grad;  ///< one micro-batch, all chunks of the stage; one each way with two copies
   std::int64_t layers = 0;
 };
 
@@ -53,12 +54,22 @@ struct StepReport {
   std::vector<CollectiveReport> collectives;
   MemoryReport memory;
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;  ///< what the schedule makes us assume or leave out
   Order order;
+  StageTimes times;  ///< what the timeline was run with, per virtual stage of `order`
   Timeline timeline;
   int slowest_stage = 0;  ///< whose rank the phases are of
 };
 
-/// Fails when the schedule cannot run this many micro-batches on these stages.
-Expected<StepReport> forecast(const Program& program, const CostModel& cost);
+/// Fails when the schedule cannot run this many micro-batches on these stages. `memory_cap` holds the activations of
+/// every rank down, in the unit of Timeline::peak_in_flight; 0 = none. Kinds that cannot keep to it are refused.
+Expected<StepReport> forecast(const Program& program, const CostModel& cost, double memory_cap = 0);
+
+/// The same with the sequence cut: the program of each slice, first to last (slice_programs).
+Expected<StepReport> forecast_slices(std::span<const Program> slices, const CostModel& cost, double memory_cap = 0);
+
+/// From the program of a sequence as long as one slice, those of `slices` slices: the attention of slice i also sees the
+/// keys of the i slices before it. The attention must be one kernel that sees all keys of its rank's own positions.
+std::vector<Program> slice_programs(const Program& first, int slices);
 
 }  // namespace stepcast

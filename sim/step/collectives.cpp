@@ -11,7 +11,6 @@ namespace {
 
 /// Calls of the blocks' moves on one stage, by block and move.
 void add_block_moves(const StepView& view, int stage, std::vector<StepMove>& moves) {
-  const double micro_batches = static_cast<double>(view.program.micro_batches);
   std::vector<double> copies(view.program.blocks.size());
   std::vector<const ChunkTimes*> chunks;
   for (std::size_t i = 0; i < view.program.chunks.size(); ++i) {
@@ -27,7 +26,7 @@ void add_block_moves(const StepView& view, int stage, std::vector<StepMove>& mov
       Seconds exposed;
       for (const ChunkTimes* chunk : chunks) exposed += chunk->exposed[view.prices[b].first_move + i];
       moves.push_back(
-          {&block.moves[i], view.prices[b].moves[i], stage, copies[b] * micro_batches, exposed * micro_batches});
+          {&block.moves[i], view.prices[b].moves[i], stage, copies[b] * view.units, exposed * view.units});
     }
   }
 }
@@ -85,16 +84,15 @@ void add_hop(const StepView& view, const Price& price, Bytes bytes, double calls
 /// what it receives. Where hops hold their rank, the hold is shared out by time.
 void add_boundary(const StepView& view, int stage, std::vector<CollectiveReport>& rows) {
   CollectiveReport send, gather;
-  const double micro_batches = static_cast<double>(view.program.micro_batches);
   for (std::size_t i = 0; i < view.program.edges.size(); ++i) {
     const StageEdge& edge = view.program.edges[i];
     const int from = view.program.chunks[edge.from].stage, to = view.program.chunks[edge.to].stage;
     if ((from != stage && to != stage) || from == to) continue;
-    add_hop(view, view.hops[i].send, edge.bytes, 2 * micro_batches, send);
+    add_hop(view, view.hops[i].send, edge.bytes, 2 * view.units, send);
     if (!edge.gather) continue;
     const StepMove call{&*edge.gather, view.hops[i].gather, stage, 0, Seconds(0)};
     if (gather.count == 0) gather = row_of(view, call);
-    add_hop(view, call.price, edge.gather->received, micro_batches, gather);
+    add_hop(view, call.price, edge.gather->received, view.units, gather);
   }
   if (send.count == 0) return;
   send.name = "boundary";

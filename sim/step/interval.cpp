@@ -43,12 +43,11 @@ std::string gib(Bytes bytes) { return fmt::format("{:.1f} GiB", bytes.value() / 
 
 std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
   std::vector<LawShare> shares;
-  const double micro_batches = static_cast<double>(view.program.micro_batches);
   for (std::size_t i = 0; i < view.program.chunks.size(); ++i) {
     const Chunk& chunk = view.program.chunks[i];
     if (chunk.stage != view.critical) continue;
     for (const BlockRun& run : chunk.runs) {
-      const double calls = static_cast<double>(run.count) * micro_batches;
+      const double calls = static_cast<double>(run.count) * view.units;
       for (const Price& price : view.prices[run.block].works) add_share(shares, price, price.time * calls);
       for (const Price& price : view.prices[run.block].moves) add_share(shares, price, price.time * calls);
     }
@@ -58,7 +57,7 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
     if (view.program.chunks[edge.from].stage != view.critical && view.program.chunks[edge.to].stage != view.critical)
       continue;
     for (const Price& price : {view.hops[i].send, view.hops[i].gather})
-      add_share(shares, price, price.time * (2 * micro_batches));
+      add_share(shares, price, price.time * (2 * view.units));
   }
   for (const StepMove& call : tail.moves) {
     if (call.stage == view.critical) add_share(shares, call.price, call.price.time * call.calls);

@@ -1,6 +1,7 @@
 // The parts of a step's forecast. Internal to sim/step: the interface is sim/step.h.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,18 +17,49 @@ struct HopPrice {
   [[nodiscard]] Seconds time() const { return send.time + gather.time; }
 };
 HopPrice hop_price(const Program& program, const StageEdge& edge, const CostModel& cost);
+std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost);
 
-/// What every part reads.
+/// What passes a chunk at once, a micro-batch or a slice of one, priced and laid on its streams.
+struct PricedUnits {
+  std::vector<BlockPrices> prices;                ///< the mean over slices
+  std::vector<ChunkTimes> chunks;                 ///< the mean over slices
+  std::vector<std::vector<ChunkTimes>> by_slice;  ///< empty where the sequence is whole
+  /// Of the unit that begins and ends the step: the first slice.
+  [[nodiscard]] const std::vector<ChunkTimes>& outer() const { return by_slice.empty() ? chunks : by_slice.front(); }
+};
+PricedUnits price_units(std::span<const Program> slices, const CostModel& cost);
+
+/// The schedule's order, run in time.
+struct Pipeline {
+  Order order;
+  StageTimes times;
+  Timeline timeline;
+};
+Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& priced, const std::vector<HopPrice>& hops,
+                                const CostModel& cost, double memory_cap);
+
+/// What every part reads. A unit is what passes a chunk at once: a micro-batch, or a slice of one.
 struct StepView {
-  const Program& program;
+  const Program& program;             ///< both copies, where there are two; of the first slice, where there are slices
   const CostModel& cost;
   const std::vector<BlockPrices>& prices;
-  const std::vector<ChunkTimes>& chunks;
+  const std::vector<ChunkTimes>& chunks;  ///< of one unit; the mean over slices
+  const std::vector<ChunkTimes>& outer;   ///< of the unit that begins and ends the step
   const std::vector<HopPrice>& hops;  ///< by Program::edges
   const Order& order;
   const Timeline& timeline;
+  double units = 1;  ///< that pass each chunk
   int critical = 0;  ///< the stage whose ranks are occupied longest
 };
+
+/// notes.cpp: what this order makes us assume or leave out.
+std::vector<std::string> schedule_notes(const StepView& view);
+
+/// copies.cpp: the program with a second copy of its chunks, which runs from the last rank to the first.
+Program both_ways(const Program& program, double gradient_bytes);
+
+/// slices.cpp: single durations by stage and unit, where the slices of a micro-batch differ.
+void set_slice_times(const std::vector<std::vector<ChunkTimes>>& by_slice, const Order& order, StageTimes& times);
 
 /// Calls of one move on one stage over the step.
 struct StepMove {

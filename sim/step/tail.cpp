@@ -57,7 +57,7 @@ double fabric_share(const StepView& view, int stage, Side side) {
   for (std::size_t i = 0; i < view.program.chunks.size(); ++i) {
     const Chunk& chunk = view.program.chunks[i];
     if (chunk.stage != stage) continue;
-    wall += (side == Side::gradients ? view.chunks[i].backward() : view.chunks[i].forward).value();
+    wall += (side == Side::gradients ? view.outer[i].backward() : view.outer[i].forward).value();
     for (const BlockRun& run : chunk.runs) {
       const ProgramBlock& block = view.program.blocks[run.block];
       const BlockPrices& prices = view.prices[run.block];
@@ -105,7 +105,7 @@ StageMoves stage_moves(const StepView& view, int stage, Side side, Seconds lead)
     const int runs = static_cast<int>(chunk.runs.size());
     for (int j = 0; j < runs; ++j) {
       const int r = side == Side::gradients ? runs - 1 - j : j;
-      const Seconds wall = side == Side::gradients ? view.chunks[c].run_backward[r] : view.chunks[c].run_forward[r];
+      const Seconds wall = side == Side::gradients ? view.outer[c].run_backward[r] : view.outer[c].run_forward[r];
       add_run(view, stage, chunk.runs[r], wall, free_share, side, moves, beside);
     }
   }

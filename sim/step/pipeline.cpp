@@ -1,0 +1,98 @@
+// The schedule's order for the stages at hand, run in time.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/step/parts.h"
+
+namespace stepcast {
+
+namespace {
+
+StageTimes stage_times(const std::vector<ChunkTimes>& chunks, const std::vector<HopPrice>& hops,
+                       const CostModel& cost) {
+  StageTimes times;
+  times.blocking_hops = cost.stack().boundary_sends == Manners::blocking;
+  for (const ChunkTimes& chunk : chunks) {
+    times.forward.push_back(chunk.forward);
+    times.input_grad.push_back(chunk.input_grad);
+    times.weight_grad.push_back(chunk.weight_grad);
+  }
+  for (const HopPrice& hop : hops) {
+    times.hop_forward.push_back(hop.time());
+    times.hop_backward.push_back(hop.time());
+  }
+  return times;
+}
+
+/// Of one copy of the model.
+ScheduleSize schedule_size(const Program& program, const PricedUnits& priced) {
+  return {static_cast<int>(program.stages), static_cast<int>(program.chunks_per_stage),
+          static_cast<int>(program.micro_batches), 0, std::max(1, static_cast<int>(priced.by_slice.size()))};
+}
+
+/// What kinds that schedule by times go by: every stage's own, and the longest hop.
+OrderTimes order_times(const StageTimes& times, double memory_cap) {
+  OrderTimes out;
+  const auto values = [](const std::vector<Seconds>& of) {
+    std::vector<double> seconds;
+    for (const Seconds& time : of) seconds.push_back(time.value());
+    return seconds;
+  };
+  out.forward = values(times.forward);
+  out.input_grad = values(times.input_grad);
+  out.weight_grad = values(times.weight_grad);
+  for (const Seconds& hop : times.hop_forward) out.hop = std::max(out.hop, hop.value());
+  out.memory_cap = memory_cap;
+  return out;
+}
+
+/// The layers of a V lie on other ranks than chunks that are dealt round.
+Expected<void> same_placement(const Program& program, const Order& order) {
+  bool fits = order.rank_of.size() == program.chunks.size();
+  for (std::size_t i = 0; fits && i < program.chunks.size(); ++i) fits = order.rank_of[i] == program.chunks[i].stage;
+  if (fits) return {};
+  return fail("schedule", "'" + program.schedule + "' places its stages otherwise than the layers were dealt out",
+              "V kinds want the layers laid zigzag, others not");
+}
+
+Expected<void> under_cap(const Order& order, const Timeline& timeline, const std::string& schedule, double cap) {
+  const auto most = std::max_element(timeline.peak_in_flight.begin(), timeline.peak_in_flight.end());
+  if (cap <= 0 || *most <= cap) return {};
+  const char* unit = order.slices > 1 ? "slices" : order.stages() > order.ranks * order.directions ? "chunks" : "micro-batches";
+  return fail("memory-cap",
+              fmt::format("{} holds the activations of {} {} on rank {}, above {:g}", schedule, *most, unit,
+                          most - timeline.peak_in_flight.begin(), cap),
+              fmt::format("memory-cap {} or more, or schedule zb-auto or zb-v-auto", *most));
+}
+
+}  // namespace
+
+HopPrice hop_price(const Program& program, const StageEdge& edge, const CostModel& cost) {
+  const std::int64_t from = program.chunks[edge.from].stage, to = program.chunks[edge.to].stage;
+  HopPrice hop{cost.send(edge.bytes, from * program.stage_stride, to * program.stage_stride), {}};
+  if (edge.gather && from != to) hop.gather = price_move(program, *edge.gather, cost);
+  return hop;
+}
+
+std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost) {
+  std::vector<HopPrice> hops;
+  hops.reserve(program.edges.size());
+  for (const StageEdge& edge : program.edges) hops.push_back(hop_price(program, edge, cost));
+  return hops;
+}
+
+Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& priced, const std::vector<HopPrice>& hops,
+                                const CostModel& cost, double memory_cap) {
+  StageTimes times = stage_times(priced.chunks, hops, cost);
+  auto order = make_order(program.schedule, schedule_size(program, priced), order_times(times, memory_cap));
+  if (!order) return tl::unexpected(order.error());
+  if (auto ok = same_placement(program, *order); !ok) return tl::unexpected(ok.error());
+  if (!priced.by_slice.empty()) set_slice_times(priced.by_slice, *order, times);
+  auto timeline = run(*order, times);
+  if (!timeline) return tl::unexpected(timeline.error());
+  if (auto ok = under_cap(*order, *timeline, program.schedule, memory_cap); !ok) return tl::unexpected(ok.error());
+  return Pipeline{std::move(*order), std::move(times), std::move(*timeline)};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,97 @@
+// Slices of a sequence: as many programs as slices, priced one by one, and the mean of them for what is summed over the
+// step. A slice's matrix products have its own rows; its attention core sees its own positions, causal, and all keys of
+// the slices before it (Seq1F1B, arXiv 2406.03488, section 3.1; TeraPipe, arXiv 2102.07988, section 3).
+#include <cassert>
+
+#include "sim/step/parts.h"
+
+namespace stepcast {
+
+namespace {
+
+/// Of k own keys a query of the slice sees (k+1)/2 in the mean, and all i*k before them.
+void see_earlier_keys(Work& work, int slice) {
+  const double keys = work.sequence;
+  const double own = (keys + 1) / 2, more = (own + slice * keys) / own;
+  work.flops = work.flops * more;
+  work.useful = work.useful * more;
+  work.sequence = keys * (slice + 1);
+}
+
+void add(ChunkTimes& sum, const ChunkTimes& more) {
+  for (const auto part : {&ChunkTimes::forward, &ChunkTimes::input_grad, &ChunkTimes::weight_grad,
+                          &ChunkTimes::forward_compute, &ChunkTimes::backward_compute, &ChunkTimes::recompute,
+                          &ChunkTimes::exposed_forward, &ChunkTimes::exposed_backward})
+    sum.*part += more.*part;
+  for (const auto list : {&ChunkTimes::exposed, &ChunkTimes::run_forward, &ChunkTimes::run_backward}) {
+    assert((sum.*list).size() == (more.*list).size());
+    for (std::size_t i = 0; i < (sum.*list).size(); ++i) (sum.*list)[i] += (more.*list)[i];
+  }
+}
+
+void divide(ChunkTimes& sum, double count) {
+  for (const auto part : {&ChunkTimes::forward, &ChunkTimes::input_grad, &ChunkTimes::weight_grad,
+                          &ChunkTimes::forward_compute, &ChunkTimes::backward_compute, &ChunkTimes::recompute,
+                          &ChunkTimes::exposed_forward, &ChunkTimes::exposed_backward})
+    sum.*part = sum.*part / count;
+  for (const auto list : {&ChunkTimes::exposed, &ChunkTimes::run_forward, &ChunkTimes::run_backward})
+    for (Seconds& time : sum.*list) time = time / count;
+}
+
+std::vector<ChunkTimes> mean_times(const std::vector<std::vector<ChunkTimes>>& by_slice) {
+  std::vector<ChunkTimes> mean = by_slice.front();
+  for (std::size_t chunk = 0; chunk < mean.size(); ++chunk) {
+    for (std::size_t slice = 1; slice < by_slice.size(); ++slice) add(mean[chunk], by_slice[slice][chunk]);
+    divide(mean[chunk], static_cast<double>(by_slice.size()));
+  }
+  return mean;
+}
+
+/// Moves carry the same bytes for every slice.
+void add(std::vector<BlockPrices>& sum, const std::vector<BlockPrices>& more) {
+  for (std::size_t block = 0; block < sum.size(); ++block)
+    for (std::size_t i = 0; i < sum[block].works.size(); ++i) sum[block].works[i].time += more[block].works[i].time;
+}
+
+}  // namespace
+
+std::vector<Program> slice_programs(const Program& first, int slices) {
+  std::vector<Program> programs(static_cast<std::size_t>(slices), first);
+  for (int slice = 0; slice < slices; ++slice) {
+    programs[slice].tokens_per_step = first.tokens_per_step * slices;
+    for (ProgramBlock& block : programs[slice].blocks)
+      for (Work& work : block.works)
+        if (work.kernel == KernelClass::attention) see_earlier_keys(work, slice);
+  }
+  return programs;
+}
+
+PricedUnits price_units(std::span<const Program> slices, const CostModel& cost) {
+  PricedUnits priced;
+  priced.prices = price_blocks(slices.front(), cost);
+  priced.chunks = all_chunk_times(slices.front(), priced.prices, cost);
+  if (slices.size() == 1) return priced;
+  priced.by_slice.push_back(priced.chunks);
+  for (const Program& slice : slices.subspan(1)) {
+    const std::vector<BlockPrices> prices = price_blocks(slice, cost);
+    priced.by_slice.push_back(all_chunk_times(slice, prices, cost));
+    add(priced.prices, prices);
+  }
+  priced.chunks = mean_times(priced.by_slice);
+  for (BlockPrices& block : priced.prices)
+    for (Price& work : block.works) work.time = work.time / static_cast<double>(slices.size());
+  return priced;
+}
+
+void set_slice_times(const std::vector<std::vector<ChunkTimes>>& by_slice, const Order& order, StageTimes& times) {
+  for (int stage = 0; stage < order.stages(); ++stage) {
+    for (int unit = 0; unit < order.units(); ++unit) {
+      const ChunkTimes& slice = by_slice[unit % order.slices][stage];
+      times.forward_each.push_back(slice.forward.value());
+      times.input_grad_each.push_back(slice.input_grad.value());
+      times.weight_grad_each.push_back(slice.weight_grad.value());
+    }
+  }
+}
+
+}  // namespace stepcast
