@@ -1,6 +1,8 @@
 #include "sim/schedule/order_json.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,7 +16,7 @@ namespace {
 
 // Those of check_order() and of the engine's arrays: far above any pipeline.
 constexpr IntegerRange order_counts{1, 1 << 20};
-constexpr NumberRange durations_range{0, 1e300};
+constexpr NumberRange durations_range{0, 1e12};  // sums of a step's worth of them keep their digits
 
 /// Today's letters.
 Expected<ActionKind> kind_of(const pytorch::CellStep& step, const std::string& where) {
@@ -74,6 +76,7 @@ void read_each(JsonObject& stage, const char* key, std::size_t units, std::vecto
   each.insert(each.end(), durations.begin(), durations.end());
 }
 
+/// The list of `file`, which is the file or one of its copies.
 void read_durations(JsonObject& file, TimedOrder& timed) {
   const Order& order = timed.order;
   const auto units = static_cast<std::size_t>(order.units());
@@ -86,6 +89,36 @@ void read_durations(JsonObject& file, TimedOrder& timed) {
     read_each(stage, "weight_grad", units, timed.times.weight_grad_each);
   }
   if (!file.failed()) set_stage_means(order, timed.times);
+}
+
+void read_copies(JsonObject& file, OrderFile& result) {
+  for (JsonObject& copy : file.objects("copies")) {
+    result.copies.push_back({result.timed.order, {}});
+    read_durations(copy, result.copies.back());
+  }
+  file.require(!result.copies.empty(), "copies", "the list is empty", "an object with durations per copy");
+  if (!file.failed()) result.timed.times = result.copies.front().times;
+}
+
+enum class TimeUnit : std::uint8_t { abstract, seconds };
+constexpr Choice<TimeUnit> time_units[] = {{"abstract", TimeUnit::abstract}, {"s", TimeUnit::seconds}};
+
+/// Durations, or copies of them, and what was measured beside.
+void read_times(JsonObject& file, OrderFile& result) {
+  const bool copies = file.has("copies"), durations = file.has("durations");
+  file.require(!(copies && durations), "copies", "durations are there too", "one of them");
+  result.has_durations = copies || durations;
+  if (durations) read_durations(file, result.timed);
+  if (copies) read_copies(file, result);
+  TimeUnit unit = TimeUnit::abstract;
+  file.optional_choice("time_unit", unit, time_units);
+  result.in_seconds = unit == TimeUnit::seconds;
+  for (auto& [key, value] : {std::pair{"tail", &result.tail}, std::pair{"measured", &result.measured}}) {
+    if (!file.has(key)) continue;
+    file.require(result.has_durations, key, "there are no durations", "it goes with durations or copies");
+    file.read(key, value->emplace(), durations_range);
+  }
+  file.require(!result.measured || *result.measured > 0, "measured", "0 is no step", "above 0, or leave it out");
 }
 
 Expected<void> checked(const std::string& where, const Order& order) {
@@ -116,7 +149,7 @@ void write_durations(JsonWriter& json, const TimedOrder& timed) {
   json.close();
 }
 
-std::string write_file(const Order& order, const TimedOrder* timed) {
+std::string write_file(const Order& order, const TimedOrder* timed, bool in_seconds) {
   JsonWriter json;
   json.open();
   json.field("micro_batches", order.micro_batches);
@@ -130,7 +163,10 @@ std::string write_file(const Order& order, const TimedOrder* timed) {
     json.close();
   }
   json.close();
-  if (timed != nullptr) write_durations(json, *timed);
+  if (timed != nullptr) {
+    json.field("time_unit", time_units[in_seconds ? 1 : 0].name);
+    write_durations(json, *timed);
+  }
   json.close();
   return json.text();
 }
@@ -146,16 +182,17 @@ Expected<OrderFile> read_order_json(std::string_view text, const std::string& wh
   file.optional("directions", order.directions, IntegerRange{1, 2});
   if (auto ok = read_ranks(file, order); !ok) return tl::unexpected(ok.error());
   read_placement(file, order);
-  result.has_durations = file.has("durations");
   if (file.failed() || order.ranks == 0 || !file.has("micro_batches") || !file.has("rank_of"))
     return file.finish(std::move(result));
   // Before any list is sized by its numbers.
   if (auto ok = checked(where, order); !ok) return tl::unexpected(ok.error());
-  if (result.has_durations) read_durations(file, result.timed);
+  read_times(file, result);
   return file.finish(std::move(result));
 }
 
-std::string write_order_json(const Order& order) { return write_file(order, nullptr); }
-std::string write_order_json(const TimedOrder& timed) { return write_file(timed.order, &timed); }
+std::string write_order_json(const Order& order) { return write_file(order, nullptr, false); }
+std::string write_order_json(const TimedOrder& timed, bool in_seconds) {
+  return write_file(timed.order, &timed, in_seconds);
+}
 
 }  // namespace stepcast

@@ -61,7 +61,9 @@ Expected<Replay> replay(std::span<const TimedOrder> copies) {
     auto single = run(copy.order, copy.times);
     if (!single) return tl::unexpected(single.error());
     if (&copy != &copies.front()) add_times(means, without_units(copy));
-    if (single->makespan > result.single.makespan || result.single.end.empty()) result.single = std::move(*single);
+    if (single->makespan <= result.single.makespan && !result.single.end.empty()) continue;
+    result.single = std::move(*single);
+    result.slowest = static_cast<int>(&copy - copies.data());
   }
   for (auto* stages : {&means.forward, &means.input_grad, &means.weight_grad}) {
     for (Seconds& time : *stages) time = time / static_cast<double>(copies.size());

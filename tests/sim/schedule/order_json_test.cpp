@@ -110,6 +110,44 @@ TEST(OrderJson, EveryGeneratorAndItsDurationsComeBackAsWritten) {
   for (const ScheduleKind& kind : schedule_kinds()) EXPECT_GE(came_back[kind.id], 2) << kind.id;
 }
 
+TEST(OrderJson, CopiesHaveDurationsOfTheirOwnAndAStepThatWasMeasured) {
+  const std::string text = small_file;
+  const std::string durations = text.substr(text.find("\"durations\""), text.rfind('}') - text.find("\"durations\""));
+  const std::string twice = durations.substr(0, durations.find("[1, 2]")) + "[5, 6]" +
+                            durations.substr(durations.find("[1, 2]") + 6);
+  const auto with = [&](const std::string& more) {
+    return text.substr(0, text.find("\"durations\"")) + "\"copies\": [{" + durations + "}, {" + twice + "}]" + more + "}";
+  };
+  const auto file = read_order_json(with(R"(, "tail": 0.5, "measured": 14, "time_unit": "s")"), "o.json");
+  ASSERT_TRUE(file) << to_text(file.error());
+  ASSERT_EQ(file->copies.size(), 2U);
+  EXPECT_TRUE(file->has_durations);
+  EXPECT_TRUE(file->in_seconds);
+  EXPECT_EQ(file->timed.times.forward_each, (std::vector<double>{1, 2, 1, 3}));
+  EXPECT_EQ(file->copies[1].times.forward_each, (std::vector<double>{5, 6, 1, 3}));
+  EXPECT_EQ(file->copies[1].order.actions, file->timed.order.actions);
+  EXPECT_EQ(file->tail, 0.5);
+  EXPECT_EQ(file->measured, 14);
+  const auto result = replay(file->copies);
+  ASSERT_TRUE(result) << to_text(result.error());
+  EXPECT_EQ(result->slowest, 1);
+  EXPECT_THAT(refused_order(with(", \"time_unit\": \"ms\"")), HasSubstr("o.json:/time_unit"));
+  EXPECT_THAT(refused_order(with(", \"measured\": 0")), HasSubstr("0 is no step"));
+  EXPECT_THAT(refused_order(with(", " + durations)), HasSubstr("o.json:/copies: durations are there too"));
+  EXPECT_THAT(refused_order(altered_file("\"durations\"", "\"copies\": [], \"durations\"")), HasSubstr("o.json:/copies"));
+  EXPECT_THAT(refused_order(with("").replace(with("").rfind("[1, 3]"), 6, "[1]")),
+              HasSubstr("o.json:/copies/1/durations/1/forward: 1 durations"));
+  EXPECT_THAT(refused_order(text.substr(0, text.find(",\n  \"durations\"")) + ", \"tail\": 1}"),
+              HasSubstr("o.json:/tail: there are no durations"));
+}
+
+TEST(OrderJson, SecondsComeBackAsSeconds) {
+  const Order order = pipelines::order_of("gpipe", {.ranks = 2, .chunks = 1, .micro_batches = 2});
+  const TimedOrder timed{order, pipelines::equal_times(2, 1, 2, 3)};
+  EXPECT_TRUE(read_order_json(write_order_json(timed, true), "o.json")->in_seconds);
+  EXPECT_FALSE(read_order_json(write_order_json(timed), "o.json")->in_seconds);
+}
+
 TEST(OrderJson, MeansStandForUnitsWithoutDurationsOfTheirOwn) {
   const Order order = pipelines::order_of("1f1b", {.ranks = 2, .chunks = 1, .micro_batches = 3});
   const auto file = read_order_json(write_order_json(TimedOrder{order, pipelines::equal_times(2, 1, 2, 3)}), "o.json");
