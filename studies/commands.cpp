@@ -66,7 +66,8 @@ constexpr std::array schedule_flags = {
     Flag{.name = "--weight-grad", .key = "", .value = "W", .group = schedule_times,
          .doc = "backward for the weights' gradient", .kind = FlagKind::text},
     Flag{.name = "--times", .key = "", .value = "FILE", .group = schedule_times,
-         .doc = "instead: JSON with lists forward, input_grad, weight_grad, an entry per virtual stage",
+         .doc = "instead: JSON with lists forward, input_grad, weight_grad, an entry per virtual stage:\n"
+                "a time, or a list with one for each micro-batch",
          .kind = FlagKind::text},
     Flag{.name = "--p2p", .key = "", .value = "C", .group = schedule_times,
          .doc = "latency of every hop between ranks; occupies neither (default 0)", .kind = FlagKind::text},
@@ -75,10 +76,14 @@ constexpr std::array schedule_flags = {
     Flag{.name = "--memory-cap", .key = "", .value = "N", .group = "Memory",
          .doc = "activations a rank may hold until W, in chunks, or slices where cut (default: no cap)",
          .kind = FlagKind::count, .least = 1, .most = 1 << 20},
-    Flag{.name = "--from", .key = "", .value = "FILE.csv", .group = "Instead of KIND and sizes",
-         .doc = "an order of torch.distributed.pipelining", .kind = FlagKind::text},
+    Flag{.name = "--from", .key = "", .value = "FILE", .group = "Instead of KIND and sizes",
+         .doc = "an order: CSV of torch.distributed.pipelining, JSON as --order writes it, a measured timeline, or a\n"
+                "folder of Primus; the last two, and JSON with durations, need no times", .kind = FlagKind::text},
     Flag{.name = "--csv-dialect", .key = "", .value = "WHICH", .group = "Instead of KIND and sizes",
          .doc = "what B is in it: today's whole backward, older's input gradient; default: detect", .kind = FlagKind::text},
+    Flag{.name = "--iteration", .key = "", .value = "N", .group = "Instead of KIND and sizes",
+         .doc = "of a folder of Primus (default: the last one that all ranks have)", .kind = FlagKind::count,
+         .least = 0, .most = 1 << 30},
     Flag{.name = "--compare", .key = "", .value = "", .group = "Output",
          .doc = "every kind that is legal here, side by side", .kind = FlagKind::toggle},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output",
@@ -89,6 +94,8 @@ constexpr std::array schedule_flags = {
          .doc = "also write a trace for Perfetto or chrome://tracing", .kind = FlagKind::text},
     Flag{.name = "--svg", .key = "", .value = "FILE", .group = "Output",
          .doc = "also write a picture", .kind = FlagKind::text},
+    Flag{.name = "--order", .key = "", .value = "FILE", .group = "Output",
+         .doc = "also write the order with all durations, as --from reads it", .kind = FlagKind::text},
 };
 
 const std::vector<Command>& table() {
@@ -132,7 +139,7 @@ const std::vector<Command>& table() {
                     "stepcast dataflow --from timeloop examples/timeloop_ws.yaml"},
        .run = dataflow_command},
       {.name = "schedule",
-       .usage = "KIND|--compare --stages P --micro-batches M | --from FILE.csv, --forward F --input-grad I --weight-grad W [flags]",
+       .usage = "KIND|--compare --stages P --micro-batches M | --from FILE, --forward F --input-grad I --weight-grad W [flags]",
        .summary = "time a pipeline schedule, draw it, hold it against the best possible",
        .about = "Makes the order of a pipeline schedule (stepcast list schedules), runs it with the times given and reports\n"
                 "makespan, bubble, memory and messages of every rank, and lower bounds that no order of these stages beats:\n"

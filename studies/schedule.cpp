@@ -18,7 +18,7 @@ Expected<void> check_schedule_words(const Arguments& arguments) {
   if (!compare && !file && arguments.words.empty())
     return fail("schedule", "KIND is missing", "stepcast schedule 1f1b ..., or --compare; stepcast list schedules");
   if (arguments.has("--json") && arguments.has("--csv")) return fail("--csv", "does not go with --json", "one of them");
-  for (const char* one : {"--csv", "--trace", "--svg"})
+  for (const char* one : {"--csv", "--trace", "--svg", "--order"})
     if (compare && arguments.has(one)) return fail(one, "shows one schedule, not --compare", "name the KIND instead");
   return {};
 }
@@ -27,7 +27,7 @@ struct FileForm {
   const char* flag;
   std::string (*text)(const ScheduleRun& run);
 };
-constexpr FileForm file_forms[] = {{"--trace", schedule_trace}, {"--svg", schedule_svg}};
+constexpr FileForm file_forms[] = {{"--trace", schedule_trace}, {"--svg", schedule_svg}, {"--order", schedule_order}};
 
 struct OpenForm {
   const FileForm* form;

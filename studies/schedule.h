@@ -8,6 +8,7 @@
 #include "sim/schedule/engine.h"
 #include "sim/schedule/order.h"
 #include "studies/arguments.h"
+#include "studies/schedule_replay.h"
 
 namespace stepcast {
 
@@ -18,22 +19,33 @@ struct ScheduleRequest {
   bool in_seconds = false;                  ///< the times came with units
   double forward = 0, input_grad = 0, weight_grad = 0;  ///< per rank and micro-batch
   std::vector<double> forward_list, input_grad_list, weight_grad_list;  ///< --times: per virtual stage; else empty
+  /// --times with a list for each micro-batch: by virtual stage, an empty one where it has one time for all. The lists
+  /// above then hold the means. Empty: no stage of the key has such a list.
+  std::vector<std::vector<double>> forward_each, input_grad_each, weight_grad_each;
   std::string times_file;
+  std::string times_given, times_missing;   ///< --from: a flag of times that is there, and one that is not
+  std::optional<bool> units;                ///< of the times that were given; none: there is nothing but zeros
   double hop = 0;
   double pair_factor = 1;
   double memory_cap = 0;                    ///< in the unit of peak_activations; 0 = none
-  std::string file, dialect = "detect";     ///< --from: PyTorch's CSV, whose sizes count; else empty
+  std::string file, dialect = "detect";     ///< --from: the file's sizes count; else empty
+  std::optional<int> iteration;             ///< of a folder of Primus
 };
 
 /// schedule_request.cpp
 Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments);
+/// schedule_times.cpp: durations and hops.
+Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& request);
+std::optional<double> bare_number(const std::string& text);
 
 struct ScheduleRun {
   std::string id, name;                     ///< of the kind, or the file's name
   std::vector<std::string> notes;           ///< what a file had that does not count
   bool in_seconds = false;
   double hop = 0;
+  std::optional<ScheduleReplay> replay;     ///< where single micro-batches have durations of their own
   Order order;
+  StageTimes times;                         ///< that were run; of several copies, the slowest one's
   Timeline timeline;
   double lower_bound = 0;                   ///< of the makespan of any order on this placement under the cap
   double lower_bound_at_peak_memory = 0;    ///< and of any that holds no more on any rank than this one
@@ -49,11 +61,17 @@ Expected<ScheduleRun> run_schedule(const std::string& kind, const ScheduleReques
 /// schedule_file.cpp: the same for the order of request.file.
 Expected<ScheduleRun> run_schedule_file(const ScheduleRequest& request);
 
-/// A list of --times is one copy's stages, or all stages of both copies.
+/// A list of --times is one copy's stages, or all stages of both copies; a stage's own list has the micro-batches of
+/// request.size.
 Expected<void> check_list_lengths(const ScheduleRequest& request, const std::string& kind, int copy, int directions);
+/// Hops and the factor of fused pairs: what flags say of any order's times.
+void set_request_knobs(const Order& order, const ScheduleRequest& request, StageTimes& times);
 /// Runs an order and bounds it; refused if it holds more than the cap.
 Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, const std::string& id,
                                  const std::string& name);
+/// The same with durations at hand: copies of one order that end the step together. The slowest one is shown.
+Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const ScheduleRequest& request,
+                                  const std::string& id, const std::string& name);
 
 struct RefusedSchedule {
   std::string kind, reason;

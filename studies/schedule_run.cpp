@@ -29,6 +29,26 @@ Error in_flags(Error error) {
 
 }  // namespace
 
+namespace {
+
+Expected<void> check_unit_lists(const ScheduleRequest& request) {
+  const auto micro_batches = static_cast<std::size_t>(request.size.micro_batches);
+  for (const auto& [key, each] : {std::pair{"forward", &request.forward_each},
+                                  std::pair{"input_grad", &request.input_grad_each},
+                                  std::pair{"weight_grad", &request.weight_grad_each}}) {
+    for (std::size_t s = 0; s < each->size(); ++s) {
+      const std::size_t length = (*each)[s].size();
+      if (length == 0 || length == micro_batches) continue;
+      return fail(fmt::format("{}:/{}/{}", request.times_file, key, s),
+                  fmt::format("{} times for {} micro-batches", length, micro_batches),
+                  "one for each, or one number for all");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Expected<void> check_list_lengths(const ScheduleRequest& request, const std::string& kind, int copy, int directions) {
   const std::pair<const char*, std::size_t> lists[] = {{"forward", request.forward_list.size()},
                                                        {"input_grad", request.input_grad_list.size()},
@@ -39,7 +59,7 @@ Expected<void> check_list_lengths(const ScheduleRequest& request, const std::str
                 fmt::format("{} times for the {} virtual stages of {}", length, copy, kind),
                 fmt::format("a list of {}{}", copy, directions > 1 ? fmt::format(" or {}", copy * directions) : ""));
   }
-  return {};
+  return check_unit_lists(request);
 }
 
 namespace {
@@ -55,6 +75,19 @@ OrderTimes order_times(const ScheduleRequest& request, int chunks) {
           .weight_grad = list(request.weight_grad_list, request.weight_grad),
           .hop = request.hop,
           .memory_cap = request.memory_cap};
+}
+
+/// By stage and unit, as the engine takes them; a slice takes its part of its micro-batch.
+std::vector<double> unit_times(const Order& order, const std::vector<std::vector<double>>& lists,
+                               const std::vector<Seconds>& stage_times) {
+  std::vector<double> times;
+  if (lists.empty()) return times;
+  for (int s = 0; s < order.stages(); ++s) {
+    const std::vector<double>& list = lists[s % lists.size()];
+    for (int unit = 0; unit < order.units(); ++unit)
+      times.push_back(list.empty() ? stage_times[s].value() : list[unit / order.slices] / order.slices);
+  }
+  return times;
 }
 
 /// A rank's time is shared by the stages that one copy has on it; a list is read again for the second copy.
@@ -74,11 +107,23 @@ StageTimes engine_times(const Order& order, const ScheduleRequest& request) {
   stage_times.forward = times_of(request.forward_list, request.forward);
   stage_times.input_grad = times_of(request.input_grad_list, request.input_grad);
   stage_times.weight_grad = times_of(request.weight_grad_list, request.weight_grad);
-  stage_times.hop_forward.assign(static_cast<std::size_t>(order.stages()) - 1, Seconds(request.hop));
-  stage_times.hop_backward = stage_times.hop_forward;
-  stage_times.pair_factor = request.pair_factor;
+  stage_times.forward_each = unit_times(order, request.forward_each, stage_times.forward);
+  stage_times.input_grad_each = unit_times(order, request.input_grad_each, stage_times.input_grad);
+  stage_times.weight_grad_each = unit_times(order, request.weight_grad_each, stage_times.weight_grad);
+  set_stage_means(order, stage_times);
+  set_request_knobs(order, request, stage_times);
   return stage_times;
 }
+
+}  // namespace
+
+void set_request_knobs(const Order& order, const ScheduleRequest& request, StageTimes& times) {
+  times.hop_forward.assign(static_cast<std::size_t>(order.stages()) - 1, Seconds(request.hop));
+  times.hop_backward = times.hop_forward;
+  times.pair_factor = request.pair_factor;
+}
+
+namespace {
 
 /// Kinds with an order of their own cannot keep to a cap: they do, or are refused.
 Expected<void> check_cap(const ScheduleRun& run, double cap) {
@@ -111,13 +156,20 @@ double ScheduleRun::peak_micro_batches() const {
 
 Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, const std::string& id,
                                  const std::string& name) {
-  const StageTimes times = engine_times(order, request);
-  auto timeline = run(order, times);
-  if (!timeline) return tl::unexpected(timeline.error());
+  StageTimes times = engine_times(order, request);
+  return time_copies({{std::move(order), std::move(times)}}, request, id, name);
+}
+
+Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const ScheduleRequest& request,
+                                  const std::string& id, const std::string& name) {
+  auto ran = run_copies(copies);
+  if (!ran) return tl::unexpected(ran.error());
+  TimedOrder& shown = copies[ran->slowest];
   ScheduleRun done{.id = id, .name = name, .notes = {}, .in_seconds = request.in_seconds, .hop = request.hop,
-                   .order = std::move(order), .timeline = std::move(*timeline)};
+                   .replay = std::move(ran->replay), .order = std::move(shown.order),
+                   .times = std::move(shown.times), .timeline = std::move(ran->timeline)};
   if (auto kept = check_cap(done, request.memory_cap); !kept) return tl::unexpected(kept.error());
-  add_bounds(times, request.memory_cap, done);
+  add_bounds(done.times, request.memory_cap, done);
   return done;
 }
 

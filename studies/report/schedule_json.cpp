@@ -20,6 +20,26 @@ ScheduleJson rank_json(const ScheduleRun& run, int rank) {
           {"order", pytorch_actions(run.order, rank)}};
 }
 
+ScheduleJson replay_json(const ScheduleReplay& replay) {
+  ScheduleJson json = {{"makespan", replay.makespan},
+                       {"makespan_of_stage_means", replay.makespan_of_means},
+                       {"means_gap", replay.means_gap}};
+  if (replay.warning) json["warning"] = *replay.warning;
+  if (replay.copies > 1) {
+    json["copies"] = replay.copies;
+    json["slowest_copy"] = replay.slowest;
+  }
+  if (replay.tail) {
+    json["tail"] = *replay.tail;
+    json["step"] = replay.step;
+  }
+  if (replay.measured) {
+    json["measured"] = *replay.measured;
+    json["error"] = *replay.error();
+  }
+  return json;
+}
+
 ScheduleJson figures_json(const ScheduleRun& run) {
   return {{"schedule", run.id},
           {"time_unit", run.in_seconds ? "s" : "abstract"},
@@ -38,6 +58,7 @@ ScheduleJson figures_json(const ScheduleRun& run) {
 std::string schedule_json(const ScheduleRun& run) {
   ScheduleJson json = figures_json(run);
   if (!run.notes.empty()) json["notes"] = run.notes;
+  if (run.replay) json["replay"] = replay_json(*run.replay);
   json["ranks"] = ScheduleJson::array();
   for (int rank = 0; rank < run.order.ranks; ++rank) json["ranks"].push_back(rank_json(run, rank));
   return json.dump(2) + "\n";
@@ -50,6 +71,7 @@ std::string comparison_json(const ScheduleComparison& comparison) {
     row["gap_to_bound"] = run.gap();
     row["peak_activations"] = run.timeline.peak_in_flight;
     row["peak_micro_batches"] = run.peak_micro_batches();
+    if (run.replay) row["replay"] = replay_json(*run.replay);
     json["schedules"].push_back(row);
   }
   for (const RefusedSchedule& row : comparison.refused)

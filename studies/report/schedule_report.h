@@ -29,6 +29,8 @@ std::string schedule_csv(const ScheduleRun& run);
 /// the actions that they feed, and a counter of activations. A time unit without a name is shown as a microsecond.
 std::string schedule_trace(const ScheduleRun& run);
 std::string schedule_svg(const ScheduleRun& run);
+/// The order with the duration of every action, as --from reads it (sim/schedule/order_json.h).
+std::string schedule_order(const ScheduleRun& run);
 
 std::string comparison_json(const ScheduleComparison& comparison);
 std::string comparison_text(const ScheduleComparison& comparison);

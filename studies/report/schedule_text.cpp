@@ -43,6 +43,27 @@ std::string header_text(const ScheduleRun& run) {
   return table.text("  ");
 }
 
+std::string off_text(double error) {
+  return fmt::format("{:.2f} % {}", 100 * std::abs(error), error < 0 ? "below" : "above");
+}
+
+/// Single durations beside stage means, and beside the step that they were measured in.
+std::string replay_text(const ScheduleRun& run) {
+  if (!run.replay) return "";
+  const ScheduleReplay& replay = *run.replay;
+  const auto time = [&](double value) { return schedule_time_text(run, value); };
+  Table table({{""}, {""}, {""}});
+  table.add({"single durations", time(replay.makespan),
+             replay.copies > 1 ? fmt::format("copy {} is the slowest of 0 to {}", replay.slowest, replay.copies - 1)
+                               : "every micro-batch its own"});
+  table.add({"stage means", time(replay.makespan_of_means), off_text(replay.means_gap)});
+  if (replay.tail) table.add({"with the tail", time(replay.step), fmt::format("{} after it", time(*replay.tail))});
+  if (replay.measured)
+    table.add({"measured", time(*replay.measured), fmt::format("this is {} it", off_text(*replay.error()))});
+  const std::string warning = replay.warning ? fmt::format("  warning: {}\n", *replay.warning) : "";
+  return "\n" + table.text("  ") + warning;
+}
+
 std::string ranks_text(const ScheduleRun& run) {
   Table table({{"rank"}, {"start", Align::right}, {"end", Align::right}, {"busy", Align::right},
                {"held until W", Align::right}, {"until I", Align::right}, {"W pending", Align::right}});
@@ -119,23 +140,39 @@ std::string schedule_text(const ScheduleRun& run, const Console& console) {
   const Paint paint(console);
   std::string notes;
   for (const std::string& note : run.notes) notes += fmt::format("note: {}\n", note);
-  return fmt::format("{}{}: {}\n{}\n{}\n{}", notes, paint.bold(run.name), size_text(run), header_text(run),
-                     ranks_text(run), drawing(run, console));
+  return fmt::format("{}{}: {}\n{}{}\n{}\n{}", notes, paint.bold(run.name), size_text(run), header_text(run),
+                     replay_text(run), ranks_text(run), drawing(run, console));
 }
 
+namespace {
+
+const ScheduleReplay* most_misled(const ScheduleComparison& comparison) {
+  const ScheduleReplay* most = nullptr;
+  for (const ScheduleRun& run : comparison.runs)
+    if (run.replay && (most == nullptr || std::abs(run.replay->means_gap) > std::abs(most->means_gap)))
+      most = &*run.replay;
+  return most;
+}
+
+}  // namespace
+
 std::string comparison_text(const ScheduleComparison& comparison) {
+  const ScheduleReplay* most = most_misled(comparison);
   Table table({{"schedule"}, {"time", Align::right}, {"span", Align::right}, {"bubble", Align::right},
                {"held", Align::right}, {"messages", Align::right}, {"weights", Align::right},
-               {"gap to bound", Align::right}});
+               {"gap to bound", Align::right}, {most == nullptr ? "" : "by stage means", Align::right}});
   for (const ScheduleRun& run : comparison.runs) {
     table.add({run.id, schedule_time_text(run, run.timeline.makespan.value()),
                schedule_time_text(run, run.timeline.span.value()), format_percent(run.timeline.bubble_fraction()),
                fmt::format("{:.4g}", run.peak_micro_batches()), fmt::format("{}", run.timeline.messages),
-               fmt::format("{}x", run.order.directions), fmt::format("{:.2f} %", 100 * run.gap())});
+               fmt::format("{}x", run.order.directions), fmt::format("{:.2f} %", 100 * run.gap()),
+               run.replay ? fmt::format("{:+.2f} %", 100 * run.replay->means_gap) : ""});
   }
   std::string text = table.text("");
   text += "\nheld: micro-batches whose activations the fullest rank keeps until W; gap: above the lower bound at that\n"
           "memory, of any order on the same placement of stages\n";
+  if (most != nullptr) text += "by stage means: how much longer every micro-batch with its stage's mean would take\n";
+  if (most != nullptr && most->warning) text += fmt::format("warning: {}\n", *most->warning);
   if (!comparison.refused.empty()) text += "\nnot here\n";
   for (const RefusedSchedule& row : comparison.refused) text += fmt::format("  {}: {}\n", row.kind, row.reason);
   return text;
