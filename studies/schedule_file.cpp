@@ -155,14 +155,21 @@ Expected<void> check_file_lists(const Order& order, const ScheduleRequest& reque
   return check_list_lengths(sized, request.file, order.stages() / order.directions, order.directions);
 }
 
+/// Without the folders before it.
+std::string shown_name(const std::string& path) {
+  const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 Expected<ScheduleRun> run_file(ScheduleFile file, const ScheduleRequest& request) {
+  const std::string name = shown_name(request.file);
   if (!file.has_durations) {
     Order& order = file.copies.front().order;
     if (auto fits = check_file_lists(order, request); !fits) return tl::unexpected(fits.error());
-    return time_order(std::move(order), request, request.file, request.file);
+    return time_order(std::move(order), request, request.file, name);
   }
   for (TimedOrder& copy : file.copies) set_request_knobs(copy.order, request, copy.times);
-  auto run = time_copies(std::move(file.copies), request, request.file, request.file);
+  auto run = time_copies(std::move(file.copies), request, request.file, name);
   if (!run) return run;
   run->in_seconds = file.in_seconds;
   add_measured(file.step, run->timeline, *run->replay);

@@ -116,7 +116,8 @@ TEST(OrderJson, CopiesHaveDurationsOfTheirOwnAndAStepThatWasMeasured) {
   const std::string twice = durations.substr(0, durations.find("[1, 2]")) + "[5, 6]" +
                             durations.substr(durations.find("[1, 2]") + 6);
   const auto with = [&](const std::string& more) {
-    return text.substr(0, text.find("\"durations\"")) + "\"copies\": [{" + durations + "}, {" + twice + "}]" + more + "}";
+    return text.substr(0, text.find("\"durations\"")) + "\"copies\": [{" + durations + "}, {" + twice + "}]" + more +
+           "}";
   };
   const auto file = read_order_json(with(R"(, "tail": 0.5, "measured": 14, "time_unit": "s")"), "o.json");
   ASSERT_TRUE(file) << to_text(file.error());
@@ -134,7 +135,8 @@ TEST(OrderJson, CopiesHaveDurationsOfTheirOwnAndAStepThatWasMeasured) {
   EXPECT_THAT(refused_order(with(", \"time_unit\": \"ms\"")), HasSubstr("o.json:/time_unit"));
   EXPECT_THAT(refused_order(with(", \"measured\": 0")), HasSubstr("0 is no step"));
   EXPECT_THAT(refused_order(with(", " + durations)), HasSubstr("o.json:/copies: durations are there too"));
-  EXPECT_THAT(refused_order(altered_file("\"durations\"", "\"copies\": [], \"durations\"")), HasSubstr("o.json:/copies"));
+  EXPECT_THAT(refused_order(altered_file("\"durations\"", "\"copies\": [], \"durations\"")),
+              HasSubstr("o.json:/copies"));
   EXPECT_THAT(refused_order(with("").replace(with("").rfind("[1, 3]"), 6, "[1]")),
               HasSubstr("o.json:/copies/1/durations/1/forward: 1 durations"));
   EXPECT_THAT(refused_order(text.substr(0, text.find(",\n  \"durations\"")) + ", \"tail\": 1}"),
