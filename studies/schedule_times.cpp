@@ -89,7 +89,7 @@ Expected<void> read_time_flags(const Arguments& arguments, TimeReader& reader, S
       request.*row.one = *time;
       request.times_given = row.flag;
     } else if (arguments.has("--from")) {
-      request.times_missing = row.flag;
+      if (request.times_missing.empty()) request.times_missing = row.flag;
     } else {
       return fail(row.flag, "is missing", "--forward, --input-grad and --weight-grad, or --times FILE.json");
     }
