@@ -60,6 +60,7 @@ TEST_F(ScheduleFrom, AnOrderWithoutDurationsTakesThemFromFlags) {
   EXPECT_EQ(json.at("makespan"), 1 + 2 + 4 + 2);  // F, two F, two B of 2 each, B
   EXPECT_FALSE(json.contains("replay"));
   EXPECT_EQ(json.at("ranks")[1].at("order")[2], "1B0");
+  EXPECT_THAT(refusal("--from " + name), HasSubstr("--forward: is missing: "));
   EXPECT_THAT(refusal("--from " + name), HasSubstr("o.json has an order without durations"));
   EXPECT_THAT(refusal("--from " + name + " --forward 1 --input-grad 1"), HasSubstr("--weight-grad: is missing"));
 }
@@ -105,6 +106,7 @@ TEST_F(ScheduleFrom, TheSlowestCopyIsShownAndTheStepIsHeldAgainstTheMeasuredOne)
   // Means over both: F 2.5 and 2. F 0-2.5, 2.5-5; F 2.5-4.5, 5-7, B 7-8, 8-9; B 8-9, 9-10.
   EXPECT_EQ(replay.at("makespan_of_stage_means"), 10);
   const auto text = testing_program::run("schedule --from " + name);
+  EXPECT_THAT(text.out, testing::StartsWith("o.json: 2 ranks"));
   EXPECT_THAT(text.out, HasSubstr("copy 1 is the slowest of 0 to 1"));
   EXPECT_THAT(text.out, HasSubstr("this is 20.00 % below it"));
   EXPECT_THAT(text.out, HasSubstr("warning: stage means make the step 28.6 % shorter"));
