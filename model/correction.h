@@ -33,8 +33,8 @@ double distance_outside(const Correction& correction, std::span<const float> fea
 /// parameters carries further than tables do.
 double faded(double sum, double distance);
 
-/// {"depth": 5, "features": ["m", ...], "low": [...], "high": [...], "ask": [[feature, threshold], ...],
-/// "value_e4": [...]}, values in 1e-4. The names must be those of this program, in order.
+/// {"depth": 5, "features": ["m", ...], "low": "0 5 ...", "high": "15 ...", "ask": "3 2 ...", "above": "0.5 11.5 ...",
+/// "value_e4": "12 -33 ..."}, values in 1e-4. The names must be those of this program, in order.
 Correction read_correction(JsonObject object, std::span<const char* const> names);
 /// On one line.
 std::string write_correction(const Correction& correction, std::span<const char* const> names);

@@ -129,9 +129,9 @@ class JsonFiller {
 
 }  // namespace
 
-Expected<JsonValue> parse_json(std::string_view text, const std::string& where) {
-  if (text.size() > json_size_limit)
-    return fail(where, fmt::format("{} bytes of JSON", text.size()), fmt::format("at most {}", json_size_limit));
+Expected<JsonValue> parse_json(std::string_view text, const std::string& where, std::size_t most) {
+  if (text.size() > most)
+    return fail(where, fmt::format("{} bytes of JSON", text.size()), fmt::format("at most {}", most));
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return fail(where, "the file is empty", "a JSON object");
   JsonFiller filler(text, where);

@@ -53,8 +53,8 @@ struct JsonSource {
 constexpr int json_depth_limit = 64;
 constexpr std::size_t json_size_limit = std::size_t{16} << 20;
 
-/// Syntax errors name line and column, others the JSON pointer.
-Expected<JsonValue> parse_json(std::string_view text, const std::string& where);
+/// Syntax errors name line and column, others the JSON pointer. `most`: bytes that the text may have.
+Expected<JsonValue> parse_json(std::string_view text, const std::string& where, std::size_t most = json_size_limit);
 
 /// A key or text fit for a message: control characters replaced, long ones cut.
 std::string json_shown(std::string_view text);

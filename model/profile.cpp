@@ -1,42 +1,18 @@
-// Profiles as JSON: one row per law, one line per row, base units in the keys.
-#include "model/profile.h"
-
+// Profiles from JSON: one row per law, base units in the keys.
 #include <span>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "model/json_reader.h"
+#include "model/kernel_features.h"
+#include "model/profile.h"
+#include "model/profile_names.h"
 
 namespace stepcast {
 namespace {
 
-constexpr Choice<Source> sources[] = {{"measured", Source::measured},
-                                      {"fitted", Source::fitted},
-                                      {"transferred", Source::transferred},
-                                      {"datasheet", Source::datasheet},
-                                      {"assumed", Source::assumed}};
-constexpr Choice<CollectiveKind> kinds[] = {{"all_gather", CollectiveKind::all_gather},
-                                            {"reduce_scatter", CollectiveKind::reduce_scatter},
-                                            {"all_reduce", CollectiveKind::all_reduce},
-                                            {"all_to_all", CollectiveKind::all_to_all},
-                                            {"send_recv", CollectiveKind::send_recv},
-                                            {"broadcast", CollectiveKind::broadcast},
-                                            {"reduce", CollectiveKind::reduce}};
-constexpr Choice<FabricKind> fabrics[] = {{"nvswitch", FabricKind::nvswitch},
-                                          {"nvlink_mesh", FabricKind::nvlink_mesh},
-                                          {"pcie", FabricKind::pcie},
-                                          {"infiniband", FabricKind::infiniband},
-                                          {"ethernet", FabricKind::ethernet}};
-constexpr Choice<Precision> precisions[] = {{"fp32", Precision::fp32}, {"tf32", Precision::tf32},   {"fp16", Precision::fp16},
-                                            {"bf16", Precision::bf16}, {"fp8", Precision::fp8},     {"mxfp8", Precision::mxfp8},
-                                            {"nvfp4", Precision::nvfp4}};
-constexpr Choice<int> regimes[] = {{"burst", 0}, {"sustained", 1}};
-
 constexpr NumberRange positive_share{1e-3, 1};
+constexpr NumberRange not_negative{0, 1e9};
 constexpr NumberRange slowdown{1, 10};
-
-// --- reading ---
 
 Spread read_spread(JsonObject& object, const std::string& key) {
   std::vector<double> bounds;
@@ -49,18 +25,42 @@ Spread read_spread(JsonObject& object, const std::string& key) {
 
 template <typename Law>
 void read_provenance(JsonObject& object, Law& law) {
-  object.choice("source", law.source, sources);
+  object.choice("source", law.source, source_names);
   law.spread = read_spread(object, "spread");
 }
 
-RooflineLaw read_gemm(JsonObject& object) {
+HeldOut read_held_out(JsonObject object) {
+  HeldOut out;
+  object.read("samples", out.samples, IntegerRange{1, 1'000'000'000});
+  object.read("mape", out.mape, not_negative);
+  object.read("median", out.median, not_negative);
+  object.read("p95", out.p95, not_negative);
+  object.read("coverage", out.coverage, NumberRange{0, 1});
+  return out;
+}
+
+/// Provenance of laws that carry corrections over `names`.
+template <typename Law>
+void read_refined(JsonObject& object, Law& law, std::span<const char* const> names) {
+  read_provenance(object, law);
+  Refinement& refinement = law.refinement;
+  object.optional("software", refinement.software);
+  if (auto held_out = object.optional_object("held_out")) refinement.held_out = read_held_out(*held_out);
+  if (auto correction = object.optional_object("correction")) refinement.correction = read_correction(*correction, names);
+  if (auto width = object.optional_object("width")) refinement.width = read_correction(*width, names);
+}
+
+RooflineLaw read_roofline(JsonObject& object, std::span<const char* const> names) {
   RooflineLaw law;
-  object.choice("precision", law.precision, precisions);
+  object.choice("precision", law.precision, precision_names);
   object.read("t0_s", law.t0, Zero::allowed);
   object.read("compute_flops_per_s", law.compute);
   object.read("memory_bytes_per_s", law.memory);
   object.read("softness", law.softness, NumberRange{1, 100});
-  read_provenance(object, law);
+  object.optional("block_scaled", law.block_scaled);
+  object.optional("cast_t0_s", law.cast_t0, Zero::allowed);
+  object.optional("cast_bytes_per_s", law.cast, Zero::allowed);
+  read_refined(object, law, names);
   return law;
 }
 
@@ -70,7 +70,9 @@ AttentionLaw read_attention(JsonObject object) {
   object.read("compute_flops_per_s", law.compute);
   object.read("ramp_positions", law.ramp, NumberRange{0, 1e6});
   object.read("backward_efficiency", law.backward_efficiency, positive_share);
-  read_provenance(object, law);
+  object.optional("decode", law.decode);
+  object.optional("memory_bytes_per_s", law.memory, Zero::allowed);
+  read_refined(object, law, attention_feature_names);
   return law;
 }
 
@@ -78,14 +80,28 @@ MemoryLaw read_memory(JsonObject object) {
   MemoryLaw law;
   object.read("t0_s", law.t0, Zero::allowed);
   object.read("memory_bytes_per_s", law.memory);
-  read_provenance(object, law);
+  object.optional("op", law.op);
+  object.require(law.op.empty() || find_memory_op(law.op) != nullptr, "op", fmt::format("no operator '{}'", law.op));
+  read_refined(object, law, memory_feature_names);
   return law;
+}
+
+Conditions read_conditions(JsonObject object) {
+  Conditions out;
+  for (const auto& [key, text] : {std::pair{"device", &out.device}, {"driver", &out.driver}, {"cuda", &out.cuda}, {"cublas", &out.cublas},
+                                  {"nccl", &out.nccl}, {"date", &out.date}, {"launch_mode", &out.launch_mode}})
+    object.optional(key, *text);
+  for (const auto& [key, number] : {std::pair{"sm_clock_mhz", &out.sm_clock_mhz}, {"memory_clock_mhz", &out.memory_clock_mhz},
+                                    {"power_limit_w", &out.power_limit_w}})
+    object.optional(key, *number, not_negative);
+  object.optional("sources", out.sources);
+  return out;
 }
 
 CollectiveCurve read_curve(JsonObject& object) {
   CollectiveCurve curve;
-  object.choice("kind", curve.kind, kinds);
-  object.choice("fabric", curve.fabric, fabrics);
+  object.choice("kind", curve.kind, collective_names);
+  object.choice("fabric", curve.fabric, fabric_names);
   object.read("ranks", curve.ranks, IntegerRange{2, 1'000'000});
   object.read("latency_s", curve.latency, Zero::allowed);
   object.read("bandwidth_bytes_per_s", curve.bandwidth);
@@ -106,7 +122,7 @@ CollectiveCurve read_curve(JsonObject& object) {
 
 ScaleOutLaw read_scale_out(JsonObject& object) {
   ScaleOutLaw law;
-  object.choice("fabric", law.fabric, fabrics);
+  object.choice("fabric", law.fabric, fabric_names);
   object.read("efficiency", law.efficiency, positive_share);
   object.read("base_s", law.base, Zero::allowed);
   object.optional("per_doubling_s", law.per_doubling, Zero::allowed);
@@ -119,95 +135,14 @@ OverlapLaw read_overlap(JsonObject object) {
   OverlapLaw law;
   object.read("compute_slowdown", law.compute_slowdown, NumberRange{0, 10});
   object.optional("move_slowdown", law.move_slowdown, NumberRange{0, 10});
-  object.choice("source", law.source, sources);
+  object.choice("source", law.source, source_names);
   return law;
-}
-
-// --- writing ---
-
-using Json = nlohmann::ordered_json;
-
-/// Six digits are beyond what any timing repeats; shorter files read better.
-double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
-
-template <typename Law>
-Json with_provenance(Json row, const Law& law) {
-  row["source"] = to_text(law.source);
-  row["spread"] = {rounded(law.spread.p10), rounded(law.spread.p90)};
-  return row;
-}
-
-Json to_json(const RooflineLaw& law) {
-  return with_provenance({{"precision", name_of<Precision>(precisions, law.precision)},
-                          {"t0_s", rounded(law.t0.value())},
-                          {"compute_flops_per_s", rounded(law.compute.value())},
-                          {"memory_bytes_per_s", rounded(law.memory.value())},
-                          {"softness", law.softness}},
-                         law);
-}
-
-Json to_json(const AttentionLaw& law) {
-  return with_provenance({{"t0_s", rounded(law.t0.value())},
-                          {"compute_flops_per_s", rounded(law.compute.value())},
-                          {"ramp_positions", rounded(law.ramp)},
-                          {"backward_efficiency", rounded(law.backward_efficiency)}},
-                         law);
-}
-
-Json to_json(const MemoryLaw& law) {
-  return with_provenance({{"t0_s", rounded(law.t0.value())}, {"memory_bytes_per_s", rounded(law.memory.value())}}, law);
-}
-
-Json to_json(const CollectiveCurve& curve) {
-  Json row{{"kind", to_text(curve.kind)},
-           {"fabric", name_of<FabricKind>(fabrics, curve.fabric)},
-           {"ranks", curve.ranks},
-           {"latency_s", rounded(curve.latency.value())},
-           {"bandwidth_bytes_per_s", rounded(curve.bandwidth.value())},
-           {"half_bytes", rounded(curve.half.value())},
-           {"p", rounded(curve.p)}};
-  if (!curve.points.empty()) row["points"] = Json::array();
-  for (const auto& point : curve.points)
-    row["points"].push_back(Json::array({rounded(point.received.value()), rounded(point.time.value())}));
-  return with_provenance(std::move(row), curve);
-}
-
-Json to_json(const ScaleOutLaw& law) {
-  return with_provenance({{"fabric", name_of<FabricKind>(fabrics, law.fabric)},
-                          {"efficiency", rounded(law.efficiency)},
-                          {"base_s", rounded(law.base.value())},
-                          {"per_doubling_s", rounded(law.per_doubling.value())},
-                          {"per_node_s", rounded(law.per_node.value())}},
-                         law);
-}
-
-template <typename Law>
-Json rows_of(const std::vector<Law>& laws) {
-  Json rows = Json::array();
-  for (const Law& law : laws) rows.push_back(to_json(law));
-  return rows;
-}
-
-/// One line per key, and one per row of a list of objects.
-std::string lines_of(const Json& document) {
-  std::string text = "{";
-  for (const auto& [key, value] : document.items()) {
-    text += fmt::format("{}\n  {}: ", text.size() > 1 ? "," : "", Json(key).dump());
-    const bool rows = value.is_array() && !value.empty() && value.front().is_object();
-    if (!rows) {
-      text += value.dump();
-      continue;
-    }
-    for (std::size_t i = 0; i < value.size(); ++i) text += fmt::format("{}\n    {}", i ? "," : "[", value[i].dump());
-    text += "\n  ]";
-  }
-  return text + "\n}\n";
 }
 
 }  // namespace
 
-const char* to_text(Source source) { return name_of<Source>(sources, source); }
-const char* to_text(CollectiveKind kind) { return name_of<CollectiveKind>(kinds, kind); }
+const char* to_text(Source source) { return name_of<Source>(source_names, source); }
+const char* to_text(CollectiveKind kind) { return name_of<CollectiveKind>(collective_names, kind); }
 
 Expected<Profile> read_profile(const std::string& text, const std::string& where) {
   JsonObject file(text, where);
@@ -218,16 +153,23 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   file.read("gpu", profile.gpu);
   file.read("context", profile.context);
   int regime = 0;
-  file.choice("regime", regime, regimes);
-  profile.regime = name_of<int>(regimes, regime);
+  file.choice("regime", regime, regime_names);
+  profile.regime = name_of<int>(regime_names, regime);
   file.read("sustained_slowdown", profile.sustained_slowdown, slowdown);
   profile.step_spread = read_spread(file, "step_spread");
   file.read("step_spread_source", profile.step_spread_source);
+  if (auto conditions = file.optional_object("conditions")) profile.conditions = read_conditions(*conditions);
+  file.optional("multiprocessors", profile.units.multiprocessors, IntegerRange{0, 100'000});
+  file.optional("l2_bytes", profile.units.l2, Zero::allowed);
   for (JsonObject& row : file.objects("gemm")) {
-    const RooflineLaw law = read_gemm(row);
-    row.require(find_gemm(profile, law.precision) == nullptr, "precision", "a second law of this precision", "one per precision");
+    const RooflineLaw law = read_roofline(row, gemm_feature_names);
+    row.require(find_gemm(profile, law.precision, law.block_scaled) == nullptr, "precision", "a second law of this precision",
+                "one per precision");
     profile.gemm.push_back(law);
   }
+  for (JsonObject& row : file.optional_objects("attention_kernels")) profile.attention_kernels.push_back(read_attention(row));
+  for (JsonObject& row : file.optional_objects("memory_ops")) profile.memory_ops.push_back(read_memory(row));
+  for (JsonObject& row : file.optional_objects("moe")) profile.moe.push_back(read_roofline(row, moe_feature_names));
   profile.attention = read_attention(file.object("attention"));
   profile.memory = read_memory(file.object("memory"));
   for (JsonObject& row : file.objects("collectives")) profile.collectives.push_back(read_curve(row));
@@ -235,26 +177,6 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   profile.overlap = read_overlap(file.object("overlap"));
   file.require(!profile.gemm.empty(), "gemm", "no law", "at least the one of bf16 or fp16");
   return file.finish(profile);
-}
-
-std::string write_profile(const Profile& profile) {
-  Json document{{"id", profile.id}, {"name", profile.name}};
-  if (!profile.aliases.empty()) document["aliases"] = profile.aliases;
-  document["gpu"] = profile.gpu;
-  document["context"] = profile.context;
-  document["regime"] = profile.regime;
-  document["sustained_slowdown"] = rounded(profile.sustained_slowdown);
-  document["step_spread"] = {rounded(profile.step_spread.p10), rounded(profile.step_spread.p90)};
-  document["step_spread_source"] = profile.step_spread_source;
-  document["gemm"] = rows_of(profile.gemm);
-  document["attention"] = to_json(profile.attention);
-  document["memory"] = to_json(profile.memory);
-  document["collectives"] = rows_of(profile.collectives);
-  document["scale_out"] = rows_of(profile.scale_out);
-  document["overlap"] = Json{{"compute_slowdown", rounded(profile.overlap.compute_slowdown)},
-                             {"move_slowdown", rounded(profile.overlap.move_slowdown)},
-                             {"source", to_text(profile.overlap.source)}};
-  return lines_of(document);
 }
 
 }  // namespace stepcast

@@ -37,6 +37,24 @@ CollectiveCurve scaled_curve(CollectiveCurve curve, double ratio) {
   return curve;
 }
 
+/// Corrections speak of waves, tiles and L2: they hold for a chip of the same architecture and about the same width.
+bool same_tiling(const Gpu& from, const Gpu& to) {
+  const double ratio = ratio_or_one(to.multiprocessors, from.multiprocessors);
+  return from.architecture == to.architecture && ratio > 0.9 && ratio < 1.1;
+}
+
+void drop_corrections(Profile& profile) {
+  const auto drop = [](auto& laws) {
+    for (auto& law : laws) law.refinement.correction = {}, law.refinement.width = {};
+  };
+  drop(profile.gemm);
+  drop(profile.attention_kernels);
+  drop(profile.memory_ops);
+  drop(profile.moe);
+  profile.attention.refinement = {};
+  profile.memory.refinement = {};
+}
+
 std::vector<ScaleOutLaw> usual_scale_out() {
   std::vector<ScaleOutLaw> laws;
   for (const FabricKind fabric : {FabricKind::infiniband, FabricKind::ethernet})
@@ -65,6 +83,7 @@ Profile with_all_precisions(Profile profile, const Gpu& gpu) {
     law.compute = reference.compute * (peak_of(gpu, precision) / peak_of(gpu, reference.precision));
     law.source = reference.source == Source::fitted || reference.source == Source::measured ? Source::transferred : reference.source;
     law.spread = {reference.spread.p10 / 1.1, reference.spread.p90 * 1.25};
+    law.refinement = {};
     profile.gemm.push_back(law);
   }
   return profile;
@@ -79,19 +98,37 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   out.name = fmt::format("{}, scaled from {} by datasheet", to.name, profile.name);
   out.aliases.clear();
   out.gpu = to.id;
+  if (!same_tiling(from, to)) drop_corrections(out);
+  out.units = {to.multiprocessors, to.l2};
   std::erase_if(out.gemm, [&](const RooflineLaw& law) { return peak_of(to, law.precision).value() <= 0; });
   for (RooflineLaw& law : out.gemm) {
+    law.cast = law.cast * memory;
     law.compute = law.compute * ratio_or_one(peak_of(to, law.precision).value(), peak_of(from, law.precision).value());
     law.memory = law.memory * memory;
     law.source = std::max(law.source, Source::transferred);  // a datasheet rate stays one
     law.spread = transferred_spread(law.spread);
   }
-  out.attention.compute = out.attention.compute * compute;
-  out.attention.source = std::max(out.attention.source, Source::transferred);
-  out.attention.spread = transferred_spread(out.attention.spread);
-  out.memory.memory = out.memory.memory * memory;
-  out.memory.source = std::max(out.memory.source, Source::transferred);
-  out.memory.spread = transferred_spread(out.memory.spread);
+  const auto scale_attention = [&](AttentionLaw& law) {
+    law.compute = law.compute * compute;
+    law.memory = law.memory * memory;
+    law.source = std::max(law.source, Source::transferred);
+    law.spread = transferred_spread(law.spread);
+  };
+  const auto scale_memory = [&](MemoryLaw& law) {
+    law.memory = law.memory * memory;
+    law.source = std::max(law.source, Source::transferred);
+    law.spread = transferred_spread(law.spread);
+  };
+  scale_attention(out.attention);
+  for (AttentionLaw& law : out.attention_kernels) scale_attention(law);
+  scale_memory(out.memory);
+  for (MemoryLaw& law : out.memory_ops) scale_memory(law);
+  for (RooflineLaw& law : out.moe) {
+    law.compute = law.compute * compute;
+    law.memory = law.memory * memory;
+    law.source = std::max(law.source, Source::transferred);
+    law.spread = transferred_spread(law.spread);
+  }
   if (to.scale_up_bandwidth.value() <= 0)
     std::erase_if(out.collectives, [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });
   for (CollectiveCurve& curve : out.collectives)
