@@ -3,9 +3,25 @@
 
 #include <vector>
 
-#include "calibrate/fit_kernel.h"
+#include "calibrate/holdout.h"
+#include "model/error.h"
+#include "model/profile.h"
 
 namespace stepcast {
+
+/// `received` per rank, as in CollectiveCurve. `nodes` > 1: across nodes.
+struct CollectiveMeasurement {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  int ranks = 2, nodes = 1;
+  Bytes received;
+  Seconds time;
+};
+
+template <typename Law>
+struct Fitted {
+  Law law;                         ///< with source `fitted` and the held-out spread
+  HoldoutError error;
+};
 
 /// One curve from calls of one kind and rank count within a node, at least 5 distinct sizes. Repeats of a size count as
 /// their median. `points` keeps at most one size per factor of two; the spread is that of every second size forecast by

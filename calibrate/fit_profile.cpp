@@ -1,86 +1,298 @@
 #include "calibrate/fit_profile.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/fit_collective.h"
+#include "calibrate/fit_law.h"
+#include "model/profile_names.h"
 
 namespace stepcast {
 namespace {
 
-/// Pointwise kernels reach 0.74 to 0.92 of the datasheet bandwidth on seven GPUs from P100 to A100 (elementwise tables of
-/// sitar-lab/NeuSight 6945927), norms and softmax less; 0.8 stands for the mix of a training step.
-constexpr double usual_memory_share = 0.8;
+/// Fewer than this many samples of one kind say too little for a law of their own.
+constexpr std::size_t fewest = 4;
 
-Error named(Error error, const std::string& profile) {
-  error.where = profile + ", " + error.where;
-  return error;
+/// Samples of one law with the software behind them.
+template <typename Query>
+struct Pool {
+  std::vector<Sample<Query>> samples;
+  std::set<std::string> software;
+  void add(const Query& query, const Measurement& row, const MeasurementContext& context) {
+    samples.push_back({query, row.time});
+    if (!context.software.empty()) software.insert(context.software);
+  }
+  [[nodiscard]] std::string names() const { return fmt::format("{}", fmt::join(software, ", ")); }
+};
+
+struct AttentionKey {
+  bool decode = false;
+  std::string software;
+  auto operator<=>(const AttentionKey&) const = default;
+};
+
+/// All measurements of the GPU, sorted by the law that they speak of.
+struct Pools {
+  std::map<std::pair<Precision, bool>, Pool<GemmQuery>> gemm, sustained;
+  std::map<AttentionKey, Pool<AttentionQuery>> attention;
+  std::map<Precision, Pool<MoeQuery>> moe;
+  std::map<std::string, Pool<MemoryQuery>> memory;
+  std::map<FabricKind, std::vector<CollectiveMeasurement>> collectives;
+  std::set<std::string> other_gpus;
+  int throttled = 0, of_others = 0, unplaced = 0;
+};
+
+FabricKind fabric_of(const MeasurementContext& context) {
+  for (const Choice<FabricKind>& row : fabric_names)
+    if (context.fabric == row.name) return row.value;
+  return FabricKind::nvswitch;
 }
 
-Expected<void> add_gemm(FittedProfile& out, const FitInputs& in) {
-  for (const GemmTable& table : in.gemm) {
-    // Products of narrower types run on the same launch path: their t0 is the wider type's, where that was fitted.
-    const Seconds t0 = out.profile.gemm.empty() ? Seconds(4e-6) : std::min(Seconds(4e-6), out.profile.gemm.front().t0);
-    const auto fitted = fit_gemm(table.gemms, table.precision, in.gpu, t0);
-    if (!fitted) return tl::unexpected<Error>(named(fitted.error(), in.id));
-    out.profile.gemm.push_back(fitted->law);
-    out.errors.push_back({fmt::format("gemm {}", to_text(table.precision)), fitted->error});
-    for (const Precision copy : table.copies) {
-      RooflineLaw law = fitted->law;
-      law.precision = copy;
-      law.source = Source::transferred;
-      out.profile.gemm.push_back(law);
+void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& context) {
+  if (const auto* gemm = std::get_if<GemmQuery>(&row.what)) {
+    auto& into = context.regime == "sustained" ? pools.sustained : pools.gemm;
+    into[{gemm->precision, gemm->block_scaled}].add(*gemm, row, context);
+  } else if (const auto* attention = std::get_if<AttentionQuery>(&row.what)) {
+    pools.attention[{attention->pass == AttentionPass::decode, context.software}].add(*attention, row, context);
+  } else if (const auto* moe = std::get_if<MoeQuery>(&row.what)) {
+    pools.moe[moe->precision].add(*moe, row, context);
+  } else if (const auto* memory = std::get_if<MemoryQuery>(&row.what)) {
+    pools.memory[std::string(memory->op->id)].add(*memory, row, context);
+  } else if (const auto* collective = std::get_if<CollectiveQuery>(&row.what)) {
+    pools.collectives[fabric_of(context)].push_back({collective->kind, static_cast<int>(collective->ranks),
+                                                     static_cast<int>(collective->nodes), received_of(*collective), row.time});
+  }
+}
+
+Pools pools_of(const Measurements& measurements, const Gpu& gpu) {
+  Pools pools;
+  for (const Measurement& row : measurements.rows) {
+    const MeasurementContext& context = measurements.contexts.at(static_cast<std::size_t>(row.context));
+    if (context.gpu != gpu.id) {
+      ++pools.of_others;
+      pools.other_gpus.insert(context.gpu.empty() ? "no GPU named" : context.gpu);
+    } else if (row.throttled && context.regime != "sustained") {
+      ++pools.throttled;
+    } else {
+      sort_in(pools, row, context);
     }
   }
-  return {};
+  return pools;
 }
 
-Expected<void> add_attention(FittedProfile& out, const FitInputs& in) {
-  const auto fitted = fit_attention(in.attention);
-  if (!fitted) return tl::unexpected<Error>(named(fitted.error(), in.id));
-  out.profile.attention = fitted->law;
-  out.errors.push_back({"attention", fitted->error});
-  return {};
-}
-
-Expected<void> add_memory(FittedProfile& out, const FitInputs& in) {
-  if (in.memory.empty()) {
-    out.profile.memory = {Seconds(2e-6), in.gpu.memory_bandwidth * usual_memory_share, Source::assumed, {0.85, 1.3}};
-    return {};
+class ProfileFit {
+ public:
+  ProfileFit(const Pools& pools, const FitRequest& request) : pools_(pools), request_(request) {
+    out_.profile = request.start;
+    out_.profile.id = request.id;
+    out_.profile.name = request.name;
+    out_.profile.gpu = request.gpu.id;
+    out_.profile.units = units_of(request.gpu);
   }
-  const auto fitted = fit_memory(in.memory);
-  if (!fitted) return tl::unexpected<Error>(named(fitted.error(), in.id));
-  out.profile.memory = fitted->law;
-  out.errors.push_back({"memory", fitted->error});
-  return {};
-}
 
-void add_collectives(FittedProfile& out, const FitInputs& in) {
-  for (const auto& [fabric, calls] : in.collectives)
-    for (auto& fitted : fit_curves(calls, fabric)) {
-      out.errors.push_back({fmt::format("{} x{}", to_text(fitted.law.kind), fitted.law.ranks), fitted.error});
-      out.profile.collectives.push_back(std::move(fitted.law));
+  FittedProfile run() {
+    fit_products();
+    fit_attentions();
+    fit_experts();
+    fit_memory_ops();
+    fit_collectives();
+    return std::move(out_);
+  }
+
+ private:
+  template <typename Law>
+  void record(std::string law, std::string software, const FittedLaw<Law>& fitted) {
+    const Refinement& refinement = fitted.law.refinement;
+    out_.laws.push_back({std::move(law), std::move(software), refinement.held_out, fitted.law.spread,
+                         refinement.correction.empty() ? 0 : fitted.base_mape, fitted.bias, refinement.held_out.samples});
+  }
+  template <typename Query>
+  bool enough(const std::string& law, const Pool<Query>& pool) {
+    if (pool.samples.size() >= fewest) return true;
+    out_.notes.push_back(fmt::format("{}: {} samples, at least {} are needed; left as it was", law, pool.samples.size(), fewest));
+    return false;
+  }
+
+  void fit_products() {
+    for (const auto& [key, pool] : pools_.gemm) {
+      const std::string name = fmt::format("gemm {}{}", to_text(key.first), key.second ? " block-scaled" : "");
+      if (!enough(name, pool)) continue;
+      auto fitted = fit_gemm(pool.samples, request_.gpu, request_.options);
+      if (!fitted) continue;
+      fitted->law.refinement.software = pool.names();
+      record(name, pool.names(), *fitted);
+      std::erase_if(out_.profile.gemm, [&](const RooflineLaw& old) {
+        return old.precision == key.first && old.block_scaled == key.second;
+      });
+      if (key.first == Precision::bf16 && !pools_.gemm.contains({Precision::fp16, false}))
+        std::erase_if(out_.profile.gemm, [](const RooflineLaw& old) { return old.precision == Precision::fp16; });
+      out_.profile.gemm.push_back(std::move(fitted->law));
     }
+    fit_sustained();
+    out_.profile = with_all_precisions(std::move(out_.profile), request_.gpu);
+    std::stable_sort(out_.profile.gemm.begin(), out_.profile.gemm.end(), [](const RooflineLaw& a, const RooflineLaw& b) {
+      return std::pair(a.precision, a.block_scaled) < std::pair(b.precision, b.block_scaled);
+    });
+  }
+
+  /// The rates of a law are those of bursts; sustained runs say how much slower it goes on.
+  void fit_sustained() {
+    for (const auto& [key, pool] : pools_.sustained) {
+      const RooflineLaw* law = find_gemm(out_.profile, key.first, key.second);
+      if (law == nullptr || key.first != Precision::bf16) continue;
+      out_.profile.sustained_slowdown = sustained_slowdown(*law, out_.profile.units, pool.samples);
+    }
+  }
+
+  static bool has_backward(const Pool<AttentionQuery>& pool) {
+    return std::any_of(pool.samples.begin(), pool.samples.end(),
+                       [](const auto& sample) { return sample.query.pass != AttentionPass::forward; });
+  }
+
+  void fit_attentions() {
+    std::vector<AttentionLaw> laws;
+    std::vector<bool> backward;
+    for (const auto& [key, pool] : pools_.attention) {
+      const std::string name = key.decode ? "attention decode" : "attention";
+      if (!enough(name, pool)) continue;
+      auto fitted = fit_attention(pool.samples, request_.gpu, request_.options);
+      if (!fitted) continue;
+      fitted->law.refinement.software = key.software;
+      record(name, key.software, *fitted);
+      backward.push_back(!key.decode && has_backward(pool));
+      if (!backward.back()) fitted->law.backward_efficiency = request_.start.attention.backward_efficiency;
+      laws.push_back(std::move(fitted->law));
+    }
+    if (laws.empty()) return;
+    if (const auto training = training_kernel(laws, backward); training < laws.size()) {
+      out_.profile.attention = std::move(laws[training]);
+      laws.erase(laws.begin() + static_cast<std::ptrdiff_t>(training));
+    }
+    out_.profile.attention_kernels = std::move(laws);
+  }
+
+  /// Which of the fitted kernels training runs; laws.size() where the one of `start` is better.
+  std::size_t training_kernel(const std::vector<AttentionLaw>& laws, const std::vector<bool>& backward) const {
+    std::size_t best = laws.size();
+    for (std::size_t i = 0; i < laws.size(); ++i) {
+      if (laws[i].decode) continue;
+      const bool first = best == laws.size();
+      if (first ? backward[i] || takes_over(laws[i], request_.start.attention)
+                : backward[i] > backward[best] || (backward[i] == backward[best] && laws[i].compute > laws[best].compute))
+        best = i;
+    }
+    return best;
+  }
+
+  /// Serving libraries time attention with what surrounds it; training runs the fastest kernel that there is.
+  static bool takes_over(const AttentionLaw& fitted, const AttentionLaw& before) {
+    const bool guessed = before.source == Source::assumed || before.source == Source::datasheet;
+    return guessed || fitted.compute >= before.compute || fitted.refinement.software == before.refinement.software;
+  }
+
+  void fit_experts() {
+    for (const auto& [precision, pool] : pools_.moe) {
+      const std::string name = fmt::format("moe {}", to_text(precision));
+      if (!enough(name, pool)) continue;
+      auto fitted = fit_moe(pool.samples, request_.gpu, request_.options);
+      if (!fitted) continue;
+      fitted->law.precision = precision;
+      fitted->law.refinement.software = pool.names();
+      record(name, pool.names(), *fitted);
+      std::erase_if(out_.profile.moe, [&](const RooflineLaw& old) { return old.precision == precision; });
+      out_.profile.moe.push_back(std::move(fitted->law));
+    }
+  }
+
+  void fit_memory_ops() {
+    std::vector<Sample<MemoryQuery>> all;
+    for (const auto& [op, pool] : pools_.memory) {
+      if (!enough(op, pool)) continue;
+      all.insert(all.end(), pool.samples.begin(), pool.samples.end());
+      auto fitted = fit_memory(pool.samples, request_.gpu, request_.options);
+      if (!fitted) continue;
+      fitted->law.op = op;
+      fitted->law.refinement.software = pool.names();
+      record(op, pool.names(), *fitted);
+      std::erase_if(out_.profile.memory_ops, [&](const MemoryLaw& old) { return old.op == op; });
+      out_.profile.memory_ops.push_back(std::move(fitted->law));
+    }
+    if (all.size() < fewest) return;
+    // One law for whatever memory-bound kernel has none of its own: two parameters, no tables.
+    RefineOptions plain = request_.options;
+    plain.correct = false;
+    auto general = fit_memory(all, request_.gpu, plain);
+    if (!general) return;
+    general->law.refinement.width = {};
+    record("memory-bound, any", "", *general);
+    out_.profile.memory = std::move(general->law);
+  }
+
+  void fit_collectives() {
+    for (const auto& [fabric, calls] : pools_.collectives)
+      for (auto& fitted : fit_curves(calls, fabric)) {
+        const CollectiveCurve& law = fitted.law;
+        const HeldOut held_out{fitted.error.mape, 0, 0, 0, fitted.error.samples};
+        out_.laws.push_back({fmt::format("{} {} x{}", to_text(law.kind), name_of<FabricKind>(fabric_names, fabric), law.ranks), "",
+                             held_out, law.spread, 0, fitted.error.median, fitted.error.samples});
+        std::erase_if(out_.profile.collectives, [&](const CollectiveCurve& old) {
+          return old.kind == law.kind && old.fabric == law.fabric && old.ranks == law.ranks;
+        });
+        out_.profile.collectives.push_back(std::move(fitted.law));
+      }
+  }
+
+  const Pools& pools_;
+  const FitRequest& request_;
+  FittedProfile out_;
+};
+
+/// What stood behind the measurements, where all of them agree, and a line per source.
+Conditions conditions_of(const Measurements& measurements, const Gpu& gpu) {
+  Conditions out;
+  bool first = true;
+  std::map<std::string, int> sources;
+  for (const Measurement& row : measurements.rows) {
+    const MeasurementContext& c = measurements.contexts.at(static_cast<std::size_t>(row.context));
+    if (c.gpu != gpu.id) continue;
+    ++sources[c.software.empty() ? c.source : fmt::format("{}: {}", c.software, c.source)];
+    const auto agree = [&](std::string& ours, const std::string& theirs) { ours = first || ours == theirs ? theirs : ""; };
+    agree(out.device, c.device);
+    agree(out.driver, c.driver);
+    agree(out.cuda, c.cuda);
+    agree(out.cublas, c.cublas);
+    agree(out.nccl, c.nccl);
+    agree(out.date, c.date);
+    agree(out.launch_mode, c.launch_mode);
+    const auto same = [&](double& ours, double theirs) { ours = first || ours == theirs ? theirs : 0; };
+    same(out.sm_clock_mhz, c.sm_clock_mhz);
+    same(out.memory_clock_mhz, c.memory_clock_mhz);
+    same(out.power_limit_w, c.power_limit_w);
+    first = false;
+  }
+  for (const auto& [source, rows] : sources) out.sources.push_back(fmt::format("{} ({} rows)", source, rows));
+  return out;
 }
 
 }  // namespace
 
-Expected<FittedProfile> fit_profile(const FitInputs& in) {
-  FittedProfile out;
-  Profile& profile = out.profile;
-  profile.id = in.id;
-  profile.name = in.name;
-  profile.aliases = in.aliases;
-  profile.gpu = in.gpu.id;
-  profile.context = in.context;
-  profile.regime = in.regime;
-  profile.sustained_slowdown = in.sustained_slowdown;
-  profile.step_spread = in.step_spread;
-  profile.step_spread_source = in.step_spread_source;
-  if (in.gemm.empty()) return fail(in.id, "no timed matrix products", "at least one table");
-  for (const auto add : {add_gemm, add_attention, add_memory})
-    if (auto done = add(out, in); !done) return tl::unexpected<Error>(done.error());
-  add_collectives(out, in);
-  profile.scale_out = in.scale_out;
-  // arXiv 2507.03114: compute runs 18.9 % slower on average (40 % at most) beside a collective, on A100, H100 and MI250.
-  profile.overlap = {0.19, 0, Source::transferred};
+Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitRequest& request) {
+  const Pools pools = pools_of(measurements, request.gpu);
+  FittedProfile out = ProfileFit(pools, request).run();
+  if (pools.of_others > 0)
+    out.notes.push_back(fmt::format("{} rows are of other GPUs ({}) and were left out", pools.of_others, fmt::join(pools.other_gpus, ", ")));
+  if (pools.throttled > 0) out.notes.push_back(fmt::format("{} throttled bursts were left out", pools.throttled));
+  if (out.laws.empty())
+    return fail("measurements", fmt::format("nothing of {} to fit among {} rows", request.gpu.id, measurements.rows.size()),
+                pools.other_gpus.empty() ? std::string("import some first")
+                                         : fmt::format("they are of {}", fmt::join(pools.other_gpus, ", ")));
+  out.profile.conditions = conditions_of(measurements, request.gpu);
   return out;
 }
 

@@ -1,48 +1,44 @@
 // Measurements of one GPU in, its Profile out. This is the door that commands use.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "calibrate/fit_collective.h"
-#include "calibrate/fit_kernel.h"
+#include "calibrate/measurement.h"
+#include "calibrate/refine.h"
+#include "model/error.h"
+#include "model/machine.h"
+#include "model/profile.h"
 
 namespace stepcast {
 
-/// Products of one precision. `copies` take the fitted law over at the same rate (fp16 runs at bf16's), as `transferred`.
-struct GemmTable {
-  Precision precision = Precision::bf16;
-  std::vector<GemmMeasurement> gemms;
-  std::vector<Precision> copies;
-};
-
-struct FitInputs {
+struct FitRequest {
   std::string id, name;
-  std::vector<std::string> aliases;
-  Gpu gpu;                                    ///< bounds the memory rate; its id goes into the profile
-  std::string context;                        ///< collections, library versions, clocks, date
-  std::string regime = "burst";
-  double sustained_slowdown = 1;
-  std::vector<GemmTable> gemm;                ///< at least one
-  std::vector<AttentionMeasurement> attention;
-  std::vector<MemoryMeasurement> memory;      ///< may be empty: 0.8 of the datasheet bandwidth, `assumed`
-  std::vector<std::pair<FabricKind, std::vector<CollectiveMeasurement>>> collectives;
-  std::vector<ScaleOutLaw> scale_out;
-  Spread step_spread;
-  std::string step_spread_source;
+  Gpu gpu;                          ///< measurements of others are left out, with a note
+  Profile start;                    ///< laws of what was not measured, with their own sources
+  RefineOptions options;
 };
 
-/// A law's name with its held-out error, for reports: "gemm bf16", "all_reduce nvswitch x8".
-struct LawError { std::string law; HoldoutError error; };
+/// One fitted law for a report: what, whose kernels, and how well it forecast what it had not seen.
+struct LawFit {
+  std::string law, software;        ///< "gemm bf16", "trtllm 1.3.0rc20"
+  HeldOut held_out;
+  Spread spread;
+  double base_mape = 0;             ///< without correction; 0 where there is none
+  double bias = 1;                  ///< median of measured / predicted
+  int samples = 0;
+};
 
 struct FittedProfile {
   Profile profile;
-  std::vector<LawError> errors;
+  std::vector<LawFit> laws;
+  std::vector<std::string> notes;   ///< what was left out and why
 };
 
-/// Fails when a table is too small to fit, naming it.
-Expected<FittedProfile> fit_profile(const FitInputs& inputs);
+/// Products are fitted per precision, attention per software and pass, experts per precision, memory-bound operators one by
+/// one and together, collectives per kind, fabric and number of ranks. Sustained runs give the sustained slow-down, throttled
+/// bursts nothing. Attention of training is the one with backward samples, else the fastest of forward ones, or that of
+/// `start` where it is faster still. Fails where nothing can be fitted.
+Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitRequest& request);
 
 }  // namespace stepcast

@@ -83,7 +83,9 @@ Profile with_all_precisions(Profile profile, const Gpu& gpu) {
     law.compute = reference.compute * (peak_of(gpu, precision) / peak_of(gpu, reference.precision));
     law.source = reference.source == Source::fitted || reference.source == Source::measured ? Source::transferred : reference.source;
     law.spread = {reference.spread.p10 / 1.1, reference.spread.p90 * 1.25};
-    law.refinement = {};
+    // fp16 runs on bf16's kernels at bf16's rate; narrower types have tiles and casts of their own.
+    const bool alike = operand_bytes(precision) == operand_bytes(reference.precision) && law.compute == reference.compute;
+    if (!alike) law.refinement = {};
     profile.gemm.push_back(law);
   }
   return profile;

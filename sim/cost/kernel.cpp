@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "dataflow/chip/gemm_kernel.h"
+#include "model/kernel_features.h"
 #include "sim/cost.h"
 
 namespace stepcast {
@@ -83,6 +84,15 @@ Bytes read_again(const Work& work, double operand_bytes, const Gpu& gpu) {
   return Bytes(traffic.hbm_bytes - traffic.footprint_bytes);
 }
 
+/// What tables learned from measured products add to the law: waves, ragged tiles, alignment. They have seen the cast of x
+/// beside narrow products and nothing of the slow-down of long ones, so they stand apart from both.
+double correction(const RooflineLaw& law, const GpuUnits& units, const Work& work, Precision precision) {
+  if (law.refinement.correction.empty() || units.multiprocessors == 0) return 1;
+  const GemmQuery query{work.m, work.n, work.k, work.batch, precision};
+  const GemmFeatures features = gemm_features(query, law, units);
+  return std::exp(faded(sum_at(law.refinement.correction, features), distance_outside(law.refinement.correction, features)));
+}
+
 bool misaligned(double head_dim) { return head_dim > 0 && std::fmod(head_dim, aligned_head) != 0; }
 
 }  // namespace
@@ -113,7 +123,8 @@ Price CostModel::gemm(const Work& work) const {
     if (work.pass != Pass::weight_grad) casting = Bytes(cast_bytes * work.batch * work.m * work.k) / profile_->memory.memory;
   }
   if (law.source == Source::datasheet) bytes += read_again(work, cast ? narrow_bytes(precision_) : work.element_bytes, machine_->gpu);
-  const Seconds time = roofline_time(law, work.flops * slower, bytes) + law.t0 * (work.launches - 1) + casting;
+  const Seconds product = roofline_time(law, work.flops * slower, bytes) * correction(law, profile_->units, work, precision);
+  const Seconds time = product + law.t0 * (work.launches - 1) + casting;
   return {time, law.source, law.spread, gemm_law(precision), false, 0};
 }
 
