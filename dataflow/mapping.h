@@ -34,7 +34,7 @@ struct MeshLine {
 struct Layout {
   enum class Kind : std::uint8_t { block, cyclic, zigzag, list } kind = Kind::block;
   std::int64_t cyclic = 1;
-  std::vector<std::int64_t> list;
+  std::vector<std::int64_t> list;   ///< parts one by one; with zigzag: laid there and back
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 

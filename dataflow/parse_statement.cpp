@@ -162,7 +162,7 @@ std::string Parser::schedule_name() {
   return name;
 }
 
-/// layout := "block" | "zigzag" | "cyclic" "(" INT ")" | "list" "[" INT ("," INT)* "]"
+/// layout := "block" | "zigzag" | "cyclic" "(" INT ")" | ["zigzag"] "list" "[" INT ("," INT)* "]"
 Layout Parser::layout() {
   Layout layout;
   if (accept("block")) return layout;
@@ -173,8 +173,10 @@ Layout Parser::layout() {
     expect("(");
     layout.cyclic = integer(1);
     expect(")");
-  } else if (accept("list")) {
-    layout.kind = Layout::Kind::list;
+  }
+  const bool takes_list = layout.kind != Layout::Kind::cyclic;
+  if (takes_list && accept("list")) {
+    if (layout.kind == Layout::Kind::block) layout.kind = Layout::Kind::list;
     expect("[");
     do layout.list.push_back(integer(0));
     while (!failed() && (accept(",") || peek().kind == TokenKind::number));

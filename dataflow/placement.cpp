@@ -148,7 +148,7 @@ Expected<std::vector<ParRule>> par_rules(const Network& network, Mesh& mesh, con
       if ((*mask >> a & 1U) && mesh.atoms[a].stage)
         return fail(where_of(statement), fmt::format("'{}' splits a tensor dim on the axis that carries the layers", print(statement)),
                     "give the layers an axis of their own");
-    if (par->layout.kind == Layout::Kind::list)
+    if (!par->layout.list.empty())
       return fail(where_of(statement), fmt::format("'{}' cuts a tensor dim into listed parts", print(statement)), "parts of a tensor dim are equal: leave the list out (lists lay layers on stages)");
     for (const std::string& name : par->dims) {
       const int dim = network.find_dim(name);

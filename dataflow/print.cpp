@@ -20,7 +20,8 @@ std::string count_or_star(std::int64_t count) { return count == 0 ? "*" : std::t
 std::string printed(const Layout& layout) {
   switch (layout.kind) {
     case Layout::Kind::block: return "";
-    case Layout::Kind::zigzag: return " zigzag";
+    case Layout::Kind::zigzag:
+      return layout.list.empty() ? " zigzag" : fmt::format(" zigzag list [{}]", fmt::join(layout.list, ","));
     case Layout::Kind::cyclic: return fmt::format(" cyclic({})", layout.cyclic);
     case Layout::Kind::list: return fmt::format(" list [{}]", fmt::join(layout.list, ","));
   }

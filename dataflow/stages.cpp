@@ -1,5 +1,6 @@
 #include "dataflow/stages.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ Expected<void> from_list(StageLayout& layout, std::int64_t layers, const Stateme
   if (entries % layout.stages != 0)
     return fail(where_of(statement), fmt::format("the list has {} entries for {} stages", entries, layout.stages), "one entry per virtual stage: a multiple of the stages");
   if (sum != layers) return fail(where_of(statement), fmt::format("the list places {} layers, the network has {}", sum, layers), fmt::format("the entries must sum to {}", layers));
+  if (layout.folded && entries != 2 * layout.stages)
+    return fail(where_of(statement), fmt::format("the list has {} entries for {} stages laid there and back", entries, layout.stages), fmt::format("{} entries: two per stage", 2 * layout.stages));
   layout.chunks = entries / layout.stages;
   layout.layers = list.list;
   return {};
@@ -28,8 +31,10 @@ Expected<void> from_list(StageLayout& layout, std::int64_t layers, const Stateme
 
 }  // namespace
 
-std::int64_t chunks_of(const Layout& layout) {
+std::int64_t chunks_of(const Layout& layout, std::int64_t stages) {
   if (layout.kind == Layout::Kind::zigzag) return 2;
+  const auto entries = static_cast<std::int64_t>(layout.list.size());
+  if (layout.kind == Layout::Kind::list) return std::max<std::int64_t>(1, entries / std::max<std::int64_t>(1, stages));
   return layout.kind == Layout::Kind::cyclic ? layout.cyclic : 1;
 }
 
@@ -48,9 +53,9 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
     layout.atoms = axis->atoms;
     layout.schedule = stage->schedule;
     layout.micro_batches = stage->micro_batches;
-    layout.chunks = chunks_of(stage->layout);
+    layout.chunks = chunks_of(stage->layout, layout.stages);
     layout.folded = stage->layout.kind == Layout::Kind::zigzag;
-    if (stage->layout.kind != Layout::Kind::list) continue;
+    if (stage->layout.list.empty()) continue;
     if (auto listed = from_list(layout, layers, statement, stage->layout); !listed) return tl::unexpected(listed.error());
     return layout;
   }

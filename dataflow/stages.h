@@ -20,8 +20,8 @@ struct StageLayout {
   std::int64_t micro_batches = 0;    ///< 0: follows from the batch
 };
 
-/// Chunks per stage that a layout makes: cyclic(v) v, zigzag 2, else 1 (a list says it by its length).
-std::int64_t chunks_of(const Layout& layout);
+/// Chunks per stage that a layout makes: cyclic(v) v, zigzag 2, a list as many as it has entries per stage, else 1.
+std::int64_t chunks_of(const Layout& layout, std::int64_t stages);
 
 /// Errors: layers that do not divide (with the legal sizes), a list of the wrong length or sum.
 Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const std::vector<Statement>& statements);

@@ -69,6 +69,11 @@ constexpr std::array schedule_flags = {
          .doc = "instead: JSON with lists forward, input_grad, weight_grad, an entry per virtual stage:\n"
                 "a time, or a list with one for each micro-batch",
          .kind = FlagKind::text},
+    Flag{.name = "--layer-costs", .key = "", .value = "FILE", .group = schedule_times,
+         .doc = "instead: JSON with a time per layer in each list, and embedding, head, loss: [F, I, W]",
+         .kind = FlagKind::text},
+    Flag{.name = "--layout", .key = "", .value = "WHAT", .group = schedule_times,
+         .doc = "how those layers lie: balanced by cost (default), even, 9,8,8,7 or Ett|tt|tL", .kind = FlagKind::text},
     Flag{.name = "--p2p", .key = "", .value = "C", .group = schedule_times,
          .doc = "latency of every hop between ranks; occupies neither (default 0)", .kind = FlagKind::text},
     Flag{.name = "--overlap-factor", .key = "", .value = "A", .group = schedule_times,

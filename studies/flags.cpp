@@ -9,6 +9,7 @@
 #include "model/hf_config.h"
 #include "model/machine.h"
 #include "sim/schedule/order.h"
+#include "studies/layout.h"
 
 namespace stepcast {
 namespace {
@@ -55,6 +56,12 @@ Expected<void> check_schedule(const std::string& text, const std::string& where)
   return fail(where, fmt::format("unknown schedule '{}'", text.substr(0, 60)), name_hint(text, ids));
 }
 
+Expected<void> check_layout(const std::string& text, const std::string& where) {
+  const auto layout = parse_layout(text, where);
+  if (!layout) return tl::unexpected(layout.error());
+  return {};
+}
+
 Expected<void> check_family(const std::string& text, const std::string& where) { return one_of(text, where, hf_families()); }
 
 constexpr std::string_view hardware = "Machine and software";
@@ -92,6 +99,9 @@ constexpr std::array rows = {
     Flag{.name = "--schedule", .key = "schedule", .value = "ID", .group = split,
          .doc = "pipeline schedule (default 1f1b, or interleaved-1f1b with chunks)", .splits = true,
          .check = check_schedule},
+    Flag{.name = "--layout", .key = "layout", .value = "WHAT", .group = split,
+         .doc = "layers on stages: even, balanced by cost, 9,8,8,7 or Ett|tt|tL (default even)", .splits = true,
+         .check = check_layout},
     Flag{.name = "--sp", .key = "sp", .value = "on|off", .group = split,
          .doc = "sequence parallelism beside tp (default on when tp > 1)", .splits = true, .check = check_switch},
     Flag{.name = "--zero", .key = "zero", .value = "0..3", .group = split,

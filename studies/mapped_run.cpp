@@ -124,7 +124,8 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   if (auto good = check_batch(run, request, per_micro_batch, stated); !good) return tl::unexpected(good.error());
   run.micro_batches = run.plan.global_batch / per_micro_batch;
   if (stage != nullptr) {
-    const ScheduledRun scheduled{stage->schedule, stages_of(*program, stage), chunks_of(stage->layout), run.micro_batches};
+    const std::int64_t stages = stages_of(*program, stage);
+    const ScheduledRun scheduled{stage->schedule, stages, chunks_of(stage->layout, stages), run.micro_batches};
     if (auto good = check_schedule(scheduled, mapping.where, request.where("global_batch")); !good)
       return tl::unexpected(good.error());
   }

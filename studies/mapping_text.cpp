@@ -27,11 +27,13 @@ std::vector<std::string> aliases_of(const Split& split) {
 }
 
 /// Chunks are layers dealt out in turn: chunk c of stage s holds the layers of virtual stage c*pp + s. Schedules with
-/// chunks of their own run there and back.
+/// chunks of their own run there and back. A list has an entry per virtual stage and is dealt out alike.
 std::string stage_line(const Split& split) {
   const auto kind = find_schedule(split.schedule);
   const bool folded = kind && (*kind)->own_chunks == 2;
-  const std::string layout = folded ? " zigzag" : split.chunks > 1 ? fmt::format(" cyclic({})", split.chunks) : "";
+  const bool even = split.layers.empty();
+  std::string layout = folded ? " zigzag" : even && split.chunks > 1 ? fmt::format(" cyclic({})", split.chunks) : "";
+  if (!even) layout += fmt::format(" list [{}]", fmt::join(split.layers, ","));
   return fmt::format("par layer on pp{} sched {} for mb:{}\n", layout, split.schedule, split.micro_batches);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "studies/flags.h"
 
@@ -21,6 +22,7 @@ struct Split {
   bool recompute_whole = false;  ///< the stack runs a recomputed region to its end
   std::string schedule = "1f1b";
   std::int64_t micro_batches = 1;
+  std::vector<std::int64_t> layers;  ///< per virtual stage, in forward order; empty: the same number on all
 };
 
 /// Three to five lines:

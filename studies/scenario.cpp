@@ -8,6 +8,7 @@
 
 #include "dataflow/lower.h"
 #include "sim/schedule/order.h"
+#include "studies/layout.h"
 #include "studies/mapped_run.h"
 #include "studies/split.h"
 
@@ -177,11 +178,40 @@ class Resolver {
     split.micro_batches = plan.global_batch / (plan.micro_batch * split.dp);
     const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence,
                          scenario_.machine.row.max_gpus()};
+    if (auto laid = lay_layers(split); !laid) return laid;
     if (auto good = check_split(split, size, scenario_.network.row, origin()); !good) return good;
-    plan.mapping = mapping_text(split);
     plan.mapping_where = "mapping made from the flags";
+    if (auto laid = balance_layers(split); !laid) return laid;
+    plan.mapping = mapping_text(split);
     scenario_.micro_batches = split.micro_batches;
     scenario_.split = in_words(split);
+    return {};
+  }
+
+  /// What --layout says of layers on stages; `balanced` starts from any split and weighs it when all else is known.
+  Expected<void> lay_layers(Split& split) {
+    const std::string where = request_.where("layout");
+    const auto choice = parse_layout(request_.text("layout", "even"), where);
+    if (!choice) return tl::unexpected(choice.error());
+    layout_ = choice->kind;
+    if (layout_ == LayoutChoice::Kind::even) return {};
+    const NetworkSpec& network = scenario_.network.row;
+    auto layers = layout_ == LayoutChoice::Kind::given
+                      ? given_layers(*choice, network, split.pp, split.chunks, where)
+                      : nearly_even_layers(network.layers, split.pp * split.chunks, request_.where("pp"));
+    if (!layers) return tl::unexpected(layers.error());
+    split.layers = std::move(*layers);
+    return {};
+  }
+
+  Expected<void> balance_layers(Split& split) {
+    if (layout_ == LayoutChoice::Kind::balanced) {
+      auto layers = balanced_layers(scenario_, split);
+      if (!layers) return tl::unexpected(layers.error());
+      split.layers = std::move(*layers);
+    }
+    const auto other = [&](std::int64_t count) { return count != split.layers.front(); };
+    if (std::none_of(split.layers.begin(), split.layers.end(), other)) split.layers.clear();
     return {};
   }
 
@@ -225,6 +255,7 @@ class Resolver {
   static std::string in_words(const Split& split) {
     std::string words = fmt::format("tp {}, cp {}, pp {}, dp {}", split.tp, split.cp, split.pp, split.dp);
     if (split.chunks > 1) words += fmt::format(", {} chunks", split.chunks);
+    if (!split.layers.empty()) words += ", uneven layers";
     if (split.experts) words += fmt::format(", ep {}, etp {}", split.ep, split.etp);
     if (split.sequence) words += ", sp";
     if (split.zero > 0) words += fmt::format(", zero {}", split.zero);
@@ -265,6 +296,7 @@ class Resolver {
 
   const Request& request_;
   Scenario scenario_;
+  LayoutChoice::Kind layout_ = LayoutChoice::Kind::even;
 };
 
 }  // namespace

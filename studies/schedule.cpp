@@ -68,8 +68,9 @@ Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   }
   auto files = open_files(arguments);
   if (!files) return tl::unexpected(files.error());
-  const auto run = request->file.empty() ? run_schedule(arguments.words[0], *request) : run_schedule_file(*request);
+  auto run = request->file.empty() ? run_schedule(arguments.words[0], *request) : run_schedule_file(*request);
   if (!run) return tl::unexpected(run.error());
+  add_layer_split(*request, *run);
   for (OpenForm& open : *files)
     if (auto written = open.file.write(open.form->text(*run)); !written) return written;
   console.out << shown(*run, arguments, console);

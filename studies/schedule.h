@@ -8,6 +8,7 @@
 #include "sim/schedule/engine.h"
 #include "sim/schedule/order.h"
 #include "studies/arguments.h"
+#include "studies/schedule_layers.h"
 #include "studies/schedule_replay.h"
 
 namespace stepcast {
@@ -23,6 +24,7 @@ struct ScheduleRequest {
   /// above then hold the means. Empty: no stage of the key has such a list.
   std::vector<std::vector<double>> forward_each, input_grad_each, weight_grad_each;
   std::string times_file;
+  std::optional<LayerSplit> layers = std::nullopt;  ///< --layer-costs: how they lie, behind the lists
   std::string times_given, times_missing;   ///< --from: a flag of times that is there, and one that is not
   std::optional<bool> units;                ///< of the times that were given; none: there is nothing but zeros
   double hop = 0;
@@ -43,6 +45,7 @@ struct ScheduleRun {
   std::vector<std::string> notes;           ///< what a file had that does not count
   bool in_seconds = false;
   double hop = 0;
+  std::optional<LayerSplit> layers = std::nullopt;  ///< --layer-costs
   std::optional<ScheduleReplay> replay;     ///< where single micro-batches have durations of their own
   Order order;
   StageTimes times;                         ///< that were run; of several copies, the slowest one's

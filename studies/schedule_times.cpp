@@ -190,8 +190,12 @@ Expected<void> check_some_time(const ScheduleRequest& request) {
 
 Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& request) {
   TimeReader reader;
-  auto read = arguments.has("--times") ? read_time_lists(arguments, reader, request)
-                                       : read_time_flags(arguments, reader, request);
+  const ReadTime one = [&](const std::string& text, const std::string& where) { return reader.read(text, where); };
+  if (arguments.has("--layout") && !arguments.has("--layer-costs"))
+    return fail("--layout", "says how the layers of --layer-costs lie", "add --layer-costs FILE.json");
+  auto read = arguments.has("--layer-costs") ? read_layer_costs(arguments, one, request)
+              : arguments.has("--times")     ? read_time_lists(arguments, reader, request)
+                                             : read_time_flags(arguments, reader, request);
   if (!read) return read;
   if (arguments.has("--p2p")) {
     const auto hop = reader.read(arguments.value("--p2p"), "--p2p");

@@ -92,7 +92,7 @@ Check check_layers(const Split& split, const NetworkSpec& network, const SplitOr
                                               network.id, per_stage),
                 fmt::format("from 1 to {}", per_stage));
   const std::int64_t parts = split.pp * split.chunks;
-  if (network.layers % parts == 0) return {};
+  if (network.layers % parts == 0 || !split.layers.empty()) return {};
   std::vector<std::int64_t> stages, chunks;
   for (const std::int64_t d : divisors(network.layers))
     if (d % split.chunks == 0) stages.push_back(d / split.chunks);
@@ -106,7 +106,7 @@ Check check_layers(const Split& split, const NetworkSpec& network, const SplitOr
       split.chunks > 1 ? fmt::format("pp {} x {} chunks", split.pp, split.chunks) : fmt::format("pp {}", split.pp);
   return fail(network.layers % split.pp == 0 ? origin.chunks : origin.pp,
               fmt::format("{} layers do not divide by {}", network.layers, ways),
-              hint + "; uneven stages: --mapping FILE with a list layout");
+              hint + "; uneven stages: --layout balanced, or a list of layers");
 }
 
 Check check_batch(const Split& split, const SplitSize& size, const SplitOrigin& origin) {

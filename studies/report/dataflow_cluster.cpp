@@ -156,7 +156,7 @@ class ClusterReader {
       if (stage == nullptr) continue;
       const Mesh::Axis* axis = placed_.mesh.find(stage->axis);
       if (axis == nullptr) continue;
-      const std::int64_t chunks = chunks_of(stage->layout);
+      const std::int64_t chunks = chunks_of(stage->layout, axis->size);
       out_.skew = StageSkew{stage->axis, stage->schedule, axis->size, chunks, stage->micro_batches};
       return;
     }

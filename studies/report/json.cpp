@@ -1,6 +1,7 @@
 #include "studies/report/json.h"
 
 #include "model/json_writer.h"
+#include "studies/report/partition.h"
 #include "studies/report/phases.h"
 
 namespace stepcast {
@@ -54,6 +55,17 @@ void write_stages(JsonWriter& json, const std::vector<StageReport>& stages) {
     json.field("layers", stage.layers);
     json.close();
   }
+  json.close();
+}
+
+void write_partition(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
+  if (prediction.program.stages == 1) return;
+  const PartitionReport partition = partition_report(scenario, prediction);
+  json.open("partition");
+  json.field("layers", partition.layers);
+  json.field("imbalance", partition.balance.imbalance);
+  json.field("cost_s", partition.balance.cost.value());
+  json.field("layout", partition.layout);
   json.close();
 }
 
@@ -119,6 +131,7 @@ std::string json_report(const Scenario& scenario, const Prediction& prediction, 
   write_rates(json, scenario, prediction);
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);
+  write_partition(json, scenario, prediction);
   write_collectives(json, prediction.step.collectives);
   write_memory(json, prediction.step.memory);
   write_run(json, scenario);

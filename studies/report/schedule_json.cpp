@@ -58,6 +58,9 @@ ScheduleJson figures_json(const ScheduleRun& run) {
 std::string schedule_json(const ScheduleRun& run) {
   ScheduleJson json = figures_json(run);
   if (!run.notes.empty()) json["notes"] = run.notes;
+  if (run.layers)
+    json["partition"] = {{"layers", run.layers->layers}, {"imbalance", run.layers->balance.imbalance},
+                         {"cost", run.layers->balance.cost.value()}, {"layout", run.layers->layout}};
   if (run.replay) json["replay"] = replay_json(*run.replay);
   json["ranks"] = ScheduleJson::array();
   for (int rank = 0; rank < run.order.ranks; ++rank) json["ranks"].push_back(rank_json(run, rank));

@@ -27,6 +27,17 @@ std::string size_text(const ScheduleRun& run) {
 
 std::string above(double time, double bound) { return fmt::format("{:.2f} % above", 100 * (time / bound - 1)); }
 
+std::string layers_text(const ScheduleRun& run) {
+  if (!run.layers) return {};
+  const Balance& balance = run.layers->balance;
+  return wrapped({"layers " + run.layers->layout,
+                  fmt::format("slowest {} {:.2f} x the mean", run.chunks() > 1 ? "rank" : "stage", balance.imbalance),
+                  fmt::format("with equal stages {}, {} less",
+                              schedule_time_text(run, (run.timeline.makespan - balance.cost).value()),
+                              schedule_time_text(run, balance.cost.value()))},
+                 "; ", "  ", 100);
+}
+
 std::string header_text(const ScheduleRun& run) {
   const Timeline& timeline = run.timeline;
   const auto time = [&](double value) { return schedule_time_text(run, value); };
@@ -40,7 +51,7 @@ std::string header_text(const ScheduleRun& run) {
   table.add({"", time(run.lower_bound_at_peak_memory), fmt::format("{:.2f} % above, at this memory", 100 * run.gap())});
   table.add({"messages", fmt::format("{}", timeline.messages), "between ranks, both ways"});
   if (run.order.directions > 1) table.add({"weights", fmt::format("{} copies", run.order.directions), ""});
-  return table.text("  ");
+  return table.text("  ") + layers_text(run);
 }
 
 std::string off_text(double error) {

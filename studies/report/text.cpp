@@ -11,6 +11,7 @@
 #include "studies/report/bars.h"
 #include "studies/report/collectives.h"
 #include "studies/report/paint.h"
+#include "studies/report/partition.h"
 #include "studies/report/phases.h"
 #include "studies/report/table.h"
 
@@ -101,6 +102,18 @@ bool alike(const StageReport& a, const StageReport& b) {
          near(a.weight_grad, b.weight_grad);
 }
 
+/// "; slowest 1.12 x the mean, which costs 35.1 ms (4.2 % of the step)".
+std::string imbalance_text(const Page& page, const PartitionReport& partition) {
+  const Seconds cost = partition.balance.cost;
+  return fmt::format("; slowest {:.2f} x the mean, which costs {} ({} of the step)", partition.balance.imbalance,
+                     format_seconds(cost), format_percent(cost / page.step.step_time));
+}
+
+bool uneven(const PartitionReport& partition) {
+  const auto other = [&](std::int64_t layers) { return layers != partition.layers.front(); };
+  return std::any_of(partition.layers.begin(), partition.layers.end(), other);
+}
+
 /// Equal neighbours share a row: "1-6".
 std::string stages(const Page& page) {
   Table table({{"stage"}, {"layers", Align::right}, {"forward", Align::right}, {"input grad", Align::right},
@@ -118,9 +131,15 @@ std::string stages(const Page& page) {
     }
     first = last + 1;
   }
-  std::string text = page.heading("Stages", "one micro-batch") + table.text("  ");
+  std::string beside = "one micro-batch", below;
+  if (all.size() > 1) {
+    const PartitionReport partition = partition_report(page.scenario, page.prediction);
+    beside += imbalance_text(page, partition);
+    if (uneven(partition)) below = page.paint.dim(paragraph("layers " + partition.layout, "  ", "  ", page_columns));
+  }
+  std::string text = page.heading("Stages", beside) + table.text("  ");
   if (shown < all.size()) text += page.paint.dim(fmt::format("  {} more stages: --json\n", all.size() - shown));
-  return text;
+  return text + below;
 }
 
 std::string collectives(const Page& page) {

@@ -46,6 +46,8 @@ TEST(Parse, Layouts) {
 TEST(Parse, ParOverLayersIsAStage) {
   EXPECT_EQ(only_statement<StageStatement>("par layer on pp sched 1f1b for mb:16"),
             (StageStatement{"pp", "1f1b", {}, 16}));
+  EXPECT_EQ(only_statement<StageStatement>("par layer on pp zigzag list [9,8,8,7] sched zb-v for mb:8"),
+            (StageStatement{"pp", "zb-v", {Layout::Kind::zigzag, 1, {9, 8, 8, 7}}, 8}));
   EXPECT_EQ(only_statement<StageStatement>("par layer on pp cyclic(2) sched interleaved-1f1b for mb:*"),
             (StageStatement{"pp", "interleaved-1f1b", {Layout::Kind::cyclic, 2, {}}, 0}));
 }

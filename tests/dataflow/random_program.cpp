@@ -65,7 +65,8 @@ Layout RandomProgram::layout() {
   Layout layout;
   layout.kind = static_cast<Layout::Kind>(below(4));
   if (layout.kind == Layout::Kind::cyclic) layout.cyclic = size();
-  if (layout.kind == Layout::Kind::list)
+  const bool parts = layout.kind == Layout::Kind::list || (layout.kind == Layout::Kind::zigzag && below(2) == 0);
+  if (parts)
     for (int i = 1 + below(4); i > 0; --i) layout.list.push_back(size());
   return layout;
 }

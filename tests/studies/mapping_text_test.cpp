@@ -1,5 +1,6 @@
 #include "studies/mapping_text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dataflow/mapping.h"
@@ -36,6 +37,19 @@ TEST(MappingText, ContextShardedWeightsAndFullRecompute) {
             "use tp, cp, dp, fsdp\n"
             "par layer on pp sched 1f1b for mb:1\n"
             "recompute norm, attn, residual, mlp whole layers 6\n");
+}
+
+TEST(MappingText, UnevenLayersAreAListInOrderOfVirtualStages) {
+  Split split;
+  split.pp = 2;
+  split.layers = {9, 7};
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("par layer on pp list [9,7] sched 1f1b for mb:1\n"));
+  split.chunks = 2;
+  split.schedule = "interleaved-1f1b";
+  split.layers = {9, 8, 8, 7};
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("par layer on pp list [9,8,8,7] sched interleaved-1f1b"));
+  split.schedule = "zb-v";
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("par layer on pp zigzag list [9,8,8,7] sched zb-v"));
 }
 
 TEST(MappingText, EveryChoiceIsTextThatParses) {
