@@ -44,7 +44,8 @@ std::map<std::string, double> excess_of_kinds(double f, double i, double w, int 
                   "--weight-grad {}", micro_batches, f, i, w));
   EXPECT_EQ(ran.code, 0) << ran.err;
   std::map<std::string, double> excess;
-  for (const TwoCardsJson& row : TwoCardsJson::parse(ran.out).at("schedules"))
+  const TwoCardsJson compared = TwoCardsJson::parse(ran.out);
+  for (const TwoCardsJson& row : compared.at("schedules"))
     excess[row.at("schedule")] = row.at("makespan").get<double>() - micro_batches * (f + i + w);
   return excess;
 }
