@@ -18,6 +18,8 @@ namespace {
 constexpr std::int64_t most_ways = 32768;
 constexpr std::int64_t most_gpus = 10'000'000;
 constexpr std::int64_t most_rank = 65'536;
+constexpr std::int64_t most_slices = 1024;
+constexpr std::int64_t most_activations = 1 << 20;
 constexpr std::int64_t most_in_micro_batch = 65'536;
 constexpr std::int64_t most_sequences = 100'000'000;
 constexpr std::int64_t most_positions = 100'000'000;
@@ -102,6 +104,12 @@ constexpr std::array rows = {
     Flag{.name = "--layout", .key = "layout", .value = "WHAT", .group = split,
          .doc = "layers on stages: even, balanced by cost, 9,8,8,7 or Ett|tt|tL (default even)", .splits = true,
          .check = check_layout},
+    Flag{.name = "--seq-splits", .key = "seq_splits", .value = "N", .group = split,
+         .doc = "slices of the sequence, for seq-1f1b and terapipe (default 1)", .kind = FlagKind::count,
+         .most = most_slices},
+    Flag{.name = "--memory-cap", .key = "memory_cap", .value = "N", .group = split,
+         .doc = "activations that a rank may hold: micro-batches, or chunks or slices of them (default: no cap)",
+         .kind = FlagKind::count, .most = most_activations},
     Flag{.name = "--sp", .key = "sp", .value = "on|off", .group = split,
          .doc = "sequence parallelism beside tp (default on when tp > 1)", .splits = true, .check = check_switch},
     Flag{.name = "--zero", .key = "zero", .value = "0..3", .group = split,
@@ -134,6 +142,11 @@ constexpr std::array rows = {
          .doc = "one JSON document in base units", .kind = FlagKind::toggle},
     Flag{.name = "--explain", .key = "", .value = "", .group = output,
          .doc = "add the expanded mapping, who split what, and every price", .kind = FlagKind::toggle},
+    Flag{.name = "--timeline", .key = "", .value = "", .group = output,
+         .doc = "add the pipeline's timeline, drawn", .kind = FlagKind::toggle},
+    Flag{.name = "--svg", .key = "", .value = "FILE", .group = output, .doc = "the same as a picture"},
+    Flag{.name = "--trace", .key = "", .value = "FILE", .group = output,
+         .doc = "the whole step as a trace for ui.perfetto.dev or chrome://tracing"},
     Flag{.name = "--print-scenario", .key = "", .value = "", .group = output,
          .doc = "print the scenario file that gives the same run", .kind = FlagKind::toggle},
 };

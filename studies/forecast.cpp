@@ -7,6 +7,7 @@
 #include "dataflow/lower.h"
 #include "model/quantity_text.h"
 #include "sim/cost.h"
+#include "studies/slices.h"
 
 namespace stepcast {
 namespace {
@@ -56,14 +57,31 @@ void add_doubts(Prediction& prediction, const Scenario& scenario) {
     prediction.warnings.push_back(fmt::format("{:.1f} x the needed matrix work is done: some operators are split on no axis and repeated", repeated));
 }
 
+/// The simulator speaks of the cap as it is, not of where it was said.
+Error with_cap_origin(Error error, const PipelineChoice& pipeline) {
+  const std::string name = "memory-cap";
+  if (error.where != name) return error;
+  error.where = pipeline.cap_where;
+  if (error.hint.starts_with(name)) error.hint.replace(0, name.size(), pipeline.cap_where);
+  return error;
+}
+
+Expected<StepReport> forecast_step(const Scenario& scenario, const Program& program) {
+  const CostModel cost(scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision);
+  const double cap = static_cast<double>(scenario.pipeline.memory_cap);
+  if (scenario.pipeline.slices == 1) return forecast(program, cost, cap);
+  const auto slices = lower_slices(scenario, program);
+  if (!slices) return tl::unexpected(slices.error());
+  return forecast_slices(*slices, cost, cap);
+}
+
 }  // namespace
 
 Expected<Prediction> predict(const Scenario& scenario, bool reasons) {
   auto program = lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons);
   if (!program) return tl::unexpected(program.error());
-  const CostModel cost(scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision);
-  auto step = forecast(*program, cost);
-  if (!step) return tl::unexpected(step.error());
+  auto step = forecast_step(scenario, *program);
+  if (!step) return tl::unexpected(with_cap_origin(step.error(), scenario.pipeline));
   Prediction prediction;
   prediction.program = std::move(*program);
   prediction.step = std::move(*step);

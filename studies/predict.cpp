@@ -1,8 +1,12 @@
 // stepcast predict: one training step, forecast.
+#include <optional>
+
 #include "studies/commands.h"
 #include "studies/forecast.h"
+#include "studies/output_file.h"
 #include "studies/report/explain.h"
 #include "studies/report/json.h"
+#include "studies/report/step_timeline.h"
 #include "studies/report/text.h"
 #include "studies/request.h"
 #include "studies/scenario.h"
@@ -17,11 +21,65 @@ Expected<Scenario> scenario_of(const Arguments& arguments) {
   return resolve(*request);
 }
 
+struct FlagClash {
+  const char *flag, *with, *hint;
+};
+constexpr FlagClash clashes[] = {{"--json", "--print-scenario", "leave one of them out"},
+                                 {"--explain", "--print-scenario", "leave one of them out"},
+                                 {"--timeline", "--print-scenario", "leave one of them out"},
+                                 {"--timeline", "--json", "--trace FILE or --svg FILE go with it"}};
+
 Expected<void> check_output_flags(const Arguments& arguments) {
-  if (!arguments.has("--print-scenario")) return {};
-  for (const char* other : {"--json", "--explain"})
-    if (arguments.has(other)) return fail(other, "does not go with --print-scenario", "leave one of them out");
+  for (const FlagClash& clash : clashes) {
+    if (!arguments.has(clash.flag) || !arguments.has(clash.with)) continue;
+    return fail(clash.flag, std::string("does not go with ") + clash.with, clash.hint);
+  }
   return {};
+}
+
+struct StepFile {
+  const char* flag;
+  std::string (*text)(const Prediction& prediction);
+};
+constexpr StepFile step_files[] = {{"--trace", timeline_trace}, {"--svg", timeline_svg}};
+
+struct OpenStepFile {
+  const StepFile* form;
+  OutputFile file;
+};
+
+/// Before the work, so that a place that cannot be written costs nothing.
+Expected<std::vector<OpenStepFile>> open_step_files(const Arguments& arguments) {
+  std::vector<OpenStepFile> open;
+  for (const StepFile& form : step_files) {
+    if (!arguments.has(form.flag)) continue;
+    auto file = OutputFile::open(arguments.value(form.flag), form.flag);
+    if (!file) return tl::unexpected(file.error());
+    open.push_back({&form, std::move(*file)});
+  }
+  return open;
+}
+
+/// An operator has one price, but as many as there are slices where the sequence is cut.
+Expected<void> check_explainable(const Arguments& arguments, const Scenario& scenario) {
+  if (!arguments.has("--explain") || scenario.pipeline.slices == 1) return {};
+  return fail("--explain", "shows the prices of whole sequences, and this one is cut into slices",
+              "leave out --explain or " + scenario.pipeline.slices_where);
+}
+
+Expected<std::optional<Explained>> explained_if_asked(const Arguments& arguments, const Scenario& scenario,
+                                                      const Prediction& prediction) {
+  if (!arguments.has("--explain")) return std::nullopt;
+  auto made = explain_prediction(scenario, prediction);
+  if (!made) return tl::unexpected(made.error());
+  return std::move(*made);
+}
+
+void print_page(const Arguments& arguments, const Scenario& scenario, const Prediction& prediction,
+                const Explained* explained, Console& console) {
+  console.out << text_report(scenario, prediction, console);
+  if (arguments.has("--timeline")) console.out << timeline_text(prediction, console);
+  if (explained != nullptr) console.out << explain_text(*explained, prediction, console);
 }
 
 }  // namespace
@@ -30,24 +88,25 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   if (auto good = check_output_flags(arguments); !good) return good;
   const auto scenario = scenario_of(arguments);
   if (!scenario) return tl::unexpected(scenario.error());
+  if (auto good = check_explainable(arguments, *scenario); !good) return good;
+  auto files = open_step_files(arguments);
+  if (!files) return tl::unexpected(files.error());
   const auto prediction = predict(*scenario, arguments.has("--explain"));
   if (!prediction) return tl::unexpected(prediction.error());
+  for (OpenStepFile& open : *files)
+    if (auto written = open.file.write(open.form->text(*prediction)); !written) return written;
   if (arguments.has("--print-scenario")) {
     console.out << write_scenario(*scenario);
     return {};
   }
-  std::optional<Explained> explained;
-  if (arguments.has("--explain")) {
-    auto made = explain_prediction(*scenario, *prediction);
-    if (!made) return tl::unexpected(made.error());
-    explained = std::move(*made);
-  }
+  const auto explained = explained_if_asked(arguments, *scenario, *prediction);
+  if (!explained) return tl::unexpected(explained.error());
+  const Explained* explanation = *explained ? &**explained : nullptr;
   if (arguments.has("--json")) {
-    console.out << json_report(*scenario, *prediction, explained ? &*explained : nullptr);
-    return {};
+    console.out << json_report(*scenario, *prediction, explanation);
+  } else {
+    print_page(arguments, *scenario, *prediction, explanation, console);
   }
-  console.out << text_report(*scenario, *prediction, console);
-  if (explained) console.out << explain_text(*explained, *prediction, console);
   return {};
 }
 

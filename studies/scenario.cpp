@@ -103,6 +103,8 @@ class Resolver {
     if (!precision) return tl::unexpected(precision.error());
     plan.precision = *precision;
     scenario_.causal_attention = request_.text("attention_flops", "causal") == "causal";
+    scenario_.pipeline = {request_.count("seq_splits", 1), request_.count("memory_cap", 0), request_.where("seq_splits"),
+                          request_.where("memory_cap")};
     note_factor();
     return check_precision();
   }
@@ -160,6 +162,7 @@ class Resolver {
       split.chunks = (*kind)->own_chunks;
       remark(fmt::format("{} runs {} chunks per stage", split.schedule, split.chunks));
     }
+    if (const auto kind = find_schedule(split.schedule); kind && (*kind)->takes_slices) count("seq_splits", 1, "default");
     split.recompute = *parse_recompute(text("recompute", "none", "default"), "recompute");
     split.recompute_whole = scenario_.stack.row.recompute_whole;
     split_vocabulary(split);

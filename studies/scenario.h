@@ -17,6 +17,13 @@ constexpr std::int64_t default_batches_per_stage = 4;
 /// Something nobody said. `flag` is how to say it.
 struct Assumption { std::string flag, value, why; };
 
+/// What the pipeline is told beside its schedule, and where that was said.
+struct PipelineChoice {
+  std::int64_t slices = 1;           ///< of the sequence
+  std::int64_t memory_cap = 0;       ///< activations that a rank may hold, in slices or chunks; 0 = no cap
+  std::string slices_where = "--seq-splits", cap_where = "--memory-cap";
+};
+
 struct Scenario {
   Chosen<NetworkSpec> network;
   Chosen<Machine> machine;
@@ -24,6 +31,7 @@ struct Scenario {
   Chosen<Profile> profile;           ///< id empty: the user's own, or made for the GPU
   bool own_profile = false;          ///< the user's own
   Plan plan;
+  PipelineChoice pipeline;
   bool causal_attention = true;      ///< how model FLOPs count attention
   std::int64_t micro_batches = 1;    ///< per step, on each rank of the batch split
   std::string split;                 ///< in words: "tp 8, cp 1, pp 4, dp 16, sp, zero 1, 1f1b"

@@ -128,6 +128,8 @@ std::string write_scenario(const Scenario& scenario) {
   if (plan.lora_rank > 0) file["lora"] = plan.lora_rank;
   file["global_batch"] = plan.global_batch;
   file["sequence"] = plan.sequence;
+  if (scenario.pipeline.slices > 1) file["seq_splits"] = scenario.pipeline.slices;
+  if (scenario.pipeline.memory_cap > 0) file["memory_cap"] = scenario.pipeline.memory_cap;
   file["precision"] = to_text(plan.precision);
   file["attention_flops"] = scenario.causal_attention ? "causal" : "full";
   file["mapping"] = lines_of(plan.mapping);

@@ -3,6 +3,7 @@
 #include "model/json_writer.h"
 #include "studies/report/partition.h"
 #include "studies/report/phases.h"
+#include "studies/report/step_timeline.h"
 
 namespace stepcast {
 namespace {
@@ -117,6 +118,7 @@ void write_assumptions(JsonWriter& json, const Scenario& scenario, const Predict
   json.open_list("assumptions");
   for (const std::string& remark : scenario.remarks) json.item(remark);
   for (const Note& note : prediction.program.notes) json.item(note.text);
+  for (const std::string& note : prediction.step.notes) json.item(note);
   json.close();
   json.open_list("warnings");
   for (const std::string& warning : prediction.warnings) json.item(warning);
@@ -132,6 +134,7 @@ std::string json_report(const Scenario& scenario, const Prediction& prediction, 
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);
   write_partition(json, scenario, prediction);
+  if (prediction.step.order.stages() > 1 || prediction.step.order.slices > 1) write_pipeline(json, prediction);
   write_collectives(json, prediction.step.collectives);
   write_memory(json, prediction.step.memory);
   write_run(json, scenario);

@@ -16,6 +16,8 @@ struct ScheduleBlock {
 };
 std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank);
 char letter_of(ActionKind kind);
+/// "8 ranks, 32 micro-batches, 2 chunks".
+std::string schedule_size_text(const ScheduleRun& run);
 /// "13.7 ms", or the bare number where times came without units.
 std::string schedule_time_text(const ScheduleRun& run, double time);
 
@@ -23,6 +25,8 @@ std::string schedule_time_text(const ScheduleRun& run, double time);
 /// the first; where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
 std::string schedule_json(const ScheduleRun& run);
 std::string schedule_text(const ScheduleRun& run, const Console& console);
+/// The timeline alone, as letters: a row per rank, and what the letters mean.
+std::string schedule_drawing(const ScheduleRun& run, const Console& console);
 /// PyTorch's compute-only CSV: a row per rank, a cell per action.
 std::string schedule_csv(const ScheduleRun& run);
 /// Chrome's trace event format, which Perfetto reads too: a process per rank with its actions, its sends with arrows to

@@ -14,17 +14,6 @@ namespace {
 
 constexpr int most_columns_per_action = 3;  // a letter and two digits
 
-std::string size_text(const ScheduleRun& run) {
-  const auto counted = [](int count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count > 1 ? (std::string_view(what).ends_with("h") ? "es" : "s") : "");
-  };
-  std::string text = counted(run.order.ranks, "rank") + ", " + counted(run.order.micro_batches, "micro-batch");
-  if (run.chunks() > 1) text += fmt::format(", {} chunks", run.chunks());
-  if (run.order.slices > 1) text += fmt::format(", {} slices", run.order.slices);
-  if (run.order.directions > 1) text += ", half of them each way";
-  return text;
-}
-
 std::string above(double time, double bound) { return fmt::format("{:.2f} % above", 100 * (time / bound - 1)); }
 
 std::string layers_text(const ScheduleRun& run) {
@@ -133,7 +122,20 @@ std::string timeline_row(const ScheduleRun& run, int rank, double step, const Pa
   return row + std::string(columns - column, '.');
 }
 
-std::string drawing(const ScheduleRun& run, const Console& console) {
+}  // namespace
+
+std::string schedule_size_text(const ScheduleRun& run) {
+  const auto counted = [](int count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count > 1 ? (std::string_view(what).ends_with("h") ? "es" : "s") : "");
+  };
+  std::string text = counted(run.order.ranks, "rank") + ", " + counted(run.order.micro_batches, "micro-batch");
+  if (run.chunks() > 1) text += fmt::format(", {} chunks", run.chunks());
+  if (run.order.slices > 1) text += fmt::format(", {} slices", run.order.slices);
+  if (run.order.directions > 1) text += ", half of them each way";
+  return text;
+}
+
+std::string schedule_drawing(const ScheduleRun& run, const Console& console) {
   const std::string last = fmt::format("{}", run.order.ranks - 1);
   const int columns = std::max(20, console.columns - static_cast<int>(last.size()) - 4);
   const double step = column_time(run, columns);
@@ -145,14 +147,12 @@ std::string drawing(const ScheduleRun& run, const Console& console) {
                             paint.cool("F"), paint.warm("B"), paint.warm("I"), paint.good("W"));
 }
 
-}  // namespace
-
 std::string schedule_text(const ScheduleRun& run, const Console& console) {
   const Paint paint(console);
   std::string notes;
   for (const std::string& note : run.notes) notes += fmt::format("note: {}\n", note);
-  return fmt::format("{}{}: {}\n{}{}\n{}\n{}", notes, paint.bold(run.name), size_text(run), header_text(run),
-                     replay_text(run), ranks_text(run), drawing(run, console));
+  return fmt::format("{}{}: {}\n{}{}\n{}\n{}", notes, paint.bold(run.name), schedule_size_text(run), header_text(run),
+                     replay_text(run), ranks_text(run), schedule_drawing(run, console));
 }
 
 namespace {
