@@ -3,6 +3,7 @@
 // leave out or doubt is in the notes, never lost.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@ struct ImportOptions {
   std::string kind;                            ///< "gemm", "attention", "moe", an op of memory_ops(), a collective; "" = as found
   std::string precision;                       ///< of rows that do not say: "bf16", "fp8-block"; "" = as found
   std::map<std::string, std::string> only;     ///< rows whose column has this value: {"collection": "h100_sxm_trtllm_1.3.0rc20"}
+  std::int64_t ranks = 0, nodes = 0;           ///< of collectives in logs; 0 = as found
 };
 
 struct ImportFormat {
