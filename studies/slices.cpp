@@ -31,7 +31,8 @@ Expected<void> check_kind(const Scenario& scenario, const Program& whole) {
 Expected<void> check_positions(const Scenario& scenario) {
   const std::int64_t positions = scenario.plan.sequence, slices = scenario.pipeline.slices;
   if (positions % slices == 0) return {};
-  return fail(scenario.pipeline.slices_where, fmt::format("{} positions do not divide into {} slices", positions, slices),
+  return fail(scenario.pipeline.slices_where,
+              fmt::format("{} positions do not divide into {} slices", positions, slices),
               fmt::format("nearest: {}", nearest_values(divisors(positions), slices)));
 }
 

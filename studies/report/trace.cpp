@@ -1,5 +1,5 @@
 // Phases of trace events: X (a stretch), s and f (an arrow's ends), C (a counter), M (names). Format: "Trace Event
-// Format" of the Chromium project. On one thread stretches follow each other, so what runs at once has threads of its own.
+// Format" of the Chromium project. On one thread stretches follow each other: what runs at once has threads of its own.
 #include "studies/report/trace.h"
 
 #include <algorithm>
@@ -18,7 +18,9 @@ using TraceJson = nlohmann::ordered_json;
 
 /// Threads of a rank: its work, its sends, the second of two actions at once, collectives around the pipeline.
 constexpr int compute_thread = 0, first_send_thread = 1, pair_thread = 2, collective_thread = 3;
-constexpr int send_thread_of(std::size_t n) { return n == 0 ? first_send_thread : collective_thread + static_cast<int>(n); }
+constexpr int send_thread_of(std::size_t n) {
+  return n == 0 ? first_send_thread : collective_thread + static_cast<int>(n);
+}
 
 class TraceWriter {
  public:
@@ -63,7 +65,9 @@ class TraceWriter {
   void add_name(int rank, const char* what, int thread, const char* key, const TraceJson& value) {
     events_.push_back({{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", thread}, {"args", {{key, value}}}});
   }
-  void name_thread(int rank, int thread, const std::string& name) { add_name(rank, "thread_name", thread, "name", name); }
+  void name_thread(int rank, int thread, const std::string& name) {
+    add_name(rank, "thread_name", thread, "name", name);
+  }
 
   void name_rank(int rank) {
     add_name(rank, "process_name", 0, "name", fmt::format("rank {}", rank));
@@ -106,8 +110,8 @@ class TraceWriter {
 
   void add_hop(int from, const std::string& text, double sent, double hop, std::int32_t taker) {
     const int thread = send_thread(from, sent, sent + hop), to = order_.rank_of[order_.actions[taker].stage];
-    events_.push_back({{"name", "send " + text}, {"cat", "send"}, {"ph", "X"}, {"ts", sent}, {"dur", hop}, {"pid", from},
-                       {"tid", thread}});
+    events_.push_back({{"name", "send " + text}, {"cat", "send"}, {"ph", "X"}, {"ts", sent}, {"dur", hop},
+                       {"pid", from}, {"tid", thread}});
     ++arrows_;
     events_.push_back(
         {{"name", "hop"}, {"cat", "hop"}, {"ph", "s"}, {"id", arrows_}, {"ts", sent}, {"pid", from}, {"tid", thread}});

@@ -62,8 +62,8 @@ double scheduled_makespan(const ScheduleKind& kind, const KindJson& pipeline) {
   double hop = 0;
   for (const double one : pipeline.at("hop_s")) hop = std::max(hop, one);
   const std::string chunks = kind.takes_chunks ? " --chunks 2" : "";
-  const auto ran = testing_program::run("schedule " + kind.id + " --stages 4 --micro-batches 16 --times " + name + chunks +
-                                        " --p2p " + KindJson(hop).dump() + " --json");
+  const auto ran = testing_program::run("schedule " + kind.id + " --stages 4 --micro-batches 16 --times " + name +
+                                        chunks + " --p2p " + KindJson(hop).dump() + " --json");
   EXPECT_EQ(ran.code, 0) << ran.err;
   return ran.code == 0 ? KindJson::parse(ran.out).at("makespan").get<double>() : 0;
 }
@@ -94,7 +94,8 @@ TEST(PredictKinds, EveryKindRunsWhereHopsHoldTheirRank) {
 }
 
 TEST(PredictKinds, TwoCopiesDoubleWhatLastsAndSumGradients) {
-  const KindJson one = predicted_json(four_stages + " --zero 0"), two = predicted_json(four_stages + " --zero 0 --schedule dualpipe");
+  const KindJson one = predicted_json(four_stages + " --zero 0");
+  const KindJson two = predicted_json(four_stages + " --zero 0 --schedule dualpipe");
   const auto lasting = [](const KindJson& report, const char* what) {
     return report.at("memory").at("by_lifetime_bytes").at(what).get<double>();
   };
@@ -117,7 +118,8 @@ TEST(PredictKinds, TwoCopiesDoubleWhatLastsAndSumGradients) {
 }
 
 TEST(PredictKinds, SlicesShortenThePipelineAndHoldLess) {
-  const KindJson whole = predicted_json(four_stages), cut = predicted_json(four_stages + " --schedule seq-1f1b --seq-splits 4");
+  const KindJson whole = predicted_json(four_stages);
+  const KindJson cut = predicted_json(four_stages + " --schedule seq-1f1b --seq-splits 4");
   expect_whole_step("seq-1f1b", cut);
   EXPECT_EQ(cut.at("pipeline").at("slices"), 4);
   EXPECT_EQ(cut.at("pipeline").at("peak_activations"), KindJson({7, 6, 5, 4}));  // p-1-r+n slices

@@ -62,7 +62,8 @@ std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> stretches_
 void expect_no_overlap(const StepJson& events) {
   for (const auto& [thread, stretches] : stretches_of(events))
     for (std::size_t i = 1; i < stretches.size(); ++i)
-      ASSERT_GE(stretches[i].first, stretches[i - 1].second - slack_us) << "rank " << thread.first << " thread " << thread.second;
+      ASSERT_GE(stretches[i].first, stretches[i - 1].second - slack_us)
+          << "rank " << thread.first << " thread " << thread.second;
 }
 
 void expect_paired_arrows(const StepJson& events, std::int64_t messages) {
@@ -172,7 +173,8 @@ std::vector<std::string> drawn_rows(const std::string& page) {
   std::istringstream lines(page.substr(page.find("\nTimeline")));
   std::vector<std::string> rows;
   for (std::string line; std::getline(lines, line);)
-    if (line.size() > 5 && line.starts_with("  ") && std::isdigit(line[2]) != 0 && line.substr(3, 2) == "  ") rows.push_back(line.substr(5));
+    if (line.size() > 5 && line.starts_with("  ") && std::isdigit(line[2]) != 0 && line.substr(3, 2) == "  ")
+      rows.push_back(line.substr(5));
   return rows;
 }
 
