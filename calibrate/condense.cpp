@@ -1,5 +1,6 @@
-// Repeats become their median; what lies beside its neighbours and what was copied is named. Published tables hold both:
-// single rows 2 to 30 times off, and whole tables that repeat another machine's times (a placeholder in a repository).
+// Repeats become their median; what lies beside its neighbours and what was copied is named. Published tables hold
+// both: single rows 2 to 30 times off, and whole tables that repeat another machine's times (a placeholder in a
+// repository).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,11 +34,12 @@ QueryNumbers numbers_of(const Query& query) {
     QueryNumbers operator()(const AttentionQuery& a) const {
       // Whole sequences: queries and keys grow together, and the ratio stays. Decoding: the cache grows.
       const bool decode = a.pass == AttentionPass::decode;
-      return query_numbers(1, 1, a.keys, decode ? a.queries : a.queries / a.keys, a.batch, a.heads, a.kv_heads, a.head_dim,
-                           a.pass, a.causal, a.precision);
+      return query_numbers(1, 1, a.keys, decode ? a.queries : a.queries / a.keys, a.batch, a.heads, a.kv_heads,
+                           a.head_dim, a.pass, a.causal, a.precision);
     }
     QueryNumbers operator()(const MoeQuery& m) const {
-      return query_numbers(1, 2, m.tokens, m.hidden, m.inter, m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew, m.precision);
+      return query_numbers(1, 2, m.tokens, m.hidden, m.inter, m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew,
+                           m.precision);
     }
     QueryNumbers operator()(const MemoryQuery& m) const {
       return query_numbers(1, 3, m.rows, m.columns, m.element_bytes, m.op - memory_ops().data());
@@ -58,7 +60,9 @@ std::string table_of(const Query& query) {
     }
     std::string operator()(const MoeQuery& m) const { return fmt::format("moe {}", to_text(m.precision)); }
     std::string operator()(const MemoryQuery& m) const { return std::string(m.op->id); }
-    std::string operator()(const CollectiveQuery& c) const { return fmt::format("{} over {} ranks", to_text(c.kind), c.ranks); }
+    std::string operator()(const CollectiveQuery& c) const {
+      return fmt::format("{} over {} ranks", to_text(c.kind), c.ranks);
+    }
   };
   return std::visit(Visit{}, query);
 }
@@ -121,9 +125,10 @@ std::vector<Measurement> join_repeats(const std::vector<Measurement>& rows, std:
   std::vector<Measurement> all;
   for (const auto& group : groups) all.push_back(joined(group));
   if (groups.size() < rows.size()) {
-    const auto repeated = std::count_if(groups.begin(), groups.end(), [](const auto& group) { return group.size() > 1; });
-    notes.push_back(fmt::format("{} rows became {}: {} were timed more than once, and their median is kept", rows.size(),
-                                groups.size(), repeated));
+    const auto repeated =
+        std::count_if(groups.begin(), groups.end(), [](const auto& group) { return group.size() > 1; });
+    notes.push_back(fmt::format("{} rows became {}: {} were timed more than once, and their median is kept",
+                                rows.size(), groups.size(), repeated));
   }
   return all;
 }
@@ -150,9 +155,11 @@ bool lies_beside(const std::vector<SweepPoint>& sweep, std::size_t at) {
                     std::abs(on_line(near[1], near[3], near[2].size) - near[2].time) < smooth;
   // Past the ends a bend may follow, so the point must lie outside what flat and steep continuations allow.
   const std::size_t before = at - first;
-  if (before > 0 && before < 4) return calm && std::abs(on_line(near[before - 1], near[before], sweep[at].size) - sweep[at].time) > far;
+  if (before > 0 && before < 4)
+    return calm && std::abs(on_line(near[before - 1], near[before], sweep[at].size) - sweep[at].time) > far;
   const SweepPoint& next = before == 0 ? near[0] : near[3];
-  const double straight = before == 0 ? on_line(near[0], near[1], sweep[at].size) : on_line(near[2], near[3], sweep[at].size);
+  const double straight =
+      before == 0 ? on_line(near[0], near[1], sweep[at].size) : on_line(near[2], near[3], sweep[at].size);
   const auto [low, high] = std::minmax(straight, next.time);
   return calm && (sweep[at].time < low - far || sweep[at].time > high + far);
 }
@@ -176,9 +183,11 @@ void note_outliers(const Measurements& all, std::vector<std::string>& notes) {
   for (const auto& [context, rows] : outliers) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min(named, rows.size()); ++i)
-      names.push_back(fmt::format("{} in {:.4g} us", row_name(all.rows[rows[i]]), all.rows[rows[i]].time.value() * 1e6));
-    notes.push_back(fmt::format("{}: {} outliers, a factor of 2 or more beside their neighbours in size: {}{}", context_name(all, context),
-                                rows.size(), fmt::join(names, "; "), rows.size() > named ? "; ..." : ""));
+      names.push_back(
+          fmt::format("{} in {:.4g} us", row_name(all.rows[rows[i]]), all.rows[rows[i]].time.value() * 1e6));
+    notes.push_back(fmt::format("{}: {} outliers, a factor of 2 or more beside their neighbours in size: {}{}",
+                                context_name(all, context), rows.size(), fmt::join(names, "; "),
+                                rows.size() > named ? "; ..." : ""));
   }
 }
 
@@ -207,8 +216,8 @@ void note_copies(const Measurements& all, std::vector<std::string>& notes) {
   for (const auto& [key, shared] : pairs) {
     if (shared.equal < least_copied || shared.equal < copied_share * shared.rows) continue;
     const auto& [first, second, table] = key;
-    notes.push_back(fmt::format("{}: {} of {} times are the same to the last digit in [{}] and [{}]: one may be a copy", table,
-                                shared.equal, shared.rows, context_name(all, first), context_name(all, second)));
+    notes.push_back(fmt::format("{}: {} of {} times are the same to the last digit in [{}] and [{}]: one may be a copy",
+                                table, shared.equal, shared.rows, context_name(all, first), context_name(all, second)));
   }
 }
 

@@ -1,6 +1,6 @@
 // nccl-tests' JSON (-J, since 2.17.4; src/util.cu there). Numbers have all their digits; the collective stands only in
-// the name of the program. The environment that it dumps is not kept: it may hold secrets. What it says of the algorithm
-// is noted.
+// the name of the program. The environment that it dumps is not kept: it may hold secrets. What it says of the
+// algorithm is noted.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +8,7 @@
 
 #include "calibrate/importer.h"
 #include "calibrate/nccl_text.h"
+#include "calibrate/plain_words.h"
 #include "model/json_reader.h"
 
 namespace stepcast {
@@ -63,8 +64,10 @@ Row read_json_row(JsonObject& object) {
   object.require(none || (words.size() == 1 && is_count(words[0]) && words[0].size() < 8), "root",
                  fmt::format("'{:.40}'", root), "-1 or a rank");
   if (!object.failed()) row.root = none ? -1 : std::stoi(std::string(words[0]));
-  object.require(element_bytes(row.type) > 0, "type", fmt::format("unknown type '{:.40}'", row.type), "as nccl-tests names them");
-  object.require(is_operation(row.redop), "redop", fmt::format("unknown operation '{:.40}'", row.redop), "sum, none, ...");
+  object.require(element_bytes(row.type) > 0, "type", fmt::format("unknown type '{:.40}'", row.type),
+                 "as nccl-tests names them");
+  object.require(is_operation(row.redop), "redop", fmt::format("unknown operation '{:.40}'", row.redop),
+                 "sum, none, ...");
   row.out_of_place = read_json_half(object, "out_of_place");
   row.in_place = read_json_half(object, "in_place");
   return row;
@@ -110,7 +113,8 @@ void read_json_environment(JsonObject& file, Run& run) {
   std::vector<std::string> variables;
   file.optional("env", variables);
   for (const std::string& variable : variables)
-    if (variable.starts_with("NCCL_ALGO=") || variable.starts_with("NCCL_PROTO=")) run.forced.push_back(variable.substr(0, 80));
+    if (variable.starts_with("NCCL_ALGO=") || variable.starts_with("NCCL_PROTO="))
+      run.forced.push_back(variable.substr(0, 80));
 }
 
 }  // namespace

@@ -64,7 +64,8 @@ class TextReader {
         return tl::unexpected(std::move(done.error()));
       begin = end + 1;
     }
-    if (!interrupted_.empty()) notes_.push_back(fmt::format("{}: a row that another line interrupts is left out", interrupted_at_));
+    if (!interrupted_.empty())
+      notes_.push_back(fmt::format("{}: a row that another line interrupts is left out", interrupted_at_));
     std::erase_if(runs_, [](const Run& run) { return run.rows.empty(); });
     return std::move(runs_);
   }
@@ -78,7 +79,8 @@ class TextReader {
       return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r' && c != '\f' && c != '\v' && c != '\x1b';
     });
     if (control != line.end())
-      return fail(at(), fmt::format("byte 0x{:02x}", static_cast<unsigned char>(*control)), "the text that nccl-tests prints");
+      return fail(at(), fmt::format("byte 0x{:02x}", static_cast<unsigned char>(*control)),
+                  "the text that nccl-tests prints");
     for (const std::string_view piece : pieces_of(line)) {
       const Words words = words_of(piece);
       if (words.empty()) continue;
@@ -100,7 +102,8 @@ class TextReader {
     read_about(about, runs_.back(), begins);
     if (names)
       if (auto done = read_names(std::vector(size, about.end())); !done) return done;
-    const auto out = std::find(about.begin(), about.end(), "out-of-place"), in = std::find(about.begin(), about.end(), "in-place");
+    const auto out = std::find(about.begin(), about.end(), "out-of-place"),
+               in = std::find(about.begin(), about.end(), "in-place");
     if (out != about.end() && in != about.end()) in_place_ = in < out ? InPlace::first : InPlace::second;
     else if (in != about.end()) in_place_ = InPlace::alone;
     if (starts.empty() ? looks_like_row(about) : about.size() == 1)
@@ -111,10 +114,12 @@ class TextReader {
 
   /// The names, up to the units of the next line where both were run together.
   Expected<void> read_names(Words names) {
-    names.erase(std::find_if(names.begin(), names.end(), [](std::string_view word) { return word.starts_with('('); }), names.end());
+    names.erase(std::find_if(names.begin(), names.end(), [](std::string_view word) { return word.starts_with('('); }),
+                names.end());
     auto layout = layout_of_header(names, at());
     if (!layout) return tl::unexpected(std::move(layout.error()));
-    if (names[2] != "type") return fail(at(), fmt::format("column '{:.40}' after size count", names[2]), "size count type");
+    if (names[2] != "type")
+      return fail(at(), fmt::format("column '{:.40}' after size count", names[2]), "size count type");
     layout->in_place_first = in_place_ == InPlace::first || (in_place_ == InPlace::alone && layout->halves == 1);
     layout_ = *layout;
     return {};
@@ -127,7 +132,8 @@ class TextReader {
     if (!starts.empty()) return read_rows(words, starts);
     if (!interrupted_.empty() && looks_like_rest(words)) return read_rest(words);
     if (is_log_line(words)) return {};
-    if (looks_like_row(words)) return fail(at(), "a row that cannot be read", "size count type [redop] [root] time algbw busbw ...");
+    if (looks_like_row(words))
+      return fail(at(), "a row that cannot be read", "size count type [redop] [root] time algbw busbw ...");
     // The text ends within a row, before its type.
     const bool cut = last && !runs_.back().rows.empty() && is_count(words[0]) && words.size() <= 3;
     if (cut) return fail(at(), "the table breaks off within a row", "the whole output");
@@ -150,7 +156,8 @@ class TextReader {
 
   /// NCCL's lines may come between a row's sizes and its times, which are printed later.
   void interrupt(std::span<const std::string_view> row) {
-    if (!interrupted_.empty()) notes_.push_back(fmt::format("{}: a row that another line interrupts is left out", interrupted_at_));
+    if (!interrupted_.empty())
+      notes_.push_back(fmt::format("{}: a row that another line interrupts is left out", interrupted_at_));
     interrupted_.clear();
     interrupted_at_ = at();
     for (const std::string_view word : row) {
@@ -161,7 +168,8 @@ class TextReader {
     }
   }
   static bool looks_like_rest(const Words& words) {
-    return words.size() >= 3 && is_decimal(words[1]) && is_decimal(words[2]) && (is_decimal(words[0]) || is_count(words[0]));
+    return words.size() >= 3 && is_decimal(words[1]) && is_decimal(words[2]) &&
+           (is_decimal(words[0]) || is_count(words[0]));
   }
   Expected<void> read_rest(const Words& words) {
     Words row = std::move(interrupted_);
@@ -218,7 +226,8 @@ Expected<Measurements> read_nccl_tests(std::string_view text, const std::string&
   TextReader reader(text, where);
   const auto runs = reader.read();
   if (!runs) return tl::unexpected(runs.error());
-  if (runs->empty()) return fail(where, "no rows of nccl-tests", "lines of: size count type [redop] [root] time algbw busbw #wrong");
+  if (runs->empty())
+    return fail(where, "no rows of nccl-tests", "lines of: size count type [redop] [root] time algbw busbw #wrong");
   Measurements all;
   all.notes = std::move(reader.notes());
   for (const Run& run : *runs)

@@ -36,7 +36,8 @@ Expected<const ImportFormat*> find_format(std::string_view text, const std::stri
     if (sure > most) most = sure, surest = &format;
   }
   if (surest) return surest;
-  if (!name.empty()) return fail("format", "unknown format '" + name.substr(0, 80) + "'", name_hint(name, format_names()));
+  if (!name.empty())
+    return fail("format", "unknown format '" + name.substr(0, 80) + "'", name_hint(name, format_names()));
   return fail(where, text.empty() ? "the file is empty" : "no importer knows this file",
               name_hint("", format_names()) + "; say it: --format");
 }
@@ -45,12 +46,16 @@ Expected<const ImportFormat*> find_format(std::string_view text, const std::stri
 std::size_t character_at(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto first = byte(0);
-  const std::size_t size = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const std::size_t size = first < 0x80                    ? 1
+                           : first >= 0xc2 && first < 0xe0 ? 2
+                           : first >= 0xe0 && first < 0xf0 ? 3
+                           : first >= 0xf0 && first < 0xf5 ? 4
+                                                           : 0;
   for (std::size_t i = 1; i < size; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
   // Longer than needed, surrogates, beyond the last plane.
-  const bool never = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) || (first == 0xf0 && byte(1) < 0x90) ||
-                     (first == 0xf4 && byte(1) >= 0x90);
+  const bool never = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
+                     (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90);
   return never ? 0 : size;
 }
 
@@ -87,7 +92,8 @@ int recognise_measurements(std::string_view text, const std::string&) {
   return object && text.find("\"stepcast_measurements\"") != text.npos ? 100 : 0;
 }
 
-Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where, const ImportOptions& options) {
+Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where,
+                                             const ImportOptions& options) {
   auto measurements = read_measurements(text, where);
   if (!measurements) return measurements;
   for (MeasurementContext& context : measurements->contexts) {

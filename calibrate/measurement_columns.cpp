@@ -16,7 +16,8 @@ constexpr Choice<Precision> column_precisions[] = {{"fp32", Precision::fp32},   
                                                    {"fp16", Precision::fp16},   {"bf16", Precision::bf16},
                                                    {"fp8", Precision::fp8},     {"mxfp8", Precision::mxfp8},
                                                    {"nvfp4", Precision::nvfp4}};
-constexpr Choice<GemmLayout> column_layouts[] = {{"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
+constexpr Choice<GemmLayout> column_layouts[] = {
+    {"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
 constexpr Choice<AttentionPass> column_passes[] = {{"forward", AttentionPass::forward},
                                                    {"backward", AttentionPass::backward},
                                                    {"forward_and_backward", AttentionPass::forward_and_backward},
@@ -39,7 +40,8 @@ enum class Least { zero, above_zero };
 
 std::string take_number(double& out, const JsonValue& value, Least least) {
   const bool number = value.type == JsonType::number || value.type == JsonType::integer;
-  const bool fits = number && std::isfinite(value.number) && (least == Least::zero ? value.number >= 0 : value.number > 0);
+  const bool fits =
+      number && std::isfinite(value.number) && (least == Least::zero ? value.number >= 0 : value.number > 0);
   if (!fits) return least == Least::zero ? "a number, 0 or above" : "a number above 0";
   out = value.number;
   return {};
@@ -47,7 +49,8 @@ std::string take_number(double& out, const JsonValue& value, Least least) {
 
 std::string take_count(std::int64_t& out, const JsonValue& value) {
   constexpr std::int64_t most = std::int64_t{1} << 31;  // ranks, repeats: beyond any cluster, within an int
-  if (value.type != JsonType::integer || value.integer < 1 || value.integer >= most) return "a whole number, 1 or above";
+  if (value.type != JsonType::integer || value.integer < 1 || value.integer >= most)
+    return "a whole number, 1 or above";
   out = value.integer;
   return {};
 }

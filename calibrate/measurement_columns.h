@@ -12,7 +12,7 @@ namespace stepcast::detail {
 
 struct MeasurementColumn {
   std::string_view name;
-  bool always = false;                                         ///< written, and needed, even where all rows hold the default
+  bool always = false;  ///< written, and needed, even where all rows hold the default
   std::string (*print)(const Measurement&) = nullptr;          ///< as JSON
   std::string (*take)(Measurement&, const JsonValue&) = nullptr;  ///< "" or what the column holds instead
 };

@@ -83,7 +83,8 @@ std::string write_measurement_context(const MeasurementContext& context) {
     if (context.*field.value != unknown.*field.value)
       fields.push_back(fmt::format("\"{}\": {}", field.name, json_quoted(context.*field.value)));
   for (const ContextNumber& field : numbers)
-    if (context.*field.value != 0) fields.push_back(fmt::format("\"{}\": {}", field.name, json_number(context.*field.value)));
+    if (context.*field.value != 0)
+      fields.push_back(fmt::format("\"{}\": {}", field.name, json_number(context.*field.value)));
   if (context.ports_per_node != 0) fields.push_back(fmt::format("\"{}\": {}", ports_name, context.ports_per_node));
   return fmt::format("{{{}}}", fmt::join(fields, ", "));
 }

@@ -70,14 +70,16 @@ class TableReader {
       if (name == names.end())
         return fail(where_ + at, fmt::format("unknown column '{}'", detail::json_shown(item.parts->text)),
                     name_hint(item.parts->text, names));
-      const MeasurementColumn* column = name == names.begin() ? nullptr : known[static_cast<std::size_t>(name - names.begin() - 1)];
+      const MeasurementColumn* column =
+          name == names.begin() ? nullptr : known[static_cast<std::size_t>(name - names.begin() - 1)];
       if (std::find(header_.begin(), header_.end(), column) != header_.end())
         return fail(where_ + at, fmt::format("column '{}' stands here twice", *name), "keep one of them");
       header_.push_back(column);
     }
     for (const MeasurementColumn* column : known)
       if (column->always && std::find(header_.begin(), header_.end(), column) == header_.end())
-        return fail(where_ + "/columns", fmt::format("no column '{}'", column->name), "every row of this table needs it");
+        return fail(where_ + "/columns", fmt::format("no column '{}'", column->name),
+                    "every row of this table needs it");
     return {};
   }
 
@@ -115,14 +117,17 @@ class TableReader {
   /// What holds between values of a row.
   [[nodiscard]] Expected<void> check(const Measurement& row, const std::string& at) const {
     if (row.low.value() > 0 && row.high.value() > 0 && row.low > row.high)
-      return fail(where_ + at, fmt::format("low_s {} above high_s {}", row.low.value(), row.high.value()), "low_s <= high_s");
-    if (const auto* collective = std::get_if<CollectiveQuery>(&row.what); collective && collective->nodes > collective->ranks)
+      return fail(where_ + at, fmt::format("low_s {} above high_s {}", row.low.value(), row.high.value()),
+                  "low_s <= high_s");
+    if (const auto* collective = std::get_if<CollectiveQuery>(&row.what);
+        collective && collective->nodes > collective->ranks)
       return fail(where_ + at, fmt::format("{} ranks on {} nodes", collective->ranks, collective->nodes),
                   "at least one rank on each node");
     return {};
   }
 
-  [[nodiscard]] tl::unexpected<Error> wrong(const std::string& at, const JsonValue& found, const std::string& wanted) const {
+  [[nodiscard]] tl::unexpected<Error> wrong(const std::string& at, const JsonValue& found,
+                                            const std::string& wanted) const {
     return fail(where_ + at, detail::json_described(found), wanted);
   }
 
@@ -140,7 +145,8 @@ void write_table(std::string& text, const MeasurementTable& table, const std::ve
   std::vector<std::string> defaults;
   for (const MeasurementColumn* column : columns_of(table)) {
     const std::string usual = column->print(blank);
-    if (column->always || std::any_of(rows.begin(), rows.end(), [&](const Measurement* m) { return column->print(*m) != usual; }))
+    if (column->always ||
+        std::any_of(rows.begin(), rows.end(), [&](const Measurement* m) { return column->print(*m) != usual; }))
       used.push_back(column);
   }
   text += fmt::format(",\n  \"{}\": {{\n    \"columns\": [\"{}\"", table.name, context_column);
@@ -160,7 +166,8 @@ Expected<void> read_version(const JsonValue& root, const std::string& where) {
   const std::string at = fmt::format("{}:/{}", where, version_key);
   if (version == members.end()) return fail(at, "missing", fmt::format("{}: a file of measurements", file_version));
   if (version->value.type != JsonType::integer || version->value.integer != file_version)
-    return fail(at, detail::json_described(version->value), fmt::format("{}, the version that this program reads", file_version));
+    return fail(at, detail::json_described(version->value),
+                fmt::format("{}, the version that this program reads", file_version));
   return {};
 }
 
@@ -178,7 +185,8 @@ Expected<void> read_notes(const JsonValue& value, const std::string& where, Meas
   if (value.type != JsonType::list) return fail(where, detail::json_described(value), "a list of texts");
   for (std::size_t i = 0; i < value.parts->items.size(); ++i) {
     const JsonValue& item = value.parts->items[i];
-    if (item.type != JsonType::string) return fail(fmt::format("{}/{}", where, i), detail::json_described(item), "a text");
+    if (item.type != JsonType::string)
+      return fail(fmt::format("{}/{}", where, i), detail::json_described(item), "a text");
     into.notes.push_back(item.parts->text);
   }
   return {};

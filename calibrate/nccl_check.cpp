@@ -1,4 +1,5 @@
-// Rows of nccl-tests against themselves: algbw = size / time and busbw = algbw x factor, within what printing rounds off.
+// Rows of nccl-tests against themselves: algbw = size / time and busbw = algbw x factor, within what printing rounds
+// off.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -96,7 +97,8 @@ Expected<RatioRange> check_rows(const Run& run) {
     const bool fits = busbw + b >= common.low * (algbw - a) - slack && busbw - b <= common.high * (algbw + a) + slack;
     if (!fits)
       return fail(row->where, fmt::format("busbw {} over algbw {} is {:.4f}", busbw, algbw, busbw / algbw),
-                  fmt::format("the other rows have {:.4f}: a column is missing, moved or damaged", (common.low + common.high) / 2));
+                  fmt::format("the other rows have {:.4f}: a column is missing, moved or damaged",
+                              (common.low + common.high) / 2));
   }
   return common;
 }
@@ -108,7 +110,8 @@ Expected<std::int64_t> parts_of(const Run& run) {
     const double held = row.count * element_bytes(row.type);
     const double share = held > 0 ? row.size / held : 0;
     if (share < 1 || share != std::floor(share) || share > 1e9)
-      return fail(row.where, fmt::format("{} bytes are not a multiple of {} elements of {}", row.size, row.count, row.type),
+      return fail(row.where,
+                  fmt::format("{} bytes are not a multiple of {} elements of {}", row.size, row.count, row.type),
                   "size = count x type, times the ranks where each holds a part");
     if (parts == 0) parts = static_cast<std::int64_t>(share);
     if (static_cast<double>(parts) != share)

@@ -1,7 +1,6 @@
 // Which collective the rows of nccl-tests are: outputs before 2.16.9 do not say. The columns, the size of a rank's part
 // and busbw/algbw leave few; a name decides between those.
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 
@@ -9,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/nccl_run.h"
+#include "calibrate/plain_words.h"
 
 namespace stepcast::nccl {
 namespace {
@@ -117,7 +117,8 @@ Expected<std::optional<CollectiveKind>> kind_in_name(std::string_view name, cons
 std::vector<KindRanks> possible_kinds(const Run& run, RatioRange ratio, std::int64_t parts) {
   std::vector<KindRanks> possible;
   for (const KindShape& shape : kind_shapes) {
-    const bool fits = std::all_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return row_fits(shape, row); });
+    const bool fits =
+        std::all_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return row_fits(shape, row); });
     if (!fits) continue;
     if (const auto ranks = ranks_for(shape, ratio, parts)) possible.push_back(*ranks);
   }
@@ -134,7 +135,8 @@ Expected<KindRanks> choose_kind(const Run& run, const std::vector<KindRanks>& po
   if (!program) return tl::unexpected(program.error());
   if (!given) return tl::unexpected(given.error());
   if (!options.kind.empty() && !*given)
-    return fail("kind", fmt::format("'{:.40}' is no collective, and {} is of nccl-tests", options.kind, where), kind_hint);
+    return fail("kind", fmt::format("'{:.40}' is no collective, and {} is of nccl-tests", options.kind, where),
+                kind_hint);
   if (*program && *given && **program != **given)
     return fail(where, fmt::format("the file is of {}", run.program), fmt::format("it was given as {}", options.kind));
   if (*program) return as_named(**program, possible, where, "the output");
@@ -142,9 +144,11 @@ Expected<KindRanks> choose_kind(const Run& run, const std::vector<KindRanks>& po
   const auto file = kind_in_name(last_of_path(where), where);
   if (!file && possible.size() > 1) return tl::unexpected(file.error());
   if (file && *file) {
-    const bool fits = std::any_of(possible.begin(), possible.end(), [&](const KindRanks& row) { return row.kind == **file; });
+    const bool fits =
+        std::any_of(possible.begin(), possible.end(), [&](const KindRanks& row) { return row.kind == **file; });
     if (fits || possible.size() > 1) return as_named(**file, possible, where, "the file name");
-    notes.push_back(fmt::format("{}: the file name says {}, the rows are of {}", where, to_text(**file), to_text(possible[0].kind)));
+    notes.push_back(fmt::format("{}: the file name says {}, the rows are of {}", where, to_text(**file),
+                                to_text(possible[0].kind)));
   }
   if (possible.size() == 1) return possible.front();
   std::vector<KindRanks> left = possible;

@@ -1,5 +1,5 @@
-// Over how many ranks, on how many nodes: from busbw/algbw or a rank's part where they are exact enough, held against the
-// device lines, the header, the file name and what the user says.
+// Over how many ranks, on how many nodes: from busbw/algbw or a rank's part where they are exact enough, held against
+// the device lines, the header, the file name and what the user says.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/nccl_run.h"
+#include "calibrate/plain_words.h"
 
 namespace stepcast::nccl {
 namespace {
@@ -37,8 +38,8 @@ std::string allowed_text(const KindRanks& kind) {
   return fmt::format("{} to {} ranks", kind.least, kind.greatest);
 }
 
-/// Where rounding leaves several counts and no line says which: GPUs come in full nodes, and within this ratio the count
-/// changes neither busbw nor its latency by more than the tables scatter.
+/// Where rounding leaves several counts and no line says which: GPUs come in full nodes, and within this ratio the
+/// count changes neither busbw nor its latency by more than the tables scatter.
 constexpr double narrow_range = 1.25;
 
 std::int64_t middle_of(const KindRanks& kind, std::int64_t per_node) {
@@ -55,7 +56,8 @@ std::vector<Claim> claims_of(const Run& run, const std::string& where) {
   const auto layout = layout_in_name(last_of_path(where));
   if (layout && layout->nodes > 0) claims.push_back({layout->nodes * layout->gpus, "the file name"});
   // One process alone: its threads and GPUs. Of several only the device lines tell.
-  if (run.devices.empty() && run.threads * run.gpus > 1) claims.push_back({std::int64_t{run.threads} * run.gpus, "nThread x nGpus"});
+  if (run.devices.empty() && run.threads * run.gpus > 1)
+    claims.push_back({std::int64_t{run.threads} * run.gpus, "nThread x nGpus"});
   return claims;
 }
 
@@ -63,7 +65,8 @@ Expected<std::int64_t> find_ranks(const Run& run, const KindRanks& kind, const s
                                   const ImportOptions& options, std::vector<std::string>& notes) {
   if (options.ranks > 0) {
     if (allowed(kind, options.ranks)) return options.ranks;
-    return fail(where, fmt::format("the rows are of {}", allowed_text(kind)), fmt::format("given as {}", options.ranks));
+    return fail(where, fmt::format("the rows are of {}", allowed_text(kind)),
+                fmt::format("given as {}", options.ranks));
   }
   const std::vector<Claim> claims = claims_of(run, where);
   for (const Claim& claim : claims) {
@@ -78,19 +81,21 @@ Expected<std::int64_t> find_ranks(const Run& run, const KindRanks& kind, const s
   for (const Claim& claim : claims) {
     if (!allowed(kind, claim.ranks)) continue;
     if (taken && taken->ranks != claim.ranks)
-      return fail(where, fmt::format("{} ranks by {}, {} by {}", taken->ranks, taken->by, claim.ranks, claim.by), "say it: --ranks N");
+      return fail(where, fmt::format("{} ranks by {}, {} by {}", taken->ranks, taken->by, claim.ranks, claim.by),
+                  "say it: --ranks N");
     if (!taken) taken = &claim;
   }
   const std::int64_t per_process = std::int64_t{run.threads} * run.gpus;
   if (taken && per_process > 1 && taken->ranks % per_process != 0)
-    return fail(where, fmt::format("{} ranks by {}, in processes of {}", taken->ranks, taken->by, per_process), "say it: --ranks N");
+    return fail(where, fmt::format("{} ranks by {}, in processes of {}", taken->ranks, taken->by, per_process),
+                "say it: --ranks N");
   if (taken) return taken->ranks;
   if (kind.greatest > 0 && static_cast<double>(kind.greatest) <= narrow_range * static_cast<double>(kind.least)) {
     const auto layout = layout_in_name(last_of_path(where));
     const std::int64_t per_node = layout ? layout->gpus : 8;
     const std::int64_t ranks = middle_of(kind, per_node);
-    notes.push_back(fmt::format("{}: the digits of busbw / algbw allow {}; {} taken, a multiple of {} in their middle", where,
-                                allowed_text(kind), ranks, per_node));
+    notes.push_back(fmt::format("{}: the digits of busbw / algbw allow {}; {} taken, a multiple of {} in their middle",
+                                where, allowed_text(kind), ranks, per_node));
     return ranks;
   }
   return fail(where, kind.greatest == 0 ? "nothing says over how many ranks it ran"
@@ -125,7 +130,8 @@ std::int64_t nodes_by_last_device(const Run& run, std::int64_t ranks) {
     per_node = std::max(per_node, device.device + 1);
     if (device.rank > last_rank) last_rank = device.rank, last_device = device.device;
   }
-  if (per_node == 0 || last_device + 1 != per_node || (last_rank + 1) % per_node != 0 || ranks % per_node != 0) return 0;
+  if (per_node == 0 || last_device + 1 != per_node || (last_rank + 1) % per_node != 0 || ranks % per_node != 0)
+    return 0;
   return last_rank + 1 == per_node && devices_by_host(run).size() == 1 && ranks > per_node ? 0 : ranks / per_node;
 }
 
@@ -136,7 +142,8 @@ Expected<std::int64_t> find_nodes(const Run& run, std::int64_t ranks, const std:
     if (ranks % options.nodes != 0)
       return fail(where, fmt::format("{} ranks on {} nodes", ranks, options.nodes), "nodes that divide the ranks");
     if (all && hosts_of(run) > 0 && hosts_of(run) != options.nodes)
-      return fail(where, fmt::format("the device lines name {} hosts", hosts_of(run)), fmt::format("given as {} nodes", options.nodes));
+      return fail(where, fmt::format("the device lines name {} hosts", hosts_of(run)),
+                  fmt::format("given as {} nodes", options.nodes));
     return options.nodes;
   }
   if (all && hosts_of(run) == 0)
@@ -144,14 +151,16 @@ Expected<std::int64_t> find_nodes(const Run& run, std::int64_t ranks, const std:
   if (all && hosts_of(run) > 0) {
     const auto layout = layout_in_name(last_of_path(where));
     if (layout && layout->nodes > 0 && layout->nodes != hosts_of(run) && layout->nodes * layout->gpus == ranks)
-      return fail(where, fmt::format("the device lines name {} hosts, the file name {} nodes", hosts_of(run), layout->nodes),
+      return fail(where,
+                  fmt::format("the device lines name {} hosts, the file name {} nodes", hosts_of(run), layout->nodes),
                   "say it: --nodes N");
     return hosts_of(run);
   }
   if (const auto layout = layout_in_name(last_of_path(where))) {
     if (layout->nodes * layout->gpus == ranks) return layout->nodes;
     if (layout->gpus > 0 && ranks % layout->gpus == 0) {
-      notes.push_back(fmt::format("{}: {} nodes, as the file name says {} GPUs on each", where, ranks / layout->gpus, layout->gpus));
+      notes.push_back(fmt::format("{}: {} nodes, as the file name says {} GPUs on each", where, ranks / layout->gpus,
+                                  layout->gpus));
       return ranks / layout->gpus;
     }
   }
@@ -163,16 +172,12 @@ Expected<std::int64_t> find_nodes(const Run& run, std::int64_t ranks, const std:
   if (ranks > usual_node)
     return fail(where, fmt::format("nothing says on how many nodes the {} ranks ran", ranks),
                 "say it: --nodes N, or 2x8 in the file name for 2 nodes of 8 GPUs");
-  notes.push_back(fmt::format("{}: nothing says on how many nodes the {} ranks ran; one taken, --nodes says otherwise", where, ranks));
+  notes.push_back(fmt::format("{}: nothing says on how many nodes the {} ranks ran; one taken, --nodes says otherwise",
+                              where, ranks));
   return 1;
 }
 
 }  // namespace
-
-std::string_view last_of_path(std::string_view path) {
-  const auto slash = path.find_last_of("/\\");
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 std::optional<NamedLayout> layout_in_name(std::string_view name) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -200,12 +205,13 @@ Expected<RanksNodes> place_ranks(const Run& run, const KindRanks& kind, const st
   if (!ranks) return tl::unexpected(ranks.error());
   const std::int64_t per_process = std::int64_t{run.threads} * run.gpus;
   if (per_process > 0 && *ranks % per_process != 0)
-    notes.push_back(fmt::format("{}: {} ranks are no whole number of processes with {} threads x {} GPUs", where, *ranks,
-                                run.threads, run.gpus));
+    notes.push_back(fmt::format("{}: {} ranks are no whole number of processes with {} threads x {} GPUs", where,
+                                *ranks, run.threads, run.gpus));
   const auto nodes = find_nodes(run, *ranks, where, options, notes);
   if (!nodes) return tl::unexpected(nodes.error());
   if (*ranks % *nodes != 0)
-    return fail(where, fmt::format("{} ranks on {} nodes", *ranks, *nodes), "the same number on each node; say it: --nodes N");
+    return fail(where, fmt::format("{} ranks on {} nodes", *ranks, *nodes),
+                "the same number on each node; say it: --nodes N");
   return RanksNodes{*ranks, *nodes};
 }
 

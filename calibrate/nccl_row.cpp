@@ -46,7 +46,8 @@ std::optional<Printed> printed_in(std::string_view word, Decimals usual) {
   const auto figure = figure_in(word);
   if (!figure) return std::nullopt;
   const bool cut = (figure->decimals == 1 && figure->value < usual.one_from) ||
-                   (figure->decimals == 0 && figure->value < usual.none_from) || (figure->exponent && figure->value < 1e5);
+                   (figure->decimals == 0 && figure->value < usual.none_from) ||
+                   (figure->exponent && figure->value < 1e5);
   if (cut || figure->decimals > 2) return std::nullopt;
   return Printed{figure->value, figure->unit / 2};
 }
@@ -60,7 +61,8 @@ bool read_wrong(std::string_view word, std::optional<double>& out) {
                                                    is_count(word.substr(e + 2)));
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (word.empty() || !is_digit(word[0]) || !whole_exponent || error != std::errc() || end != word.data() + word.size()) return false;
+  if (word.empty() || !is_digit(word[0]) || !whole_exponent || error != std::errc() || end != word.data() + word.size())
+    return false;
   out = value;
   return true;
 }
@@ -79,7 +81,8 @@ class RowReader {
     if (words_.size() != wanted)
       return fail(where_, fmt::format("a row of {} words", words_.size()),
                   fmt::format("{} as in the {}", wanted, layout_.from_header ? "column names" : "rows before"));
-    if (!read_number(next(), row.size) || !read_number(next(), row.count)) return bad("a count of bytes and of elements");
+    if (!read_number(next(), row.size) || !read_number(next(), row.count))
+      return bad("a count of bytes and of elements");
     // Swept sizes below one element for each rank come out as 0 of 0.
     if (row.size == 0 && row.count > 0) return bad("bytes for the elements");
     row.type = next();
@@ -148,7 +151,8 @@ std::vector<Layout> known_layouts() {
       for (const bool iterations : {false, true})
         for (const bool redop : {true, false})
           for (const bool root : {true, false})
-            if (wrong || (halves == 1 && !iterations)) all.push_back({redop, root, wrong, iterations, false, halves, 0, false});
+            if (wrong || (halves == 1 && !iterations))
+              all.push_back({redop, root, wrong, iterations, false, halves, 0, false});
   return all;
 }
 
@@ -179,7 +183,9 @@ bool is_decimal(std::string_view word) {
 Expected<Layout> layout_of_header(std::span<const std::string_view> names, const std::string& where) {
   Layout layout{false, false, false, false, false, 0, 0, true};
   std::size_t at = 3;
-  const auto takes = [&](std::string_view name) { return at < names.size() && names[at] == name ? (++at, true) : false; };
+  const auto takes = [&](std::string_view name) {
+    return at < names.size() && names[at] == name ? (++at, true) : false;
+  };
   layout.redop = takes("redop");
   layout.root = takes("root");
   for (; takes("time"); ++layout.halves) {
@@ -194,22 +200,25 @@ Expected<Layout> layout_of_header(std::span<const std::string_view> names, const
   }
   if (at < names.size() && names[at] == "cputime")
     return fail(where, "the table has cputime: how long calls took to return", "a run without -C 1");
-  constexpr std::string_view own[] = {"size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "error",
-                                      "i_min", "i_max", "i_p99", "i_cv%", "cputime"};
+  constexpr std::string_view own[] = {"size",   "count", "type",  "redop", "root",  "time",  "algbw",  "busbw",
+                                      "#wrong", "error", "i_min", "i_max", "i_p99", "i_cv%", "cputime"};
   for (std::size_t i = at; i < names.size(); ++i) {
     if (std::find(std::begin(own), std::end(own), names[i]) != std::end(own) || layout.halves == 0)
       return fail(where, fmt::format("column '{:.40}' where nccl-tests has none", names[i]), std::string(row_hint));
     layout.extras += names[i] == "timestamp" ? 2 : 1;
   }
-  if (layout.halves < 1 || layout.halves > 2) return fail(where, "column names without time algbw busbw", std::string(row_hint));
+  if (layout.halves < 1 || layout.halves > 2)
+    return fail(where, "column names without time algbw busbw", std::string(row_hint));
   return layout;
 }
 
-Expected<Row> read_row(std::span<const std::string_view> words, std::optional<Layout>& layout, const std::string& where) {
+Expected<Row> read_row(std::span<const std::string_view> words, std::optional<Layout>& layout,
+                       const std::string& where) {
   if (layout) {
     Layout own = *layout;
     // Before 2.13 alltoall names a redop column and leaves it blank.
-    if (layout->from_header && layout->redop && !layout->root && words.size() > 3 && !is_operation(words[3])) own.redop = false;
+    if (layout->from_header && layout->redop && !layout->root && words.size() > 3 && !is_operation(words[3]))
+      own.redop = false;
     return RowReader(words, own, where).read();
   }
   for (const Layout& candidate : known_layouts()) {

@@ -31,8 +31,9 @@ struct Layout {
 /// that is unknown or stands elsewhere than nccl-tests puts it.
 Expected<Layout> layout_of_header(std::span<const std::string_view> names, const std::string& where);
 
-/// A row that begins at words[0], by the layout; or by the one that it fits, which `layout` then becomes, where there is
-/// none yet.
-Expected<Row> read_row(std::span<const std::string_view> words, std::optional<Layout>& layout, const std::string& where);
+/// A row that begins at words[0], by the layout; or by the one that it fits, which `layout` then becomes, where there
+/// is none yet.
+Expected<Row> read_row(std::span<const std::string_view> words, std::optional<Layout>& layout,
+                       const std::string& where);
 
 }  // namespace stepcast::nccl

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/device_name.h"
+#include "calibrate/plain_words.h"
 
 namespace stepcast::nccl {
 namespace {
@@ -25,7 +26,8 @@ std::string machine_of(const Run& run) {
   std::set<std::string> hosts;
   for (const Device& device : run.devices)
     if (!device.host.empty() && device.host != "localhost") hosts.insert(device.host);
-  std::vector<std::string> some(hosts.begin(), std::next(hosts.begin(), static_cast<std::ptrdiff_t>(std::min(named, hosts.size()))));
+  std::vector<std::string> some(hosts.begin(),
+                                std::next(hosts.begin(), static_cast<std::ptrdiff_t>(std::min(named, hosts.size()))));
   if (hosts.size() > named) some.push_back(fmt::format("and {} more", hosts.size() - named));
   return fmt::format("{}", fmt::join(some, ", "));
 }
@@ -56,7 +58,8 @@ Expected<MeasurementContext> context_of(const Run& run, const RanksNodes& place,
 /// "8, 16, 32 and 5 more".
 std::string some_sizes(const std::vector<double>& sizes) {
   constexpr std::size_t named = 5;
-  std::vector<double> some(sizes.begin(), std::next(sizes.begin(), static_cast<std::ptrdiff_t>(std::min(named, sizes.size()))));
+  std::vector<double> some(sizes.begin(),
+                           std::next(sizes.begin(), static_cast<std::ptrdiff_t>(std::min(named, sizes.size()))));
   return fmt::format("{}{}", fmt::join(some, ", "),
                      sizes.size() > named ? fmt::format(" and {} more", sizes.size() - named) : "");
 }
@@ -84,10 +87,13 @@ void note_rows(const Run& run, const std::string& where, std::vector<std::string
   if (empty > 0) notes.push_back(fmt::format("{}: {} rows of size 0 left out", where, empty));
   if (without > 0) notes.push_back(fmt::format("{}: {} rows without an out-of-place time left out", where, without));
   if (!wrong.empty()) notes.push_back(fmt::format("{}: the results were wrong at {} bytes", where, some_sizes(wrong)));
-  if (run.out_of_bounds > 0) notes.push_back(fmt::format("{}: {} values out of bounds by its footer", where, run.out_of_bounds));
+  if (run.out_of_bounds > 0)
+    notes.push_back(fmt::format("{}: {} values out of bounds by its footer", where, run.out_of_bounds));
   if (!apart.empty())
-    notes.push_back(fmt::format("{}: in place takes less than half or more than twice the out-of-place time at {} bytes: "
-                                "the latter is taken", where, some_sizes(apart)));
+    notes.push_back(
+        fmt::format("{}: in place takes less than half or more than twice the out-of-place time at {} bytes: "
+                    "the latter is taken",
+                    where, some_sizes(apart)));
   if (types.size() > 1) notes.push_back(fmt::format("{}: rows of {} in one table", where, fmt::join(types, ", ")));
   for (const std::string& variable : run.forced) notes.push_back(fmt::format("{}: measured with {}", where, variable));
 }
@@ -105,7 +111,8 @@ void note_missing_end(const Run& run, const std::string& where, std::vector<std:
 }  // namespace
 
 Expected<void> add_run(Measurements& into, const Run& run, const std::string& where, const ImportOptions& options) {
-  const bool any = std::any_of(run.rows.begin(), run.rows.end(), [](const Row& r) { return r.size > 0 && r.out_of_place; });
+  const bool any =
+      std::any_of(run.rows.begin(), run.rows.end(), [](const Row& r) { return r.size > 0 && r.out_of_place; });
   if (!any) return fail(where, "no row with a size and an out-of-place time", "rows of nccl-tests with sizes above 0");
   for (const Row& row : run.rows)
     for (const auto* half : {&row.out_of_place, &row.in_place})
@@ -116,7 +123,8 @@ Expected<void> add_run(Measurements& into, const Run& run, const std::string& wh
   const auto parts = parts_of(run);
   if (!parts) return tl::unexpected(parts.error());
   if (ratio->high < 0.25)
-    return fail(where, "busbw is 0 in every row: one rank by itself", "nccl-tests built with MPI=1, or -g for several GPUs");
+    return fail(where, "busbw is 0 in every row: one rank by itself",
+                "nccl-tests built with MPI=1, or -g for several GPUs");
   const auto kind = choose_kind(run, possible_kinds(run, *ratio, *parts), where, options, into.notes);
   if (!kind) return tl::unexpected(kind.error());
   const auto place = place_ranks(run, *kind, where, options, into.notes);

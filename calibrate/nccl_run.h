@@ -1,6 +1,6 @@
-// One run of nccl-tests (github.com/NVIDIA/nccl-tests), from its text or its JSON, and what follows from its rows: which
-// collective it was, over how many ranks on how many nodes. The outputs before 2.16.9 say none of it; the rows do, because
-// they print the bandwidth twice, once times a factor of the ranks.
+// One run of nccl-tests (github.com/NVIDIA/nccl-tests), from its text or its JSON, and what follows from its rows:
+// which collective it was, over how many ranks on how many nodes. The outputs before 2.16.9 say none of it; the rows
+// do, because they print the bandwidth twice, once times a factor of the ranks.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,8 @@ Expected<void> add_run(Measurements& into, const Run& run, const std::string& wh
 /// The collective that a program, file or user names; none where the name has no such word. Collectives that no query
 /// asks for (gather, scatter, alltoallv, hypercube) are an error.
 Expected<std::optional<CollectiveKind>> kind_in_name(std::string_view name, const std::string& where);
-/// The least and greatest busbw/algbw that the rows allow; fails at the first row that contradicts itself or the others.
+/// The least and greatest busbw/algbw that the rows allow; fails at the first row that contradicts itself or the
+/// others.
 struct RatioRange { double low = 0, high = 2; };
 Expected<RatioRange> check_rows(const Run& run);
 /// size / (count x bytes of the type), the same in every row: 1, or the ranks where each holds a part.
@@ -89,7 +90,5 @@ struct NamedLayout {
   std::string_view before;            ///< of the name: "H100-SXM" of "H100-SXM-2x8-all_reduce.txt"
 };
 std::optional<NamedLayout> layout_in_name(std::string_view name);
-/// The last part of a path.
-std::string_view last_of_path(std::string_view path);
 
 }  // namespace stepcast::nccl

@@ -39,7 +39,8 @@ void read_header(const Words& words, Run& run) {
 /// "# Rank 0 [Group 0] Pid 2114 on host device 0 [0000:8f:00] NVIDIA B200".
 void read_device(const Words& words, Run& run) {
   const auto rank = after(words, "Rank"), host = after(words, "on"), device = after(words, "device");
-  const auto bus = std::find_if(words.begin(), words.end(), [](std::string_view word) { return word.starts_with('['); });
+  const auto bus =
+      std::find_if(words.begin(), words.end(), [](std::string_view word) { return word.starts_with('['); });
   const auto bus_end = std::find_if(bus, words.end(), [](std::string_view word) { return word.ends_with(']'); });
   if (!is_count(rank) || !is_count(device) || host.empty() || bus_end == words.end()) return;
   const auto name_end = std::find(std::next(bus_end), words.end(), "NCCL");
@@ -78,7 +79,9 @@ void read_forced(const Words& words, Run& run) {
     }
 }
 
-bool has(const Words& words, std::string_view name) { return std::find(words.begin(), words.end(), name) != words.end(); }
+bool has(const Words& words, std::string_view name) {
+  return std::find(words.begin(), words.end(), name) != words.end();
+}
 
 }  // namespace
 
@@ -100,7 +103,8 @@ void read_date(const Words& words, Run& run) {
     if (word.starts_with('[')) word.remove_prefix(1);
     const std::string_view day = word.substr(0, 10);
     const bool date = day.size() == 10 && day[4] == '-' && day[7] == '-' && is_count(day.substr(0, 4)) &&
-                      is_count(day.substr(5, 2)) && is_count(day.substr(8, 2)) && (word.size() == 10 || !is_count(word.substr(10, 1)));
+                      is_count(day.substr(5, 2)) && is_count(day.substr(8, 2)) &&
+                      (word.size() == 10 || !is_count(word.substr(10, 1)));
     if (date) return void(run.context.date = day);
   }
 }

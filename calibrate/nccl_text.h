@@ -8,7 +8,8 @@
 
 namespace stepcast::nccl {
 
-/// Takes what a piece of the output says about the run: "# nThread 1 nGpus 8 ...", "#  Rank  0 ... on host device  0 ...",
+/// Takes what a piece of the output says about the run: "# nThread 1 nGpus 8 ...", "#  Rank  0 ... on host device  0
+/// ...",
 /// "# nccl-tests version ...", "# Collective test starting: ...", "NCCL version 2.26.6+cuda12.8", the footer.
 /// `begins` becomes true for what stands before a table: where rows were read already, another run begins.
 void read_about(const Words& words, Run& run, bool& begins);

@@ -87,7 +87,8 @@ TEST(Condense, a_row_beside_its_neighbours_is_named) {
 
 TEST(Condense, noise_everywhere_names_no_row) {
   Measurements all = smooth_sweep();
-  for (std::size_t i = 0; i < all.rows.size(); ++i) all.rows[i].time = all.rows[i].time * (i % 3 == 0 ? 4.0 : i % 3 == 1 ? 1.0 : 0.3);
+  for (std::size_t i = 0; i < all.rows.size(); ++i)
+    all.rows[i].time = all.rows[i].time * (i % 3 == 0 ? 4.0 : i % 3 == 1 ? 1.0 : 0.3);
   EXPECT_EQ(joined_notes(condensed(all)), "");
 }
 
@@ -100,7 +101,9 @@ TEST(Condense, copied_tables_are_named) {
     all.rows.push_back(all_reduce_of(bytes, i == 3 ? 10 + 1.37 * i : 8 + 1.21 * i, 2));  // one coincidence
   }
   const std::string notes = joined_notes(condensed(all));
-  EXPECT_THAT(notes, HasSubstr("all_reduce over 8 ranks: 8 of 8 times are the same to the last digit in [a100-80gb] and [h100-sxm]"));
+  EXPECT_THAT(
+      notes,
+      HasSubstr("all_reduce over 8 ranks: 8 of 8 times are the same to the last digit in [a100-80gb] and [h100-sxm]"));
   EXPECT_EQ(notes.find("h200"), std::string::npos) << notes;
 }
 

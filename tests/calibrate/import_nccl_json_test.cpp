@@ -1,4 +1,5 @@
-// nccl-tests' JSON as src/util.cu there writes it: numbers with six decimals, switches as texts, one device per process.
+// nccl-tests' JSON as src/util.cu there writes it: numbers with six decimals, switches as texts, one device per
+// process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,19 +12,33 @@ namespace {
 using testing::HasSubstr;
 
 /// Two processes with four GPUs each: 8 ranks, 64 MB in 1000 us.
-const std::string nccl_json = R"({"version":3,"start_time":"2026-03-01 10:11:12","args":["./build/all_reduce_perf","-g","4","-J","o.json"],
+const std::string nccl_json =
+    R"({"version":3,"start_time":"2026-03-01 10:11:12",
+"args":["./build/all_reduce_perf","-g","4","-J","o.json"],
 "env":["HOME=/root","HF_TOKEN=secret","NCCL_ALGO=Ring"],"nccl_version":22606,
-"config":{"nthreads":1,"ngpus":4,"minimum_bytes":1000,"maximum_bytes":64000000,"step_factor":2,"warmup_iters":1,"iterations":20,
-"aggregated_iterations":1,"validation":1,"graph":0,"blocking_collectives":"false","parallel_init":"false",
-"devices":[{"rank":0,"group":0,"pid":7,"hostname":"node-0","device":0,"device_hex":"0000:10:00","device_info":"NVIDIA H100 80GB HBM3"},
-{"rank":4,"group":0,"pid":7,"hostname":"node-1","device":0,"device_hex":"0000:10:00","device_info":"NVIDIA H100 80GB HBM3"}]},
-"results":[{"size":0,"count":0,"type":"float","redop":"sum","root":"    -1","out_of_place":{"time":0.1,"alg_bw":0.000000,"bus_bw":0.000000,"nwrong":0.000000},
-"in_place":{"time":0.1,"alg_bw":0.000000,"bus_bw":0.000000,"nwrong":0.000000},"actual_iterations":20,"experiment_name":""},
+"config":{"nthreads":1,"ngpus":4,"minimum_bytes":1000,"maximum_bytes":64000000,"step_factor":2,
+"warmup_iters":1,"iterations":20,
+"aggregated_iterations":1,"validation":1,"graph":0,"blocking_collectives":"false",
+"parallel_init":"false",
+"devices":[{"rank":0,"group":0,"pid":7,"hostname":"node-0","device":0,
+"device_hex":"0000:10:00",
+"device_info":"NVIDIA H100 80GB HBM3"},
+{"rank":4,"group":0,"pid":7,"hostname":"node-1","device":0,
+"device_hex":"0000:10:00",
+"device_info":"NVIDIA H100 80GB HBM3"}]},
+"results":[{"size":0,"count":0,"type":"float","redop":"sum","root":"    -1",
+"out_of_place":{"time":0.1,"alg_bw":0.000000,"bus_bw":0.000000,"nwrong":0.000000},
+"in_place":{"time":0.1,"alg_bw":0.000000,"bus_bw":0.000000,"nwrong":0.000000},
+"actual_iterations":20,"experiment_name":""},
 {"size":64000000,"count":16000000,"type":"float","redop":"sum","root":"    -1",
 "out_of_place":{"time":1000.000000,"alg_bw":64.000000,"bus_bw":112.000000,"nwrong":0.000000},
 "out_of_place_per_iter":{"skipped_iterations":0,"min_us":900.0,"max_us":1300.0,"times_us":[900.0,1300.0]},
-"in_place":{"time":1250.000000,"alg_bw":51.200000,"bus_bw":89.600000,"nwrong":null},"actual_iterations":20,"experiment_name":""}],
-"out_of_bounds":{"count":0,"okay":"true"},"average_bus_bandwidth":{"bandwidth":100.8,"okay":"unchecked"},"errors":[],"end_time":"2026-03-01 10:12:12"})";
+"in_place":{"time":1250.000000,"alg_bw":51.200000,"bus_bw":89.600000,"nwrong":null},
+"actual_iterations":20,"experiment_name":""}],
+"out_of_bounds":{"count":0,"okay":"true"},
+"average_bus_bandwidth":{"bandwidth":100.8,"okay":"unchecked"},
+"errors":[],
+"end_time":"2026-03-01 10:12:12"})";
 
 TEST(ImportNcclJson, a_run_of_two_processes) {
   EXPECT_GT(recognise_nccl_json(nccl_json, "o.json"), 0);

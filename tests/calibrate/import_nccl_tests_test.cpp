@@ -10,11 +10,14 @@ namespace {
 
 using testing::HasSubstr;
 
-Expected<Measurements> read_text(const std::string& text, const std::string& where = "log.txt", const ImportOptions& options = {}) {
+Expected<Measurements> read_text(const std::string& text, const std::string& where = "log.txt",
+                                 const ImportOptions& options = {}) {
   return read_nccl_tests(text, where, options);
 }
 
-CollectiveQuery first_query(const Expected<Measurements>& read) { return std::get<CollectiveQuery>(read->rows.at(0).what); }
+CollectiveQuery first_query(const Expected<Measurements>& read) {
+  return std::get<CollectiveQuery>(read->rows.at(0).what);
+}
 
 std::string notes_of(const Measurements& all) {
   std::string text;
@@ -23,12 +26,13 @@ std::string notes_of(const Measurements& all) {
 }
 
 TEST(ImportNcclTests, a_whole_output) {
-  const std::string text = "# nccl-tests version 2.17.4 nccl-headers=22809 nccl-library=22606\n"
-                           "# Collective test starting: all_reduce_perf\n" +
-                           nccl_header(1, 1) + nccl_device_lines(1, 8) + "NCCL version 2.26.6+cuda12.8\n#\n" + nccl_names +
-                           nccl_all_reduce_rows() +
-                           "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 159.151\n"
-                           "# Collective test concluded: all_reduce_perf\n";
+  const std::string text =
+      "# nccl-tests version 2.17.4 nccl-headers=22809 nccl-library=22606\n"
+      "# Collective test starting: all_reduce_perf\n" +
+      nccl_header(1, 1) + nccl_device_lines(1, 8) + "NCCL version 2.26.6+cuda12.8\n#\n" + nccl_names +
+      nccl_all_reduce_rows() +
+      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 159.151\n"
+      "# Collective test concluded: all_reduce_perf\n";
   const auto read = read_text(text);
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
   ASSERT_EQ(read->rows.size(), 4u);
@@ -70,13 +74,18 @@ const Generation generations[] = {
      "64000000 16000000 float sum -1 1000.0 64.00 64.00 0 1000.0 64.00 64.00 N/A", CollectiveKind::send_recv},
     {"all_gather", "size count type redop root time algbw busbw #wrong time algbw busbw #wrong",
      "64000000 4000000 half none -1 1000.0 64.00 56.00 0 1000.0 64.00 56.00 0", CollectiveKind::all_gather},
-    {"all_reduce", "size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw #wrong i_min i_max i_p99 i_cv%",
-     "64000000 16000000 float sum -1 1000.00 64.00 112.00 0 900.00 1300.00 1250.00 3.10 1000.00 64.00 112.00 0 900.00 1300.00 1250.00 3.10",
+    {"all_reduce",
+     "size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw #wrong i_min i_max "
+     "i_p99 i_cv%",
+     "64000000 16000000 float sum -1 1000.00 64.00 112.00 0 900.00 1300.00 1250.00 3.10 1000.00 64.00 112.00 0 900.00 "
+     "1300.00 1250.00 3.10",
      CollectiveKind::all_reduce},
     {"all_reduce", "size count type redop root time algbw busbw #wrong time algbw busbw #wrong algo proto nchannels",
-     "64000000 16000000 float sum -1 1000.0 64.00 112.00 0 1000.0 64.00 112.00 0 RING SIMPLE 28", CollectiveKind::all_reduce},
+     "64000000 16000000 float sum -1 1000.0 64.00 112.00 0 1000.0 64.00 112.00 0 RING SIMPLE 28",
+     CollectiveKind::all_reduce},
     {"all_reduce", "size count type redop root time algbw busbw #wrong time algbw busbw #wrong timestamp",
-     "64000000 16000000 float sum -1 1000.0 64.00 112.00 0 1000.0 64.00 112.00 0 2026-03-01 10:11:12", CollectiveKind::all_reduce},
+     "64000000 16000000 float sum -1 1000.0 64.00 112.00 0 1000.0 64.00 112.00 0 2026-03-01 10:11:12",
+     CollectiveKind::all_reduce},
     {"all_reduce", "size count type redop root time algbw busbw", "64000000 16000000 float sum -1 1000.0 64.00 112.00",
      CollectiveKind::all_reduce},
 };
@@ -85,9 +94,11 @@ TEST(ImportNcclTests, every_generation_with_and_without_its_column_names) {
   for (const Generation& g : generations) {
     const std::string file = fmt::format("runs/x-1x8-{}.txt", g.name);
     for (const bool named : {true, false}) {
-      const bool extras = std::string(g.names).find("nchannels") != std::string::npos || std::string(g.names).find("timestamp") != std::string::npos;
+      const bool extras = std::string(g.names).find("nchannels") != std::string::npos ||
+                          std::string(g.names).find("timestamp") != std::string::npos;
       if (!named && extras) continue;  // nothing tells them from a damaged row
-      const auto read = read_text((named ? fmt::format("#  {}\n", g.names) : "") + std::string("  ") + g.row + "\n", file);
+      const auto read =
+          read_text((named ? fmt::format("#  {}\n", g.names) : "") + std::string("  ") + g.row + "\n", file);
       ASSERT_TRUE(read.has_value()) << to_text(read.error()) << g.row;
       ASSERT_EQ(read->rows.size(), 1u);
       EXPECT_EQ(first_query(read).kind, g.kind) << g.row;
@@ -110,7 +121,8 @@ TEST(ImportNcclTests, single_iterations_give_the_spread_and_a_time_stamp_the_dat
 
 TEST(ImportNcclTests, prefixes_and_lines_in_between) {
   const std::string rows = nccl_names + nccl_all_reduce_rows();
-  for (const char* prefix : {"[1,0]<stdout>:", "0: ", "node-3: ", "2026-03-01T10:11:12.345Z ", "  [2026-03-01 10:11:12] ", "pod/nccl-0 "}) {
+  for (const char* prefix :
+       {"[1,0]<stdout>:", "0: ", "node-3: ", "2026-03-01T10:11:12.345Z ", "  [2026-03-01 10:11:12] ", "pod/nccl-0 "}) {
     std::string text;
     std::size_t begin = 0;
     while (begin < rows.size()) {
@@ -143,7 +155,8 @@ TEST(ImportNcclTests, a_row_that_a_log_line_interrupts_goes_on_behind_it) {
 }
 
 TEST(ImportNcclTests, pages_that_run_everything_together) {
-  std::string text = nccl_header(1, 8) + nccl_device_lines(1, 8) + nccl_names + nccl_all_reduce_rows() + "# Out of bounds values : 0 OK\n";
+  std::string text = nccl_header(1, 8) + nccl_device_lines(1, 8) + nccl_names + nccl_all_reduce_rows() +
+                     "# Out of bounds values : 0 OK\n";
   std::string flowed;
   for (const char c : text) {
     const char blank = c == '\n' ? ' ' : c;
@@ -170,7 +183,8 @@ TEST(ImportNcclTests, several_runs_in_one_log) {
 }
 
 TEST(ImportNcclTests, the_half_under_in_place_is_not_the_time) {
-  const std::string swapped = "#                     in-place                       out-of-place\n" + nccl_names.substr(nccl_names.find('\n') + 1);
+  const std::string swapped = "#                     in-place                       out-of-place\n" +
+                              nccl_names.substr(nccl_names.find('\n') + 1);
   const auto read = read_text(swapped + nccl_all_reduce_rows(), "1x8.txt");
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
   EXPECT_NEAR(read->rows[0].time.value(), 22e-6, 1e-15);

@@ -37,12 +37,18 @@ TEST(MeasurementFile, a_file_written_by_hand) {
 }
 
 Query random_measured_query(std::mt19937& random) {
-  const auto size = [&] { return std::ldexp(1.0 + static_cast<double>(random() % 1000) / 1000, static_cast<int>(random() % 40)); };
+  const auto size = [&] {
+    return std::ldexp(1.0 + static_cast<double>(random() % 1000) / 1000, static_cast<int>(random() % 40));
+  };
   const auto flip = [&] { return random() % 2 == 0; };
   const auto precision = static_cast<Precision>(random() % 7);
   switch (random() % 5) {
-    case 0: return GemmQuery{size(), size(), size(), size(), precision, flip(), static_cast<GemmLayout>(random() % 3), flip()};
-    case 1: return AttentionQuery{size(), size(), size(), size(), size(), size(), static_cast<AttentionPass>(random() % 4), flip(), precision};
+    case 0:
+      return GemmQuery{size(), size(), size(), size(), precision, flip(), static_cast<GemmLayout>(random() % 3),
+                       flip()};
+    case 1:
+      return AttentionQuery{size(), size(),   size(), size(), size(), size(), static_cast<AttentionPass>(random() % 4),
+                            flip(), precision};
     case 2: return MoeQuery{size(), size(), size(), size(), size(), size(), size(), flip() ? 0 : 1.2, precision};
     case 3: return MemoryQuery{&memory_ops()[random() % memory_ops().size()], size(), size(), flip() ? 2.0 : 4.0};
     default: {
@@ -87,8 +93,10 @@ TEST(MeasurementFile, every_kind_reads_back_the_same) {
     ASSERT_EQ(after->rows.size(), before.rows.size());
     EXPECT_EQ(write_measurements(*after), text);
     double sum_before = 0, sum_after = 0;
-    for (const Measurement& row : before.rows) sum_before += std::log(row.time.value()) * (1 + row.context) + row.power_w;
-    for (const Measurement& row : after->rows) sum_after += std::log(row.time.value()) * (1 + row.context) + row.power_w;
+    for (const Measurement& row : before.rows)
+      sum_before += std::log(row.time.value()) * (1 + row.context) + row.power_w;
+    for (const Measurement& row : after->rows)
+      sum_after += std::log(row.time.value()) * (1 + row.context) + row.power_w;
     EXPECT_NEAR(sum_before, sum_after, 1e-9 * std::abs(sum_before));
   }
 }

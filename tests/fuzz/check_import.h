@@ -35,7 +35,8 @@ inline std::string complaint_about_answer(const Expected<Measurements>& read) {
 inline std::string complaint_about_import(const std::string& text) {
   const ImportOptions options;
   for (const ImportFormat& format : import_formats())
-    if (const std::string found = complaint_about_answer(import_text(text, "2x8", std::string(format.id), options)); !found.empty())
+    if (const std::string found = complaint_about_answer(import_text(text, "2x8", std::string(format.id), options));
+        !found.empty())
       return std::string(format.id) + ": " + found;
   return complaint_about_answer(import_text(text, "1x8-all_gather", "", options));
 }
