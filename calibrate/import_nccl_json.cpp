@@ -9,7 +9,6 @@
 #include "calibrate/importer.h"
 #include "calibrate/nccl_text.h"
 #include "calibrate/plain_words.h"
-#include "calibrate/plain_words.h"
 #include "model/json_reader.h"
 
 namespace stepcast {

@@ -3,7 +3,8 @@
 //
 //   { "stepcast_measurements": 1,
 //     "contexts": [{"gpu": "h100-sxm", "software": "trtllm 1.3.0rc20", "launch_mode": "graph", ...}],
-//     "gemm": {"columns": ["context", "time_s", "m", "n", "k", "precision"], "rows": [[0, 1.2e-05, 128, 4096, 4096, "bf16"]]},
+//     "gemm": {"columns": ["context", "time_s", "m", "n", "k", "precision"],
+//              "rows": [[0, 1.2e-05, 128, 4096, 4096, "bf16"]]},
 //     "collective": {...}, "notes": [...] }
 //
 // Columns that hold their default in every row are left out.
