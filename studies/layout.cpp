@@ -9,7 +9,7 @@
 #include "dataflow/lower.h"
 #include "sim/cost.h"
 #include "sim/layer_costs.h"
-#include "sim/step.h"
+#include "studies/forecast.h"
 
 namespace stepcast {
 namespace {
@@ -50,12 +50,13 @@ CostModel cost_of(const Scenario& scenario) {
   return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision};
 }
 
-Expected<Seconds> step_time(const Scenario& scenario, const Split& split, const LayerCounts& layers) {
-  const auto program = program_with(scenario, split, layers);
-  if (!program) return tl::unexpected(program.error());
-  const auto step = forecast(*program, cost_of(scenario));
-  if (!step) return tl::unexpected(step.error());
-  return step->step_time;
+/// With all that the scenario says of slices and caps.
+Expected<Seconds> step_time(Scenario scenario, Split split, const LayerCounts& layers) {
+  split.layers = layers;
+  scenario.plan.mapping = mapping_text(split);
+  const auto prediction = predict(scenario);
+  if (!prediction) return tl::unexpected(prediction.error());
+  return prediction->step.step_time;
 }
 
 Expected<LayerCounts> layers_by_cost(const Scenario& scenario, const Split& split) {

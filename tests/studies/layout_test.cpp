@@ -102,6 +102,8 @@ TEST(PredictLayout, BalancedIsNeverSlowerThanEven) {
            {"llama3-8b --pp 4", "even"},
            {"llama3-8b --pp 4 --schedule zb-v", "even"},
            {"llama3-8b --pp 4 --recompute full:3", "even"},
+           {"llama3-8b --pp 4 --schedule seq-1f1b --seq-splits 4", "even"},
+           {"llama3-8b --pp 4 --schedule dualpipe", "even"},
            {"llama3-70b --tp 8 --pp 4 --chunks 5", "even"},
            {"gemma-7b --pp 4", "even"},
            {"gemma-7b --pp 8", "4,4,4,4,3,3,3,3"},
