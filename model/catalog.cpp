@@ -4,10 +4,12 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include <fmt/format.h>
 
 #include "model/embedded.h"
+#include "model/json_reader.h"
 
 namespace stepcast {
 namespace {
@@ -28,6 +30,45 @@ std::vector<Row> rows_in(std::string_view folder, Read read) {
   return rows;
 }
 
+/// The keys before the first law: our own files begin with them, one key per line.
+ProfileRow profile_head(const std::string& text, const std::string& where) {
+  const std::size_t laws = text.find(",\n  \"gemm\":");
+  JsonObject file(laws == std::string::npos ? text : text.substr(0, laws) + "}", where);
+  file.allow_unknown_keys();
+  ProfileRow row;
+  file.read("id", row.id);
+  file.read("name", row.name);
+  file.optional("aliases", row.aliases);
+  file.read("gpu", row.gpu);
+  return must(file.finish(row));
+}
+
+}  // namespace
+
+struct ProfileRow::Lazy {
+  const EmbeddedFile* file = nullptr;
+  std::once_flag once;
+  Profile profile;
+};
+
+const Profile& ProfileRow::whole() const {
+  std::call_once(lazy->once, [&] { lazy->profile = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
+  return lazy->profile;
+}
+
+namespace {
+
+std::vector<ProfileRow> profile_rows() {
+  std::vector<ProfileRow> rows;
+  for (const EmbeddedFile& file : embedded_catalog()) {
+    if (!file.name.starts_with("profiles/")) continue;
+    rows.push_back(profile_head(std::string(file.text), std::string(file.name)));
+    rows.back().lazy = std::make_shared<ProfileRow::Lazy>();
+    rows.back().lazy->file = &file;
+  }
+  return rows;
+}
+
 Catalog read_catalog() {
   Catalog rows;
   rows.networks = rows_in<NetworkSpec>("networks/", read_network);
@@ -36,7 +77,7 @@ Catalog read_catalog() {
     return read_machine(text, where, rows.gpus);
   });
   rows.stacks = rows_in<Stack>("stacks/", read_stack);
-  rows.profiles = rows_in<Profile>("profiles/", read_profile);
+  rows.profiles = profile_rows();
   return rows;
 }
 
@@ -72,6 +113,6 @@ template Expected<const NetworkSpec*> find_row(const std::vector<NetworkSpec>&, 
 template Expected<const Gpu*> find_row(const std::vector<Gpu>&, const std::string&, const std::string&);
 template Expected<const Machine*> find_row(const std::vector<Machine>&, const std::string&, const std::string&);
 template Expected<const Stack*> find_row(const std::vector<Stack>&, const std::string&, const std::string&);
-template Expected<const Profile*> find_row(const std::vector<Profile>&, const std::string&, const std::string&);
+template Expected<const ProfileRow*> find_row(const std::vector<ProfileRow>&, const std::string&, const std::string&);
 
 }  // namespace stepcast

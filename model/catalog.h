@@ -2,7 +2,9 @@
 // program runs from anywhere. Looked up by id or alias, case-insensitively; a wrong name suggests the nearest.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/machine.h"
@@ -12,12 +14,23 @@
 
 namespace stepcast {
 
+/// A profile's head. The laws behind it are thousands of figures each: read when somebody asks for them.
+struct ProfileRow {
+  std::string id, name, gpu;
+  std::vector<std::string> aliases;
+  [[nodiscard]] const Profile& whole() const;
+  operator const Profile&() const { return whole(); }  // so that rows serve wherever profiles do
+
+  struct Lazy;
+  std::shared_ptr<Lazy> lazy;
+};
+
 struct Catalog {
   std::vector<NetworkSpec> networks;
   std::vector<Gpu> gpus;
   std::vector<Machine> machines;
   std::vector<Stack> stacks;
-  std::vector<Profile> profiles;
+  std::vector<ProfileRow> profiles;
 };
 
 /// Parsed once per process. Broken built-in data is a programming error and aborts with the message.
@@ -30,5 +43,6 @@ Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& n
 /// The profile to use when none is named: the one of that GPU, else of the nearest GPU of the same architecture
 /// (scaled, source `transferred`), else laws from the datasheet (source `datasheet`). Says in the name which.
 Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles);
+Profile default_profile(const Gpu& gpu, const std::vector<ProfileRow>& profiles);
 
 }  // namespace stepcast

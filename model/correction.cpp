@@ -110,13 +110,15 @@ Correction read_correction(JsonObject object, std::span<const char* const> names
   object.require(values.size() == (asked.size() / depth) << depth, "value_e4", fmt::format("{} values", values.size()),
                  "2^depth for every table");
   object.require(finite(out.low) && finite(out.high) && finite(out.threshold), "above", "a number out of range");
+  // Thousands of figures: a message is made only for one that is wrong.
   for (const std::int64_t feature : asked) {
-    object.require(feature >= 0 && feature < static_cast<std::int64_t>(known.size()), "ask", fmt::format("feature {}", feature),
-                   fmt::format("0 to {}", known.size() - 1));
+    if (feature < 0 || feature >= static_cast<std::int64_t>(known.size()))
+      object.require(false, "ask", fmt::format("feature {}", feature), fmt::format("0 to {}", known.size() - 1));
     out.feature.push_back(static_cast<std::uint8_t>(feature));
   }
   for (const std::int64_t value : values) {
-    object.require(std::abs(value) <= most_value, "value_e4", fmt::format("{}", value), fmt::format("-{0} to {0}", most_value));
+    if (std::abs(value) > most_value)
+      object.require(false, "value_e4", fmt::format("{}", value), fmt::format("-{0} to {0}", most_value));
     out.value.push_back(static_cast<float>(static_cast<double>(value) * value_unit));
   }
   return object.failed() ? Correction{} : out;

@@ -175,20 +175,20 @@ bool same_rates(const Gpu& a, const Gpu& b) {
   return a.memory_bandwidth == b.memory_bandwidth && a.scale_up_bandwidth == b.scale_up_bandwidth;
 }
 
-}  // namespace
-
-Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles) {
-  const auto own = std::find_if(profiles.begin(), profiles.end(), [&](const Profile& p) { return p.gpu == gpu.id; });
+/// `Row` is a profile or the head of one; only the one that is taken is looked at as a whole.
+template <typename Row>
+Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles) {
+  const auto own = std::find_if(profiles.begin(), profiles.end(), [&](const Row& p) { return p.gpu == gpu.id; });
   if (own != profiles.end()) {
     // A GPU that somebody edited is no longer the one that was measured: its rates scale with what was changed.
     const auto row = std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [&](const Gpu& g) { return g.id == gpu.id; });
     return row == catalog().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(*own, gpu) : scaled_profile(*own, *row, gpu);
   }
 
-  const Profile* nearest = nullptr;
+  const Row* nearest = nullptr;
   const Gpu* relative = nullptr;
   double nearest_distance = INFINITY;
-  for (const Profile& profile : profiles)
+  for (const Row& profile : profiles)
     for (const Gpu& other : catalog().gpus) {
       if (other.id != profile.gpu || other.architecture != gpu.architecture || main_peak(other).value() <= 0) continue;
       const double distance = std::abs(std::log(ratio_or_one(main_peak(gpu).value(), main_peak(other).value())));
@@ -196,5 +196,10 @@ Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles) {
     }
   return nearest ? scaled_profile(*nearest, *relative, gpu) : datasheet_profile(gpu);
 }
+
+}  // namespace
+
+Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles) { return chosen_profile(gpu, profiles); }
+Profile default_profile(const Gpu& gpu, const std::vector<ProfileRow>& profiles) { return chosen_profile(gpu, profiles); }
 
 }  // namespace stepcast

@@ -10,6 +10,13 @@
 namespace stepcast {
 namespace {
 
+template <typename Row>
+Expected<const Row*> named_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind, const std::string& where) {
+  const auto row = find_row(rows, name, kind);
+  if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
+  return row;
+}
+
 /// From the file's text by `read`, else a row of `rows`.
 template <typename Row, typename Read>
 Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& name, const std::string& kind,
@@ -21,8 +28,8 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
     if (!row) return tl::unexpected(row.error());
     return Chosen<Row>{std::move(*row), ""};
   }
-  const auto row = find_row(rows, name, kind);
-  if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
+  const auto row = named_row(rows, name, kind, where);
+  if (!row) return tl::unexpected(row.error());
   return Chosen<Row>{**row, (*row)->id};
 }
 
@@ -68,7 +75,16 @@ Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string&
 }
 
 Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where) {
-  return choose(catalog().profiles, name, "profile", where, read_profile);
+  if (names_a_file(name)) {
+    const auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    auto profile = read_profile(*text, name);
+    if (!profile) return tl::unexpected(profile.error());
+    return Chosen<Profile>{std::move(*profile), ""};
+  }
+  const auto row = named_row(catalog().profiles, name, "profile", where);
+  if (!row) return tl::unexpected(row.error());
+  return Chosen<Profile>{(*row)->whole(), (*row)->id};
 }
 
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where) {

@@ -70,7 +70,7 @@ class Resolver {
     }
     scenario_.profile.row = default_profile(linked_gpu(), catalog().profiles);
     const Profile& row = scenario_.profile.row;
-    const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(), [&](const Profile& other) {
+    const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(), [&](const ProfileRow& other) {
       return other.id == row.id && other.name == row.name;
     });
     if (in_catalog) scenario_.profile.id = row.id;
