@@ -1,4 +1,5 @@
 // stepcast list: the rows of the catalogue with their main figures.
+#include <algorithm>
 #include <variant>
 
 #include <fmt/format.h>
@@ -97,10 +98,16 @@ Listing stacks() {
   return list;
 }
 
+/// How many chunks a kind takes; the table itself says whether one is enough.
+std::string chunks_text(const ScheduleKind& kind) {
+  if (!kind.takes_chunks) return std::to_string(std::max(1, kind.own_chunks));
+  return check_size(kind, {.ranks = 2, .chunks = 1, .micro_batches = 4}) ? "1 or more" : "2 or more";
+}
+
 Listing schedules() {
   Listing list{{{"id", "id"}, {"chunks", "chunks"}, {"name", "name"}, {"source", "source"}}, {}};
   for (const ScheduleKind& row : schedule_kinds())
-    list.rows.push_back({word(row.id), word(row.own_chunks > 0 ? std::to_string(row.own_chunks) : row.takes_chunks ? "2 or more" : "1"), word(row.name), word(row.source)});
+    list.rows.push_back({word(row.id), word(chunks_text(row)), word(row.name), word(row.source)});
   return list;
 }
 

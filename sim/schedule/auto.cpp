@@ -22,8 +22,6 @@ StageTimes stage_times(const Problem& problem) {
   return times;
 }
 
-namespace {
-
 LowerBound bound_of(const Problem& problem) {
   const BoundProblem asked{.ranks = problem.ranks(),
                            .stages = problem.stages(),
@@ -33,8 +31,6 @@ LowerBound bound_of(const Problem& problem) {
                            .memory_cap = std::vector<double>(static_cast<std::size_t>(problem.ranks()), problem.cap)};
   return lower_bound(asked, stage_times(problem));
 }
-
-}  // namespace
 
 double Search::work_per_unit() const {
   double most = 0;
@@ -51,26 +47,28 @@ double Search::work_per_unit() const {
 }
 
 bool Search::show(std::optional<Layout> layout, const char* from) {
-  left_ -= layout_cost();
+  left_ -= layout_cost(problem_);
   ++tried;
   return layout && choice.show(std::move(*layout), from);
 }
 
-Found search(const Problem& problem, const AutoOptions& options) {
-  Found found{.choice = {}, .bound = bound_of(problem), .tried = 0};
-  const double enough = found.bound.makespan.value() * (1 + options.gap);
-  Choice family = try_family(problem);
-  const std::int64_t effort = family.empty() ? options.effort : options.effort_after_rounds;
-  Search search(problem, std::move(family), enough, effort, options.seed);
-  if (!search.done()) search.try_kinds();
-  if (!search.done()) search.try_patterns();
-  if (search.choice.empty()) search.try_one_by_one();
-  while (!search.done() && !search.choice.empty()) {
-    search.try_dispatch();
-    search.try_swaps();
+void Search::try_all() {
+  if (!done()) try_kinds();
+  if (!done()) try_patterns();
+  if (choice.empty()) try_one_by_one();
+  while (!done() && !choice.empty()) {
+    try_dispatch();
+    try_swaps();
   }
-  found.choice = std::move(search.choice);
-  found.tried = search.tried;
+}
+
+Found search(const Problem& problem, const AutoOptions& options) {
+  Found found = search(problem);
+  Search more(problem, std::move(found.choice), found.bound.makespan.value() * (1 + options.gap), options.effort,
+              options.seed);
+  more.try_all();
+  found.choice = std::move(more.choice);
+  found.tried += more.tried;
   return found;
 }
 

@@ -1,5 +1,6 @@
 // Searches for the best order under a memory cap: the greedy family, orders of other kinds, repeating patterns, and
 // improvement of what these find. Says how far the result is from the lower bound. The same input gives the same order.
+// In small steps what other caps lead to is tried as well, so that more memory does not make an order longer.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,9 @@
 namespace stepcast {
 
 struct AutoOptions {
-  /// How much is tried: actions laid out in all tries together. About 15 million per second on one core.
+  /// How much is tried beyond what the auto kinds try: actions laid out in all tries together. About 15 million per
+  /// second on one core.
   std::int64_t effort = 4'000'000;
-  /// The same where the greedy rounds, which are near the bound as a rule, have found an order.
-  std::int64_t effort_after_rounds = 4'000'000;
   /// Enough when the makespan is this near the lower bound.
   double gap = 1e-4;
   std::uint32_t seed = 1;
@@ -40,6 +40,10 @@ struct Found {
   LowerBound bound;
   int tried = 0;
 };
+/// What the auto kinds try (auto_levels.cpp). In small steps nothing longer is found under a larger cap, nor anything
+/// longer than what the rounds of greedy_rounds.h find with no more memory, whatever cap they are given.
+Found search(const Problem& problem);
+/// Goes on from there under the cap itself.
 Found search(const Problem& problem, const AutoOptions& options);
 
 StageTimes stage_times(const Problem& problem);

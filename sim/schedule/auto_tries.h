@@ -4,10 +4,18 @@
 #include <cstdint>
 #include <random>
 
-#include "sim/schedule/greedy.h"
+#include "sim/schedule/auto.h"
 #include "sim/schedule/greedy_play.h"
 
 namespace stepcast::greedy {
+
+/// No order under the cap is shorter.
+LowerBound bound_of(const Problem& problem);
+
+/// Forwards, input gradients and weight gradients of a whole step.
+inline std::int64_t layout_cost(const Problem& problem) {
+  return 3 * std::int64_t{problem.stages()} * std::int64_t{problem.units()};
+}
 
 class Search {
  public:
@@ -19,6 +27,7 @@ class Search {
   Choice choice;
   int tried = 0;
 
+  void try_all();        ///< auto.cpp: all of these in turn
   void try_kinds();      ///< auto_kinds.cpp: orders of fixed kinds on this placement, weight gradients placed anew
   void try_patterns();   ///< auto_patterns.cpp: repeating patterns, from the shortest period that the cap allows
   void try_dispatch();   ///< auto_dispatch.cpp: rules of dispatch over a grid, then changes of the best ones
@@ -26,14 +35,12 @@ class Search {
   void try_swaps();      ///< auto_swaps.cpp: the best order with neighbours swapped
 
   [[nodiscard]] bool done() const { return left_ <= 0 || reached(); }
+  [[nodiscard]] std::int64_t spent() const { return effort_ - left_; }
   [[nodiscard]] bool reached() const { return !choice.empty() && choice.best().makespan <= enough_; }
 
  private:
   /// Layouts that take longer need not be finished.
   [[nodiscard]] double limit() const { return choice.empty() ? not_known : choice.best().makespan * (1 + 1e-9); }
-  [[nodiscard]] std::int64_t layout_cost() const {
-    return 3 * std::int64_t{problem_.stages()} * std::int64_t{problem_.units()};
-  }
   [[nodiscard]] double work_per_unit() const;
   bool show(std::optional<Layout> layout, const char* from);
   void play_both(const Sequences& without_weights);

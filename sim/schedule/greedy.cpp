@@ -15,56 +15,44 @@ namespace {
 constexpr double same = 1e-9;
 bool less(double a, double b) { return a < b - same * b; }
 
-void try_plain_rounds(const Problem& problem, Choice& choice) {
+using Shower = std::function<void(Layout)>;
+
+void try_plain_rounds(const Problem& problem, const Shower& show) {
   for (const bool wait : {false, true}) {
     for (const bool prefer : {false, true}) {
-      for (const bool fill : {false, true}) {
-        choice.show_mark(rounds_plain(problem, {wait, prefer, fill, fill}), "rounds");
-      }
+      for (const bool fill : {false, true}) show(rounds_plain(problem, {wait, prefer, fill, fill}));
     }
   }
 }
 
-void try_v_rounds(const Problem& problem, Choice& choice) {
+void try_v_rounds(const Problem& problem, const Shower& show) {
   for (const bool fill_forward : {false, true}) {
     for (const bool fill_backward : {false, true}) {
       auto layout = rounds_v(problem, {.fill_forward = fill_forward, .fill_backward = fill_backward});
-      if (layout) choice.show_mark(std::move(*layout), "rounds");
+      if (layout) show(std::move(*layout));
     }
   }
 }
 
 }  // namespace
 
-void Choice::take(Layout layout, const char* from) {
-  best_ = std::move(layout);
-  from_ = from;
-}
-
-void Choice::show_mark(Layout layout, const char* from) {
-  const bool better = !best_ || less(layout.span, best_->span) ||
-                      (!less(best_->span, layout.span) && less(layout.makespan, best_->makespan));
-  marked_ = true;
-  if (better) take(std::move(layout), from);
+bool better(const Layout& a, const Layout& b) {
+  return less(a.makespan, b.makespan) || (!less(b.makespan, a.makespan) && less(a.span, b.span));
 }
 
 bool Choice::show(Layout layout, const char* from) {
-  if (best_) {
-    if (less(best_->makespan, layout.makespan) || (marked_ && less(best_->span, layout.span))) return false;
-    if (!less(layout.makespan, best_->makespan) && !less(layout.span, best_->span)) return false;
-  }
-  take(std::move(layout), from);
+  if (best_ && !better(layout, *best_)) return false;
+  best_ = std::move(layout);
+  from_ = from;
   return true;
 }
 
-Choice try_family(const Problem& problem) {
-  Choice choice;
+void try_rounds(const Problem& problem, const Shower& show) {
   if (problem.placement == orders::Placement::v_shape) {
-    try_v_rounds(problem, choice);
+    try_v_rounds(problem, show);
   } else if (problem.size.chunks == 1) {
-    try_plain_rounds(problem, choice);
+    try_plain_rounds(problem, show);
   }
-  return choice;
 }
 
 }  // namespace stepcast::greedy
@@ -72,10 +60,8 @@ Choice try_family(const Problem& problem) {
 namespace stepcast::orders {
 namespace {
 
+using greedy::Layout;
 using greedy::Problem;
-
-/// Keeps a kind under 50 ms for 32 ranks and 256 micro-batches.
-constexpr std::int64_t kind_effort = 100'000;
 
 Expected<void> legal_timed(const ScheduleSize&) { return {}; }
 
@@ -97,17 +83,28 @@ Expected<int> whole_cap(const char* kind, double cap, int least) {
               fmt::format("{} or more", least));
 }
 
+/// What the rounds find with the least span, or of equal spans the least makespan.
+Layout least_span(const Problem& problem) {
+  std::optional<Layout> best;
+  greedy::try_rounds(problem, [&](Layout layout) {
+    const bool taken = !best || greedy::less(layout.span, best->span) ||
+                       (!greedy::less(best->span, layout.span) && greedy::less(layout.makespan, best->makespan));
+    if (taken) best = std::move(layout);
+  });
+  return std::move(*best);
+}
+
 /// The cap as zb.py counts it, where an input gradient frees half of an activation; among equals what also keeps to the
 /// cap when nothing is freed before W.
 Expected<Order> make_capped(const char* kind, const ScheduleSize& size, const OrderTimes& times, int cap) {
   if (auto ok = times_fit(kind, static_cast<std::size_t>(size.ranks), times); !ok) return tl::unexpected(ok.error());
   Problem problem = greedy::make_problem(size, Placement::looped, times, cap);
-  greedy::Choice until_weights = greedy::try_family(problem);
+  const Layout until_weights = least_span(problem);
   problem.half_freed = true;
-  greedy::Choice halves = greedy::try_family(problem);
-  const greedy::Layout &a = until_weights.best(), &b = halves.best();
-  const bool as_good = a.span <= b.span * (1 + 1e-9) && a.makespan <= b.makespan * (1 + 1e-9);
-  return greedy::to_order(problem, as_good ? a : b);
+  const Layout halves = least_span(problem);
+  const bool as_good = until_weights.span <= halves.span * (1 + greedy::same) &&
+                       until_weights.makespan <= halves.makespan * (1 + greedy::same);
+  return greedy::to_order(problem, as_good ? until_weights : halves);
 }
 
 Expected<Order> make_zb_1p(const ScheduleSize& size, const OrderTimes& times) {
@@ -126,7 +123,7 @@ Expected<Order> make_searched(const char* kind, ScheduleSize size, Placement pla
   const auto cap = whole_cap(kind, times.memory_cap, size.chunks);
   if (!cap) return tl::unexpected(cap.error());
   const Problem problem = greedy::make_problem(size, placement, times, *cap);
-  const greedy::Found found = greedy::search(problem, {.effort_after_rounds = kind_effort});
+  const greedy::Found found = greedy::search(problem);
   if (found.choice.empty()) {
     return fail("memory-cap", fmt::format("{} found no order that holds at most {} activations", kind, *cap),
                 "a larger cap");

@@ -87,6 +87,7 @@ void Board::put(ActionKind kind, int stage) {
   add({kind, stage, unit}, ready);
   if (kind == ActionKind::forward) {
     row.half_held += 2;
+    layout_.peak = std::max(layout_.peak, ++row.held);
     end_[0][slot(stage, unit)] = row.now;
   } else {
     if (problem_.half_freed) --row.half_held;
@@ -100,6 +101,7 @@ void Board::put_weight(int rank) {
   assert(weight_pending(rank));
   add(row.weights[row.weights_put++], row.now);
   row.half_held -= problem_.half_freed ? 1 : 2;
+  --row.held;
 }
 
 void Board::put_all_weights(int rank) {

@@ -37,6 +37,7 @@ Problem make_problem(const ScheduleSize& size, orders::Placement placement, cons
 struct Layout {
   std::vector<std::vector<Action>> ranks;
   double makespan = 0, span = 0;
+  int peak = 0;  ///< most activations that a rank holds until W
 };
 Order to_order(const Problem& problem, const Layout& layout);
 
@@ -77,6 +78,7 @@ class Board {
   struct Row {
     double now = 0, start = -1, idle = 0;
     int half_held = 0;  ///< in halves of an activation
+    int held = 0;       ///< until W, whatever an input gradient frees
     std::size_t weights_put = 0;
     std::vector<Action> weights;  ///< whose input gradients are done, in that order
   };

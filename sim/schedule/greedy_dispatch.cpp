@@ -105,7 +105,9 @@ std::vector<int> shared_limits(const Problem& problem, double squeeze) {
     for (const int s : own) all += life[s];
     for (std::size_t i = 0; i < own.size(); ++i) {
       const int later = static_cast<int>(own.size() - 1 - i);  // each later stage needs room to let a unit return
-      const int share = static_cast<int>(std::lround(squeeze * std::min(problem.cap, all_units) * life[own[i]] / all));
+      // Where nothing takes time, no unit returns later than another.
+      const double part = all > 0 ? life[own[i]] / all : 1.0 / static_cast<double>(own.size());
+      const int share = static_cast<int>(std::lround(squeeze * std::min(problem.cap, all_units) * part));
       limits[own[i]] = std::clamp(share, 1, std::max(1, problem.cap - later));
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace stepcast::greedy {
 namespace {
@@ -141,11 +142,26 @@ std::optional<Pattern> lay_pattern(const Problem& problem, const PatternRule& ru
   return Layer(problem, rule).lay();
 }
 
+namespace {
+
+/// How far along its unit's way through the stages, there and back, an action is.
+int way_position(const Problem& problem, const Action& action) {
+  if (action.kind == forward) return action.stage;
+  const int back = 2 * problem.stages() - 1 - action.stage;
+  return action.kind == input_grad ? back : back + problem.stages();
+}
+
+struct Timed {
+  double start;
+  int position;
+  Action action;
+  /// Actions that take no time start together: then units go one after the other, each along its way.
+  [[nodiscard]] auto key() const { return std::tuple(start, action.micro_batch, position); }
+};
+
+}  // namespace
+
 Sequences unroll(const Problem& problem, const Pattern& pattern, bool with_weights) {
-  struct Timed {
-    double start;
-    Action action;
-  };
   Sequences sequences(static_cast<std::size_t>(problem.ranks()));
   std::vector<Timed> timed;
   for (std::size_t r = 0; r < sequences.size(); ++r) {
@@ -154,10 +170,11 @@ Sequences unroll(const Problem& problem, const Pattern& pattern, bool with_weigh
       for (const ActionKind kind : {forward, input_grad, weight_grad}) {
         if (kind == weight_grad && !with_weights) continue;
         const double start = pattern.start[static_cast<int>(kind)][s];
-        for (int u = 0; u < problem.units(); ++u) timed.push_back({start + u * pattern.period, {kind, s, u}});
+        const int position = way_position(problem, {kind, s, 0});
+        for (int u = 0; u < problem.units(); ++u) timed.push_back({start + u * pattern.period, position, {kind, s, u}});
       }
     }
-    std::sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) { return a.start < b.start; });
+    std::sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) { return a.key() < b.key(); });
     for (const Timed& t : timed) sequences[r].push_back(t.action);
   }
   return sequences;

@@ -73,10 +73,10 @@ Expected<void> check_chunks(const ScheduleKind& kind, const ScheduleSize& size) 
 
 Expected<void> check_group(const ScheduleKind& kind, const ScheduleSize& size) {
   if (size.group < 0)
-    return fail("group", fmt::format("group is {}", size.group), "group 0 for the schedule's own, or more");
+    return fail("group", fmt::format("group is {}", size.group), "group 1 or more, or leave it out");
   if (size.group == 0 || kind.takes_group) return {};
   return fail("group", fmt::format("schedule '{}' takes no group (found {})", kind.id, size.group),
-              fmt::format("leave it out (group 0), or schedule {}", kinds_that(&ScheduleKind::takes_group)));
+              fmt::format("leave it out, or schedule {}", kinds_that(&ScheduleKind::takes_group)));
 }
 
 Expected<void> check_slices(const ScheduleKind& kind, const ScheduleSize& size) {

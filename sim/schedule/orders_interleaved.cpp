@@ -55,19 +55,19 @@ std::vector<InterleavedUnit> unit_table(const ScheduleSize& size) {
   return table;
 }
 
-/// Megatron refuses one rank and one chunk here, and has the rule for the short last block.
+/// Megatron refuses one chunk here, and has the rule for the short last block. It also refuses one rank, where the order
+/// is whole all the same.
 Expected<void> legal_interleaved(const ScheduleSize& size) {
   const int p = size.ranks, m = size.micro_batches, group = group_of(size);
-  if (p < 2)
-    return fail("ranks", "interleaved-1f1b on 1 rank has nothing to interleave", "ranks 2 or more, or schedule 1f1b");
   if (size.chunks < 2)
     return fail("chunks", "interleaved-1f1b with 1 chunk per rank is not interleaved",
                 "chunks 2 or more, or schedule 1f1b");
-  if (group < p)
-    return fail("group", fmt::format("group {} is smaller than {} ranks", group, p),
-                fmt::format("group {} or more", p));
   if (fills_ranks(p, group, m)) return {};
   const int other = near_group(p, group, m);
+  if (group < p)
+    return fail("group", fmt::format("group {} is smaller than {} ranks", group, p),
+                other > 0 ? fmt::format("group {}", other)
+                          : fmt::format("leave it out, and micro-batches {}: no group of {} fills the ranks", p, m));
   return fail("micro-batches",
               fmt::format("interleaved-1f1b on {} ranks cannot run {} micro-batches in groups of {}: a last group of "
                           "{} would not fill the ranks",

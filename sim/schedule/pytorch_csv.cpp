@@ -109,7 +109,7 @@ Expected<int> count_dense(const std::string& where, const char* what, std::vecto
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == static_cast<int>(i)) continue;
     return fail(where, fmt::format("{} {} is there, but {} {} is not", what, numbers.back(), what, i),
-                fmt::format("{}s counted from 0 without gaps", what));
+                fmt::format("{} numbers from 0 on without gaps", what));
   }
   return static_cast<int>(numbers.size());
 }

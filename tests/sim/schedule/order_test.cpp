@@ -77,9 +77,7 @@ TEST(Order, ChunksAndGroupsOnlyWhereTheScheduleTakesThem) {
   EXPECT_EQ(refused("gpipe", {.ranks = 4, .micro_batches = 8, .group = 4}).where, "group");
 }
 
-TEST(Order, InterleavedNeedsRanksAndChunks) {
-  EXPECT_THAT(refused("interleaved-1f1b", {.ranks = 1, .chunks = 2, .micro_batches = 4}).hint,
-              HasSubstr("schedule 1f1b"));
+TEST(Order, InterleavedNeedsChunks) {
   EXPECT_THAT(refused("interleaved-1f1b", {.ranks = 4, .chunks = 1, .micro_batches = 4}).hint, HasSubstr("chunks 2"));
 }
 
@@ -90,7 +88,43 @@ TEST(Order, InterleavedNamesTheNearestMicroBatches) {
 }
 
 TEST(Order, InterleavedGroupIsAtLeastTheRanks) {
-  EXPECT_EQ(refused("interleaved-1f1b", {4, 2, 8, 3}).hint, "group 4 or more");
+  EXPECT_EQ(refused("interleaved-1f1b", {4, 2, 8, 3}).hint, "group 4");
+  // 10 micro-batches leave 2 after groups of 4, too few for 4 ranks, and none after groups of 5.
+  EXPECT_EQ(refused("interleaved-1f1b", {4, 2, 10, 3}).hint, "group 5");
+  EXPECT_EQ(refused("interleaved-1f1b", {2, 2, 1, 1}).hint,
+            "leave it out, and micro-batches 2: no group of 1 fills the ranks");
+}
+
+// Hints about groups hold: what they name is legal.
+TEST(Order, EveryGroupThatAHintNamesIsLegal) {
+  int named = 0;
+  for (int ranks = 2; ranks <= 8; ++ranks) {
+    for (int m = 1; m <= 20; ++m) {
+      for (int group = 1; group <= m + 2; ++group) {
+        const auto order = make_order("interleaved-1f1b", {ranks, 2, m, group});
+        if (order) continue;
+        const std::string& hint = order.error().hint;
+        const auto at = hint.rfind("group ");
+        if (at == std::string::npos || hint.find("no group") != std::string::npos) {
+          EXPECT_LT(m, ranks) << hint;
+          continue;
+        }
+        ++named;
+        EXPECT_TRUE(make_order("interleaved-1f1b", {ranks, 2, m, std::stoi(hint.substr(at + 6))})) << hint;
+      }
+    }
+  }
+  EXPECT_GT(named, 100);
+}
+
+TEST(Order, InterleavedOnOneRankIsAWholeStep) {
+  const auto order = make_order("interleaved-1f1b", {.ranks = 1, .chunks = 2, .micro_batches = 3});
+  ASSERT_TRUE(order) << to_text(order.error());
+  EXPECT_TRUE(check_order(*order));
+}
+
+TEST(Order, NoHintNamesAGroupThatIsRefused) {
+  EXPECT_THAT(refused("1f1b", {.ranks = 4, .micro_batches = 8, .group = 4}).hint, HasSubstr("leave it out, or"));
 }
 
 TEST(Order, InterleavedAcceptsALastGroupThatFillsTheRanks) {
