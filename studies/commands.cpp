@@ -79,7 +79,7 @@ constexpr std::array schedule_flags = {
     Flag{.name = "--overlap-factor", .key = "", .value = "A", .group = schedule_times,
          .doc = "a fused forward and backward last A times their sum (default 1)", .kind = FlagKind::text},
     Flag{.name = "--memory-cap", .key = "", .value = "N", .group = "Memory",
-         .doc = "activations a rank may hold until W, in chunks, or slices where cut (default: no cap)",
+         .doc = "activations a rank may hold until W, in chunks, or slices where cut (default: no cap; zb-v-auto: 2P)",
          .kind = FlagKind::count, .least = 1, .most = 1 << 20},
     Flag{.name = "--from", .key = "", .value = "FILE", .group = "Instead of KIND and sizes",
          .doc = "an order: CSV of torch.distributed.pipelining, JSON as --order writes it, a measured timeline, or a\n"
