@@ -45,8 +45,9 @@ Expected<std::vector<PlainColumn>> plain_columns(const DelimitedTable& table, co
     std::erase_if(columns, [&, name = lower_case(ours)](const PlainColumn& column) {
       return column.at != *at && column.name == name;
     });
-    std::erase_if(columns,
-                  [&](const PlainColumn& column) { return column.at == *at && column.name == lower_case(theirs); });
+    std::erase_if(columns, [&, name = lower_case(theirs)](const PlainColumn& column) {
+      return column.at == *at && column.name == name;
+    });
     columns.push_back({lower_case(ours), *at});
   }
   return columns;
