@@ -21,9 +21,9 @@ constexpr std::int64_t most_of_small = 6'000;
 constexpr std::int64_t rounds_effort = 300'000, rounds_effort_small = 1'000'000;
 constexpr std::int64_t most_level_effort = 100'000;  ///< where the rounds, near the bound as a rule, found an order
 constexpr int level_tries = 150;
-constexpr std::int64_t most_bare_effort = 2'000'000;  ///< where they found none
-constexpr int bare_tries = 1000;
-constexpr std::int64_t all_levels_effort = 4'000'000;
+constexpr std::int64_t most_bare_effort = 4'000'000;  ///< where they found none
+constexpr int bare_tries = 2000;
+constexpr std::int64_t all_levels_effort = 40'000'000;  ///< reached only where the rounds find nothing at most levels
 
 /// Layouts by what they hold; those that hold more are better.
 class Front {
