@@ -37,15 +37,6 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-double percentile(std::vector<double> values, double share) {
-  assert(!values.empty());
-  std::sort(values.begin(), values.end());
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 ErrorSummary summarise(const std::vector<double>& errors) {
   ErrorSummary summary;
   summary.n = errors.size();

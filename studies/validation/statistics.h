@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "calibrate/holdout.h"
+
 namespace stepcast {
 
 /// Of errors predicted/measured - 1.
@@ -17,7 +19,6 @@ struct ErrorSummary {
 ErrorSummary summarise(const std::vector<double>& errors);
 
 /// `share` from 0 to 1, linear between neighbours (Hyndman and Fan 1996, type 7). Not for empty lists.
-double percentile(std::vector<double> values, double share);
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
 /// Rank correlation, equal values sharing their mean rank; 0 where either list is constant.
