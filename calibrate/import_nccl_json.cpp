@@ -2,6 +2,7 @@
 // the name of the program. The environment that it dumps is not kept: it may hold secrets. What it says of the
 // algorithm is noted.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -60,10 +61,12 @@ Row read_json_row(JsonObject& object) {
   std::string root;  // "    -1"
   object.read("root", root);
   const Words words = words_of(root);
-  const bool none = words.size() == 1 && words[0] == "-1";
-  object.require(none || (words.size() == 1 && is_count(words[0]) && words[0].size() < 8), "root",
-                 fmt::format("'{:.40}'", root), "-1 or a rank");
-  if (!object.failed()) row.root = none ? -1 : std::stoi(std::string(words[0]));
+  const std::string_view word = words.size() == 1 ? words[0] : std::string_view();
+  int rank = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+  const bool sound = !word.empty() && error == std::errc() && end == word.data() + word.size() && rank >= -1;
+  object.require(sound, "root", fmt::format("'{:.40}'", root), "-1 or a rank");
+  if (sound) row.root = rank;
   object.require(element_bytes(row.type) > 0, "type", fmt::format("unknown type '{:.40}'", row.type),
                  "as nccl-tests names them");
   object.require(is_operation(row.redop), "redop", fmt::format("unknown operation '{:.40}'", row.redop),

@@ -116,10 +116,10 @@ class TextReader {
   Expected<void> read_names(Words names) {
     names.erase(std::find_if(names.begin(), names.end(), [](std::string_view word) { return word.starts_with('('); }),
                 names.end());
+    if (names.size() < 3 || names[2] != "type")
+      return fail(at(), "columns size count without type", "size count type ...");
     auto layout = layout_of_header(names, at());
     if (!layout) return tl::unexpected(std::move(layout.error()));
-    if (names[2] != "type")
-      return fail(at(), fmt::format("column '{:.40}' after size count", names[2]), "size count type");
     layout->in_place_first = in_place_ == InPlace::first || (in_place_ == InPlace::alone && layout->halves == 1);
     layout_ = *layout;
     return {};
