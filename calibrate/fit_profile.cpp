@@ -1,7 +1,9 @@
 #include "calibrate/fit_profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 #include <variant>
@@ -11,6 +13,8 @@
 
 #include "calibrate/fit_collective.h"
 #include "calibrate/fit_law.h"
+#include "calibrate/holdout.h"
+#include "model/kernel_law.h"
 #include "model/profile_names.h"
 
 namespace stepcast {
@@ -86,6 +90,23 @@ Pools pools_of(const Measurements& measurements, const Gpu& gpu) {
   return pools;
 }
 
+/// Held-out forecasts of products of training size, where most of a step's time goes.
+HeldOut training_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted, const GpuUnits& units) {
+  std::vector<double> errors;
+  int inside = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (!of_training_size(samples[i].query)) continue;
+    const double ratio = samples[i].time.value() / fitted.predicted[i];
+    errors.push_back(std::abs(1 / ratio - 1));
+    const Spread spread = gemm_time(fitted.law, units, samples[i].query).spread;
+    if (ratio >= spread.p10 && ratio <= spread.p90) ++inside;
+  }
+  if (errors.empty()) return {};
+  const auto count = static_cast<double>(errors.size());
+  return {std::accumulate(errors.begin(), errors.end(), 0.0) / count, percentile(errors, 0.5), percentile(errors, 0.95),
+          inside / count, static_cast<int>(errors.size())};
+}
+
 class ProfileFit {
  public:
   ProfileFit(const Pools& pools, const FitRequest& request) : pools_(pools), request_(request) {
@@ -110,7 +131,7 @@ class ProfileFit {
   void record(std::string law, std::string software, const FittedLaw<Law>& fitted) {
     const Refinement& refinement = fitted.law.refinement;
     out_.laws.push_back({std::move(law), std::move(software), refinement.held_out, fitted.law.spread,
-                         refinement.correction.empty() ? 0 : fitted.base_mape, fitted.bias, refinement.held_out.samples});
+                         refinement.correction.empty() ? 0 : fitted.base_mape, fitted.bias, refinement.held_out.samples, {}});
   }
   template <typename Query>
   bool enough(const std::string& law, const Pool<Query>& pool) {
@@ -127,6 +148,7 @@ class ProfileFit {
       if (!fitted) continue;
       fitted->law.refinement.software = pool.names();
       record(name, pool.names(), *fitted);
+      out_.laws.back().training = training_error(pool.samples, *fitted, out_.profile.units);
       std::erase_if(out_.profile.gemm, [&](const RooflineLaw& old) {
         return old.precision == key.first && old.block_scaled == key.second;
       });
@@ -145,8 +167,15 @@ class ProfileFit {
   void fit_sustained() {
     for (const auto& [key, pool] : pools_.sustained) {
       const RooflineLaw* law = find_gemm(out_.profile, key.first, key.second);
-      if (law == nullptr || key.first != Precision::bf16) continue;
-      out_.profile.sustained_slowdown = sustained_slowdown(*law, out_.profile.units, pool.samples);
+      if (law == nullptr || key.first != Precision::bf16) {
+        out_.notes.push_back(fmt::format("gemm {}: {} sustained samples left out; bf16 gives the slow-down of all",
+                                         to_text(key.first), pool.samples.size()));
+        continue;
+      }
+      const double slowdown = sustained_slowdown(*law, out_.profile.units, pool.samples);
+      out_.profile.sustained_slowdown = slowdown;
+      const auto count = static_cast<int>(pool.samples.size());
+      out_.laws.push_back({"sustained over burst", pool.names(), {}, {}, 0, slowdown, count, {}});
     }
   }
 
@@ -240,7 +269,7 @@ class ProfileFit {
         const CollectiveCurve& law = fitted.law;
         const HeldOut held_out{fitted.error.mape, 0, 0, 0, fitted.error.samples};
         out_.laws.push_back({fmt::format("{} {} x{}", to_text(law.kind), name_of<FabricKind>(fabric_names, fabric), law.ranks), "",
-                             held_out, law.spread, 0, fitted.error.median, fitted.error.samples});
+                             held_out, law.spread, 0, fitted.error.median, fitted.error.samples, {}});
         std::erase_if(out_.profile.collectives, [&](const CollectiveCurve& old) {
           return old.kind == law.kind && old.fabric == law.fabric && old.ranks == law.ranks;
         });

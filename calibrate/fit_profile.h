@@ -27,6 +27,7 @@ struct LawFit {
   double base_mape = 0;             ///< without correction; 0 where there is none
   double bias = 1;                  ///< median of measured / predicted
   int samples = 0;
+  HeldOut training = {};            ///< of products, those of training size alone (of_training_size)
 };
 
 struct FittedProfile {

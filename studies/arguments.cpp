@@ -1,5 +1,7 @@
 #include "studies/arguments.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,6 +32,15 @@ Expected<void> check_names(std::span<const Flag> flags, const std::vector<std::s
   return {};
 }
 
+/// Flags by their own names, whichever alias was typed.
+void spell_out(std::span<const Flag> flags, std::vector<std::string>& typed) {
+  for (std::string& word : typed) {
+    if (!looks_like_flag(word)) continue;
+    const std::size_t end = std::min(word.find('='), word.size());
+    if (const Flag* flag = find_flag(flags, word.substr(0, end))) word.replace(0, end, flag->name);
+  }
+}
+
 Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::string> typed) {
   Arguments arguments;
   std::map<std::string, std::vector<std::string>> values;
@@ -53,6 +64,10 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
   arguments.words = app.remaining();
   std::erase(arguments.words, "--");
   for (const auto& [name, given] : values) {
+    if (given.size() > 1 && find_flag(flags, name)->repeats) {
+      arguments.flags[name] = fmt::format("{}", fmt::join(given, ","));
+      continue;
+    }
     if (given.size() > 1) return fail(name, fmt::format("given {} times", given.size()), "give it once");
     if (given.size() == 1) arguments.flags[name] = given[0];
   }
@@ -64,7 +79,9 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
 Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,
                                     const std::string& usage, const std::vector<std::string>& typed) {
   if (const auto known = check_names(flags, typed); !known) return tl::unexpected(known.error());
-  auto arguments = run_parser(flags, typed);
+  std::vector<std::string> spelled = typed;
+  spell_out(flags, spelled);
+  auto arguments = run_parser(flags, std::move(spelled));
   if (!arguments) return arguments;
   const std::vector<std::string>& words = arguments->words;
   if (words.size() < least_words) return fail("command line", "something is missing", "usage: " + usage);

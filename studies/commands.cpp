@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "studies/calibrate.h"
 #include "studies/help.h"
+#include "studies/rates.h"
 
 namespace stepcast {
 namespace {
@@ -157,6 +159,34 @@ const std::vector<Command>& table() {
                     "stepcast schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --csv",
                     "stepcast schedule --compare --stages 4 --micro-batches 8 --forward 10 --input-grad 12 --weight-grad 7"},
        .run = schedule_command},
+      {.name = "kernel",
+       .usage = "gemm|attention|moe|norm|softmax|gelu|swiglu|adam|... [fields] [flags]",
+       .summary = "the time of one kernel on one GPU, with its bound, source and interval",
+       .about = "Answers for one kernel, or for a table of them (--csv), from the fitted profile of a GPU: time, the interval that\n"
+                "held-out measurements gave, what bounds it, where the law comes from. Other operators: copy add add-scalar\n"
+                "norm-backward rope embedding cross-entropy quantize.",
+       .least_words = 1,
+       .most_words = 1,
+       .flags = kernel_flags(),
+       .examples = {"stepcast kernel gemm --machine h100-sxm --m 8192 --n 8192 --k 8192",
+                    "stepcast kernel attention --machine h200-sxm --seq 4096 --heads 32 --kv-heads 8 --json",
+                    "stepcast kernel norm --machine a100-80gb --rows 8192 --columns 4096"},
+       .run = kernel_command},
+      {.name = "calibrate",
+       .usage = "import FILES... -o M.json | fit M.json... -o PROFILE.json | show PROFILE | compare A B [flags]",
+       .summary = "other programs' timings in, a profile with its errors out",
+       .about = "import joins result files of nccl-tests, nvbench, Google Benchmark, nsys, PyTorch's profiler and any table\n"
+                "with a header line into one file of measurements. fit makes the profile of a GPU from them, or from such\n"
+                "files themselves, with the errors of forecasts of what was held out. show prints a profile's roofs, laws\n"
+                "and errors; compare what changed between two: a driver, a card.",
+       .least_words = 1,
+       .most_words = 100'001,
+       .flags = calibrate_flags(),
+       .examples = {"stepcast calibrate import examples/gemm_times.csv examples/all_reduce.txt --gpu h100-sxm -o /tmp/stepcast_times.json",
+                    "stepcast calibrate fit /tmp/stepcast_times.json -o /tmp/stepcast_profile.json --hold-out 0.2",
+                    "stepcast calibrate show /tmp/stepcast_profile.json",
+                    "stepcast calibrate compare h100-sxm /tmp/stepcast_profile.json"},
+       .run = calibrate_command},
       {.name = "explain",
        .usage = "[TERM] [--json]",
        .summary = "a term in both vocabularies: the loop, what moves and how much",

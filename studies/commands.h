@@ -36,6 +36,8 @@ Expected<void> dataflow_command(const Arguments& arguments, Console& console);
 Expected<void> schedule_command(const Arguments& arguments, Console& console);
 Expected<void> explain_command(const Arguments& arguments, Console& console);
 Expected<void> validate_command(const Arguments& arguments, Console& console);
+Expected<void> calibrate_command(const Arguments& arguments, Console& console);
+Expected<void> kernel_command(const Arguments& arguments, Console& console);
 Expected<void> list_command(const Arguments& arguments, Console& console);
 Expected<void> show_command(const Arguments& arguments, Console& console);
 

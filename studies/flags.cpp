@@ -156,7 +156,9 @@ constexpr std::array rows = {
 std::span<const Flag> run_flags() { return rows; }
 
 const Flag* find_flag(std::span<const Flag> flags, std::string_view name) {
-  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) { return flag.name == name; });
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {
+    return flag.name == name || (!flag.alias.empty() && flag.alias == name);
+  });
   return found == flags.end() ? nullptr : &*found;
 }
 

@@ -28,12 +28,14 @@ struct Flag {
   std::int64_t least = 1, most = 1;
   bool splits = false;        ///< says how the work is split; a mapping file says the same in full
   Expected<void> (*check)(const std::string& text, const std::string& where) = nullptr;
+  std::string_view alias = {};  ///< another name: "-o"
+  bool repeats = false;         ///< may be given several times; the values are joined by commas
 };
 
 /// What `stepcast predict` takes; sweeps take the same.
 std::span<const Flag> run_flags();
 
-/// The record by name ("--tp") or by scenario key ("tp"); null when there is none.
+/// The record by name or alias ("--tp") or by scenario key ("tp"); null when there is none.
 const Flag* find_flag(std::span<const Flag> flags, std::string_view name);
 const Flag* find_key(std::span<const Flag> flags, std::string_view key);
 

@@ -11,7 +11,8 @@ namespace stepcast {
 namespace {
 
 std::string left_column(const Flag& flag) {
-  return flag.value.empty() ? std::string(flag.name) : fmt::format("{} {}", flag.name, flag.value);
+  const std::string names = flag.alias.empty() ? std::string(flag.name) : fmt::format("{}, {}", flag.alias, flag.name);
+  return flag.value.empty() ? names : fmt::format("{} {}", names, flag.value);
 }
 
 std::string flags_by_group(std::span<const Flag> flags) {

@@ -1,6 +1,7 @@
 #include "studies/rates.h"
 
 #include <algorithm>
+#include <deque>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,14 @@ constexpr Flag shared_flags[] = {
     {.name = "--csv", .key = "", .value = "FILE", .group = "Many at once", .doc = "a table of questions instead: a header line with the fields' names, a row each"},
     {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document; with --csv: rows in the same order", .kind = FlagKind::toggle}};
 
+Error no_such(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Machine& machine : catalog().machines) names.push_back(machine.id);
+  for (const Gpu& gpu : catalog().gpus) names.push_back(gpu.id);
+  return {"--machine", fmt::format("unknown machine or GPU '{:.60}'", name),
+          name_hint(name, names) + "; stepcast list machines and list gpus show all"};
+}
+
 /// A machine by name, or the first one with a GPU of that name.
 Expected<RateSource> named_machine(const std::string& name) {
   RateSource out;
@@ -35,6 +44,7 @@ Expected<RateSource> named_machine(const std::string& name) {
     }
     return out;
   }
+  if (!names_a_file(name) && !find_row(catalog().machines, name, "machine")) return tl::unexpected(no_such(name));
   auto machine = choose_machine(name, "--machine");
   if (!machine) return tl::unexpected(machine.error());
   out.machine = std::move(machine->row);
@@ -100,8 +110,7 @@ Expected<RateSource> rate_source(const Arguments& arguments) {
 std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds) {
   std::vector<Flag> flags(std::begin(shared_flags), std::end(shared_flags));
   // One flag for each name: "--batch" of products is also that of attention.
-  static std::vector<std::string> names;
-  names.reserve(64);
+  static std::deque<std::string> names;  // flags point into it
   for (const QueryKind* kind : kinds)
     for (const QueryField& field : kind->fields) {
       const auto same = [&](const Flag& flag) { return flag.name == flag_of(field); };

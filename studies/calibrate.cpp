@@ -1,0 +1,94 @@
+// stepcast calibrate WORD: finds the word, and refuses flags that another word takes.
+#include "studies/calibrate.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "studies/commands.h"
+
+namespace stepcast {
+namespace {
+
+struct CalibrateWord {
+  std::string_view name, usage;
+  std::size_t least_words, most_words;      ///< after the word itself
+  bool takes_context;                       ///< and so context_flags()
+  std::vector<std::string_view> flags;
+  Expected<void> (*run)(const Arguments& arguments, Console& console);
+};
+
+constexpr std::size_t most_files = 100'000;
+
+const std::vector<CalibrateWord>& calibrate_words() {
+  static const std::vector<CalibrateWord> rows = {
+      {"import", "FILES... -o M.json [flags]", 1, most_files, true, {"--output", "--format", "--json"}, calibrate_import},
+      {"fit", "M.json... -o PROFILE.json [--hold-out 0.2] [flags]", 1, most_files, true,
+       {"--output", "--format", "--json", "--hold-out", "--id", "--start"}, calibrate_fit},
+      {"show", "PROFILE [--json]", 1, 1, false, {"--json"}, calibrate_show},
+      {"compare", "A B [--json]", 2, 2, false, {"--json"}, calibrate_compare},
+  };
+  return rows;
+}
+
+Expected<const CalibrateWord*> find_word(const std::string& name) {
+  std::vector<std::string> names;
+  for (const CalibrateWord& row : calibrate_words()) {
+    if (row.name == name) return &row;
+    names.emplace_back(row.name);
+  }
+  return fail(name.substr(0, 60), "unknown word after calibrate", name_hint(name, names));
+}
+
+Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) {
+  const std::size_t words = arguments.words.size() - 1;
+  const std::string usage = fmt::format("usage: stepcast calibrate {} {}", word.name, word.usage);
+  if (words < word.least_words) return fail("command line", "something is missing", usage);
+  if (words > word.most_words)
+    return fail("command line", fmt::format("unexpected argument '{:.60}'", arguments.words[word.most_words + 1]), usage);
+  std::vector<std::string> own(word.flags.begin(), word.flags.end());
+  if (word.takes_context)
+    for (const Flag& flag : context_flags()) own.emplace_back(flag.name);
+  for (const auto& [flag, value] : arguments.flags)
+    if (std::find(own.begin(), own.end(), flag) == own.end())
+      return fail(flag, fmt::format("does not go with calibrate {}", word.name), name_hint(flag, own));
+  return {};
+}
+
+constexpr std::array own_flags = {
+    Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
+         .doc = "written whole or not at all (import: measurements; fit: the profile)", .alias = "-o"},
+    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "the report as one JSON document",
+         .kind = FlagKind::toggle},
+    Flag{.name = "--hold-out", .key = "", .value = "SHARE", .group = "fit",
+         .doc = "of the shapes forecast by the others, in turn (default 0.2: five turns)"},
+    Flag{.name = "--id", .key = "", .value = "NAME", .group = "fit", .doc = "of the profile (default GPU-measured)"},
+    Flag{.name = "--start", .key = "", .value = "ID|FILE", .group = "fit",
+         .doc = "profile that gives what was not measured (default: the GPU's own)"},
+    Flag{.name = "--format", .key = "", .value = "NAME", .group = "Files that do not say all",
+         .doc = "measurements nccl-tests nccl-json table nvbench google-benchmark nsys kineto (default: by content)"},
+};
+
+}  // namespace
+
+std::span<const Flag> calibrate_flags() {
+  static const std::vector<Flag> flags = [] {
+    std::vector<Flag> all(own_flags.begin(), own_flags.end());
+    const auto context = context_flags();
+    all.insert(all.end(), context.begin(), context.end());
+    return all;
+  }();
+  return flags;
+}
+
+Expected<void> calibrate_command(const Arguments& arguments, Console& console) {
+  const auto word = find_word(arguments.words.at(0));
+  if (!word) return tl::unexpected(word.error());
+  if (auto good = check_use(**word, arguments); !good) return good;
+  Arguments rest = arguments;
+  rest.words.erase(rest.words.begin());
+  return (*word)->run(rest, console);
+}
+
+}  // namespace stepcast
