@@ -1,39 +1,36 @@
-// Size curves of collectives from timed calls: a saturating law in log space plus the measured points, thinned.
+// Size curves of collectives from timed calls: a smoothed table of medians inside the sizes that were timed, a saturating
+// law in log space outside of them.
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
 
+#include "calibrate/fit_law.h"
 #include "calibrate/holdout.h"
 #include "model/error.h"
 #include "model/profile.h"
 
 namespace stepcast {
 
-/// `received` per rank, as in CollectiveCurve. `nodes` > 1: across nodes.
-struct CollectiveMeasurement {
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  int ranks = 2, nodes = 1;
-  Bytes received;
-  Seconds time;
+struct FittedCurve {
+  CollectiveCurve law;             ///< `measured`, with held-out figures and widths
+  double bias = 1;                 ///< median of measured / predicted, held out
+  double smoothing = 0;            ///< width of the smoothing that forecast best
+  int samples = 0;
+  std::vector<double> predicted;   ///< held-out forecast of each sample, seconds
 };
 
-template <typename Law>
-struct Fitted {
-  Law law;                         ///< with source `fitted` and the held-out spread
-  HoldoutError error;
-};
+/// One curve from calls of one kind, rank count and number of nodes, at least 2 distinct sizes. Each fifth of the calls
+/// is forecast by the others, which also chooses how much to smooth. Across nodes, `network` is that of the curve.
+Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network = {});
 
-/// One curve from calls of one kind and rank count within a node, at least 5 distinct sizes. Repeats of a size count as
-/// their median. `points` keeps at most one size per factor of two; the spread is that of every second size forecast by
-/// interpolating between the others, as curve_time does.
-Expected<Fitted<CollectiveCurve>> fit_curve(const std::vector<CollectiveMeasurement>& calls, FabricKind fabric);
-
-/// All curves in the calls (nodes == 1): one per kind and rank count, in that order. Kinds with fewer than 5 sizes at a
-/// count are left out.
-std::vector<Fitted<CollectiveCurve>> fit_curves(const std::vector<CollectiveMeasurement>& calls, FabricKind fabric);
+/// All curves in the calls: one per kind, rank count and number of nodes, in that order. NVLink that joins several hosts is
+/// one domain: its curves are those of one node. Series of fewer than 2 sizes are left out.
+std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network = {});
 
 /// A call across nodes with the port speed it had, for holding a scale-out law against it.
-struct ScaleOutCall { CollectiveMeasurement call; BytesPerSecond port; double members_per_node = 1; };
+struct ScaleOutCall { Sample<CollectiveQuery> call; BytesPerSecond port; double members_per_node = 1; };
 /// Measured over predicted, for calls in which each rank receives at least `smallest`.
 HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest);
 

@@ -14,6 +14,7 @@
 #include "calibrate/fit_collective.h"
 #include "calibrate/fit_law.h"
 #include "calibrate/holdout.h"
+#include "model/catalog.h"
 #include "model/kernel_law.h"
 #include "model/profile_names.h"
 
@@ -41,21 +42,33 @@ struct AttentionKey {
   auto operator<=>(const AttentionKey&) const = default;
 };
 
+/// Whose links: within a node the fabric alone; across nodes also the machine, where the catalogue has it.
+struct Network {
+  FabricKind fabric = FabricKind::nvswitch;
+  std::string machine;
+  auto operator<=>(const Network&) const = default;
+};
+
 /// All measurements of the GPU, sorted by the law that they speak of.
 struct Pools {
   std::map<std::pair<Precision, bool>, Pool<GemmQuery>> gemm, sustained;
   std::map<AttentionKey, Pool<AttentionQuery>> attention;
   std::map<Precision, Pool<MoeQuery>> moe;
   std::map<std::string, Pool<MemoryQuery>> memory;
-  std::map<FabricKind, std::vector<CollectiveMeasurement>> collectives;
+  std::map<Network, std::vector<Sample<CollectiveQuery>>> collectives;
   std::set<std::string> other_gpus;
   int throttled = 0, of_others = 0, unplaced = 0;
 };
 
-FabricKind fabric_of(const MeasurementContext& context) {
+/// Hosts of a log are no catalogue machine; their tables speak for any machine that the profile is used with.
+Network network_of(const MeasurementContext& context, const CollectiveQuery& query) {
+  Network network{query.nodes > 1 ? FabricKind::infiniband : FabricKind::nvswitch, {}};
+  if (query.nodes > 1)
+    for (const Machine& machine : catalog().machines)
+      if (machine.id == context.machine) network = {machine.levels.back().fabric, machine.id};
   for (const Choice<FabricKind>& row : fabric_names)
-    if (context.fabric == row.name) return row.value;
-  return FabricKind::nvswitch;
+    if (context.fabric == row.name) network.fabric = row.value;
+  return network;
 }
 
 void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& context) {
@@ -69,8 +82,7 @@ void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& con
   } else if (const auto* memory = std::get_if<MemoryQuery>(&row.what)) {
     pools.memory[std::string(memory->op->id)].add(*memory, row, context);
   } else if (const auto* collective = std::get_if<CollectiveQuery>(&row.what)) {
-    pools.collectives[fabric_of(context)].push_back({collective->kind, static_cast<int>(collective->ranks),
-                                                     static_cast<int>(collective->nodes), received_of(*collective), row.time});
+    pools.collectives[network_of(context, *collective)].push_back({*collective, row.time});
   }
 }
 
@@ -264,16 +276,18 @@ class ProfileFit {
   }
 
   void fit_collectives() {
-    for (const auto& [fabric, calls] : pools_.collectives)
-      for (auto& fitted : fit_curves(calls, fabric)) {
-        const CollectiveCurve& law = fitted.law;
-        const HeldOut held_out{fitted.error.mape, 0, 0, 0, fitted.error.samples};
-        out_.laws.push_back({fmt::format("{} {} x{}", to_text(law.kind), name_of<FabricKind>(fabric_names, fabric), law.ranks), "",
-                             held_out, law.spread, 0, fitted.error.median, fitted.error.samples, {}});
+    for (const auto& [network, calls] : pools_.collectives)
+      for (FittedCurve& fitted : fit_curves(calls, network.fabric, network.machine)) {
+        CollectiveCurve& law = fitted.law;
+        std::string name = fmt::format("{} {} x{}", to_text(law.kind), name_of<FabricKind>(fabric_names, law.fabric), law.ranks);
+        if (law.nodes > 1) name += fmt::format(" on {} nodes", law.nodes);
+        out_.laws.push_back({name, law.network, law.held_out, law.spread, 0, fitted.bias, fitted.samples, {}});
         std::erase_if(out_.profile.collectives, [&](const CollectiveCurve& old) {
-          return old.kind == law.kind && old.fabric == law.fabric && old.ranks == law.ranks;
+          if (old.kind != law.kind || old.ranks != law.ranks || old.nodes != law.nodes) return false;
+          // One's own table of no catalogue machine is worth more than anybody else's.
+          return law.nodes == 1 ? old.fabric == law.fabric : law.network.empty() || old.network == law.network;
         });
-        out_.profile.collectives.push_back(std::move(fitted.law));
+        out_.profile.collectives.push_back(std::move(law));
       }
   }
 

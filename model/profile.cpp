@@ -117,7 +117,38 @@ CollectiveCurve read_curve(JsonObject& object) {
     curve.points.push_back({Bytes(row[0]), Seconds(row[1])});
   }
   read_provenance(object, curve);
+  object.optional("nodes", curve.nodes, IntegerRange{1, 1'000'000});
+  object.require(curve.ranks % curve.nodes == 0, "nodes", fmt::format("{} ranks on {} nodes", curve.ranks, curve.nodes), "equal parts");
+  object.optional("network", curve.network);
+  if (auto held_out = object.optional_object("held_out")) curve.held_out = read_held_out(*held_out);
+  rows.clear();
+  if (object.has("widths")) object.read_rows("widths", rows, 3, NumberRange{1e-3, 1e15});
+  for (const auto& row : rows) {
+    const bool rising = curve.widths.empty() || row[0] > curve.widths.back().received.value();
+    object.require(rising && row[1] <= row[2], "widths", fmt::format("[{}, {}, {}]", row[0], row[1], row[2]),
+                   "[received, p10, p90] with rising sizes");
+    curve.widths.push_back({Bytes(row[0]), {row[1], row[2]}});
+  }
   return curve;
+}
+
+CollectiveGrowth read_growth(JsonObject& object) {
+  CollectiveGrowth growth;
+  object.choice("kind", growth.kind, collective_names);
+  object.choice("fabric", growth.fabric, fabric_names);
+  object.read("from", growth.from, IntegerRange{2, 1'000'000});
+  object.read("to", growth.to, IntegerRange{2, 1'000'000});
+  std::vector<std::vector<double>> rows;
+  object.read_rows("points", rows, 2, NumberRange{1e-3, 1e15});
+  object.require(!rows.empty(), "points", "none", "[[buffer in bytes, time over time], ...]");
+  for (const auto& row : rows) {
+    object.require(growth.points.empty() || row[0] > growth.points.back().buffer.value(), "points",
+                   fmt::format("[{}, {}] is not above the point before", row[0], row[1]), "sizes rise");
+    growth.points.push_back({Bytes(row[0]), row[1]});
+  }
+  object.optional("learned_on", growth.learned_on);
+  read_provenance(object, growth);
+  return growth;
 }
 
 ScaleOutLaw read_scale_out(JsonObject& object) {
@@ -173,6 +204,7 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   profile.attention = read_attention(file.object("attention"));
   profile.memory = read_memory(file.object("memory"));
   for (JsonObject& row : file.objects("collectives")) profile.collectives.push_back(read_curve(row));
+  for (JsonObject& row : file.optional_objects("growth")) profile.growth.push_back(read_growth(row));
   for (JsonObject& row : file.objects("scale_out")) profile.scale_out.push_back(read_scale_out(row));
   profile.overlap = read_overlap(file.object("overlap"));
   file.require(!profile.gemm.empty(), "gemm", "no law", "at least the one of bf16 or fp16");

@@ -82,12 +82,13 @@ struct MemoryLaw {
 Seconds memory_time(const MemoryLaw& law, Bytes bytes);
 
 /// One size curve, for one kind, tier and number of ranks. x = bytes received per rank, so that x/bandwidth is
-/// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p).
+/// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p). Curves across nodes speak
+/// of one network: that of `network`, or where that is "" of any machine that has no curve of its own.
 /// Where `points` are given they are interpolated log-log inside their range; outside, the law continues from their ends.
 struct CollectiveCurve {
   CollectiveKind kind = CollectiveKind::all_reduce;
   FabricKind fabric = FabricKind::nvswitch;
-  int ranks = 2;                    ///< all below one instance of the tier
+  int ranks = 2;                    ///< where nodes == 1: all below one instance of the tier
   Seconds latency;
   BytesPerSecond bandwidth;
   Bytes half;
@@ -96,8 +97,29 @@ struct CollectiveCurve {
   std::vector<Point> points;        ///< sorted by size
   Source source = Source::assumed;
   Spread spread;
+  int nodes = 1;                    ///< that the ranks stand on, in equal parts
+  std::string network = {};         ///< across nodes: id of the machine, or whatever the cluster is called
+  HeldOut held_out = {};
+  /// How far measured lies from the curve, over sizes: [received, p10, p90], interpolated. Empty: `spread` everywhere.
+  struct Width { Bytes received; Spread spread; };
+  std::vector<Width> widths = {};
 };
 Seconds curve_time(const CollectiveCurve& curve, Bytes received);
+Spread curve_spread(const CollectiveCurve& curve, Bytes received);
+
+/// How the time of one buffer changes when more ranks of one node share it, learned on other systems: time at `to` ranks
+/// over time at `from`. Points rise in size; beyond the ends the ratio stays.
+struct CollectiveGrowth {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  FabricKind fabric = FabricKind::nvswitch;
+  int from = 4, to = 8;
+  struct Point { Bytes buffer; double ratio; };
+  std::vector<Point> points;
+  Source source = Source::transferred;
+  Spread spread;                    ///< of a system that the ratios were not learned on
+  std::string learned_on;           ///< "h200-sxm"
+};
+double growth_at(const CollectiveGrowth& growth, Bytes buffer);
 
 /// A time with the provenance of the law behind it.
 struct RatedTime {
@@ -105,6 +127,7 @@ struct RatedTime {
   Source source = Source::assumed;
   Spread spread;
   const CollectiveCurve* curve = nullptr;  ///< the curve that was used, perhaps transferred in kind or rank count
+  bool extrapolated = false;        ///< outside the sizes of the curve's points
 };
 
 /// Across nodes: t = base + per_doubling*log2(nodes) + received/(members_per_node * port * efficiency).
@@ -149,6 +172,7 @@ struct Profile {
   std::vector<MemoryLaw> memory_ops;            ///< of single operators
   std::vector<RooflineLaw> moe;     ///< layers of routed experts, one per precision
   std::vector<CollectiveCurve> collectives;
+  std::vector<CollectiveGrowth> growth;         ///< to rank counts that were not measured
   std::vector<ScaleOutLaw> scale_out;
   OverlapLaw overlap;
   double sustained_slowdown = 1;    ///< factor on compute time when rates were measured in bursts
@@ -160,13 +184,14 @@ struct Profile {
 const RooflineLaw* find_gemm(const Profile& profile, Precision precision, bool block_scaled = false);
 const ScaleOutLaw* find_scale_out(const Profile& profile, FabricKind fabric);
 
-/// The curve of this kind and fabric fitted at `ranks`, else at the nearest rank count (ratio-wise, the larger of two
+/// The curve of this kind and fabric within a node fitted at `ranks`, else at the nearest rank count (ratio-wise, the larger of two
 /// equally near); nullptr when the kind was not measured on the fabric.
 const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks);
 
-/// A collective within one instance of a fabric, for any rank count and kind. Not fitted at this count: the bandwidth
-/// term of the nearest count at the same buffer, latency linear in ranks (constant for all_to_all). A kind that was not
-/// measured takes the time of a related one. Both are `transferred`. Empty: nothing was measured on this fabric.
+/// A collective within one instance of a fabric, for any rank count and kind. Not fitted at this count: the nearest
+/// count's time at the same buffer times `growth`, where that knows the step; else its bandwidth term, with latency
+/// linear in ranks (constant for all_to_all). A kind that was not measured takes the time of a related one. Both are
+/// `transferred`. Empty: nothing was measured on this fabric.
 std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
                                          Bytes received);
 

@@ -34,6 +34,8 @@ CollectiveCurve scaled_curve(CollectiveCurve curve, double ratio) {
   }
   curve.source = Source::transferred;
   curve.spread = transferred_spread(curve.spread);
+  curve.widths.clear();
+  curve.held_out = {};
   return curve;
 }
 
@@ -134,7 +136,7 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   if (to.scale_up_bandwidth.value() <= 0)
     std::erase_if(out.collectives, [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });
   for (CollectiveCurve& curve : out.collectives)
-    curve = scaled_curve(curve, curve.fabric == FabricKind::pcie ? 1 : links);
+    curve = scaled_curve(curve, curve.fabric == FabricKind::pcie || curve.nodes > 1 ? 1 : links);
   out.step_spread = transferred_spread(profile.step_spread);
   out.step_spread_source = fmt::format("{}; widened by 8 % for the transfer from {}", profile.step_spread_source, from.name);
   return with_all_precisions(std::move(out), to);

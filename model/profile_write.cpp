@@ -23,15 +23,17 @@ Json with_provenance(Json row, const Law& law) {
   return row;
 }
 
+Json to_json(const HeldOut& h) {
+  return {{"samples", h.samples}, {"mape", rounded(h.mape)}, {"median", rounded(h.median)}, {"p95", rounded(h.p95)},
+          {"coverage", rounded(h.coverage)}};
+}
+
 template <typename Law>
 Json with_refinement(Json row, const Law& law, std::span<const char* const> names) {
   const Refinement& refinement = law.refinement;
   if (!refinement.software.empty()) row["software"] = refinement.software;
   row = with_provenance(std::move(row), law);
-  const HeldOut& h = refinement.held_out;
-  if (h.samples > 0)
-    row["held_out"] = Json{{"samples", h.samples}, {"mape", rounded(h.mape)}, {"median", rounded(h.median)}, {"p95", rounded(h.p95)},
-                           {"coverage", rounded(h.coverage)}};
+  if (refinement.held_out.samples > 0) row["held_out"] = to_json(refinement.held_out);
   if (!refinement.correction.empty()) row["correction"] = Json::parse(write_correction(refinement.correction, names));
   if (!refinement.width.empty()) row["width"] = Json::parse(write_correction(refinement.width, names));
   return row;
@@ -87,7 +89,25 @@ Json to_json(const CollectiveCurve& curve) {
   if (!curve.points.empty()) row["points"] = Json::array();
   for (const auto& point : curve.points)
     row["points"].push_back(Json::array({rounded(point.received.value()), rounded(point.time.value())}));
-  return with_provenance(std::move(row), curve);
+  if (curve.nodes > 1) row["nodes"] = curve.nodes;
+  if (!curve.network.empty()) row["network"] = curve.network;
+  row = with_provenance(std::move(row), curve);
+  if (curve.held_out.samples > 0) row["held_out"] = to_json(curve.held_out);
+  for (const auto& [received, spread] : curve.widths)
+    row["widths"].push_back(Json::array({rounded(received.value()), rounded(spread.p10), rounded(spread.p90)}));
+  return row;
+}
+
+Json to_json(const CollectiveGrowth& growth) {
+  Json row{{"kind", to_text(growth.kind)},
+           {"fabric", name_of<FabricKind>(fabric_names, growth.fabric)},
+           {"from", growth.from},
+           {"to", growth.to},
+           {"points", Json::array()}};
+  for (const auto& point : growth.points)
+    row["points"].push_back(Json::array({rounded(point.buffer.value()), rounded(point.ratio)}));
+  if (!growth.learned_on.empty()) row["learned_on"] = growth.learned_on;
+  return with_provenance(std::move(row), growth);
 }
 
 Json to_json(const ScaleOutLaw& law) {
@@ -149,6 +169,7 @@ std::string write_profile(const Profile& profile) {
   if (!profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
   if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names);
   document["collectives"] = rows_of(profile.collectives);
+  if (!profile.growth.empty()) document["growth"] = rows_of(profile.growth);
   document["scale_out"] = rows_of(profile.scale_out);
   document["overlap"] = Json{{"compute_slowdown", rounded(profile.overlap.compute_slowdown)},
                              {"move_slowdown", rounded(profile.overlap.move_slowdown)},

@@ -33,7 +33,7 @@ double latency_growth(const Profile& profile, const CollectiveCurve& near, int r
   if (near.kind == CollectiveKind::all_to_all || near.kind == CollectiveKind::send_recv) return 1;
   const CollectiveCurve* other = nullptr;
   for (const CollectiveCurve& curve : profile.collectives) {
-    if (curve.kind != near.kind || curve.fabric != near.fabric || curve.ranks == near.ranks) continue;
+    if (curve.kind != near.kind || curve.fabric != near.fabric || curve.ranks == near.ranks || curve.nodes > 1) continue;
     if (!other || std::abs(curve.ranks - ranks) < std::abs(other->ranks - ranks)) other = &curve;
   }
   const double at_near = near.latency.value();
@@ -52,14 +52,41 @@ RatedTime transferred(RatedTime rated) {
 /// Held out one rank count, nearest-count transfer is off by 8-15 % a doubling away: widen by 12 % either way.
 Spread widened(Spread spread) { return {spread.p10 / 1.12, spread.p90 * 1.12}; }
 
+bool same_links(FabricKind a, FabricKind b) {
+  const auto nvlink = [](FabricKind f) { return f == FabricKind::nvswitch || f == FabricKind::nvlink_mesh; };
+  return a == b || (nvlink(a) && nvlink(b));
+}
+
+/// What is known of the step from the curve's count to `ranks`.
+const CollectiveGrowth* find_growth(const Profile& profile, const CollectiveCurve& curve, int ranks) {
+  for (const CollectiveGrowth& growth : profile.growth)
+    if (growth.kind == curve.kind && growth.from == curve.ranks && growth.to == ranks && same_links(growth.fabric, curve.fabric))
+      return &growth;
+  return nullptr;
+}
+
+/// Below tables that begin small, all sizes take the latency that the first one shows.
+bool outside_points(const CollectiveCurve& curve, Bytes received) {
+  constexpr Bytes small(65536);
+  const auto& points = curve.points;
+  if (points.size() < 2) return false;
+  return received > points.back().received || (received < points.front().received && points.front().received > small);
+}
+
 RatedTime time_at(const Profile& profile, const CollectiveCurve& curve, int ranks, Bytes received) {
-  if (curve.ranks == ranks) return {curve_time(curve, received), curve.source, curve.spread, &curve};
+  if (curve.ranks == ranks)
+    return {curve_time(curve, received), curve.source, curve_spread(curve, received), &curve, outside_points(curve, received)};
   // Same buffer on both counts: the bandwidth term scales with the bytes that one rank receives.
   const double scale = received_share(curve.kind, ranks) / received_share(curve.kind, curve.ranks);
   const Seconds near = curve_time(curve, received / scale);
+  const bool outside = outside_points(curve, received / scale);
+  if (const CollectiveGrowth* growth = find_growth(profile, curve, ranks)) {
+    const Bytes buffer = received / received_share(curve.kind, ranks);
+    return transferred({near * growth_at(*growth, buffer), curve.source, growth->spread, &curve, outside});
+  }
   const Seconds latency = std::min(curve.latency, near);
   const Seconds time = latency * latency_growth(profile, curve, ranks) + (near - latency) * scale;
-  return transferred({time, curve.source, widened(curve.spread), &curve});
+  return transferred({time, curve.source, widened(curve_spread(curve, received / scale)), &curve, outside});
 }
 
 struct Relative { CollectiveKind kind; double share, repeats; };
@@ -84,11 +111,6 @@ std::span<const Relative> relatives(CollectiveKind kind) {
   std::abort();
 }
 
-bool same_links(FabricKind a, FabricKind b) {
-  const auto nvlink = [](FabricKind f) { return f == FabricKind::nvswitch || f == FabricKind::nvlink_mesh; };
-  return a == b || (nvlink(a) && nvlink(b));
-}
-
 }  // namespace
 
 Seconds curve_time(const CollectiveCurve& curve, Bytes received) {
@@ -103,11 +125,34 @@ Seconds curve_time(const CollectiveCurve& curve, Bytes received) {
   return Seconds(interpolated_time(points, received));
 }
 
+Spread curve_spread(const CollectiveCurve& curve, Bytes received) {
+  const auto& widths = curve.widths;
+  if (widths.empty()) return curve.spread;
+  if (received <= widths.front().received) return widths.front().spread;
+  if (received >= widths.back().received) return widths.back().spread;
+  const auto above = std::upper_bound(widths.begin(), widths.end(), received, [](Bytes x, const auto& w) { return x < w.received; });
+  const auto& [x0, low] = *(above - 1);
+  const auto& [x1, high] = *above;
+  const double share = std::log(received / x0) / std::log(x1 / x0);
+  return {low.p10 + share * (high.p10 - low.p10), low.p90 + share * (high.p90 - low.p90)};
+}
+
+double growth_at(const CollectiveGrowth& growth, Bytes buffer) {
+  const auto& points = growth.points;
+  assert(!points.empty());
+  if (buffer <= points.front().buffer) return points.front().ratio;
+  if (buffer >= points.back().buffer) return points.back().ratio;
+  const auto above = std::upper_bound(points.begin(), points.end(), buffer, [](Bytes x, const auto& p) { return x < p.buffer; });
+  const auto below = above - 1;
+  const double share = std::log(buffer / below->buffer) / std::log(above->buffer / below->buffer);
+  return below->ratio * std::pow(above->ratio / below->ratio, share);
+}
+
 const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks) {
   const CollectiveCurve* best = nullptr;
   double best_ratio = 0;
   for (const CollectiveCurve& curve : profile.collectives) {
-    if (curve.kind != kind || !same_links(curve.fabric, fabric)) continue;
+    if (curve.nodes > 1 || curve.kind != kind || !same_links(curve.fabric, fabric)) continue;
     if (curve.ranks == ranks) return &curve;
     const double ratio = static_cast<double>(std::max(curve.ranks, ranks)) / std::min(curve.ranks, ranks);
     if (!best || ratio < best_ratio || (ratio == best_ratio && curve.ranks > best->ranks)) best = &curve, best_ratio = ratio;

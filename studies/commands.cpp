@@ -187,6 +187,18 @@ const std::vector<Command>& table() {
                     "stepcast calibrate show /tmp/stepcast_profile.json",
                     "stepcast calibrate compare h100-sxm /tmp/stepcast_profile.json"},
        .run = calibrate_command},
+      {.name = "collective",
+       .usage = "KIND --bytes B --gpus N [--nodes M] [flags]",
+       .summary = "the time of one collective within a node or across nodes, with its bound, source and interval",
+       .about = "KIND: all_reduce all_gather reduce_scatter all_to_all send_recv broadcast reduce. Answers from measured curves of\n"
+                "the machine's GPUs and network, else from curves of other rank counts or numbers of nodes, else from NCCL's\n"
+                "tuning model and the ports' rate. With --csv, KIND may be left out: the table then has a column kind.",
+       .least_words = 0,
+       .most_words = 1,
+       .flags = collective_flags(),
+       .examples = {"stepcast collective all_reduce --machine dgx-h100 --bytes \"256 MiB\" --gpus 8",
+                    "stepcast collective all_gather --machine azure-nd-h100 --bytes 1073741824 --gpus 32 --nodes 4 --json"},
+       .run = collective_command},
       {.name = "explain",
        .usage = "[TERM] [--json]",
        .summary = "a term in both vocabularies: the loop, what moves and how much",

@@ -37,6 +37,7 @@ Expected<void> schedule_command(const Arguments& arguments, Console& console);
 Expected<void> explain_command(const Arguments& arguments, Console& console);
 Expected<void> validate_command(const Arguments& arguments, Console& console);
 Expected<void> calibrate_command(const Arguments& arguments, Console& console);
+Expected<void> collective_command(const Arguments& arguments, Console& console);
 Expected<void> kernel_command(const Arguments& arguments, Console& console);
 Expected<void> list_command(const Arguments& arguments, Console& console);
 Expected<void> show_command(const Arguments& arguments, Console& console);

@@ -48,6 +48,8 @@ std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);
 
 /// Of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
 std::span<const Flag> kernel_flags();
+/// Of `stepcast collective`.
+std::span<const Flag> collective_flags();
 
 /// All questions answered in the form that the flags ask for: text for one, a table for several, JSON with "rows".
 Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,

@@ -1,45 +1,19 @@
 // Prices of moves: inside a node the measured curve of that rank count, across nodes the slower of the curve and of the
 // ports that the group's members share, plus the latency of the outermost tier.
 #include <algorithm>
+#include <array>
 #include <cassert>
-#include <utility>
 
+#include "model/collective_law.h"
 #include "sim/cost.h"
 
 namespace stepcast {
 
 namespace {
 
-// Where nothing was measured on a fabric: NCCL reaches about three quarters of a node's link rate (A100 235 of 300
-// GB/s, H100 350 of 450), and 20 us per call.
-constexpr double link_share = 0.75;
-constexpr Seconds call{20e-6};
-constexpr Spread guess{0.7, 1.6};
-
-// Across nodes without a fitted law: 0.9 of the port, 25 us + 12 us per doubling of nodes, which reproduces the
-// traffic of groups across nodes in published A100 runs (VIA-Research/vTrain and bigscience-workshop/bigscience).
-constexpr double port_share = 0.9;
-constexpr Seconds across_base{25e-6}, across_doubling{12e-6};
-
-constexpr int fabrics = 5, kinds = 5;
-const char* curve_law(FabricKind fabric, CollectiveKind kind) {
-  static constexpr const char* names[fabrics][kinds] = {
-      {"curve nvswitch all_gather", "curve nvswitch reduce_scatter", "curve nvswitch all_reduce",
-       "curve nvswitch all_to_all", "curve nvswitch send_recv"},
-      {"curve nvlink mesh all_gather", "curve nvlink mesh reduce_scatter", "curve nvlink mesh all_reduce",
-       "curve nvlink mesh all_to_all", "curve nvlink mesh send_recv"},
-      {"curve pcie all_gather", "curve pcie reduce_scatter", "curve pcie all_reduce", "curve pcie all_to_all",
-       "curve pcie send_recv"},
-      {"curve infiniband all_gather", "curve infiniband reduce_scatter", "curve infiniband all_reduce",
-       "curve infiniband all_to_all", "curve infiniband send_recv"},
-      {"curve ethernet all_gather", "curve ethernet reduce_scatter", "curve ethernet all_reduce",
-       "curve ethernet all_to_all", "curve ethernet send_recv"}};
-  return names[static_cast<int>(fabric)][static_cast<int>(kind)];
-}
-
 const char* port_law(FabricKind fabric) {
-  static constexpr const char* names[fabrics] = {"ports nvswitch", "ports nvlink mesh", "ports pcie",
-                                                 "ports infiniband", "ports ethernet"};
+  static constexpr const char* names[] = {"ports nvswitch", "ports nvlink mesh", "ports pcie", "ports infiniband",
+                                          "ports ethernet"};
   return names[static_cast<int>(fabric)];
 }
 
@@ -58,69 +32,26 @@ CollectiveKind collective_kind(MoveKind kind) {
   }
 }
 
-ScaleOutLaw law_for(const Profile& profile, FabricKind fabric) {
-  if (const ScaleOutLaw* law = find_scale_out(profile, fabric)) return *law;
-  ScaleOutLaw law;
-  law.fabric = fabric;
-  law.efficiency = port_share;
-  law.base = across_base;
-  law.per_doubling = across_doubling;
-  law.source = Source::assumed;
-  law.spread = guess;
-  return law;
-}
-
-// Of what one rank receives, the share that comes from outside an instance with `inside` of the `size` members. A ring
-// enters an instance once per turn, so that its members' ports together carry what one rank receives; an exchange
-// brings each rank its own rows through its own port.
-double through_own_port(CollectiveKind kind, double size, double inside) {
-  if (kind == CollectiveKind::all_to_all) return (size - inside) / (size - 1);
-  return 1 / inside;
-}
-
-// Of what one rank receives, the share that stays on the fabric inside the node.
-double kept_inside(CollectiveKind kind, double size, double inside) {
-  return kind == CollectiveKind::all_to_all ? (inside - 1) / (size - 1) : 1;
+Price price_of(const CollectiveTime& time, int tier) {
+  return {time.time, time.source, time.spread, time.law, time.extrapolated, tier};
 }
 
 }  // namespace
 
 Price CostModel::inside_node(CollectiveKind kind, std::int64_t ranks, Bytes received) const {
-  const Level& level = machine_->levels.front();
   if (ranks <= 1) return {};
-  if (const auto rated = collective_time(*profile_, kind, level.fabric, static_cast<int>(ranks), received)) {
-    const bool beyond =
-        rated->curve && rated->curve->points.size() >= 2 && rated->curve->points.back().received < received;
-    return {rated->time, rated->source, rated->spread, curve_law(level.fabric, kind), beyond, 0};
-  }
-  const Seconds time = call + received / (link_share * level.bandwidth_per_gpu);
-  return {time, Source::datasheet, guess, curve_law(level.fabric, kind), false, 0};
+  return price_of(collective_time(*machine_, *profile_, kind, received, Placement{.ranks = ranks}), 0);
 }
 
 Price CostModel::collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const {
-  const double size = static_cast<double>(group.size);
-  Price price = inside_node(kind, span.inside, received * kept_inside(kind, size, static_cast<double>(span.inside)));
-  price.tier = span.level;
-  if (span.level == 0) return price;
-  // Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
-  // latency.
-  Seconds latency;
-  for (int i = 1; i <= span.level; ++i) {
-    const Level& level = machine_->levels[i];
-    const ScaleOutLaw law = law_for(*profile_, level.fabric);
-    const auto below = static_cast<double>(members_inside(group, machine_->levels[i - 1].gpus, ranks_));
-    latency = scale_out_time(law, Bytes(0), span.nodes, 1, level.bandwidth_per_gpu);
-    const Seconds time = received * through_own_port(kind, size, below) / (level.bandwidth_per_gpu * law.efficiency);
-    // The answer leans on every law that it was chosen from: the most doubtful names its source, the widest its spread.
-    price.source = span.inside > 1 || i > 1 ? std::max(price.source, law.source) : law.source;
-    price.spread = {std::min(price.spread.p10, law.spread.p10), std::max(price.spread.p90, law.spread.p90)};
-    if (time < price.time) continue;
-    price.time = time;
-    price.law = port_law(level.fabric);
-    price.extrapolated = false;
-  }
-  price.time += latency;
-  return price;
+  if (span.level == 0) return inside_node(kind, span.inside, received);
+  std::array<std::int64_t, 8> below{};
+  const auto levels = static_cast<std::size_t>(span.level);
+  assert(levels <= below.size());
+  for (std::size_t i = 0; i < levels; ++i) below[i] = members_inside(group, machine_->levels[i].gpus, ranks_);
+  below[0] = span.inside;
+  const Placement placement{group.size, span.nodes, 0, {below.data(), levels}};
+  return price_of(collective_time(*machine_, *profile_, kind, received, placement), span.level);
 }
 
 // `steps` transfers one after the other; in each every member sends to the next. Where a neighbour is on another node,
@@ -132,7 +63,7 @@ Price CostModel::ring(const Move& move, const Group& group, const Span& span) co
   price.tier = span.level;
   if (span.level > 0) {
     const Level& level = machine_->levels[span.level];
-    const ScaleOutLaw law = law_for(*profile_, level.fabric);
+    const ScaleOutLaw law = scale_out_law(*profile_, level.fabric);
     const auto below = static_cast<double>(members_inside(group, machine_->levels[span.level - 1].gpus, ranks_));
     BytesPerSecond rate = below * level.bandwidth_per_gpu;
     if (level.port_bandwidth.value() > 0) rate = std::min(rate, level.port_bandwidth);
@@ -168,7 +99,7 @@ Price CostModel::move(const Move& move, const Group& group) const {
 Price CostModel::send_at(int tier, Bytes bytes) const {
   if (tier == 0) return inside_node(CollectiveKind::send_recv, 2, bytes);
   const Level& level = machine_->levels[tier];
-  const ScaleOutLaw law = law_for(*profile_, level.fabric);
+  const ScaleOutLaw law = scale_out_law(*profile_, level.fabric);
   const Seconds time = law.base + bytes / (level.bandwidth_per_gpu * law.efficiency);
   return {time, law.source, law.spread, port_law(level.fabric), false, tier};
 }

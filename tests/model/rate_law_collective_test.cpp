@@ -52,7 +52,9 @@ TEST(CollectiveCurve, time_rises_with_size_across_the_ends_of_the_points) {
   for (double bytes = 1e2; bytes < 1e11; bytes *= 1.07) {
     const double time = curve_time(curve, Bytes(bytes)).value();
     EXPECT_GT(time, before) << bytes;
-    if (before > 0) EXPECT_LT(time, before * 1.2) << "a jump at " << bytes;
+    if (before > 0) {
+      EXPECT_LT(time, before * 1.2) << "a jump at " << bytes;
+    }
     before = time;
   }
 }
@@ -115,6 +117,37 @@ TEST(CollectiveTime, a_missing_all_reduce_is_a_scatter_and_a_gather) {
   profile.collectives = {ring_curve(CollectiveKind::all_gather, 8)};
   EXPECT_NEAR(time_of(profile, CollectiveKind::all_reduce, 8, 20e6),
               2 * curve_time(profile.collectives[0], Bytes(10e6)).value(), 1e-12);
+}
+
+TEST(CollectiveTime, growth_learned_elsewhere_takes_the_place_of_the_rule) {
+  Profile profile;
+  profile.collectives = {ring_curve(CollectiveKind::all_gather, 4)};
+  profile.growth = {{CollectiveKind::all_gather, FabricKind::nvswitch, 4, 8, {{Bytes(1e6), 1.5}, {Bytes(4e6), 1.1}},
+                     Source::transferred, {0.9, 1.2}, "another system"}};
+  // The buffer of 8 MB is beyond the last point: 1.1 of the time that 4 ranks take for it, of which 3/4 are received.
+  const auto rated = collective_time(profile, CollectiveKind::all_gather, FabricKind::nvswitch, 8, Bytes(8e6 * 7 / 8));
+  EXPECT_NEAR(rated->time.value(), 1.1 * curve_time(profile.collectives[0], Bytes(6e6)).value(), 1e-12);
+  EXPECT_EQ(rated->source, Source::transferred);
+  EXPECT_DOUBLE_EQ(rated->spread.p90, 1.2);
+  EXPECT_NEAR(growth_at(profile.growth[0], Bytes(2e6)), std::sqrt(1.5 * 1.1), 1e-12);
+  EXPECT_DOUBLE_EQ(growth_at(profile.growth[0], Bytes(1)), 1.5);
+}
+
+TEST(CollectiveTime, curves_across_nodes_do_not_speak_for_a_node) {
+  Profile profile;
+  profile.collectives = {ring_curve(CollectiveKind::all_gather, 8)};
+  profile.collectives[0].nodes = 2;
+  EXPECT_FALSE(collective_time(profile, CollectiveKind::all_gather, FabricKind::nvswitch, 8, Bytes(1e6)).has_value());
+}
+
+TEST(CollectiveCurve, widths_are_interpolated_over_sizes) {
+  CollectiveCurve curve = ring_curve(CollectiveKind::all_gather, 8);
+  curve.spread = {0.8, 1.3};
+  EXPECT_DOUBLE_EQ(curve_spread(curve, Bytes(1e3)).p90, 1.3);
+  curve.widths = {{Bytes(1e3), {0.9, 1.1}}, {Bytes(1e5), {0.7, 1.5}}};
+  EXPECT_DOUBLE_EQ(curve_spread(curve, Bytes(1)).p10, 0.9);
+  EXPECT_NEAR(curve_spread(curve, Bytes(1e4)).p90, 1.3, 1e-12);   // half-way in log size
+  EXPECT_DOUBLE_EQ(curve_spread(curve, Bytes(1e9)).p10, 0.7);
 }
 
 TEST(CollectiveTime, one_rank_is_free_and_unknown_fabrics_are_unknown) {
