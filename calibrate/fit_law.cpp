@@ -103,6 +103,23 @@ RooflineLaw fit_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, std::optio
   });
 }
 
+/// The law as it is, with a fitted cast where the samples time one and the law has none.
+RooflineLaw kept_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, RooflineLaw law) {
+  law.refinement = {};
+  const bool casts = std::any_of(samples.begin(), samples.end(), [](const auto& s) { return s.query.casts_x; });
+  if (!casts || law.cast.value() > 0) return law;
+  std::erase_if(samples, [](const auto& s) { return !s.query.casts_x; });
+  const double bandwidth = gpu.memory_bandwidth.value();
+  const std::array<FitParameter, 2> parameters{{{0.4 * bandwidth, 0.05 * bandwidth, bandwidth}, {8e-6, 1e-6, 3e-5}}};
+  const auto law_of = [&](std::span<const double> p) {
+    RooflineLaw with_cast = law;
+    with_cast.cast = BytesPerSecond(p[0]);
+    with_cast.cast_t0 = Seconds(p[1]);
+    return with_cast;
+  };
+  return law_of(fit_base(thinned(samples), parameters, {}, law_of).parameters);
+}
+
 Flops flops_of(const AttentionQuery& a) { return forward_flops_of(a); }
 
 AttentionLaw attention_law(std::span<const double> p, bool decode) {
@@ -209,7 +226,7 @@ Expected<FittedLaw<Law>> fit_refined(std::span<const Sample<Query>> given, const
   };
   Refined refined = refine(problem, options);
   out.law.refinement = std::move(refined.refinement);
-  out.law.spread = refined.spread;
+  out.law.spread = refined.base_spread;
   out.law.source = Source::fitted;
   out.base_mape = refined.base_mape;
   out.bias = refined.bias;
@@ -225,18 +242,25 @@ GpuUnits units_of(const Gpu& gpu) { return {gpu.multiprocessors, gpu.l2}; }
 
 bool of_training_size(const GemmQuery& g) { return g.m >= 512 && g.n >= 1024 && g.k >= 1024; }
 
-Expected<FittedLaw<RooflineLaw>> fit_gemm(std::span<const Sample<GemmQuery>> samples, const Gpu& gpu, const RefineOptions& options) {
+Expected<FittedLaw<RooflineLaw>> fit_gemm(std::span<const Sample<GemmQuery>> samples, const Gpu& gpu, const RefineOptions& options,
+                                          const RooflineLaw* keep) {
   return fit_refined<RooflineLaw>(
       samples, "gemm", options,
-      [&](const Samples<GemmQuery>& some, const RooflineLaw* law) { return fit_gemm_base(some, gpu, exponent_of(law)); },
+      [&](const Samples<GemmQuery>& some, const RooflineLaw* law) {
+        return keep ? kept_gemm_base(some, gpu, *keep) : fit_gemm_base(some, gpu, exponent_of(law));
+      },
       [&](const GemmQuery& query, const RooflineLaw& law) { return gemm_features(query, law, units_of(gpu)); });
 }
 
 Expected<FittedLaw<AttentionLaw>> fit_attention(std::span<const Sample<AttentionQuery>> samples, const Gpu& gpu,
-                                                const RefineOptions& options) {
+                                                const RefineOptions& options, const AttentionLaw* keep) {
   return fit_refined<AttentionLaw>(
       samples, "attention", options,
-      [&](const Samples<AttentionQuery>& some, const AttentionLaw*) { return fit_attention_base(some, gpu); },
+      [&](const Samples<AttentionQuery>& some, const AttentionLaw*) {
+        AttentionLaw law = keep ? *keep : fit_attention_base(some, gpu);
+        law.refinement = {};
+        return law;
+      },
       [&](const AttentionQuery& query, const AttentionLaw& law) { return attention_features(query, law, units_of(gpu)); });
 }
 

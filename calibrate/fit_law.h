@@ -33,13 +33,14 @@ struct FittedLaw {
 /// the parameters in range; memory stays between 0.75 and 1 of the datasheet, because products of training size hardly
 /// see it and a free fit calls small ones memory-bound that are not. Where there are 16 samples of training size (m >=
 /// 512, n, k >= 1024), the base law is theirs, and smaller products are the correction's. Fails below 4 samples.
+/// With `keep`, that law's parameters stay as they are (a cast that it lacks is fitted); correction and interval are new.
 Expected<FittedLaw<RooflineLaw>> fit_gemm(std::span<const Sample<GemmQuery>> samples, const Gpu& gpu,
-                                          const RefineOptions& options = {});
+                                          const RefineOptions& options = {}, const RooflineLaw* keep = nullptr);
 bool of_training_size(const GemmQuery& gemm);
 
 /// Whole sequences: forward, and where there are such samples backward; or decode, if the samples are. One or the other.
 Expected<FittedLaw<AttentionLaw>> fit_attention(std::span<const Sample<AttentionQuery>> samples, const Gpu& gpu,
-                                                const RefineOptions& options = {});
+                                                const RefineOptions& options = {}, const AttentionLaw* keep = nullptr);
 
 /// Layers of routed experts.
 Expected<FittedLaw<RooflineLaw>> fit_moe(std::span<const Sample<MoeQuery>> samples, const Gpu& gpu,

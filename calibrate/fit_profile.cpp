@@ -142,7 +142,7 @@ class ProfileFit {
   template <typename Law>
   void record(std::string law, std::string software, const FittedLaw<Law>& fitted) {
     const Refinement& refinement = fitted.law.refinement;
-    out_.laws.push_back({std::move(law), std::move(software), refinement.held_out, fitted.law.spread,
+    out_.laws.push_back({std::move(law), std::move(software), refinement.held_out, refinement.spread,
                          refinement.correction.empty() ? 0 : fitted.base_mape, fitted.bias, refinement.held_out.samples, {}});
   }
   template <typename Query>
@@ -152,12 +152,19 @@ class ProfileFit {
     return false;
   }
 
+  /// The start's own law, where it is to stay: one that was fitted, not a guess.
+  const RooflineLaw* kept_gemm(Precision precision, bool block_scaled) const {
+    const RooflineLaw* law = request_.keep_laws ? find_gemm(request_.start, precision, block_scaled) : nullptr;
+    return law != nullptr && law->source == Source::fitted ? law : nullptr;
+  }
+
   void fit_products() {
     for (const auto& [key, pool] : pools_.gemm) {
       const std::string name = fmt::format("gemm {}{}", to_text(key.first), key.second ? " block-scaled" : "");
       if (!enough(name, pool)) continue;
-      auto fitted = fit_gemm(pool.samples, request_.gpu, request_.options);
+      auto fitted = fit_gemm(pool.samples, request_.gpu, request_.options, kept_gemm(key.first, key.second));
       if (!fitted) continue;
+      if (const RooflineLaw* kept = kept_gemm(key.first, key.second)) fitted->law.spread = kept->spread;
       fitted->law.refinement.software = pool.names();
       record(name, pool.names(), *fitted);
       out_.laws.back().training = training_error(pool.samples, *fitted, out_.profile.units);
@@ -184,6 +191,7 @@ class ProfileFit {
                                          to_text(key.first), pool.samples.size()));
         continue;
       }
+      if (request_.keep_laws) continue;
       const double slowdown = sustained_slowdown(*law, out_.profile.units, pool.samples);
       out_.profile.sustained_slowdown = slowdown;
       const auto count = static_cast<int>(pool.samples.size());
@@ -211,11 +219,27 @@ class ProfileFit {
       laws.push_back(std::move(fitted->law));
     }
     if (laws.empty()) return;
-    if (const auto training = training_kernel(laws, backward); training < laws.size()) {
+    if (request_.keep_laws && request_.start.attention.source == Source::fitted) {
+      refine_training_attention();
+    } else if (const auto training = training_kernel(laws, backward); training < laws.size()) {
       out_.profile.attention = std::move(laws[training]);
       laws.erase(laws.begin() + static_cast<std::ptrdiff_t>(training));
     }
     out_.profile.attention_kernels = std::move(laws);
+  }
+
+  /// The start's law of training with a correction from the software that it describes best.
+  void refine_training_attention() {
+    double least = INFINITY;
+    for (const auto& [key, pool] : pools_.attention) {
+      if (key.decode || pool.samples.size() < fewest) continue;
+      auto fitted = fit_attention(pool.samples, request_.gpu, request_.options, &request_.start.attention);
+      if (!fitted || fitted->base_mape >= least) continue;
+      least = fitted->base_mape;
+      fitted->law.spread = request_.start.attention.spread;
+      fitted->law.refinement.software = key.software;
+      out_.profile.attention = std::move(fitted->law);
+    }
   }
 
   /// Which of the fitted kernels training runs; laws.size() where the one of `start` is better.

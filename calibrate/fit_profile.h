@@ -17,6 +17,7 @@ struct FitRequest {
   Gpu gpu;                          ///< measurements of others are left out, with a note
   Profile start;                    ///< laws of what was not measured, with their own sources
   RefineOptions options;
+  bool keep_laws = false;           ///< laws of `start` that were fitted stay; corrections and intervals on them are new
 };
 
 /// One fitted law for a report: what, whose kernels, and how well it forecast what it had not seen.
@@ -27,7 +28,7 @@ struct LawFit {
   double base_mape = 0;             ///< without correction; 0 where there is none
   double bias = 1;                  ///< median of measured / predicted
   int samples = 0;
-  HeldOut training = {};            ///< of products, those of training size alone (of_training_size)
+  HeldOut training = {};               ///< of products, those of training size alone (of_training_size)
 };
 
 struct FittedProfile {

@@ -58,6 +58,7 @@ class Refiner {
         out.refinement.correction = correction(all(), base, how);
       }
     }
+    out.base_spread = spread_of(residuals(plain));
     add_interval(forecast, out);
     for (const double value : forecast) out.predicted.push_back(std::exp(value));
     return out;
@@ -125,6 +126,12 @@ class Refiner {
     return out;
   }
 
+  [[nodiscard]] std::vector<double> residuals(const std::vector<double>& forecast) const {
+    std::vector<double> out(count_);
+    for (std::size_t i = 0; i < count_; ++i) out[i] = log_measured(i) - forecast[i];
+    return out;
+  }
+
   [[nodiscard]] double mape(const std::vector<double>& forecast) const {
     double sum = 0;
     for (std::size_t i = 0; i < count_; ++i) sum += std::abs(std::expm1(forecast[i] - log_measured(i)));
@@ -155,12 +162,12 @@ class Refiner {
   }
 
   void add_interval(const std::vector<double>& forecast, Refined& out) const {
-    std::vector<double> residual(count_), errors, scaled(count_);
-    for (std::size_t i = 0; i < count_; ++i) residual[i] = log_measured(i) - forecast[i];
+    const std::vector<double> residual = residuals(forecast);
+    std::vector<double> errors, scaled(count_);
     for (const double r : residual) errors.push_back(std::abs(std::expm1(-r)));
     const std::vector<double> width = widths(residual, out.refinement.width);
     for (std::size_t i = 0; i < count_; ++i) scaled[i] = residual[i] / width[i];
-    out.spread = spread_of(scaled);
+    out.refinement.spread = spread_of(scaled);
     out.bias = std::exp(percentile(residual, 0.5));
     out.refinement.held_out = {mape(forecast), percentile(errors, 0.5), percentile(errors, 0.95), coverage(scaled),
                                static_cast<int>(count_)};

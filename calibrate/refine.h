@@ -29,7 +29,7 @@ struct RefineOptions {
 
 struct Refined {
   Refinement refinement;
-  Spread spread;
+  Spread base_spread;                                 ///< of the law alone; refinement.spread is that with correction
   double base_mape = 0;                               ///< held out, without correction
   double bias = 1;                                    ///< median of measured / predicted, held out
   std::vector<double> predicted;                      ///< held-out forecast of each sample

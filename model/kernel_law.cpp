@@ -17,16 +17,13 @@ Bound bound_of(Seconds launch, Seconds compute, Seconds memory) {
 }
 
 /// Correction and interval of a base time, for features that every refinement of this family shares.
-void refine(KernelTime& out, const Refinement& refinement, std::span<const float> features, Spread spread) {
-  out.behind = &refinement;
-  out.spread = spread;
-  if (refinement.correction.empty() && refinement.width.empty()) return;
+void refine(KernelTime& out, const Refinement& refinement, std::span<const float> features) {
   const Correction& bounds = refinement.correction.empty() ? refinement.width : refinement.correction;
   const double outside = distance_outside(bounds, features);
   out.extrapolated = outside > 0.01;
   out.time = out.time * std::exp(faded(sum_at(refinement.correction, features), outside));
   const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
-  out.spread = {std::pow(spread.p10, width), std::pow(spread.p90, width)};
+  out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
 }
 
 bool refined(const Refinement& r, const GpuUnits& units) {
@@ -74,7 +71,7 @@ KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQu
   out.source = law.source;
   out.bound = bound_of(law.t0, flops_of(gemm) / law.compute, bytes_of(gemm) / law.memory);
   out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, gemm_features(gemm, law, units), law.spread);
+  if (refined(law.refinement, units)) refine(out, law.refinement, gemm_features(gemm, law, units));
   return out;
 }
 
@@ -86,7 +83,7 @@ KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const 
   const Seconds memory = law.memory.value() > 0 ? bytes_of(a) / law.memory : Seconds(0);
   out.bound = bound_of(law.t0, forward_flops_of(a) / law.compute, memory);
   out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, attention_features(a, law, units), law.spread);
+  if (refined(law.refinement, units)) refine(out, law.refinement, attention_features(a, law, units));
   return out;
 }
 
@@ -97,7 +94,7 @@ KernelTime moe_time(const RooflineLaw& law, const GpuUnits& units, const MoeQuer
   out.source = law.source;
   out.bound = bound_of(law.t0, flops_of(moe) / law.compute, bytes_of(moe) / law.memory);
   out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, moe_features(moe, law, units), law.spread);
+  if (refined(law.refinement, units)) refine(out, law.refinement, moe_features(moe, law, units));
   return out;
 }
 
@@ -108,7 +105,7 @@ KernelTime memory_time(const MemoryLaw& law, const GpuUnits& units, const Memory
   out.source = law.source;
   out.bound = bound_of(law.t0, Seconds(0), bytes_of(memory) / law.memory);
   out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, memory_features(memory, units), law.spread);
+  if (refined(law.refinement, units)) refine(out, law.refinement, memory_features(memory, units));
   return out;
 }
 

@@ -47,6 +47,8 @@ void read_refined(JsonObject& object, Law& law, std::span<const char* const> nam
   object.optional("software", refinement.software);
   if (auto held_out = object.optional_object("held_out")) refinement.held_out = read_held_out(*held_out);
   if (auto correction = object.optional_object("correction")) refinement.correction = read_correction(*correction, names);
+  refinement.spread = law.spread;
+  if (object.has("corrected_spread")) refinement.spread = read_spread(object, "corrected_spread");
   if (auto width = object.optional_object("width")) refinement.width = read_correction(*width, names);
 }
 

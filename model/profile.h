@@ -33,7 +33,8 @@ struct HeldOut {
 /// What measurements add to a law of few parameters.
 struct Refinement {
   Correction correction;                  ///< log(time / law)
-  Correction width;                       ///< log of the interval's width over Spread's: some regimes repeat better
+  Spread spread;                          ///< of measured over corrected time; the law's own is that of the law alone
+  Correction width;                       ///< log of the interval's width over `spread`: some regimes repeat better
   HeldOut held_out;
   std::string software;                   ///< whose kernels: "trtllm 1.3.0rc20"; "" = several, or not known
 };

@@ -26,6 +26,13 @@ double ratio_or_one(double to, double from) { return to > 0 && from > 0 ? to / f
 /// Laws fitted on one GPU and tried on another of its generation are off by 5 to 9 % on average.
 Spread transferred_spread(Spread spread) { return {spread.p10 / 1.08, spread.p90 * 1.08}; }
 
+template <typename Law>
+void mark_transferred(Law& law) {
+  law.source = std::max(law.source, Source::transferred);  // a datasheet rate stays one
+  law.spread = transferred_spread(law.spread);
+  law.refinement.spread = transferred_spread(law.refinement.spread);
+}
+
 CollectiveCurve scaled_curve(CollectiveCurve curve, double ratio) {
   curve.bandwidth = curve.bandwidth * ratio;
   for (auto& point : curve.points) {
@@ -109,19 +116,16 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     law.cast = law.cast * memory;
     law.compute = law.compute * ratio_or_one(peak_of(to, law.precision).value(), peak_of(from, law.precision).value());
     law.memory = law.memory * memory;
-    law.source = std::max(law.source, Source::transferred);  // a datasheet rate stays one
-    law.spread = transferred_spread(law.spread);
+    mark_transferred(law);
   }
   const auto scale_attention = [&](AttentionLaw& law) {
     law.compute = law.compute * compute;
     law.memory = law.memory * memory;
-    law.source = std::max(law.source, Source::transferred);
-    law.spread = transferred_spread(law.spread);
+    mark_transferred(law);
   };
   const auto scale_memory = [&](MemoryLaw& law) {
     law.memory = law.memory * memory;
-    law.source = std::max(law.source, Source::transferred);
-    law.spread = transferred_spread(law.spread);
+    mark_transferred(law);
   };
   scale_attention(out.attention);
   for (AttentionLaw& law : out.attention_kernels) scale_attention(law);
@@ -130,8 +134,7 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   for (RooflineLaw& law : out.moe) {
     law.compute = law.compute * compute;
     law.memory = law.memory * memory;
-    law.source = std::max(law.source, Source::transferred);
-    law.spread = transferred_spread(law.spread);
+    mark_transferred(law);
   }
   if (to.scale_up_bandwidth.value() <= 0)
     std::erase_if(out.collectives, [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });

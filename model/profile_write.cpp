@@ -34,6 +34,8 @@ Json with_refinement(Json row, const Law& law, std::span<const char* const> name
   if (!refinement.software.empty()) row["software"] = refinement.software;
   row = with_provenance(std::move(row), law);
   if (refinement.held_out.samples > 0) row["held_out"] = to_json(refinement.held_out);
+  if (!refinement.correction.empty() || !refinement.width.empty())
+    row["corrected_spread"] = {rounded(refinement.spread.p10), rounded(refinement.spread.p90)};
   if (!refinement.correction.empty()) row["correction"] = Json::parse(write_correction(refinement.correction, names));
   if (!refinement.width.empty()) row["width"] = Json::parse(write_correction(refinement.width, names));
   return row;

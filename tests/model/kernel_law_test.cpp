@@ -26,6 +26,7 @@ constexpr GpuUnits hundred_units{100, Bytes(10e6)};
 /// Says "20 % more" of products with m above 1024, and knows m from 1 to 4096.
 Refinement twenty_more_above() {
   Refinement out;
+  out.spread = {0.9, 1.2};
   Correction& c = out.correction;
   c.depth = 1;
   c.feature = {0};
