@@ -23,9 +23,20 @@ constexpr std::size_t most_files = 100'000;
 
 const std::vector<CalibrateWord>& calibrate_words() {
   static const std::vector<CalibrateWord> rows = {
-      {"import", "FILES... -o M.json [flags]", 1, most_files, true, {"--output", "--format", "--json"}, calibrate_import},
-      {"fit", "M.json... -o PROFILE.json [--hold-out 0.2] [flags]", 1, most_files, true,
-       {"--output", "--format", "--json", "--hold-out", "--id", "--start"}, calibrate_fit},
+      {"import",
+       "FILES... -o M.json [flags]",
+       1,
+       most_files,
+       true,
+       {"--output", "--format", "--json"},
+       calibrate_import},
+      {"fit",
+       "M.json... -o PROFILE.json [--hold-out 0.2] [flags]",
+       1,
+       most_files,
+       true,
+       {"--output", "--format", "--json", "--hold-out", "--id", "--start"},
+       calibrate_fit},
       {"show", "PROFILE [--json]", 1, 1, false, {"--json"}, calibrate_show},
       {"compare", "A B [--json]", 2, 2, false, {"--json"}, calibrate_compare},
   };
@@ -46,7 +57,8 @@ Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) 
   const std::string usage = fmt::format("usage: stepcast calibrate {} {}", word.name, word.usage);
   if (words < word.least_words) return fail("command line", "something is missing", usage);
   if (words > word.most_words)
-    return fail("command line", fmt::format("unexpected argument '{:.60}'", arguments.words[word.most_words + 1]), usage);
+    return fail("command line", fmt::format("unexpected argument '{:.60}'", arguments.words[word.most_words + 1]),
+                usage);
   std::vector<std::string> own(word.flags.begin(), word.flags.end());
   if (word.takes_context)
     for (const Flag& flag : context_flags()) own.emplace_back(flag.name);

@@ -38,13 +38,15 @@ double own_error(const LawRow& row) {
   return std::log(row.spread.p90 / row.spread.p10) / 2 / sigmas * mean_of_sigma;
 }
 
-LawChange change_of(const LawRow& a, const LawRow& b, const std::vector<ShapeTime>& times_a, const std::vector<ShapeTime>& times_b) {
+LawChange change_of(const LawRow& a, const LawRow& b, const std::vector<ShapeTime>& times_a,
+                    const std::vector<ShapeTime>& times_b) {
   LawChange change{a, b, 1, 1, 1, 1, "", 0, std::hypot(own_error(a), own_error(b))};
   std::vector<double> ratios, sizes;
   for (std::size_t i = 0; i < times_a.size(); ++i) {
     ratios.push_back(times_b[i].time / times_a[i].time);
     sizes.push_back(std::abs(std::log(ratios.back())));
-    if (i == 0 || sizes.back() > std::abs(std::log(change.worst))) change.worst = ratios.back(), change.worst_shape = times_a[i].shape;
+    if (i == 0 || sizes.back() > std::abs(std::log(change.worst)))
+      change.worst = ratios.back(), change.worst_shape = times_a[i].shape;
   }
   if (ratios.empty()) return change;
   change.median = percentile(ratios, 0.5);
@@ -91,12 +93,23 @@ Changes changes_between(const Profile& a, const Profile& b) {
 std::string or_unknown(const std::string& text) { return text.empty() ? "not known" : text; }
 
 std::string ratios_text(const Changes& changes) {
-  Table table({{"law"}, {"B over A", Align::right}, {"p10", Align::right}, {"p90", Align::right}, {"worst", Align::right}, {"at"},
-               {"own errors", Align::right}, {""}});
+  Table table({{"law"},
+               {"B over A", Align::right},
+               {"p10", Align::right},
+               {"p90", Align::right},
+               {"worst", Align::right},
+               {"at"},
+               {"own errors", Align::right},
+               {""}});
   for (const LawChange& c : changes.both)
     table.add({c.a.law, fmt::format("{:.3f}", c.median), fmt::format("{:.3f}", c.p10), fmt::format("{:.3f}", c.p90),
-               fmt::format("{:.3f}", c.worst), c.worst == 1 ? "-" : c.worst_shape, fmt::format("{:.1f} %", 100 * c.own_error),
-               c.typical == 0 ? "same" : c.within() ? "within" : c.median < 1 ? "faster" : c.median > 1 ? "slower" : "differs"});
+               fmt::format("{:.3f}", c.worst), c.worst == 1 ? "-" : c.worst_shape,
+               fmt::format("{:.1f} %", 100 * c.own_error),
+               c.typical == 0 ? "same"
+               : c.within()   ? "within"
+               : c.median < 1 ? "faster"
+               : c.median > 1 ? "slower"
+                              : "differs"});
   return table.text("  ");
 }
 
@@ -104,7 +117,8 @@ std::string parameters_side_by_side(const Changes& changes) {
   Table table({{"law"}, {"parameter"}, {"A", Align::right}, {"B", Align::right}, {"B over A", Align::right}});
   for (const LawChange& c : changes.both)
     for (const auto& [key, a] : c.a.parameters) {
-      const auto b = std::find_if(c.b.parameters.begin(), c.b.parameters.end(), [&, k = key](const auto& p) { return p.first == k; });
+      const auto b = std::find_if(c.b.parameters.begin(), c.b.parameters.end(),
+                                  [&, k = key](const auto& p) { return p.first == k; });
       if (b == c.b.parameters.end() || b->second == a) continue;
       table.add({c.a.law, parameter_name(key), parameter_text(key, a), parameter_text(key, b->second),
                  a > 0 ? fmt::format("{:.3f}", b->second / a) : "-"});
@@ -114,7 +128,9 @@ std::string parameters_side_by_side(const Changes& changes) {
 
 std::string names_of(const std::vector<LawRow>& rows) {
   std::string text;
-  for (const LawRow& row : rows) text += fmt::format("{}{}{}", text.empty() ? "" : ", ", row.law, row.software.empty() ? "" : fmt::format(" ({})", row.software));
+  for (const LawRow& row : rows)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", row.law,
+                        row.software.empty() ? "" : fmt::format(" ({})", row.software));
   return text;
 }
 
@@ -128,7 +144,8 @@ std::string changes_text(const Profile& a, const Profile& b, const Changes& chan
     text += fmt::format("\n{}\n\n{}", paint.bold("Conditions that differ"), table.text("  "));
   }
   text += fmt::format("\n{}\n\n{}", paint.bold("Times over the same shapes"), ratios_text(changes));
-  const auto apart = std::count_if(changes.both.begin(), changes.both.end(), [](const LawChange& c) { return !c.within(); });
+  const auto apart =
+      std::count_if(changes.both.begin(), changes.both.end(), [](const LawChange& c) { return !c.within(); });
   text += fmt::format("\n  {} of {} laws differ by more than both profiles' own errors\n", apart, changes.both.size());
   if (!changes.only_a.empty()) text += paragraph(names_of(changes.only_a), "  only in A: ", "    ", columns);
   if (!changes.only_b.empty()) text += paragraph(names_of(changes.only_b), "  only in B: ", "    ", columns);
@@ -198,7 +215,8 @@ Expected<void> calibrate_compare(const Arguments& arguments, Console& console) {
   const auto b = choose_profile(arguments.words.at(1), "B");
   if (!b) return tl::unexpected(b.error());
   const Changes changes = changes_between(a->row, b->row);
-  console.out << (arguments.has("--json") ? changes_json(a->row, b->row, changes) : changes_text(a->row, b->row, changes, console));
+  console.out << (arguments.has("--json") ? changes_json(a->row, b->row, changes)
+                                          : changes_text(a->row, b->row, changes, console));
   return {};
 }
 

@@ -12,8 +12,8 @@
 namespace stepcast {
 namespace {
 
-/// As given; where that does not do, with the GPU that open files have; and as bf16 where a table names no element type,
-/// as questions are.
+/// As given; where that does not do, with the GPU that open files have; and as bf16 where a table names no element
+/// type, as questions are.
 Expected<Measurements> import_file(const std::string& text, const std::string& file, const std::string& format,
                                    const ImportOptions& options, const std::string& fallback_gpu) {
   auto found = import_text(text, file, format, options);
@@ -60,7 +60,8 @@ Expected<Imported> import_files(std::span<const std::string> files, const std::s
     append(out.measurements, *found);
   }
   if (out.measurements.rows.empty())
-    return fail(files.front(), "no measurement in it", out.measurements.notes.empty() ? "" : out.measurements.notes.front());
+    return fail(files.front(), "no measurement in it",
+                out.measurements.notes.empty() ? "" : out.measurements.notes.front());
   progress.show("condensing");
   out.measurements = condensed(std::move(out.measurements));
   keep_first_of_each(out.measurements.notes);

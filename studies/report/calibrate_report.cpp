@@ -49,8 +49,14 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : text;
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 Table error_table(const std::vector<LawFit>& laws) {
-  Table table({{"law"}, {"samples", Align::right}, {"uncorrected", Align::right}, {"MAPE", Align::right}, {"median", Align::right},
-               {"p95", Align::right}, {"in 80 %", Align::right}, {"bias", Align::right}});
+  Table table({{"law"},
+               {"samples", Align::right},
+               {"uncorrected", Align::right},
+               {"MAPE", Align::right},
+               {"median", Align::right},
+               {"p95", Align::right},
+               {"in 80 %", Align::right},
+               {"bias", Align::right}});
   const auto add = [&](std::string name, int samples, double base, const HeldOut& error, std::string bias) {
     std::vector<std::string> cells{std::move(name), fmt::format("{}", samples), base > 0 ? percent(base) : "-"};
     for (std::string& cell : held_out_cells(error)) cells.push_back(std::move(cell));
@@ -90,7 +96,8 @@ Unmeasured unmeasured(const FitReport& report) {
 
 std::string list_of(const std::vector<LawRow>& rows) {
   std::string text;
-  for (const LawRow& row : rows) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", row.law, to_text(row.source));
+  for (const LawRow& row : rows)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", row.law, to_text(row.source));
   return text;
 }
 
@@ -99,14 +106,16 @@ std::string parameter_lines(const FitReport& report, std::size_t columns) {
   for (const LawRow& row : law_rows(report.fitted.profile)) {
     if (!was_fitted(row, report.fitted.laws)) continue;
     const std::string whose = row.software.empty() ? "" : fmt::format(" ({})", row.software);
-    text += paragraph(fmt::format("{}{}", parameters_text(row), whose), fmt::format("  {:<22} ", row.law), std::string(25, ' '), columns);
+    text += paragraph(fmt::format("{}{}", parameters_text(row), whose), fmt::format("  {:<22} ", row.law),
+                      std::string(25, ' '), columns);
   }
   return text;
 }
 
 }  // namespace
 
-Progress::Progress(Console& console) : console_(console), on_(&console.err == &std::cerr && isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(Console& console)
+    : console_(console), on_(&console.err == &std::cerr && isatty(STDERR_FILENO) == 1) {}
 Progress::~Progress() {
   if (on_) console_.err << "\r\x1b[K" << std::flush;
 }
@@ -119,7 +128,9 @@ std::string query_name(const Query& query) {
     std::string operator()(const GemmQuery& q) const {
       return fmt::format("gemm {}{}", to_text(q.precision), q.block_scaled ? " block-scaled" : "");
     }
-    std::string operator()(const AttentionQuery& q) const { return q.pass == AttentionPass::decode ? "attention decode" : "attention"; }
+    std::string operator()(const AttentionQuery& q) const {
+      return q.pass == AttentionPass::decode ? "attention decode" : "attention";
+    }
     std::string operator()(const MoeQuery& q) const { return fmt::format("moe {}", to_text(q.precision)); }
     std::string operator()(const MemoryQuery& q) const { return std::string(q.op->id); }
     std::string operator()(const CollectiveQuery& q) const {
@@ -137,7 +148,8 @@ std::string import_report(const Imported& imported, const std::string& output, c
   text += files.text("  ") + "\n" + paint.bold("Measurements") + "\n\n";
   Table kinds({{"kind"}, {"GPU"}, {"fabric"}, {"software"}, {"regime"}, {"rows", Align::right}});
   for (const ReadRows& row : rows_by_kind(imported.measurements))
-    kinds.add({row.kind, or_dash(row.gpu), or_dash(row.fabric), or_dash(row.software), row.regime, fmt::format("{}", row.rows)});
+    kinds.add({row.kind, or_dash(row.gpu), or_dash(row.fabric), or_dash(row.software), row.regime,
+               fmt::format("{}", row.rows)});
   text += kinds.text("  ") + "\n";
   text += notes_text(imported.measurements.notes, console);
   return text + fmt::format("  {} rows in {}\n", imported.measurements.rows.size(), output);
@@ -177,13 +189,15 @@ std::string fit_report(const FitReport& report, const Console& console) {
   const Paint paint(console);
   const Profile& profile = report.fitted.profile;
   const auto columns = static_cast<std::size_t>(console.columns);
-  std::string text = fmt::format("{}: {} measurements\n\n{}\n\n", paint.bold(profile.name), report.rows, paint.bold("Held out"));
+  std::string text =
+      fmt::format("{}: {} measurements\n\n{}\n\n", paint.bold(profile.name), report.rows, paint.bold("Held out"));
   text += error_table(report.fitted.laws).text("  ");
   text += fmt::format("\n{}\n\n{}", paint.bold("Parameters"), parameter_lines(report, columns));
   const Unmeasured rest = unmeasured(report);
   text += fmt::format("\n{}\n\n", paint.bold("Not measured"));
   if (!rest.derived.empty()) text += paragraph(list_of(rest.derived), "  from fitted laws: ", "    ", columns);
-  if (!rest.kept.empty()) text += paragraph(list_of(rest.kept), fmt::format("  kept from {}: ", report.start.id), "    ", columns);
+  if (!rest.kept.empty())
+    text += paragraph(list_of(rest.kept), fmt::format("  kept from {}: ", report.start.id), "    ", columns);
   text += "\n" + notes_text(report.notes, console);
   return text + fmt::format("  {} is in {}\n", profile.id, report.output);
 }

@@ -35,7 +35,8 @@ struct FitReport {
   std::vector<std::string> notes;     ///< those of the fit and of what its figures say
 };
 /// What a reader should know of the figures: few samples, intervals that miss, sustained tables.
-std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measurements& measurements, const std::string& gpu);
+std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measurements& measurements,
+                                   const std::string& gpu);
 
 std::string fit_report(const FitReport& report, const Console& console);
 std::string fit_json(const FitReport& report);

@@ -19,18 +19,21 @@ constexpr double largest_bias = 0.05;
 
 /// Curves of collectives pass through their points and have no corrections to gain.
 bool of_a_collective(const LawFit& fit) {
-  return std::any_of(std::begin(collective_names), std::end(collective_names),
-                     [&](const Choice<CollectiveKind>& kind) { return fit.law.starts_with(std::string(kind.name) + " "); });
+  return std::any_of(std::begin(collective_names), std::end(collective_names), [&](const Choice<CollectiveKind>& kind) {
+    return fit.law.starts_with(std::string(kind.name) + " ");
+  });
 }
 
 std::string doubt_of_samples(const LawFit& fit) {
   if (fit.samples >= few_samples || of_a_collective(fit) || fit.held_out.samples == 0) return {};
-  return fmt::format("{}: {} samples give the parameters, but no corrections; more shapes make it better", fit.law, fit.samples);
+  return fmt::format("{}: {} samples give the parameters, but no corrections; more shapes make it better", fit.law,
+                     fit.samples);
 }
 
 std::string doubt_of_coverage(const LawFit& fit) {
   const double share = fit.held_out.coverage;
-  if (fit.held_out.samples < enough_for_coverage || share == 0 || (share >= least_coverage && share <= most_coverage)) return {};
+  if (fit.held_out.samples < enough_for_coverage || share == 0 || (share >= least_coverage && share <= most_coverage))
+    return {};
   return fmt::format("{}: its 80 % interval holds {:.0f} % of what was held out", fit.law, 100 * share);
 }
 
@@ -41,7 +44,8 @@ std::string doubt_of_bias(const LawFit& fit) {
 
 }  // namespace
 
-std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measurements& measurements, const std::string& gpu) {
+std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measurements& measurements,
+                                   const std::string& gpu) {
   std::vector<std::string> notes;
   for (const LawFit& fit : laws)
     for (const auto doubt : {doubt_of_samples, doubt_of_coverage, doubt_of_bias})

@@ -25,8 +25,9 @@ double roof_at(const GemmQuery& query, double compute, double memory) {
 std::vector<Roof> roofs_of(const Profile& profile, const Gpu* gpu) {
   std::vector<Roof> roofs;
   for (const RooflineLaw& law : profile.gemm)
-    roofs.push_back({fmt::format("{}{}", to_text(law.precision), law.block_scaled ? " block-scaled" : ""), "flops_per_s",
-                     gpu != nullptr ? gpu->peak[static_cast<int>(law.precision)].value() : 0, law.compute.value(), law.source});
+    roofs.push_back({fmt::format("{}{}", to_text(law.precision), law.block_scaled ? " block-scaled" : ""),
+                     "flops_per_s", gpu != nullptr ? gpu->peak[static_cast<int>(law.precision)].value() : 0,
+                     law.compute.value(), law.source});
   roofs.push_back({"device memory", "bytes_per_s", gpu != nullptr ? gpu->memory_bandwidth.value() : 0,
                    profile.memory.memory.value(), profile.memory.source});
   return roofs;
@@ -68,7 +69,8 @@ std::string rate_plot(const RateCurve& curve, const Console& console) {
   plot.y_text = rate_tick;
   if (!curve.datasheet_roof.empty()) plot.lines.push_back({"roof of the datasheet", curve.datasheet_roof, 3, '.'});
   plot.lines.push_back({"roof as fitted", curve.fitted_roof, 1, '-'});
-  plot.lines.push_back({fmt::format("{} products, n = k = {:.0f}", curve.precision, plotted_width), curve.rate, 0, '*'});
+  plot.lines.push_back(
+      {fmt::format("{} products, n = k = {:.0f}", curve.precision, plotted_width), curve.rate, 0, '*'});
   return plot_text(plot, console);
 }
 

@@ -24,7 +24,9 @@ Times times_of_products(const RooflineLaw& law, const GpuUnits& units) {
 
 Times times_of(const AttentionLaw& law, const GpuUnits& units) {
   Times times;
-  const auto add = [&](const AttentionQuery& q, const std::string& shape) { times.push_back({shape, attention_time(law, units, q).time}); };
+  const auto add = [&](const AttentionQuery& q, const std::string& shape) {
+    times.push_back({shape, attention_time(law, units, q).time});
+  };
   for (const double batch : {1.0, 16.0})
     for (const double keys : {512.0, 2048.0, 8192.0, 32768.0}) {
       AttentionQuery query{.batch = batch, .queries = keys, .keys = keys, .heads = 32, .kv_heads = 8};
@@ -47,7 +49,8 @@ Times times_of_experts(const RooflineLaw& law, const GpuUnits& units) {
   Times times;
   for (const double tokens : {64.0, 1024.0, 8192.0, 32768.0})
     for (const bool many : {false, true}) {
-      MoeQuery query{.tokens = tokens, .hidden = 4096, .inter = 14336, .topk = 2, .experts = 8, .precision = law.precision};
+      MoeQuery query{
+          .tokens = tokens, .hidden = 4096, .inter = 14336, .topk = 2, .experts = 8, .precision = law.precision};
       if (many) query.hidden = 7168, query.inter = 2048, query.topk = 8, query.experts = 256, query.expert_ways = 8;
       times.push_back({fmt::format("{} tokens, {} experts", tokens, query.experts), moe_time(law, units, query).time});
     }
@@ -61,7 +64,8 @@ Times times_of(const MemoryLaw& law, const GpuUnits& units) {
   for (const double rows : {128.0, 2048.0, 32768.0})
     for (const double columns : {1024.0, 4096.0, 16384.0})
       if (op != nullptr)
-        times.push_back({fmt::format("{} x {}", rows, columns), memory_time(law, units, MemoryQuery{op, rows, columns, 2}).time});
+        times.push_back(
+            {fmt::format("{} x {}", rows, columns), memory_time(law, units, MemoryQuery{op, rows, columns, 2}).time});
   return times;
 }
 

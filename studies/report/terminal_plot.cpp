@@ -52,8 +52,12 @@ class Canvas {
   }
 
  private:
-  [[nodiscard]] std::size_t cells() const { return static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_); }
-  [[nodiscard]] std::size_t at(int c, int r) const { return static_cast<std::size_t>(r) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(c); }
+  [[nodiscard]] std::size_t cells() const {
+    return static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_);
+  }
+  [[nodiscard]] std::size_t at(int c, int r) const {
+    return static_cast<std::size_t>(r) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(c);
+  }
   int columns_, rows_;
   bool unicode_;
   std::vector<std::uint8_t> bits_;
@@ -75,7 +79,8 @@ double value_at(const PlotLine& line, double x) {
     const auto& [x1, y1] = line.points[i];
     // A rounding error beyond an end is still the end.
     if (x < x0 * (1 - 1e-9) || x > x1 * (1 + 1e-9)) continue;
-    return std::exp(std::log(y0) + (std::log(y1) - std::log(y0)) * (std::log(x) - std::log(x0)) / (std::log(x1) - std::log(x0)));
+    return std::exp(std::log(y0) +
+                    (std::log(y1) - std::log(y0)) * (std::log(x) - std::log(x0)) / (std::log(x1) - std::log(x0)));
   }
   return 0;
 }
@@ -142,12 +147,17 @@ std::string plot_text(const LogPlot& plot, const Console& console) {
 
   std::string text;
   for (int row = 0; row < plot_rows; ++row) {
-    const std::string tick = row == 0 ? ticks[0] : row == plot_rows / 2 ? ticks[1] : row == plot_rows - 1 ? ticks[2] : "";
-    text += fmt::format("  {}{} {}{}\n", std::string(width - shown_width(tick), ' '), tick, console.unicode ? "\u2502" : "|", canvas.row(row));
+    const std::string tick = row == 0               ? ticks[0]
+                             : row == plot_rows / 2 ? ticks[1]
+                             : row == plot_rows - 1 ? ticks[2]
+                                                    : "";
+    text += fmt::format("  {}{} {}{}\n", std::string(width - shown_width(tick), ' '), tick,
+                        console.unicode ? "\u2502" : "|", canvas.row(row));
   }
   text += x_axis(plot, xs, margin, columns);
   for (const PlotLine& line : plot.lines)
-    text += fmt::format("{}{}  {}\n", std::string(static_cast<std::size_t>(margin), ' '), sample_of(line, console.unicode), line.name);
+    text += fmt::format("{}{}  {}\n", std::string(static_cast<std::size_t>(margin), ' '),
+                        sample_of(line, console.unicode), line.name);
   return text;
 }
 
