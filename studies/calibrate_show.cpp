@@ -24,41 +24,65 @@ std::string sources_text(const Profile& profile, const Paint& paint, std::size_t
   for (const auto& [name, value] : condition_rows(profile))
     if (!value.empty()) table.add({paint.dim(name), value});
   text += table.text("  ");
-  for (const std::string& source : profile.conditions.sources) text += paragraph(source, "  source: ", "          ", columns);
+  for (const std::string& source : profile.conditions.sources)
+    text += paragraph(source, "  source: ", "          ", columns);
   return text;
 }
 
 std::string roofs_text(const std::vector<Roof>& roofs) {
   Table table({{""}, {"datasheet", Align::right}, {"fitted", Align::right}, {"share", Align::right}, {"source"}});
   for (const Roof& roof : roofs)
-    table.add({roof.name, roof.datasheet > 0 ? parameter_text("_" + roof.key, roof.datasheet) : "-", parameter_text("_" + roof.key, roof.fitted),
-               roof.datasheet > 0 ? fmt::format("{:.0f} %", 100 * roof.fitted / roof.datasheet) : "-", to_text(roof.source)});
+    table.add({roof.name, roof.datasheet > 0 ? parameter_text("_" + roof.key, roof.datasheet) : "-",
+               parameter_text("_" + roof.key, roof.fitted),
+               roof.datasheet > 0 ? fmt::format("{:.0f} %", 100 * roof.fitted / roof.datasheet) : "-",
+               to_text(roof.source)});
   return table.text("  ");
 }
 
-bool of_a_kernel(const LawRow& row) { return row.parameters.front().first != "bus_bytes_per_s" && row.parameters.front().first != "efficiency"; }
+bool of_a_kernel(const LawRow& row) {
+  return row.parameters.front().first != "bus_bytes_per_s" && row.parameters.front().first != "efficiency";
+}
 
 std::string laws_text(const std::vector<LawRow>& rows, std::size_t columns) {
-  Table errors({{"law"}, {"source"}, {"samples", Align::right}, {"MAPE", Align::right}, {"median", Align::right}, {"p95", Align::right},
-                {"in 80 %", Align::right}, {"80 %: from", Align::right}, {"to", Align::right}, {"corrected"}});
+  Table errors({{"law"},
+                {"source"},
+                {"samples", Align::right},
+                {"MAPE", Align::right},
+                {"median", Align::right},
+                {"p95", Align::right},
+                {"in 80 %", Align::right},
+                {"80 %: from", Align::right},
+                {"to", Align::right},
+                {"corrected"}});
   std::string parameters;
   for (const LawRow& row : rows) {
     if (!of_a_kernel(row)) continue;
-    std::vector<std::string> cells{row.law, to_text(row.source), row.held_out.samples > 0 ? fmt::format("{}", row.held_out.samples) : "-"};
+    std::vector<std::string> cells{row.law, to_text(row.source),
+                                   row.held_out.samples > 0 ? fmt::format("{}", row.held_out.samples) : "-"};
     for (std::string& cell : held_out_cells(row.held_out)) cells.push_back(std::move(cell));
-    cells.insert(cells.end(), {fmt::format("{:.2f}", row.spread.p10), fmt::format("{:.2f}", row.spread.p90), row.corrected ? "yes" : "no"});
+    cells.insert(cells.end(), {fmt::format("{:.2f}", row.spread.p10), fmt::format("{:.2f}", row.spread.p90),
+                               row.corrected ? "yes" : "no"});
     errors.add(std::move(cells));
     const std::string whose = row.software.empty() ? "" : fmt::format(" ({})", row.software);
-    parameters += paragraph(parameters_text(row) + whose, fmt::format("  {:<22} ", row.law), std::string(25, ' '), columns);
+    parameters +=
+        paragraph(parameters_text(row) + whose, fmt::format("  {:<22} ", row.law), std::string(25, ' '), columns);
   }
   return errors.text("  ") + "\n" + parameters;
 }
 
 std::string collectives_text(const std::vector<BusRow>& rows) {
-  Table table({{"collective"}, {"fabric"}, {"ranks", Align::right}, {"1 MiB", Align::right}, {"64 MiB", Align::right},
-               {"1 GiB", Align::right}, {"latency", Align::right}, {"source"}});
+  Table table({{"collective"},
+               {"fabric"},
+               {"ranks", Align::right},
+               {"nodes", Align::right},
+               {"1 MiB", Align::right},
+               {"64 MiB", Align::right},
+               {"1 GiB", Align::right},
+               {"latency", Align::right},
+               {"source"}});
   for (const BusRow& row : rows) {
-    std::vector<std::string> cells{to_text(row.curve->kind), name_of<FabricKind>(fabric_names, row.curve->fabric), fmt::format("{}", row.curve->ranks)};
+    std::vector<std::string> cells{to_text(row.curve->kind), name_of<FabricKind>(fabric_names, row.curve->fabric),
+                                   fmt::format("{}", row.curve->ranks), fmt::format("{}", row.curve->nodes)};
     for (const BytesPerSecond bus : row.bus) cells.push_back(format_rate(bus));
     cells.insert(cells.end(), {format_seconds(row.curve->latency), to_text(row.curve->source)});
     table.add(std::move(cells));
@@ -69,7 +93,8 @@ std::string collectives_text(const std::vector<BusRow>& rows) {
 std::string across_nodes_text(const std::vector<LawRow>& rows) {
   std::string text;
   for (const LawRow& row : rows)
-    if (row.parameters.front().first == "efficiency") text += fmt::format("  {}: {} ({})\n", row.law, parameters_text(row), to_text(row.source));
+    if (row.parameters.front().first == "efficiency")
+      text += fmt::format("  {}: {} ({})\n", row.law, parameters_text(row), to_text(row.source));
   return text;
 }
 
@@ -84,7 +109,8 @@ std::string profile_text(const Profile& profile, const Gpu* gpu, const Console& 
   const RateCurve curve = rate_curve(profile, gpu);
   if (!curve.rate.empty()) text += "\n" + rate_plot(curve, console);
   text += heading("Laws") + laws_text(rows, columns);
-  if (!profile.collectives.empty()) text += heading("Bus bandwidth by size of the buffer") + collectives_text(bus_rows(profile));
+  if (!profile.collectives.empty())
+    text += heading("Bus bandwidth by size of the buffer") + collectives_text(bus_rows(profile));
   if (!profile.scale_out.empty()) text += heading("Across nodes") + across_nodes_text(rows);
   return text;
 }
@@ -100,6 +126,7 @@ void write_bus(JsonWriter& json, const BusRow& row) {
   json.field("kind", to_text(row.curve->kind));
   json.field("fabric", name_of<FabricKind>(fabric_names, row.curve->fabric));
   json.field("ranks", row.curve->ranks);
+  json.field("nodes", row.curve->nodes);
   json.field("buffer_bytes", std::vector<double>(std::begin(bus_sizes), std::end(bus_sizes)));
   std::vector<double> bus;
   for (const BytesPerSecond rate : row.bus) bus.push_back(rate.value());
@@ -165,7 +192,8 @@ Expected<void> calibrate_show(const Arguments& arguments, Console& console) {
   // A file may be of a GPU that the catalogue lacks: then there is no datasheet to hold it against.
   const auto gpu = find_row(catalog().gpus, chosen->row.gpu, "gpu");
   const Gpu* known = gpu ? *gpu : nullptr;
-  console.out << (arguments.has("--json") ? profile_json(chosen->row, known) : profile_text(chosen->row, known, console));
+  console.out << (arguments.has("--json") ? profile_json(chosen->row, known)
+                                          : profile_text(chosen->row, known, console));
   return {};
 }
 

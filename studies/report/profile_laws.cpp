@@ -10,9 +10,11 @@ namespace {
 
 using Parameters = std::vector<std::pair<std::string, double>>;
 
-LawRow row_of_refined(std::string law, const Refinement& refinement, Source source, Spread spread, Parameters parameters) {
-  return {std::move(law), refinement.software, source, spread, refinement.held_out, !refinement.correction.empty(),
-          std::move(parameters)};
+LawRow row_of_refined(std::string law, const Refinement& refinement, Source source, Spread spread,
+                      Parameters parameters) {
+  const bool refined = !refinement.correction.empty() || !refinement.width.empty();
+  return {std::move(law), refinement.software, source, refined ? refinement.spread : spread, refinement.held_out,
+          !refinement.correction.empty(), std::move(parameters)};
 }
 
 LawRow row_of(const std::string& kind, const RooflineLaw& law) {
@@ -22,7 +24,8 @@ LawRow row_of(const std::string& kind, const RooflineLaw& law) {
     parameters.emplace_back("cast_bytes_per_s", law.cast.value());
     parameters.emplace_back("cast_t0_s", law.cast_t0.value());
   }
-  const std::string name = fmt::format("{} {}{}", kind, to_text(law.precision), law.block_scaled ? " block-scaled" : "");
+  const std::string name =
+      fmt::format("{} {}{}", kind, to_text(law.precision), law.block_scaled ? " block-scaled" : "");
   return row_of_refined(name, law.refinement, law.source, law.spread, std::move(parameters));
 }
 
@@ -44,15 +47,30 @@ LawRow row_of(const MemoryLaw& law) {
 }
 
 LawRow row_of(const CollectiveCurve& curve) {
-  const std::string name =
+  std::string name =
       fmt::format("{} {} x{}", to_text(curve.kind), name_of<FabricKind>(fabric_names, curve.fabric), curve.ranks);
-  return {name, "", curve.source, curve.spread, {}, !curve.points.empty(),
-          {{"bus_bytes_per_s", curve.bandwidth.value()}, {"latency_s", curve.latency.value()}, {"half_bytes", curve.half.value()}}};
+  if (curve.nodes > 1) name += fmt::format(" on {} nodes", curve.nodes);
+  return {std::move(name),
+          curve.network,
+          curve.source,
+          curve.spread,
+          curve.held_out,
+          !curve.points.empty(),
+          {{"bus_bytes_per_s", curve.bandwidth.value()},
+           {"latency_s", curve.latency.value()},
+           {"half_bytes", curve.half.value()}}};
 }
 
 LawRow row_of(const ScaleOutLaw& law) {
-  return {fmt::format("across nodes, {}", name_of<FabricKind>(fabric_names, law.fabric)), "", law.source, law.spread, {}, false,
-          {{"efficiency", law.efficiency}, {"base_s", law.base.value()}, {"per_doubling_s", law.per_doubling.value()},
+  return {fmt::format("across nodes, {}", name_of<FabricKind>(fabric_names, law.fabric)),
+          "",
+          law.source,
+          law.spread,
+          {},
+          false,
+          {{"efficiency", law.efficiency},
+           {"base_s", law.base.value()},
+           {"per_doubling_s", law.per_doubling.value()},
            {"per_node_s", law.per_node.value()}}};
 }
 
@@ -104,12 +122,23 @@ std::vector<std::string> held_out_cells(const HeldOut& e) {
 
 std::vector<std::pair<std::string, std::string>> condition_rows(const Profile& profile) {
   const Conditions& c = profile.conditions;
-  const auto number = [](double value, const char* unit) { return value > 0 ? fmt::format("{:g} {}", value, unit) : std::string(); };
-  return {{"gpu", profile.gpu}, {"regime", profile.regime}, {"device", c.device}, {"driver", c.driver}, {"cuda", c.cuda},
-          {"cublas", c.cublas}, {"nccl", c.nccl}, {"date", c.date}, {"launch mode", c.launch_mode},
-          {"sm clock", number(c.sm_clock_mhz, "MHz")}, {"memory clock", number(c.memory_clock_mhz, "MHz")},
+  const auto number = [](double value, const char* unit) {
+    return value > 0 ? fmt::format("{:g} {}", value, unit) : std::string();
+  };
+  return {{"gpu", profile.gpu},
+          {"regime", profile.regime},
+          {"device", c.device},
+          {"driver", c.driver},
+          {"cuda", c.cuda},
+          {"cublas", c.cublas},
+          {"nccl", c.nccl},
+          {"date", c.date},
+          {"launch mode", c.launch_mode},
+          {"sm clock", number(c.sm_clock_mhz, "MHz")},
+          {"memory clock", number(c.memory_clock_mhz, "MHz")},
           {"power limit", number(c.power_limit_w, "W")},
-          {"sustained over burst", profile.sustained_slowdown != 1 ? fmt::format("{:.3f}", profile.sustained_slowdown) : ""}};
+          {"sustained over burst",
+           profile.sustained_slowdown != 1 ? fmt::format("{:.3f}", profile.sustained_slowdown) : ""}};
 }
 
 void write_held_out(JsonWriter& json, std::string_view key, const HeldOut& held_out) {

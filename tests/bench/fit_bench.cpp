@@ -33,7 +33,10 @@ Measurements made_up_products(std::size_t count) {
     GemmQuery query{.m = size(std::fmod(n * 0.618034, 1), 1, 32768), .n = size(std::fmod(n * 0.754878, 1), 32, 65536),
                     .k = size(std::fmod(n * 0.569840, 1), 32, 65536)};
     const double scatter = std::exp(0.05 * std::sin(12.9898 * n) + (std::fmod(query.m, 128) > 0 ? 0.03 : 0));
-    out.rows.push_back({query, base_time(law, query) * scatter});
+    Measurement row;
+    row.what = query;
+    row.time = base_time(law, query) * scatter;
+    out.rows.push_back(row);
   }
   return out;
 }
