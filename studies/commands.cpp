@@ -196,7 +196,7 @@ const std::vector<Command>& table() {
        .least_words = 0,
        .most_words = 1,
        .flags = collective_flags(),
-       .examples = {"stepcast collective all_reduce --machine dgx-h100 --bytes \"256 MiB\" --gpus 8",
+       .examples = {"stepcast collective all_reduce --machine dgx-h100 --bytes 256MiB --gpus 8",
                     "stepcast collective all_gather --machine azure-nd-h100 --bytes 1073741824 --gpus 32 --nodes 4 --json"},
        .run = collective_command},
       {.name = "explain",
