@@ -34,7 +34,7 @@ std::string program_help() {
   std::string text =
       "stepcast forecasts what one training step of a large model costs on a GPU cluster.\n\n"
       "Usage: stepcast COMMAND ...\n\nCommands\n";
-  for (const Command& command : commands()) text += fmt::format("  {:<10}{}\n", command.name, command.summary);
+  for (const Command& command : commands()) text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   text += "\nExamples\n";
   for (const Command& command : commands()) text += fmt::format("  {}\n", command.examples.front());
   return text +
