@@ -171,8 +171,7 @@ class ProfileFit {
       std::erase_if(out_.profile.gemm, [&](const RooflineLaw& old) {
         return old.precision == key.first && old.block_scaled == key.second;
       });
-      if (key.first == Precision::bf16 && !pools_.gemm.contains({Precision::fp16, false}))
-        std::erase_if(out_.profile.gemm, [](const RooflineLaw& old) { return old.precision == Precision::fp16; });
+      if (key == std::pair(Precision::bf16, false)) follow_with_fp16(fitted->law);
       out_.profile.gemm.push_back(std::move(fitted->law));
     }
     fit_sustained();
@@ -180,6 +179,17 @@ class ProfileFit {
     std::stable_sort(out_.profile.gemm.begin(), out_.profile.gemm.end(), [](const RooflineLaw& a, const RooflineLaw& b) {
       return std::pair(a.precision, a.block_scaled) < std::pair(b.precision, b.block_scaled);
     });
+  }
+
+  /// fp16 runs bf16's kernels at bf16's rate where nobody timed its own.
+  void follow_with_fp16(const RooflineLaw& bf16) {
+    if (pools_.gemm.contains({Precision::fp16, false})) return;
+    if (request_.keep_laws) {
+      for (RooflineLaw& law : out_.profile.gemm)
+        if (law.precision == Precision::fp16) law.refinement = bf16.refinement;
+    } else {  // with_all_precisions() copies it
+      std::erase_if(out_.profile.gemm, [](const RooflineLaw& old) { return old.precision == Precision::fp16; });
+    }
   }
 
   /// The rates of a law are those of bursts; sustained runs say how much slower it goes on.
