@@ -100,7 +100,12 @@ double loss(const std::vector<Point>& calls, const std::vector<double>& predicte
 
 struct Residual { double size, ratio; std::size_t fold; };   // of measured / predicted
 
-Spread spread_of(const std::vector<double>& ratios) { return {percentile(ratios, 0.1), percentile(ratios, 0.9)}; }
+/// The 10th and 90th percentile, further out where few residuals speak: the next one falls below the q-th of n with
+/// probability q n/(n + 1) (order statistics).
+Spread spread_of(const std::vector<double>& ratios) {
+  const double n = static_cast<double>(ratios.size()), q = std::min(1.0, 0.9 * (n + 1) / n);
+  return {percentile(ratios, 1 - q), percentile(ratios, q)};
+}
 
 /// Three thirds of the sizes, each with half of its neighbours: latency-bound, between, bandwidth-bound.
 std::vector<CollectiveCurve::Width> widths_of(const std::vector<Residual>& residuals) {
