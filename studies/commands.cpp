@@ -9,6 +9,7 @@
 #include "studies/calibrate.h"
 #include "studies/help.h"
 #include "studies/rates.h"
+#include "studies/schedule.h"
 
 namespace stepcast {
 namespace {
@@ -77,12 +78,24 @@ constexpr std::array schedule_flags = {
     Flag{.name = "--layout", .key = "", .value = "WHAT", .group = schedule_times,
          .doc = "how those layers lie: balanced by cost (default), even, 9,8,8,7 or Ett|tt|tL", .kind = FlagKind::text},
     Flag{.name = "--p2p", .key = "", .value = "C", .group = schedule_times,
-         .doc = "latency of every hop between ranks; occupies neither (default 0)", .kind = FlagKind::text},
+         .doc = "time of every hop between ranks (default 0)", .kind = FlagKind::text},
+    Flag{.name = "--p2p-mode", .key = "", .value = "MODE", .group = schedule_times,
+         .doc = "overlapped: a hop keeps no rank busy (default); blocking: it holds both, as in Megatron's 1F1B",
+         .kind = FlagKind::text},
+    Flag{.name = "--rank-speed", .key = "", .value = "LIST", .group = schedule_times,
+         .doc = "\"1,1,0.9,1\": the third rank takes 1/0.9 as long as the times say (default: all 1)",
+         .kind = FlagKind::text},
     Flag{.name = "--overlap-factor", .key = "", .value = "A", .group = schedule_times,
          .doc = "a fused forward and backward last A times their sum (default 1)", .kind = FlagKind::text},
     Flag{.name = "--memory-cap", .key = "", .value = "N", .group = "Memory",
          .doc = "activations a rank may hold until W, in chunks, or slices where cut (default: no cap; zb-v-auto: 2P)",
          .kind = FlagKind::count, .least = 1, .most = 1 << 20},
+    Flag{.name = "--auto", .key = "", .value = "", .group = "Instead of KIND",
+         .doc = "search for the shortest order under the cap: one stage per rank, or two laid there and back",
+         .kind = FlagKind::toggle},
+    Flag{.name = "--effort", .key = "", .value = "N", .group = "Instead of KIND",
+         .doc = "how long --auto goes on after zb-auto and zb-v-auto: actions laid out (default 4000000, about 0.3 s)",
+         .kind = FlagKind::count, .least = 0, .most = most_schedule_effort},
     Flag{.name = "--from", .key = "", .value = "FILE", .group = "Instead of KIND and sizes",
          .doc = "an order: CSV of torch.distributed.pipelining, JSON as --order writes it, a measured timeline, or a\n"
                 "folder of Primus; the last two, and JSON with durations, need no times", .kind = FlagKind::text},
@@ -146,18 +159,22 @@ const std::vector<Command>& table() {
                     "stepcast dataflow --from timeloop examples/timeloop_ws.yaml"},
        .run = dataflow_command},
       {.name = "schedule",
-       .usage = "KIND|--compare --stages P --micro-batches M | --from FILE, --forward F --input-grad I --weight-grad W [flags]",
+       .usage = "KIND|--auto|--compare --stages P --micro-batches M | --from FILE, --forward F --input-grad I --weight-grad W [flags]",
        .summary = "time a pipeline schedule, draw it, hold it against the best possible",
        .about = "Makes the order of a pipeline schedule (stepcast list schedules), runs it with the times given and reports\n"
                 "makespan, bubble, memory and messages of every rank, and lower bounds that no order of these stages beats:\n"
-                "with any memory or that of --memory-cap, and with the memory that this schedule uses.",
+                "with any memory or that of --memory-cap, and with the memory that this schedule uses.\n"
+                "With --auto and --compare, --memory-cap counts micro-batches of a whole rank, so that a chunk of two counts\n"
+                "half and a slice its part; with --chunks V, it counts chunks of 1/V. --auto also takes any kind that is\n"
+                "better than what it finds, but none with two copies of the weights, and slices only with --seq-splits.",
        .least_words = 0,
        .most_words = 1,
        .flags = schedule_flags,
        .examples = {"stepcast schedule 1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1",
                     "stepcast schedule zb-h1 --stages 4 --micro-batches 8 --forward 10ms --input-grad 12ms --weight-grad 7ms --p2p 100us",
                     "stepcast schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --csv",
-                    "stepcast schedule --compare --stages 4 --micro-batches 8 --forward 10 --input-grad 12 --weight-grad 7"},
+                    "stepcast schedule --compare --stages 4 --micro-batches 8 --forward 10 --input-grad 12 --weight-grad 7",
+                    "stepcast schedule --auto --stages 8 --micro-batches 32 --forward 10 --input-grad 12 --weight-grad 7 --memory-cap 4"},
        .run = schedule_command},
       {.name = "kernel",
        .usage = "gemm|attention|moe|norm|softmax|gelu|swiglu|adam|... [fields] [flags]",

@@ -1,6 +1,8 @@
 // stepcast schedule: makes orders, runs them and shows them in the form asked for.
 #include "studies/schedule.h"
 
+#include <fmt/format.h>
+
 #include "studies/commands.h"
 #include "studies/output_file.h"
 #include "studies/report/schedule_report.h"
@@ -8,15 +10,28 @@
 namespace stepcast {
 namespace {
 
+/// What may stand where KIND does.
+struct InsteadOfKind {
+  const char *flag, *kind_hint;
+};
+constexpr InsteadOfKind instead_of_kind[] = {
+    {"--compare", "--compare runs every kind that is legal"},
+    {"--auto", "--auto looks for the order itself: leave KIND out"},
+    {"--from", "the file has the order: leave KIND out"}};
+
 Expected<void> check_schedule_words(const Arguments& arguments) {
-  const bool compare = arguments.has("--compare"), file = arguments.has("--from");
-  if (compare && !arguments.words.empty())
-    return fail(arguments.words[0], "a KIND does not go with --compare", "--compare runs every kind that is legal");
-  if (file && compare) return fail("--from", "does not go with --compare", "one of them");
-  if (file && !arguments.words.empty())
-    return fail(arguments.words[0], "a KIND does not go with --from", "the file has the order: leave KIND out");
-  if (!compare && !file && arguments.words.empty())
-    return fail("schedule", "KIND is missing", "stepcast schedule 1f1b ..., or --compare; stepcast list schedules");
+  const bool compare = arguments.has("--compare");
+  const InsteadOfKind* first = nullptr;
+  for (const InsteadOfKind& row : instead_of_kind) {
+    if (!arguments.has(row.flag)) continue;
+    if (!arguments.words.empty())
+      return fail(arguments.words[0], fmt::format("a KIND does not go with {}", row.flag), row.kind_hint);
+    if (first != nullptr) return fail(row.flag, fmt::format("does not go with {}", first->flag), "one of them");
+    first = &row;
+  }
+  if (first == nullptr && arguments.words.empty())
+    return fail("schedule", "KIND is missing",
+                "stepcast schedule 1f1b ..., or --auto, or --compare; stepcast list schedules");
   if (arguments.has("--json") && arguments.has("--csv")) return fail("--csv", "does not go with --json", "one of them");
   for (const char* one : {"--csv", "--trace", "--svg", "--order"})
     if (compare && arguments.has(one)) return fail(one, "shows one schedule, not --compare", "name the KIND instead");
@@ -47,6 +62,11 @@ Expected<std::vector<OpenForm>> open_files(const Arguments& arguments) {
   return open;
 }
 
+Expected<ScheduleRun> make_run(const ScheduleRequest& request, const Arguments& arguments) {
+  if (arguments.has("--from")) return run_schedule_file(request);
+  return arguments.has("--auto") ? find_schedule_order(request) : run_schedule(arguments.words[0], request);
+}
+
 std::string shown(const ScheduleRun& run, const Arguments& arguments, const Console& console) {
   if (arguments.has("--json")) return schedule_json(run);
   if (arguments.has("--csv")) return schedule_csv(run);
@@ -68,7 +88,7 @@ Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   }
   auto files = open_files(arguments);
   if (!files) return tl::unexpected(files.error());
-  auto run = request->file.empty() ? run_schedule(arguments.words[0], *request) : run_schedule_file(*request);
+  auto run = make_run(*request, arguments);
   if (!run) return tl::unexpected(run.error());
   add_layer_split(*request, *run);
   for (OpenForm& open : *files)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/schedule/auto.h"
 #include "sim/schedule/engine.h"
 #include "sim/schedule/order.h"
 #include "studies/arguments.h"
@@ -29,7 +30,11 @@ struct ScheduleRequest {
   std::optional<bool> units;                ///< of the times that were given; none: there is nothing but zeros
   double hop = 0;
   double pair_factor = 1;
-  double memory_cap = 0;                    ///< in the unit of peak_activations; 0 = none
+  bool blocking_hops = false;               ///< --p2p-mode
+  std::vector<double> rank_slowdown;        ///< 1 / --rank-speed; empty = 1
+  double memory_cap = 0;                    ///< what --memory-cap says; 0 = none
+  double cap_unit = 1;                      ///< activations of the order at hand per unit of it
+  std::int64_t effort = AutoOptions{}.effort;  ///< --auto: AutoOptions::effort on each placement
   std::string file, dialect = "detect";     ///< --from: the file's sizes count; else empty
   std::optional<int> iteration;             ///< of a folder of Primus
 };
@@ -39,12 +44,26 @@ Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments);
 /// schedule_times.cpp: durations and hops.
 Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& request);
 std::optional<double> bare_number(const std::string& text);
+/// schedule_knobs.cpp: how hops and ranks behave, and how long the search goes on.
+Expected<void> read_schedule_knobs(const Arguments& arguments, ScheduleRequest& request);
+/// A speed for each rank. Asked again once the ranks of a file are known.
+Expected<void> check_speeds(const ScheduleRequest& request, int ranks);
+/// Some 20 minutes on one core for each placement.
+constexpr std::int64_t most_schedule_effort = 20'000'000'000;
+
+/// What --auto did.
+struct ScheduleSearch {
+  std::string from;                         ///< the kind, or the way of searching, that found the order
+  int tried = 0;                            ///< orders laid out, all placements together
+};
 
 struct ScheduleRun {
   std::string id, name;                     ///< of the kind, or the file's name
   std::vector<std::string> notes;           ///< what a file had that does not count
   bool in_seconds = false;
   double hop = 0;
+  bool blocking_hops = false;
+  std::optional<ScheduleSearch> search;
   std::optional<LayerSplit> layers = std::nullopt;  ///< --layer-costs
   std::optional<ScheduleReplay> replay;     ///< where single micro-batches have durations of their own
   Order order;
@@ -55,6 +74,9 @@ struct ScheduleRun {
   [[nodiscard]] double gap() const;         ///< makespan above the second, as a fraction
   /// Virtual stages of one copy of the model per rank.
   [[nodiscard]] int chunks() const { return order.stages() / order.directions / order.ranks; }
+  [[nodiscard]] double gap_to_bound() const { return timeline.makespan.value() / lower_bound - 1; }
+  /// Where the stages lie: "one stage per rank", "V", "looped", "both ways".
+  [[nodiscard]] std::string placement() const;
   /// The rank that holds most, in whole micro-batches of a rank's layers, so that kinds compare.
   [[nodiscard]] double peak_micro_batches() const;
 };
@@ -64,10 +86,16 @@ Expected<ScheduleRun> run_schedule(const std::string& kind, const ScheduleReques
 /// schedule_file.cpp: the same for the order of request.file.
 Expected<ScheduleRun> run_schedule_file(const ScheduleRequest& request);
 
+/// The schedule table's errors in the words of the flags.
+Error in_schedule_flags(Error error);
 /// A list of --times is one copy's stages, or all stages of both copies; a stage's own list has the micro-batches of
 /// request.size.
 Expected<void> check_list_lengths(const ScheduleRequest& request, const std::string& kind, int copy, int directions);
-/// Hops and the factor of fused pairs: what flags say of any order's times.
+/// What kinds that schedule by the times look at: one micro-batch, one copy, each rank's own speed.
+OrderTimes order_times(const ScheduleRequest& request, int chunks);
+/// A rank's time is shared by the stages that one copy has on it; a list is read again for the second copy.
+StageTimes engine_times(const Order& order, const ScheduleRequest& request);
+/// Hops, speeds and the factor of fused pairs: what flags say of any order's times.
 void set_request_knobs(const Order& order, const ScheduleRequest& request, StageTimes& times);
 /// Runs an order and bounds it; refused if it holds more than the cap.
 Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, const std::string& id,
@@ -83,7 +111,17 @@ struct ScheduleComparison {
   std::vector<ScheduleRun> runs;            ///< shortest makespan first
   std::vector<RefusedSchedule> refused;
 };
-/// Every kind that is legal here. Kinds with chunks or slices take two where the request does not say how many.
+/// schedule_compare.cpp: every kind that is legal here.
 ScheduleComparison compare_schedules(const ScheduleRequest& request);
+/// What --compare and --auto ask of a kind: two chunks or slices where it takes them and the request does not say how
+/// many, and the cap that all kinds share.
+ScheduleRequest request_for(const ScheduleKind& kind, const ScheduleRequest& request);
+/// There, --memory-cap counts micro-batches of a whole rank, or chunks where --chunks says how many a rank has: an
+/// activation of an order with other chunks or slices counts for its part.
+double shared_cap_unit(const ScheduleRequest& request, int chunks, int slices);
+
+/// schedule_auto.cpp: the shortest order under the cap that the search finds on one stage per rank or on a V, or that a
+/// kind with one copy of the weights has; kinds that cut the sequence only where the request does.
+Expected<ScheduleRun> find_schedule_order(const ScheduleRequest& request);
 
 }  // namespace stepcast

@@ -81,6 +81,7 @@ Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments) {
   if (auto read = read_sizes(arguments, request); !read) return tl::unexpected(read.error());
   if (auto read = read_schedule_times(arguments, request); !read) return tl::unexpected(read.error());
   if (auto read = read_factors(arguments, request); !read) return tl::unexpected(read.error());
+  if (auto read = read_schedule_knobs(arguments, request); !read) return tl::unexpected(read.error());
   return request;
 }
 

@@ -1,5 +1,6 @@
 // From a request to orders that have been run and bounded.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -17,7 +18,9 @@ constexpr FieldFlag field_flags[] = {{"ranks", "--stages"},   {"micro-batches", 
                                      {"chunks", "--chunks"},  {"group", "--group"},
                                      {"slices", "--seq-splits"}, {"memory-cap", "--memory-cap"}};
 
-Error in_flags(Error error) {
+}  // namespace
+
+Error in_schedule_flags(Error error) {
   for (const FieldFlag& row : field_flags)
     if (error.where == row.field) error.where = row.flag;
   for (const FieldFlag& row : field_flags) {
@@ -26,8 +29,6 @@ Error in_flags(Error error) {
   }
   return error;
 }
-
-}  // namespace
 
 namespace {
 
@@ -64,18 +65,29 @@ Expected<void> check_list_lengths(const ScheduleRequest& request, const std::str
 
 namespace {
 
-/// What kinds that schedule by the times look at: one micro-batch, one copy.
+/// The kinds that look at times have one stage per rank, or a V.
+double slowdown_of(const ScheduleRequest& request, int stage) {
+  const int ranks = request.size.ranks;
+  return request.rank_slowdown.empty() ? 1 : request.rank_slowdown[stage < ranks ? stage : 2 * ranks - 1 - stage];
+}
+
+}  // namespace
+
 OrderTimes order_times(const ScheduleRequest& request, int chunks) {
   const auto list = [&](const std::vector<double>& given, double per_rank) {
-    const std::size_t stages = static_cast<std::size_t>(request.size.ranks) * chunks;
-    return given.empty() ? std::vector<double>(stages, per_rank / chunks) : given;
+    const int stages = request.size.ranks * chunks;
+    std::vector<double> times = given.empty() ? std::vector<double>(stages, per_rank / chunks) : given;
+    for (int s = 0; s < stages && chunks <= 2; ++s) times[s] *= slowdown_of(request, s);
+    return times;
   };
   return {.forward = list(request.forward_list, request.forward),
           .input_grad = list(request.input_grad_list, request.input_grad),
           .weight_grad = list(request.weight_grad_list, request.weight_grad),
           .hop = request.hop,
-          .memory_cap = request.memory_cap};
+          .memory_cap = request.memory_cap * request.cap_unit};
 }
+
+namespace {
 
 /// By stage and unit, as the engine takes them; a slice takes its part of its micro-batch.
 std::vector<double> unit_times(const Order& order, const std::vector<std::vector<double>>& lists,
@@ -90,7 +102,8 @@ std::vector<double> unit_times(const Order& order, const std::vector<std::vector
   return times;
 }
 
-/// A rank's time is shared by the stages that one copy has on it; a list is read again for the second copy.
+}  // namespace
+
 StageTimes engine_times(const Order& order, const ScheduleRequest& request) {
   std::vector<int> sharers(static_cast<std::size_t>(order.ranks) * order.directions);
   const auto share = [&](int stage) -> int& {
@@ -115,27 +128,41 @@ StageTimes engine_times(const Order& order, const ScheduleRequest& request) {
   return stage_times;
 }
 
-}  // namespace
-
 void set_request_knobs(const Order& order, const ScheduleRequest& request, StageTimes& times) {
   times.hop_forward.assign(static_cast<std::size_t>(order.stages()) - 1, Seconds(request.hop));
   times.hop_backward = times.hop_forward;
+  times.blocking_hops = request.blocking_hops;
+  times.rank_slowdown = request.rank_slowdown;
   times.pair_factor = request.pair_factor;
 }
 
 namespace {
 
+/// In the unit of --memory-cap.
+int cap_for(const ScheduleRequest& request, int activations) {
+  return static_cast<int>(std::ceil(activations / request.cap_unit - 1e-9));
+}
+
+Expected<void> check_room(const std::string& id, const ScheduleRequest& request, int least) {
+  if (request.memory_cap <= 0 || request.memory_cap * request.cap_unit >= least) return {};
+  return fail("--memory-cap",
+              fmt::format("{} cannot pass a micro-batch while a rank holds at most {:g}", id,
+                          request.memory_cap * request.cap_unit),
+              fmt::format("--memory-cap {} or more", cap_for(request, least)));
+}
+
 /// Kinds with an order of their own cannot keep to a cap: they do, or are refused.
-Expected<void> check_cap(const ScheduleRun& run, double cap) {
+Expected<void> check_cap(const ScheduleRun& run, const ScheduleRequest& request) {
   const auto& peaks = run.timeline.peak_in_flight;
+  const double cap = request.memory_cap * request.cap_unit;
   const auto most = std::max_element(peaks.begin(), peaks.end());
   if (cap <= 0 || *most <= cap) return {};
   std::string takers;
   for (const ScheduleKind& kind : schedule_kinds())
-    if (kind.takes_cap) takers += (takers.empty() ? "" : " or ") + kind.id;
+    if (kind.takes_cap) takers += (takers.empty() ? "schedule " : ", ") + kind.id;
   return fail("--memory-cap", fmt::format("{} holds {} activations on rank {}, above {:g}", run.id, *most,
                                           most - peaks.begin(), cap),
-              fmt::format("--memory-cap {} or more{}", *most, takers.empty() ? "" : ", or schedule " + takers));
+              fmt::format("--memory-cap {} or more, or {}", cap_for(request, *most), takers + " or --auto"));
 }
 
 void add_bounds(const StageTimes& times, double cap, ScheduleRun& run) {
@@ -146,6 +173,12 @@ void add_bounds(const StageTimes& times, double cap, ScheduleRun& run) {
 }
 
 }  // namespace
+
+std::string ScheduleRun::placement() const {
+  if (order.directions > 1) return "both ways";
+  if (chunks() == 1) return "one stage per rank";
+  return chunks() == 2 && order.rank_of[order.ranks] == order.ranks - 1 ? "V" : "looped";
+}
 
 double ScheduleRun::gap() const { return timeline.makespan.value() / lower_bound_at_peak_memory - 1; }
 
@@ -162,48 +195,32 @@ Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, co
 
 Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const ScheduleRequest& request,
                                   const std::string& id, const std::string& name) {
+  if (auto fits = check_speeds(request, copies.front().order.ranks); !fits) return tl::unexpected(fits.error());
   auto ran = run_copies(copies);
   if (!ran) return tl::unexpected(ran.error());
   TimedOrder& shown = copies[ran->slowest];
   ScheduleRun done{.id = id, .name = name, .notes = {}, .in_seconds = request.in_seconds, .hop = request.hop,
-                   .replay = std::move(ran->replay), .order = std::move(shown.order),
-                   .times = std::move(shown.times), .timeline = std::move(ran->timeline)};
-  if (auto kept = check_cap(done, request.memory_cap); !kept) return tl::unexpected(kept.error());
-  add_bounds(done.times, request.memory_cap, done);
+                   .blocking_hops = request.blocking_hops, .search = {}, .replay = std::move(ran->replay),
+                   .order = std::move(shown.order), .times = std::move(shown.times),
+                   .timeline = std::move(ran->timeline)};
+  if (auto kept = check_cap(done, request); !kept) return tl::unexpected(kept.error());
+  add_bounds(done.times, request.memory_cap * request.cap_unit, done);
   return done;
 }
 
 Expected<ScheduleRun> run_schedule(const std::string& id, const ScheduleRequest& request) {
   const auto kind = find_schedule(id);
-  if (!kind) return tl::unexpected(in_flags(kind.error()));
-  if (auto legal = check_size(**kind, request.size); !legal) return tl::unexpected(in_flags(legal.error()));
+  if (!kind) return tl::unexpected(in_schedule_flags(kind.error()));
+  if (auto legal = check_size(**kind, request.size); !legal) return tl::unexpected(in_schedule_flags(legal.error()));
   const int chunks = chunks_of(**kind, request.size);
   if (!request.times_file.empty()) {
     const auto fits = check_list_lengths(request, id, request.size.ranks * chunks, (*kind)->directions);
     if (!fits) return tl::unexpected(fits.error());
   }
+  if (auto room = check_room(id, request, chunks); !room) return tl::unexpected(room.error());
   auto order = make_order(id, request.size, order_times(request, chunks));
-  if (!order) return tl::unexpected(in_flags(order.error()));
+  if (!order) return tl::unexpected(in_schedule_flags(order.error()));
   return time_order(std::move(*order), request, id, (*kind)->name);
-}
-
-ScheduleComparison compare_schedules(const ScheduleRequest& request) {
-  ScheduleComparison comparison;
-  for (const ScheduleKind& kind : schedule_kinds()) {
-    ScheduleRequest own = request;
-    own.size.chunks = !kind.takes_chunks ? 1 : request.chunks_given ? request.size.chunks : 2;
-    own.size.slices = !kind.takes_slices ? 1 : request.slices_given ? request.size.slices : 2;
-    if (!kind.takes_group) own.size.group = 0;
-    if (auto run = run_schedule(kind.id, own)) {
-      comparison.runs.push_back(std::move(*run));
-    } else {
-      comparison.refused.push_back({kind.id, to_text(run.error())});
-    }
-  }
-  std::stable_sort(comparison.runs.begin(), comparison.runs.end(), [](const ScheduleRun& a, const ScheduleRun& b) {
-    return a.timeline.makespan < b.timeline.makespan;
-  });
-  return comparison;
 }
 
 }  // namespace stepcast

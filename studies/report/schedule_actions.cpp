@@ -1,4 +1,6 @@
 // Parts that the forms of a schedule's report share, and the order as a file: the CSV and our own JSON.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "model/quantity_text.h"
@@ -25,6 +27,25 @@ std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank) {
     blocks.push_back({run.order.actions[++i], half, end});
   }
   return blocks;
+}
+
+std::string schedule_gap_text(double gap) { return fmt::format("{:.2f} %", std::abs(gap) < 5e-5 ? 0 : 100 * gap); }
+
+int schedule_shades(const ScheduleRun& run) { return schedule_shade_of(run, run.order.stages() - 1) + 1; }
+
+int schedule_shade_of(const ScheduleRun& run, int stage) {
+  return run.order.directions > 1 ? run.order.direction_of(stage) : stage / run.order.ranks;
+}
+
+std::string schedule_size_text(const ScheduleRun& run) {
+  const auto counted = [](int count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count > 1 ? (std::string_view(what).ends_with("h") ? "es" : "s") : "");
+  };
+  std::string text = counted(run.order.ranks, "rank") + ", " + counted(run.order.micro_batches, "micro-batch");
+  if (run.chunks() > 1) text += fmt::format(", {} chunks", run.chunks());
+  if (run.order.slices > 1) text += fmt::format(", {} slices", run.order.slices);
+  if (run.order.directions > 1) text += ", half of them each way";
+  return text;
 }
 
 std::string schedule_time_text(const ScheduleRun& run, double time) {

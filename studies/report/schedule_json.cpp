@@ -14,6 +14,7 @@ ScheduleJson rank_json(const ScheduleRun& run, int rank) {
   return {{"start", timeline.rank_start[rank].value()},
           {"end", timeline.rank_end[rank].value()},
           {"busy", timeline.busy[rank].value()},
+          {"hop_wait", timeline.hop_wait[rank].value()},
           {"peak_activations", timeline.peak_in_flight[rank]},
           {"peak_activations_freed_at_input_grad", timeline.peak_freed_at_input_grad[rank]},
           {"peak_pending_weight_grads", timeline.peak_pending_weight_grads[rank]},
@@ -43,6 +44,7 @@ ScheduleJson replay_json(const ScheduleReplay& replay) {
 ScheduleJson figures_json(const ScheduleRun& run) {
   return {{"schedule", run.id},
           {"time_unit", run.in_seconds ? "s" : "abstract"},
+          {"p2p_mode", run.blocking_hops ? "blocking" : "overlapped"},
           {"makespan", run.timeline.makespan.value()},
           {"span", run.timeline.span.value()},
           {"bubble_fraction", run.timeline.bubble_fraction()},
@@ -62,6 +64,9 @@ std::string schedule_json(const ScheduleRun& run) {
     json["partition"] = {{"layers", run.layers->layers}, {"imbalance", run.layers->balance.imbalance},
                          {"cost", run.layers->balance.cost.value()}, {"layout", run.layers->layout}};
   if (run.replay) json["replay"] = replay_json(*run.replay);
+  if (run.search)
+    json["auto"] = {{"from", run.search->from}, {"placement", run.placement()}, {"tried", run.search->tried},
+                    {"gap", run.gap_to_bound()}, {"peak_micro_batches", run.peak_micro_batches()}};
   json["ranks"] = ScheduleJson::array();
   for (int rank = 0; rank < run.order.ranks; ++rank) json["ranks"].push_back(rank_json(run, rank));
   return json.dump(2) + "\n";

@@ -16,6 +16,11 @@ struct ScheduleBlock {
 };
 std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank);
 char letter_of(ActionKind kind);
+/// "1.25 %" of a fraction; what rounding leaves of none is 0.00 %.
+std::string schedule_gap_text(double gap);
+/// Chunks of a rank, or copies of the model: how many there are, and which one a stage belongs to.
+int schedule_shades(const ScheduleRun& run);
+int schedule_shade_of(const ScheduleRun& run, int stage);
 /// "8 ranks, 32 micro-batches, 2 chunks".
 std::string schedule_size_text(const ScheduleRun& run);
 /// "13.7 ms", or the bare number where times came without units.

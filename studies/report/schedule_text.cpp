@@ -1,5 +1,6 @@
 // A schedule's run on a terminal: figures, ranks, and the timeline drawn with letters; and all kinds side by side.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,8 +14,6 @@ namespace stepcast {
 namespace {
 
 constexpr int most_columns_per_action = 3;  // a letter and two digits
-
-std::string above(double time, double bound) { return fmt::format("{:.2f} % above", 100 * (time / bound - 1)); }
 
 std::string layers_text(const ScheduleRun& run) {
   if (!run.layers) return {};
@@ -36,8 +35,12 @@ std::string header_text(const ScheduleRun& run) {
   table.add({"span", time(timeline.span.value()),
              fmt::format("bubble {}, ranks update without waiting", format_percent(timeline.bubble_fraction_span()))});
   table.add({"lower bound", time(run.lower_bound),
-             above(timeline.makespan.value(), run.lower_bound) + " any order of these stages"});
-  table.add({"", time(run.lower_bound_at_peak_memory), fmt::format("{:.2f} % above, at this memory", 100 * run.gap())});
+             schedule_gap_text(run.gap_to_bound()) + " above any order of these stages"});
+  table.add({"", time(run.lower_bound_at_peak_memory), schedule_gap_text(run.gap()) + " above, at this memory"});
+  if (run.search)
+    table.add({"found by", run.search->from,
+               fmt::format("{}; {} orders tried; {:.4g} micro-batches held at most", run.placement(),
+                           run.search->tried, run.peak_micro_batches())});
   table.add({"messages", fmt::format("{}", timeline.messages), "between ranks, both ways"});
   if (run.order.directions > 1) table.add({"weights", fmt::format("{} copies", run.order.directions), ""});
   return table.text("  ") + layers_text(run);
@@ -56,7 +59,8 @@ std::string replay_text(const ScheduleRun& run) {
   table.add({"single durations", time(replay.makespan),
              replay.copies > 1 ? fmt::format("copy {} is the slowest of 0 to {}", replay.slowest, replay.copies - 1)
                                : "every micro-batch its own"});
-  table.add({"stage means", time(replay.makespan_of_means), off_text(replay.means_gap)});
+  const bool even = std::abs(replay.means_gap) < 0.5e-4;
+  table.add({"stage means", time(replay.makespan_of_means), even ? "the same" : off_text(replay.means_gap)});
   if (replay.tail) table.add({"with the tail", time(replay.step), fmt::format("{} after it", time(*replay.tail))});
   if (replay.measured)
     table.add({"measured", time(*replay.measured), fmt::format("this is {} it", off_text(*replay.error()))});
@@ -65,14 +69,21 @@ std::string replay_text(const ScheduleRun& run) {
 }
 
 std::string ranks_text(const ScheduleRun& run) {
-  Table table({{"rank"}, {"start", Align::right}, {"end", Align::right}, {"busy", Align::right},
-               {"held until W", Align::right}, {"until I", Align::right}, {"W pending", Align::right}});
+  std::vector<Table::Column> columns = {{"rank"}, {"start", Align::right}, {"end", Align::right},
+                                        {"busy", Align::right}};
+  if (run.blocking_hops) columns.push_back({"in hops", Align::right});
+  for (const char* held : {"held until W", "until I", "W pending"}) columns.push_back({held, Align::right});
+  Table table(columns);
   const Timeline& timeline = run.timeline;
   for (int r = 0; r < run.order.ranks; ++r) {
-    table.add({fmt::format("{}", r), schedule_time_text(run, timeline.rank_start[r].value()),
-               schedule_time_text(run, timeline.rank_end[r].value()), schedule_time_text(run, timeline.busy[r].value()),
-               fmt::format("{}", timeline.peak_in_flight[r]), fmt::format("{}", timeline.peak_freed_at_input_grad[r]),
-               fmt::format("{}", timeline.peak_pending_weight_grads[r])});
+    std::vector<std::string> cells = {fmt::format("{}", r), schedule_time_text(run, timeline.rank_start[r].value()),
+                                      schedule_time_text(run, timeline.rank_end[r].value()),
+                                      schedule_time_text(run, timeline.busy[r].value())};
+    if (run.blocking_hops) cells.push_back(schedule_time_text(run, timeline.hop_wait[r].value()));
+    for (const auto count : {timeline.peak_in_flight[r], timeline.peak_freed_at_input_grad[r],
+                             timeline.peak_pending_weight_grads[r]})
+      cells.push_back(fmt::format("{}", count));
+    table.add(cells);
   }
   return table.text("  ");
 }
@@ -98,42 +109,58 @@ std::string painted(const Paint& paint, ActionKind kind, const std::string& text
   }
 }
 
-/// "F3-": the letter, the number if it fits, and a line to the end.
-std::string block_text(const Action& action, std::size_t columns) {
-  std::string text = fmt::format("{}{}", letter_of(action.kind), action.micro_batch);
+/// "F3-": the letter, the number if it fits, and a line to the end. Later chunks, or the second copy, in small letters.
+std::string block_text(const ScheduleRun& run, const Action& action, std::size_t columns) {
+  const char letter = letter_of(action.kind);
+  const bool later = schedule_shade_of(run, action.stage) > 0;
+  std::string text = fmt::format("{}{}", later ? static_cast<char>(letter - 'A' + 'a') : letter, action.micro_batch);
   if (text.size() > columns) text.resize(1);
   text.resize(columns, '-');
   return text;
 }
 
+struct DrawnRow {
+  std::string text;
+  std::size_t hidden = 0;                     ///< actions that fall between two columns
+};
+
 /// A column shows what runs at its middle.
-std::string timeline_row(const ScheduleRun& run, int rank, double step, const Paint& paint) {
+DrawnRow timeline_row(const ScheduleRun& run, int rank, double step, const Paint& paint) {
   const auto blocks = rank_blocks(run, rank);
   const auto columns = static_cast<std::size_t>(std::ceil(run.timeline.makespan.value() / step - 1e-6));
-  std::string row;
+  DrawnRow row;
   std::size_t column = 0;
   const auto reaches = [&](double time) { return (static_cast<double>(column) + 0.5) * step < time; };
   for (const ScheduleBlock& block : blocks) {
-    for (; column < columns && reaches(block.start); ++column) row += '.';
+    for (; column < columns && reaches(block.start); ++column) row.text += '.';
     const std::size_t first = column;
     while (column < columns && reaches(block.end)) ++column;
-    if (column > first) row += painted(paint, block.action.kind, block_text(block.action, column - first));
+    if (column > first) {
+      row.text += painted(paint, block.action.kind, block_text(run, block.action, column - first));
+    } else {
+      ++row.hidden;
+    }
   }
-  return row + std::string(columns - column, '.');
+  row.text += std::string(columns - column, '.');
+  return row;
+}
+
+/// The letters that the order has.
+std::string letters_text(const ScheduleRun& run, const Paint& paint) {
+  constexpr const char* names[] = {"forward", "backward", "input gradient", "weight gradient"};
+  std::array<bool, 4> used{};
+  for (const Action& action : run.order.actions) used[static_cast<std::size_t>(action.kind)] = true;
+  std::string text;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const auto kind = static_cast<ActionKind>(i);
+    if (used[i]) text += fmt::format("{} {}, ", painted(paint, kind, std::string(1, letter_of(kind))), names[i]);
+  }
+  text += ". idle";
+  if (run.order.directions > 1) return text + "; small letters: the copy that runs the other way";
+  return run.chunks() > 1 ? text + "; small letters: later chunks" : text;
 }
 
 }  // namespace
-
-std::string schedule_size_text(const ScheduleRun& run) {
-  const auto counted = [](int count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count > 1 ? (std::string_view(what).ends_with("h") ? "es" : "s") : "");
-  };
-  std::string text = counted(run.order.ranks, "rank") + ", " + counted(run.order.micro_batches, "micro-batch");
-  if (run.chunks() > 1) text += fmt::format(", {} chunks", run.chunks());
-  if (run.order.slices > 1) text += fmt::format(", {} slices", run.order.slices);
-  if (run.order.directions > 1) text += ", half of them each way";
-  return text;
-}
 
 std::string schedule_drawing(const ScheduleRun& run, const Console& console) {
   const std::string last = fmt::format("{}", run.order.ranks - 1);
@@ -141,10 +168,18 @@ std::string schedule_drawing(const ScheduleRun& run, const Console& console) {
   const double step = column_time(run, columns);
   const Paint paint(console);
   std::string text;
-  for (int rank = 0; rank < run.order.ranks; ++rank)
-    text += fmt::format("  {:>{}}  {}\n", rank, last.size(), timeline_row(run, rank, step, paint));
-  return text + fmt::format("  {} forward, {} backward, {} input gradient, {} weight gradient, . idle\n",
-                            paint.cool("F"), paint.warm("B"), paint.warm("I"), paint.good("W"));
+  std::size_t hidden = 0;
+  for (int rank = 0; rank < run.order.ranks; ++rank) {
+    const DrawnRow row = timeline_row(run, rank, step, paint);
+    text += fmt::format("  {:>{}}  {}\n", rank, last.size(), row.text);
+    hidden += row.hidden;
+  }
+  text += fmt::format("  {}\n", letters_text(run, paint));
+  if (hidden > 0)
+    text += fmt::format("  A column is {} and shows what runs at its middle: {} of {} actions fall between two.\n"
+                        "  A wider terminal or --svg FILE shows more.\n",
+                        schedule_time_text(run, step), hidden, run.order.actions.size());
+  return text;
 }
 
 std::string schedule_text(const ScheduleRun& run, const Console& console) {
@@ -176,7 +211,7 @@ std::string comparison_text(const ScheduleComparison& comparison) {
     table.add({run.id, schedule_time_text(run, run.timeline.makespan.value()),
                schedule_time_text(run, run.timeline.span.value()), format_percent(run.timeline.bubble_fraction()),
                fmt::format("{:.4g}", run.peak_micro_batches()), fmt::format("{}", run.timeline.messages),
-               fmt::format("{}x", run.order.directions), fmt::format("{:.2f} %", 100 * run.gap()),
+               fmt::format("{}x", run.order.directions), schedule_gap_text(run.gap()),
                run.replay ? fmt::format("{:+.2f} %", 100 * run.replay->means_gap) : ""});
   }
   std::string text = table.text("");

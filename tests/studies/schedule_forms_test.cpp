@@ -58,6 +58,24 @@ TEST(ScheduleForms, NarrowTerminalsStillHoldTheRow) {
   EXPECT_EQ(rows, 4);
 }
 
+TEST(ScheduleForms, LaterChunksAndTheSecondCopyHaveSmallLetters) {
+  const std::string times = " --forward 1 --input-grad 1 --weight-grad 1";
+  const auto v = testing_program::run("schedule zb-v --stages 2 --micro-batches 1" + times);
+  EXPECT_THAT(v.out, HasSubstr("  0  F0-......f0-i0-w0-......I0-W0-\n"
+                               "  1  ...F0-f0-......i0-w0-I0-W0-...\n"));
+  EXPECT_THAT(v.out, HasSubstr("F forward, I input gradient, W weight gradient, . idle; small letters: later"));
+  const auto both = testing_program::run("schedule dualpipe --stages 2 --micro-batches 4" + times);
+  EXPECT_THAT(both.out, HasSubstr("small letters: the copy that runs the other way\n"));
+}
+
+TEST(ScheduleForms, ActionsThatFindNoColumnAreCounted) {
+  const std::string times = " --stages 8 --micro-batches 32 --chunks 2 --forward 10 --input-grad 12 --weight-grad 7";
+  const auto narrow = testing_program::run("schedule interleaved-1f1b" + times);
+  EXPECT_THAT(narrow.out, HasSubstr("of 1024 actions fall between two.\n"));
+  const auto fits = testing_program::run("schedule gpipe" + small_run);
+  EXPECT_THAT(fits.out, Not(HasSubstr("fall between")));
+}
+
 TEST(ScheduleForms, OneRankOfOneMicroBatch) {
   const auto ran = testing_program::run(
       "schedule 1f1b --stages 1 --micro-batches 1 --forward 1ms --input-grad 1ms --weight-grad 1ms");
@@ -148,6 +166,29 @@ TEST_F(ScheduleFiles, PictureHasARectanglePerAction) {
   }
   EXPECT_EQ(forwards, 4U * 8);
   EXPECT_GE(titles, 2U * 4 * 8);
+}
+
+TEST_F(ScheduleFiles, PicturesHaveAxisMemoryAndBothPages) {
+  const auto ran = testing_program::run("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
+                                        " --weight-grad 1 --svg " + folder_ + "p.svg");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string svg = whole_file(folder_ + "p.svg");
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme:dark"));
+  for (const char* tick : {">0</text>", ">10</text>", ">20</text>", ">26</text>"}) EXPECT_THAT(svg, HasSubstr(tick));
+  EXPECT_THAT(svg, HasSubstr("makespan 26, bubble 7.7 %"));
+  EXPECT_THAT(svg, HasSubstr(">5 held</text>"));
+  EXPECT_THAT(svg, HasSubstr("height=\"11\"><title>0F3 "));  // a pair's half of the row
+  EXPECT_THAT(svg, HasSubstr("one above the other: at once"));
+  EXPECT_THAT(svg, Not(HasSubstr("http://www.w3.org/1999/xlink")));  // nothing from elsewhere
+}
+
+TEST_F(ScheduleFiles, NamesOfFilesAreNoMarkup) {
+  const std::string name = folder_ + "a<b&c.csv";
+  std::ofstream(name) << "0F0,0B0\n1F0,1B0\n";
+  const auto ran = testing_program::run("schedule --from " + name + " --forward 1 --input-grad 1 --weight-grad 1" +
+                                        " --svg " + folder_ + "p.svg");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(whole_file(folder_ + "p.svg"), HasSubstr("a&lt;b&amp;c.csv"));
 }
 
 TEST_F(ScheduleFiles, NothingIsLeftOfARunThatFails) {

@@ -1,0 +1,19 @@
+// Colours, classes and the axis of the schedule picture.
+#pragma once
+
+#include <string>
+
+#include "sim/schedule/order.h"
+
+namespace stepcast {
+
+/// Classes F0, F1, ... B0, ... of rectangles, tF0, ... of the numbers in them, and of all the rest; on a dark page the
+/// paper and its writing turn round.
+std::string svg_style(int shades);
+
+const char* svg_kind_name(ActionKind kind);
+
+/// 1, 2 or 5 x a power of ten: about `most` of them reach `length`, never more.
+double nice_step(double length, int most);
+
+}  // namespace stepcast
