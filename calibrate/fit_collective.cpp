@@ -42,7 +42,8 @@ void fit_outer_law(CollectiveCurve& curve, const std::vector<Point>& points) {
     for (std::size_t i = 0; i < points.size(); ++i) predicted[i] = curve_time(law, points[i].received).value();
   };
   const double fastest = *std::min_element(times.begin(), times.end());
-  // Beyond 512 MiB rates still climb by 3 to 20 % (nccl-tests tables to 16 GiB on H100 and B200); a free asymptote runs off.
+  // Beyond 512 MiB rates still climb by 3 to 20 % (nccl-tests tables to 16 GiB on H100 and B200); a free asymptote runs
+  // off.
   constexpr double climb = 1.2;
   const std::array<FitParameter, 4> parameters{{{fastest, 0.05 * fastest, 2 * fastest},
                                                 {1.1 * best_rate, 0.9 * best_rate, climb * best_rate},
@@ -62,7 +63,8 @@ std::vector<CollectiveCurve> curves_of(const CollectiveCurve& about, std::span<c
       fit_outer_law(curve, curve.points);
     } else {
       const CollectiveCurve& first = curves.front();
-      std::tie(curve.latency, curve.bandwidth, curve.half, curve.p) = std::tuple(first.latency, first.bandwidth, first.half, first.p);
+      std::tie(curve.latency, curve.bandwidth, curve.half, curve.p) =
+          std::tuple(first.latency, first.bandwidth, first.half, first.p);
     }
     // Tables in steps of 2 stay whole; linear sweeps of a thousand sizes do not need all of them.
     curve.points = thinned(curve.points, 1.3);
@@ -79,8 +81,10 @@ std::vector<std::vector<double>> held_out_forecasts(const CollectiveCurve& about
     std::vector<Point> kept;
     std::vector<std::size_t> held;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (fold_of(i, folds) == fold) held.push_back(i);
-      else kept.push_back(calls[i]);
+      if (fold_of(i, folds) == fold)
+        held.push_back(i);
+      else
+        kept.push_back(calls[i]);
     }
     if (held.empty()) continue;
     if (medians_by_size(kept).size() < 2) return {};
@@ -94,11 +98,15 @@ std::vector<std::vector<double>> held_out_forecasts(const CollectiveCurve& about
 /// Mean of |log error|, single errors counted up to 0.5 so that one disturbed call does not choose.
 double loss(const std::vector<Point>& calls, const std::vector<double>& predicted) {
   double sum = 0;
-  for (std::size_t i = 0; i < calls.size(); ++i) sum += std::min(0.5, std::abs(std::log(calls[i].time.value() / predicted[i])));
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    sum += std::min(0.5, std::abs(std::log(calls[i].time.value() / predicted[i])));
   return sum / static_cast<double>(calls.size());
 }
 
-struct Residual { double size, ratio; std::size_t fold; };   // of measured / predicted
+struct Residual {
+  double size, ratio;
+  std::size_t fold;
+};  // of measured / predicted
 
 /// The 10th and 90th percentile, further out where few residuals speak: the next one falls below the q-th of n with
 /// probability q n/(n + 1) (order statistics).
@@ -166,18 +174,21 @@ void add_held_out(FittedCurve& fitted, const std::vector<Point>& calls, const st
   for (const Residual& r : residuals) ratios.push_back(r.ratio);
   fitted.bias = percentile(ratios, 0.5);
   const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  fitted.law.held_out = {mean, percentile(errors, 0.5), percentile(errors, 0.95), coverage_of(residuals), static_cast<int>(errors.size())};
+  fitted.law.held_out = {mean, percentile(errors, 0.5), percentile(errors, 0.95), coverage_of(residuals),
+                         static_cast<int>(errors.size())};
 }
 
 bool nvlink(FabricKind fabric) { return fabric == FabricKind::nvswitch || fabric == FabricKind::nvlink_mesh; }
 
 }  // namespace
 
-Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network) {
+Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
+                                const std::string& network) {
   // In order of size; forecasts go back to the samples' own order.
   std::vector<std::size_t> order(samples.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return samples[a].query.bytes < samples[b].query.bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return samples[a].query.bytes < samples[b].query.bytes; });
   std::vector<Point> calls;
   std::erase_if(order, [&](auto i) { return samples[i].query.bytes.value() <= 0; });
   for (const std::size_t i : order) calls.push_back({received_of(samples[i].query), samples[i].time});
@@ -208,7 +219,8 @@ Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples
   return fitted;
 }
 
-std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network) {
+std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
+                                    const std::string& network) {
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::vector<Sample<CollectiveQuery>>> series;
   for (const auto& sample : samples) {
     const CollectiveQuery& query = sample.query;

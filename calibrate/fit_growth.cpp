@@ -51,7 +51,8 @@ std::vector<CollectiveGrowth::Point> median_ratios(const std::vector<Pair>& pair
   std::vector<CollectiveGrowth::Point> points;
   for (double buffer = least_buffer; buffer <= most_buffer; buffer *= 2) {
     std::vector<double> ratios;
-    for (const Pair& pair : pairs) ratios.push_back(std::log(time_of_buffer(*pair.to, buffer) / time_of_buffer(*pair.from, buffer)));
+    for (const Pair& pair : pairs)
+      ratios.push_back(std::log(time_of_buffer(*pair.to, buffer) / time_of_buffer(*pair.from, buffer)));
     points.push_back({Bytes(buffer), std::exp(percentile(ratios, 0.5))});
   }
   return points;
@@ -60,7 +61,8 @@ std::vector<CollectiveGrowth::Point> median_ratios(const std::vector<Pair>& pair
 /// Those of the same generation, else all.
 std::vector<Pair> nearest(const std::vector<Pair>& pairs, const std::string& links) {
   std::vector<Pair> own;
-  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(own), [&](const Pair& p) { return p.system->links == links; });
+  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(own),
+               [&](const Pair& p) { return p.system->links == links; });
   return own.empty() ? pairs : own;
 }
 
@@ -69,7 +71,8 @@ std::vector<double> forecasts_of_others(const std::vector<Pair>& pairs) {
   std::vector<double> out;
   for (const Pair& held : pairs) {
     std::vector<Pair> others;
-    std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(others), [&](const Pair& p) { return p.system != held.system; });
+    std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(others),
+                 [&](const Pair& p) { return p.system != held.system; });
     if (others.empty()) continue;
     CollectiveGrowth growth;
     growth.points = median_ratios(nearest(others, held.system->links));
@@ -86,7 +89,8 @@ constexpr Spread untried{0.75, 1.35};
 
 }  // namespace
 
-std::vector<CollectiveGrowth> fit_growth(std::span<const MeasuredSystem> systems, const std::string& links, FabricKind fabric) {
+std::vector<CollectiveGrowth> fit_growth(std::span<const MeasuredSystem> systems, const std::string& links,
+                                         FabricKind fabric) {
   std::vector<CollectiveGrowth> out;
   for (const auto& [step, pairs] : pairs_of(systems, fabric)) {
     const std::vector<Pair> near = nearest(pairs, links);

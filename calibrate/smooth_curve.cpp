@@ -11,7 +11,9 @@ namespace {
 
 using Point = CollectiveCurve::Point;
 
-struct Line { double value = 0, slope = 0; };
+struct Line {
+  double value = 0, slope = 0;
+};
 
 /// Weighted least squares of y over x - `at`.
 Line line_through(std::span<const double> x, std::span<const double> y, std::span<const double> weight, double at) {
@@ -31,7 +33,8 @@ constexpr int passes = 3;
 /// Bells end here.
 constexpr double reach = 4;
 
-double smoothed_at(std::span<const double> x, std::span<const double> y, std::span<const double> count, std::size_t at, double width) {
+double smoothed_at(std::span<const double> x, std::span<const double> y, std::span<const double> count, std::size_t at,
+                   double width) {
   const auto in_reach = [&](double there) { return std::abs(there - x[at]) <= reach * width; };
   std::size_t first = at, last = at;
   while (first > 0 && in_reach(x[first - 1])) --first;
@@ -56,7 +59,10 @@ double smoothed_at(std::span<const double> x, std::span<const double> y, std::sp
 
 /// The rising sequence of least weighted squares (pool adjacent violators).
 void make_rise(std::vector<double>& y, std::span<const double> weight) {
-  struct Block { double mean, weight; std::size_t size; };
+  struct Block {
+    double mean, weight;
+    std::size_t size;
+  };
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < y.size(); ++i) {
     blocks.push_back({y[i], weight[i], 1});
@@ -81,7 +87,8 @@ std::vector<SizeMedian> medians_by_size(std::span<const Point> calls) {
   for (const Point& call : calls)
     if (call.received.value() > 0) by_size[call.received.value()].push_back(call.time.value());
   std::vector<SizeMedian> out;
-  for (const auto& [size, times] : by_size) out.push_back({size, percentile(times, 0.5), static_cast<int>(times.size())});
+  for (const auto& [size, times] : by_size)
+    out.push_back({size, percentile(times, 0.5), static_cast<int>(times.size())});
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace stepcast {
 
 /// All times of one size.
 struct SizeMedian {
-  double size = 0, time = 0;       ///< bytes received, median seconds
+  double size = 0, time = 0;  ///< bytes received, median seconds
   int count = 1;
 };
 /// Sorted by size; calls without bytes are left out.

@@ -54,16 +54,20 @@ CollectiveBound bound_of(Seconds time, Seconds latency) {
   return time < latency * 2 ? CollectiveBound::latency : CollectiveBound::bandwidth;
 }
 
-CollectiveTime inside_node(const Machine& machine, const Profile& profile, CollectiveKind kind, std::int64_t ranks, Bytes received) {
+CollectiveTime inside_node(const Machine& machine, const Profile& profile, CollectiveKind kind, std::int64_t ranks,
+                           Bytes received) {
   if (ranks <= 1) return {Seconds(0), {}, CollectiveBound::latency, Source::measured, false, "local", nullptr};
   const Level& level = machine.levels.front();
   const auto f = static_cast<std::size_t>(level.fabric), k = static_cast<std::size_t>(kind);
   if (const auto rated = collective_time(profile, kind, level.fabric, static_cast<int>(ranks), received)) {
-    const CollectiveBound bound = rated->curve ? bound_of(rated->time, floor_of(*rated->curve)) : CollectiveBound::latency;
-    return {rated->time, rated->spread, bound, rated->source, rated->extrapolated, names().curves[f][k].c_str(), rated->curve};
+    const CollectiveBound bound =
+        rated->curve ? bound_of(rated->time, floor_of(*rated->curve)) : CollectiveBound::latency;
+    return {rated->time, rated->spread, bound, rated->source, rated->extrapolated, names().curves[f][k].c_str(),
+            rated->curve};
   }
   const NcclChoice choice = nccl_choice(nccl_links(machine), {kind, ranks, 1, received / received_share(kind, ranks)});
-  return {choice.time, guess, bound_of(choice.time, choice.latency), Source::datasheet, false, "NCCL tuning model", nullptr};
+  return {choice.time,         guess,  bound_of(choice.time, choice.latency), Source::datasheet, false,
+          "NCCL tuning model", nullptr};
 }
 
 /// Of what one rank receives, the share that comes from outside an instance with `inside` of the `size` members. A ring
@@ -78,11 +82,14 @@ double kept_inside(CollectiveKind kind, double size, double inside) {
   return kind == CollectiveKind::all_to_all ? (inside - 1) / (size - 1) : 1;
 }
 
-/// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds latency.
-CollectiveTime through_ports(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received, const Placement& placement) {
+/// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
+/// latency.
+CollectiveTime through_ports(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
+                             const Placement& placement) {
   const auto size = static_cast<double>(placement.ranks);
   const std::int64_t inside = placement.below.front();
-  CollectiveTime out = inside_node(machine, profile, kind, inside, received * kept_inside(kind, size, static_cast<double>(inside)));
+  CollectiveTime out =
+      inside_node(machine, profile, kind, inside, received * kept_inside(kind, size, static_cast<double>(inside)));
   Seconds latency;
   for (std::size_t i = 1; i <= placement.below.size(); ++i) {
     const Level& level = machine.levels[i];
@@ -113,7 +120,8 @@ bool only_for_two_nodes(const CollectiveCurve& curve, const Machine& machine) {
 }
 
 /// Measured across as many nodes, or with as many ranks on each; nullptr where this network was not measured.
-const CollectiveCurve* find_across(const Profile& profile, const Machine& machine, CollectiveKind kind, std::int64_t ranks, std::int64_t nodes) {
+const CollectiveCurve* find_across(const Profile& profile, const Machine& machine, CollectiveKind kind,
+                                   std::int64_t ranks, std::int64_t nodes) {
   const CollectiveCurve* best = nullptr;
   double best_distance = 0;
   for (const CollectiveCurve& curve : profile.collectives) {
@@ -172,13 +180,15 @@ Seconds over_nodes(const CollectiveCurve& curve, std::int64_t ranks, std::int64_
   const Seconds ring = curve_time(curve, buffer * (n0 / n) * share) * ((n - 1) / (n0 - 1));
   if (curve.kind != all_reduce) return ring;
   const double per_node = n / static_cast<double>(nodes);
-  const Seconds tree = same + latency * (tree_latency(per_node, static_cast<double>(nodes)) / tree_latency(per_node, curve.nodes) - 1);
+  const Seconds tree =
+      same + latency * (tree_latency(per_node, static_cast<double>(nodes)) / tree_latency(per_node, curve.nodes) - 1);
   // Small buffers go over trees, large ones as on rings; between them, by the share of latency.
   const double small = latency / same;
   return Seconds(std::pow(tree.value(), small) * std::pow(ring.value(), 1 - small));
 }
 
-CollectiveTime collective_time(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received, const Placement& placement) {
+CollectiveTime collective_time(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
+                               const Placement& placement) {
   if (placement.below.empty()) return inside_node(machine, profile, kind, placement.ranks, received);
   assert(placement.below.size() < machine.levels.size());
   const std::int64_t hosts = placement.hosts > 0 ? placement.hosts : placement.nodes;
@@ -188,27 +198,33 @@ CollectiveTime collective_time(const Machine& machine, const Profile& profile, C
 }
 
 Expected<CollectiveTime> collective_time(const Machine& machine, const Profile& profile, const CollectiveQuery& query) {
-  if (machine.levels.empty()) return fail(machine.id, "no machine in the catalogue has this GPU, so that no fabric is known", "--machine with a machine, or a file");
+  if (machine.levels.empty())
+    return fail(machine.id, "no machine in the catalogue has this GPU, so that no fabric is known",
+                "--machine with a machine, or a file");
   const Level& node = machine.levels.front();
-  const bool servers = node.name != "rack";   // else its nodes are trays, and ranks fill the rack
+  const bool servers = node.name != "rack";  // else its nodes are trays, and ranks fill the rack
   const std::int64_t per_node = query.ranks / query.nodes;
   const std::int64_t inside = servers ? per_node : std::min(query.ranks, node.gpus);
   const std::int64_t instances = servers ? query.nodes : (query.ranks + inside - 1) / inside;
   if (inside > node.gpus)
-    return fail(machine.id, fmt::format("{} GPUs on one {} that has {}", inside, node.name, node.gpus), fmt::format("--nodes {}", (query.ranks + node.gpus - 1) / node.gpus));
+    return fail(machine.id, fmt::format("{} GPUs on one {} that has {}", inside, node.name, node.gpus),
+                fmt::format("--nodes {}", (query.ranks + node.gpus - 1) / node.gpus));
   const Bytes received = received_of(query);
-  if (instances == 1) return collective_time(machine, profile, query.kind, received, Placement{query.ranks, 1, query.nodes, {}});
-  std::array<std::int64_t, 8> below{};
+  if (instances == 1)
+    return collective_time(machine, profile, query.kind, received, Placement{query.ranks, 1, query.nodes, {}});
+  std::array<std::int64_t, 64> below{};
   std::size_t levels = 0;
   std::int64_t held = inside;
   // Instances of the innermost level fill those of the next one by one.
   while (held < query.ranks && levels < below.size()) {
     below[levels++] = held;
     if (levels >= machine.levels.size())
-      return fail(machine.id, fmt::format("{} GPUs on {} nodes are more than it holds", query.ranks, query.nodes), fmt::format("it has {}", machine.max_gpus()));
+      return fail(machine.id, fmt::format("{} GPUs on {} nodes are more than it holds", query.ranks, query.nodes),
+                  fmt::format("it has {}", machine.max_gpus()));
     held = std::min(query.ranks, inside * (machine.levels[levels].gpus / node.gpus));
   }
-  return collective_time(machine, profile, query.kind, received, Placement{query.ranks, instances, query.nodes, {below.data(), levels}});
+  return collective_time(machine, profile, query.kind, received,
+                         Placement{query.ranks, instances, query.nodes, {below.data(), levels}});
 }
 
 }  // namespace stepcast

@@ -9,7 +9,7 @@ namespace stepcast {
 namespace {
 
 constexpr double microsecond = 1e-6, gigabyte = 1e9;
-using ByProtocol = std::array<double, 3>;   // LL, LL128, Simple
+using ByProtocol = std::array<double, 3>;  // LL, LL128, Simple
 
 // Microseconds (baseLatencies and hwLatencies).
 constexpr ByProtocol tree_base{6.8, 14.0, 8.4}, ring_base{6.6, 14.0, 8.4};
@@ -23,7 +23,7 @@ constexpr double post = 1;
 struct Generation {
   int capability;
   std::array<double, 3> ll_total, ring_ll128, tree_ll128, tree, nvls_tree;
-  double nvls_share;                  ///< of the switch's rate that multicast reaches
+  double nvls_share;  ///< of the switch's rate that multicast reaches
 };
 constexpr Generation generations[] = {
     {7, {39, 39, 20.4}, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}, {0, 0, 0}, 0},
@@ -32,12 +32,14 @@ constexpr Generation generations[] = {
     {10, {282, 90, 70}, {73.4, 34.6, 73.4}, {55.6, 31.67, 20}, {70, 42.8, 24}, {0, 96, 43.8}, 0.74}};
 
 const Generation& generation_of(int capability) {
-  const auto* found = std::find_if(std::begin(generations), std::end(generations), [&](const auto& g) { return g.capability >= capability; });
+  const auto* found = std::find_if(std::begin(generations), std::end(generations),
+                                   [&](const auto& g) { return g.capability >= capability; });
   return found == std::end(generations) ? generations[std::size(generations) - 1] : *found;
 }
 
-/// The graphs that NCCL's search finds on DGX nodes use 0.8 of the links: A100 24 channels of 10 GB/s of 300, H100 24 x 15
-/// of 450, B200 24 x 30 of 900; NVLS 8 channels of 40 and 80. NICs are taken at 0.96 of their rate (24 of 25, 48 of 50).
+/// The graphs that NCCL's search finds on DGX nodes use 0.8 of the links: A100 24 channels of 10 GB/s of 300, H100 24 x
+/// 15 of 450, B200 24 x 30 of 900; NVLS 8 channels of 40 and 80. NICs are taken at 0.96 of their rate (24 of 25, 48 of
+/// 50).
 constexpr double graph_share = 0.8, nvls_graph_share = 320.0 / 450, port_share = 0.96, pcie_share = 0.8;
 constexpr double ring_channels = 24, pcie_channels = 4, nvls_channels = 8;
 
@@ -64,7 +66,8 @@ struct Task {
 
 NcclChoice choice(NcclAlgorithm algorithm, std::size_t protocol, double latency_us, const Task& task, double gb_per_s) {
   const Seconds latency(latency_us * microsecond);
-  return {algorithm, static_cast<NcclProtocol>(protocol), latency + Seconds(task.bytes / (gb_per_s * gigabyte)), latency};
+  return {algorithm, static_cast<NcclProtocol>(protocol), latency + Seconds(task.bytes / (gb_per_s * gigabyte)),
+          latency};
 }
 
 NcclChoice ring(const Task& task, std::size_t protocol) {
@@ -79,9 +82,11 @@ NcclChoice ring(const Task& task, std::size_t protocol) {
   const double inside_hop = std::max(overhead, (task.links.nvlink ? ring_nvlink : ring_pcie)[protocol]);
   double latency = ring_base[protocol] + (steps - outside) * inside_hop + outside * ring_net[protocol];
   // Chunks of 64 bytes and more per channel and rank fill the network's pipeline.
-  if (task.reduces_all() && protocol == 2 && task.nodes > 1 && task.bytes / (task.channels() * task.ranks) >= 64) latency *= 1.4;
+  if (task.reduces_all() && protocol == 2 && task.nodes > 1 && task.bytes / (task.channels() * task.ranks) >= 64)
+    latency *= 1.4;
   // To bytes of the buffer: every rank passes steps/ranks of it on; an exchange all but its own part.
-  const double share = steps > 1 ? steps / task.ranks : received_share(task.kind, static_cast<std::int64_t>(task.ranks));
+  const double share =
+      steps > 1 ? steps / task.ranks : received_share(task.kind, static_cast<std::int64_t>(task.ranks));
   return choice(NcclAlgorithm::ring, protocol, latency, task, rate / share);
 }
 
@@ -99,24 +104,31 @@ NcclChoice tree(const Task& task, std::size_t protocol) {
   const double graph = task.graph(), column_tree = task.generation.tree[task.column()];
   double rate = std::min(0.92 * graph, task.channels() * column_tree);
   if (protocol == 0) rate = std::min(rate / 3.8, task.generation.ll_total[task.column()]);
-  if (protocol == 1) rate = std::min(rate * (task.nodes > 1 ? 120.0 / 128 : 7.0 / 9), task.channels() * task.generation.tree_ll128[task.column()]);
+  if (protocol == 1)
+    rate = std::min(rate * (task.nodes > 1 ? 120.0 / 128 : 7.0 / 9),
+                    task.channels() * task.generation.tree_ll128[task.column()]);
   const double per_node = task.ranks / task.nodes;
-  const double latency = tree_base[protocol] + 2 * ((per_node - 1) * (task.links.nvlink ? tree_nvlink : tree_pcie)[protocol] +
-                                                    std::log2(task.nodes) * tree_net[protocol]);
+  const double latency =
+      tree_base[protocol] + 2 * ((per_node - 1) * (task.links.nvlink ? tree_nvlink : tree_pcie)[protocol] +
+                                 std::log2(task.nodes) * tree_net[protocol]);
   return choice(NcclAlgorithm::tree, protocol, latency, task, 0.5 * rate * tree_correction(protocol, task.bytes));
 }
 
 /// Multicast inside the node; across nodes a tree of switches, which on two nodes sends each byte over the NICs once.
 NcclChoice nvls(const Task& task) {
   const double per_node = task.ranks / task.nodes;
-  double inside = task.links.inside.value() / gigabyte * nvls_graph_share * task.generation.nvls_share * (nvls_channels - 1) / nvls_channels;
+  double inside = task.links.inside.value() / gigabyte * nvls_graph_share * task.generation.nvls_share *
+                  (nvls_channels - 1) / nvls_channels;
   inside *= task.reduces_all() ? 2 : (per_node - 1) / per_node;
   const double to_buffer = task.ranks / task.steps();
   if (task.nodes <= 1) return choice(NcclAlgorithm::nvls, 2, nvls_hop, task, inside * to_buffer);
-  const double across = task.links.across.value() / gigabyte * port_share * (task.nodes <= 2 && task.reduces_all() ? 2 : 1);
-  if (!task.reduces_all()) return choice(NcclAlgorithm::nvls, 2, nvls_hop + nvls_net, task, std::min(inside, across) * to_buffer);
+  const double across =
+      task.links.across.value() / gigabyte * port_share * (task.nodes <= 2 && task.reduces_all() ? 2 : 1);
+  if (!task.reduces_all())
+    return choice(NcclAlgorithm::nvls, 2, nvls_hop + nvls_net, task, std::min(inside, across) * to_buffer);
   const double rate = std::min({inside, across, nvls_channels * task.generation.nvls_tree[task.column()]});
-  return choice(NcclAlgorithm::nvls_tree, 2, nvls_hop + 2 * std::log2(task.nodes) * nvls_tree_net, task, rate * to_buffer);
+  return choice(NcclAlgorithm::nvls_tree, 2, nvls_hop + 2 * std::log2(task.nodes) * nvls_tree_net, task,
+                rate * to_buffer);
 }
 
 }  // namespace
@@ -132,10 +144,13 @@ const char* to_text(NcclProtocol protocol) {
 }
 
 NcclLinks nccl_links(const Machine& machine) {
-  struct Row { const char* architecture; int capability; };
+  struct Row {
+    const char* architecture;
+    int capability;
+  };
   constexpr Row rows[] = {{"volta", 7}, {"turing", 7}, {"ampere", 8}, {"ada", 8}, {"hopper", 9}, {"blackwell", 10}};
   NcclLinks links;
-  links.capability = 8;               // of chips that are not NVIDIA's: no multicast, moderate channels
+  links.capability = 8;  // of chips that are not NVIDIA's: no multicast, moderate channels
   for (const Row& row : rows)
     if (machine.gpu.architecture == row.architecture) links.capability = row.capability;
   const Level& inner = machine.levels.front();
@@ -148,7 +163,11 @@ NcclLinks nccl_links(const Machine& machine) {
 
 NcclChoice nccl_choice(const NcclLinks& links, const CollectiveQuery& query) {
   assert(query.ranks >= 2 && query.nodes >= 1 && links.inside.value() > 0);
-  const Task task{links, generation_of(links.capability), query.kind, query.bytes.value(), static_cast<double>(query.ranks),
+  const Task task{links,
+                  generation_of(links.capability),
+                  query.kind,
+                  query.bytes.value(),
+                  static_cast<double>(query.ranks),
                   static_cast<double>(query.nodes)};
   const bool tuned = query.kind != CollectiveKind::all_to_all && query.kind != CollectiveKind::send_recv;
   NcclChoice best = ring(task, 2);
@@ -156,7 +175,7 @@ NcclChoice nccl_choice(const NcclLinks& links, const CollectiveQuery& query) {
     if (other.time < best.time) best = other;
   };
   for (const std::size_t protocol : {0, 1}) {
-    if (protocol == 1 && !links.nvlink) continue;   // LL128 needs stores of 128 bytes that stay whole
+    if (protocol == 1 && !links.nvlink) continue;  // LL128 needs stores of 128 bytes that stay whole
     if (tuned) consider(ring(task, protocol));
   }
   if (task.reduces_all())

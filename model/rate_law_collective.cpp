@@ -27,13 +27,14 @@ double interpolated_time(const std::vector<CollectiveCurve::Point>& points, Byte
 }
 
 /// Latency of a ring-like kind grows linearly in ranks. With two fitted counts the line goes through both; with one it
-/// rises by 0.1 of the two-rank latency per rank, which A100 to B200 all_gather tables show (1 KiB to 4 KiB, 2 to 8 ranks:
-/// 0.10 to 0.18, ai-dynamo/aiconfigurator 095f58a).
+/// rises by 0.1 of the two-rank latency per rank, which A100 to B200 all_gather tables show (1 KiB to 4 KiB, 2 to 8
+/// ranks: 0.10 to 0.18, ai-dynamo/aiconfigurator 095f58a).
 double latency_growth(const Profile& profile, const CollectiveCurve& near, int ranks) {
   if (near.kind == CollectiveKind::all_to_all || near.kind == CollectiveKind::send_recv) return 1;
   const CollectiveCurve* other = nullptr;
   for (const CollectiveCurve& curve : profile.collectives) {
-    if (curve.kind != near.kind || curve.fabric != near.fabric || curve.ranks == near.ranks || curve.nodes > 1) continue;
+    if (curve.kind != near.kind || curve.fabric != near.fabric || curve.ranks == near.ranks || curve.nodes > 1)
+      continue;
     if (!other || std::abs(curve.ranks - ranks) < std::abs(other->ranks - ranks)) other = &curve;
   }
   const double at_near = near.latency.value();
@@ -60,7 +61,8 @@ bool same_links(FabricKind a, FabricKind b) {
 /// What is known of the step from the curve's count to `ranks`.
 const CollectiveGrowth* find_growth(const Profile& profile, const CollectiveCurve& curve, int ranks) {
   for (const CollectiveGrowth& growth : profile.growth)
-    if (growth.kind == curve.kind && growth.from == curve.ranks && growth.to == ranks && same_links(growth.fabric, curve.fabric))
+    if (growth.kind == curve.kind && growth.from == curve.ranks && growth.to == ranks &&
+        same_links(growth.fabric, curve.fabric))
       return &growth;
   return nullptr;
 }
@@ -75,7 +77,8 @@ bool outside_points(const CollectiveCurve& curve, Bytes received) {
 
 RatedTime time_at(const Profile& profile, const CollectiveCurve& curve, int ranks, Bytes received) {
   if (curve.ranks == ranks)
-    return {curve_time(curve, received), curve.source, curve_spread(curve, received), &curve, outside_points(curve, received)};
+    return {curve_time(curve, received), curve.source, curve_spread(curve, received), &curve,
+            outside_points(curve, received)};
   // Same buffer on both counts: the bandwidth term scales with the bytes that one rank receives.
   const double scale = received_share(curve.kind, ranks) / received_share(curve.kind, curve.ranks);
   const Seconds near = curve_time(curve, received / scale);
@@ -89,7 +92,10 @@ RatedTime time_at(const Profile& profile, const CollectiveCurve& curve, int rank
   return transferred({time, curve.source, widened(curve_spread(curve, received / scale)), &curve, outside});
 }
 
-struct Relative { CollectiveKind kind; double share, repeats; };
+struct Relative {
+  CollectiveKind kind;
+  double share, repeats;
+};
 
 /// Where to look when a kind was not measured: the same bytes received, over a related pattern.
 std::span<const Relative> relatives(CollectiveKind kind) {
@@ -98,15 +104,23 @@ std::span<const Relative> relatives(CollectiveKind kind) {
   static constexpr Relative scatters[] = {{all_gather, 1, 1}, {all_reduce, 1, 1}, {all_to_all, 1, 1}};
   static constexpr Relative reduces[] = {{all_gather, 0.5, 2}, {reduce_scatter, 0.5, 2}};  // scatter, then gather
   static constexpr Relative exchanges[] = {{all_gather, 1, 1}, {reduce_scatter, 1, 1}, {all_reduce, 1, 1}};
-  static constexpr Relative sends[] = {{all_gather, 1, 1}, {all_to_all, 1, 1}, {all_reduce, 1, 1}};  // two ranks swap halves
+  static constexpr Relative sends[] = {
+      {all_gather, 1, 1}, {all_to_all, 1, 1}, {all_reduce, 1, 1}};  // two ranks swap halves
   switch (kind) {
-    case all_gather: return gathers;
-    case reduce_scatter: return scatters;
-    case all_reduce: return reduces;
-    case all_to_all: return exchanges;
-    case send_recv: return sends;
-    case broadcast: return sends;
-    case reduce: return sends;
+    case all_gather:
+      return gathers;
+    case reduce_scatter:
+      return scatters;
+    case all_reduce:
+      return reduces;
+    case all_to_all:
+      return exchanges;
+    case send_recv:
+      return sends;
+    case broadcast:
+      return sends;
+    case reduce:
+      return sends;
   }
   std::abort();
 }
@@ -130,7 +144,8 @@ Spread curve_spread(const CollectiveCurve& curve, Bytes received) {
   if (widths.empty()) return curve.spread;
   if (received <= widths.front().received) return widths.front().spread;
   if (received >= widths.back().received) return widths.back().spread;
-  const auto above = std::upper_bound(widths.begin(), widths.end(), received, [](Bytes x, const auto& w) { return x < w.received; });
+  const auto above =
+      std::upper_bound(widths.begin(), widths.end(), received, [](Bytes x, const auto& w) { return x < w.received; });
   const auto& [x0, low] = *(above - 1);
   const auto& [x1, high] = *above;
   const double share = std::log(received / x0) / std::log(x1 / x0);
@@ -142,7 +157,8 @@ double growth_at(const CollectiveGrowth& growth, Bytes buffer) {
   assert(!points.empty());
   if (buffer <= points.front().buffer) return points.front().ratio;
   if (buffer >= points.back().buffer) return points.back().ratio;
-  const auto above = std::upper_bound(points.begin(), points.end(), buffer, [](Bytes x, const auto& p) { return x < p.buffer; });
+  const auto above =
+      std::upper_bound(points.begin(), points.end(), buffer, [](Bytes x, const auto& p) { return x < p.buffer; });
   const auto below = above - 1;
   const double share = std::log(buffer / below->buffer) / std::log(above->buffer / below->buffer);
   return below->ratio * std::pow(above->ratio / below->ratio, share);
@@ -155,7 +171,8 @@ const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, F
     if (curve.nodes > 1 || curve.kind != kind || !same_links(curve.fabric, fabric)) continue;
     if (curve.ranks == ranks) return &curve;
     const double ratio = static_cast<double>(std::max(curve.ranks, ranks)) / std::min(curve.ranks, ranks);
-    if (!best || ratio < best_ratio || (ratio == best_ratio && curve.ranks > best->ranks)) best = &curve, best_ratio = ratio;
+    if (!best || ratio < best_ratio || (ratio == best_ratio && curve.ranks > best->ranks))
+      best = &curve, best_ratio = ratio;
   }
   return best;
 }

@@ -49,7 +49,9 @@ std::span<const Flag> collective_flags() {
 Expected<void> collective_command(const Arguments& arguments, Console& console) {
   const bool named = !arguments.words.empty();
   if (!named && !arguments.has("--csv"))
-    return fail("collective", "which one?", "all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast or reduce; or --csv FILE with a column kind");
+    return fail("collective", "which one?",
+                "all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast or reduce; or --csv FILE "
+                "with a column kind");
   const std::string id = named ? arguments.words.front() : std::string();
   if (named) {
     const auto kind = parse_collective_kind(id, "collective");

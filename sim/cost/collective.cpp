@@ -45,7 +45,7 @@ Price CostModel::inside_node(CollectiveKind kind, std::int64_t ranks, Bytes rece
 
 Price CostModel::collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const {
   if (span.level == 0) return inside_node(kind, span.inside, received);
-  std::array<std::int64_t, 8> below{};
+  std::array<std::int64_t, 64> below{};  // levels grow by factors of 2 at least
   const auto levels = static_cast<std::size_t>(span.level);
   assert(levels <= below.size());
   for (std::size_t i = 0; i < levels; ++i) below[i] = members_inside(group, machine_->levels[i].gpus, ranks_);

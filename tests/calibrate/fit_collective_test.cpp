@@ -29,7 +29,8 @@ Sample<CollectiveQuery> made_call(CollectiveKind kind, int ranks, int nodes, dou
 /// 1 KiB to 4 GiB in doublings: 23 sizes.
 Calls made_calls(CollectiveKind kind, int ranks, int nodes = 1) {
   Calls calls;
-  for (double bytes = 1024; bytes <= 1024.0 * 1024 * 1024 * 4; bytes *= 2) calls.push_back(made_call(kind, ranks, nodes, bytes));
+  for (double bytes = 1024; bytes <= 1024.0 * 1024 * 1024 * 4; bytes *= 2)
+    calls.push_back(made_call(kind, ranks, nodes, bytes));
   return calls;
 }
 
@@ -86,7 +87,8 @@ TEST(FitCurve, held_out_figures_are_those_of_the_noise) {
 
 TEST(FitCurve, fine_sweeps_are_thinned_and_rise) {
   Calls calls;
-  for (double bytes = 1000; bytes < 1e9; bytes *= 1.1) calls.push_back(made_call(CollectiveKind::all_reduce, 8, 1, bytes));
+  for (double bytes = 1000; bytes < 1e9; bytes *= 1.1)
+    calls.push_back(made_call(CollectiveKind::all_reduce, 8, 1, bytes));
   calls[40].time = calls[40].time * 0.5;
   const auto fitted = fit_curve(calls, FabricKind::nvswitch);
   ASSERT_TRUE(fitted.has_value());

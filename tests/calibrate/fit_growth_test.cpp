@@ -21,8 +21,8 @@ MeasuredSystem made_system(const char* id, const char* links, double ratio) {
 }
 
 TEST(FitGrowth, median_of_the_same_generation) {
-  const std::vector<MeasuredSystem> systems{made_system("a", "new", 1.2), made_system("b", "new", 1.3), made_system("c", "new", 2),
-                                            made_system("d", "old", 5)};
+  const std::vector<MeasuredSystem> systems{made_system("a", "new", 1.2), made_system("b", "new", 1.3),
+                                            made_system("c", "new", 2), made_system("d", "old", 5)};
   const auto growth = fit_growth(systems, "new", FabricKind::nvswitch);
   ASSERT_EQ(growth.size(), 1u);
   EXPECT_EQ(growth[0].from, 4);
@@ -41,7 +41,8 @@ TEST(FitGrowth, other_generations_where_there_is_none_of_its_own) {
 
 TEST(FitGrowth, the_spread_is_that_of_systems_left_out) {
   // Each forecast by the other: 1.2 against 1.5 is 0.8, 1.5 against 1.2 is 1.25.
-  const auto growth = fit_growth(std::vector{made_system("a", "new", 1.2), made_system("b", "new", 1.5)}, "new", FabricKind::nvswitch);
+  const auto growth =
+      fit_growth(std::vector{made_system("a", "new", 1.2), made_system("b", "new", 1.5)}, "new", FabricKind::nvswitch);
   EXPECT_NEAR(growth[0].spread.p10, 0.8, 1e-9);
   EXPECT_NEAR(growth[0].spread.p90, 1.25, 1e-9);
 }

@@ -14,8 +14,9 @@ Machine law_machine() {
   Machine machine;
   machine.id = "round-numbers";
   machine.gpu.architecture = "hopper";
-  machine.levels = {{"node", FabricKind::nvswitch, 8, BytesPerSecond(400e9), BytesPerSecond(50e9), 8, Seconds(1e-6), false},
-                    {"cluster", FabricKind::infiniband, 512, BytesPerSecond(50e9), BytesPerSecond(50e9), 8, Seconds(5e-6), false}};
+  machine.levels = {
+      {"node", FabricKind::nvswitch, 8, BytesPerSecond(400e9), BytesPerSecond(50e9), 8, Seconds(1e-6), false},
+      {"cluster", FabricKind::infiniband, 512, BytesPerSecond(50e9), BytesPerSecond(50e9), 8, Seconds(5e-6), false}};
   return machine;
 }
 
@@ -57,7 +58,8 @@ TEST(CollectiveLaw, without_any_curve_the_model_of_nccl) {
 TEST(CollectiveLaw, across_nodes_the_ports_or_the_node_whichever_is_slower) {
   Profile profile;
   profile.collectives = {law_curve(CollectiveKind::all_gather, 8, 1, 10e-6, 350e9)};
-  profile.scale_out = {{FabricKind::infiniband, 0.8, Seconds(20e-6), Seconds(10e-6), Seconds(0), Source::assumed, {0.8, 1.3}}};
+  profile.scale_out = {
+      {FabricKind::infiniband, 0.8, Seconds(20e-6), Seconds(10e-6), Seconds(0), Source::assumed, {0.8, 1.3}}};
   // 32 ranks receive 31/32 of 3.2 GB through 8 ports of 40 GB/s: 9.6875 ms; 20 + 2 x 10 us beside it.
   const CollectiveTime time = asked(profile, CollectiveKind::all_gather, 32, 4, 3.2e9);
   EXPECT_NEAR(time.time.value(), 9687.5e-6 + 40e-6, 1e-10);
@@ -68,7 +70,8 @@ TEST(CollectiveLaw, across_nodes_the_ports_or_the_node_whichever_is_slower) {
 
 TEST(CollectiveLaw, a_curve_of_this_network_comes_before_the_ports) {
   Profile profile;
-  profile.collectives = {law_curve(CollectiveKind::all_gather, 32, 4, 50e-6, 310e9), law_curve(CollectiveKind::all_gather, 8, 1, 10e-6, 400e9)};
+  profile.collectives = {law_curve(CollectiveKind::all_gather, 32, 4, 50e-6, 310e9),
+                         law_curve(CollectiveKind::all_gather, 8, 1, 10e-6, 400e9)};
   profile.collectives[0].network = "round-numbers";
   // 31/32 of 3.2 GB: 10 ms.
   const CollectiveTime time = asked(profile, CollectiveKind::all_gather, 32, 4, 3.2e9);
@@ -106,7 +109,8 @@ TEST(CollectiveLaw, exchanges_keep_their_rate) {
 
 TEST(CollectiveLaw, a_reduction_on_two_nodes_above_the_ports_rate_says_nothing_of_four) {
   Profile profile;
-  profile.collectives = {law_curve(CollectiveKind::all_reduce, 16, 2, 30e-6, 470e9), law_curve(CollectiveKind::all_reduce, 8, 1, 10e-6, 400e9)};
+  profile.collectives = {law_curve(CollectiveKind::all_reduce, 16, 2, 30e-6, 470e9),
+                         law_curve(CollectiveKind::all_reduce, 8, 1, 10e-6, 400e9)};
   EXPECT_EQ(asked(profile, CollectiveKind::all_reduce, 16, 2, 1e9).source, Source::measured);
   EXPECT_STREQ(asked(profile, CollectiveKind::all_reduce, 32, 4, 1e9).law, "ports infiniband");
   profile.collectives[0].bandwidth = BytesPerSecond(380e9);  // below 8 ports of 50: a ring
@@ -115,7 +119,8 @@ TEST(CollectiveLaw, a_reduction_on_two_nodes_above_the_ports_rate_says_nothing_o
 
 TEST(CollectiveLaw, what_a_machine_cannot_hold_is_refused) {
   const auto error_of = [](const Machine& machine, int ranks, int nodes) {
-    return collective_time(machine, Profile{}, CollectiveQuery{CollectiveKind::all_reduce, ranks, nodes, Bytes(1e6)}).error();
+    return collective_time(machine, Profile{}, CollectiveQuery{CollectiveKind::all_reduce, ranks, nodes, Bytes(1e6)})
+        .error();
   };
   EXPECT_EQ(error_of(law_machine(), 16, 1).hint, "--nodes 2");
   EXPECT_NE(error_of(law_machine(), 1024, 128).what.find("more than it holds"), std::string::npos);
@@ -132,7 +137,8 @@ TEST(CollectiveLaw, trays_of_a_rack_are_one_domain) {
   const auto inside = collective_time(rack, profile, CollectiveQuery{CollectiveKind::all_gather, 8, 2, Bytes(800e6)});
   EXPECT_NEAR(inside->time.value(), 1010e-6, 1e-12);
   // 144 ranks on 36 trays are two racks.
-  EXPECT_STREQ(collective_time(rack, profile, CollectiveQuery{CollectiveKind::all_gather, 144, 36, Bytes(800e6)})->law, "ports infiniband");
+  EXPECT_STREQ(collective_time(rack, profile, CollectiveQuery{CollectiveKind::all_gather, 144, 36, Bytes(800e6)})->law,
+               "ports infiniband");
 }
 
 }  // namespace

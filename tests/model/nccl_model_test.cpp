@@ -23,7 +23,8 @@ TEST(NcclModel, a_small_ring_pays_base_and_a_hop_per_step) {
   EXPECT_EQ(choice.protocol, NcclProtocol::ll);
   EXPECT_NEAR(choice.latency.value(), 15.0 * microseconds, 1e-12);
   // Gather: 7 steps, 6.6 + 4.2.
-  EXPECT_NEAR(nccl_choice(hopper_links(), {CollectiveKind::all_gather, 8, 1, Bytes(8)}).latency.value(), 10.8 * microseconds, 1e-12);
+  EXPECT_NEAR(nccl_choice(hopper_links(), {CollectiveKind::all_gather, 8, 1, Bytes(8)}).latency.value(),
+              10.8 * microseconds, 1e-12);
 }
 
 TEST(NcclModel, a_small_reduction_on_two_nodes_goes_over_a_tree) {
@@ -47,7 +48,8 @@ TEST(NcclModel, large_reductions_use_multicast) {
 }
 
 TEST(NcclModel, two_nodes_beat_the_rate_of_the_ports) {
-  // NVLSTree: 8 x 57.7 = 462 GB/s of bus bandwidth against ports of 400; on four nodes 8 x 45.5 = 364 or the ports' 384.
+  // NVLSTree: 8 x 57.7 = 462 GB/s of bus bandwidth against ports of 400; on four nodes 8 x 45.5 = 364 or the ports'
+  // 384.
   const NcclChoice two = nccl_choice(hopper_links(), {CollectiveKind::all_reduce, 16, 2, Bytes(8e9)});
   EXPECT_EQ(two.algorithm, NcclAlgorithm::nvls_tree);
   EXPECT_NEAR((two.time - two.latency).value(), 1.875 * 8e9 / 461.6e9, 1e-6);
@@ -56,7 +58,8 @@ TEST(NcclModel, two_nodes_beat_the_rate_of_the_ports) {
 }
 
 TEST(NcclModel, time_rises_with_size_and_ranks) {
-  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::broadcast, CollectiveKind::all_to_all}) {
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_gather, CollectiveKind::broadcast, CollectiveKind::all_to_all}) {
     Seconds before;
     for (double bytes = 8; bytes < 1e10; bytes *= 2) {
       const Seconds time = nccl_choice(hopper_links(), {kind, 8, 1, Bytes(bytes)}).time;
@@ -69,8 +72,9 @@ TEST(NcclModel, time_rises_with_size_and_ranks) {
 TEST(NcclModel, links_of_a_machine) {
   Machine machine;
   machine.gpu.architecture = "ampere";
-  machine.levels = {{"node", FabricKind::nvswitch, 8, BytesPerSecond(300e9), BytesPerSecond(25e9), 12, Seconds(1e-6), true},
-                    {"cluster", FabricKind::infiniband, 64, BytesPerSecond(25e9), BytesPerSecond(25e9), 8, Seconds(1e-6), false}};
+  machine.levels = {
+      {"node", FabricKind::nvswitch, 8, BytesPerSecond(300e9), BytesPerSecond(25e9), 12, Seconds(1e-6), true},
+      {"cluster", FabricKind::infiniband, 64, BytesPerSecond(25e9), BytesPerSecond(25e9), 8, Seconds(1e-6), false}};
   const NcclLinks links = nccl_links(machine);
   EXPECT_EQ(links.capability, 8);
   EXPECT_FALSE(links.multicast);  // the switch of that generation does not reduce

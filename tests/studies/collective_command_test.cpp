@@ -11,13 +11,14 @@ namespace stepcast {
 namespace {
 
 TEST(CollectiveCommand, one_question_within_a_node) {
-  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "dgx-h100", "--bytes", "256 MiB", "--gpus", "8", "--json"});
+  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "dgx-h100",
+                                                                 "--bytes", "256 MiB", "--gpus", "8", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   const auto answer = nlohmann::json::parse(run.out);
   EXPECT_EQ(answer["source"], "measured");
   EXPECT_EQ(answer["bound"], "bandwidth");
   const double time = answer["time_s"];
-  EXPECT_GT(time, 0.5e-3);   // 445 GB/s of bus bandwidth are 1.06 ms (ai-dynamo/aiconfigurator 095f58a at 512 MiB)
+  EXPECT_GT(time, 0.5e-3);  // 445 GB/s of bus bandwidth are 1.06 ms (ai-dynamo/aiconfigurator 095f58a at 512 MiB)
   EXPECT_LT(time, 1.6e-3);
   EXPECT_LT(answer["interval_s"][0], time);
   EXPECT_GT(answer["interval_s"][1], time);
@@ -26,20 +27,27 @@ TEST(CollectiveCommand, one_question_within_a_node) {
 }
 
 TEST(CollectiveCommand, small_buffers_are_bound_by_latency) {
-  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_gather", "--machine", "h100-sxm", "--bytes", "8192", "--gpus", "8", "--json"});
+  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_gather", "--machine", "h100-sxm",
+                                                                 "--bytes", "8192", "--gpus", "8", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["bound"], "latency");
 }
 
 TEST(CollectiveCommand, other_names_of_a_kind) {
   for (const char* name : {"alltoall", "all-to-all", "AllToAll"})
-    EXPECT_EQ(testing_program::run(std::vector<std::string>{"collective", name, "--machine", "dgx-h100", "--bytes", "1 MiB", "--gpus", "8"}).code, 0) << name;
+    EXPECT_EQ(testing_program::run(std::vector<std::string>{"collective", name, "--machine", "dgx-h100", "--bytes",
+                                                            "1 MiB", "--gpus", "8"})
+                  .code,
+              0)
+        << name;
 }
 
 TEST(CollectiveCommand, a_table_of_several_kinds_in_its_own_order) {
   const std::string path = ::testing::TempDir() + "collectives.csv";
-  std::ofstream(path) << "kind,bytes,gpus,nodes\nall_reduce,1048576,8,1\nalltoall,1048576,4,1\nall_gather,1073741824,32,4\n";
-  const auto run = testing_program::run(std::vector<std::string>{"collective", "--csv", path, "--machine", "azure-nd-h100", "--json"});
+  std::ofstream(path)
+      << "kind,bytes,gpus,nodes\nall_reduce,1048576,8,1\nalltoall,1048576,4,1\nall_gather,1073741824,32,4\n";
+  const auto run = testing_program::run(
+      std::vector<std::string>{"collective", "--csv", path, "--machine", "azure-nd-h100", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   const auto rows = nlohmann::json::parse(run.out)["rows"];
   ASSERT_EQ(rows.size(), 3u);
@@ -53,9 +61,11 @@ TEST(CollectiveCommand, a_table_of_several_kinds_in_its_own_order) {
 }
 
 TEST(CollectiveCommand, the_trays_of_a_rack_are_one_domain) {
-  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "gb200-nvl72", "--bytes", "1 GiB", "--gpus", "8", "--nodes", "2", "--json"});
+  const auto run =
+      testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "gb200-nvl72", "--bytes",
+                                                    "1 GiB", "--gpus", "8", "--nodes", "2", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
-  EXPECT_LT(nlohmann::json::parse(run.out)["time_s"], 4e-3);   // 2 ports of 50 GB/s alone would take 19 ms
+  EXPECT_LT(nlohmann::json::parse(run.out)["time_s"], 4e-3);  // 2 ports of 50 GB/s alone would take 19 ms
 }
 
 TEST(CollectiveCommand, wrong_input) {
@@ -69,9 +79,11 @@ TEST(CollectiveCommand, wrong_input) {
   EXPECT_NE(error_of({"all_redcue", "--bytes", "1 MiB", "--gpus", "8"}).find("all_reduce"), std::string::npos);
   EXPECT_NE(error_of({"all_reduce", "--gpus", "8"}).find("bytes is missing"), std::string::npos);
   EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "1"}).find("one GPU"), std::string::npos);
-  EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "9", "--nodes", "2"}).find("equal parts"), std::string::npos);
+  EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "9", "--nodes", "2"}).find("equal parts"),
+            std::string::npos);
   EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "16"}).find("--nodes 2"), std::string::npos);
-  EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "8", "--nodes", "2", "--machine", "rtx-4090-box"}).find("more than it holds"),
+  EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "8", "--nodes", "2", "--machine", "rtx-4090-box"})
+                .find("more than it holds"),
             std::string::npos);
 }
 
