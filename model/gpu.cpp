@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 
 #include "model/gpu_json.h"
+#include "model/machine_names.h"
 #include "model/row_text.h"
 
 namespace stepcast {
 namespace {
-
-constexpr Choice<Precision> precision_names[] = {{"fp32", Precision::fp32},   {"tf32", Precision::tf32},
-                                                 {"fp16", Precision::fp16},   {"bf16", Precision::bf16},
-                                                 {"fp8", Precision::fp8},     {"mxfp8", Precision::mxfp8},
-                                                 {"nvfp4", Precision::nvfp4}};
 
 /// Dense rates (no structured sparsity) by precision; what is absent the chip cannot do.
 void read_peaks(JsonObject& object, Gpu& gpu) {

@@ -5,16 +5,11 @@
 #include <fmt/format.h>
 
 #include "model/gpu_json.h"
+#include "model/machine_names.h"
 #include "model/row_text.h"
 
 namespace stepcast {
 namespace {
-
-constexpr Choice<FabricKind> fabric_names[] = {{"nvswitch", FabricKind::nvswitch},
-                                               {"nvlink_mesh", FabricKind::nvlink_mesh},
-                                               {"pcie", FabricKind::pcie},
-                                               {"infiniband", FabricKind::infiniband},
-                                               {"ethernet", FabricKind::ethernet}};
 
 constexpr std::int64_t most_gpus = 10'000'000;
 

@@ -46,9 +46,9 @@ Error at_flag(Error error) {
 
 }  // namespace
 
-Expected<Imported> import_files(std::span<const std::string> files, const std::string& format,
+Expected<ImportedTimings> import_files(std::span<const std::string> files, const std::string& format,
                                 const ImportOptions& options, const std::string& fallback_gpu, Console& console) {
-  Imported out;
+  ImportedTimings out;
   Progress progress(console);
   for (const std::string& file : files) {
     progress.show(fmt::format("reading {}", file));

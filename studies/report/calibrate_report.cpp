@@ -140,7 +140,7 @@ std::string query_name(const Query& query) {
   return std::visit(Name{}, query);
 }
 
-std::string import_report(const Imported& imported, const std::string& output, const Console& console) {
+std::string import_report(const ImportedTimings& imported, const std::string& output, const Console& console) {
   const Paint paint(console);
   std::string text = paint.bold("Read") + "\n\n";
   Table files({{""}, {"", Align::right}});
@@ -155,7 +155,7 @@ std::string import_report(const Imported& imported, const std::string& output, c
   return text + fmt::format("  {} rows in {}\n", imported.measurements.rows.size(), output);
 }
 
-std::string import_json(const Imported& imported, const std::string& output) {
+std::string import_json(const ImportedTimings& imported, const std::string& output) {
   JsonWriter json;
   json.open();
   json.field("output", output);

@@ -24,8 +24,8 @@ class Progress {
   bool on_;
 };
 
-std::string import_report(const Imported& imported, const std::string& output, const Console& console);
-std::string import_json(const Imported& imported, const std::string& output);
+std::string import_report(const ImportedTimings& imported, const std::string& output, const Console& console);
+std::string import_json(const ImportedTimings& imported, const std::string& output);
 
 struct FitReport {
   const FittedProfile& fitted;

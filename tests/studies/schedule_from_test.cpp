@@ -206,6 +206,14 @@ TEST_F(ScheduleFrom, AWrittenOrderComesBackWithTheSameTimes) {
   }
 }
 
+TEST_F(ScheduleFrom, ASlowRankIsInTheDurationsOfAWrittenOrder) {
+  const std::string name = folder_ + "order.json";
+  const std::string words = std::string("gpipe --stages 2 --micro-batches 3") + one_each;
+  const auto json = shown(words + " --rank-speed 1,0.5 --order " + name);
+  EXPECT_EQ(json.at("makespan"), 1 + 6 + 12 + 2);  // F; three F and B of the slow rank; B of the first
+  EXPECT_EQ(shown("--from " + name).at("makespan"), 21);
+}
+
 TEST_F(ScheduleFrom, AnOrderIsWrittenWhereThatIsPossible) {
   const std::string words = std::string("gpipe --stages 2 --micro-batches 3") + one_each;
   EXPECT_THAT(refusal(words + " --order " + folder_ + "none/o.json"), HasSubstr("--order: "));
