@@ -229,14 +229,15 @@ class ProfileFit {
       laws.push_back(std::move(fitted->law));
     }
     if (laws.empty()) return;
-    if (request_.keep_laws && request_.start.attention.source == Source::fitted) {
-      refine_training_attention();
-    } else if (const auto training = training_kernel(laws, backward); training < laws.size()) {
+    if (const auto training = training_kernel(laws, backward); training < laws.size() && !keeps_attention()) {
       out_.profile.attention = std::move(laws[training]);
       laws.erase(laws.begin() + static_cast<std::ptrdiff_t>(training));
     }
     out_.profile.attention_kernels = std::move(laws);
+    if (keeps_attention()) refine_training_attention();
   }
+
+  bool keeps_attention() const { return request_.keep_laws && request_.start.attention.source == Source::fitted; }
 
   /// The start's law of training with a correction from the software that it describes best.
   void refine_training_attention() {
@@ -250,6 +251,9 @@ class ProfileFit {
       fitted->law.refinement.software = key.software;
       out_.profile.attention = std::move(fitted->law);
     }
+    std::erase_if(out_.profile.attention_kernels, [&](const AttentionLaw& law) {
+      return !law.decode && law.refinement.software == out_.profile.attention.refinement.software;
+    });
   }
 
   /// Which of the fitted kernels training runs; laws.size() where the one of `start` is better.

@@ -1,5 +1,6 @@
 // How sure a forecast is, and what a user must be told about the laws behind it.
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ bool doubtful(Source source) {
 void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time) {
   if (time.value() <= 0) return;
   const auto known = std::find_if(shares.begin(), shares.end(), [&](const LawShare& share) {
-    return share.law == price.law && share.source == price.source;
+    return std::string_view(share.law) == price.law && share.source == price.source;
   });
   LawShare& share =
       known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0));

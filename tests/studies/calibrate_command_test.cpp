@@ -23,8 +23,7 @@ using testing_program::run;
 class CalibrateCommand : public testing::Test {
  protected:
   CalibrateCommand() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = testing::TempDir() + "stepcast_calibrate_" + test->name() + "/";
+    folder_ = testing_program::own_path("calibrate/");
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

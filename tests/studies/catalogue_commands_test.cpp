@@ -28,7 +28,7 @@ TEST(ListCommand, EveryKindAsTextAndJson) {
 }
 
 TEST(ShowCommand, WhatItPrintsIsAFileThatWorks) {
-  const std::string path = testing::TempDir() + "stepcast_shown.json";
+  const std::string path = testing_program::own_path("stepcast_shown.json");
   const auto shown = [&](const std::string& what) {
     const auto ran = run("show " + what + " --json");
     EXPECT_EQ(ran.code, 0) << ran.err;

@@ -86,7 +86,7 @@ bool in(const std::string& text, const std::string& part) { return text.find(par
 
 /// A law that a warning may name, by how its name begins.
 bool is_law(const std::string& warning) {
-  constexpr std::array laws = {"gemm roofline ", "attention ramp", "memory stream", "curve ", "ports "};
+  constexpr std::array laws = {"gemm roofline ", "attention ramp", "memory stream", "curve ", "ports ", "NCCL tuning model"};
   return std::any_of(laws.begin(), laws.end(), [&](const char* law) { return warning.starts_with(law); });
 }
 
@@ -118,7 +118,7 @@ bool is_explained(const std::string& warning, const Scenario& scenario, const Pr
     }
     return false;
   }
-  return true;  // curves and ports: another rank count or kind, or the links of the machine
+  return true;  // curves, ports and NCCL's model: another rank count or kind, or the links of the machine
 }
 
 void expect_positive(double value, const char* what, const std::string& pair) {

@@ -43,7 +43,7 @@ TEST(CollectiveCommand, other_names_of_a_kind) {
 }
 
 TEST(CollectiveCommand, a_table_of_several_kinds_in_its_own_order) {
-  const std::string path = ::testing::TempDir() + "collectives.csv";
+  const std::string path = testing_program::own_path("collectives.csv");
   std::ofstream(path)
       << "kind,bytes,gpus,nodes\nall_reduce,1048576,8,1\nalltoall,1048576,4,1\nall_gather,1073741824,32,4\n";
   const auto run = testing_program::run(

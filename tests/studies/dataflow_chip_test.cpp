@@ -17,7 +17,7 @@ using testing::HasSubstr;
 /// The program in a file of its own.
 std::string flow_file(const std::string& text) {
   static int number = 0;
-  const std::string name = testing::TempDir() + "dataflow_chip_" + std::to_string(number++) + ".flow";
+  const std::string name = testing_program::own_path("dataflow_chip_" + std::to_string(number++) + ".flow");
   std::ofstream(name) << text;
   return name;
 }

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string searched_file(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + name;
+  const std::string path = testing_program::own_path(name);
   std::ofstream(path) << text;
   return path;
 }

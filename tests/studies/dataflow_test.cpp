@@ -80,7 +80,7 @@ TEST(DataflowCommand, PredictRefusesAProgramWithOperators) {
 }
 
 TEST(DataflowCommand, WindowsByConventionOrExactly) {
-  const std::string flow = std::string(testing::TempDir()) + "windows.flow";
+  const std::string flow = testing_program::own_path("windows.flow");
   std::ofstream(flow) << "arch mem { buf }\ndim k:2 p:2 r:3\nconv: O[k,p] += I[p+r] * W[k,r]\n"
                          "mem: for k:2 for p:2 [I W O]\nbuf: for r:3 [I W O]\n";
   const auto fills = [&](const std::string& flags) {

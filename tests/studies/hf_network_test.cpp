@@ -16,7 +16,7 @@ using testing_program::run;
 
 /// Llama 3 8B under the given architecture's name.
 std::string config_file(const std::string& architecture) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / ("hf-" + architecture);
+  const auto folder = std::filesystem::path(testing_program::own_path("hf-" + architecture));
   std::filesystem::create_directories(folder);
   const std::string path = (folder / "config.json").string();
   std::ofstream(path) << R"({"architectures": [")" << architecture
@@ -54,7 +54,7 @@ TEST(HfNetwork, ExplainsAnUnknownArchitectureAndTriesItAsALlama) {
 TEST(HfNetwork, AsIsRefusedWhereNothingIsToBeRead) {
   EXPECT_THAT(run("predict llama3-8b --as llama").err, HasSubstr("is a catalogue network"));
   EXPECT_THAT(run("predict " + config_file("LlamaForCausalLM") + " --as lama").err, HasSubstr("unknown value 'lama'"));
-  const std::string scenario = testing::TempDir() + "/hf-scenario.json";
+  const std::string scenario = testing_program::own_path("hf-scenario.json");
   std::ofstream(scenario) << R"({"network": "llama3-8b", "machine": "dgx-h100"})";
   const auto ran = run("predict " + scenario + " --as llama");
   EXPECT_EQ(ran.code, 2);
@@ -62,7 +62,7 @@ TEST(HfNetwork, AsIsRefusedWhereNothingIsToBeRead) {
 }
 
 TEST(HfNetwork, ScenarioFilesNameConfigsToo) {
-  const std::string scenario = testing::TempDir() + "/hf-scenario-of-config.json";
+  const std::string scenario = testing_program::own_path("hf-scenario-of-config.json");
   std::ofstream(scenario) << R"({"network": ")" << config_file("LlamaForCausalLM")
                           << R"(", "machine": "dgx-h100", "gpus": 8})";
   const auto ran = run("predict " + scenario);

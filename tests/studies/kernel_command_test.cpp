@@ -37,7 +37,7 @@ void refused(const std::string& question, const std::string& what) {
 }
 
 std::string kernel_table(const std::string& text, const std::string& name = "kernel_table.csv") {
-  const std::string path = testing::TempDir() + "stepcast_" + name;
+  const std::string path = testing_program::own_path("stepcast_" + name);
   std::ofstream(path) << text;
   return path;
 }
@@ -53,7 +53,7 @@ std::string measured_profile() {
     for (const int batch : {8, 32})
       decode +=
           fmt::format("{},32,8,128,1,{},decode,bf16,{:.3f}\n", batch, keys, 10 + batch * 8.0 * 128 * keys * 4 / 2.5e6);
-  const std::string out = testing::TempDir() + "stepcast_kernel_profile.json";
+  const std::string out = testing_program::own_path("stepcast_kernel_profile.json");
   const auto ran = run("calibrate fit " + kernel_table(moe, "moe.csv") + " " + kernel_table(decode, "decode.csv") +
                        " --gpu h100-sxm -o " + out);
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -256,7 +256,7 @@ TEST(KernelCommand, WrongTables) {
   table_refused("m,n,k\n1,2\n", "wrong.csv:2");
   table_refused("m,n,k,dtype\n1,2,3,bf17\n", "wrong.csv:2");
   table_refused("m,n,k,dtype\n1,2,3,nvfp4\n", "no law for nvfp4 products");
-  refused("gemm --csv " + testing::TempDir() + "stepcast_absent.csv", "cannot be read");
+  refused("gemm --csv " + testing_program::own_path("stepcast_absent.csv"), "cannot be read");
   refused("gemm --m 4 --csv " + kernel_table("m,n,k\n1,2,3\n", "wrong.csv"), "does not go with --csv");
 }
 

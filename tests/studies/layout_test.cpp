@@ -191,7 +191,7 @@ TEST(PredictLayout, PredictionModulesStayWithTheLoss) {
 }
 
 TEST(PredictLayout, AMappingFileSaysItAlready) {
-  const std::string file = testing::TempDir() + "layout.flow";
+  const std::string file = testing_program::own_path("layout.flow");
   std::ofstream(file) << "mesh pp:4\npar layer on pp list [9,8,8,7] sched 1f1b for mb:*\n";
   EXPECT_THAT(refused_layout("llama3-8b --mapping " + file + " --layout balanced"),
               HasSubstr("already says how the work is split"));
@@ -201,7 +201,7 @@ TEST(PredictLayout, ScenarioFilesKeepTheLayout) {
   for (const std::string flags : {"llama3-8b --pp 4 --layout balanced", "llama3-8b --pp 4 --layout 9,8,8,7",
                                   "llama3-8b --pp 2 --chunks 2 --layout 9,8,8,7",
                                   "llama3-8b --pp 2 --schedule zb-v --layout 9,8,8,7"}) {
-    const std::string file = testing::TempDir() + "layout_scenario.json";
+    const std::string file = testing_program::own_path("layout_scenario.json");
     std::ofstream(file) << run("predict " + flags + " --print-scenario").out;
     const auto again = laid(file), before = laid(flags);
     EXPECT_EQ(layers_in(again), layers_in(before)) << flags;
@@ -210,7 +210,7 @@ TEST(PredictLayout, ScenarioFilesKeepTheLayout) {
 }
 
 TEST(PredictLayout, AScenarioFileMayHoldTheKey) {
-  const std::string file = testing::TempDir() + "layout_key.json";
+  const std::string file = testing_program::own_path("layout_key.json");
   std::ofstream(file) << R"({"network": "llama3-8b", "pp": 4, "layout": "9,8,8,7"})";
   EXPECT_EQ(layers_in(laid(file)), (LayerCounts{9, 8, 8, 7}));
   std::ofstream(file) << R"({"network": "llama3-8b", "pp": 4, "layout": "9,8,8"})";

@@ -46,7 +46,7 @@ constexpr MemoryRun memory_runs[] = {
 };
 
 std::string write(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + name;
+  const std::string path = testing_program::own_path(name);
   std::ofstream(path) << text;
   return path;
 }

@@ -55,7 +55,7 @@ void expect_whole_step(const std::string& id, const KindJson& report) {
 
 /// The makespan of the schedule command for the times that predict has run.
 double scheduled_makespan(const ScheduleKind& kind, const KindJson& pipeline) {
-  const std::string name = testing::TempDir() + "predicted_times.json";
+  const std::string name = testing_program::own_path("predicted_times.json");
   std::ofstream(name) << KindJson{{"forward", pipeline.at("forward_s")},
                                   {"input_grad", pipeline.at("input_grad_s")},
                                   {"weight_grad", pipeline.at("weight_grad_s")}};
@@ -187,7 +187,7 @@ TEST(PredictKinds, ScenarioFilesKeepSlicesAndCap) {
   const std::string words = four_stages + " --schedule seq-1f1b --seq-splits 4 --memory-cap 9";
   const auto scenario = testing_program::run(words + " --print-scenario");
   ASSERT_EQ(scenario.code, 0) << scenario.err;
-  const std::string name = testing::TempDir() + "sliced_scenario.json";
+  const std::string name = testing_program::own_path("sliced_scenario.json");
   std::ofstream(name) << scenario.out;
   EXPECT_EQ(predicted_json("predict " + name).at("step_time_s"), predicted_json(words).at("step_time_s"));
   const auto tighter = testing_program::run("predict " + name + " --memory-cap 5");

@@ -41,8 +41,7 @@ class StepFiles : public testing::Test {
     return {StepJson::parse(content("t.json")).at("traceEvents"), StepJson::parse(ran.out)};
   }
 
-  std::string folder_ = testing::TempDir() + "step_timeline_" +
-                        testing::UnitTest::GetInstance()->current_test_info()->name() + "/";
+  std::string folder_ = testing_program::own_path("step_timeline/");
 };
 
 constexpr double slack_us = 1e-3;

@@ -1,6 +1,8 @@
 // Runs the program in process, as main does, on strings.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,6 +18,12 @@ inline Ran run(const std::vector<std::string>& arguments, bool color = false) {
   Console console{out, err, color, true};
   const int code = run_program(arguments, console);
   return {code, out.str(), err.str()};
+}
+
+/// A path below the temporary folder that only the running test has: tests run beside each other.
+inline std::string own_path(const std::string& name) {
+  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+  return testing::TempDir() + "stepcast_" + test->test_suite_name() + "_" + test->name() + "_" + name;
 }
 
 /// Words split at spaces.

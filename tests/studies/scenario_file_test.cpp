@@ -49,7 +49,7 @@ TEST(ScenarioFile, WhatIsWrittenReadsBackAsTheSameRunWithNothingAssumed) {
   for (const char* line : {"predict llama3-8b --gpus 16 --tp 2 --pp 2 --recompute full:4 --global-batch 32",
                            "predict gpt2-1.5b --machine dgx-a100 --zero 3 --seq 512 --attention-flops full",
                            "predict llama3-8b --gpus 16 --pp 2 --chunks 2 --cp 2 --precision fp8"}) {
-    const std::string path = testing::TempDir() + "stepcast_round.json";
+    const std::string path = testing_program::own_path("stepcast_round.json");
     const auto printed = run(std::string(line) + " --print-scenario");
     ASSERT_EQ(printed.code, 0) << printed.err;
     std::ofstream(path) << printed.out;
@@ -65,20 +65,20 @@ TEST(ScenarioFile, WhatIsWrittenReadsBackAsTheSameRunWithNothingAssumed) {
 }
 
 TEST(ScenarioFile, OwnNounsAreWrittenWhole) {
-  const std::string path = testing::TempDir() + "stepcast_own_machine.json";
+  const std::string path = testing_program::own_path("stepcast_own_machine.json");
   auto machine = nlohmann::ordered_json::parse(run("show machine dgx-h100 --json").out);
   machine["id"] = "mine";
   std::ofstream(path) << machine.dump();
   const auto printed = run("predict llama3-8b --machine " + path + " --print-scenario");
   ASSERT_EQ(printed.code, 0) << printed.err;
   EXPECT_EQ(nlohmann::json::parse(printed.out).at("machine").at("id"), "mine");
-  const std::string scenario = testing::TempDir() + "stepcast_own_scenario.json";
+  const std::string scenario = testing_program::own_path("stepcast_own_scenario.json");
   std::ofstream(scenario) << printed.out;
   EXPECT_EQ(run("predict " + scenario + " --print-scenario").out, printed.out);
 }
 
 TEST(ScenarioFile, FlagsOverrideTheFile) {
-  const std::string path = testing::TempDir() + "stepcast_override.json";
+  const std::string path = testing_program::own_path("stepcast_override.json");
   std::ofstream(path) << good_text;
   const auto ran = run("predict " + path + " --global-batch 64 --json");
   ASSERT_EQ(ran.code, 0) << ran.err;

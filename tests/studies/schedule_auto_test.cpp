@@ -118,7 +118,7 @@ class ScheduleAutoFiles : public testing::Test {
     std::ofstream(name) << AutoJson{{"forward", list}, {"input_grad", list}, {"weight_grad", list}};
     return name;
   }
-  std::string folder_ = testing::TempDir() + "schedule_auto/";
+  std::string folder_ = testing_program::own_path("schedule_auto/");
 };
 
 TEST_F(ScheduleAutoFiles, ListsOfTimesSayThePlacement) {

@@ -107,7 +107,7 @@ TEST(ScheduleCommand, UnitsGiveSeconds) {
 class ScheduleTimes : public testing::Test {
  protected:
   std::string file(const std::string& text) {
-    const std::string name = testing::TempDir() + "schedule_times.json";
+    const std::string name = testing_program::own_path("schedule_times.json");
     std::ofstream(name) << text;
     return name;
   }

@@ -15,7 +15,7 @@ using ComparedJson = nlohmann::json;
 
 /// Eight times of 1 for each part.
 std::string eight_ones() {
-  const std::string file = testing::TempDir() + "compared_times.json";
+  const std::string file = testing_program::own_path("compared_times.json");
   const std::vector<int> ones(8, 1);
   std::ofstream(file) << ComparedJson{{"forward", ones}, {"input_grad", ones}, {"weight_grad", ones}}.dump();
   return file;

@@ -121,7 +121,7 @@ class ScheduleFiles : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string folder_ = testing::TempDir() + "schedule_files/";
+  std::string folder_ = testing_program::own_path("schedule_files/");
 };
 
 TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {

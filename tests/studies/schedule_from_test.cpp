@@ -31,7 +31,7 @@ std::string with_durations(const std::string& more) { return std::string(from_or
 class ScheduleFrom : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "schedule_from/";
+    folder_ = testing_program::own_path("schedule_from/");
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

@@ -67,7 +67,7 @@ TEST(ScheduleKnobs, TheTextHasAColumnForHops) {
 TEST(ScheduleKnobs, KindsThatGoByTimesKnowTheSpeeds) {
   // A rank of half the speed is a stage of twice the times.
   const std::string size = "--stages 4 --micro-batches 8";
-  const std::string name = testing::TempDir() + "knob_times.json";
+  const std::string name = testing_program::own_path("knob_times.json");
   std::ofstream(name) << R"({"forward": [1, 1, 2, 1], "input_grad": [1, 1, 2, 1], "weight_grad": [1, 1, 2, 1]})";
   for (const std::string& how : {"zb-auto " + size + " --memory-cap 4", "--auto --chunks 1 " + size})
     EXPECT_EQ(knob_json(how + " --rank-speed 1,1,0.5,1" + knob_times).at("makespan"),
@@ -76,7 +76,7 @@ TEST(ScheduleKnobs, KindsThatGoByTimesKnowTheSpeeds) {
 }
 
 TEST(ScheduleKnobs, TheyGoWithFilesAndTheComparison) {
-  const std::string name = testing::TempDir() + "knob_order.csv";
+  const std::string name = testing_program::own_path("knob_order.csv");
   std::ofstream(name) << "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n";
   EXPECT_EQ(knob_json("--from " + name + " --rank-speed 1,0.5" + knob_times).at("makespan"), 21);
   const auto wrong = testing_program::run("schedule --from " + name + " --rank-speed 1" + knob_times);

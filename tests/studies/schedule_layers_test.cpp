@@ -15,7 +15,7 @@ using testing_program::Ran;
 using testing_program::run;
 
 std::string costs_file(const std::string& text) {
-  const std::string file = testing::TempDir() + "layer_costs.json";
+  const std::string file = testing_program::own_path("layer_costs.json");
   std::ofstream(file) << text;
   return file;
 }
@@ -63,7 +63,7 @@ TEST(ScheduleLayers, ListsAndMegatronsStringsSayTheSame) {
 
 /// The same as writing the stages' times into --times.
 TEST(ScheduleLayers, StagesAreTheSumsOfTheirLayers) {
-  const std::string times = testing::TempDir() + "layer_stage_times.json";
+  const std::string times = testing_program::own_path("layer_stage_times.json");
   std::ofstream(times) << R"({"forward": [4,3,2,3], "input_grad": [4,3,2,3], "weight_grad": [4,3,2,3]})";
   const Ran stages = run("schedule zb-h1 --stages 4 --micro-batches 8 --csv --times " + times);
   EXPECT_EQ(with_costs(ten_layers, "zb-h1 --stages 4 --micro-batches 8 --csv --layout 4,3,2,1").out, stages.out);

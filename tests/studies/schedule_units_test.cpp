@@ -16,7 +16,7 @@ using UnitsJson = nlohmann::json;
 class ScheduleUnits : public testing::Test {
  protected:
   static std::string file(const std::string& text) {
-    const std::string name = testing::TempDir() + "schedule_units.json";
+    const std::string name = testing_program::own_path("schedule_units.json");
     std::ofstream(name) << text;
     return name;
   }
@@ -81,7 +81,7 @@ TEST_F(ScheduleUnits, AllKindsSideBySideSayWhatMeansWouldHide) {
 }
 
 TEST_F(ScheduleUnits, AFileOfAnOrderGoesWithThem) {
-  const std::string csv = testing::TempDir() + "schedule_units.csv";
+  const std::string csv = testing_program::own_path("schedule_units.csv");
   std::ofstream(csv) << "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
   EXPECT_EQ(shown("--from " + csv + " --times " + file(each_forward)).at("makespan"), 14);
   const auto wrong = testing_program::run(

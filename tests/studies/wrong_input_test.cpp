@@ -16,7 +16,7 @@ using testing_program::run;
 
 /// A file in the test's own folder.
 std::string written(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + "stepcast_wrong_" + name;
+  const std::string path = testing_program::own_path("stepcast_wrong_" + name);
   std::ofstream(path) << text;
   return path;
 }
