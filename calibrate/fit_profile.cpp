@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/fit_collective.h"
-#include "calibrate/fit_law.h"
-#include "calibrate/holdout.h"
+#include "calibrate/fit/fit_collective.h"
+#include "calibrate/fit/fit_law.h"
+#include "calibrate/fit/holdout.h"
 #include "model/catalog.h"
 #include "model/kernel_law.h"
 #include "model/profile_names.h"

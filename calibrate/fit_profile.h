@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/measurement.h"
-#include "calibrate/refine.h"
+#include "calibrate/fit/refine.h"
 #include "model/error.h"
 #include "model/machine.h"
 #include "model/profile.h"

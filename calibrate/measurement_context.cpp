@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/importer.h"
+#include "calibrate/import/importer.h"
 #include "model/json_writer.h"
 
 namespace stepcast {

@@ -35,7 +35,7 @@ const std::vector<CalibrateWord>& calibrate_words() {
        1,
        most_files,
        true,
-       {"--output", "--format", "--json", "--hold-out", "--id", "--start"},
+       {"--output", "--format", "--json", "--hold-out", "--id", "--start", "--keep-laws"},
        calibrate_fit},
       {"show", "PROFILE [--json]", 1, 1, false, {"--json"}, calibrate_show},
       {"compare", "A B [--json]", 2, 2, false, {"--json"}, calibrate_compare},
@@ -78,6 +78,9 @@ constexpr std::array own_flags = {
     Flag{.name = "--id", .key = "", .value = "NAME", .group = "fit", .doc = "of the profile (default GPU-measured)"},
     Flag{.name = "--start", .key = "", .value = "ID|FILE", .group = "fit",
          .doc = "profile that gives what was not measured (default: the GPU's own)"},
+    Flag{.name = "--keep-laws", .key = "", .value = "", .group = "fit",
+         .doc = "laws of --start that were fitted stay, so that steps are priced as before; corrections are new",
+         .kind = FlagKind::toggle},
     Flag{.name = "--format", .key = "", .value = "NAME", .group = "Files that do not say all",
          .doc = "measurements nccl-tests nccl-json table nvbench google-benchmark nsys kineto (default: by content)"},
 };

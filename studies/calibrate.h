@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/importer.h"
+#include "calibrate/import/importer.h"
 #include "model/error.h"
 #include "studies/arguments.h"
 #include "studies/console.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/holdout.h"
+#include "calibrate/fit/holdout.h"
 #include "studies/calibrate.h"
 #include "studies/choose.h"
 #include "studies/report/paint.h"

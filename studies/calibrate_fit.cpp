@@ -116,8 +116,9 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   std::size_t rows = rows_per_gpu(measurements)[(*gpu)->id];
   Progress progress(console);
   progress.show(fmt::format("fitting {} measurements", rows));
-  FitRequest request{*id, fmt::format("{}, measured", (*gpu)->name), **gpu, *start, {}};
+  FitRequest request{*id, fmt::format("{}, measured", (*gpu)->name), **gpu, *start, {}, false};
   request.options.hold_out = *share;
+  request.keep_laws = arguments.has("--keep-laws");
   auto fitted = fit_profile(measurements, request);
   if (!fitted) return tl::unexpected(fitted.error());
   describe(*fitted, *start, rows);

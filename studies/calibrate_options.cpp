@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/delimited.h"
-#include "calibrate/plain_words.h"
+#include "calibrate/import/delimited.h"
+#include "calibrate/import/plain_words.h"
 #include "model/catalog.h"
 #include "model/profile_names.h"
 #include "model/quantity_text.h"

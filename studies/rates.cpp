@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/delimited.h"
+#include "calibrate/import/delimited.h"
 #include "model/json_reader.h"
 #include "studies/choose.h"
 #include "studies/report/rates_report.h"

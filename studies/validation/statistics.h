@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "calibrate/holdout.h"
+#include "calibrate/fit/holdout.h"
 
 namespace stepcast {
 

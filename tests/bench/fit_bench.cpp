@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit_profile.h"
-#include "calibrate/importer.h"
+#include "calibrate/import/importer.h"
 #include "model/catalog.h"
 #include "model/kernel_law.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "calibrate/importer.h"
+#include "calibrate/import/importer.h"
 #include "calibrate/measurement_file.h"
 
 namespace stepcast {

@@ -1,0 +1,43 @@
+// Size curves of collectives from timed calls: a smoothed table of medians inside the sizes that were timed, a
+// saturating law in log space outside of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/fit_law.h"
+#include "calibrate/fit/holdout.h"
+#include "model/error.h"
+#include "model/profile.h"
+
+namespace stepcast {
+
+struct FittedCurve {
+  CollectiveCurve law;   ///< `measured`, with held-out figures and widths
+  double bias = 1;       ///< median of measured / predicted, held out
+  double smoothing = 0;  ///< width of the smoothing that forecast best
+  int samples = 0;
+  std::vector<double> predicted;  ///< held-out forecast of each sample, seconds
+};
+
+/// One curve from calls of one kind, rank count and number of nodes, at least 2 distinct sizes. Each fifth of the calls
+/// is forecast by the others, which also chooses how much to smooth. Across nodes, `network` is that of the curve.
+Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
+                                const std::string& network = {});
+
+/// All curves in the calls: one per kind, rank count and number of nodes, in that order. NVLink that joins several
+/// hosts is one domain: its curves are those of one node. Series of fewer than 2 sizes are left out.
+std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
+                                    const std::string& network = {});
+
+/// A call across nodes with the port speed it had, for holding a scale-out law against it.
+struct ScaleOutCall {
+  Sample<CollectiveQuery> call;
+  BytesPerSecond port;
+  double members_per_node = 1;
+};
+/// Measured over predicted, for calls in which each rank receives at least `smallest`.
+HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest);
+
+}  // namespace stepcast

@@ -1,0 +1,86 @@
+#include "calibrate/import/device_name.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "calibrate/import/delimited.h"
+#include "model/catalog.h"
+
+namespace stepcast {
+namespace {
+
+/// Names that do not hold the id's words: drivers print the memory's kind or the host's memory instead of the form
+/// factor (nvidia-smi -L), benchmarks run everything together.
+struct DeviceSpelling { std::string_view words, gpu; };
+constexpr DeviceSpelling device_spellings[] = {
+    {"h100 80gb hbm3", "h100-sxm"},   {"b300 sxm6 ac", "b300-sxm"}, {"gh200 480gb", "gh200-96gb"},
+    {"a100 sxm80", "a100-80gb"},      {"a100 sxm40", "a100-40gb"},
+    {"mi300x oam", "mi300x"},         {"v100 sxm3 32gb h", "v100-sxm3-32gb"},
+};
+
+/// The words of a name in alphabetic order: makers and the order of words say nothing.
+std::vector<std::string> device_words(std::string_view name) {
+  constexpr std::string_view makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct"};
+  std::vector<std::string> words(1);
+  for (const char c : lower_case(name)) {
+    if (c == ' ' || c == '-' || c == '_') words.emplace_back();
+    else words.back() += c;
+  }
+  std::erase_if(words, [&](const std::string& word) {
+    return word.empty() || std::find(std::begin(makers), std::end(makers), word) != std::end(makers);
+  });
+  std::sort(words.begin(), words.end());
+  return words;
+}
+
+struct KnownDevice { std::vector<std::string> words; std::string gpu; };
+
+std::vector<KnownDevice> list_known_devices() {
+  std::vector<KnownDevice> known;
+  for (const Gpu& gpu : catalog().gpus) {
+    known.push_back({device_words(gpu.id), gpu.id});
+    known.push_back({device_words(gpu.name), gpu.id});
+    for (const std::string& alias : gpu.aliases) known.push_back({device_words(alias), gpu.id});
+  }
+  for (const DeviceSpelling& spelling : device_spellings)
+    known.push_back({device_words(spelling.words), std::string(spelling.gpu)});
+  return known;
+}
+
+}  // namespace
+
+std::string gpu_of_device(std::string_view device) {
+  static const std::vector<KnownDevice> known = list_known_devices();
+  constexpr std::size_t longest_name = 100;
+  if (device.size() > longest_name) return {};
+  const std::vector<std::string> words = device_words(device);
+  for (const KnownDevice& row : known)
+    if (row.words == words) return row.gpu;
+  return {};
+}
+
+CollectionName split_collection(std::string_view collection) {
+  for (std::size_t end = collection.size(); end != std::string_view::npos && end > 0;
+       end = collection.rfind('_', end - 1)) {
+    std::string gpu = gpu_of_device(collection.substr(0, end));
+    if (gpu.empty()) continue;
+    std::string software(collection.substr(std::min(end + 1, collection.size())));
+    std::replace(software.begin(), software.end(), '_', ' ');
+    return {std::move(gpu), std::move(software)};
+  }
+  return {};
+}
+
+std::string fabric_of_gpu(std::string_view gpu) {
+  constexpr std::string_view names[] = {"nvswitch", "nvlink_mesh", "pcie", "infiniband", "ethernet"};  // by FabricKind
+  std::string fabric;
+  for (const Machine& machine : catalog().machines) {
+    if (machine.gpu.id != gpu || machine.levels.empty()) continue;
+    const std::string_view name = names[static_cast<std::size_t>(machine.levels.front().fabric)];
+    if (!fabric.empty() && fabric != name) return {};
+    fabric = name;
+  }
+  return fabric;
+}
+
+}  // namespace stepcast

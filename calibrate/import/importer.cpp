@@ -1,0 +1,107 @@
+#include "calibrate/import/importer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "calibrate/measurement_context.h"
+#include "calibrate/measurement_file.h"
+
+namespace stepcast {
+namespace {
+
+constexpr ImportFormat formats[] = {
+    {"measurements", "stepcast's own measurement files", recognise_measurements, read_own_measurements},
+    {"nccl-tests", "the text that nccl-tests prints, of any version", recognise_nccl_tests, read_nccl_tests},
+    {"nccl-json", "the JSON that nccl-tests writes with -J", recognise_nccl_json, read_nccl_json},
+    {"table", "tables with a header line: aiconfigurator, vidur, NeuSight and other exports, or any by --column",
+     recognise_table, read_table},
+    {"nvbench", "the JSON that nvbench writes with --json", recognise_nvbench, read_nvbench},
+    {"google-benchmark", "the JSON of Google Benchmark", recognise_google_benchmark, read_google_benchmark},
+    {"nsys", "kernel summaries of nsys stats, as CSV or JSON", recognise_nsys, read_nsys},
+    {"kineto", "traces of PyTorch's profiler", recognise_kineto, read_kineto},
+};
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const ImportFormat& format : formats) names.emplace_back(format.id);
+  return names;
+}
+
+Expected<const ImportFormat*> find_format(std::string_view text, const std::string& where, const std::string& name) {
+  const ImportFormat* surest = nullptr;
+  int most = 0;
+  for (const ImportFormat& format : formats) {
+    if (format.id == name) return &format;
+    const int sure = name.empty() ? format.recognise(text, where) : 0;
+    if (sure > most) most = sure, surest = &format;
+  }
+  if (surest) return surest;
+  if (!name.empty())
+    return fail("format", "unknown format '" + name.substr(0, 80) + "'", name_hint(name, format_names()));
+  return fail(where, text.empty() ? "the file is empty" : "no importer knows this file",
+              name_hint("", format_names()) + "; say it: --format");
+}
+
+/// Bytes of the character that begins here, by its first byte and those that follow; 0 where it is not UTF-8.
+std::size_t character_at(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto first = byte(0);
+  const std::size_t size = first < 0x80                    ? 1
+                           : first >= 0xc2 && first < 0xe0 ? 2
+                           : first >= 0xe0 && first < 0xf0 ? 3
+                           : first >= 0xf0 && first < 0xf5 ? 4
+                                                           : 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Longer than needed, surrogates, beyond the last plane.
+  const bool never = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
+                     (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90);
+  return never ? 0 : size;
+}
+
+/// Host names and kernels' names come from other programs; our files are UTF-8.
+void make_utf8(std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = character_at(std::string_view(text).substr(at));
+    if (size == 0) text[at] = '?';
+    at += std::max<std::size_t>(size, 1);
+  }
+}
+
+}  // namespace
+
+std::span<const ImportFormat> import_formats() { return formats; }
+
+Expected<Measurements> import_text(std::string_view text, const std::string& where, const std::string& format,
+                                   const ImportOptions& options) {
+  const auto found = find_format(text, where, format);
+  if (!found) return tl::unexpected(found.error());
+  auto measurements = (*found)->read(text, where, options);
+  if (!measurements) return measurements;
+  for (MeasurementContext& context : measurements->contexts) {
+    if (context.source.empty()) context.source = where;
+    for (const detail::ContextText& field : detail::context_texts()) make_utf8(context.*field.value);
+  }
+  for (std::string& note : measurements->notes) make_utf8(note);
+  return measurements;
+}
+
+int recognise_measurements(std::string_view text, const std::string&) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  const bool object = first != text.npos && text[first] == '{';
+  return object && text.find("\"stepcast_measurements\"") != text.npos ? 100 : 0;
+}
+
+Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where,
+                                             const ImportOptions& options) {
+  auto measurements = read_measurements(text, where);
+  if (!measurements) return measurements;
+  for (MeasurementContext& context : measurements->contexts) {
+    auto merged = merged_context(context, options.context, where);
+    if (!merged) return tl::unexpected(std::move(merged.error()));
+    context = std::move(*merged);
+  }
+  return measurements;
+}
+
+}  // namespace stepcast
