@@ -4,9 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +12,7 @@
 #include "calibrate/fit/fit_collective.h"
 #include "calibrate/fit/fit_law.h"
 #include "calibrate/fit/holdout.h"
-#include "model/catalog.h"
+#include "calibrate/fit/pools.h"
 #include "model/kernel_law.h"
 #include "model/profile_names.h"
 
@@ -23,84 +21,6 @@ namespace {
 
 /// Fewer than this many samples of one kind say too little for a law of their own.
 constexpr std::size_t fewest = 4;
-
-/// Samples of one law with the software behind them.
-template <typename Query>
-struct Pool {
-  std::vector<Sample<Query>> samples;
-  std::set<std::string> software;
-  void add(const Query& query, const Measurement& row, const MeasurementContext& context) {
-    samples.push_back({query, row.time});
-    if (!context.software.empty()) software.insert(context.software);
-  }
-  [[nodiscard]] std::string names() const { return fmt::format("{}", fmt::join(software, ", ")); }
-};
-
-struct AttentionKey {
-  bool decode = false;
-  std::string software;
-  auto operator<=>(const AttentionKey&) const = default;
-};
-
-/// Whose links: within a node the fabric alone; across nodes also the machine, where the catalogue has it.
-struct Network {
-  FabricKind fabric = FabricKind::nvswitch;
-  std::string machine;
-  auto operator<=>(const Network&) const = default;
-};
-
-/// All measurements of the GPU, sorted by the law that they speak of.
-struct Pools {
-  std::map<std::pair<Precision, bool>, Pool<GemmQuery>> gemm, sustained;
-  std::map<AttentionKey, Pool<AttentionQuery>> attention;
-  std::map<Precision, Pool<MoeQuery>> moe;
-  std::map<std::string, Pool<MemoryQuery>> memory;
-  std::map<Network, std::vector<Sample<CollectiveQuery>>> collectives;
-  std::set<std::string> other_gpus;
-  int throttled = 0, of_others = 0, unplaced = 0;
-};
-
-/// Hosts of a log are no catalogue machine; their tables speak for any machine that the profile is used with.
-Network network_of(const MeasurementContext& context, const CollectiveQuery& query) {
-  Network network{query.nodes > 1 ? FabricKind::infiniband : FabricKind::nvswitch, {}};
-  if (query.nodes > 1)
-    for (const Machine& machine : catalog().machines)
-      if (machine.id == context.machine) network = {machine.levels.back().fabric, machine.id};
-  for (const Choice<FabricKind>& row : fabric_names)
-    if (context.fabric == row.name) network.fabric = row.value;
-  return network;
-}
-
-void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& context) {
-  if (const auto* gemm = std::get_if<GemmQuery>(&row.what)) {
-    auto& into = context.regime == "sustained" ? pools.sustained : pools.gemm;
-    into[{gemm->precision, gemm->block_scaled}].add(*gemm, row, context);
-  } else if (const auto* attention = std::get_if<AttentionQuery>(&row.what)) {
-    pools.attention[{attention->pass == AttentionPass::decode, context.software}].add(*attention, row, context);
-  } else if (const auto* moe = std::get_if<MoeQuery>(&row.what)) {
-    pools.moe[moe->precision].add(*moe, row, context);
-  } else if (const auto* memory = std::get_if<MemoryQuery>(&row.what)) {
-    pools.memory[std::string(memory->op->id)].add(*memory, row, context);
-  } else if (const auto* collective = std::get_if<CollectiveQuery>(&row.what)) {
-    pools.collectives[network_of(context, *collective)].push_back({*collective, row.time});
-  }
-}
-
-Pools pools_of(const Measurements& measurements, const Gpu& gpu) {
-  Pools pools;
-  for (const Measurement& row : measurements.rows) {
-    const MeasurementContext& context = measurements.contexts.at(static_cast<std::size_t>(row.context));
-    if (context.gpu != gpu.id) {
-      ++pools.of_others;
-      pools.other_gpus.insert(context.gpu.empty() ? "no GPU named" : context.gpu);
-    } else if (row.throttled && context.regime != "sustained") {
-      ++pools.throttled;
-    } else {
-      sort_in(pools, row, context);
-    }
-  }
-  return pools;
-}
 
 /// Held-out forecasts of products of training size, where most of a step's time goes.
 HeldOut training_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted, const GpuUnits& units) {

@@ -35,6 +35,19 @@ Seconds cast_time(const RooflineLaw& law, const GemmQuery& gemm) {
   return law.cast_t0 + cast_bytes_of(gemm) / (law.cast.value() > 0 ? law.cast : law.memory);
 }
 
+/// Base time, bound, interval and correction: the same for every family.
+template <typename Law, typename Query, typename Features>
+KernelTime time_of(const Law& law, const GpuUnits& units, const Query& query, Seconds compute, Seconds memory, Features features) {
+  KernelTime out;
+  out.time = base_time(law, query);
+  out.spread = law.spread;
+  out.source = law.source;
+  out.bound = bound_of(law.t0, compute, memory);
+  out.behind = &law.refinement;
+  if (refined(law.refinement, units)) refine(out, law.refinement, features());
+  return out;
+}
+
 }  // namespace
 
 const char* to_text(Bound bound) {
@@ -64,49 +77,24 @@ Seconds base_time(const RooflineLaw& law, const MoeQuery& moe) { return roofline
 Seconds base_time(const MemoryLaw& law, const MemoryQuery& memory) { return memory_time(law, bytes_of(memory)); }
 
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm) {
-  KernelTime out;
+  KernelTime out = time_of(law, units, gemm, flops_of(gemm) / law.compute, bytes_of(gemm) / law.memory,
+                           [&] { return gemm_features(gemm, law, units); });
   out.cast = cast_time(law, gemm);
-  out.time = base_time(law, gemm);
-  out.spread = law.spread;
-  out.source = law.source;
-  out.bound = bound_of(law.t0, flops_of(gemm) / law.compute, bytes_of(gemm) / law.memory);
-  out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, gemm_features(gemm, law, units));
   return out;
 }
 
 KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& a) {
-  KernelTime out;
-  out.time = base_time(law, a);
-  out.spread = law.spread;
-  out.source = law.source;
   const Seconds memory = law.memory.value() > 0 ? bytes_of(a) / law.memory : Seconds(0);
-  out.bound = bound_of(law.t0, forward_flops_of(a) / law.compute, memory);
-  out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, attention_features(a, law, units));
-  return out;
+  return time_of(law, units, a, forward_flops_of(a) / law.compute, memory, [&] { return attention_features(a, law, units); });
 }
 
 KernelTime moe_time(const RooflineLaw& law, const GpuUnits& units, const MoeQuery& moe) {
-  KernelTime out;
-  out.time = base_time(law, moe);
-  out.spread = law.spread;
-  out.source = law.source;
-  out.bound = bound_of(law.t0, flops_of(moe) / law.compute, bytes_of(moe) / law.memory);
-  out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, moe_features(moe, law, units));
-  return out;
+  return time_of(law, units, moe, flops_of(moe) / law.compute, bytes_of(moe) / law.memory,
+                 [&] { return moe_features(moe, law, units); });
 }
 
 KernelTime memory_time(const MemoryLaw& law, const GpuUnits& units, const MemoryQuery& memory) {
-  KernelTime out;
-  out.time = base_time(law, memory);
-  out.spread = law.spread;
-  out.source = law.source;
-  out.bound = bound_of(law.t0, Seconds(0), bytes_of(memory) / law.memory);
-  out.behind = &law.refinement;
-  if (refined(law.refinement, units)) refine(out, law.refinement, memory_features(memory, units));
-  return out;
+  return time_of(law, units, memory, Seconds(0), bytes_of(memory) / law.memory, [&] { return memory_features(memory, units); });
 }
 
 std::optional<KernelTime> gemm_time(const Profile& profile, const GemmQuery& gemm) {

@@ -1,0 +1,55 @@
+#include "calibrate/fit/pools.h"
+
+#include <variant>
+
+#include "model/catalog.h"
+#include "model/profile_names.h"
+
+namespace stepcast {
+namespace {
+
+/// Hosts of a log are no catalogue machine; their tables speak for any machine that the profile is used with.
+NetworkKey network_of(const MeasurementContext& context, const CollectiveQuery& query) {
+  NetworkKey network{query.nodes > 1 ? FabricKind::infiniband : FabricKind::nvswitch, {}};
+  if (query.nodes > 1)
+    for (const Machine& machine : catalog().machines)
+      if (machine.id == context.machine) network = {machine.levels.back().fabric, machine.id};
+  for (const Choice<FabricKind>& row : fabric_names)
+    if (context.fabric == row.name) network.fabric = row.value;
+  return network;
+}
+
+void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& context) {
+  if (const auto* gemm = std::get_if<GemmQuery>(&row.what)) {
+    auto& into = context.regime == "sustained" ? pools.sustained : pools.gemm;
+    into[{gemm->precision, gemm->block_scaled}].add(*gemm, row, context);
+  } else if (const auto* attention = std::get_if<AttentionQuery>(&row.what)) {
+    pools.attention[{attention->pass == AttentionPass::decode, context.software}].add(*attention, row, context);
+  } else if (const auto* moe = std::get_if<MoeQuery>(&row.what)) {
+    pools.moe[moe->precision].add(*moe, row, context);
+  } else if (const auto* memory = std::get_if<MemoryQuery>(&row.what)) {
+    pools.memory[std::string(memory->op->id)].add(*memory, row, context);
+  } else if (const auto* collective = std::get_if<CollectiveQuery>(&row.what)) {
+    pools.collectives[network_of(context, *collective)].push_back({*collective, row.time});
+  }
+}
+
+}  // namespace
+
+Pools pools_of(const Measurements& measurements, const Gpu& gpu) {
+  Pools pools;
+  for (const Measurement& row : measurements.rows) {
+    const MeasurementContext& context = measurements.contexts.at(static_cast<std::size_t>(row.context));
+    if (context.gpu != gpu.id) {
+      ++pools.of_others;
+      pools.other_gpus.insert(context.gpu.empty() ? "no GPU named" : context.gpu);
+    } else if (row.throttled && context.regime != "sustained") {
+      ++pools.throttled;
+    } else {
+      sort_in(pools, row, context);
+    }
+  }
+  return pools;
+}
+
+}  // namespace stepcast
