@@ -176,23 +176,16 @@ class ProfileFit {
     });
   }
 
-  /// Which of the fitted kernels training runs; laws.size() where the one of `start` is better.
+  /// Which of the fitted kernels training runs: one timed backward as well, else the fastest; laws.size() where none is.
   std::size_t training_kernel(const std::vector<AttentionLaw>& laws, const std::vector<bool>& backward) const {
     std::size_t best = laws.size();
     for (std::size_t i = 0; i < laws.size(); ++i) {
       if (laws[i].decode) continue;
       const bool first = best == laws.size();
-      if (first ? backward[i] || takes_over(laws[i], request_.start.attention)
-                : backward[i] > backward[best] || (backward[i] == backward[best] && laws[i].compute > laws[best].compute))
+      if (first || backward[i] > backward[best] || (backward[i] == backward[best] && laws[i].compute > laws[best].compute))
         best = i;
     }
     return best;
-  }
-
-  /// Serving libraries time attention with what surrounds it; training runs the fastest kernel that there is.
-  static bool takes_over(const AttentionLaw& fitted, const AttentionLaw& before) {
-    const bool guessed = before.source == Source::assumed || before.source == Source::datasheet;
-    return guessed || fitted.compute >= before.compute || fitted.refinement.software == before.refinement.software;
   }
 
   void fit_experts() {

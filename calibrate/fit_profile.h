@@ -39,8 +39,7 @@ struct FittedProfile {
 
 /// Products are fitted per precision, attention per software and pass, experts per precision, memory-bound operators one by
 /// one and together, collectives per kind, fabric and number of ranks. Sustained runs give the sustained slow-down, throttled
-/// bursts nothing. Attention of training is the one with backward samples, else the fastest of forward ones, or that of
-/// `start` where it is faster still. Fails where nothing can be fitted.
+/// bursts nothing. Attention of training is the one with backward samples, else the fastest of those that were timed. Fails where nothing can be fitted.
 Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitRequest& request);
 
 }  // namespace stepcast

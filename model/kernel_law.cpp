@@ -108,10 +108,11 @@ std::optional<KernelTime> attention_time(const Profile& profile, const Attention
   const auto fits = [&](const AttentionLaw& law) {
     return law.decode == decode && (software.empty() || law.refinement.software == software);
   };
-  if (fits(profile.attention)) return attention_time(profile.attention, profile.units, a);
+  const AttentionLaw* best = fits(profile.attention) ? &profile.attention : nullptr;
   for (const AttentionLaw& law : profile.attention_kernels)
-    if (fits(law)) return attention_time(law, profile.units, a);
-  return std::nullopt;
+    if (fits(law) && (best == nullptr || law.source < best->source)) best = &law;
+  if (best == nullptr) return std::nullopt;
+  return attention_time(*best, profile.units, a);
 }
 
 std::optional<KernelTime> moe_time(const Profile& profile, const MoeQuery& moe) {

@@ -28,7 +28,7 @@ KernelTime memory_time(const MemoryLaw& law, const GpuUnits& units, const Memory
 
 // With the profile's best law for the query. Empty where it has none: no law of this precision.
 std::optional<KernelTime> gemm_time(const Profile& profile, const GemmQuery& gemm);
-/// `software` "" takes the law of training, and for decode the first.
+/// `software` "" takes the law of training, unless it was carried over and another was fitted here; for decode the first.
 std::optional<KernelTime> attention_time(const Profile& profile, const AttentionQuery& attention,
                                          std::string_view software = {});
 std::optional<KernelTime> moe_time(const Profile& profile, const MoeQuery& moe);

@@ -1,5 +1,6 @@
 // stepcast kernel: the time of one kernel, or of a table of them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/kernel_law.h"
 #include "studies/commands.h"
@@ -46,8 +47,23 @@ Expected<RateAnswer> answer_gemm(const RateSource& source, const GemmQuery& quer
   return answer;
 }
 
-Expected<RateAnswer> answer_attention(const RateSource& source, const AttentionQuery& query) {
-  const auto time = attention_time(source.profile, query);
+/// Names of the kernels that the profile has for this pass.
+std::vector<std::string> attention_software(const Profile& profile, bool decode) {
+  std::vector<std::string> names;
+  const auto add = [&](const AttentionLaw& law) {
+    if (law.decode == decode && !law.refinement.software.empty()) names.push_back(law.refinement.software);
+  };
+  add(profile.attention);
+  for (const AttentionLaw& law : profile.attention_kernels) add(law);
+  return names;
+}
+
+Expected<RateAnswer> answer_attention(const RateSource& source, const AttentionQuery& query, const FieldValue& software) {
+  const bool decode = query.pass == AttentionPass::decode;
+  const auto time = attention_time(source.profile, query, software.text == "any" ? "" : software.text);
+  if (!time && software.text != "any")
+    return fail(software.where, fmt::format("no attention of '{:.60}' in {}", software.text, source.profile.id),
+                fmt::format("one of: {}", fmt::join(attention_software(source.profile, decode), ", ")));
   if (!time) return tl::unexpected(no_law(source, "decode attention"));
   RateAnswer answer = answer_of(*time, query.pass == AttentionPass::decode ? "attention decode" : "attention");
   add_rates(answer, forward_flops_of(query), bytes_of(query));
@@ -81,7 +97,7 @@ Expected<RateAnswer> answer(const RateSource& source, const RateQuestion& asked)
     if (asked.said.find("cast")->second.text == "auto") with_cast.casts_x = casts_by_itself(source, *gemm);
     return answer_gemm(source, with_cast);
   }
-  if (const auto* attention = std::get_if<AttentionQuery>(&query)) return answer_attention(source, *attention);
+  if (const auto* attention = std::get_if<AttentionQuery>(&query)) return answer_attention(source, *attention, asked.said.find("software")->second);
   if (const auto* moe = std::get_if<MoeQuery>(&query)) return answer_moe(source, *moe);
   return answer_memory(source, std::get<MemoryQuery>(query));
 }

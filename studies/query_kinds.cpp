@@ -32,6 +32,7 @@ constexpr std::array attention_fields{
     QueryField{"head-dim", "head_dim d head_size", "128", "elements per head"},
     QueryField{"pass", "", "forward", "forward, backward, both or decode"},
     QueryField{"causal", "", "on", "on or off"},
+    QueryField{"software", "", "any", "whose kernels, as the profile names them; any: training's"},
     QueryField{"dtype", "precision type", "bf16", "of keys and values"}};
 
 constexpr std::array moe_fields{
@@ -44,7 +45,7 @@ constexpr std::array moe_fields{
     QueryField{"dtype", "moe_dtype precision type", "bf16", "fp16 bf16 fp8 nvfp4"}};
 
 constexpr std::array memory_fields{
-    QueryField{"rows", "num_tokens tokens", "", "independent rows"}, QueryField{"columns", "hidden_size hidden h", "1", "elements of a row"},
+    QueryField{"rows", "num_tokens tokens", "", "independent rows"}, QueryField{"columns", "hidden_size hidden h", "", "elements of a row"},
     QueryField{"dtype", "precision type", "bf16", "of the elements"}};
 
 constexpr std::array collective_fields{
@@ -100,6 +101,7 @@ Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
   if (auto read = counts(values, {{"m", &query.m}, {"n", &query.n}, {"k", &query.k}, {"batch", &query.batch}}); !read)
     return tl::unexpected(read.error());
   std::string& dtype = values.find("dtype")->second.text;
+  for (char& c : dtype) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (dtype == "fp8-block" || dtype == "fp8_block") query.block_scaled = true, dtype = "fp8";
   const auto precision = precision_of(values);
   if (!precision) return tl::unexpected(precision.error());
@@ -133,8 +135,8 @@ Expected<Query> make_attention(const FieldValues& values, const std::string&) {
   query.pass = *pass;
   query.causal = *causal;
   query.precision = *precision;
-  if (query.kv_heads > query.heads)
-    return fail(values.find("kv-heads")->second.where, fmt::format("{} kv-heads for {} heads", query.kv_heads, query.heads), "as many or fewer");
+  if (query.kv_heads > query.heads || std::fmod(query.heads, query.kv_heads) != 0)
+    return fail(values.find("kv-heads")->second.where, fmt::format("{} kv-heads for {} heads", query.kv_heads, query.heads), "a divisor of heads");
   if (query.pass == AttentionPass::decode) query.queries = 1;
   return query;
 }
@@ -171,7 +173,7 @@ Expected<Query> make_memory(const FieldValues& values, const std::string& id) {
 
 Expected<Query> make_collective(const FieldValues& values, const std::string& id) {
   CollectiveQuery query;
-  const auto kind = parse_collective_kind(id, "collective");
+  const auto kind = parse_collective_kind(id, values.find("bytes")->second.where);
   if (!kind) return tl::unexpected(kind.error());
   query.kind = *kind;
   double ranks = 1, nodes = 1;

@@ -69,7 +69,7 @@ Expected<RateQuestion> question(const QueryKind& kind, const std::string& id, Fi
   if (!whole) return tl::unexpected(whole.error());
   auto query = kind.make(*whole, id);
   if (!query) return tl::unexpected(query.error());
-  return RateQuestion{*query, std::move(*whole)};
+  return RateQuestion{id, *query, std::move(*whole)};
 }
 
 std::string flag_of(const QueryField& field) { return fmt::format("--{}", field.name); }
@@ -82,13 +82,15 @@ Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, co
   const auto columns = columns_of(kind, table->columns(), file);
   if (!columns) return tl::unexpected(columns.error());
   // Collectives may differ from row to row.
-  const auto own_kind = table->find("kind");
+  const auto own_kind = kind.id == collective_kind().id ? table->find("kind") : std::nullopt;
+  if (own_kind && !id.empty()) return fail(file, fmt::format("a column kind beside the word {}", id), "one of them");
+  if (!own_kind && id.empty()) return fail(file, "no column kind", "add one, or name the kind as a word");
   std::vector<RateQuestion> out;
   for (std::size_t row = 0; row < table->rows(); ++row) {
     FieldValues values;
     for (const auto& [field, column] : *columns)
       if (const std::string& said = table->text(row, column); !said.empty()) values[field] = {said, fmt::format("{}: {}", table->where(row), field)};
-    auto asked = question(kind, own_kind && id.empty() ? table->text(row, *own_kind) : id, std::move(values), table->where(row));
+    auto asked = question(kind, own_kind ? table->text(row, *own_kind) : id, std::move(values), table->where(row));
     if (!asked) return tl::unexpected(asked.error());
     out.push_back(std::move(*asked));
   }

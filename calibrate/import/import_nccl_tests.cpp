@@ -137,6 +137,9 @@ class TextReader {
     // The text ends within a row, before its type.
     const bool cut = last && !runs_.back().rows.empty() && is_count(words[0]) && words.size() <= 3;
     if (cut) return fail(at(), "the table breaks off within a row", "the whole output");
+    // Bytes and elements of a row, and nothing after them.
+    const bool torn = layout_ && words.size() == 2 && is_count(words[0]) && is_count(words[1]);
+    if (torn) return fail(at(), "a row that breaks off after its counts", "the whole row");
     return {};
   }
 

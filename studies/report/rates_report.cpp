@@ -34,8 +34,11 @@ std::string key_of(const QueryField& field) {
   return key;
 }
 
-void write_answer(JsonWriter& json, const RateReport& report, const RateQuestion& question, const RateAnswer& answer) {
-  for (const QueryField& field : report.kind.fields) write_said(json, key_of(field), said(question, field));
+/// `top`: beside the list of rows, where a field of that name has no place.
+void write_answer(JsonWriter& json, const RateReport& report, const RateQuestion& question, const RateAnswer& answer, bool top) {
+  if (!top) json.field("kind", question.kind);
+  for (const QueryField& field : report.kind.fields)
+    if (!top || field.name != "rows") write_said(json, key_of(field), said(question, field));
   json.base_field("time_s", answer.time);
   json.field("interval_s", std::vector<double>{low(answer).value(), high(answer).value()});
   json.field("bound", answer.bound);
@@ -66,6 +69,7 @@ std::string one_text(const RateReport& report, const Console& console) {
 
 std::string many_text(const RateReport& report) {
   std::vector<Table::Column> columns;
+  if (report.id.empty()) columns.push_back({"kind"});
   for (const QueryField& field : report.kind.fields) columns.push_back({std::string(field.name), Align::right});
   for (const char* heading : {"time", "p10", "p90"}) columns.push_back({heading, Align::right});
   for (const char* heading : {"bound", "source"}) columns.push_back({heading});
@@ -73,6 +77,7 @@ std::string many_text(const RateReport& report) {
   for (std::size_t i = 0; i < report.answers.size(); ++i) {
     const RateAnswer& a = report.answers[i];
     std::vector<std::string> cells;
+    if (report.id.empty()) cells.push_back(report.questions[i].kind);
     for (const QueryField& field : report.kind.fields) cells.push_back(said(report.questions[i], field));
     cells.insert(cells.end(), {format_seconds(a.time), format_seconds(low(a)), format_seconds(high(a)), a.bound,
                                std::string(to_text(a.source)) + (a.extrapolated ? ", extrapolated" : "")});
@@ -98,11 +103,11 @@ std::string rates_json(const RateReport& report) {
   json.field("gpu", report.source.machine.gpu.id);
   json.field("profile", report.source.profile.id);
   json.field("notes", report.source.notes);
-  if (!report.table) write_answer(json, report, report.questions.front(), report.answers.front());
+  if (!report.table) write_answer(json, report, report.questions.front(), report.answers.front(), true);
   json.open_list("rows");
   for (std::size_t i = 0; i < report.answers.size(); ++i) {
     json.open();
-    write_answer(json, report, report.questions[i], report.answers[i]);
+    write_answer(json, report, report.questions[i], report.answers[i], false);
     json.close();
   }
   json.close();

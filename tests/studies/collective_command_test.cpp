@@ -87,5 +87,16 @@ TEST(CollectiveCommand, wrong_input) {
             std::string::npos);
 }
 
+TEST(CollectiveCommand, rows_say_their_kind_and_a_word_beside_the_column_is_refused) {
+  const std::string path = testing_program::own_path("kinds.csv");
+  std::ofstream(path) << "kind,bytes,gpus\nall_reduce,64 MiB,8\nall_gather,64 MiB,8\n";
+  const auto report = nlohmann::json::parse(testing_program::run({"collective", "--csv", path, "--json"}).out);
+  EXPECT_EQ(report.at("rows")[0].at("kind"), "all_reduce");
+  EXPECT_EQ(report.at("rows")[1].at("kind"), "all_gather");
+  const auto both = testing_program::run({"collective", "all_gather", "--csv", path});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_NE(both.err.find("a column kind beside the word all_gather"), std::string::npos) << both.err;
+}
+
 }  // namespace
 }  // namespace stepcast

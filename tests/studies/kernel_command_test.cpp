@@ -260,5 +260,34 @@ TEST(KernelCommand, WrongTables) {
   refused("gemm --m 4 --csv " + kernel_table("m,n,k\n1,2,3\n", "wrong.csv"), "does not go with --csv");
 }
 
+TEST(KernelCommand, AttentionIsThatOfTheSoftwareNamed) {
+  const auto of = [](const std::string& software) {
+    std::vector<std::string> words{"kernel", "attention", "--machine", "h100-sxm", "--seq", "4096", "--heads", "32", "--json"};
+    if (!software.empty()) words.insert(words.end(), {"--software", software});
+    return testing_program::run(words);
+  };
+  const auto any = json::parse(of("").out), other = json::parse(of("trtllm 1.3.0rc20").out);
+  EXPECT_NE(any.at("time_s"), other.at("time_s"));
+  EXPECT_EQ(other.at("law"), "attention, trtllm 1.3.0rc20");
+  const auto unknown = of("nobody");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("trtllm 1.3.0rc20"));
+}
+
+TEST(KernelCommand, ALawThatWasFittedHereBeatsOneThatWasCarriedOver) {
+  const json answer = answer_to("attention --machine h200-sxm --seq 4096 --heads 32");
+  EXPECT_EQ(answer.at("source"), "fitted");
+}
+
+TEST(KernelCommand, NoKeyStandsTwice) {
+  int rows = 0;
+  const auto count = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::key && depth == 1 && parsed == "rows") ++rows;
+    return true;
+  };
+  static_cast<void>(json::parse(run("kernel norm --rows 8192 --columns 4096 --json").out, count));
+  EXPECT_EQ(rows, 1);
+}
+
 }  // namespace
 }  // namespace stepcast

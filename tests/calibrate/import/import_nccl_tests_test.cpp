@@ -190,5 +190,13 @@ TEST(ImportNcclTests, the_half_under_in_place_is_not_the_time) {
   EXPECT_NEAR(read->rows[0].time.value(), 22e-6, 1e-15);
 }
 
+TEST(ImportNcclTests, a_row_that_breaks_off_after_its_counts_is_an_error_wherever_it_stands) {
+  const std::string text = nccl_header(1, 8) + nccl_device_lines(1, 8) + nccl_names + "  16384  4096\n" + nccl_all_reduce_rows();
+  const auto read = read_text(text);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().what, HasSubstr("breaks off"));
+  EXPECT_THAT(read.error().where, HasSubstr("log.txt:"));
+}
+
 }  // namespace
 }  // namespace stepcast
