@@ -41,4 +41,12 @@ Expected<void> OutputFile::write(const std::string& text) {
   return {};
 }
 
+Expected<void> check_apart(const Arguments& arguments, std::initializer_list<const char*> flags) {
+  for (const char* const* one = flags.begin(); one != flags.end(); ++one)
+    for (const char* const* other = flags.begin(); other != one; ++other)
+      if (arguments.has(*one) && arguments.has(*other) && arguments.value(*one) == arguments.value(*other))
+        return fail(*one, std::string("writes the file that ") + *other + " writes", "a name of its own for each");
+  return {};
+}
+
 }  // namespace stepcast

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
 #include "model/error.h"
+#include "studies/arguments.h"
 
 namespace stepcast {
 
@@ -29,5 +31,8 @@ class OutputFile {
   std::string name_, part_;
   std::unique_ptr<std::FILE, Close> file_;
 };
+
+/// Two outputs in one file would leave neither whole: refuses flags that were given the same name.
+Expected<void> check_apart(const Arguments& arguments, std::initializer_list<const char*> flags);
 
 }  // namespace stepcast

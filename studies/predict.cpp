@@ -50,6 +50,7 @@ struct OpenStepFile {
 
 /// Before the work, so that a place that cannot be written costs nothing.
 Expected<std::vector<OpenStepFile>> open_step_files(const Arguments& arguments) {
+  if (auto apart = check_apart(arguments, {"--trace", "--svg"}); !apart) return tl::unexpected(apart.error());
   std::vector<OpenStepFile> open;
   for (const StepFile& form : step_files) {
     if (!arguments.has(form.flag)) continue;

@@ -51,6 +51,7 @@ struct OpenForm {
 
 /// Before the work, so that a place that cannot be written costs nothing.
 Expected<std::vector<OpenForm>> open_files(const Arguments& arguments) {
+  if (auto apart = check_apart(arguments, {"--trace", "--svg", "--order"}); !apart) return tl::unexpected(apart.error());
   std::vector<OpenForm> open;
   for (const FileForm& form : file_forms) {
     const auto name = arguments.flags.find(form.flag);

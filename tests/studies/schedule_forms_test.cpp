@@ -246,5 +246,15 @@ TEST_F(ScheduleFiles, PlacesThatCannotBeWrittenAreRefusedFirst) {
   EXPECT_THAT(folder.err, HasSubstr("is a folder"));
 }
 
+TEST_F(ScheduleFiles, TwoOutputsInOneFileAreRefused) {
+  const std::string one = folder_ + "one";
+  for (const std::string& flags : {"--svg " + one + " --trace " + one, "--order " + one + " --svg " + one}) {
+    const auto ran = testing_program::run("schedule gpipe --stages 2 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1 " + flags);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_NE(ran.err.find("writes the file that"), std::string::npos) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(one));
+  }
+}
+
 }  // namespace
 }  // namespace stepcast
