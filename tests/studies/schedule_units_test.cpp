@@ -71,7 +71,8 @@ TEST_F(ScheduleUnits, ASliceTakesItsPartAndTheSecondCopyReadsTheListsAgain) {
 
 TEST_F(ScheduleUnits, AllKindsSideBySideSayWhatMeansWouldHide) {
   const std::string words = "--compare --stages 2 --micro-batches 2 --times " + file(each_forward);
-  for (const auto& row : shown(words).at("schedules")) EXPECT_TRUE(row.contains("replay")) << row.at("schedule");
+  const auto report = shown(words);
+  for (const auto& row : report.at("schedules")) EXPECT_TRUE(row.contains("replay")) << row.at("schedule");
   const auto text = testing_program::run("schedule " + words);
   EXPECT_THAT(text.out, HasSubstr("by stage means"));
   EXPECT_THAT(text.out, HasSubstr("warning: stage means make the step"));
