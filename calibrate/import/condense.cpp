@@ -1,5 +1,5 @@
 // Repeats become their median; what lies beside its neighbours and what was copied is named. Published tables hold
-// both: single rows 2 to 30 times off, and whole tables that repeat another machine's times (a placeholder in a
+// both: single rows 2 to 30 times off, and whole tables that repeat another machine's times (a file copied within a
 // repository).
 #include <algorithm>
 #include <array>

@@ -141,7 +141,8 @@ class TraceWriter {
       if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_grad)
         changes.emplace_back(end(i), -kept);
     }
-    std::stable_sort(changes.begin(), changes.end());
+    // By time alone: at one moment they stay in the rank's order, where nothing is released before it is taken.
+    std::stable_sort(changes.begin(), changes.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
     double held = 0;
     if (!scene_.always.empty()) add_count(rank, 0, held = scene_.always[rank]);
     for (const auto& [time, change] : changes) add_count(rank, time, held += change);

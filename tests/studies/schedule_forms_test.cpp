@@ -256,5 +256,21 @@ TEST_F(ScheduleFiles, TwoOutputsInOneFileAreRefused) {
   }
 }
 
+TEST_F(ScheduleFiles, TheCounterNeverFallsBelowNothingWhereActionsTakeNoTime) {
+  const std::string times = folder_ + "times.json", trace = folder_ + "trace.json";
+  std::ofstream(times) << R"({"forward": [3, 0], "input_grad": [7, 0], "weight_grad": [0.3, 0]})";
+  const auto ran = testing_program::run("schedule gpipe --stages 2 --micro-batches 1 --times " + times + " --trace " + trace);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::ifstream file(trace);
+  const auto document = nlohmann::json::parse(file);
+  int counted = 0;
+  for (const auto& event : document.at("traceEvents")) {
+    if (event.at("ph") != "C") continue;
+    ++counted;
+    for (const auto& value : event.at("args")) EXPECT_GE(value.get<double>(), 0);
+  }
+  EXPECT_GT(counted, 0);
+}
+
 }  // namespace
 }  // namespace stepcast
