@@ -10,8 +10,8 @@ namespace {
 /// two moments and writes weight, two moments and the 16-bit copy, in elements of four bytes.
 constexpr std::array ops{
     MemoryOp{"copy", "copy", 1, 1, ""},
-    MemoryOp{"add", "elementwise", 2, 1, "mul div residual"},
-    MemoryOp{"add-scalar", "elementwise", 1, 1, "addu mulu divu powu pow"},
+    MemoryOp{"add", "elementwise", 2, 1, "mul div pow residual"},
+    MemoryOp{"add-scalar", "elementwise", 1, 1, "addu mulu divu powu"},
     MemoryOp{"norm", "norm", 1, 1, "ln layernorm layer_norm rmsnorm rms_norm input_layernorm post_attention_layernorm"},
     MemoryOp{"norm-backward", "norm", 2, 1, ""},
     MemoryOp{"softmax", "softmax", 1, 1, ""},

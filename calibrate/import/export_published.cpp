@@ -42,7 +42,7 @@ void read_neusight(TableImport& rows) {
     gemm.layout = linear ? GemmLayout::tn : GemmLayout::nn;
     return rows.add(gemm, *time, context);
   }
-  const MemoryOp* known = find_memory_op(op == "pow" ? "add" : op);
+  const MemoryOp* known = find_memory_op(op);
   if (known == nullptr) return rows.leave_out(fmt::format("rows of op '{:.40}'", op));
   rows.add(MemoryQuery{known, batch, rows.count("H"), operand_bytes(type->precision)}, *time, context);
 }
