@@ -23,6 +23,8 @@ struct MeasurementContext {
   std::string driver, cuda, cublas, nccl, date;
   std::string launch_mode;         ///< "graph", "eager", "thread per GPU", "process per GPU", ...
   std::string regime = "burst";    ///< or "sustained"
+  std::string cache;               ///< "warm": the buffers stay in the level-2 cache; "": they do not, or it is not known
+  std::string beside;              ///< what ran at the same time on the same GPU: "copy", "all_reduce"; "" = nothing
   std::string source;              ///< file or publication with its commit
   double sm_clock_mhz = 0, memory_clock_mhz = 0, power_limit_w = 0;
   double port_bytes_per_s = 0;     ///< across nodes: one NIC's line rate

@@ -27,6 +27,12 @@ constexpr Choice<CollectiveKind> column_kinds[] = {
     {"all_reduce", CollectiveKind::all_reduce}, {"all_to_all", CollectiveKind::all_to_all},
     {"send_recv", CollectiveKind::send_recv},   {"broadcast", CollectiveKind::broadcast},
     {"reduce", CollectiveKind::reduce}};
+constexpr Choice<TransferKind> transfer_kinds[] = {{"host_to_device", TransferKind::host_to_device},
+                                                   {"device_to_host", TransferKind::device_to_host}};
+constexpr Choice<LaunchKind> launch_kinds[] = {{"stream_kernel", LaunchKind::stream_kernel},
+                                               {"graph_kernel", LaunchKind::graph_kernel},
+                                               {"graph", LaunchKind::graph},
+                                               {"event", LaunchKind::event}};
 
 template <typename Enum>
 constexpr std::span<const Choice<Enum>> choices_of();
@@ -34,6 +40,8 @@ template <> constexpr std::span<const Choice<Precision>> choices_of() { return c
 template <> constexpr std::span<const Choice<GemmLayout>> choices_of() { return column_layouts; }
 template <> constexpr std::span<const Choice<AttentionPass>> choices_of() { return column_passes; }
 template <> constexpr std::span<const Choice<CollectiveKind>> choices_of() { return column_kinds; }
+template <> constexpr std::span<const Choice<TransferKind>> choices_of() { return transfer_kinds; }
+template <> constexpr std::span<const Choice<LaunchKind>> choices_of() { return launch_kinds; }
 
 /// Numbers that a column may hold: counts and sizes start at 1 or above 0, spreads and powers at 0.
 enum class Least { zero, above_zero };
@@ -181,6 +189,11 @@ constexpr std::array collective_columns{
     column<Collective, &Collective::nodes>("nodes"),
     column<Collective, &Collective::bytes>("bytes", true),
 };
+constexpr std::array transfer_columns{
+    column<TransferQuery, &TransferQuery::kind>("kind", true),
+    column<TransferQuery, &TransferQuery::bytes>("bytes", true),
+};
+constexpr std::array launch_columns{column<LaunchQuery, &LaunchQuery::kind>("kind", true)};
 constexpr std::array common_columns{
     column<Measurement, &Measurement::time>("time_s", true),
     column<Measurement, &Measurement::low, Least::zero>("low_s"),
@@ -199,6 +212,8 @@ std::span<const MeasurementTable> measurement_tables() {
       MeasurementTable{"moe", MoeQuery{}, moe_columns},
       MeasurementTable{"memory", MemoryQuery{&memory_ops().front()}, memory_columns},
       MeasurementTable{"collective", CollectiveQuery{}, collective_columns},
+      MeasurementTable{"transfer", TransferQuery{}, transfer_columns},
+      MeasurementTable{"launch", LaunchQuery{}, launch_columns},
   };
   return tables;
 }

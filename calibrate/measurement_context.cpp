@@ -20,6 +20,7 @@ constexpr ContextText texts[] = {
     {"machine", &Context::machine},   {"software", &Context::software}, {"driver", &Context::driver},
     {"cuda", &Context::cuda},         {"cublas", &Context::cublas}, {"nccl", &Context::nccl},
     {"date", &Context::date},         {"launch_mode", &Context::launch_mode}, {"regime", &Context::regime},
+    {"cache", &Context::cache},       {"beside", &Context::beside},
     {"source", &Context::source}};
 constexpr ContextNumber numbers[] = {{"sm_clock_mhz", &Context::sm_clock_mhz},
                                      {"memory_clock_mhz", &Context::memory_clock_mhz},
@@ -42,6 +43,7 @@ std::string take_field(Context& context, std::string_view name, const JsonValue&
     if (name != field.name) continue;
     if (value.type != JsonType::string) return "a text";
     context.*field.value = value.parts->text;
+    if (!context.cache.empty() && context.cache != "warm") return "warm, or nothing";
     return context.regime == "burst" || context.regime == "sustained" ? "" : "burst or sustained";
   }
   for (const ContextNumber& field : numbers) {

@@ -159,6 +159,18 @@ struct Conditions {
   std::vector<std::string> sources;   ///< a line per table: what it holds, whose it is, how many rows
 };
 
+/// The highest rate that was measured of one resource: what a roofline draws.
+struct Roof {
+  std::string of;                   ///< "hbm read", "hbm copy", "l2 read", "host_to_device", a precision: "bf16", ...
+  double rate = 0;                  ///< bytes per second; of a precision FLOP/s
+  std::string regime = "burst";     ///< or "sustained"
+};
+
+/// What the host pays to start work, as LaunchQuery defines it; 0 = not measured.
+struct HostCosts {
+  Seconds stream_kernel, graph_kernel, graph, event;
+};
+
 struct Profile {
   std::string id, name, gpu;        ///< catalogue id of the GPU it was measured on
   std::vector<std::string> aliases;
@@ -176,6 +188,8 @@ struct Profile {
   std::vector<CollectiveGrowth> growth;         ///< to rank counts that were not measured
   std::vector<ScaleOutLaw> scale_out;
   OverlapLaw overlap;
+  std::vector<Roof> roofs;          ///< measured ones; empty where nobody measured them
+  HostCosts host;
   double sustained_slowdown = 1;    ///< factor on compute time when rates were measured in bursts
   Spread step_spread;               ///< of whole steps, from hold-outs
   std::string step_spread_source;

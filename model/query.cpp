@@ -6,19 +6,27 @@
 namespace stepcast {
 namespace {
 
-/// One pass over the data each, as fused kernels do it. Optimizer: Adam on fp32 master weights reads weight, gradient and
+/// One pass over the data each, as fused kernels do it. Scattered gradients of an embedding are added to a table in fp32:
+/// in elements of two bytes a gradient is read, and two are read and written for it. Optimizer: Adam on fp32 master weights reads weight, gradient and
 /// two moments and writes weight, two moments and the 16-bit copy, in elements of four bytes.
 constexpr std::array ops{
+    MemoryOp{"read", "copy", 1, 0, ""},
+    MemoryOp{"write", "copy", 0, 1, "fill memset"},
     MemoryOp{"copy", "copy", 1, 1, ""},
+    MemoryOp{"triad", "copy", 2, 1, ""},
     MemoryOp{"add", "elementwise", 2, 1, "mul div pow residual"},
     MemoryOp{"add-scalar", "elementwise", 1, 1, "addu mulu divu powu"},
     MemoryOp{"norm", "norm", 1, 1, "ln layernorm layer_norm rmsnorm rms_norm input_layernorm post_attention_layernorm"},
     MemoryOp{"norm-backward", "norm", 2, 1, ""},
     MemoryOp{"softmax", "softmax", 1, 1, ""},
+    MemoryOp{"softmax-backward", "softmax", 2, 1, ""},
     MemoryOp{"gelu", "activation", 1, 1, "relu tanh silu"},
+    MemoryOp{"gelu-backward", "activation", 2, 1, ""},
     MemoryOp{"swiglu", "activation", 2, 1, "activation mlp_act silu_and_mul act"},
+    MemoryOp{"swiglu-backward", "activation", 3, 2, ""},
     MemoryOp{"rope", "rope", 1, 1, "attn_rope rotary"},
     MemoryOp{"embedding", "embedding", 1, 1, "emb lookup gather"},
+    MemoryOp{"embedding-backward", "embedding", 3, 2, ""},
     MemoryOp{"cross-entropy", "loss", 1, 1, "cross_entropy loss"},
     MemoryOp{"quantize", "quantize", 1, 0.5, "quantise cast"},
     MemoryOp{"adam", "optimizer", 4, 3.5, "optimizer adamw"},
@@ -95,6 +103,13 @@ const MemoryOp* find_memory_op(std::string_view name) {
 
 Bytes bytes_of(const MemoryQuery& memory) {
   return Bytes(memory.rows * memory.columns * memory.element_bytes * (memory.op->reads + memory.op->writes));
+}
+
+const char* to_text(TransferKind kind) { return kind == TransferKind::host_to_device ? "host_to_device" : "device_to_host"; }
+
+const char* to_text(LaunchKind kind) {
+  constexpr const char* names[] = {"stream_kernel", "graph_kernel", "graph", "event"};
+  return names[static_cast<int>(kind)];
 }
 
 double received_share(CollectiveKind kind, std::int64_t ranks) {

@@ -88,6 +88,21 @@ struct CollectiveQuery {
 double received_share(CollectiveKind kind, std::int64_t ranks);
 Bytes received_of(const CollectiveQuery& collective);
 
-using Query = std::variant<GemmQuery, AttentionQuery, MoeQuery, MemoryQuery, CollectiveQuery>;
+enum class TransferKind : std::uint8_t { host_to_device, device_to_host };
+const char* to_text(TransferKind kind);
+
+/// One copy between pinned host memory and the GPU.
+struct TransferQuery {
+  TransferKind kind = TransferKind::host_to_device;
+  Bytes bytes;
+};
+
+/// What starting work costs, per item of a long row of them: a kernel that does nothing, launched into a stream (the host
+/// bounds it) or as a node of a graph (the GPU does); a graph of one such kernel; an event recorded into a stream.
+enum class LaunchKind : std::uint8_t { stream_kernel, graph_kernel, graph, event };
+const char* to_text(LaunchKind kind);
+struct LaunchQuery { LaunchKind kind = LaunchKind::stream_kernel; };
+
+using Query = std::variant<GemmQuery, AttentionQuery, MoeQuery, MemoryQuery, CollectiveQuery, TransferQuery, LaunchQuery>;
 
 }  // namespace stepcast

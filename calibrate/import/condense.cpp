@@ -47,6 +47,8 @@ QueryNumbers numbers_of(const Query& query) {
     QueryNumbers operator()(const CollectiveQuery& c) const {
       return query_numbers(1, 4, c.bytes.value(), c.kind, c.ranks, c.nodes);
     }
+    QueryNumbers operator()(const TransferQuery& t) const { return query_numbers(1, 5, t.bytes.value(), t.kind); }
+    QueryNumbers operator()(const LaunchQuery& l) const { return query_numbers(-1, 6, l.kind); }
   };
   return std::visit(Visit{}, query);
 }
@@ -63,11 +65,13 @@ std::string table_of(const Query& query) {
     std::string operator()(const CollectiveQuery& c) const {
       return fmt::format("{} over {} ranks", to_text(c.kind), c.ranks);
     }
+    std::string operator()(const TransferQuery& t) const { return to_text(t.kind); }
+    std::string operator()(const LaunchQuery& l) const { return fmt::format("launch of a {}", to_text(l.kind)); }
   };
   return std::visit(Visit{}, query);
 }
 
-/// "all_reduce over 8 ranks, size 65536".
+/// "all_reduce over 8 ranks, size 65536"; of a row that a sweep runs along.
 std::string row_name(const Measurement& row) {
   const QueryNumbers numbers = numbers_of(row.what);
   return fmt::format("{}, size {}", table_of(row.what), numbers.values[static_cast<std::size_t>(numbers.along)]);
@@ -168,6 +172,7 @@ void note_outliers(const Measurements& all, std::vector<std::string>& notes) {
   std::map<RowKey, std::vector<SweepPoint>> sweeps;
   for (std::size_t i = 0; i < all.rows.size(); ++i) {
     QueryNumbers numbers = numbers_of(all.rows[i].what);
+    if (numbers.along < 0) continue;
     double& size = numbers.values[static_cast<std::size_t>(numbers.along)];
     const SweepPoint point{std::log(size), std::log(all.rows[i].time.value()), i};
     size = 0;

@@ -136,6 +136,8 @@ std::string query_name(const Query& query) {
     std::string operator()(const CollectiveQuery& q) const {
       return fmt::format("{} x{}{}", to_text(q.kind), q.ranks, q.nodes > 1 ? fmt::format(" on {} nodes", q.nodes) : "");
     }
+    std::string operator()(const TransferQuery& q) const { return to_text(q.kind); }
+    std::string operator()(const LaunchQuery& q) const { return fmt::format("launch {}", to_text(q.kind)); }
   };
   return std::visit(Name{}, query);
 }

@@ -1,0 +1,29 @@
+// How one thing is timed: the figures of the method, each with its reason. NVIDIA/nvbench's rules (min 10 samples,
+// throttle threshold 75 %, recovery 0.05 s; docs/cli_help.md at 66212f1) with a stop rule fit for hundreds of shapes.
+#pragma once
+
+#include "model/units.h"
+
+namespace stepcast {
+
+struct MethodRules {
+  // Replays of a graph: long enough for the clock and the gap between two, short enough to have several.
+  Seconds shortest_replay{2e-3}, longest_replay{20e-3};
+  int most_calls = 1024;            ///< nodes of a graph: instantiating more takes longer than timing them
+  // What a call reads must come from device memory: between two calls on one set of buffers this many times the level-2
+  // cache is touched (flashinfer issue 4468: a rotation smaller than that timed a warm cache, 36 % too fast).
+  double caches_between = 3;
+  // Stop: the 95 % interval of the median is narrow enough, or the time for one thing is spent.
+  int least_replays = 10;
+  double median_interval = 0.01;    ///< full width over the median
+  Seconds longest_work{150e-3};
+  // Clocks: a replay below this share of the default is thrown away, after a pause, a few times at most
+  // (nvbench issue 231: without a limit a card that stays slow gives no result at all).
+  double throttle_threshold = 0.75;
+  Seconds recovery{0.05};
+  int most_pauses = 4;
+  // Memory that one thing may take, of what is free.
+  double memory_share = 0.8;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,79 @@
+// GPU side only. What every operation on one GPU shares: the device, buffers on it, and the error of a CUDA call as ours.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "kernels/device.h"
+#include "model/error.h"
+
+namespace stepcast::gpu {
+
+/// "cudaMalloc: out of memory", at what was being done.
+inline Expected<void> checked(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return {};
+  // Clears the error where the device survived it, so that the next call does not report it again.
+  (void)cudaGetLastError();
+  return fail(call, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+/// Memory of the GPU, freed with the object.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~DeviceBuffer() {
+    if (data_ != nullptr) (void)cudaFree(data_);
+  }
+  /// At least 256-byte aligned. Fails when the memory is used up.
+  static Expected<DeviceBuffer> make(std::size_t bytes) {
+    DeviceBuffer buffer;
+    if (auto good = checked(cudaMalloc(&buffer.data_, bytes > 0 ? bytes : 1), "cudaMalloc"); !good)
+      return tl::unexpected(std::move(good.error()));
+    buffer.bytes_ = bytes;
+    return buffer;
+  }
+  template <typename T = void>
+  [[nodiscard]] T* as(std::size_t byte_offset = 0) const {
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(data_) + byte_offset);
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// What random numbers fill a buffer with.
+enum class Fill : std::uint8_t { fp32, fp16, bf16, fp8_e4m3, zero };
+
+struct GpuContext {
+  int index = 0;
+  DeviceInfo device;
+  cudaStream_t stream = nullptr;     ///< where checks run and replays are timed
+  cudaStream_t side_stream = nullptr;  ///< where work beside runs
+  std::uint64_t seed = 1;            ///< of the next fill; fill() moves it on
+
+  [[nodiscard]] bool at_least(int major, int minor) const {
+    return device.capability_major > major ||
+           (device.capability_major == major && device.capability_minor >= minor);
+  }
+  /// Normal numbers of mean 0 and the given deviation, on `stream`, waited for (fill.cu).
+  Expected<void> fill(void* data, std::size_t elements, Fill type, double deviation = 1);
+  /// A new buffer, filled.
+  Expected<DeviceBuffer> filled(std::size_t elements, Fill type, double deviation = 1);
+  /// Waits for `stream`; a kernel's error comes out here.
+  Expected<void> wait(const char* what) const { return checked(cudaStreamSynchronize(stream), what); }
+};
+
+}  // namespace stepcast::gpu

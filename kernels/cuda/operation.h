@@ -1,0 +1,35 @@
+// GPU side only. One kind of call: its buffers, one launch, and its check. gpu_bench_cuda.cu records and times any of
+// them; a new kernel is a class here and a row in the table of operation_table.cu.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+
+#include "kernels/cuda/gpu_context.h"
+#include "kernels/gpu_bench.h"
+
+namespace stepcast::gpu {
+
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  [[nodiscard]] virtual Bytes touched() const = 0;
+  [[nodiscard]] virtual std::string kernel() const { return {}; }
+  virtual Expected<void> allocate(int copies) = 0;
+  /// One call on one set, enqueued and not waited for. Must be capturable into a graph: no allocation, no synchronising.
+  virtual Expected<void> launch(int copy, cudaStream_t stream) = 0;
+  virtual Expected<Check> check() = 0;
+};
+
+using MadeOperation = Expected<std::unique_ptr<Operation>>;
+
+/// Each fails where the GPU or a library cannot do it, saying why. The context outlives the operation.
+MadeOperation make_gemm(GpuContext& context, const GemmQuery& query);                    // gemm.cu, cuBLASLt
+MadeOperation make_attention(GpuContext& context, const AttentionQuery& query);          // attention.cu, ours
+MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& query);    // cudnn_attention.cu
+MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query);             // memory_op.cu, ours
+MadeOperation make_transfer(GpuContext& context, const TransferQuery& query);            // transfer.cu
+
+}  // namespace stepcast::gpu
