@@ -39,7 +39,7 @@ function(stepcast_library name)
   target_include_directories(stepcast_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
     $<INSTALL_INTERFACE:include/stepcast>)
-  target_link_libraries(stepcast_${name} PUBLIC fmt::fmt tl::expected)
+  target_link_libraries(stepcast_${name} PUBLIC ${STEPCAST_FMT} tl::expected)
   foreach(link IN LISTS ARG_LINKS)
     if(TARGET stepcast_${link})
       target_link_libraries(stepcast_${name} PUBLIC stepcast_${link})

@@ -11,7 +11,7 @@
 #include "model/catalog.h"
 #include "model/quantity_text.h"
 #include "studies/calibrate.h"
-#include "studies/choose.h"
+#include "studies/fit_start.h"
 #include "studies/output_file.h"
 #include "studies/report/calibrate_report.h"
 
@@ -66,31 +66,6 @@ Expected<const Gpu*> gpu_of(Measurements& measurements, const std::string& said)
   return *gpu;
 }
 
-/// What gives the laws that nobody measured: scaled where it is of another GPU.
-Expected<Profile> start_profile(const Arguments& arguments, const Gpu& gpu) {
-  if (!arguments.has("--start")) return default_profile(gpu, catalog().profiles);
-  const auto chosen = choose_profile(arguments.value("--start"), "--start");
-  if (!chosen) return tl::unexpected(chosen.error());
-  if (chosen->row.gpu == gpu.id) return with_all_precisions(chosen->row, gpu);
-  const auto from = find_row(catalog().gpus, chosen->row.gpu, "gpu");
-  if (!from)
-    return fail("--start", fmt::format("it is of '{}', which is not in the catalogue", chosen->row.gpu),
-                "stepcast list gpus");
-  return scaled_profile(chosen->row, **from, gpu);
-}
-
-/// What a later reader of the profile has to know of its making.
-void describe(FittedProfile& fitted, const Profile& start, std::size_t rows) {
-  Profile& profile = fitted.profile;
-  profile.context = fmt::format("Fitted on {} measurements; laws of what was not measured are those of {} ({}).", rows,
-                                start.id, start.name);
-  profile.regime = "burst";
-  for (const std::string& source : start.conditions.sources)
-    profile.conditions.sources.push_back(fmt::format("kept from {}: {}", start.id, source));
-  if (start.conditions.sources.empty())
-    profile.conditions.sources.push_back(fmt::format("kept from {}: {}", start.id, start.context));
-}
-
 }  // namespace
 
 Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
@@ -109,9 +84,8 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   if (!gpu) return tl::unexpected(gpu.error());
   const auto id = profile_id(arguments, **gpu);
   if (!id) return tl::unexpected(id.error());
-  auto start = start_profile(arguments, **gpu);
+  auto start = start_profile(arguments.value("--start"), **gpu);
   if (!start) return tl::unexpected(start.error());
-  start->aliases.clear();
 
   std::size_t rows = rows_per_gpu(measurements)[(*gpu)->id];
   Progress progress(console);
@@ -121,7 +95,7 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   request.keep_laws = arguments.has("--keep-laws");
   auto fitted = fit_profile(measurements, request);
   if (!fitted) return tl::unexpected(fitted.error());
-  describe(*fitted, *start, rows);
+  describe_fit(*fitted, *start, rows);
   if (const auto written = output->write(write_profile(fitted->profile)); !written) return written;
 
   FitReport report{*fitted, *start, arguments.value("--output"), rows, measurements.notes};
