@@ -29,9 +29,9 @@ std::string sources_text(const Profile& profile, const Paint& paint, std::size_t
   return text;
 }
 
-std::string roofs_text(const std::vector<Roof>& roofs) {
+std::string roofs_text(const std::vector<LawRoof>& roofs) {
   Table table({{""}, {"datasheet", Align::right}, {"fitted", Align::right}, {"share", Align::right}, {"source"}});
-  for (const Roof& roof : roofs)
+  for (const LawRoof& roof : roofs)
     table.add({roof.name, roof.datasheet > 0 ? parameter_text("_" + roof.key, roof.datasheet) : "-",
                parameter_text("_" + roof.key, roof.fitted),
                roof.datasheet > 0 ? fmt::format("{:.0f} %", 100 * roof.fitted / roof.datasheet) : "-",
@@ -153,7 +153,7 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
   json.field("sources", profile.conditions.sources);
   json.close();
   json.open_list("roofs");
-  for (const Roof& roof : roofs_of(profile, gpu)) {
+  for (const LawRoof& roof : roofs_of(profile, gpu)) {
     json.open();
     json.field("name", roof.name);
     if (roof.datasheet > 0) json.field("datasheet_" + roof.key, roof.datasheet);

@@ -22,8 +22,8 @@ double roof_at(const GemmQuery& query, double compute, double memory) {
 
 }  // namespace
 
-std::vector<Roof> roofs_of(const Profile& profile, const Gpu* gpu) {
-  std::vector<Roof> roofs;
+std::vector<LawRoof> roofs_of(const Profile& profile, const Gpu* gpu) {
+  std::vector<LawRoof> roofs;
   for (const RooflineLaw& law : profile.gemm)
     roofs.push_back({fmt::format("{}{}", to_text(law.precision), law.block_scaled ? " block-scaled" : ""),
                      "flops_per_s", gpu != nullptr ? gpu->peak[static_cast<int>(law.precision)].value() : 0,

@@ -12,13 +12,13 @@
 namespace stepcast {
 
 /// A rate per second of the datasheet and of the fitted law.
-struct Roof {
+struct LawRoof {
   std::string name;                   ///< "bf16", "device memory"
   std::string key;                    ///< unit: "flops_per_s" or "bytes_per_s"
   double datasheet = 0, fitted = 0;   ///< datasheet 0: not known
   Source source = Source::assumed;
 };
-std::vector<Roof> roofs_of(const Profile& profile, const Gpu* gpu);
+std::vector<LawRoof> roofs_of(const Profile& profile, const Gpu* gpu);
 
 struct BusRow {
   const CollectiveCurve* curve = nullptr;
