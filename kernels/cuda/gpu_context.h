@@ -54,13 +54,13 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-/// What random numbers fill a buffer with.
+/// What a buffer is filled with: random numbers of a type, or zeros, where an element is one byte.
 enum class Fill : std::uint8_t { fp32, fp16, bf16, fp8_e4m3, zero };
 
 struct GpuContext {
   int index = 0;
   DeviceInfo device;
-  cudaStream_t stream = nullptr;     ///< where checks run and replays are timed
+  cudaStream_t stream = nullptr;       ///< where checks run and replays are timed
   cudaStream_t side_stream = nullptr;  ///< where work beside runs
   std::uint64_t seed = 1;            ///< of the next fill; fill() moves it on
 
@@ -68,9 +68,12 @@ struct GpuContext {
     return device.capability_major > major ||
            (device.capability_major == major && device.capability_minor >= minor);
   }
-  /// Normal numbers of mean 0 and the given deviation, on `stream`, waited for (fill.cu).
+  /// Makes this GPU the one that the calling thread's CUDA calls go to.
+  [[nodiscard]] Expected<void> use() const { return checked(cudaSetDevice(index), "cudaSetDevice"); }
+  /// Normal numbers of mean 0 and the given deviation, on `stream`, waited for (fill.cu). Never NaN or infinite: what a
+  /// type cannot hold becomes its largest number. `data` is aligned to two elements.
   Expected<void> fill(void* data, std::size_t elements, Fill type, double deviation = 1);
-  /// A new buffer, filled.
+  /// A new buffer, filled. For zeros `elements` counts bytes, as in fill.
   Expected<DeviceBuffer> filled(std::size_t elements, Fill type, double deviation = 1);
   /// Waits for `stream`; a kernel's error comes out here.
   Expected<void> wait(const char* what) const { return checked(cudaStreamSynchronize(stream), what); }
