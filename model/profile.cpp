@@ -1,4 +1,5 @@
 // Profiles from JSON: one row per law, base units in the keys.
+#include <algorithm>
 #include <span>
 
 #include <fmt/format.h>
@@ -172,6 +173,41 @@ OverlapLaw read_overlap(JsonObject object) {
   return law;
 }
 
+Roof read_roof(JsonObject& object) {
+  Roof roof;
+  RoofUnit unit = RoofUnit::bytes;
+  int regime = 0;
+  object.read("of", roof.of);
+  object.choice("of", unit, roof_names);
+  BytesPerSecond bytes;
+  FlopsPerSecond flops;
+  if (unit == RoofUnit::bytes) object.read("rate_bytes_per_s", bytes);
+  else object.read("rate_flops_per_s", flops);
+  roof.rate = unit == RoofUnit::bytes ? bytes.value() : flops.value();
+  object.optional_choice("regime", regime, regime_names);
+  roof.regime = name_of<int>(regime_names, regime);
+  return roof;
+}
+
+void read_roofs(JsonObject& file, std::vector<Roof>& roofs) {
+  for (JsonObject& row : file.optional_objects("roofs")) {
+    Roof roof = read_roof(row);
+    const auto same = [&](const Roof& other) { return other.of == roof.of && other.regime == roof.regime; };
+    row.require(std::none_of(roofs.begin(), roofs.end(), same), "of", fmt::format("a second roof of {}", roof.of),
+                "one per resource and regime");
+    roofs.push_back(std::move(roof));
+  }
+}
+
+HostCosts read_host(JsonObject object) {
+  HostCosts host;
+  object.optional("stream_kernel_s", host.stream_kernel, Zero::allowed);
+  object.optional("graph_kernel_s", host.graph_kernel, Zero::allowed);
+  object.optional("graph_s", host.graph, Zero::allowed);
+  object.optional("event_s", host.event, Zero::allowed);
+  return host;
+}
+
 }  // namespace
 
 const char* to_text(Source source) { return name_of<Source>(source_names, source); }
@@ -209,6 +245,8 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   for (JsonObject& row : file.optional_objects("growth")) profile.growth.push_back(read_growth(row));
   for (JsonObject& row : file.objects("scale_out")) profile.scale_out.push_back(read_scale_out(row));
   profile.overlap = read_overlap(file.object("overlap"));
+  read_roofs(file, profile.roofs);
+  if (auto host = file.optional_object("host")) profile.host = read_host(*host);
   file.require(!profile.gemm.empty(), "gemm", "no law", "at least the one of bf16 or fp16");
   return file.finish(profile);
 }

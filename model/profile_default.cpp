@@ -140,6 +140,8 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     std::erase_if(out.collectives, [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });
   for (CollectiveCurve& curve : out.collectives)
     curve = scaled_curve(curve, curve.fabric == FabricKind::pcie || curve.nodes > 1 ? 1 : links);
+  out.roofs.clear();  // they were measured: on another GPU, in another host
+  out.host = {};
   out.step_spread = transferred_spread(profile.step_spread);
   out.step_spread_source = fmt::format("{}; widened by 8 % for the transfer from {}", profile.step_spread_source, from.name);
   return with_all_precisions(std::move(out), to);

@@ -121,6 +121,20 @@ Json to_json(const ScaleOutLaw& law) {
                          law);
 }
 
+Json to_json(const Roof& roof) {
+  const char* key = unit_of(roof) == RoofUnit::bytes ? "rate_bytes_per_s" : "rate_flops_per_s";
+  return {{"of", roof.of}, {key, rounded(roof.rate)}, {"regime", roof.regime}};
+}
+
+/// Of what was measured.
+Json to_json(const HostCosts& host) {
+  Json row = Json::object();
+  for (const auto& [key, time] : {std::pair{"stream_kernel_s", host.stream_kernel}, {"graph_kernel_s", host.graph_kernel},
+                                  {"graph_s", host.graph}, {"event_s", host.event}})
+    if (time.value() > 0) row[key] = rounded(time.value());
+  return row;
+}
+
 Json rooflines(const std::vector<RooflineLaw>& laws, std::span<const char* const> names) {
   Json rows = Json::array();
   for (const RooflineLaw& law : laws) rows.push_back(roofline_json(law, names));
@@ -176,6 +190,8 @@ std::string write_profile(const Profile& profile) {
   document["overlap"] = Json{{"compute_slowdown", rounded(profile.overlap.compute_slowdown)},
                              {"move_slowdown", rounded(profile.overlap.move_slowdown)},
                              {"source", to_text(profile.overlap.source)}};
+  if (!profile.roofs.empty()) document["roofs"] = rows_of(profile.roofs);
+  if (const Json host = to_json(profile.host); !host.empty()) document["host"] = host;
   return lines_of(document);
 }
 

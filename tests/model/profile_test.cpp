@@ -80,6 +80,56 @@ TEST(Profile, two_laws_of_one_precision_are_refused) {
   EXPECT_EQ(error_of(write_profile(profile)).where, "p.json:/gemm/1/precision");
 }
 
+Profile profile_with_roofs() {
+  Profile profile = round_profile();
+  profile.roofs = {{"hbm copy", 900e9, "burst"}, {"fp8 block-scaled", 150e12, "burst"}, {"bf16", 85e12, "sustained"}};
+  profile.host.stream_kernel = Seconds(2e-6);
+  profile.host.event = Seconds(5e-7);
+  return profile;
+}
+
+TEST(Profile, measured_roofs_and_host_costs_go_to_the_file_and_back) {
+  const std::string text = write_profile(profile_with_roofs());
+  EXPECT_NE(text.find(R"({"of":"hbm copy","rate_bytes_per_s":900000000000.0,"regime":"burst"})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"({"of":"bf16","rate_flops_per_s":85000000000000.0,"regime":"sustained"})"), std::string::npos);
+  EXPECT_NE(text.find(R"("host": {"stream_kernel_s":2e-06,"event_s":5e-07})"), std::string::npos);
+  const auto back = read_profile(text, "p.json");
+  ASSERT_TRUE(back.has_value()) << to_text(back.error());
+  EXPECT_EQ(write_profile(*back), text);
+  ASSERT_EQ(back->roofs.size(), 3u);
+  EXPECT_EQ(back->roofs[1].of, "fp8 block-scaled");
+  EXPECT_DOUBLE_EQ(back->roofs[1].rate, 150e12);
+  EXPECT_EQ(back->roofs[2].regime, "sustained");
+  EXPECT_DOUBLE_EQ(back->host.stream_kernel.value(), 2e-6);
+  EXPECT_DOUBLE_EQ(back->host.graph.value(), 0);
+}
+
+TEST(Profile, nobody_measured_roofs_means_no_rows) {
+  const std::string text = write_profile(round_profile());
+  EXPECT_EQ(text.find("roofs"), std::string::npos);
+  EXPECT_EQ(text.find("host"), std::string::npos);
+}
+
+TEST(Profile, wrong_roofs_say_where) {
+  const std::string text = write_profile(profile_with_roofs());
+  EXPECT_EQ(error_of(with(text, "hbm copy", "hbm kopy")).where, "p.json:/roofs/0/of");
+  EXPECT_NE(error_of(with(text, "hbm copy", "hbm kopy")).hint.find("hbm copy"), std::string::npos);
+  EXPECT_EQ(error_of(with(text, "rate_bytes_per_s", "rate_flops_per_s")).where, "p.json:/roofs/0/rate_flops_per_s");
+  EXPECT_EQ(error_of(with(text, "s\":900000000000.0,\"regime", "s\":0,\"regime")).where, "p.json:/roofs/0/rate_bytes_per_s");
+  EXPECT_EQ(error_of(with(text, "\"regime\":\"sustained\"", "\"regime\":\"steady\"")).where, "p.json:/roofs/2/regime");
+  EXPECT_EQ(error_of(with(text, "\"event_s\":5e-07", "\"event_s\":-1")).where, "p.json:/host/event_s");
+  EXPECT_EQ(error_of(with(text, "\"event_s\"", "\"events_s\"")).where, "p.json:/host/events_s");
+  Profile twice = profile_with_roofs();
+  twice.roofs.push_back(twice.roofs[0]);
+  EXPECT_EQ(error_of(write_profile(twice)).where, "p.json:/roofs/3/of");
+}
+
+TEST(Profile, roofs_stay_with_the_gpu_they_were_measured_on) {
+  const Profile scaled = scaled_profile(profile_with_roofs(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
+  EXPECT_TRUE(scaled.roofs.empty());
+  EXPECT_DOUBLE_EQ(scaled.host.stream_kernel.value(), 0);
+}
+
 TEST(Profile, missing_precisions_take_the_bf16_share_of_the_peak) {
   const Profile full = with_all_precisions(round_profile(), round_gpu("round-1", 100, 1000));
   const RooflineLaw* fp8 = find_gemm(full, Precision::fp8);
