@@ -1,0 +1,294 @@
+// A GPU that exists only as arithmetic: a clock that moves when work is done, times by a roofline with noise, a
+// level-2 cache, clocks that droop under heavy work, limited memory, and any call failing when a test wants it to. Everything is
+// decided by FakeGpuOptions and their seed: the same calls give the same figures.
+//
+//   FakeGpuOptions options;
+//   options.noise = 0.02;                                       // relative deviation of a replay
+//   options.power = {.after = Seconds(0.5), .ratio = 0.6};      // throttles after half a second of products
+//   options.faults = {{FakeCall::replay, 7}};                   // the seventh replay fails, the GPU survives
+//   options.faults = {{FakeCall::record, 2, FakeFault::loses_gpu}};        // and here nothing runs afterwards
+//   FakeGpu gpu(options);
+//
+// Wrong use (replay before record, a copy of buffers that was never allocated) throws std::logic_error; so does a clock
+// beyond `clock_limit`, so that code which never ends fails its test instead of hanging it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/gpu_bench.h"
+
+namespace stepcast {
+
+enum class FakeCall : std::uint8_t { prepare, allocate, check, record, replay, state, free_memory, usable };
+inline constexpr int fake_call_kinds = 8;
+
+struct FakeFault {
+  enum Kind : std::uint8_t {
+    fails,        ///< this call gives an Error; the GPU goes on
+    fails_always, ///< this call and all later ones of its kind
+    loses_gpu,    ///< this call gives an Error, and so does every call after it, usable() first of all
+    wrong         ///< of check: numbers that are off by ten times what is allowed
+  };
+  FakeCall call = FakeCall::prepare;
+  int nth = 1;                      ///< counted from 1 over all works
+  Kind kind = fails;
+};
+
+/// Clocks: after `after` seconds of heavy work without rest they fall to `ratio` of the default, with time constant
+/// `settles` (0 = at once), and come back after `recovers` without work.
+struct FakePower {
+  Seconds after{std::numeric_limits<double>::infinity()};
+  double ratio = 0.6;
+  Seconds settles{0};
+  Seconds recovers{0.04};
+  bool for_ever = false;            ///< once down, no pause helps
+  bool thermal = false;             ///< the driver says heat, not power
+};
+
+struct FakeGpuOptions {
+  DeviceInfo device{"NVIDIA H100 80GB HBM3", "GPU-fake", "0000:19:00.0", 9, 0, 132, Bytes(80e9), Bytes(50e6),
+                    1.98e9, 2.6e9};
+  GpuSettings settings{"580.65.06", "13.0", "13.0.2", "9.19", "2.28.3", 700, 700, 1980, true, false, true, {}};
+  /// Of one call at full clocks, its data in memory. Empty: a roofline of 700 TFLOP/s, 2.8 TB/s and 3 us a call.
+  std::function<Seconds(const Work&)> time;
+  std::function<Bytes(const Work&)> touched;            ///< empty: bytes_of the query
+  std::function<std::string(const Work&)> cannot;       ///< why prepare refuses; "" = it does not
+  std::function<bool(const Work&)> heavy;               ///< what pulls clocks down and slows with them; empty: products
+  double slower = 1;                                    ///< factor on every time, preparing and checking included
+  double noise = 0;                                     ///< relative deviation of a replay, normal
+  std::uint64_t seed = 1;
+  int slow_replays = 0;                                 ///< the first of each recorded graph ...
+  double slow_factor = 3;                               ///< ... take this much longer
+  double cache_speedup = 1.5;                           ///< of a call whose set is still in the level-2 cache
+  double beside_factor = 1.2;                           ///< of a call with something beside it
+  FakePower power;
+  Bytes used_memory{1e9};                               ///< by others
+  Seconds preparing{2e-3}, allocating{1e-3}, checking{5e-3}, recording{1e-3}, asking_state{0.5e-3}, launching{2e-5};
+  std::vector<FakeFault> faults;
+  Seconds clock_limit{1e5};
+};
+
+namespace detail {
+
+struct FakeTouched {
+  Bytes operator()(const GemmQuery& query) const { return bytes_of(query); }
+  Bytes operator()(const AttentionQuery& query) const { return bytes_of(query); }
+  Bytes operator()(const MoeQuery& query) const { return bytes_of(query); }
+  Bytes operator()(const MemoryQuery& query) const { return bytes_of(query); }
+  Bytes operator()(const CollectiveQuery& query) const { return query.bytes; }
+  Bytes operator()(const TransferQuery& query) const { return query.bytes; }
+  Bytes operator()(const LaunchQuery&) const { return Bytes(0); }
+};
+struct FakeFlops {
+  Flops operator()(const GemmQuery& query) const { return flops_of(query); }
+  Flops operator()(const AttentionQuery& query) const { return forward_flops_of(query); }
+  Flops operator()(const MoeQuery& query) const { return flops_of(query); }
+  template <typename Other>
+  Flops operator()(const Other&) const { return Flops(0); }
+};
+
+}  // namespace detail
+
+class FakeGpu : public GpuBench {
+ public:
+  explicit FakeGpu(FakeGpuOptions options = {}) : options_(std::move(options)), random_(options_.seed) {}
+
+  [[nodiscard]] const DeviceInfo& device() const override { return options_.device; }
+  [[nodiscard]] const GpuSettings& settings() const override { return options_.settings; }
+  Expected<GpuState> state() override {
+    if (auto good = call(FakeCall::state, options_.asking_state); !good) return tl::unexpected(good.error());
+    const double ratio = clock_ratio();
+    const bool down = ratio < 1;
+    return GpuState{ratio * full_clock_mhz(), options_.device.memory_clock_hz / 1e6, last_heavy_ ? 690.0 : 350.0, 55,
+                    down && !options_.power.thermal, down && options_.power.thermal};
+  }
+  Expected<Bytes> free_memory() override {
+    if (auto good = call(FakeCall::free_memory, Seconds(1e-5)); !good) return tl::unexpected(good.error());
+    return options_.device.memory - options_.used_memory - allocated_;
+  }
+  Expected<std::unique_ptr<PreparedWork>> prepare(const Work& work) override;
+  Expected<void> usable() override { return call(FakeCall::usable, Seconds(1e-6)); }
+  [[nodiscard]] Seconds now() const override {
+    advance(Seconds(1e-7));
+    return clock_;
+  }
+  void wait(Seconds duration) override { rest(duration); }
+
+  // What tests look at, and may change on the way.
+  [[nodiscard]] int calls(FakeCall kind) const { return counts_.at(static_cast<std::size_t>(kind)); }
+  [[nodiscard]] int calls() const {
+    int all = 0;
+    for (const int count : counts_) all += count;
+    return all;
+  }
+  [[nodiscard]] Bytes allocated() const { return allocated_; }
+  [[nodiscard]] bool lost() const { return lost_; }
+  [[nodiscard]] Seconds waited() const { return waited_; }          ///< in wait() alone
+  [[nodiscard]] const std::vector<std::string>& prepared() const { return prepared_; }   ///< names, in order
+  FakeGpuOptions& options() { return options_; }
+  /// Of one call at full clocks and from memory, without noise.
+  [[nodiscard]] Seconds true_time(const Work& work) const {
+    if (options_.time) return options_.time(work) * options_.slower;
+    const double products = std::visit(detail::FakeFlops{}, work.what).value() / 700e12;
+    return Seconds(3e-6 + std::max(products, touched_by(work).value() / 2.8e12)) * options_.slower;
+  }
+  [[nodiscard]] Bytes touched_by(const Work& work) const {
+    return options_.touched ? options_.touched(work) : std::visit(detail::FakeTouched{}, work.what);
+  }
+
+ private:
+  friend class FakeWork;
+
+  void advance(Seconds by) const {
+    clock_ += by;
+    if (clock_ > options_.clock_limit) throw std::logic_error("the fake GPU's clock ran over its limit");
+  }
+  void rest(Seconds duration) {
+    advance(duration);
+    waited_ += duration;
+    idle(duration);
+  }
+  void idle(Seconds duration) {
+    rested_ += duration;
+    if (rested_ >= options_.power.recovers && !(options_.power.for_ever && clock_ratio() < 1)) heavy_for_ = Seconds(0);
+  }
+  [[nodiscard]] double full_clock_mhz() const {
+    return options_.settings.default_sm_clock_mhz > 0 ? options_.settings.default_sm_clock_mhz
+                                                      : options_.device.sm_clock_hz / 1e6;
+  }
+  [[nodiscard]] double clock_ratio() const {
+    const FakePower& power = options_.power;
+    const Seconds over = heavy_for_ - power.after;
+    if (!(over.value() > 0)) return 1;
+    const double gone = power.settles.value() > 0 ? 1 - std::exp(-(over / power.settles)) : 1;
+    return 1 - (1 - power.ratio) * gone;
+  }
+  /// Counts the call, lets its time pass and gives its fault, if it has one.
+  Expected<void> call(FakeCall kind, Seconds takes) {
+    advance(takes * options_.slower + Seconds(1e-6));
+    if (kind != FakeCall::replay) idle(takes * options_.slower);
+    const int nth = ++counts_.at(static_cast<std::size_t>(kind));
+    wrong_ = false;
+    if (lost_) return fail("fake GPU", "the GPU is lost");
+    for (const FakeFault& fault : options_.faults) {
+      const bool now = fault.kind == FakeFault::fails_always ? nth >= fault.nth : nth == fault.nth;
+      if (fault.call != kind || !now) continue;
+      wrong_ = fault.kind == FakeFault::wrong;
+      if (wrong_) continue;
+      lost_ = fault.kind == FakeFault::loses_gpu;
+      return fail("fake GPU", lost_ ? "an illegal access" : "this call was told to fail");
+    }
+    return {};
+  }
+
+  FakeGpuOptions options_;
+  std::mt19937_64 random_;
+  mutable Seconds clock_{0};
+  Seconds waited_{0}, heavy_for_{0}, rested_{0};
+  std::array<int, fake_call_kinds> counts_{};
+  bool lost_ = false, wrong_ = false, last_heavy_ = false;
+  Bytes allocated_{0};
+  double touched_so_far_ = 0;       ///< bytes that went through the level-2 cache
+  std::vector<std::string> prepared_;
+};
+
+class FakeWork : public PreparedWork {
+ public:
+  FakeWork(FakeGpu& gpu, Work work) : gpu_(gpu), work_(std::move(work)) {}
+  FakeWork(const FakeWork&) = delete;
+  FakeWork& operator=(const FakeWork&) = delete;
+  ~FakeWork() override { release(); }
+
+  [[nodiscard]] Bytes touched() const override { return gpu_.touched_by(work_); }
+  [[nodiscard]] std::string kernel() const override { return "fake_" + std::string(to_text(work_.source)); }
+  Expected<void> allocate(int copies) override {
+    if (copies < 1) throw std::logic_error("allocate() of no copies");
+    release();
+    calls_ = 0;
+    if (auto good = gpu_.call(FakeCall::allocate, gpu_.options_.allocating); !good) return good;
+    const Bytes wanted = touched() * copies;
+    if (wanted > gpu_.options_.device.memory - gpu_.options_.used_memory - gpu_.allocated_)
+      return fail("cudaMalloc", "out of memory");
+    held_ = wanted;
+    gpu_.allocated_ += held_;
+    used_at_.assign(static_cast<std::size_t>(copies), -std::numeric_limits<double>::infinity());
+    return {};
+  }
+  Expected<Check> check() override {
+    if (used_at_.empty()) throw std::logic_error("check() before allocate()");
+    if (auto good = gpu_.call(FakeCall::check, gpu_.options_.checking); !good) return tl::unexpected(good.error());
+    return Check{gpu_.wrong_ ? 0.1 : 0.001, 0.01, 4096};
+  }
+  Expected<void> record(int calls) override {
+    if (used_at_.empty()) throw std::logic_error("record() before allocate()");
+    if (calls < 1) throw std::logic_error("record() of no calls");
+    calls_ = 0;
+    if (auto good = gpu_.call(FakeCall::record, gpu_.options_.recording); !good) return good;
+    calls_ = calls;
+    replays_ = 0;
+    return {};
+  }
+  Expected<Seconds> replay(bool flush) override {
+    if (calls_ == 0) throw std::logic_error("replay() before record()");
+    if (auto good = gpu_.call(FakeCall::replay, gpu_.options_.launching); !good) return tl::unexpected(good.error());
+    if (flush) gpu_.touched_so_far_ += 2 * gpu_.options_.device.l2.value();
+    Seconds total{0};
+    for (int i = 0; i < calls_; ++i) total += one_call(used_at_[static_cast<std::size_t>(i) % used_at_.size()]);
+    total = total * std::max(0.1, 1 + gpu_.options_.noise * normal_(gpu_.random_));
+    if (replays_++ < gpu_.options_.slow_replays) total = total * gpu_.options_.slow_factor;
+    gpu_.advance(total);
+    gpu_.last_heavy_ = heavy();
+    return total;
+  }
+
+ private:
+  [[nodiscard]] bool heavy() const {
+    if (gpu_.options_.heavy) return gpu_.options_.heavy(work_);
+    return std::holds_alternative<GemmQuery>(work_.what);
+  }
+  /// Reuse distance decides: the set is in the cache while no more than the cache's size went through since its use.
+  Seconds one_call(double& used_at) {
+    Seconds time = gpu_.true_time(work_);
+    gpu_.touched_so_far_ += touched().value();
+    const bool cached = touched().value() > 0 && gpu_.touched_so_far_ - used_at <= gpu_.options_.device.l2.value();
+    if (cached) time = time / gpu_.options_.cache_speedup;
+    used_at = gpu_.touched_so_far_;
+    if (work_.beside) time = time * gpu_.options_.beside_factor;
+    if (!heavy()) return time;
+    time = time / gpu_.clock_ratio();
+    gpu_.heavy_for_ += time;
+    gpu_.rested_ = Seconds(0);
+    return time;
+  }
+  void release() {
+    gpu_.allocated_ -= std::exchange(held_, Bytes(0));
+    used_at_.clear();
+  }
+
+  FakeGpu& gpu_;
+  Work work_;
+  Bytes held_{0};
+  std::vector<double> used_at_;     ///< of each set: how much had gone through the cache when it was last used
+  int calls_ = 0, replays_ = 0;
+  std::normal_distribution<double> normal_;
+};
+
+inline Expected<std::unique_ptr<PreparedWork>> FakeGpu::prepare(const Work& work) {
+  if (auto good = call(FakeCall::prepare, options_.preparing); !good) return tl::unexpected(good.error());
+  if (const std::string why = options_.cannot ? options_.cannot(work) : ""; !why.empty()) return fail("fake GPU", why);
+  prepared_.push_back(to_text(work));
+  return std::make_unique<FakeWork>(*this, work);
+}
+
+}  // namespace stepcast
