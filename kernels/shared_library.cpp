@@ -32,7 +32,7 @@ std::string loader_words() {
 }
 
 /// What was tried so far, and why it did not work.
-struct Search {
+struct LibrarySearch {
   std::vector<std::string> names, words;
 
   void* open(const std::string& name) {
@@ -67,7 +67,7 @@ std::string path_of(void* handle, const std::string& otherwise) {
 
 Expected<SharedLibrary> SharedLibrary::open(std::span<const std::string_view> names, const std::string& hint) {
   const std::vector<std::string> folders = toolkit_folders();
-  Search search;
+  LibrarySearch search;
   SharedLibrary library;
   library.handle_ = search.open_any(names, folders);
   if (library.handle_ == nullptr) {
