@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <numeric>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/fit/conditions.h"
 #include "calibrate/fit/fit_collective.h"
 #include "calibrate/fit/fit_law.h"
+#include "calibrate/fit/fit_overlap.h"
 #include "calibrate/fit/holdout.h"
+#include "calibrate/fit/part_error.h"
 #include "calibrate/fit/pools.h"
-#include "model/kernel_law.h"
+#include "calibrate/measure/roofs.h"
 #include "model/profile_names.h"
 
 namespace stepcast {
@@ -21,23 +24,6 @@ namespace {
 
 /// Fewer than this many samples of one kind say too little for a law of their own.
 constexpr std::size_t fewest = 4;
-
-/// Held-out forecasts of products of training size, where most of a step's time goes.
-HeldOut training_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted, const GpuUnits& units) {
-  std::vector<double> errors;
-  int inside = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (!of_training_size(samples[i].query)) continue;
-    const double ratio = samples[i].time.value() / fitted.predicted[i];
-    errors.push_back(std::abs(1 / ratio - 1));
-    const Spread spread = gemm_time(fitted.law, units, samples[i].query).spread;
-    if (ratio >= spread.p10 && ratio <= spread.p90) ++inside;
-  }
-  if (errors.empty()) return {};
-  const auto count = static_cast<double>(errors.size());
-  return {std::accumulate(errors.begin(), errors.end(), 0.0) / count, percentile(errors, 0.5), percentile(errors, 0.95),
-          inside / count, static_cast<int>(errors.size())};
-}
 
 class ProfileFit {
  public:
@@ -55,6 +41,7 @@ class ProfileFit {
     fit_experts();
     fit_memory_ops();
     fit_collectives();
+    fit_slowdowns();
     return std::move(out_);
   }
 
@@ -87,7 +74,8 @@ class ProfileFit {
       if (const RooflineLaw* kept = kept_gemm(key.first, key.second)) fitted->law.spread = kept->spread;
       fitted->law.refinement.software = pool.names();
       record(name, pool.names(), *fitted);
-      out_.laws.back().training = training_error(pool.samples, *fitted, out_.profile.units);
+      out_.laws.back().training = part_error(pool.samples, *fitted, out_.profile.units, of_training_size).held_out;
+      out_.laws.back().layouts = layout_errors(pool.samples, *fitted, out_.profile.units);
       std::erase_if(out_.profile.gemm, [&](const RooflineLaw& old) {
         return old.precision == key.first && old.block_scaled == key.second;
       });
@@ -122,11 +110,43 @@ class ProfileFit {
         continue;
       }
       if (request_.keep_laws) continue;
-      const double slowdown = sustained_slowdown(*law, out_.profile.units, pool.samples);
+      const std::vector<double> ratios = sustained_over_burst(pools_.pairs);
+      const double slowdown = ratios.empty() ? sustained_slowdown(*law, out_.profile.units, pool.samples)
+                                             : std::max(1.0, percentile(ratios, 0.5));
       out_.profile.sustained_slowdown = slowdown;
-      const auto count = static_cast<int>(pool.samples.size());
+      const auto count = static_cast<int>(ratios.empty() ? pool.samples.size() : ratios.size());
       out_.laws.push_back({"sustained over burst", pool.names(), {}, {}, 0, slowdown, count, {}});
     }
+  }
+
+  /// Of bf16 products that were timed both ways by one library: the same shape says more than the law, which is off by some
+  /// per cent itself.
+  static std::vector<double> sustained_over_burst(const RowPairs& pairs) {
+    std::vector<double> ratios;
+    for (const RowPair& pair : pairs.sustained) {
+      const auto* gemm = std::get_if<GemmQuery>(&pair.what);
+      if (gemm != nullptr && gemm->precision == Precision::bf16 && of_training_size(*gemm)) ratios.push_back(pair.ratio);
+    }
+    return ratios;
+  }
+
+  void fit_slowdowns() {
+    if (request_.keep_laws && request_.start.overlap.source <= Source::fitted) return;
+    const FittedOverlap fitted = fit_overlap(pools_.pairs.beside);
+    OverlapLaw& law = out_.profile.overlap;
+    const auto take = [&](const std::optional<FittedSlowdown>& slowdown, const char* what, double& into) {
+      if (!slowdown) return;
+      into = slowdown->slowdown;
+      law.source = Source::fitted;
+      out_.laws.push_back({fmt::format("{} beside {}", what, slowdown->neighbour), "", {}, {}, 0, 1 + into, slowdown->pairs, {}});
+    };
+    take(fitted.products, "products", law.compute_slowdown);
+    take(fitted.moves, "moves", law.move_slowdown);
+    if (fitted.other_pairs > 0)
+      out_.notes.push_back(fmt::format("{} rows beside something else are of no use yet: products and moves are compared",
+                                       fitted.other_pairs));
+    if (pools_.pairs.alone_missing > 0)
+      out_.notes.push_back(fmt::format("{} rows beside something else were not timed alone and say nothing", pools_.pairs.alone_missing));
   }
 
   static bool has_backward(const Pool<AttentionQuery>& pool) {
@@ -203,10 +223,12 @@ class ProfileFit {
   }
 
   void fit_memory_ops() {
-    std::vector<Sample<MemoryQuery>> all;
+    std::vector<Sample<MemoryQuery>> all, probes;
     for (const auto& [op, pool] : pools_.memory) {
       if (!enough(op, pool)) continue;
-      all.insert(all.end(), pool.samples.begin(), pool.samples.end());
+      // Plain reads and copies show what the memory can do, not what a step's kernels make of it.
+      std::vector<Sample<MemoryQuery>>& into = find_memory_op(op)->group == "copy" ? probes : all;
+      into.insert(into.end(), pool.samples.begin(), pool.samples.end());
       auto fitted = fit_memory(pool.samples, request_.gpu, request_.options);
       if (!fitted) continue;
       fitted->law.op = op;
@@ -215,6 +237,7 @@ class ProfileFit {
       std::erase_if(out_.profile.memory_ops, [&](const MemoryLaw& old) { return old.op == op; });
       out_.profile.memory_ops.push_back(std::move(fitted->law));
     }
+    if (all.empty()) all = std::move(probes);
     if (all.size() < fewest) return;
     // One law for whatever memory-bound kernel has none of its own: two parameters, no tables.
     RefineOptions plain = request_.options;
@@ -247,31 +270,24 @@ class ProfileFit {
   FittedProfile out_;
 };
 
-/// What stood behind the measurements, where all of them agree, and a line per source.
-Conditions conditions_of(const Measurements& measurements, const Gpu& gpu) {
-  Conditions out;
-  bool first = true;
-  std::map<std::string, int> sources;
-  for (const Measurement& row : measurements.rows) {
-    const MeasurementContext& c = measurements.contexts.at(static_cast<std::size_t>(row.context));
-    if (c.gpu != gpu.id) continue;
-    ++sources[c.software.empty() ? c.source : fmt::format("{}: {}", c.software, c.source)];
-    const auto agree = [&](std::string& ours, const std::string& theirs) { ours = first || ours == theirs ? theirs : ""; };
-    agree(out.device, c.device);
-    agree(out.driver, c.driver);
-    agree(out.cuda, c.cuda);
-    agree(out.cublas, c.cublas);
-    agree(out.nccl, c.nccl);
-    agree(out.date, c.date);
-    agree(out.launch_mode, c.launch_mode);
-    const auto same = [&](double& ours, double theirs) { ours = first || ours == theirs ? theirs : 0; };
-    same(out.sm_clock_mhz, c.sm_clock_mhz);
-    same(out.memory_clock_mhz, c.memory_clock_mhz);
-    same(out.power_limit_w, c.power_limit_w);
-    first = false;
-  }
-  for (const auto& [source, rows] : sources) out.sources.push_back(fmt::format("{} ({} rows)", source, rows));
-  return out;
+/// Whether anything was measured.
+bool replace_host_costs(HostCosts& known, const HostCosts& measured) {
+  bool any = false;
+  for (Seconds HostCosts::*cost : {&HostCosts::stream_kernel, &HostCosts::graph_kernel, &HostCosts::graph, &HostCosts::event})
+    if ((measured.*cost).value() > 0) known.*cost = measured.*cost, any = true;
+  return any;
+}
+
+void note_left_out(const Pools& pools, std::vector<std::string>& notes) {
+  if (pools.of_others > 0)
+    notes.push_back(fmt::format("{} rows are of other GPUs ({}) and were left out", pools.of_others, fmt::join(pools.other_gpus, ", ")));
+  if (pools.throttled > 0) notes.push_back(fmt::format("{} throttled bursts were left out", pools.throttled));
+  if (pools.warm > 0)
+    notes.push_back(fmt::format("{} rows with their data in the level-2 cache are no samples of laws", pools.warm));
+  if (pools.beside > 0)
+    notes.push_back(fmt::format("{} rows beside something else are no samples of laws; they give slow-downs", pools.beside));
+  if (pools.sustained_others > 0)
+    notes.push_back(fmt::format("{} sustained rows that are no products were left out: laws are of bursts", pools.sustained_others));
 }
 
 }  // namespace
@@ -279,10 +295,11 @@ Conditions conditions_of(const Measurements& measurements, const Gpu& gpu) {
 Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitRequest& request) {
   const Pools pools = pools_of(measurements, request.gpu);
   FittedProfile out = ProfileFit(pools, request).run();
-  if (pools.of_others > 0)
-    out.notes.push_back(fmt::format("{} rows are of other GPUs ({}) and were left out", pools.of_others, fmt::join(pools.other_gpus, ", ")));
-  if (pools.throttled > 0) out.notes.push_back(fmt::format("{} throttled bursts were left out", pools.throttled));
-  if (out.laws.empty())
+  note_left_out(pools, out.notes);
+  const std::vector<Roof> roofs = roofs_of(measurements, request.gpu);
+  replace_roofs(out.profile.roofs, roofs);
+  const bool host = replace_host_costs(out.profile.host, host_costs_of(measurements, request.gpu));
+  if (out.laws.empty() && roofs.empty() && !host)
     return fail("measurements", fmt::format("nothing of {} to fit among {} rows", request.gpu.id, measurements.rows.size()),
                 pools.other_gpus.empty() ? std::string("import some first")
                                          : fmt::format("they are of {}", fmt::join(pools.other_gpus, ", ")));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibrate/measurement.h"
+#include "calibrate/fit/part_error.h"
 #include "calibrate/fit/refine.h"
 #include "model/error.h"
 #include "model/machine.h"
@@ -29,6 +30,7 @@ struct LawFit {
   double bias = 1;                  ///< median of measured / predicted
   int samples = 0;
   HeldOut training = {};               ///< of products, those of training size alone (of_training_size)
+  std::vector<PartFit> layouts = {};   ///< of products of training size, where several layouts were timed
 };
 
 struct FittedProfile {
@@ -38,8 +40,9 @@ struct FittedProfile {
 };
 
 /// Products are fitted per precision, attention per software and pass, experts per precision, memory-bound operators one by
-/// one and together, collectives per kind, fabric and number of ranks. Sustained runs give the sustained slow-down, throttled
-/// bursts nothing. Attention of training is the one with backward samples, else the fastest of those that were timed. Fails where nothing can be fitted.
+/// one and together, collectives per kind, fabric and number of ranks. Sustained products give the sustained slow-down, rows
+/// with something beside them what moves and products cost each other, warm reads and the fastest rows the roofs, launches
+/// the host's costs; throttled bursts nothing. Attention of training is the one with backward samples, else the fastest of those that were timed. Fails where nothing can be fitted.
 Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitRequest& request);
 
 }  // namespace stepcast

@@ -20,9 +20,12 @@ NetworkKey network_of(const MeasurementContext& context, const CollectiveQuery& 
 }
 
 void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& context) {
+  const bool sustained = context.regime == "sustained";
   if (const auto* gemm = std::get_if<GemmQuery>(&row.what)) {
-    auto& into = context.regime == "sustained" ? pools.sustained : pools.gemm;
+    auto& into = sustained ? pools.sustained : pools.gemm;
     into[{gemm->precision, gemm->block_scaled}].add(*gemm, row, context);
+  } else if (sustained) {
+    ++pools.sustained_others;
   } else if (const auto* attention = std::get_if<AttentionQuery>(&row.what)) {
     pools.attention[{attention->pass == AttentionPass::decode, context.software}].add(*attention, row, context);
   } else if (const auto* moe = std::get_if<MoeQuery>(&row.what)) {
@@ -45,10 +48,15 @@ Pools pools_of(const Measurements& measurements, const Gpu& gpu) {
       pools.other_gpus.insert(context.gpu.empty() ? "no GPU named" : context.gpu);
     } else if (row.throttled && context.regime != "sustained") {
       ++pools.throttled;
+    } else if (!context.beside.empty()) {
+      ++pools.beside;
+    } else if (!context.cache.empty()) {
+      ++pools.warm;
     } else {
       sort_in(pools, row, context);
     }
   }
+  pools.pairs = pairs_of(measurements, gpu);
   return pools;
 }
 

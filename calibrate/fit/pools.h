@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/fit/fit_law.h"
+#include "calibrate/fit/pairs.h"
 #include "calibrate/measurement.h"
 
 namespace stepcast {
@@ -40,7 +41,8 @@ struct NetworkKey {
   auto operator<=>(const NetworkKey&) const = default;
 };
 
-/// All measurements of the GPU, sorted by the law that they speak of.
+/// All measurements of the GPU, sorted by the law that they speak of. Laws are of bursts whose data come from device
+/// memory, with nothing beside them: whatever was timed otherwise is counted here and is no sample of a law.
 struct Pools {
   std::map<std::pair<Precision, bool>, Pool<GemmQuery>> gemm, sustained;
   std::map<AttentionKey, Pool<AttentionQuery>> attention;
@@ -48,7 +50,9 @@ struct Pools {
   std::map<std::string, Pool<MemoryQuery>> memory;
   std::map<NetworkKey, std::vector<Sample<CollectiveQuery>>> collectives;
   std::set<std::string> other_gpus;
-  int throttled = 0, of_others = 0;
+  RowPairs pairs;                            ///< rows beside others and sustained ones, against the same alone
+  int throttled = 0, of_others = 0, warm = 0, beside = 0;
+  int sustained_others = 0;                  ///< sustained, but no products
 };
 Pools pools_of(const Measurements& measurements, const Gpu& gpu);
 

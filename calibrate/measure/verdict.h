@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibrate/fit_profile.h"
+#include "calibrate/measure/roofs.h"
 #include "calibrate/measure/session.h"
 #include "model/machine.h"
 #include "model/profile.h"
@@ -38,8 +39,5 @@ struct Verdict {
   std::vector<std::string> distrust;            ///< one line each: which figure, why, what to do
 };
 Verdict verdict_of(const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu);
-
-/// Roofs, start-up costs of the host and slow-down beside moves, from measurements alone; what fit_profile stores.
-std::vector<Roof> roofs_of(const Measurements& measurements, const Gpu& gpu);
 
 }  // namespace stepcast

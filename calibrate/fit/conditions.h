@@ -1,0 +1,13 @@
+// What stood behind the measurements that a profile was fitted on.
+#pragma once
+
+#include "calibrate/measurement.h"
+#include "model/machine.h"
+#include "model/profile.h"
+
+namespace stepcast {
+
+/// Those that all rows of the GPU agree on, and a line per source.
+Conditions conditions_of(const Measurements& measurements, const Gpu& gpu);
+
+}  // namespace stepcast

@@ -1,0 +1,73 @@
+#include "calibrate/fit/fit_overlap.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "calibrate/fit/holdout.h"
+#include "model/profile_names.h"
+
+namespace stepcast {
+namespace {
+
+/// The lower, the nearer to what runs beside a step's products.
+enum class Mover : std::uint8_t { collective, device_copy, host_copy, none };
+
+Mover mover_named(const std::string& word) {
+  for (const Choice<CollectiveKind>& kind : collective_names)
+    if (word == kind.name) return Mover::collective;
+  for (const TransferKind kind : {TransferKind::host_to_device, TransferKind::device_to_host})
+    if (word == to_text(kind)) return Mover::host_copy;
+  const MemoryOp* op = find_memory_op(word);
+  return op != nullptr && op->group == "copy" ? Mover::device_copy : Mover::none;
+}
+
+struct MoverOf {
+  Mover operator()(const CollectiveQuery&) const { return Mover::collective; }
+  Mover operator()(const TransferQuery&) const { return Mover::host_copy; }
+  Mover operator()(const MemoryQuery& query) const { return mover_named(std::string(query.op->id)); }
+  template <typename Other>
+  Mover operator()(const Other&) const {
+    return Mover::none;
+  }
+};
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+struct Group {
+  std::string neighbour;
+  std::vector<double> ratios;
+};
+
+std::optional<FittedSlowdown> nearest(const std::map<Mover, Group>& groups) {
+  if (groups.empty()) return std::nullopt;
+  const Group& group = groups.begin()->second;
+  return FittedSlowdown{group.neighbour, std::max(0.0, percentile(group.ratios, 0.5) - 1),
+                        static_cast<int>(group.ratios.size())};
+}
+
+}  // namespace
+
+FittedOverlap fit_overlap(std::span<const RowPair> pairs) {
+  FittedOverlap out;
+  std::map<Mover, Group> products, moves;
+  for (const RowPair& pair : pairs) {
+    const std::string neighbour = first_word(pair.beside);
+    const Mover beside = mover_named(neighbour), self = std::visit(MoverOf{}, pair.what);
+    const bool product = std::holds_alternative<GemmQuery>(pair.what);
+    if (product && beside != Mover::none) {
+      products[beside].neighbour = neighbour;
+      products[beside].ratios.push_back(pair.ratio);
+    } else if (self != Mover::none && neighbour == "gemm") {
+      moves[self].neighbour = neighbour;
+      moves[self].ratios.push_back(pair.ratio);
+    } else {
+      ++out.other_pairs;
+    }
+  }
+  out.products = nearest(products);
+  out.moves = nearest(moves);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,23 @@
+// Rows against the same thing timed alone: what ran beside it, or seconds of it, costs that factor. Same query, same
+// software; both on the GPU that is asked for, cold, and the plain one neither throttled nor sustained.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/measurement.h"
+
+namespace stepcast {
+
+struct RowPair {
+  Query what;
+  std::string beside;  ///< what ran beside it; "" of sustained rows
+  double ratio = 1;    ///< time over the time alone
+};
+struct RowPairs {
+  std::vector<RowPair> beside, sustained;
+  int alone_missing = 0;  ///< rows with something beside them that nobody timed alone
+};
+RowPairs pairs_of(const Measurements& measurements, const Gpu& gpu);
+
+}  // namespace stepcast

@@ -1,0 +1,28 @@
+// How a law of products does on a part of its samples: those of training size, those of one layout.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/fit_law.h"
+#include "model/profile.h"
+
+namespace stepcast {
+
+/// Held-out forecasts of the samples that are `in`; no samples where there are none.
+struct PartFit {
+  std::string part;  ///< "tn", "nn", "nt"
+  HeldOut held_out;
+  double bias = 1;  ///< median of measured / predicted
+};
+PartFit part_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted,
+                   const GpuUnits& units, const std::function<bool(const GemmQuery&)>& in);
+
+/// Products of training size by layout, where more than one was timed: forward tn, input gradient nn, weight gradient
+/// nt. One law holds all of them: what differs in their traffic is in bytes_of(), and some hundred samples of a session
+/// are too few for a correction that could tell them apart (refine.cpp), so their bias is what a reader has to know.
+std::vector<PartFit> layout_errors(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted,
+                                   const GpuUnits& units);
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// The highest rates that were measured, and what starting work costs: from measurements alone, without any law.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "calibrate/measurement.h"
+#include "model/machine.h"
+#include "model/profile.h"
+
+namespace stepcast {
+
+/// A roof and the row that reached it.
+struct SeenRoof {
+  Roof roof;
+  std::size_t row = 0;  ///< index into Measurements::rows
+};
+
+/// Device memory by the operators read, write, copy and triad on more than the cache could hold; the level-2 cache by
+/// warm reads that fit; copies between host and GPU; products of each precision. Of bursts and, under their own regime,
+/// of sustained runs. Throttled bursts and rows with something beside them reach no roof.
+std::vector<SeenRoof> seen_roofs(const Measurements& measurements, const Gpu& gpu);
+std::vector<Roof> roofs_of(const Measurements& measurements, const Gpu& gpu);
+
+/// The least of what was measured of each; a busy host only adds.
+HostCosts host_costs_of(const Measurements& measurements, const Gpu& gpu);
+
+/// Those of `measured` in the place of `known` ones of the same resource and regime.
+void replace_roofs(std::vector<Roof>& known, const std::vector<Roof>& measured);
+
+}  // namespace stepcast
