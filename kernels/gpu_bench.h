@@ -51,8 +51,8 @@ class PreparedWork {
   virtual Expected<Check> check() = 0;
   /// `calls` calls that go round the sets, as one CUDA graph (launch costs: in whatever form they are defined).
   virtual Expected<void> record(int calls) = 0;
-  /// Time on the GPU from the first call to the last of what was recorded. With `flush` the level-2 cache is first
-  /// overwritten, which is not timed.
+  /// Time on the GPU from the first call to the last of what was recorded: of all calls, not of one. With `flush` the
+  /// level-2 cache is first filled with other data, which is not timed.
   virtual Expected<Seconds> replay(bool flush) = 0;
 };
 
@@ -63,7 +63,7 @@ class GpuBench {
   [[nodiscard]] virtual const GpuSettings& settings() const = 0;
   virtual Expected<GpuState> state() = 0;
   virtual Expected<Bytes> free_memory() = 0;
-  /// Fails where this GPU or its libraries cannot do the work; the GPU stays usable.
+  /// Fails where this GPU or its libraries cannot do the work; the GPU stays usable. The bench outlives what it prepared.
   virtual Expected<std::unique_ptr<PreparedWork>> prepare(const Work& work) = 0;
   /// Fails once nothing more will run on the GPU: after an illegal access, a lost card, ...
   virtual Expected<void> usable() = 0;

@@ -1,5 +1,5 @@
-// GPU side only. One kind of call: its buffers, one launch, and its check. gpu_bench_cuda.cu records and times any of
-// them; a new kernel is a class here and a row in the table of operation_table.cu.
+// GPU side only. One kind of call: its buffers, one launch, and its check. graph_replay.cu records and times any of them; a
+// new kernel is a class here and a row in the table of operation_table.cu.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,6 +17,7 @@ class Operation {
   virtual ~Operation() = default;
   [[nodiscard]] virtual Bytes touched() const = 0;
   [[nodiscard]] virtual std::string kernel() const { return {}; }
+  /// May be called again with another number; the buffers of before are freed.
   virtual Expected<void> allocate(int copies) = 0;
   /// One call on one set, enqueued and not waited for. Must be capturable into a graph: no allocation, no synchronising.
   virtual Expected<void> launch(int copy, cudaStream_t stream) = 0;
@@ -31,5 +32,13 @@ MadeOperation make_attention(GpuContext& context, const AttentionQuery& query); 
 MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& query);    // cudnn_attention.cu
 MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query);             // memory_op.cu, ours
 MadeOperation make_transfer(GpuContext& context, const TransferQuery& query);            // transfer.cu
+
+/// What starting work costs: timed in ways of its own, not as an operation (launch_cost.cu).
+Expected<std::unique_ptr<PreparedWork>> make_launch_cost(GpuContext& context, const LaunchQuery& query);
+
+/// By the table: the operation that answers the query with that source's kernel (operation_table.cu).
+MadeOperation make_operation(GpuContext& context, const Query& query, KernelSource source);
+/// Any work of one GPU, with what runs beside it.
+Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const Work& work);
 
 }  // namespace stepcast::gpu
