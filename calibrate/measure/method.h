@@ -15,6 +15,7 @@ struct MethodRules {
   double caches_between = 3;
   // Stop: the 95 % interval of the median is narrow enough, or the time for one thing is spent.
   int least_replays = 10;
+  int fewest_replays = 3;           ///< of a thing so long that its time is spent before; it is then not settled
   double median_interval = 0.01;    ///< full width over the median
   Seconds longest_work{150e-3};
   // Clocks: a replay below this share of the default is thrown away, after a pause, a few times at most
@@ -22,6 +23,9 @@ struct MethodRules {
   double throttle_threshold = 0.75;
   Seconds recovery{0.05};
   int most_pauses = 4;
+  // The driver is asked for clocks and power no more often than this: a question takes about a millisecond, in which
+  // the GPU rests.
+  Seconds between_states{5e-3};
   // Memory that one thing may take, of what is free.
   double memory_share = 0.8;
 };

@@ -22,21 +22,41 @@ struct Sampled {
   int thrown_away = 0;       ///< throttled replays
   std::string kernel;        ///< as PreparedWork says
   Check check;
+  std::string state_error;   ///< why clocks and power could not be read; they count as unknown then
 };
 
-/// Allocates, checks against float64, records and replays. An interrupted one (`stop`) fails with where = "interrupted".
-Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop);
+/// What the card's clocks did so far. The highest is what "slow" is measured by where the driver knows no default;
+/// after a work whose pauses did not help the next ones pause once only, until clocks are up again.
+struct ClocksSeen {
+  double highest_mhz = 0;
+  bool stay_down = false;
+};
+
+/// Whether clocks are down so far that a replay beside this state is no burst. Power alone is no sign: long products on
+/// an H100 run into the cap within one replay, and in training too, so `power_capped` counts only with the low clock
+/// that it may bring. Heat is: a card that slows down for it is not in its usual state.
+bool is_throttled(const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen, const MethodRules& rules);
+
+/// Allocates, checks against float64, records and replays. One that `stop` ended fails with where = "interrupted".
+/// `seen` carries over from one work of a session to the next; null = none came before.
+Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules,
+                         const std::function<bool()>& stop, ClocksSeen* seen = nullptr);
 
 /// Back to back for `duration`: what the clocks settle to. A point every tenth of a second.
 struct Sustained {
   struct Point { Seconds at, per_call; GpuState state; };
   std::vector<Point> points;
   Seconds burst, settled;    ///< per call: of the first replays, and the median of the last half
-  Seconds time_constant;     ///< until 63 % of the way from burst to settled was gone; 0 where nothing changed (under 1 %)
+  Seconds time_constant;     ///< until 63 % of the way from burst to settled was gone; 0 where that is under 1 %
+  Seconds low, high;         ///< quartiles of the last half
+  int replays = 0;           ///< in the last half; rounds where works take turns
+  std::string kernel;        ///< of the first work
 };
 Expected<Sustained> sample_sustained(GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules,
                                      const std::function<bool()>& stop);
-/// Different works in turn, as layers run: what the same GEMMs cost between lighter kernels. Points are per round.
+
+/// Different works in turn, as layers run: what the same GEMMs cost between lighter kernels. Times are per round of one
+/// call each. Turns are as long as replays are, a few milliseconds: short against what power control reacts to.
 Expected<Sustained> sample_alternating(GpuBench& bench, std::span<const Work> works, Seconds duration,
                                        const MethodRules& rules, const std::function<bool()>& stop);
 

@@ -1,6 +1,6 @@
 // A GPU that exists only as arithmetic: a clock that moves when work is done, times by a roofline with noise, a
-// level-2 cache, clocks that droop under heavy work, limited memory, and any call failing when a test wants it to. Everything is
-// decided by FakeGpuOptions and their seed: the same calls give the same figures.
+// level-2 cache, clocks that droop under heavy work, limited memory, and any call failing when a test wants it to. All
+// is decided by FakeGpuOptions and their seed: the same calls give the same figures.
 //
 //   FakeGpuOptions options;
 //   options.noise = 0.02;                                       // relative deviation of a replay
@@ -20,6 +20,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -78,6 +79,9 @@ struct FakeGpuOptions {
   std::vector<FakeFault> faults;
   Seconds clock_limit{1e5};
 };
+
+/// A question asked the usual way.
+inline Work fake_work(const Query& what) { return {what, usual_source(what), false, std::nullopt}; }
 
 namespace detail {
 

@@ -1,0 +1,110 @@
+#include "calibrate/measure/ready_work.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "model/quantity_text.h"
+
+namespace stepcast {
+namespace {
+
+/// A single call in a graph is timed with what starting the graph costs, some 10 us; short ones are probed by several.
+constexpr double calls_of_second_probe = 16;
+constexpr Seconds long_enough_alone{200e-6};
+
+Expected<Seconds> replay_per_call(PreparedWork& work, const Rotation& rotation, const std::string& name) {
+  const auto time = work.replay(rotation.flush);
+  if (!time) return tl::unexpected(time.error());
+  if (!(time->value() > 0) || !std::isfinite(time->value()))
+    return fail(name, fmt::format("a replay of {} calls took {} s", rotation.calls, time->value()),
+                "the events of the GPU gave no time; try again");
+  return *time / rotation.calls;
+}
+
+/// The quicker of two replays: the first one loads the kernel.
+Expected<Seconds> probe_calls(PreparedWork& work, int calls, const std::string& name) {
+  if (auto good = work.record(calls); !good) return tl::unexpected(good.error());
+  const Rotation probe{1, calls, false};
+  const auto first = replay_per_call(work, probe, name);
+  if (!first) return first;
+  const auto second = replay_per_call(work, probe, name);
+  if (!second) return second;
+  return std::min(*first, *second);
+}
+
+Expected<Seconds> probe_time(PreparedWork& work, const std::string& name) {
+  const auto alone = probe_calls(work, 1, name);
+  if (!alone || *alone >= long_enough_alone) return alone;
+  return probe_calls(work, static_cast<int>(calls_of_second_probe), name);
+}
+
+/// Nothing wrong is ever timed.
+Expected<Check> good_check(PreparedWork& work, const std::string& name) {
+  const auto check = work.check();
+  if (!check || check->good()) return check;
+  const std::string kernel = work.kernel().empty() ? "its kernel" : "kernel " + work.kernel();
+  return fail(name, fmt::format("{} gives wrong numbers: error {:.3g} where {:.3g} is allowed, over {} values", kernel,
+                                check->error, check->allowed, check->compared),
+              "it was not timed; the GPU, its driver or the library may be at fault");
+}
+
+Expected<Rotation> rotation_of(const Work& work, const PreparedWork& prepared, Bytes l2, Seconds per_call, Bytes free,
+                               const MethodRules& rules) {
+  if (work.warm) return warm_rotation(per_call, rules);
+  const auto rotation = cold_rotation(prepared.touched(), l2, per_call, free, rules);
+  if (!rotation || is_cold(*rotation, prepared.touched(), l2)) return rotation;
+  return fail(to_text(work),
+              fmt::format("{} sets of {} and {} calls do not keep a level-2 cache of {} cold", rotation->copies,
+                          format_bytes(prepared.touched()), rotation->calls, format_bytes(l2)),
+              "the method's figures contradict each other: caches_between must be 2 or more");
+}
+
+}  // namespace
+
+Expected<Seconds> ReadyWork::replay() const { return replay_per_call(*work, rotation, name); }
+
+Expected<void> ReadyWork::record(int calls) {
+  if (auto good = work->record(calls); !good) return good;
+  rotation.calls = calls;
+  const auto warm_up = replay();
+  if (!warm_up) return tl::unexpected(warm_up.error());
+  per_call = *warm_up;
+  return {};
+}
+
+Expected<ReadyWork> ready_work(GpuBench& bench, const Work& work, const MethodRules& rules,
+                               const std::function<bool()>& stop) {
+  ReadyWork ready;
+  ready.name = to_text(work);
+  const auto told_to_stop = [&] { return stop && stop(); };
+  if (told_to_stop()) return interrupted(ready.name);
+  auto prepared = bench.prepare(work);
+  if (!prepared) return tl::unexpected(prepared.error());
+  ready.work = std::move(*prepared);
+  PreparedWork& made = *ready.work;
+  const auto free = bench.free_memory();
+  if (!free) return tl::unexpected(free.error());
+  if (auto fit = sets_that_fit(made.touched(), *free, rules); !fit) return tl::unexpected(fit.error());
+
+  if (auto good = made.allocate(1); !good) return tl::unexpected(good.error());
+  const auto check = good_check(made, ready.name);
+  if (!check) return tl::unexpected(check.error());
+  ready.check = *check;
+  if (told_to_stop()) return interrupted(ready.name);
+  const auto per_call = probe_time(made, ready.name);
+  if (!per_call) return tl::unexpected(per_call.error());
+
+  const auto rotation = rotation_of(work, made, bench.device().l2, *per_call, *free, rules);
+  if (!rotation) return tl::unexpected(rotation.error());
+  ready.rotation = *rotation;
+  if (told_to_stop()) return interrupted(ready.name);
+  if (rotation->copies > 1)
+    if (auto good = made.allocate(rotation->copies); !good) return tl::unexpected(good.error());
+  if (auto good = ready.record(rotation->calls); !good) return tl::unexpected(good.error());
+  ready.kernel = made.kernel();
+  return ready;
+}
+
+}  // namespace stepcast

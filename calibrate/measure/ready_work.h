@@ -1,0 +1,40 @@
+// A work that stands ready to be timed: checked, buffers laid out so that calls find them cold, recorded, warmed up.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "calibrate/measure/method.h"
+#include "calibrate/measure/rotation.h"
+#include "kernels/gpu_bench.h"
+#include "model/error.h"
+
+namespace stepcast {
+
+struct ReadyWork {
+  std::unique_ptr<PreparedWork> work;
+  std::string name, kernel;
+  Rotation rotation;
+  Check check;
+  Seconds per_call;        ///< of the warm-up replay
+
+  /// One replay: seconds per call. Fails also on a time that is none.
+  Expected<Seconds> replay() const;
+  /// Records as many calls anew and replays them once.
+  Expected<void> record(int calls);
+};
+
+/// Prepare, one set of buffers, check against float64, a probe of the time per call, the rotation, its buffers, the
+/// recording and a warm-up replay. The check comes before anything else runs on the buffers: kernels that add to their
+/// result leave something else there afterwards. Fails on a bad check and on a rotation that is not cold.
+Expected<ReadyWork> ready_work(GpuBench& bench, const Work& work, const MethodRules& rules,
+                               const std::function<bool()>& stop);
+
+/// `where` of the Error of everything that was told to stop.
+inline constexpr const char* interrupted_where = "interrupted";
+inline tl::unexpected<Error> interrupted(const std::string& name) {
+  return fail(interrupted_where, name + " was not timed to its end");
+}
+
+}  // namespace stepcast

@@ -1,0 +1,133 @@
+#include "calibrate/measure/sample.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "calibrate/measure/ready_work.h"
+#include "calibrate/measure/state_log.h"
+#include "calibrate/measure/stop_rule.h"
+
+namespace stepcast {
+namespace {
+
+/// Replays of one work. Those since the driver was last asked for clocks are on trial: the next answer keeps them or
+/// sets them aside.
+class ReplaySeries {
+ public:
+  ReplaySeries(GpuBench& bench, const ReadyWork& ready, const MethodRules& rules, const std::function<bool()>& stop,
+               ClocksSeen& seen)
+      : bench_(bench), ready_(ready), rules_(rules), stop_(stop), seen_(seen), states_(bench) {
+    most_pauses_ = seen.stay_down ? std::min(1, rules.most_pauses) : rules.most_pauses;
+  }
+
+  Expected<Sampled> run() {
+    if (auto good = wait_for_clocks(); !good) return tl::unexpected(good.error());
+    while (true) {
+      if (stop_ && stop_()) return interrupted(ready_.name);
+      if (auto good = replay_once(); !good) return tl::unexpected(good.error());
+      const bool done = stop_after(times_, spent_, rules_) != Stop::go_on;
+      if (!done && unseen_ < rules_.between_states) continue;
+      if (auto good = judge(); !good) return tl::unexpected(good.error());
+      if (stop_after(times_, spent_, rules_) != Stop::go_on) return result();
+    }
+  }
+
+ private:
+  /// Before the first replay: the work before this one, or a clock that idled, may still hold clocks down.
+  Expected<void> wait_for_clocks() {
+    while (slow(states_.read()) && pauses_ < most_pauses_)
+      if (auto good = pause(); !good) return good;
+    return {};
+  }
+
+  Expected<void> replay_once() {
+    const Seconds before = bench_.now();
+    const auto time = ready_.replay();
+    if (!time) return tl::unexpected(time.error());
+    const Seconds replay = *time * ready_.rotation.calls;
+    times_.push_back(*time);
+    unseen_ += replay;
+    const Seconds took = std::max(bench_.now() - before, replay);
+    spent_ += took;
+    spent_on_trial_ += took;
+    return {};
+  }
+
+  /// Asks for clocks: keeps what is on trial, or sets it aside and pauses; after the last pause everything counts.
+  Expected<void> judge() {
+    const GpuState state = states_.read();
+    const bool now_slow = slow(state);
+    unseen_ = Seconds(0);
+    if (now_slow && !throttled_ && pauses_ < most_pauses_) {
+      aside_.insert(aside_.end(), times_.begin() + static_cast<std::ptrdiff_t>(kept_), times_.end());
+      times_.resize(kept_);
+      spent_ -= spent_on_trial_;
+      spent_on_trial_ = Seconds(0);
+      return pause();
+    }
+    if (now_slow && !throttled_) {
+      throttled_ = true;
+      times_.insert(times_.end(), aside_.begin(), aside_.end());
+      aside_.clear();
+    }
+    kept_ = times_.size();
+    spent_on_trial_ = Seconds(0);
+    states_.keep(state);
+    return {};
+  }
+
+  /// A rest, and a replay that is not counted: a card that idled has to come up to its clocks first.
+  Expected<void> pause() {
+    ++pauses_;
+    bench_.wait(rules_.recovery);
+    const auto warm_up = ready_.replay();
+    if (!warm_up) return tl::unexpected(warm_up.error());
+    return {};
+  }
+
+  bool slow(const GpuState& state) {
+    seen_.highest_mhz = std::max(seen_.highest_mhz, state.sm_clock_mhz);
+    return is_throttled(state, bench_.settings(), seen_, rules_);
+  }
+
+  Sampled result() {
+    seen_.stay_down = throttled_;
+    const MedianOf found = median_of_times(times_);
+    const GpuState mean = states_.mean();
+    const bool settled = stop_after(times_, Seconds(0), rules_) == Stop::settled;
+    return Sampled{found.median, found.quartile1, found.quartile3, static_cast<int>(times_.size()),
+                   ready_.rotation.calls, throttled_, settled, mean.sm_clock_mhz, mean.power_w, mean.temperature_c,
+                   static_cast<int>(aside_.size()), ready_.kernel, ready_.check, states_.error()};
+  }
+
+  GpuBench& bench_;
+  const ReadyWork& ready_;
+  const MethodRules& rules_;
+  const std::function<bool()>& stop_;
+  ClocksSeen& seen_;
+  StateLog states_;
+  std::vector<Seconds> times_, aside_;   ///< per call; times_ beyond kept_ are on trial
+  std::size_t kept_ = 0;
+  Seconds spent_, spent_on_trial_, unseen_;   ///< without pauses and what was set aside; since clocks were last read
+  int pauses_ = 0, most_pauses_ = 0;
+  bool throttled_ = false;
+};
+
+}  // namespace
+
+bool is_throttled(const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen,
+                  const MethodRules& rules) {
+  if (state.thermally_slowed) return true;
+  const double usual = settings.default_sm_clock_mhz > 0 ? settings.default_sm_clock_mhz : seen.highest_mhz;
+  return state.sm_clock_mhz > 0 && state.sm_clock_mhz < usual * rules.throttle_threshold;
+}
+
+Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules,
+                         const std::function<bool()>& stop, ClocksSeen* seen) {
+  const auto ready = ready_work(bench, work, rules, stop);
+  if (!ready) return tl::unexpected(ready.error());
+  ClocksSeen none;
+  return ReplaySeries(bench, *ready, rules, stop, seen ? *seen : none).run();
+}
+
+}  // namespace stepcast
