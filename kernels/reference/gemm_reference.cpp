@@ -22,15 +22,15 @@ struct GemmArithmetic {
 };
 
 GemmArithmetic gemm_arithmetic(Precision precision) {
-  // Tensor cores add the products of a few terms to the accumulator and cut off what is below its last place (M. Fasi, N.
-  // Higham, M. Mikaitis, S. Pranesh: Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7:e330, 2021): up to
-  // 2^-23 of the sum so far, always towards zero. 4 terms is the least of any generation.
+  // Tensor cores add the products of a few terms to the accumulator and cut off what is below its last place (M. Fasi,
+  // N. Higham, M. Mikaitis, S. Pranesh: Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7:e330,
+  // 2021): up to 2^-23 of the sum so far, always towards zero. 4 terms is the least of any generation.
   constexpr double kCut = 0x1p-23;
   // fp32 is cut to the 10 mantissa bits of tf32, both operands of each product.
   constexpr double kTf32 = 2 * 0x1p-10;
-  // Products of fp8 are summed with 13 bits behind the point of the largest, and after at most 128 terms added to a full
-  // fp32 (DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2): four additions cut 2^-13 of a block's sum each. Blocks'
-  // errors have random signs as the blocks have: together they are 4 * 2^-13 of the whole sum.
+  // Products of fp8 are summed with 13 bits behind the point of the largest, and after at most 128 terms added to a
+  // full fp32 (DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2): four additions cut 2^-13 of a block's sum each. The
+  // errors of blocks have random signs as the blocks have: together they are 4 * 2^-13 of the whole sum.
   constexpr double kFp8 = 4 * 0x1p-13;
   switch (precision) {
     case Precision::fp32: return {0x1p-24, 0, 0x1p-24, 0};
@@ -95,8 +95,8 @@ GemmEntry gemm_entry(const StoredLine& x, const StoredLine& w, std::int64_t k, d
   return {sum, std::sqrt(squares)};
 }
 
-// |value| <= kGemmDeviations scales, and so are the sums on the way. Storing y errs by `result` of that (nt stores fp32),
-// the operands by `inputs`. Additions that cut err by `accumulation` of the sum so far, and k / terms of them add up.
+// |value| <= kGemmDeviations scales, and so are the sums on the way. Storing y errs by `result` of that (nt stores
+// fp32), the operands by `inputs`. Additions that cut err by `accumulation` of the sum so far, k / terms of them.
 // Additions that round err with random signs, so that their squares add up: k of them, the sum so far growing with the
 // root of the terms, come to accumulation * sqrt(k / 2), taken twice.
 double gemm_allowed_error(Precision precision, GemmLayout layout, std::int64_t k) {

@@ -1,8 +1,9 @@
-// Matrix products in float64: where the numbers of one entry of the result lie in the stored matrices, the entry itself,
-// and how far a GPU's may be from it.
+// Matrix products in float64: where the numbers of one entry of the result lie in the stored matrices, the entry
+// itself, and how far a GPU's may be from it.
 //
-// m, n and k of a query describe the product that is computed, whatever its layout: the result y is m x n, and each entry
-// sums k products. All matrices are row-major; what differs is how the operands are stored (batches follow one another):
+// m, n and k of a query describe the product that is computed, whatever its layout: the result y is m x n, and each
+// entry sums k products. All matrices are row-major; what differs is how the operands are stored (batches follow one
+// another):
 //   tn  x[m,k]  w[n,k]   forward: y = x wT
 //   nn  x[m,k]  w[k,n]   input gradient: dx[tokens, in] = dy[tokens, out] w[out, in]; n = in, k = out
 //   nt  x[k,m]  w[k,n]   weight gradient: dw[out, in] += dyT x with dy[tokens, out], x[tokens, in]; m = out, k = tokens

@@ -1,7 +1,7 @@
 // The number formats of GPU kernels on the host: bits to value and value to bits, rounded to nearest, ties to even. One
-// rule for all of them: a sign, an exponent with a bias, a mantissa, subnormals; what lies above the largest finite number
-// becomes infinity where the format has one and saturates where not (OCP Microscaling Formats 1.0, section 5.3; E4M3 and
-// E2M1 as the GPU's cvt.satfinite).
+// rule for all of them: a sign, an exponent with a bias, a mantissa, subnormals; what lies above the largest finite
+// number becomes infinity where the format has one and saturates where not (OCP Microscaling Formats 1.0, section 5.3;
+// E4M3 and E2M1 as the GPU's cvt.satfinite).
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ inline std::uint32_t encode(const SmallFormat& format, double value) {
   if (std::isinf(size)) return sign | format.beyond;
   if (size == 0) return sign;
   const int exponent = std::max(std::ilogb(size), 1 - format.bias);
-  // In units of the last place; nearbyint rounds ties to even. A carry into the exponent comes out of the sum by itself.
+  // In units of the last place; nearbyint rounds ties to even. A carry into the exponent comes by itself with the sum.
   const double units = std::nearbyint(std::ldexp(size, format.mantissa - exponent));
   const auto code = (static_cast<std::int64_t>(exponent + format.bias - 1) << format.mantissa) +
                     static_cast<std::int64_t>(units);

@@ -66,7 +66,8 @@ TEST(GemmReference, AllOfASmallResultAndTheCornersOfALargeOne) {
     indices.insert(y_index(large, place));
   }
   EXPECT_EQ(indices.size(), 256U);
-  for (const std::int64_t corner : {std::int64_t{0}, std::int64_t{499}, std::int64_t{999 * 500}, std::int64_t{3 * 500'000 - 1}})
+  constexpr std::int64_t corners[] = {0, 499, 999 * 500, 3 * 500'000 - 1};
+  for (const std::int64_t corner : corners)
     EXPECT_TRUE(indices.contains(corner)) << corner;
 }
 
@@ -91,7 +92,8 @@ WorstOf worst_of_sums(std::int64_t k, int entries) {
       plain += x[at] * w[at];
       cut_sum += cut(x[at]) * cut(w[at]);
     }
-    const GemmEntry reference = gemm_entry({x.data(), NumberFormat::fp32, {}}, {w.data(), NumberFormat::fp32, {}}, k, 1, 0);
+    const StoredLine x_stored{x.data(), NumberFormat::fp32, {}}, w_stored{w.data(), NumberFormat::fp32, {}};
+    const GemmEntry reference = gemm_entry(x_stored, w_stored, k, 1, 0);
     worst.exact_accumulation = std::max(worst.exact_accumulation, gemm_error(static_cast<double>(plain), reference));
     worst.tf32_inputs = std::max(worst.tf32_inputs, gemm_error(static_cast<double>(cut_sum), reference));
   }
