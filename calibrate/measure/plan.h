@@ -22,6 +22,8 @@ struct MeasurePhase {
   std::string_view about;   ///< one line
   double share = 0;         ///< of the budget, where all phases run
 };
+/// In the order of the printed plan. "collectives" is among them with share 0, so that --only can name it: make_plan
+/// leaves it to plan_collectives(), which has time of its own. "repeat" needs another phase to repeat something of.
 std::span<const MeasurePhase> measure_phases();
 
 enum class WorkMode : std::uint8_t { sampled, sustained, alternating, repeat };
@@ -52,11 +54,17 @@ struct PlanRequest {
   std::uint64_t seed = 1;              ///< of the order
   MethodRules rules;
 };
+/// Every phase gets its most telling thing, then the user's own shapes come, then each phase its share of the time; what one
+/// leaves goes to the others. A product that would take longer than longest_replay is planned only as an own shape.
 /// Fails on an unknown phase, and on a budget too short for one thing of each phase that was asked for (the hint says how
 /// long that takes).
 Expected<MeasurePlan> make_plan(const PlanRequest& request);
 
 /// How long a thing takes by the datasheet with usual efficiencies: enough to plan with.
 Seconds expected_time(const Gpu& gpu, const Query& query);
+/// Memory that one set of its buffers takes.
+Bytes bytes_taken(const Query& query);
+/// What a work takes of the session at most: preparing, checking, warming up and sampling by the rules.
+Seconds expected_session_time(const PlanRequest& request, const PlannedWork& work);
 
 }  // namespace stepcast
