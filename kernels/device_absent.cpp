@@ -9,7 +9,8 @@ constexpr const char* no_cuda_here = "this build of stepcast has no CUDA";
 
 Expected<std::vector<DeviceInfo>> devices() {
   return fail("devices", no_cuda_here,
-              "install the CUDA toolkit, remove the build folder and build again (STEPCAST_CUDA=ON makes a missing toolkit an error)");
+              "install the CUDA toolkit, remove the build folder and build again (STEPCAST_CUDA=ON makes a missing toolkit "
+              "an error)");
 }
 
 std::string cuda_support() { return "no CUDA"; }

@@ -63,7 +63,8 @@ class GpuBench {
   [[nodiscard]] virtual const GpuSettings& settings() const = 0;
   virtual Expected<GpuState> state() = 0;
   virtual Expected<Bytes> free_memory() = 0;
-  /// Fails where this GPU or its libraries cannot do the work; the GPU stays usable. The bench outlives what it prepared.
+  /// Fails where this GPU or its libraries cannot do the work; the GPU stays usable. The bench must outlive what it
+  /// prepared.
   virtual Expected<std::unique_ptr<PreparedWork>> prepare(const Work& work) = 0;
   /// Fails once nothing more will run on the GPU: after an illegal access, a lost card, ...
   virtual Expected<void> usable() = 0;

@@ -18,7 +18,8 @@ using Device = NvmlFunctions::Device;
 constexpr int kNvmlSuccess = 0, kNvmlInvalidArgument = 2, kNvmlInsufficientSize = 7;
 constexpr int kSmClock = 1, kMemoryClock = 2;  // nvmlClockType_t
 constexpr int kGpuSensor = 0;                  // nvmlTemperatureSensors_t
-constexpr std::uint64_t kSwPowerCap = 0x04, kHwSlowdown = 0x08, kSwThermal = 0x20, kHwThermal = 0x40, kHwPowerBrake = 0x80;
+constexpr std::uint64_t kSwPowerCap = 0x04, kHwSlowdown = 0x08, kSwThermal = 0x20, kHwThermal = 0x40,
+                        kHwPowerBrake = 0x80;  // nvmlClocksEventReason...
 constexpr unsigned kLinkToGpu = 0, kLinkToSwitch = 2;  // nvmlIntNvLinkDeviceType_t; 1 is a CPU, 255 unknown
 constexpr unsigned kMostLinks = 36;                    // NVLINK_MAX_LINKS is 18; asking past the last one ends the loop
 
@@ -172,7 +173,8 @@ Expected<Nvml> Nvml::start(const NvmlFunctions& functions) {
 
 Expected<Nvml> Nvml::open() {
   constexpr std::string_view names[] = {"libnvidia-ml.so.1"};
-  const auto library = SharedLibrary::open(names, "it belongs to NVIDIA's driver; containers get it with the utility capability");
+  const auto library = SharedLibrary::open(
+      names, "it belongs to NVIDIA's driver; containers get it with the utility capability");
   if (!library) return tl::unexpected(library.error());
   NvmlFunctions calls;
   // Whichever is not there stays null; of several names the newest that is there is taken.

@@ -1,5 +1,5 @@
-// What the driver's management library says about a GPU: clocks, power, temperature, settings and links. Loaded when first
-// needed, and every answer is optional: what a card or a driver does not support stays 0 or empty.
+// What the driver's management library says about a GPU: clocks, power, temperature, settings and links. Loaded when
+// first needed, and every answer is optional: what a card or a driver does not support stays 0 or empty.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ std::string plain_bus_id(std::string_view bus_id);
 /// Where a GPU's NVLinks lead.
 struct NvLinks {
   int active = 0;                    ///< links that are up
-  bool switched = false;             ///< at least one goes to an NVSwitch: every GPU of the host that has one is reached
+  bool switched = false;             ///< one at least goes to an NVSwitch: it reaches every GPU that has such a link
   std::vector<std::string> gpus;     ///< plain bus ids of the GPUs that links go to directly
 };
 

@@ -26,7 +26,9 @@ class CapturedGraph {
   /// the first launch costs no more than the others.
   static Expected<CapturedGraph> make(cudaStream_t stream, const std::function<Expected<void>()>& enqueue);
   [[nodiscard]] bool empty() const { return exec_ == nullptr; }
-  Expected<void> launch(cudaStream_t stream) const { return checked(cudaGraphLaunch(exec_, stream), "cudaGraphLaunch"); }
+  Expected<void> launch(cudaStream_t stream) const {
+    return checked(cudaGraphLaunch(exec_, stream), "cudaGraphLaunch");
+  }
 
  private:
   cudaGraphExec_t exec_ = nullptr;
@@ -45,7 +47,9 @@ class StreamEvent {
     if (event_ != nullptr) (void)cudaEventDestroy(event_);
   }
   static Expected<StreamEvent> make(unsigned flags = cudaEventDefault);
-  Expected<void> record(cudaStream_t stream) const { return checked(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  Expected<void> record(cudaStream_t stream) const {
+    return checked(cudaEventRecord(event_, stream), "cudaEventRecord");
+  }
   Expected<void> wait() const { return checked(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
   /// Whether the stream has come past it.
   [[nodiscard]] Expected<bool> passed() const;

@@ -23,8 +23,8 @@ __device__ void store(__nv_fp8_e4m3& into, float value) {
   into = __nv_fp8_e4m3(fminf(fmaxf(value, -kLargestFp8), kLargestFp8));
 }
 
-/// 64 bits that depend on every bit of the counter: Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
-/// OOPSLA 2014 (the mixing function of SplitMix64).
+/// 64 bits that depend on every bit of the counter: the mixing function of SplitMix64 (Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014).
 __device__ unsigned long long mixed(unsigned long long counter) {
   counter += 0x9e3779b97f4a7c15ull;
   counter = (counter ^ (counter >> 30)) * 0xbf58476d1ce4e5b9ull;

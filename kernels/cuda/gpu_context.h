@@ -1,4 +1,4 @@
-// GPU side only. What every operation on one GPU shares: the device, buffers on it, and the error of a CUDA call as ours.
+// GPU side only. What operations on one GPU share: the device, buffers on it, and the error of a CUDA call as ours.
 #pragma once
 
 #include <cuda_runtime_api.h>

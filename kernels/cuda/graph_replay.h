@@ -1,5 +1,5 @@
-// GPU side only. Any operation as work to be timed: its calls as one CUDA graph, replayed between two events, with another
-// operation running beside it where that was asked for.
+// GPU side only. Any operation as work to be timed: its calls as one CUDA graph, replayed between two events, with
+// another operation running beside it where that was asked for.
 #pragma once
 
 #include <memory>

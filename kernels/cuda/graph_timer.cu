@@ -42,7 +42,8 @@ Expected<GraphTimer> GraphTimer::make() {
 }
 
 Expected<Seconds> GraphTimer::attempt(cudaStream_t stream, const CapturedGraph& graph, bool& late) {
-  if (auto good = hold(stream, 1.5 * launch_time_ + Seconds(20e-6)); !good) return tl::unexpected(std::move(good.error()));
+  const auto held = hold(stream, 1.5 * launch_time_ + Seconds(20e-6));
+  if (!held) return tl::unexpected(held.error());
   const Seconds before = host_clock();
   if (auto good = begin_.record(stream); !good) return tl::unexpected(std::move(good.error()));
   if (auto good = graph.launch(stream); !good) return tl::unexpected(std::move(good.error()));

@@ -1,6 +1,6 @@
-// What starting work costs, per item of a row of them. Launches into a stream, launches of graphs and recording of events
-// are bounded by the host: its clock is read, up to the end of the last. The nodes of a graph follow one another without
-// the host: the GPU's own time is taken.
+// What starting work costs, per item of a row of them. Launches into a stream, launches of graphs and recording of
+// events are bounded by the host: its clock is read, up to the end of the last. The nodes of a graph follow one another
+// without the host: the GPU's own time is taken.
 #include <cmath>
 
 #include "kernels/cuda/graph_timer.h"

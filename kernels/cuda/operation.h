@@ -1,5 +1,5 @@
-// GPU side only. One kind of call: its buffers, one launch, and its check. graph_replay.cu records and times any of them; a
-// new kernel is a class here and a row in the table of operation_table.cu.
+// GPU side only. One kind of call: its buffers, one launch, and its check. graph_replay.cu records and times any of them;
+// a new kernel is a class here and a row in the table of operation_table.cu.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@ class Operation {
   [[nodiscard]] virtual std::string kernel() const { return {}; }
   /// May be called again with another number; the buffers of before are freed.
   virtual Expected<void> allocate(int copies) = 0;
-  /// One call on one set, enqueued and not waited for. Must be capturable into a graph: no allocation, no synchronising.
+  /// One call on one set, enqueued and not waited for. Capturable into a graph: no allocation, no synchronising.
   virtual Expected<void> launch(int copy, cudaStream_t stream) = 0;
   virtual Expected<Check> check() = 0;
 };

@@ -40,7 +40,7 @@ struct Refusal {
 };
 const Refusal refusals[] = {
     {index_of<MoeQuery>(), "routed experts are not timed by this program", "time their products as batched GEMMs"},
-    {index_of<CollectiveQuery>(), "a collective needs several GPUs", "the measuring of collectives opens them all together"},
+    {index_of<CollectiveQuery>(), "a collective needs several GPUs", "collectives are timed on all of them together"},
     {index_of<LaunchQuery>(), "a launch cost is timed alone", "give a product, an attention, a copy or an operator"},
 };
 

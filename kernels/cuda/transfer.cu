@@ -101,8 +101,8 @@ Expected<Check> Transfer::check() {
   Check check;
   for (std::size_t at = 0; at < bytes_; at += chunk) {
     const std::size_t part = std::min(chunk, bytes_ - at);
-    if (auto good = checked(cudaMemcpy(on_gpu.data(), device_.as(at), part, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
-      return tl::unexpected(std::move(good.error()));
+    const auto back = checked(cudaMemcpy(on_gpu.data(), device_.as(at), part, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    if (!back) return tl::unexpected(back.error());
     check.error += differing_bytes(on_gpu.data(), host_.at(at), part);
     check.compared += static_cast<std::int64_t>(part);
   }
