@@ -100,32 +100,38 @@ class ProfileFit {
     }
   }
 
+  /// Training's own: bf16, on chips without it fp16.
+  Precision sustained_precision() const {
+    return pools_.sustained.contains({Precision::bf16, false}) ? Precision::bf16 : Precision::fp16;
+  }
+
   /// The rates of a law are those of bursts; sustained runs say how much slower it goes on.
   void fit_sustained() {
+    const Precision chosen = sustained_precision();
     for (const auto& [key, pool] : pools_.sustained) {
       const RooflineLaw* law = find_gemm(out_.profile, key.first, key.second);
-      if (law == nullptr || key.first != Precision::bf16) {
-        out_.notes.push_back(fmt::format("gemm {}: {} sustained samples left out; bf16 gives the slow-down of all",
-                                         to_text(key.first), pool.samples.size()));
+      if (law == nullptr || key != std::pair(chosen, false)) {
+        out_.notes.push_back(fmt::format("gemm {}: {} sustained samples left out; {} gives the slow-down of all",
+                                         to_text(key.first), pool.samples.size(), to_text(chosen)));
         continue;
       }
       if (request_.keep_laws) continue;
-      const std::vector<double> ratios = sustained_over_burst(pools_.pairs);
+      const std::vector<double> ratios = sustained_over_burst(pools_.pairs, chosen);
       const double slowdown = ratios.empty() ? sustained_slowdown(*law, out_.profile.units, pool.samples)
                                              : std::max(1.0, percentile(ratios, 0.5));
       out_.profile.sustained_slowdown = slowdown;
       const auto count = static_cast<int>(ratios.empty() ? pool.samples.size() : ratios.size());
-      out_.laws.push_back({"sustained over burst", pool.names(), {}, {}, 0, slowdown, count, {}});
+      out_.laws.push_back({sustained_law_name, pool.names(), {}, {}, 0, slowdown, count, {}});
     }
   }
 
-  /// Of bf16 products that were timed both ways by one library: the same shape says more than the law, which is off by some
-  /// per cent itself.
-  static std::vector<double> sustained_over_burst(const RowPairs& pairs) {
+  /// Of products that were timed both ways by one library: the same shape says more than the law, which is off by some per
+  /// cent itself.
+  static std::vector<double> sustained_over_burst(const RowPairs& pairs, Precision precision) {
     std::vector<double> ratios;
     for (const RowPair& pair : pairs.sustained) {
       const auto* gemm = std::get_if<GemmQuery>(&pair.what);
-      if (gemm != nullptr && gemm->precision == Precision::bf16 && of_training_size(*gemm)) ratios.push_back(pair.ratio);
+      if (gemm != nullptr && gemm->precision == precision && of_training_size(*gemm)) ratios.push_back(pair.ratio);
     }
     return ratios;
   }

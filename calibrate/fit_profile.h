@@ -33,6 +33,9 @@ struct LawFit {
   std::vector<PartFit> layouts = {};   ///< of products of training size, where several layouts were timed
 };
 
+/// What the law of the sustained slow-down is called; its bias is the factor.
+inline constexpr const char* sustained_law_name = "sustained over burst";
+
 struct FittedProfile {
   Profile profile;
   std::vector<LawFit> laws;

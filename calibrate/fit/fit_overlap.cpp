@@ -39,7 +39,7 @@ struct Group {
   std::vector<double> ratios;
 };
 
-std::optional<FittedSlowdown> nearest(const std::map<Mover, Group>& groups) {
+std::optional<FittedSlowdown> nearest_mover(const std::map<Mover, Group>& groups) {
   if (groups.empty()) return std::nullopt;
   const Group& group = groups.begin()->second;
   return FittedSlowdown{group.neighbour, std::max(0.0, percentile(group.ratios, 0.5) - 1),
@@ -65,8 +65,8 @@ FittedOverlap fit_overlap(std::span<const RowPair> pairs) {
       ++out.other_pairs;
     }
   }
-  out.products = nearest(products);
-  out.moves = nearest(moves);
+  out.products = nearest_mover(products);
+  out.moves = nearest_mover(moves);
   return out;
 }
 

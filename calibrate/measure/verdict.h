@@ -16,28 +16,42 @@ namespace stepcast {
 /// A roof of the profile beside the datasheet's.
 struct RoofVerdict {
   Roof roof;
-  double datasheet = 0;           ///< 0 = the datasheet does not say
-  std::string seen_at;            ///< the work that reached it
+  double datasheet = 0;  ///< 0 = the datasheet does not say
+  std::string seen_at;   ///< the work that reached it
 };
 
 /// How near to the measured roof one kind of kernel of ours comes: the best of its sizes.
 struct KernelShare {
-  std::string kernel;             ///< "softmax", "attention backward bf16"
-  double rate = 0;                ///< bytes/s or FLOP/s
-  double share = 0;               ///< of the roof that bounds it
+  std::string kernel;  ///< "softmax", "attention backward bf16"
+  double rate = 0;     ///< bytes/s or FLOP/s
+  double share = 0;    ///< of the roof that bounds it
   std::string roof, at;
 };
 
+/// A factor on times: what goes on for seconds, or has something beside it, against the same for a moment and alone.
+struct SlowdownVerdict {
+  std::string what;  ///< "sustained over burst", "products beside copy", "moves beside gemm"
+  double factor = 1;
+  int samples = 0;
+};
+
 struct Verdict {
+  std::size_t rows = 0, resumed = 0;  ///< in the file; of them from an earlier session
   std::vector<RoofVerdict> roofs;
   std::vector<KernelShare> kernels;
-  std::vector<LawFit> laws;                     ///< hold-out errors, of the fit
-  double sustained_slowdown = 0;                ///< 0 = not measured
-  Seconds time_constant;
-  double drift = 0;                             ///< median of |again / first - 1| of what was timed twice; 0 = nothing was
-  std::vector<std::string> throttled;           ///< works whose clocks were down
-  std::vector<std::string> distrust;            ///< one line each: which figure, why, what to do
+  std::vector<LawFit> laws;                ///< hold-out errors, of the fit
+  std::vector<SlowdownVerdict> slowdowns;  ///< as the profile has them
+  double sustained_slowdown = 0;           ///< 0 = not measured
+  Seconds time_constant;                   ///< until 63 % of it was there; 0 = at once, or not measured
+  HostCosts host;
+  double drift = 0;                    ///< median of |again / first - 1| of what was timed twice; 0 = nothing was
+  int repeats = 0;                     ///< that many were
+  std::vector<std::string> throttled;  ///< works whose clocks were down
+  std::vector<NotMeasured> skipped;
+  std::vector<std::string> distrust;  ///< one line each: which figure, why, what to do
 };
-Verdict verdict_of(const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu);
+/// `settings` of the card while it was measured; without a driver's name they count as not known.
+Verdict verdict_of(const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu,
+                   const GpuSettings& settings = {});
 
 }  // namespace stepcast
