@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -17,7 +18,10 @@ std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;
   const auto add = [&](const char* toolkit) {
     if (toolkit == nullptr || *toolkit == '\0') return;
-    for (const char* below : {"/lib64", "/lib"}) folders.push_back(std::string(toolkit) + below);
+    for (const char* below : {"/lib64", "/lib"}) {
+      const std::string folder = std::string(toolkit) + below;
+      if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+    }
   };
   add(std::getenv("CUDA_HOME"));
   add(std::getenv("CUDA_PATH"));
