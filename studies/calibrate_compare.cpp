@@ -7,6 +7,7 @@
 #include "calibrate/fit/holdout.h"
 #include "studies/calibrate.h"
 #include "studies/choose.h"
+#include "studies/report/measured_roofs.h"
 #include "studies/report/paint.h"
 #include "studies/report/profile_laws.h"
 #include "studies/report/shape_times.h"
@@ -126,6 +127,34 @@ std::string parameters_side_by_side(const Changes& changes) {
   return table.empty() ? "" : table.text("  ");
 }
 
+/// One figure of both profiles, in base units under a key that ends in them; 0: not measured there.
+struct MeasuredFigure { std::string what, key; double a = 0, b = 0; };
+
+std::vector<MeasuredFigure> measured_figures(const Profile& a, const Profile& b) {
+  std::vector<MeasuredFigure> out;
+  const auto add = [&](const std::string& what, const std::string& key, double value, double MeasuredFigure::*side) {
+    auto row = std::find_if(out.begin(), out.end(), [&](const MeasuredFigure& other) { return other.what == what; });
+    if (row == out.end()) row = out.insert(out.end(), {what, key, 0, 0});
+    *row.*side = value;
+  };
+  for (const auto& [profile, side] : {std::pair{&a, &MeasuredFigure::a}, std::pair{&b, &MeasuredFigure::b}}) {
+    for (const MeasuredRoof& roof : measured_roofs(profile->roofs, nullptr))
+      for (const auto& [regime, rate] : {std::pair{"burst", roof.burst}, std::pair{"sustained", roof.sustained}})
+        if (rate > 0) add(fmt::format("{} {}", roof.of, regime), "rate_" + roof.key, rate, side);
+    for (const HostCostRow& row : host_cost_rows(profile->host))
+      add(std::string(row.what), std::string(row.key), row.time.value(), side);
+  }
+  return out;
+}
+
+std::string measured_side_by_side(const std::vector<MeasuredFigure>& figures) {
+  Table table({{""}, {"A", Align::right}, {"B", Align::right}, {"B over A", Align::right}});
+  const auto text = [](const MeasuredFigure& row, double value) { return value > 0 ? parameter_text(row.key, value) : "-"; };
+  for (const MeasuredFigure& row : figures)
+    table.add({row.what, text(row, row.a), text(row, row.b), row.a > 0 && row.b > 0 ? fmt::format("{:.3f}", row.b / row.a) : "-"});
+  return table.text("  ");
+}
+
 std::string names_of(const std::vector<LawRow>& rows) {
   std::string text;
   for (const LawRow& row : rows)
@@ -149,6 +178,8 @@ std::string changes_text(const Profile& a, const Profile& b, const Changes& chan
   text += fmt::format("\n  {} of {} laws differ by more than both profiles' own errors\n", apart, changes.both.size());
   if (!changes.only_a.empty()) text += paragraph(names_of(changes.only_a), "  only in A: ", "    ", columns);
   if (!changes.only_b.empty()) text += paragraph(names_of(changes.only_b), "  only in B: ", "    ", columns);
+  if (const auto figures = measured_figures(a, b); !figures.empty())
+    text += fmt::format("\n{}\n\n{}", paint.bold("Measured roofs and costs of the host"), measured_side_by_side(figures));
   const std::string parameters = parameters_side_by_side(changes);
   if (!parameters.empty()) text += fmt::format("\n{}\n\n{}", paint.bold("Parameters that differ"), parameters);
   return text;
@@ -195,6 +226,17 @@ std::string changes_json(const Profile& a, const Profile& b, const Changes& chan
     json.close();
   }
   json.close();
+  if (const auto figures = measured_figures(a, b); !figures.empty()) {
+    json.open_list("measured");
+    for (const MeasuredFigure& row : figures) {
+      json.open();
+      json.field("what", row.what);
+      if (row.a > 0) json.field("a_" + row.key, row.a);
+      if (row.b > 0) json.field("b_" + row.key, row.b);
+      json.close();
+    }
+    json.close();
+  }
   json.open_list("laws");
   for (const LawChange& c : changes.both) write_change(json, c);
   json.close();

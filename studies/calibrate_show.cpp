@@ -9,6 +9,7 @@
 #include "model/quantity_text.h"
 #include "studies/calibrate.h"
 #include "studies/choose.h"
+#include "studies/report/measured_roofs.h"
 #include "studies/report/paint.h"
 #include "studies/report/profile_figures.h"
 #include "studies/report/profile_laws.h"
@@ -98,6 +99,17 @@ std::string across_nodes_text(const std::vector<LawRow>& rows) {
   return text;
 }
 
+/// Roofs that were reached, as opposed to those of the laws, and what the host pays; nothing where nobody measured them.
+std::string measured_text(const Profile& profile, const Gpu* gpu, const Paint& paint, std::size_t columns) {
+  std::string text;
+  if (!profile.roofs.empty())
+    text += fmt::format("\n{}\n\n", paint.bold("Measured roofs")) +
+            measured_roofs_table(measured_roofs(profile.roofs, gpu)).text("  ");
+  if (const std::string host = host_costs_text(profile.host); !host.empty())
+    text += fmt::format("\n{}\n\n", paint.bold("What starting work costs")) + paragraph(host, "  ", "  ", columns);
+  return text;
+}
+
 std::string profile_text(const Profile& profile, const Gpu* gpu, const Console& console) {
   const Paint paint(console);
   const auto columns = static_cast<std::size_t>(console.columns);
@@ -106,6 +118,7 @@ std::string profile_text(const Profile& profile, const Gpu* gpu, const Console& 
   std::string text = fmt::format("{}: {}\n\n", paint.bold(profile.id), profile.name);
   text += sources_text(profile, paint, columns);
   text += heading("Roofs") + roofs_text(roofs_of(profile, gpu));
+  text += measured_text(profile, gpu, paint, columns);
   const RateCurve curve = rate_curve(profile, gpu);
   if (!curve.rate.empty()) text += "\n" + rate_plot(curve, console);
   text += heading("Laws") + laws_text(rows, columns);
@@ -162,6 +175,8 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
     json.close();
   }
   json.close();
+  if (!profile.roofs.empty()) write_measured_roofs(json, measured_roofs(profile.roofs, gpu));
+  if (!host_cost_rows(profile.host).empty()) write_host_costs(json, profile.host);
   json.open_list("laws");
   for (const LawRow& row : law_rows(profile)) {
     json.open();

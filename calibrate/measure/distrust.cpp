@@ -41,11 +41,18 @@ std::string some_of(const std::vector<std::string>& names, std::size_t most = 4)
 
 using Lines = std::vector<std::string>;
 
+/// run_session's words for what is nobody's fault.
+constexpr std::string_view budget_word = "budget";
+
 void doubt_session(const Evidence& e, Lines& lines) {
-  if (e.result.finished) return;
-  const std::string why = e.result.ended_by.empty() ? "it was stopped" : e.result.ended_by;
+  const auto unreached = std::count_if(e.result.skipped.begin(), e.result.skipped.end(),
+                                       [](const NotMeasured& skipped) { return skipped.why == budget_word; });
+  if (e.result.finished && unreached == 0) return;
+  const bool budget = e.result.finished || e.result.ended_by == budget_word;
+  const std::string why = budget ? fmt::format("the budget was used up, {} works were not reached", unreached)
+                                 : fmt::format("it ended early: {}", e.result.ended_by);
   lines.push_back(fmt::format(
-      "the session is not whole ({}): laws have fewer samples than planned; the same command goes on from there", why));
+      "the session is not whole ({}): laws have fewer samples than planned; --resume goes on from there", why));
 }
 
 void doubt_card(const Evidence& e, Lines& lines) {
@@ -123,7 +130,8 @@ void doubt_kernels(const Evidence& e, Lines& lines) {
 /// One line for each reason, with what it kept from being measured.
 void doubt_skipped(const Evidence& e, Lines& lines) {
   std::map<std::string, std::vector<std::string>> by_reason;
-  for (const NotMeasured& skipped : e.result.skipped) by_reason[skipped.why].push_back(skipped.work);
+  for (const NotMeasured& skipped : e.result.skipped)
+    if (skipped.why != budget_word) by_reason[skipped.why].push_back(skipped.work);
   for (const auto& [why, works] : by_reason)
     lines.push_back(fmt::format("{} not measured ({}): laws stand without {}", some_of(works), why,
                                 works.size() > 1 ? "them" : "it"));

@@ -1,6 +1,7 @@
 #include "calibrate/measure/roofs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <tuple>
 #include <variant>
@@ -109,6 +110,15 @@ HostCosts host_costs_of(const Measurements& measurements, const Gpu& gpu) {
     cost = cost.value() > 0 ? std::min(cost, row.time) : row.time;
   }
   return host;
+}
+
+double datasheet_rate(const Roof& roof, const Gpu& gpu) {
+  if (roof.of.starts_with("hbm ")) return gpu.memory_bandwidth.value();
+  for (int i = 0; i < 7; ++i)
+    if (const char* name = to_text(static_cast<Precision>(i));
+        roof.of == name || roof.of.starts_with(fmt::format("{} ", name)))
+      return gpu.peak[i].value();
+  return 0;
 }
 
 void replace_roofs(std::vector<Roof>& known, const std::vector<Roof>& measured) {

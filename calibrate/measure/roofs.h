@@ -22,6 +22,9 @@ struct SeenRoof {
 std::vector<SeenRoof> seen_roofs(const Measurements& measurements, const Gpu& gpu);
 std::vector<Roof> roofs_of(const Measurements& measurements, const Gpu& gpu);
 
+/// What the datasheet says of the same resource; 0 = nothing.
+double datasheet_rate(const Roof& roof, const Gpu& gpu);
+
 /// The least of what was measured of each; a busy host only adds.
 HostCosts host_costs_of(const Measurements& measurements, const Gpu& gpu);
 

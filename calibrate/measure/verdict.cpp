@@ -36,15 +36,6 @@ std::string name_of_row(const Measurements& measurements, std::size_t row) {
   return context.regime == "sustained" ? name + " sustained" : name;
 }
 
-double datasheet_rate(const Roof& roof, const Gpu& gpu) {
-  if (roof.of.starts_with("hbm ")) return gpu.memory_bandwidth.value();
-  for (int i = 0; i < 7; ++i)
-    if (const char* name = to_text(static_cast<Precision>(i));
-        roof.of == name || roof.of.starts_with(fmt::format("{} ", name)))
-      return gpu.peak[i].value();
-  return 0;
-}
-
 std::vector<RoofVerdict> roof_verdicts(const Measurements& measurements, const Gpu& gpu) {
   std::vector<RoofVerdict> out;
   for (SeenRoof& seen : seen_roofs(measurements, gpu)) {
@@ -134,6 +125,7 @@ void add_sustained(Verdict& verdict, const MeasureResult& result) {
     if (slowdown.what == sustained_law_name) verdict.sustained_slowdown = slowdown.factor;
   std::vector<double> ratios, constants;
   for (const SustainedResult& sustained : result.sustained) {
+    if (sustained.work.find(" / ") != std::string::npos) continue;  // several in turn draw less power
     if (sustained.run.burst.value() > 0) ratios.push_back(sustained.run.settled / sustained.run.burst);
     if (sustained.run.time_constant.value() > 0) constants.push_back(sustained.run.time_constant.value());
   }

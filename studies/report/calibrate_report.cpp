@@ -48,6 +48,8 @@ std::vector<ReadRows> rows_by_kind(const Measurements& measurements) {
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+}  // namespace
+
 Table error_table(const std::vector<LawFit>& laws) {
   Table table({{"law"},
                {"samples", Align::right},
@@ -67,9 +69,13 @@ Table error_table(const std::vector<LawFit>& laws) {
     const bool gemm = fit.training.samples > 0 && fit.training.samples < fit.samples;
     add(fit.law, fit.samples, fit.base_mape, fit.held_out, fmt::format("{:.3f}", fit.bias));
     if (gemm) add("  of training size", fit.training.samples, 0, fit.training, "");
+    for (const PartFit& part : fit.layouts)
+      add("  of these " + part.part, part.held_out.samples, 0, part.held_out, fmt::format("{:.3f}", part.bias));
   }
   return table;
 }
+
+namespace {
 
 bool same_law(const LawRow& row, const LawFit& fit) { return row.law == fit.law && row.software == fit.software; }
 
@@ -140,6 +146,19 @@ std::string query_name(const Query& query) {
     std::string operator()(const LaunchQuery& q) const { return fmt::format("launch {}", to_text(q.kind)); }
   };
   return std::visit(Name{}, query);
+}
+
+void write_layouts(JsonWriter& json, const LawFit& fit) {
+  if (fit.layouts.empty()) return;
+  json.open_list("layouts");
+  for (const PartFit& part : fit.layouts) {
+    json.open();
+    json.field("layout", part.part);
+    json.field("bias", part.bias);
+    write_held_out(json, "held_out", part.held_out);
+    json.close();
+  }
+  json.close();
 }
 
 std::string import_report(const ImportedTimings& imported, const std::string& output, const Console& console) {
@@ -228,6 +247,7 @@ std::string fit_json(const FitReport& report) {
     json.field("bias", fit.bias);
     write_held_out(json, "held_out", fit.held_out);
     if (fit.training.samples > 0) write_held_out(json, "held_out_training_size", fit.training);
+    write_layouts(json, fit);
     json.close();
   }
   json.close();

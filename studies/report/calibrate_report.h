@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "calibrate/fit_profile.h"
+#include "model/json_writer.h"
 #include "studies/calibrate.h"
 #include "studies/console.h"
+#include "studies/report/table.h"
 
 namespace stepcast {
 
@@ -37,6 +39,11 @@ struct FitReport {
 /// What a reader should know of the figures: few samples, intervals that miss, sustained tables.
 std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measurements& measurements,
                                    const std::string& gpu);
+
+/// Held-out errors; under a law of products those of training size, and of each layout where there are several.
+Table error_table(const std::vector<LawFit>& laws);
+/// A list "layouts" in the open object, where there are several.
+void write_layouts(JsonWriter& json, const LawFit& fit);
 
 std::string fit_report(const FitReport& report, const Console& console);
 std::string fit_json(const FitReport& report);
