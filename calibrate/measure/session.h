@@ -30,7 +30,7 @@ struct MeasureHooks {
 /// A thing that was not measured, and why.
 struct NotMeasured { std::string work, why; };
 
-/// A sustained run beside its burst.
+/// Seconds of one work without rest, or of several in turn ("a / b / c").
 struct SustainedResult {
   std::string work;
   Sustained run;
@@ -38,15 +38,15 @@ struct SustainedResult {
 
 struct MeasureResult {
   Measurements measurements;          ///< earlier rows first
-  std::vector<NotMeasured> skipped;   ///< the GPU or a library could not, a check failed, the budget was used up
+  std::vector<NotMeasured> skipped;   ///< the GPU or a library could not, a check failed; "budget": used up
   std::vector<SustainedResult> sustained;
   struct Repeated { std::string work; Seconds first, again; };
   std::vector<Repeated> repeats;      ///< drift: the same thing early and late
   struct Timed { std::size_t row; std::string kernel; double sm_clock_mhz, temperature_c, check_error; bool settled; };
-  std::vector<Timed> timed;           ///< what the file does not hold, for the verdict
+  std::vector<Timed> timed;           ///< of bursts, what the file does not hold: for the verdict
   std::size_t resumed = 0;            ///< works that the earlier file already had
   bool finished = false;              ///< false: stopped, out of budget, or the GPU was lost (`ended_by` says which)
-  std::string ended_by;
+  std::string ended_by;               ///< "interrupted", "budget", or what the GPU said; "" = finished
 };
 
 struct SessionRequest {
@@ -62,7 +62,7 @@ struct SessionRequest {
 /// cannot be written fails.
 Expected<MeasureResult> run_session(GpuBench& bench, const SessionRequest& request, const MeasureHooks& hooks);
 
-/// The context that rows of this work get.
+/// The context that rows of this work get. `beside` names the neighbour as work_name() does: first its kind.
 MeasurementContext context_of(const GpuBench& bench, const SessionRequest& request, const Work& work, bool sustained);
 
 }  // namespace stepcast

@@ -1,0 +1,214 @@
+#include "calibrate/measure/session.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "calibrate/measure/ready_work.h"
+#include "calibrate/measure/session_context.h"
+#include "calibrate/measure/session_notes.h"
+#include "calibrate/measure/session_pace.h"
+
+namespace stepcast {
+namespace {
+
+constexpr Seconds between_keeps{5};
+
+std::string name_of_planned(const PlannedWork& planned) {
+  std::string name;
+  for (const Work& work : planned.works) name += (name.empty() ? "" : " / ") + to_text(work);
+  return name;
+}
+
+class Session {
+ public:
+  Session(GpuBench& bench, const SessionRequest& request, const MeasureHooks& hooks)
+      : bench_(bench), request_(request), hooks_(hooks), start_(bench.now()), kept_(start_) {}
+
+  Expected<MeasureResult> run() {
+    const auto setup = setup_context(bench_.device(), bench_.settings(), request_.gpu, request_.date);
+    if (auto good = check_earlier(request_.earlier, setup, bench_.settings()); !good)
+      return tl::unexpected(std::move(good.error()));
+    begin();
+    for (at_ = 0; at_ < works().size() && result_.ended_by.empty(); ++at_)
+      if (auto good = step(works()[at_]); !good) return tl::unexpected(std::move(good.error()));
+    if (result_.ended_by.empty() && out_of_budget_) result_.ended_by = "budget";
+    result_.finished = result_.ended_by.empty();
+    if (auto good = keep(); !good) return tl::unexpected(std::move(good.error()));
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] const std::vector<PlannedWork>& works() const { return request_.plan.works; }
+  [[nodiscard]] Measurements& rows() { return result_.measurements; }
+  [[nodiscard]] Seconds elapsed() const { return bench_.now() - start_; }
+  [[nodiscard]] bool told_to_stop() const { return hooks_.stop && hooks_.stop(); }
+
+  void begin() {
+    rows() = request_.earlier;
+    for (const Measurement& row : rows().rows)
+      times_.emplace(row_key(row.what, rows().contexts.at(static_cast<std::size_t>(row.context))), row.time);
+    note_setup(rows(), bench_.device(), bench_.settings());
+    for (const std::string& note : request_.plan.notes) add_note(rows(), note);
+    of_earlier_ = times_;
+  }
+
+  /// One work of the plan, from the question whether it may begin to the file that holds it. Fails where the file does.
+  Expected<void> step(const PlannedWork& planned) {
+    if (is_known(planned)) return {};
+    if (told_to_stop()) return end("interrupted");
+    if (planned.mode == WorkMode::repeat && times_.count(key_of(planned)) == 0)
+      return skip(planned, "it was not measured before, so there is nothing to compare with");
+    if (elapsed() + pace_.expected(planned) > request_.plan.budget) {
+      out_of_budget_ = true;
+      return skip(planned, "budget");
+    }
+    if (hooks_.progress) hooks_.progress({&planned, at_, works().size(), elapsed(), left()});
+    const Seconds before = bench_.now();
+    if (auto good = measure(planned); !good) {
+      if (auto ended = after_failure(planned, good.error()); !ended) return ended;
+    } else {
+      pace_.learn(planned, bench_.now() - before);
+    }
+    return bench_.now() - kept_ >= between_keeps ? keep() : Expected<void>{};
+  }
+
+  Expected<void> end(std::string why) {
+    result_.ended_by = std::move(why);
+    return {};
+  }
+  Expected<void> skip(const PlannedWork& planned, std::string why) {
+    result_.skipped.push_back({name_of_planned(planned), std::move(why)});
+    return {};
+  }
+
+  /// Whether the earlier file, or this session, has it already. Repeats are there to be measured again.
+  bool is_known(const PlannedWork& planned) {
+    if (planned.mode == WorkMode::repeat) return false;
+    if (planned.mode == WorkMode::alternating) {
+      const bool known = has_note(request_.earlier, sustained_note_head("alternating", name_of_planned(planned)));
+      result_.resumed += known ? 1 : 0;
+      return known;
+    }
+    const std::string key = key_of(planned);
+    result_.resumed += of_earlier_.count(key);
+    return times_.count(key) > 0;
+  }
+
+  [[nodiscard]] std::string key_of(const PlannedWork& planned) const {
+    const Work& work = planned.works.front();
+    return row_key(work.what, context_of(bench_, request_, work, planned.mode == WorkMode::sustained));
+  }
+
+  /// By the plan's estimates and how they did; never more than the budget leaves.
+  [[nodiscard]] Seconds left() const {
+    Seconds sum{0};
+    for (std::size_t i = at_; i < works().size(); ++i) {
+      const bool known = works()[i].mode != WorkMode::repeat && works()[i].mode != WorkMode::alternating &&
+                         times_.count(key_of(works()[i])) > 0;
+      if (!known) sum += pace_.expected(works()[i]);
+    }
+    return std::min(sum, std::max(Seconds(0), request_.plan.budget - elapsed()));
+  }
+
+  Expected<void> measure(const PlannedWork& planned) {
+    switch (planned.mode) {
+      case WorkMode::sampled: return measure_burst(planned);
+      case WorkMode::sustained: return measure_sustained(planned);
+      case WorkMode::alternating: return measure_alternating(planned);
+      case WorkMode::repeat: break;
+    }
+    return measure_again(planned);
+  }
+
+  Expected<Sampled> sampled(const Work& work) {
+    auto found = sample(bench_, work, request_.rules, hooks_.stop, &clocks_);
+    if (found && !found->state_error.empty())
+      add_note(rows(), "clocks and power could not be read: " + found->state_error);
+    return found;
+  }
+
+  Expected<void> measure_burst(const PlannedWork& planned) {
+    const Work& work = planned.works.front();
+    const auto found = sampled(work);
+    if (!found) return tl::unexpected(found.error());
+    result_.timed.push_back({rows().rows.size(), found->kernel, found->sm_clock_mhz, found->temperature_c,
+                             found->check.error, found->settled});
+    add_row(planned, {work.what, found->time, found->low, found->high, 0, found->replays, found->power_w,
+                      found->throttled});
+    return {};
+  }
+
+  Expected<void> measure_sustained(const PlannedWork& planned) {
+    const Work& work = planned.works.front();
+    auto run = sample_sustained(bench_, work, planned.duration, request_.rules, hooks_.stop);
+    if (!run) return tl::unexpected(run.error());
+    add_row(planned, {work.what, run->settled, run->low, run->high, 0, run->replays, settled_power(*run), false});
+    return add_sustained("sustained", planned, std::move(*run));
+  }
+
+  Expected<void> measure_alternating(const PlannedWork& planned) {
+    auto run = sample_alternating(bench_, planned.works, planned.duration, request_.rules, hooks_.stop);
+    if (!run) return tl::unexpected(run.error());
+    return add_sustained("alternating", planned, std::move(*run));
+  }
+
+  Expected<void> add_sustained(const std::string& kind, const PlannedWork& planned, Sustained run) {
+    add_note(rows(), sustained_note(kind, name_of_planned(planned), run));
+    result_.sustained.push_back({name_of_planned(planned), std::move(run)});
+    return {};
+  }
+
+  /// Drift: no row of its own, the first one stands.
+  Expected<void> measure_again(const PlannedWork& planned) {
+    const auto again = sampled(planned.works.front());
+    if (!again) return tl::unexpected(again.error());
+    result_.repeats.push_back({name_of_planned(planned), times_.at(key_of(planned)), again->time});
+    return {};
+  }
+
+  void add_row(const PlannedWork& planned, Measurement row) {
+    const Work& work = planned.works.front();
+    const auto context = context_of(bench_, request_, work, planned.mode == WorkMode::sustained);
+    row.context = context_index(rows(), context);
+    times_.emplace(row_key(row.what, context), row.time);
+    rows().rows.push_back(std::move(row));
+  }
+
+  /// A work that cannot run is skipped; a GPU that cannot run any ends the session.
+  Expected<void> after_failure(const PlannedWork& planned, const Error& error) {
+    if (error.where == interrupted_where) return end("interrupted");
+    if (const auto usable = bench_.usable(); !usable) {
+      (void)skip(planned, to_text(error));
+      return end("the GPU was lost: " + to_text(usable.error()));
+    }
+    return skip(planned, to_text(error));
+  }
+
+  Expected<void> keep() {
+    note_throttled(rows());
+    if (hooks_.keep)
+      if (auto good = hooks_.keep(rows()); !good) return good;
+    kept_ = bench_.now();
+    return {};
+  }
+
+  GpuBench& bench_;
+  const SessionRequest& request_;
+  const MeasureHooks& hooks_;
+  MeasureResult result_;
+  Pace pace_;
+  ClocksSeen clocks_;
+  std::map<std::string, Seconds> times_, of_earlier_;   ///< by row_key
+  std::size_t at_ = 0;
+  Seconds start_, kept_;
+  bool out_of_budget_ = false;
+};
+
+}  // namespace
+
+Expected<MeasureResult> run_session(GpuBench& bench, const SessionRequest& request, const MeasureHooks& hooks) {
+  return Session(bench, request, hooks).run();
+}
+
+}  // namespace stepcast
