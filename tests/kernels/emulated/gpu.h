@@ -18,7 +18,9 @@
 
 #include "tests/kernels/emulated/block.h"
 
-#define __global__
+// A program with a GPU build of the same kernels has functions of the same names for launching them. (A kernel that is no
+// template is `inline __global__ void` in its header, as several sources may include it.)
+#define __global__ static
 #define __device__
 #define __host__
 #define __forceinline__ inline
@@ -137,6 +139,7 @@ inline int __all_sync(unsigned mask, int holds, Where where = Where::current()) 
 /// Fibers are not interrupted, so that these are as one.
 template <typename T> T atomicAdd(T* address, T value) { return std::exchange(*address, *address + value); }
 template <typename T> T atomicMax(T* address, T value) { return std::exchange(*address, std::max(*address, value)); }
+template <typename T> T atomicXor(T* address, T value) { return std::exchange(*address, *address ^ value); }
 
 /// kernel<<<blocks, threads, shared_bytes>>>(...), written as a call; what goes wrong fails the test.
 template <typename Kernel>

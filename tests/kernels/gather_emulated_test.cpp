@@ -1,0 +1,68 @@
+#include "tests/kernels/emulated/gpu.h"
+
+#include <numeric>
+
+#include "kernels/cuda/embedding_kernels.cuh"
+#include "kernels/cuda/rope_kernels.cuh"
+#include "tests/kernels/emulated/numbers.h"
+
+namespace stepcast::gpu {
+namespace {
+
+template <typename T>
+void expect_embedding(int columns) {
+  constexpr std::int64_t kRows = 5;
+  const auto n = static_cast<std::size_t>(columns);
+  const auto table = normal_numbers<T>(7 * n, 1);
+  const std::vector<int> ids{6, 0, 3, 3, 1};
+  auto out = unwritten<T>(kRows * n);
+  emulate(2, kRowCopyThreads, 0, [&] { embedding_kernel<T>(table.data(), ids.data(), out.data(), kRows, columns); });
+  for (std::size_t r = 0; r < kRows; ++r)
+    EXPECT_EQ(values(out, r * n, n), values(table, static_cast<std::size_t>(ids[r]) * n, n)) << columns;
+}
+
+TEST(EmulatedEmbedding, GathersRows) {
+  for (const int columns : {8, 1000, 4104, 8192}) {
+    expect_embedding<Bf16>(columns);
+    expect_embedding<float>(columns);
+  }
+}
+
+TEST(EmulatedEmbedding, AddsGradientsAlsoOfOneIdTwice) {
+  constexpr int kColumns = 1032;
+  const auto dy = normal_numbers<Bf16>(3 * kColumns, 1);
+  const std::vector<int> ids{2, 0, 2};
+  std::vector<float> table(4 * kColumns, 1);
+  emulate(2, kRowCopyThreads, 0, [&] { embedding_backward_kernel<Bf16>(dy.data(), ids.data(), table.data(), 3, kColumns); });
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    EXPECT_EQ(table[i], 1 + to_float(dy[kColumns + i]));
+    EXPECT_EQ(table[kColumns + i], 1);
+    EXPECT_NEAR(table[2 * kColumns + i], 1 + to_float(dy[i]) + to_float(dy[2 * kColumns + i]), 1e-6);
+  }
+}
+
+template <typename T>
+void expect_rope(int heads, int head_dim) {
+  constexpr std::int64_t kRows = 7;
+  constexpr int kPeriod = 5;
+  const int columns = heads * head_dim;
+  const auto n = static_cast<std::size_t>(columns);
+  const auto x = normal_numbers<T>(kRows * n, 1);
+  auto y = unwritten<T>(kRows * n);
+  emulate(2, kRopeThreads, static_cast<std::size_t>(head_dim) * 4,
+          [&] { rope_kernel<T>(x.data(), y.data(), kRows, columns, head_dim, kPeriod); });
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const auto want = reference::rope(values(x, r * n, n), head_dim, static_cast<double>(r % kPeriod));
+    EXPECT_LE(reference::largest_error(values(y, r * n, n), want), reference::allowed_error(sizeof(T), 2)) << "row " << r;
+  }
+}
+
+TEST(EmulatedRope, TurnsEachHeadByItsPosition) {
+  expect_rope<Bf16>(3, 16);
+  expect_rope<Bf16>(32, 128);
+  expect_rope<float>(3, 8);
+  expect_rope<float>(9, 64);
+}
+
+}  // namespace
+}  // namespace stepcast::gpu
