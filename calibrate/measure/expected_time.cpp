@@ -1,8 +1,6 @@
-// Durations by the datasheet with usual efficiencies, and the memory that a thing takes: enough to make a plan with.
-#include <algorithm>
-#include <cmath>
+#include "calibrate/measure/expected_time.h"
 
-#include "calibrate/measure/plan.h"
+#include <algorithm>
 
 namespace stepcast {
 namespace {

@@ -50,7 +50,7 @@ constexpr std::array other_precisions{
 
 /// fp8 with a scale per block of 128 in cuBLASLt is Hopper's; later chips have mxfp8 (cuBLAS documentation, same section).
 bool is_there(const OtherPrecision& row, const PhaseContext& context) {
-  if (row.block_scaled && context.request.capability_major != 9) return false;
+  if (row.block_scaled && context.request.gpu.architecture != "hopper") return false;
   return context.has(row.precision) && row.precision != context.precision;
 }
 

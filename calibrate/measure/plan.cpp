@@ -18,6 +18,9 @@ constexpr std::size_t most_repeats = 8;
 /// Rounds that a phase's works are spread over, so that what ends a session halfway leaves half of every phase, the telling one.
 constexpr std::size_t spread_over = 8;
 
+/// Of the budget, that own shapes take before anybody else gets a share: laws need the others to be of use beside them.
+constexpr double own_part = 0.5;
+
 /// The same order on every machine (std::shuffle leaves it to the library).
 template <typename Row>
 void shuffle_rows(std::span<Row> rows, std::mt19937_64& random) {
@@ -41,7 +44,7 @@ class Planner {
 
   Expected<MeasurePlan> run() {
     if (auto good = take_first_ones(); !good) return tl::unexpected(std::move(good.error()));
-    take_own();
+    take_own(request_.budget * own_part);
     while (share_out()) {}
     pick_repeats();
     use_up();
@@ -90,10 +93,11 @@ class Planner {
   }
   static double share_of(int phase) { return measure_phases()[static_cast<std::size_t>(phase)].share; }
 
-  /// Own shapes go before everybody's shares, heaviest first; nothing lighter jumps ahead of what no longer fits.
-  void take_own() {
-    for (; own_left() && from_.own[own_taken_].estimate <= free(); ++own_taken_) {
+  /// Heaviest first; nothing lighter jumps ahead of what does not fit.
+  void take_own(Seconds allowed) {
+    for (; own_left() && from_.own[own_taken_].estimate <= std::min(allowed, free()); ++own_taken_) {
       const PlannedWork& work = from_.own[own_taken_];
+      allowed -= work.estimate;
       planned_ += work.estimate;
       own_.push_back(work);
       for (PhaseList& list : from_.phases)
@@ -103,7 +107,6 @@ class Planner {
 
   /// Each phase takes what its share of the time holds; true while that leads to something.
   bool share_out() {
-    if (own_left()) return false;
     double shares = 0;
     const Seconds open = free();
     for (const PhaseList& list : from_.phases)
@@ -155,10 +158,10 @@ class Planner {
     aside_ = Seconds(0);
   }
 
-  /// What no share was large enough for: one more of each phase in turn while anything fits.
+  /// What no share was large enough for: own shapes, then one more of each phase in turn while anything fits.
   void use_up() {
-    take_own();
-    for (bool took = !own_left(); took;) {
+    take_own(free());
+    for (bool took = true; took;) {
       took = false;
       for (PhaseList& list : from_.phases)
         if (!list.spent() && list.next().estimate <= free()) {

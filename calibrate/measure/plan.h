@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/measure/expected_time.h"
 #include "calibrate/measure/method.h"
 #include "kernels/work.h"
 #include "model/error.h"
@@ -34,7 +35,7 @@ struct PlannedWork {
   std::vector<Work> works;         ///< one; several that take turns in mode alternating
   Seconds duration;                ///< of sustained and alternating work
   Seconds estimate;                ///< with preparing and checking
-  bool own = false;                ///< a shape of the user's model: comes first, is never left out before others
+  bool own = false;                ///< a shape of the user's model: comes first, and has up to half of the budget to itself
 };
 
 struct MeasurePlan {
@@ -54,16 +55,12 @@ struct PlanRequest {
   std::uint64_t seed = 1;              ///< of the order
   MethodRules rules;
 };
-/// Every phase gets its most telling thing, then the user's own shapes come, then each phase its share of the time; what one
-/// leaves goes to the others. A product that would take longer than longest_replay is planned only as an own shape.
+/// Every phase gets its most telling thing, then the user's own shapes up to half of the budget, then each phase its share;
+/// what one leaves goes to the others. A product that would take longer than longest_replay is planned only as an own shape.
 /// Fails on an unknown phase, and on a budget too short for one thing of each phase that was asked for (the hint says how
 /// long that takes).
 Expected<MeasurePlan> make_plan(const PlanRequest& request);
 
-/// How long a thing takes by the datasheet with usual efficiencies: enough to plan with.
-Seconds expected_time(const Gpu& gpu, const Query& query);
-/// Memory that one set of its buffers takes.
-Bytes bytes_taken(const Query& query);
 /// What a work takes of the session at most: preparing, checking, warming up and sampling by the rules.
 Seconds expected_session_time(const PlanRequest& request, const PlannedWork& work);
 

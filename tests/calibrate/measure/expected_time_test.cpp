@@ -1,4 +1,6 @@
 // Durations to plan with, on a made-up GPU of round figures: 1 PFLOP/s, 1 TB/s.
+#include "calibrate/measure/expected_time.h"
+
 #include <gtest/gtest.h>
 
 #include "calibrate/measure/plan.h"
