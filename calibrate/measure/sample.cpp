@@ -35,8 +35,8 @@ class ReplaySeries {
  private:
   /// Before the first replay: the work before this one, or a clock that idled, may still hold clocks down.
   Expected<void> wait_for_clocks() {
-    while (slow(states_.read()) && pauses_ < most_pauses_)
-      if (auto good = pause(); !good) return good;
+    for (GpuState state = states_.read(); slow(state) && pauses_ < most_pauses_; state = states_.read())
+      if (auto good = pause(state); !good) return good;
     return {};
   }
 
@@ -63,7 +63,7 @@ class ReplaySeries {
       times_.resize(kept_);
       spent_ -= spent_on_trial_;
       spent_on_trial_ = Seconds(0);
-      return pause();
+      return pause(state);
     }
     if (now_slow && !throttled_) {
       throttled_ = true;
@@ -76,12 +76,17 @@ class ReplaySeries {
     return {};
   }
 
-  /// A rest, and a replay that is not counted: a card that idled has to come up to its clocks first.
-  Expected<void> pause() {
+  /// A rest where power or heat keeps clocks down; where the driver gives no reason the card idled before, and comes up
+  /// by working. Replays of a pause do not count.
+  Expected<void> pause(const GpuState& state) {
     ++pauses_;
-    bench_.wait(rules_.recovery);
-    const auto warm_up = ready_.replay();
-    if (!warm_up) return tl::unexpected(warm_up.error());
+    const Seconds begun = bench_.now();
+    if (state.power_capped || state.thermally_slowed) bench_.wait(rules_.recovery);
+    do {
+      if (stop_ && stop_()) return interrupted(ready_.name);
+      const auto uncounted = ready_.replay();
+      if (!uncounted) return tl::unexpected(uncounted.error());
+    } while (bench_.now() - begun < rules_.recovery);
     return {};
   }
 

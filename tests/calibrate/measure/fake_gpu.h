@@ -62,8 +62,8 @@ class FakeGpu : public GpuBench {
   [[nodiscard]] const GpuSettings& settings() const override { return options_.settings; }
   Expected<GpuState> state() override {
     if (auto good = call(FakeCall::state, options_.asking_state); !good) return tl::unexpected(good.error());
-    const double ratio = clock_ratio();
-    const bool down = ratio < 1;
+    const double ratio = ramping() ? options_.power.idle_ratio : clock_ratio();
+    const bool down = clock_ratio() < 1;
     return GpuState{ratio * full_clock_mhz(), options_.device.memory_clock_hz / 1e6, last_heavy_ ? 690.0 : 350.0, 55,
                     down && !options_.power.thermal, down && options_.power.thermal};
   }
@@ -115,12 +115,15 @@ class FakeGpu : public GpuBench {
   }
   void idle(Seconds duration) {
     rested_ += duration;
+    idled_ += duration;
+    if (idled_ >= options_.power.recovers) worked_for_ = Seconds(0);
     if (rested_ >= options_.power.recovers && !(options_.power.for_ever && clock_ratio() < 1)) heavy_for_ = Seconds(0);
   }
   [[nodiscard]] double full_clock_mhz() const {
     return options_.settings.default_sm_clock_mhz > 0 ? options_.settings.default_sm_clock_mhz
                                                       : options_.device.sm_clock_hz / 1e6;
   }
+  [[nodiscard]] bool ramping() const { return worked_for_ < options_.power.ramps; }
   [[nodiscard]] double clock_ratio() const {
     const FakePower& power = options_.power;
     const Seconds over = heavy_for_ - power.after;
@@ -149,7 +152,8 @@ class FakeGpu : public GpuBench {
   FakeGpuOptions options_;
   std::mt19937_64 random_;
   mutable Seconds clock_{0};
-  Seconds waited_{0}, heavy_for_{0}, rested_{0};
+  Seconds waited_{0}, heavy_for_{0}, worked_for_{0};
+  Seconds rested_{0}, idled_{0};    ///< without heavy work, without any
   std::array<int, fake_call_kinds> counts_{};
   bool lost_ = false, wrong_ = false, last_heavy_ = false;
   Bytes allocated_{0};
@@ -219,8 +223,11 @@ class FakeWork : public PreparedWork {
     if (cached) time = time / gpu_.options_.cache_speedup;
     used_at = gpu_.touched_so_far_;
     if (work_.beside) time = time * gpu_.options_.beside_factor;
+    if (gpu_.ramping()) time = time / gpu_.options_.power.idle_ratio;
+    else if (heavy()) time = time / gpu_.clock_ratio();
+    gpu_.worked_for_ += time;
+    gpu_.idled_ = Seconds(0);
     if (!heavy()) return time;
-    time = time / gpu_.clock_ratio();
     gpu_.heavy_for_ += time;
     gpu_.rested_ = Seconds(0);
     return time;

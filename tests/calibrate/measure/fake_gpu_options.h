@@ -35,6 +35,8 @@ struct FakePower {
   Seconds recovers{0.04};
   bool for_ever = false;            ///< once down, no pause helps
   bool thermal = false;             ///< the driver says heat, not power
+  Seconds ramps{0};                 ///< of work after a rest of `recovers`, until clocks are up; no reason given
+  double idle_ratio = 0.2;          ///< of the default until then
 };
 
 struct FakeGpuOptions {

@@ -160,6 +160,17 @@ TEST(Sample, a_card_that_stays_slow_is_marked_after_four_pauses) {
   EXPECT_NEAR(gpu.waited().value(), 5 * 0.05, 1e-9);
 }
 
+TEST(Sample, a_card_that_idled_comes_up_by_working) {
+  FakeGpuOptions options;
+  options.power.ramps = Seconds(0.12);  // more than a pause of 50 ms, less than four
+  FakeGpu gpu(options);
+  const auto found = sample(gpu, small_copy(), {}, never_stop);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_FALSE(found->throttled);
+  EXPECT_NEAR(found->time / gpu.true_time(small_copy()), 1, 0.01);
+  EXPECT_EQ(gpu.waited(), Seconds(0)) << "a rest would not help";
+}
+
 TEST(Sample, a_power_cap_that_leaves_clocks_up_is_no_throttling) {
   FakeGpuOptions options;
   options.power.after = Seconds(0);
