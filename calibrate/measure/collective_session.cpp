@@ -1,7 +1,10 @@
 #include "calibrate/measure/collective_session.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -116,7 +119,8 @@ class CollectiveSession {
   /// What process 0's earlier file has is not timed again, on any process.
   Expected<void> agree_on_earlier() {
     std::string mine;
-    for (const Turn& turn : turns_) mine += has(turn) ? '1' : '0';
+    const EarlierRows rows = earlier_rows();
+    for (const Turn& turn : turns_) mine += has(rows, turn) ? '1' : '0';
     if (const std::string wrong = contradiction(); !wrong.empty()) mine = wrong;
     auto agreed = bench_.from_first(mine);
     if (!agreed) return tl::unexpected(std::move(agreed.error()));
@@ -125,23 +129,29 @@ class CollectiveSession {
     held_ = std::move(*agreed);
     return {};
   }
-  [[nodiscard]] bool has(const Turn& turn) const {
-    const bool product = turn.beside != nullptr;
-    MeasurementContext wanted = context_of(bench_, request_, *turn.group, product);
-    if (product) wanted.beside = to_text(turn.beside->kind);
-    const auto& earlier = request_.earlier;
-    return std::any_of(earlier.rows.begin(), earlier.rows.end(), [&](const Measurement& row) {
-      return work_name(row.what) == work_name(turn.work.works.front().what) &&
-             comparable(earlier.contexts.at(static_cast<std::size_t>(row.context)), wanted);
+  /// Contexts of the earlier file's rows, by what was timed.
+  using EarlierRows = std::map<std::string, std::set<int>>;
+  [[nodiscard]] EarlierRows earlier_rows() const {
+    EarlierRows rows;
+    for (const Measurement& row : request_.earlier.rows) rows[work_name(row.what)].insert(row.context);
+    return rows;
+  }
+  [[nodiscard]] bool has(const EarlierRows& rows, const Turn& turn) const {
+    const auto found = rows.find(work_name(turn.work.works.front().what));
+    if (found == rows.end()) return false;
+    MeasurementContext wanted = context_of(bench_, request_, *turn.group, turn.beside != nullptr);
+    if (turn.beside != nullptr) wanted.beside = to_text(turn.beside->kind);
+    return std::any_of(found->second.begin(), found->second.end(), [&](int context) {
+      return comparable(request_.earlier.contexts.at(static_cast<std::size_t>(context)), wanted);
     });
   }
   /// "" or what collectives of the earlier file were timed with and are not here.
   [[nodiscard]] std::string contradiction() const {
     struct Field { const char* name; std::string MeasurementContext::*value; };
+    const MeasurementContext now = context_of(bench_, request_, *turns_.front().group, false);
     for (const Measurement& row : request_.earlier.rows) {
       if (!std::holds_alternative<CollectiveQuery>(row.what)) continue;
       const MeasurementContext& then = request_.earlier.contexts.at(static_cast<std::size_t>(row.context));
-      const MeasurementContext now = context_of(bench_, request_, turns_.front().group ? *turns_.front().group : CollectiveGroup{}, false);
       for (const Field& field : {Field{"GPU", &MeasurementContext::device}, Field{"driver", &MeasurementContext::driver},
                                  Field{"NCCL", &MeasurementContext::nccl}, Field{"source", &MeasurementContext::source}})
         if (then.*field.value != now.*field.value)
