@@ -9,13 +9,12 @@
 #include <fmt/format.h>
 
 #include "calibrate/measure/collective_time.h"
+#include "calibrate/measure/session_context.h"
 #include "calibrate/measure/stop_rule.h"
 #include "kernels/work.h"
 
 namespace stepcast {
 namespace {
-
-constexpr const char* beside_collective = "gemm";  ///< what ran beside the collective; beside the product it is its kind
 
 /// One thing to do with one group; exactly one of the two is set.
 struct Turn {
@@ -72,21 +71,14 @@ std::string machine_of(const CollectiveBench& bench, const CollectiveGroup& grou
   return {};
 }
 
-MeasurementContext context_of(const CollectiveBench& bench, const SessionRequest& request, const CollectiveGroup& group, bool product) {
-  const GpuSettings& settings = bench.settings();
-  MeasurementContext context;
-  context.gpu = request.gpu;
-  context.device = bench.device().name;
+/// Of rows of a group: its collectives, or a product on its GPUs.
+MeasurementContext collective_context(const CollectiveBench& bench, const SessionRequest& request, const CollectiveGroup& group,
+                                      KernelSource source) {
+  MeasurementContext context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
   context.machine = machine_of(bench, group);
-  context.software = product ? "cublas " + settings.cublas : "nccl " + settings.nccl;
-  context.driver = settings.driver;
-  context.cuda = settings.cuda;
-  (product ? context.cublas : context.nccl) = product ? settings.cublas : settings.nccl;
-  context.date = request.date;
+  context.software = software_of(source, bench.settings());
   context.launch_mode = bench.launch_mode();
-  context.source = "stepcast calibrate measure";
-  context.power_limit_w = settings.power_limit_w;
-  if (!product) context.fabric = group.fabric;
+  if (source == KernelSource::nccl) context.fabric = group.fabric;
   return context;
 }
 
@@ -105,7 +97,9 @@ class CollectiveSession {
     began_ = kept_ = bench_.now();
     for (const Turn& turn : turns_) left_ += turn.work.estimate;
     result_.measurements = request_.earlier;
-    result_.measurements.notes.insert(result_.measurements.notes.end(), plan_.notes.begin(), plan_.notes.end());
+    auto& notes = result_.measurements.notes;
+    for (const std::string& note : plan_.notes)
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     if (!turns_.empty())
       if (auto good = agree_on_earlier(); !good) return tl::unexpected(std::move(good.error()));
     for (std::size_t i = 0; i < turns_.size() && result_.ended_by.empty(); ++i) take(i);
@@ -121,11 +115,12 @@ class CollectiveSession {
     std::string mine;
     const EarlierRows rows = earlier_rows();
     for (const Turn& turn : turns_) mine += has(rows, turn) ? '1' : '0';
-    if (const std::string wrong = contradiction(); !wrong.empty()) mine = wrong;
+    const MeasurementContext setup = setup_context(bench_.device(), bench_.settings(), request_.gpu, request_.date);
+    if (const auto fits = check_earlier(request_.earlier, setup, bench_.settings()); !fits) mine = to_text(fits.error());
     auto agreed = bench_.from_first(mine);
     if (!agreed) return tl::unexpected(std::move(agreed.error()));
     if (agreed->size() != turns_.size() || agreed->find_first_not_of("01") != std::string::npos)
-      return fail("earlier file", *agreed, "write to another file");
+      return fail("collectives", *agreed);
     held_ = std::move(*agreed);
     return {};
   }
@@ -139,27 +134,13 @@ class CollectiveSession {
   [[nodiscard]] bool has(const EarlierRows& rows, const Turn& turn) const {
     const auto found = rows.find(work_name(turn.work.works.front().what));
     if (found == rows.end()) return false;
-    MeasurementContext wanted = context_of(bench_, request_, *turn.group, turn.beside != nullptr);
-    if (turn.beside != nullptr) wanted.beside = to_text(turn.beside->kind);
+    const Work& work = turn.work.works.front();
+    MeasurementContext wanted = collective_context(bench_, request_, *turn.group, work.source);
+    if (work.beside) wanted.beside = work_name(*work.beside);
     return std::any_of(found->second.begin(), found->second.end(), [&](int context) {
       return comparable(request_.earlier.contexts.at(static_cast<std::size_t>(context)), wanted);
     });
   }
-  /// "" or what collectives of the earlier file were timed with and are not here.
-  [[nodiscard]] std::string contradiction() const {
-    struct Field { const char* name; std::string MeasurementContext::*value; };
-    const MeasurementContext now = context_of(bench_, request_, *turns_.front().group, false);
-    for (const Measurement& row : request_.earlier.rows) {
-      if (!std::holds_alternative<CollectiveQuery>(row.what)) continue;
-      const MeasurementContext& then = request_.earlier.contexts.at(static_cast<std::size_t>(row.context));
-      for (const Field& field : {Field{"GPU", &MeasurementContext::device}, Field{"driver", &MeasurementContext::driver},
-                                 Field{"NCCL", &MeasurementContext::nccl}, Field{"source", &MeasurementContext::source}})
-        if (then.*field.value != now.*field.value)
-          return fmt::format("its collectives are of {} '{}', here it is '{}'", field.name, then.*field.value, now.*field.value);
-    }
-    return {};
-  }
-
   void take(std::size_t index) {
     const Turn& turn = turns_[index];
     left_ -= turn.work.estimate;
@@ -230,7 +211,7 @@ class CollectiveSession {
     auto times = sampled(call);
     if (!times) return tl::unexpected(std::move(times.error()));
     const MedianOf found = median_of_times(*times);
-    add(query_of(call), context_of(bench_, request_, call.group, false), found.median, found.quartile1, found.quartile3,
+    add(query_of(call), collective_context(bench_, request_, call.group, KernelSource::nccl), found.median, found.quartile1, found.quartile3,
         static_cast<int>(times->size()));
     const bool settled = stop_after(*times, Seconds(0), rules_) == Stop::settled;
     result_.timed.push_back({result_.measurements.rows.size() - 1, "", 0, 0, check->error, settled});
@@ -260,12 +241,12 @@ class CollectiveSession {
     const auto times = bench_.time_beside(beside.gemm, beside.kind, beside.buffer, beside_duration);
     if (!times) return tl::unexpected(times.error());
     const CollectiveQuery collective = query_of(beside);
-    MeasurementContext of_product = context_of(bench_, request_, beside.group, true);
-    MeasurementContext of_collective = context_of(bench_, request_, beside.group, false);
+    MeasurementContext of_product = collective_context(bench_, request_, beside.group, KernelSource::cublas);
+    MeasurementContext of_collective = collective_context(bench_, request_, beside.group, KernelSource::nccl);
     add(beside.gemm, of_product, times->gemm_alone);
     add(collective, of_collective, times->collective_alone);
-    of_product.beside = to_text(beside.kind);
-    of_collective.beside = beside_collective;
+    of_product.beside = work_name(collective);
+    of_collective.beside = work_name(beside.gemm);
     add(beside.gemm, of_product, times->gemm_beside);
     add(collective, of_collective, times->collective_beside);
     return {};

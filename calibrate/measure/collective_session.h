@@ -47,8 +47,8 @@ CollectivePlan plan_collectives(const CollectiveBench& bench, Seconds budget, co
 
 /// Same rows, hooks and promises as run_session; all processes take the same turns, because they decide by times that all
 /// of them see, and by the clock and the earlier file of process 0. Only process 0 is given hooks.keep. request.plan is not
-/// looked at. Rows of the product beside: context.beside is "all_reduce" and that of the collective "gemm"; the same two
-/// alone come with them.
+/// looked at. What ran beside what is in context.beside as work_name() spells it, "all_reduce x8 128 MiB" and "gemm ..."; the
+/// same two alone come with them.
 Expected<MeasureResult> run_collectives(CollectiveBench& bench, const CollectivePlan& plan, const SessionRequest& request,
                                         const MeasureHooks& hooks);
 

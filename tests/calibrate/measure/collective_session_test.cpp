@@ -253,9 +253,9 @@ TEST(CollectiveSession, InterferenceComesWithTheSameThingsAlone) {
   for (const Measurement& row : result.measurements.rows)
     if (std::holds_alternative<GemmQuery>(row.what)) products[context_of_row(result.measurements, row).beside] = row.time;
   ASSERT_EQ(products.size(), 2u);
-  EXPECT_NEAR(products.at("all_reduce") / products.at(""), 1.2, 1e-9);
+  EXPECT_NEAR(products.at("all_reduce x8 128 MiB") / products.at(""), 1.2, 1e-9);
   const Measurement& collective = result.measurements.rows.back();
-  EXPECT_EQ(context_of_row(result.measurements, collective).beside, "gemm");
+  EXPECT_EQ(context_of_row(result.measurements, collective).beside, "gemm bf16 tn 8192x8192x8192");
   EXPECT_EQ(std::get<CollectiveQuery>(collective.what).ranks, 8);
 }
 
@@ -356,7 +356,7 @@ TEST(CollectiveSession, AnEarlierFileOfAnotherNcclIsRefused) {
   FakeCollectives bench(options);
   const auto result = run_collectives(bench, plan, request, {});
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().what, HasSubstr("NCCL '2.28.3', here it is '2.29.0'"));
+  EXPECT_THAT(result.error().what, HasSubstr("NCCL 2.28.3, and here is 2.29.0"));
 }
 
 TEST(CollectiveSession, AFileThatCannotBeWrittenFails) {
