@@ -23,6 +23,14 @@ constexpr std::size_t most_files = 100'000;
 
 const std::vector<CalibrateWord>& calibrate_words() {
   static const std::vector<CalibrateWord> rows = {
+      {"measure",
+       "[--budget 180s] [--model NET] [--only PHASE,..] [--dry-run] -o M.json [--profile PROFILE.json]",
+       0,
+       0,
+       false,
+       {"--output", "--json", "--budget", "--model", "--seq", "--only", "--gpu", "--gpu-index", "--profile", "--dry-run", "--resume",
+        "--seed", "--id", "--start"},
+       calibrate_measure},
       {"import",
        "FILES... -o M.json [flags]",
        1,
@@ -70,7 +78,7 @@ Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) 
 
 constexpr std::array own_flags = {
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
-         .doc = "written whole or not at all (import: measurements; fit: the profile)", .alias = "-o"},
+         .doc = "written whole or not at all (measure, import: measurements; fit: the profile)", .alias = "-o"},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "the report as one JSON document",
          .kind = FlagKind::toggle},
     Flag{.name = "--hold-out", .key = "", .value = "SHARE", .group = "fit",
@@ -81,6 +89,21 @@ constexpr std::array own_flags = {
     Flag{.name = "--keep-laws", .key = "", .value = "", .group = "fit",
          .doc = "laws of --start that were fitted stay, so that steps are priced as before; corrections are new",
          .kind = FlagKind::toggle},
+    Flag{.name = "--budget", .key = "", .value = "TIME", .group = "measure",
+         .doc = "that measuring may take: \"180 s\" (default), \"10 min\""},
+    Flag{.name = "--model", .key = "", .value = "NET,..", .group = "measure",
+         .doc = "whose shapes are measured first and exactly: catalogue ids or files", .repeats = true},
+    Flag{.name = "--seq", .key = "", .value = "N", .group = "measure", .doc = "positions per sequence of --model (default 4096)",
+         .kind = FlagKind::count, .least = 1, .most = 1 << 24},
+    Flag{.name = "--gpu-index", .key = "", .value = "N", .group = "measure",
+         .doc = "which GPU of this machine, in the driver's order (default 0)", .kind = FlagKind::count, .least = 0, .most = 1023},
+    Flag{.name = "--profile", .key = "", .value = "FILE", .group = "measure", .doc = "where the profile goes that is fitted at the end"},
+    Flag{.name = "--dry-run", .key = "", .value = "", .group = "measure",
+         .doc = "print the plan and measure nothing; with --gpu ID for a GPU that is not here", .kind = FlagKind::toggle},
+    Flag{.name = "--resume", .key = "", .value = "", .group = "measure", .doc = "go on with what --output holds already",
+         .kind = FlagKind::toggle},
+    Flag{.name = "--seed", .key = "", .value = "N", .group = "measure", .doc = "of the order in which things are timed (default 1)",
+         .kind = FlagKind::count, .least = 0, .most = std::int64_t{1} << 40},
     Flag{.name = "--format", .key = "", .value = "NAME", .group = "Files that do not say all",
          .doc = "measurements nccl-tests nccl-json table nvbench google-benchmark nsys kineto (default: by content)"},
 };

@@ -16,6 +16,7 @@ namespace stepcast {
 
 Expected<void> calibrate_import(const Arguments& arguments, Console& console);
 Expected<void> calibrate_fit(const Arguments& arguments, Console& console);
+Expected<void> calibrate_measure(const Arguments& arguments, Console& console);
 Expected<void> calibrate_show(const Arguments& arguments, Console& console);
 Expected<void> calibrate_compare(const Arguments& arguments, Console& console);
 

@@ -1,6 +1,5 @@
 // stepcast calibrate fit: measurements of one GPU as its profile, with the errors of what was held out.
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <utility>
 
@@ -29,15 +28,6 @@ Expected<double> hold_out_share(const Arguments& arguments) {
     return fail("--hold-out", fmt::format("{} is out of range", *share),
                 fmt::format("a share from {} to {}: each part is forecast by the rest", least_held_out, most_held_out));
   return share;
-}
-
-Expected<std::string> profile_id(const Arguments& arguments, const Gpu& gpu) {
-  if (!arguments.has("--id")) return gpu.id + "-measured";
-  const std::string id = arguments.value("--id");
-  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
-  if (id.size() > 100 || !std::all_of(id.begin(), id.end(), plain))
-    return fail("--id", fmt::format("'{:.60}' is no id", id), "letters, digits, - _ . and at most 100 of them");
-  return id;
 }
 
 std::map<std::string, std::size_t> rows_per_gpu(const Measurements& measurements) {
@@ -82,7 +72,7 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   Measurements& measurements = imported->measurements;
   const auto gpu = gpu_of(measurements, said);
   if (!gpu) return tl::unexpected(gpu.error());
-  const auto id = profile_id(arguments, **gpu);
+  const auto id = fitted_id(arguments.value("--id"), **gpu);
   if (!id) return tl::unexpected(id.error());
   auto start = start_profile(arguments.value("--start"), **gpu);
   if (!start) return tl::unexpected(start.error());

@@ -70,7 +70,7 @@ constexpr std::array first_flags = {
          .key = "",
          .value = "COLUMN=VALUE,..",
          .group = files_say,
-         .doc = "rows whose column holds the value, or one collection of a table: collection=...",
+         .doc = "rows whose column holds the value, or one collection of a table: collection=...; measure: phases",
          .repeats = true},
     Flag{.name = "--ranks",
          .key = "",

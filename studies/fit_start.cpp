@@ -1,5 +1,8 @@
 #include "studies/fit_start.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include <fmt/format.h>
 
 #include "model/catalog.h"
@@ -26,6 +29,14 @@ Expected<Profile> start_profile(const std::string& named, const Gpu& gpu) {
   auto start = chosen_start(named, gpu);
   if (start) start->aliases.clear();
   return start;
+}
+
+Expected<std::string> fitted_id(const std::string& given, const Gpu& gpu) {
+  if (given.empty()) return gpu.id + "-measured";
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
+  if (given.size() > 100 || !std::all_of(given.begin(), given.end(), plain))
+    return fail("--id", fmt::format("'{:.60}' is no id", given), "letters, digits, - _ . and at most 100 of them");
+  return given;
 }
 
 void describe_fit(FittedProfile& fitted, const Profile& start, std::size_t rows) {

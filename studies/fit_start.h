@@ -14,6 +14,9 @@ namespace stepcast {
 /// the GPU's own of the catalogue.
 Expected<Profile> start_profile(const std::string& named, const Gpu& gpu);
 
+/// The id of the profile: as given, or with "" "GPU-measured". Letters, digits, - _ . only.
+Expected<std::string> fitted_id(const std::string& given, const Gpu& gpu);
+
 /// What a later reader of the profile has to know of its making.
 void describe_fit(FittedProfile& fitted, const Profile& start, std::size_t rows);
 

@@ -1,6 +1,7 @@
 #include "studies/interrupt.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace stepcast {
 namespace {
