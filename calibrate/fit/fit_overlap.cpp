@@ -1,6 +1,7 @@
 #include "calibrate/fit/fit_overlap.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -10,8 +11,13 @@
 namespace stepcast {
 namespace {
 
-/// The lower, the nearer to what runs beside a step's products.
 enum class Mover : std::uint8_t { collective, device_copy, host_copy, none };
+
+/// What counts first: collectives themselves. A product loses time to one in multiprocessors and memory traffic, and so
+/// it does to a copy on the GPU. A collective waits for its links, as a copy from or to the host does; one within the
+/// GPU has the memory as its bound, which it shares with the product.
+constexpr std::array beside_products{Mover::collective, Mover::device_copy, Mover::host_copy};
+constexpr std::array as_moves{Mover::collective, Mover::host_copy, Mover::device_copy};
 
 Mover mover_named(const std::string& word) {
   for (const Choice<CollectiveKind>& kind : collective_names)
@@ -39,11 +45,15 @@ struct Group {
   std::vector<double> ratios;
 };
 
-std::optional<FittedSlowdown> nearest_mover(const std::map<Mover, Group>& groups) {
-  if (groups.empty()) return std::nullopt;
-  const Group& group = groups.begin()->second;
-  return FittedSlowdown{group.neighbour, std::max(0.0, percentile(group.ratios, 0.5) - 1),
-                        static_cast<int>(group.ratios.size())};
+std::optional<FittedSlowdown> nearest_mover(const std::map<Mover, Group>& groups, std::span<const Mover> order) {
+  for (const Mover mover : order) {
+    const auto group = groups.find(mover);
+    if (group == groups.end()) continue;
+    const std::vector<double>& ratios = group->second.ratios;
+    return FittedSlowdown{group->second.neighbour, std::max(0.0, percentile(ratios, 0.5) - 1),
+                          static_cast<int>(ratios.size())};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -65,8 +75,8 @@ FittedOverlap fit_overlap(std::span<const RowPair> pairs) {
       ++out.other_pairs;
     }
   }
-  out.products = nearest_mover(products);
-  out.moves = nearest_mover(moves);
+  out.products = nearest_mover(products, beside_products);
+  out.moves = nearest_mover(moves, as_moves);
   return out;
 }
 

@@ -75,8 +75,9 @@ void doubt_card(const Evidence& e, Lines& lines) {
 void doubt_clocks(const Evidence& e, Lines& lines) {
   if (e.verdict.throttled.empty()) return;
   lines.push_back(fmt::format(
-      "{} works ran with clocks down even after pauses and are in no law: {}; look at cooling and power, then go on",
-      e.verdict.throttled.size(), some_of(e.verdict.throttled)));
+      "clocks were down even after pauses, and what ran is in no law of bursts: {}; look at cooling and power, "
+      "then measure into a new file",
+      some_of(e.verdict.throttled)));
 }
 
 void doubt_drift(const Evidence& e, Lines& lines) {
@@ -185,11 +186,11 @@ void doubt_slowdowns(const Evidence& e, Lines& lines) {
                     "1.18); look at cooling",
                     e.verdict.sustained_slowdown));
   for (const SlowdownVerdict& slowdown : e.verdict.slowdowns)
-    if (slowdown.what.ends_with("beside copy") || slowdown.what == "moves beside gemm")
-      lines.push_back(
-          fmt::format("{} ({:.2f}): a copy within the card takes more of its memory than a collective does; with "
-                      "several GPUs, measure those",
-                      slowdown.what, slowdown.factor));
+    if (slowdown.what == "products beside copy")
+      lines.push_back(fmt::format(
+          "{} ({:.2f}): a copy within the card asks more of its memory than a collective does, so that steps "
+          "with much overlap may be forecast too slow",
+          slowdown.what, slowdown.factor));
 }
 
 void doubt_missing(const Evidence& e, Lines& lines) {

@@ -69,7 +69,7 @@ std::string own_text(const MeasurePlan& plan, std::size_t columns) {
   if (all > most_own) names.push_back(fmt::format("and {} more (--json lists all)", all - most_own));
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return paragraph(text, "  the model's own first: ", "    ", columns);
+  return paragraph(text, "  the model's own first: ", std::string(25, ' '), columns);
 }
 
 void write_work(JsonWriter& json, const PlannedWork& work) {

@@ -31,28 +31,42 @@ std::string kernel_rate(const KernelShare& kernel) {
   return counts_bytes(kernel) ? format_rate(BytesPerSecond(kernel.rate)) : format_flops(FlopsPerSecond(kernel.rate));
 }
 
-std::string kernels_text(const std::vector<KernelShare>& kernels) {
-  Table table({{""}, {"rate", Align::right}, {"share", Align::right}, {"of"}, {"at"}});
-  for (const KernelShare& kernel : kernels)
-    table.add({kernel.kernel, kernel_rate(kernel), kernel.share > 0 ? fmt::format("{:.0f} %", 100 * kernel.share) : "-",
-               kernel.roof.empty() ? "-" : kernel.roof, kernel.at});
+/// Narrower terminals are not told at which sizes; --json is.
+constexpr std::size_t columns_for_places = 100;
+
+std::string kernels_text(const std::vector<KernelShare>& kernels, bool places) {
+  std::vector<Table::Column> columns{{""}, {"rate", Align::right}, {"share", Align::right}, {"of"}};
+  if (places) columns.push_back({"at"});
+  Table table(std::move(columns));
+  for (const KernelShare& kernel : kernels) {
+    std::vector<std::string> cells{kernel.kernel, kernel_rate(kernel),
+                                   kernel.share > 0 ? fmt::format("{:.0f} %", 100 * kernel.share) : "-",
+                                   kernel.roof.empty() ? "-" : kernel.roof};
+    if (places) cells.push_back(kernel.at);
+    table.add(std::move(cells));
+  }
   return table.text("  ");
+}
+
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string behaviour_text(const Verdict& verdict, std::size_t columns) {
   std::string text;
   for (const SlowdownVerdict& slowdown : verdict.slowdowns) {
-    text += fmt::format("  {}: {:.3f} times as long ({} samples)", slowdown.what, slowdown.factor, slowdown.samples);
+    text += fmt::format("  {}: {:.3f} times as long ({})", slowdown.what, slowdown.factor,
+                        counted(static_cast<std::size_t>(slowdown.samples), "sample"));
     const bool sustained = slowdown.what == sustained_law_name;
     if (sustained && verdict.time_constant.value() > 0)
       text += fmt::format(", 63 % of it after {}", format_seconds(verdict.time_constant));
     text += "\n";
   }
   if (verdict.repeats > 0)
-    text += fmt::format("  drift: {} in the median of {} works that were timed early and late\n",
-                        format_percent(verdict.drift), verdict.repeats);
+    text += fmt::format("  drift: {} in the median of {} timed early and late\n", format_percent(verdict.drift),
+                        counted(static_cast<std::size_t>(verdict.repeats), "work"));
   if (const std::string host = host_costs_text(verdict.host); !host.empty())
-    text += paragraph(host, "  starting work: ", "    ", columns);
+    text += paragraph(host, "  starting work: ", std::string(17, ' '), columns);
   return text;
 }
 
@@ -63,13 +77,13 @@ std::string distrust_text(const Verdict& verdict, const Paint& paint, std::size_
   return text;
 }
 
-std::string head_text(const MeasureReport& report, const Paint& paint) {
+std::string head_text(const MeasureReport& report, const Paint& paint, std::size_t columns) {
   const Verdict& verdict = report.verdict;
   std::string text = fmt::format("{}: {} measurements", paint.bold(report.gpu.name), verdict.rows);
-  if (verdict.resumed > 0) text += fmt::format(", {} works of an earlier session", verdict.resumed);
+  if (verdict.resumed > 0) text += fmt::format(", {} of an earlier session", counted(verdict.resumed, "work"));
   if (!verdict.throttled.empty()) text += fmt::format(", {} throttled", verdict.throttled.size());
-  if (!verdict.skipped.empty()) text += fmt::format(", {} works not measured", verdict.skipped.size());
-  return text + "\n";
+  if (!verdict.skipped.empty()) text += fmt::format(", {} not measured", counted(verdict.skipped.size(), "work"));
+  return paragraph(text, "", "", columns);
 }
 
 void write_kernel(JsonWriter& json, const KernelShare& kernel) {
@@ -117,10 +131,15 @@ std::string measure_report(const MeasureReport& report, const Console& console) 
   const auto columns = static_cast<std::size_t>(console.columns);
   const Verdict& verdict = report.verdict;
   const auto heading = [&](const char* name) { return fmt::format("\n{}\n\n", paint.bold(name)); };
-  std::string text = head_text(report, paint);
-  if (!verdict.roofs.empty())
-    text += heading("Roofs") + measured_roofs_table(roofs_with_places(verdict, report.gpu)).text("  ");
-  if (!verdict.kernels.empty()) text += heading("Kernels, each at its best size") + kernels_text(verdict.kernels);
+  std::string text = head_text(report, paint, columns);
+  const bool places = columns >= columns_for_places;
+  if (std::vector<MeasuredRoof> roofs = roofs_with_places(verdict, report.gpu); !roofs.empty()) {
+    if (!places)
+      for (MeasuredRoof& roof : roofs) roof.at.clear();
+    text += heading("Roofs") + measured_roofs_table(roofs).text("  ");
+  }
+  if (!verdict.kernels.empty())
+    text += heading("Kernels, each at its best size") + kernels_text(verdict.kernels, places);
   if (!verdict.laws.empty())
     text += heading("Laws, by what they forecast of shapes held out") + error_table(verdict.laws).text("  ");
   if (const std::string behaviour = behaviour_text(verdict, columns); !behaviour.empty())

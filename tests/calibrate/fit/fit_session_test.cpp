@@ -116,6 +116,16 @@ TEST(FitSession, a_collective_beside_a_product_counts_before_a_copy) {
   EXPECT_NE(find_fit(fitted, "moves beside gemm"), nullptr);
 }
 
+TEST(FitSession, a_copy_from_the_host_counts_as_a_move_before_one_on_the_card) {
+  KnownRows known = whole_session();
+  known.context.beside = "gemm bf16 tn 8192x8192x8192";
+  const TransferQuery transfer{TransferKind::host_to_device, Bytes(64e6)};
+  known.add(transfer, 1.03 * (Seconds(1e-5) + transfer.bytes / BytesPerSecond(55e9)), "cuda 13.0");
+  known.context.beside = "";
+  EXPECT_NEAR(known.fitted().profile.overlap.move_slowdown, 0.03, 1e-9);
+  EXPECT_NEAR(known.fitted().profile.overlap.compute_slowdown, 0.19, 1e-9);
+}
+
 TEST(FitSession, where_nothing_ran_beside_another_the_start_stays) {
   KnownRows known;
   for (double m = 512; m <= 8192; m *= 2) known.add_product({.m = m, .n = 4096, .k = 4096});

@@ -119,9 +119,7 @@ TEST(Verdict, a_sound_session_leaves_little_to_distrust) {
   KnownSession session;
   const Verdict verdict = session.verdict();
   for (const std::string& line : verdict.distrust)
-    EXPECT_TRUE(line.starts_with("products beside copy") || line.starts_with("moves beside gemm") ||
-                line.starts_with("few samples"))
-        << line;
+    EXPECT_TRUE(line.starts_with("products beside copy") || line.starts_with("few samples")) << line;
 }
 
 TEST(Verdict, a_session_that_ended_early_says_why) {
@@ -149,7 +147,9 @@ TEST(Verdict, throttled_works_are_named_and_change_no_law) {
   const Verdict verdict = session.verdict();
   ASSERT_EQ(verdict.throttled.size(), 1u);
   EXPECT_EQ(verdict.throttled[0], "gemm bf16 tn 4096x4096x4096");
-  EXPECT_NE(line_with(verdict, "1 works ran with clocks down"), "");
+  EXPECT_NE(
+      line_with(verdict, "clocks were down even after pauses, and what ran is in no law of bursts: gemm bf16 tn 4096"),
+      "");
   const std::string after = write_profile(session.known.fitted().profile);
   EXPECT_EQ(before.substr(before.find("\"gemm\"")), after.substr(after.find("\"gemm\"")));
 }
