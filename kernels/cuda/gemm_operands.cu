@@ -7,8 +7,6 @@
 namespace stepcast::gpu {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
-
 std::size_t rounded_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
 /// Upper ends of what each size of a normal number of deviation 2 rounds to (0, 0.5, 1, 1.5, 2, 3, 4, 6), as the share
@@ -95,34 +93,24 @@ Expected<DeviceBuffer> uploaded(const GpuContext& context, const FactorArray& fa
 
 }  // namespace
 
-Expected<GemmOperands::Row> GemmOperands::make_row(std::size_t bytes, int copies) {
-  Row row;
-  row.stride = rounded_up(bytes, kAlignment);
-  auto memory = DeviceBuffer::make(row.stride * static_cast<std::size_t>(copies));
-  if (!memory) return tl::unexpected(std::move(memory.error()));
-  row.memory = std::move(*memory);
-  return row;
-}
-
 Expected<void> GemmOperands::allocate(GpuContext& context, const GemmProblem& problem, int copies) {
   // What was there before goes first: both together may not fit.
   x_ = {}, w_ = {}, y_ = {};
   const NumberFormat operand = problem.precision->operand_format;
-  auto x = make_row(bytes_for(operand, problem.x_elements()), copies);
+  auto x = BufferSets::make(bytes_for(operand, problem.x_elements()), copies);
   if (!x) return tl::unexpected(std::move(x.error()));
-  auto w = make_row(bytes_for(operand, problem.w_elements()), copies);
+  auto w = BufferSets::make(bytes_for(operand, problem.w_elements()), copies);
   if (!w) return tl::unexpected(std::move(w.error()));
-  auto y = make_row(bytes_for(problem.result_format(), problem.y_elements()), copies);
+  auto y = BufferSets::make(bytes_for(problem.result_format(), problem.y_elements()), copies);
   if (!y) return tl::unexpected(std::move(y.error()));
   x_ = std::move(*x), w_ = std::move(*w), y_ = std::move(*y);
-  if (auto good = fill_operand(context, operand, x_.memory.as<>(), x_.memory.bytes()); !good) return good;
-  if (auto good = fill_operand(context, operand, w_.memory.as<>(), w_.memory.bytes()); !good) return good;
-  return fill_operand(context, problem.result_format(), y_.memory.as<>(), y_.memory.bytes());
+  if (auto good = fill_operand(context, operand, x_.at(0), x_.bytes()); !good) return good;
+  if (auto good = fill_operand(context, operand, w_.at(0), w_.bytes()); !good) return good;
+  return fill_operand(context, problem.result_format(), y_.at(0), y_.bytes());
 }
 
 GemmSet GemmOperands::set(int copy) const {
-  const auto at = static_cast<std::size_t>(copy);
-  return {x_.memory.as<>(at * x_.stride), w_.memory.as<>(at * w_.stride), y_.memory.as<>(at * y_.stride)};
+  return {x_.at(copy), w_.at(copy), y_.at(copy)};
 }
 
 Expected<GemmFactors> GemmFactors::make(const GpuContext& context, const GemmProblem& problem) {

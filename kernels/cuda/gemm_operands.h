@@ -2,6 +2,7 @@
 // the factors that belong to narrow operands.
 #pragma once
 
+#include "kernels/cuda/buffer_sets.h"
 #include "kernels/cuda/gemm_problem.h"
 #include "kernels/cuda/gpu_context.h"
 
@@ -23,10 +24,7 @@ class GemmOperands {
   [[nodiscard]] GemmSet set(int copy) const;
 
  private:
-  /// Sets one behind another, each 256-byte aligned as cuBLASLt's heuristic supposes.
-  struct Row { DeviceBuffer memory; std::size_t stride = 0; };
-  static Expected<Row> make_row(std::size_t bytes, int copies);
-  Row x_, w_, y_;
+  BufferSets x_, w_, y_;
 };
 
 /// Factors of both operands. All blocks have the same one, so that their order in memory, which differs between modes,

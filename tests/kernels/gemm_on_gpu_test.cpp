@@ -39,8 +39,8 @@ class GemmOnGpu : public testing::Test {
     ASSERT_TRUE(allocated) << to_text(allocated.error());
     const auto check = (*prepared)->check();
     ASSERT_TRUE(check) << to_text(work) << ": " << to_text(check.error());
-    EXPECT_TRUE(check->good()) << to_text(work) << ": error " << check->error << " of " << check->allowed << " allowed in "
-                               << check->compared << " entries, by " << (*prepared)->kernel();
+    EXPECT_TRUE(check->good()) << to_text(work) << ": error " << check->error << " of " << check->allowed
+                               << " allowed in " << check->compared << " entries, by " << (*prepared)->kernel();
     EXPECT_GT(check->compared, 0);
     EXPECT_FALSE((*prepared)->kernel().empty());
   }
