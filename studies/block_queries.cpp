@@ -23,12 +23,13 @@ Precision precision_of_product(const Work& work, Precision plan) {
   return narrow_type(plan) && work.keeps_width ? Precision::bf16 : plan;
 }
 
-/// Works give the input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the rows
-/// of dw in model/query.h are those of w, n_forward.
+/// Works give the input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the
+/// rows of dw in model/query.h are those of w, n_forward.
 GemmQuery product_query(const Work& work, Precision plan) {
   // Rows per expert are a mean.
   const auto whole = [](double size) { return std::max(1.0, std::round(size)); };
-  GemmQuery query{.m = whole(work.m), .n = whole(work.n), .k = whole(work.k), .precision = precision_of_product(work, plan)};
+  GemmQuery query{
+      .m = whole(work.m), .n = whole(work.n), .k = whole(work.k), .precision = precision_of_product(work, plan)};
   if (work.head_dim > 0) {  // scores and contexts of an attention that is not fused: a batch of heads
     query.batch = work.batch;
     if (work.k != work.head_dim || work.pass != Pass::forward) query.layout = GemmLayout::nn;
@@ -44,7 +45,8 @@ GemmQuery product_query(const Work& work, Precision plan) {
   return query;
 }
 
-/// Heads by what the work computes, shared keys and values by what it reads: so that any split of heads comes out right.
+/// Heads by what the work computes, shared keys and values by what it reads: so that any split of heads comes out
+/// right.
 AttentionQuery attention_query(const Work& work, const StepSizes& sizes) {
   const LatentAttention& latent = sizes.network.latent;
   const double key = work.head_dim, value = latent.kv_rank > 0 ? static_cast<double>(latent.value_dim) : key;
@@ -56,33 +58,38 @@ AttentionQuery attention_query(const Work& work, const StepSizes& sizes) {
   const double elements = work.bytes.value() / work.element_bytes / (work.backward ? 2 : 1);
   const double shared = std::round(elements / (batch * work.sequence * (key + value)) - heads);
   const bool own_keys = latent.kv_rank > 0;  // latent attention expands keys and values for every head
-  return {.batch = batch, .queries = work.sequence, .keys = work.sequence, .heads = heads,
-          .kv_heads = own_keys ? heads : std::clamp(shared, 1.0, heads), .head_dim = key,
+  return {.batch = batch,
+          .queries = work.sequence,
+          .keys = work.sequence,
+          .heads = heads,
+          .kv_heads = own_keys ? heads : std::clamp(shared, 1.0, heads),
+          .head_dim = key,
           .pass = work.backward ? AttentionPass::backward : AttentionPass::forward,
           .precision = narrow_type(sizes.precision) ? Precision::bf16 : sizes.precision};
 }
 
 /// What lies along the columns of a memory-bound operator, and where its rows come from.
 enum class Along : std::uint8_t {
-  next_k,      ///< what the next product sums over; rows by bytes
-  next_input,  ///< the next product's whole left operand
-  last_result, ///< the result of the product before
-  hidden, head, keys,
+  next_k,       ///< what the next product sums over; rows by bytes
+  next_input,   ///< the next product's whole left operand
+  last_result,  ///< the result of the product before
+  heads,        ///< all heads of a position
+  hidden,
+  keys,
 };
 struct Pointwise {
-  std::string_view label;                ///< of the launch in a Program
-  std::string_view forward, backward;    ///< ids of model/query.h; backward "" = none of that kind
+  std::string_view label;              ///< of the launch in a Program
+  std::string_view forward, backward;  ///< ids of model/query.h; backward "" = none of that kind
   Along along;
 };
-constexpr std::array pointwise_rows{
-    Pointwise{"norm", "norm", "norm-backward", Along::next_k},
-    Pointwise{"swiglu", "swiglu", "swiglu-backward", Along::next_input},
-    Pointwise{"bias_gelu", "gelu", "gelu-backward", Along::next_input},
-    Pointwise{"bias_dropout_add", "add", "", Along::hidden},
-    Pointwise{"rope", "rope", "rope", Along::head},
-    Pointwise{"softmax", "softmax", "softmax-backward", Along::keys},
-    Pointwise{"embedding", "embedding", "embedding-backward", Along::hidden},
-    Pointwise{"loss", "cross-entropy", "", Along::last_result}};
+constexpr std::array pointwise_rows{Pointwise{"norm", "norm", "norm-backward", Along::next_k},
+                                    Pointwise{"swiglu", "swiglu", "swiglu-backward", Along::next_input},
+                                    Pointwise{"bias_gelu", "gelu", "gelu-backward", Along::next_input},
+                                    Pointwise{"bias_dropout_add", "add", "", Along::hidden},
+                                    Pointwise{"rope", "rope", "rope", Along::heads},
+                                    Pointwise{"softmax", "softmax", "softmax-backward", Along::keys},
+                                    Pointwise{"embedding", "embedding", "embedding-backward", Along::hidden},
+                                    Pointwise{"loss", "cross-entropy", "", Along::last_result}};
 
 class BlockQueries {
  public:
@@ -93,9 +100,12 @@ class BlockQueries {
     for (std::size_t i = 0; i < block_.works.size(); ++i) {
       const Work& work = block_.works[i];
       if (work.pass == Pass::recompute || work.pass == Pass::step) continue;
-      if (work.kernel == KernelClass::gemm) add(out, product_query(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
-      else if (work.kernel == KernelClass::attention) add(out, attention_query(work, sizes_), 1);
-      else add_pointwise(out, i);
+      if (work.kernel == KernelClass::gemm)
+        add(out, product_query(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
+      else if (work.kernel == KernelClass::attention)
+        add(out, attention_query(work, sizes_), 1);
+      else
+        add_pointwise(out, i);
     }
   }
 
@@ -119,7 +129,9 @@ class BlockQueries {
     }
   }
 
-  struct Matrix { double rows = 1, columns = 1; };
+  struct Matrix {
+    double rows = 1, columns = 1;
+  };
 
   void add_memory(std::vector<TimedQuery>& out, std::string_view op, const Matrix& matrix) {
     const MemoryOp* row = find_memory_op(op);
@@ -132,7 +144,8 @@ class BlockQueries {
     switch (row.along) {
       case Along::next_k: {
         // A norm of heads stands before the rotation of the same heads.
-        if (i + 1 < block_.works.size() && block_.works[i + 1].label == "rope") return by_bytes(work, row.forward, head_size());
+        if (i + 1 < block_.works.size() && block_.works[i + 1].label == "rope")
+          return by_bytes(work, row.forward, head_size());
         const Work* next = product_after(i);
         return by_bytes(work, row.forward, next != nullptr ? next->k : hidden());
       }
@@ -146,17 +159,27 @@ class BlockQueries {
         if (last == nullptr) return std::nullopt;
         return Matrix{last->m, last->n};
       }
-      case Along::hidden: return by_bytes(work, row.forward, hidden());
-      case Along::head: return by_bytes(work, row.forward, head_size());
-      case Along::keys: return by_bytes(work, row.forward, static_cast<double>(sizes_.sequence));
+      case Along::hidden:
+        return by_bytes(work, row.forward, hidden());
+      case Along::heads: {
+        const double heads = elements_of(work, row.forward) / (sizes_.tokens() * head_size());
+        return Matrix{sizes_.tokens(), head_size() * std::max(1.0, std::round(heads))};
+      }
+      case Along::keys:
+        return by_bytes(work, row.forward, static_cast<double>(sizes_.sequence));
     }
     return std::nullopt;
   }
 
+  /// In two bytes each, as often as the operator reads and writes them.
+  static double elements_of(const Work& work, std::string_view op) {
+    const MemoryOp* row = find_memory_op(op);
+    assert(row != nullptr);
+    return work.bytes.value() / (2 * (row->reads + row->writes));
+  }
   /// A launch moves statistics, weights and masks besides: rows are the nearest multiple of the positions of a rank.
   Matrix by_bytes(const Work& work, std::string_view op, double columns) const {
-    const MemoryOp* row = find_memory_op(op);
-    const double rows = work.bytes.value() / (2 * (row->reads + row->writes) * columns);
+    const double rows = elements_of(work, op) / columns;
     const double ways = static_cast<double>(sizes_.tensor_ways);
     const double unit = std::fmod(sizes_.tokens(), ways) == 0 ? sizes_.tokens() / ways : sizes_.tokens();
     return {unit * std::max(1.0, std::round(rows / unit)), columns};
@@ -166,7 +189,8 @@ class BlockQueries {
     return work.kernel == KernelClass::gemm && work.pass == Pass::forward;
   }
   const Work* product_after(std::size_t i) const {
-    const auto found = std::find_if(block_.works.begin() + static_cast<std::ptrdiff_t>(i), block_.works.end(), is_forward_product);
+    const auto found =
+        std::find_if(block_.works.begin() + static_cast<std::ptrdiff_t>(i), block_.works.end(), is_forward_product);
     return found == block_.works.end() ? nullptr : &*found;
   }
   const Work* product_before(std::size_t i) const {
@@ -191,9 +215,11 @@ class BlockQueries {
 std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& sizes, const Gpu& gpu) {
   std::vector<double> counts(program.blocks.size(), 0);
   for (const Chunk& chunk : program.chunks)
-    for (const BlockRun& run : chunk.runs) counts[static_cast<std::size_t>(run.block)] += static_cast<double>(run.count);
+    for (const BlockRun& run : chunk.runs)
+      counts[static_cast<std::size_t>(run.block)] += static_cast<double>(run.count);
   std::vector<TimedQuery> out;
-  for (std::size_t b = 0; b < program.blocks.size(); ++b) BlockQueries(program.blocks[b], sizes, gpu, counts[b]).add_to(out);
+  for (std::size_t b = 0; b < program.blocks.size(); ++b)
+    BlockQueries(program.blocks[b], sizes, gpu, counts[b]).add_to(out);
   return out;
 }
 

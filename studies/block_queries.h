@@ -20,7 +20,10 @@ struct StepSizes {
 };
 
 /// A kernel and the time that a micro-batch spends on all of its calls.
-struct TimedQuery { Query query; Seconds time; };
+struct TimedQuery {
+  Query query;
+  Seconds time;
+};
 
 /// Every kernel of one micro-batch forward and backward that a Query can ask for, block by block, doubles included.
 std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& sizes, const Gpu& gpu);

@@ -16,19 +16,25 @@ namespace stepcast {
 namespace {
 
 /// How a step is cut into one GPU's work.
-struct OwnVariant { std::int64_t tensor_ways = 1, expert_ways = 1, micro_batch = 1; };
+struct OwnVariant {
+  std::int64_t tensor_ways = 1, expert_ways = 1, micro_batch = 1;
+};
 
 // Shorter sequences are trained a few at a time, so that products stay large.
 constexpr std::int64_t short_sequence = 2048;
-constexpr std::int64_t most_ways = 8;  ///< of a node
+constexpr std::int64_t ways_of_a_node = 8;  ///< of a node
 
-/// Experts go over the ranks that share the other layers, so that each keeps as many rows; and over a node of whole layers.
+/// Experts go over the ranks that share the other layers, so that each keeps as many rows; and over a node of whole
+/// layers.
 std::vector<OwnVariant> variants_of(const NetworkSpec& network, std::int64_t sequence) {
-  const auto experts_divide = [&](std::int64_t ways) { return network.experts.count > 0 && network.experts.count % ways == 0; };
+  const auto experts_divide = [&](std::int64_t ways) {
+    return network.experts.count > 0 && network.experts.count % ways == 0;
+  };
   std::vector<OwnVariant> out;
   for (std::int64_t batch = 1; batch <= (sequence <= short_sequence ? 4 : 1); batch *= 2) {
-    for (std::int64_t ways = 1; ways <= most_ways; ways *= 2) out.push_back({ways, experts_divide(ways) ? ways : 1, batch});
-    if (experts_divide(most_ways)) out.push_back({1, most_ways, batch});
+    for (std::int64_t ways = 1; ways <= ways_of_a_node; ways *= 2)
+      out.push_back({ways, experts_divide(ways) ? ways : 1, batch});
+    if (experts_divide(ways_of_a_node)) out.push_back({1, ways_of_a_node, batch});
   }
   return out;
 }
@@ -55,7 +61,8 @@ Expected<Program> program_of(const NetworkSpec& network, const OwnVariant& varia
   plan.sequence = sequence;
   plan.precision = request.precision;
   const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence};
-  const SplitOrigin origin{"--gpus", "--tp", "--cp", "--pp", "--chunks", "--global-batch", "--seq", "--schedule", "--recompute", "--ep", "--etp"};
+  const SplitOrigin origin{"--gpus", "--tp",       "--cp",        "--pp", "--chunks", "--global-batch",
+                           "--seq",  "--schedule", "--recompute", "--ep", "--etp"};
   if (auto good = check_split(split, size, network, origin); !good) return tl::unexpected(std::move(good.error()));
   plan.mapping = mapping_text(split);
   plan.mapping_where = "mapping of own shapes";
@@ -65,14 +72,18 @@ Expected<Program> program_of(const NetworkSpec& network, const OwnVariant& varia
 /// Equal for equal questions.
 struct KeyOf {
   std::string operator()(const GemmQuery& g) const {
-    return fmt::format("gemm {} {} {} {} {} {}", g.m, g.n, g.k, g.batch, to_text(g.precision), static_cast<int>(g.layout));
+    return fmt::format("gemm {} {} {} {} {} {}", g.m, g.n, g.k, g.batch, to_text(g.precision),
+                       static_cast<int>(g.layout));
   }
   std::string operator()(const AttentionQuery& a) const {
-    return fmt::format("attention {} {} {} {} {} {}", a.batch, a.queries, a.heads, a.kv_heads, a.head_dim, static_cast<int>(a.pass));
+    return fmt::format("attention {} {} {} {} {} {}", a.batch, a.queries, a.heads, a.kv_heads, a.head_dim,
+                       static_cast<int>(a.pass));
   }
   std::string operator()(const MemoryQuery& m) const { return fmt::format("{} {} {}", m.op->id, m.rows, m.columns); }
   template <typename Other>
-  std::string operator()(const Other&) const { return {}; }  // steps of a lowered network ask for no others
+  std::string operator()(const Other&) const {
+    return {};
+  }  // steps of a lowered network ask for no others
 };
 
 /// Shares of a step's time by question, summed over the variants.
@@ -95,7 +106,10 @@ class Weights {
   }
 
  private:
-  struct Row { Query query; double share = 0; };
+  struct Row {
+    Query query;
+    double share = 0;
+  };
   std::map<std::string, std::size_t> index_;
   std::vector<Row> rows_;
 };

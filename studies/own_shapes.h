@@ -21,11 +21,11 @@ struct OwnShapesRequest {
 };
 
 /// Products forward and backward, fused attention and memory-bound operators of the network's training step, as lower()
-/// says, split 1, 2, 4 and 8 ways over tensor-parallel ranks (those that divide; experts are dealt out over the same ranks,
-/// and over 8 that split nothing else), with one sequence per micro-batch, and 2 and 4 where sequences are short. Heaviest
-/// share of a step first, none twice. Experts' grouped products are single ones of their mean rows. Latent attention is asked for with the head size of its queries. The
-/// optimizer is not among them: its time depends on nothing but its bytes.
-/// Fails where the network does not run at all: a sequence beyond its positions.
+/// says, split 1, 2, 4 and 8 ways over tensor-parallel ranks (those that divide; experts are dealt out over the same
+/// ranks, and over 8 that split nothing else), with one sequence per micro-batch, and 2 and 4 where sequences are
+/// short. Heaviest share of a step first, none twice. Experts' grouped products are single ones of their mean rows.
+/// Latent attention is asked for with the head size of its queries. The optimizer is not among them: its time depends
+/// on nothing but its bytes. Fails where the network does not run at all: a sequence beyond its positions.
 Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request);
 
 }  // namespace stepcast

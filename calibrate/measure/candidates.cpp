@@ -17,9 +17,11 @@ Expected<std::vector<int>> chosen_phases(const PlanRequest& request) {
   std::vector<std::string> names;
   for (const MeasurePhase& phase : measure_phases()) names.emplace_back(phase.id);
   for (const std::string& name : request.only)
-    if (phase_index(name) < 0) return fail("--only", fmt::format("unknown phase '{:.40}'", name), name_hint(name, names));
+    if (phase_index(name) < 0)
+      return fail("--only", fmt::format("unknown phase '{:.40}'", name), name_hint(name, names));
   for (int i = 0; i < static_cast<int>(names.size()); ++i)
-    if (request.only.empty() || std::find(request.only.begin(), request.only.end(), names[static_cast<std::size_t>(i)]) != request.only.end())
+    if (request.only.empty() ||
+        std::find(request.only.begin(), request.only.end(), names[static_cast<std::size_t>(i)]) != request.only.end())
       out.push_back(i);
   return out;
 }
@@ -52,9 +54,11 @@ class Collector {
     for (const Precision p : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp8})
       if (!context_.has(p)) lacks.emplace_back(to_text(p));
     if (!lacks.empty())
-      out_.notes.push_back(fmt::format("{} has no matrix units for {}: not measured", request_.gpu.id, fmt::join(lacks, ", ")));
+      out_.notes.push_back(
+          fmt::format("{} has no matrix units for {}: not measured", request_.gpu.id, fmt::join(lacks, ", ")));
     if (context_.precision != Precision::bf16)
-      out_.notes.push_back(fmt::format("products and attention are measured in {} in place of bf16", to_text(context_.precision)));
+      out_.notes.push_back(
+          fmt::format("products and attention are measured in {} in place of bf16", to_text(context_.precision)));
   }
 
   void collect_own() {
@@ -105,8 +109,8 @@ class Collector {
     }
     note(fmt::format("{}: beyond the memory of {}", row.phase.id, format_bytes(request_.gpu.memory)), too_large);
     if (too_long > 0)
-      out_.notes.push_back(fmt::format("{}: {} shapes take over {:.0f} ms here and are left to the laws", row.phase.id, too_long,
-                                       request_.rules.longest_replay.value() * 1e3));
+      out_.notes.push_back(fmt::format("{}: {} shapes take over {:.0f} ms here and are left to the laws", row.phase.id,
+                                       too_long, request_.rules.longest_replay.value() * 1e3));
     if (!list.works.empty()) out_.phases.push_back(std::move(list));
   }
 
@@ -130,7 +134,8 @@ class Collector {
   void note(const std::string& what, const std::vector<std::string>& names) {
     if (names.empty()) return;
     constexpr std::size_t shown = 3;
-    const std::vector<std::string> some(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(shown, names.size())));
+    const std::vector<std::string> some(names.begin(),
+                                        names.begin() + static_cast<std::ptrdiff_t>(std::min(shown, names.size())));
     out_.notes.push_back(fmt::format("{}, left out: {}{}", what, fmt::join(some, ", "),
                                      names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : ""));
   }

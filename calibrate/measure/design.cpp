@@ -20,7 +20,7 @@ double squared_distance(const Shape& a, const Shape& b) {
 }
 
 /// The middle of the box that holds all points.
-Shape middle_of(const std::vector<Shape>& points) {
+Shape middle_of_box(const std::vector<Shape>& points) {
   Shape low = points.front(), high = points.front();
   for (const Shape& point : points)
     for (std::size_t i = 0; i < point.size(); ++i) {
@@ -48,7 +48,7 @@ std::vector<double> half_doublings(double least, double most) {
   return out;
 }
 
-std::vector<Shape> all_of(const std::vector<double>& ms, const std::vector<double>& others) {
+std::vector<Shape> every_shape(const std::vector<double>& ms, const std::vector<double>& others) {
   std::vector<Shape> out;
   for (const double m : ms)
     for (const double n : others)
@@ -70,31 +70,31 @@ std::vector<Shape> farthest_points(std::span<const Shape> candidates, std::span<
   };
   for (const Shape& shape : taken) take(shape);
   if (taken.empty() && count > 0) {
-    const std::vector<double> off = squared_distances(points, middle_of(points));
+    const std::vector<double> off = squared_distances(points, middle_of_box(points));
     out.push_back(candidates[static_cast<std::size_t>(std::min_element(off.begin(), off.end()) - off.begin())]);
     take(out.back());
   }
   while (out.size() < count) {
     const auto farthest = std::max_element(apart.begin(), apart.end());  // the first of equals
-    if (*farthest == 0) break;  // all that differ are taken
+    if (*farthest == 0) break;                                           // all that differ are taken
     out.push_back(candidates[static_cast<std::size_t>(farthest - apart.begin())]);
     take(out.back());
   }
   return out;
 }
 
-std::vector<Shape> training_candidates() { return all_of(half_doublings(256, 16384), half_doublings(512, 16384)); }
+std::vector<Shape> training_candidates() { return every_shape(half_doublings(256, 16384), half_doublings(512, 16384)); }
 
 std::vector<Shape> skinny_candidates() {
-  return all_of({1, 2, 4, 8, 16, 32, 64, 128, 256}, {1024, 2048, 4096, 8192, 16384});
+  return every_shape({1, 2, 4, 8, 16, 32, 64, 128, 256}, {1024, 2048, 4096, 8192, 16384});
 }
 
-// Vocabularies: GPT-2 50257, Qwen2 151936, Llama 3 128256, Llama 2 32000. 5461 is 8/3 x 2048, a SwiGLU width that nobody
-// rounded: odd rows leave the 16-byte alignment that tensor-core kernels want.
+// Vocabularies: GPT-2 50257, Qwen2 151936, Llama 3 128256, Llama 2 32000. 5461 is 8/3 x 2048, a SwiGLU width that
+// nobody rounded: odd rows leave the 16-byte alignment that tensor-core kernels want.
 std::vector<Shape> edge_shapes() {
-  return {{2049, 4096, 4096},   {2048, 50257, 2048}, {129, 4096, 4096},   {2048, 151936, 4096},
-          {1025, 4096, 4096},   {2048, 5461, 2048},  {513, 4096, 4096},   {2048, 128256, 4096},
-          {4097, 8192, 8192},   {2048, 2048, 5461},  {257, 4096, 4096},   {4096, 32000, 4096}};
+  return {{2049, 4096, 4096}, {2048, 50257, 2048}, {129, 4096, 4096}, {2048, 151936, 4096},
+          {1025, 4096, 4096}, {2048, 5461, 2048},  {513, 4096, 4096}, {2048, 128256, 4096},
+          {4097, 8192, 8192}, {2048, 2048, 5461},  {257, 4096, 4096}, {4096, 32000, 4096}};
 }
 
 }  // namespace stepcast

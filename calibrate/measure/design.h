@@ -11,10 +11,10 @@
 
 namespace stepcast {
 
-using Shape = std::array<double, 3>;   ///< m, n, k
+using Shape = std::array<double, 3>;  ///< m, n, k
 
-/// `count` of the candidates, each as far as can be (in log of each size) from those before it and from `taken`; starts at
-/// the candidate nearest the middle where nothing is taken. Any prefix of the result is a design itself.
+/// `count` of the candidates, each as far as can be (in log of each size) from those before it and from `taken`; starts
+/// at the candidate nearest the middle where nothing is taken. Any prefix of the result is a design itself.
 std::vector<Shape> farthest_points(std::span<const Shape> candidates, std::span<const Shape> taken, std::size_t count);
 
 /// Powers of two and their halves between the bounds: m 256..16384, n and k 512..16384 for training.

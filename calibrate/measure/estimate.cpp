@@ -10,8 +10,8 @@ namespace {
 constexpr Seconds make_and_check{25e-3};
 // Random numbers are made at a fraction of the memory's rate.
 constexpr double fill_share = 0.1;
-// The system locks the pages of pinned memory one by one, at a few GB/s.
-constexpr BytesPerSecond lock_pages{2e9};
+// The system locks the pages of pinned memory one by one, and the host fills them: about 1 GB/s.
+constexpr BytesPerSecond lock_pages{1e9};
 // cuDNN plans a graph of operations, and may compile for it.
 constexpr Seconds plan_graph{0.25};
 // Two kernels at once share the chip.

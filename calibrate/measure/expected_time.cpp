@@ -14,11 +14,12 @@ constexpr double product_share[] = {0.75, 0.75, 0.75, 0.75, 0.6, 0.5, 0.3};
 constexpr double stream_share = 0.85, one_pass_share = 0.8;
 // In a graph the smallest product takes 1.7-2.5 us (aiconfigurator's tables); with its cold start 3.
 constexpr Seconds kernel_start{3e-6};
-// A fused attention kernel without the newest chips' own instructions: FlashAttention-2 reaches 0.3 of H100's peak forward
-// and backward together (Dao-AILab/flash-attention 0251105, H100 benchmark). Backward does five products for two.
+// A fused attention kernel without the newest chips' own instructions: FlashAttention-2 reaches 0.3 of H100's peak
+// forward and backward together (Dao-AILab/flash-attention 0251105, H100 benchmark). Backward does five products for
+// two.
 constexpr double attention_share = 0.3, attention_backward_share = 0.25, backward_over_forward = 2.5;
 // PCIe 4.0 x16 carries 31.5 GB/s (PCI-SIG, 16 GT/s per lane); pinned copies get about 80 % of it.
-constexpr BytesPerSecond host_copy{25e9};
+constexpr BytesPerSecond host_copy_rate{25e9};
 constexpr Seconds copy_start{10e-6};
 // A launch into a stream takes the host 2-5 us.
 constexpr Seconds one_launch{5e-6};
@@ -47,7 +48,8 @@ struct TimeOf {
 
   Seconds operator()(const GemmQuery& g) const {
     const Seconds cast = g.casts_x ? stream(cast_bytes_of(g), one_pass_share) + kernel_start : Seconds();
-    return std::max(flops_of(g) / product_rate(gpu, g.precision), stream(bytes_of(g), stream_share)) + kernel_start + cast;
+    return std::max(flops_of(g) / product_rate(gpu, g.precision), stream(bytes_of(g), stream_share)) + kernel_start +
+           cast;
   }
   Seconds operator()(const AttentionQuery& a) const {
     if (a.pass == AttentionPass::decode) return stream(bytes_of(a), one_pass_share) + kernel_start;
@@ -65,10 +67,11 @@ struct TimeOf {
   }
   Seconds operator()(const MemoryQuery& m) const { return stream(bytes_of(m), one_pass_share) + kernel_start; }
   Seconds operator()(const CollectiveQuery& c) const {
-    const BytesPerSecond links = gpu.scale_up_bandwidth.value() > 0 ? gpu.scale_up_bandwidth * link_share : host_copy;
+    const BytesPerSecond links =
+        gpu.scale_up_bandwidth.value() > 0 ? gpu.scale_up_bandwidth * link_share : host_copy_rate;
     return received_of(c) / links + collective_start;
   }
-  Seconds operator()(const TransferQuery& t) const { return t.bytes / host_copy + copy_start; }
+  Seconds operator()(const TransferQuery& t) const { return t.bytes / host_copy_rate + copy_start; }
   Seconds operator()(const LaunchQuery&) const { return one_launch; }
 };
 

@@ -12,14 +12,12 @@ namespace stepcast {
 /// What all lists of candidates need to know of the GPU and the request.
 struct PhaseContext {
   const PlanRequest& request;
-  Precision precision = Precision::bf16;            ///< of training here: bf16, on chips without it fp16, else fp32
-  Bytes room;                                       ///< that one set of buffers may take
-  std::vector<Shape> own;                           ///< products of the user's model, forward
-  std::vector<Shape> design;                        ///< far apart from each other and from those
+  Precision precision = Precision::bf16;  ///< of training here: bf16, on chips without it fp16, else fp32
+  Bytes room;                             ///< that one set of buffers may take
+  std::vector<Shape> own;                 ///< products of the user's model, forward
+  std::vector<Shape> design;              ///< far apart from each other and from those
 
-  [[nodiscard]] bool has(Precision other) const {
-    return request.gpu.peak[static_cast<int>(other)].value() > 0;
-  }
+  [[nodiscard]] bool has(Precision other) const { return request.gpu.peak[static_cast<int>(other)].value() > 0; }
   [[nodiscard]] bool fits(const Query& query) const { return bytes_taken(query) <= room; }
   /// Longer than a replay may take, a design's shape tells no more than a smaller one.
   [[nodiscard]] bool short_enough(const Query& query) const {

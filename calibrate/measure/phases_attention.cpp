@@ -11,11 +11,21 @@ constexpr double core_tokens = 16384, core_width = 1024;
 
 AttentionQuery core_of(double positions, double head_dim, bool causal, AttentionPass pass, Precision precision) {
   const double heads = core_width / head_dim;
-  return {.batch = core_tokens / positions, .queries = positions, .keys = positions, .heads = heads, .kv_heads = heads,
-          .head_dim = head_dim, .pass = pass, .causal = causal, .precision = precision};
+  return {.batch = core_tokens / positions,
+          .queries = positions,
+          .keys = positions,
+          .heads = heads,
+          .kv_heads = heads,
+          .head_dim = head_dim,
+          .pass = pass,
+          .causal = causal,
+          .precision = precision};
 }
 
-struct Core { double head_dim; bool causal; };
+struct Core {
+  double head_dim;
+  bool causal;
+};
 // What most networks train first: causal, heads of 128.
 constexpr std::array core_kinds{Core{128, true}, Core{64, true}, Core{128, false}, Core{64, false}};
 constexpr std::array core_lengths{4096.0, 2048.0, 8192.0, 1024.0, 16384.0, 512.0};

@@ -41,14 +41,16 @@ struct OtherPrecision {
   bool block_scaled = false;
 };
 // Most telling first. 16: cuBLASLt's rule for fp8 (cuBLAS documentation, "FP8 data types usage"); 128: whole tiles of
-// block scales ("1D block scaling factors layout"), so that no padding is timed. fp32 without tensor cores is a reference only.
+// block scales ("1D block scaling factors layout"), so that no padding is timed. fp32 without tensor cores is a
+// reference only.
 constexpr std::array other_precisions{
-    OtherPrecision{Precision::fp8, 24, 16},    OtherPrecision{Precision::nvfp4, 24, 128},
-    OtherPrecision{Precision::mxfp8, 24, 128}, OtherPrecision{Precision::tf32, 24, 1},
-    OtherPrecision{Precision::fp16, 24, 1},    OtherPrecision{Precision::fp32, 6, 1},
+    OtherPrecision{Precision::fp8, 24, 16},       OtherPrecision{Precision::nvfp4, 24, 128},
+    OtherPrecision{Precision::mxfp8, 24, 128},    OtherPrecision{Precision::tf32, 24, 1},
+    OtherPrecision{Precision::fp16, 24, 1},       OtherPrecision{Precision::fp32, 6, 1},
     OtherPrecision{Precision::fp8, 12, 128, true}};
 
-/// fp8 with a scale per block of 128 in cuBLASLt is Hopper's; later chips have mxfp8 (cuBLAS documentation, same section).
+/// fp8 with a scale per block of 128 in cuBLASLt is Hopper's; later chips have mxfp8 (cuBLAS documentation, same
+/// section).
 bool is_there(const OtherPrecision& row, const PhaseContext& context) {
   if (row.block_scaled && context.request.gpu.architecture != "hopper") return false;
   return context.has(row.precision) && row.precision != context.precision;
@@ -104,7 +106,8 @@ Candidates precision_candidates(const PhaseContext& context) {
     if (!is_there(row, context)) continue;
     const auto usable = [&](const Shape& s) {
       const Query query = forward_product(s, row.precision);
-      const bool whole = std::all_of(s.begin(), s.end(), [&](double size) { return std::fmod(size, row.multiple) == 0; });
+      const bool whole =
+          std::all_of(s.begin(), s.end(), [&](double size) { return std::fmod(size, row.multiple) == 0; });
       return whole && context.fits(query) && context.short_enough(query);
     };
     std::vector<Shape> shapes;
@@ -140,8 +143,8 @@ Candidates batched_candidates(const PhaseContext& context) {
     for (const double d : {128, 64}) {
       const double batch = tokens / s * (hidden / d);
       out.push_back(sampled_work(GemmQuery{.m = s, .n = s, .k = d, .batch = batch, .precision = context.precision}));
-      out.push_back(sampled_work(GemmQuery{
-          .m = s, .n = d, .k = s, .batch = batch, .precision = context.precision, .layout = GemmLayout::nn}));
+      out.push_back(sampled_work(
+          GemmQuery{.m = s, .n = d, .k = s, .batch = batch, .precision = context.precision, .layout = GemmLayout::nn}));
     }
   return out;
 }

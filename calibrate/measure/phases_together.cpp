@@ -30,8 +30,9 @@ Candidates sustained_candidates(const PhaseContext& context) {
   PlannedWork layer;
   layer.mode = WorkMode::alternating;
   layer.duration = turns_last;
-  for (const Query& query : {Query(square_weights(rows_of_runs, 8192, context.precision)), Query(rows_of("norm", rows_of_runs, 8192)),
-                             Query(rows_of("swiglu", rows_of_runs, 8192)), Query(rows_of("add", rows_of_runs, 8192))})
+  for (const Query& query :
+       {Query(square_weights(rows_of_runs, 8192, context.precision)), Query(rows_of("norm", rows_of_runs, 8192)),
+        Query(rows_of("swiglu", rows_of_runs, 8192)), Query(rows_of("add", rows_of_runs, 8192))})
     layer.works.push_back({query, usual_source(query), false, {}});
   out.insert(out.begin() + 1, layer);
   return out;

@@ -15,7 +15,8 @@ namespace {
 
 /// Things measured twice.
 constexpr std::size_t most_repeats = 8;
-/// Rounds that a phase's works are spread over, so that what ends a session halfway leaves half of every phase, the telling one.
+/// Rounds that a phase's works are spread over, so that what ends a session halfway leaves half of every phase, the
+/// telling one.
 constexpr std::size_t spread_over = 8;
 
 /// Of the budget, that own shapes take before anybody else gets a share: laws need the others to be of use beside them.
@@ -27,7 +28,9 @@ void shuffle_rows(std::span<Row> rows, std::mt19937_64& random) {
   for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random() % i]);
 }
 
-bool runs_for_long(const PlannedWork& work) { return work.mode == WorkMode::sustained || work.mode == WorkMode::alternating; }
+bool runs_for_long(const PlannedWork& work) {
+  return work.mode == WorkMode::sustained || work.mode == WorkMode::alternating;
+}
 
 Seconds sum_of(const std::vector<PlannedWork>& works) {
   Seconds sum;
@@ -37,7 +40,8 @@ Seconds sum_of(const std::vector<PlannedWork>& works) {
 
 class Planner {
  public:
-  Planner(const PlanRequest& request, CandidateSet from) : request_(request), from_(std::move(from)), random_(request.seed) {
+  Planner(const PlanRequest& request, CandidateSet from)
+      : request_(request), from_(std::move(from)), random_(request.seed) {
     plan_.budget = request.budget;
     plan_.notes = from_.notes;
   }
@@ -45,7 +49,8 @@ class Planner {
   Expected<MeasurePlan> run() {
     if (auto good = take_first_ones(); !good) return tl::unexpected(std::move(good.error()));
     take_own(request_.budget * own_part);
-    while (share_out()) {}
+    while (share_out()) {
+    }
     pick_repeats();
     use_up();
     put_in_order();
@@ -70,7 +75,8 @@ class Planner {
     Seconds least, shortest;
     for (const PhaseList& list : from_.phases) {
       least += list.next().estimate;
-      if (!runs_for_long(list.next()) && (shortest.value() == 0 || list.next().estimate < shortest)) shortest = list.next().estimate;
+      if (!runs_for_long(list.next()) && (shortest.value() == 0 || list.next().estimate < shortest))
+        shortest = list.next().estimate;
     }
     if (from_.repeats && shortest.value() == 0)
       return fail("--only", "repeat measures again what another phase did, but none with short samples was chosen",
@@ -112,8 +118,8 @@ class Planner {
     for (const PhaseList& list : from_.phases)
       if (!list.spent()) shares += share_of(list.phase);
     if (shares == 0) return false;
-    // The first time round, shares are of the whole budget and what a phase has is counted against it; later ones divide
-    // what was left.
+    // The first time round, shares are of the whole budget and what a phase has is counted against it; later ones
+    // divide what was left.
     const bool first = !std::exchange(shared_once_, true);
     std::vector<Seconds> allowed;
     Seconds sum;
@@ -125,7 +131,8 @@ class Planner {
     }
     const double scale = sum > open ? open / sum : 1;
     bool took = first;  // though nothing fits its share of the whole, there may be something left to share
-    for (std::size_t i = 0; i < from_.phases.size(); ++i) took = take_within(from_.phases[i], allowed[i] * scale) || took;
+    for (std::size_t i = 0; i < from_.phases.size(); ++i)
+      took = take_within(from_.phases[i], allowed[i] * scale) || took;
     return took;
   }
 
@@ -179,9 +186,12 @@ class Planner {
     for (const PhaseList& list : from_.phases)
       for (const Chosen& chosen : chosen_) {
         if (chosen.work.phase != list.phase) continue;
-        if (runs_for_long(chosen.work)) runs.push_back(chosen.work);
-        else if (is_early(chosen)) plan_.works.push_back(chosen.work);
-        else rounds[chosen.place * spread_over / list.taken].push_back(chosen.work);
+        if (runs_for_long(chosen.work))
+          runs.push_back(chosen.work);
+        else if (is_early(chosen))
+          plan_.works.push_back(chosen.work);
+        else
+          rounds[chosen.place * spread_over / list.taken].push_back(chosen.work);
       }
     const auto append_all = [&](const std::vector<PlannedWork>& works) {
       plan_.works.insert(plan_.works.end(), works.begin(), works.end());
@@ -199,14 +209,18 @@ class Planner {
   void list_left_out() {
     std::vector<Chosen> left;
     for (const PhaseList& list : from_.phases)
-      for (std::size_t i = list.taken; i < list.works.size(); ++i) left.push_back({list.works[i], i, list.works.size()});
+      for (std::size_t i = list.taken; i < list.works.size(); ++i)
+        left.push_back({list.works[i], i, list.works.size()});
     const auto depth = [](const Chosen& c) { return static_cast<double>(c.place) / static_cast<double>(c.of); };
     std::stable_sort(left.begin(), left.end(), [&](const Chosen& a, const Chosen& b) { return depth(a) > depth(b); });
     for (Chosen& one : left) plan_.left_out.push_back(std::move(one.work));
     for (std::size_t i = from_.own.size(); i > own_taken_; --i) plan_.left_out.push_back(from_.own[i - 1]);
   }
 
-  struct Chosen { PlannedWork work; std::size_t place, of; };  ///< its place in its phase's list of so many
+  struct Chosen {
+    PlannedWork work;
+    std::size_t place, of;
+  };  ///< its place in its phase's list of so many
 
   const PlanRequest& request_;
   CandidateSet from_;
