@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower.h"
-#include "studies/block_queries.h"
+#include "studies/step_queries.h"
 #include "studies/mapping_text.h"
 #include "studies/split.h"
 

@@ -1,4 +1,4 @@
-#include "studies/block_queries.h"
+#include "studies/step_queries.h"
 
 #include <algorithm>
 #include <array>
