@@ -15,7 +15,9 @@ namespace {
 constexpr const char* throttled_head = "throttled: ";
 constexpr std::size_t most_named = 12;
 
-bool starts_with(const std::string& text, const std::string& head) { return text.compare(0, head.size(), head) == 0; }
+bool note_starts_with(const std::string& note, const std::string& head) {
+  return note.compare(0, head.size(), head) == 0;
+}
 
 std::string clocks_note(const DeviceInfo& device, const GpuSettings& settings) {
   const std::string usual = settings.default_sm_clock_mhz > 0
@@ -44,7 +46,7 @@ void add_note(Measurements& measurements, const std::string& note) {
 
 bool has_note(const Measurements& measurements, const std::string& head) {
   return std::any_of(measurements.notes.begin(), measurements.notes.end(),
-                     [&](const std::string& note) { return starts_with(note, head); });
+                     [&](const std::string& note) { return note_starts_with(note, head); });
 }
 
 void note_setup(Measurements& measurements, const DeviceInfo& device, const GpuSettings& settings) {
@@ -67,7 +69,7 @@ void note_throttled(Measurements& measurements) {
     ++bursts;
     if (row.throttled) names.push_back(work_name(row.what));
   }
-  std::erase_if(measurements.notes, [](const std::string& note) { return starts_with(note, throttled_head); });
+  std::erase_if(measurements.notes, [](const std::string& note) { return note_starts_with(note, throttled_head); });
   if (names.empty()) return;
   const std::size_t shown = std::min(names.size(), most_named);
   std::string note = fmt::format("{}{} of {} bursts: {}", throttled_head, names.size(), bursts,

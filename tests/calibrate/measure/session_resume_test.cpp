@@ -26,7 +26,7 @@ struct KeptFile {
   }
 };
 
-MeasureResult whole_session() {
+MeasureResult uninterrupted_session() {
   FakeGpu gpu;
   return run_session(gpu, small_session(), {}).value();
 }
@@ -67,7 +67,7 @@ TEST_P(SessionFailure, costs_one_work_where_the_gpu_survives) {
 }
 
 TEST_P(SessionFailure, ends_it_where_the_gpu_is_lost_and_another_one_completes_the_rows) {
-  const auto whole = row_keys(whole_session().measurements);
+  const auto whole = row_keys(uninterrupted_session().measurements);
   FakeGpu counted;
   ASSERT_TRUE(run_session(counted, small_session(), {}).has_value());
   std::size_t least = 0;
@@ -152,7 +152,7 @@ TEST(SessionResume, interrupted_at_any_call_and_resumed_gives_the_same_rows) {
 }
 
 TEST(SessionResume, a_whole_file_leaves_only_the_repeat_to_do) {
-  const MeasureResult whole = whole_session();
+  const MeasureResult whole = uninterrupted_session();
   FakeGpu gpu;
   SessionRequest request = small_session();
   request.earlier = whole.measurements;
@@ -182,7 +182,7 @@ TEST(SessionResume, files_of_another_setup_are_refused_naming_both) {
   for (const OtherSetup& other : other_setups) {
     FakeGpuOptions options;
     SessionRequest request = small_session();
-    request.earlier = whole_session().measurements;
+    request.earlier = uninterrupted_session().measurements;
     other.change(options, request);
     FakeGpu gpu(options);
     const auto result = run_session(gpu, request, {});
@@ -194,7 +194,7 @@ TEST(SessionResume, files_of_another_setup_are_refused_naming_both) {
 
 TEST(SessionResume, files_of_other_programs_and_versions_are_refused) {
   SessionRequest request = small_session();
-  request.earlier = whole_session().measurements;
+  request.earlier = uninterrupted_session().measurements;
   for (MeasurementContext& context : request.earlier.contexts)
     if (context.software.rfind("stepcast", 0) == 0) context.software = "stepcast 0.0.1";
   FakeGpu gpu;
