@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(512)
 
 /// Sums of `partials` rows of `columns`: 32 columns to a block, 8 threads to a column.
 constexpr unsigned kSumLanes = 8;
-inline __global__ void __launch_bounds__(kWarp * kSumLanes)
+__global__ void __launch_bounds__(kWarp * kSumLanes)
     weight_gradient_kernel(const float* partial, float* dweight, int partials, int columns) {
   float* sums = dynamic_shared<float>();
   const int c = static_cast<int>(blockIdx.x * kWarp + threadIdx.x);

@@ -133,14 +133,15 @@ double largest_error(Numbers got, Numbers want) {
   return difference / scale;
 }
 
+double worse(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : std::max(a, b);
+}
+
 double cross_entropy_error(Numbers got, Numbers want, int target) {
   const auto right = static_cast<std::size_t>(target);
   Values got_others(got.begin(), got.end()), want_others(want.begin(), want.end());
   got_others[right] = want_others[right] = 0;
-  const double others = largest_error(got_others, want_others);
-  const double at_target = std::abs(got[right] - want[right]);
-  return std::isfinite(others) && std::isfinite(at_target) ? std::max(others, at_target)
-                                                           : std::numeric_limits<double>::quiet_NaN();
+  return worse(largest_error(got_others, want_others), std::abs(got[right] - want[right]));
 }
 
 }  // namespace stepcast::reference

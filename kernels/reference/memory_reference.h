@@ -39,6 +39,8 @@ double unit_roundoff(int element_bytes);
 double allowed_error(int element_bytes, double columns);
 /// Largest difference over the largest value of the reference; not a number where one of `got` is none.
 double largest_error(Numbers got, Numbers want);
+/// The larger of two errors; not a number where one of them is none.
+double worse(double a, double b);
 /// Of a gradient over logits: at the target over 1, as a probability less 1 is what it should be, elsewhere over the largest
 /// of the others, which are small where there are many.
 double cross_entropy_error(Numbers got, Numbers want, int target);

@@ -18,8 +18,7 @@
 
 #include "tests/kernels/emulated/block.h"
 
-// A program with a GPU build of the same kernels has functions of the same names for launching them. (A kernel that is no
-// template is `inline __global__ void` in its header, as several sources may include it.)
+// Static: a program with a GPU build of the same kernels has functions of the same names, which launch them.
 #define __global__ static
 #define __device__
 #define __host__
