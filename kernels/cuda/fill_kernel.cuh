@@ -1,6 +1,6 @@
-// GPU side only. Normal random numbers for a buffer. Real data matters: zeros or small integers draw less power, so that
-// a card clocks higher than in training (thonking.ai, "Strangely, Matrix Multiplications on GPUs Run Faster When Given
-// "Predictable" Data": A100 295 TFLOP/s on zeros, 257 on normal numbers).
+// GPU side only. Normal random numbers for a buffer. Real data matters: zeros or small integers draw less power, so
+// that a card clocks higher than in training (thonking.ai, "Strangely, Matrix Multiplications on GPUs Run Faster When
+// Given "Predictable" Data": A100 295 TFLOP/s on zeros, 257 on normal numbers).
 #pragma once
 
 #include <cmath>
