@@ -145,9 +145,8 @@ Expected<void> GemmCall::choose_algorithm(const GpuContext& context, const GemmP
   }
   const std::string why =
       asked == CUBLAS_STATUS_SUCCESS ? "there is no algorithm for it" : library_->status_text(asked);
-  const bool narrow = bits_of(problem.precision->operand_format) < 16;
   return fail(work_name(problem.query), "cublasLtMatmulAlgoGetHeuristic: " + why,
-              narrow ? "n and k must be multiples of 16 (fp4: 32) in fp8 and fp4" : "");
+              "another layout or size, or a newer cuBLASLt than " + std::to_string(library_->version()));
 }
 
 Expected<void> GemmCall::launch(const GemmSet& set, void* workspace, cudaStream_t stream) const {

@@ -71,6 +71,10 @@ Expected<void> layout_allowed(const GpuContext& context, const GemmPrecision& ro
   if (query.layout != GemmLayout::tn && !everywhere)
     return fail(where, "cuBLASLt computes this precision only as tn on this GPU",
                 "training keeps a transposed copy and runs its gradients as tn too: ask for tn");
+  // 16 bytes are what the narrow kernels load at once (cuBLAS documentation, section 3.4.17); rows of y are 16-bit.
+  const double step = row.operand_format == NumberFormat::e2m1 ? 32 : 16;
+  if (narrow && (std::fmod(query.n, 16) != 0 || std::fmod(query.k, step) != 0))
+    return fail(where, "n and k must be multiples of 16 in fp8, and k of 32 in fp4", "pad them, as training does");
   const bool blocks = row.x_scales != GemmScales::none && row.x_scales != GemmScales::one;
   if (blocks && query.batch > 1) return fail(where, "scales per block are timed without batches", "batch 1");
   return {};
