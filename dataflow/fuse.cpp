@@ -147,7 +147,7 @@ class ListBuilder {
     Open& open = open_[l];
     if (open.closed) return;
     open.closed = true;
-    std::vector<Work> works;
+    std::vector<KernelWork> works;
     const bool costs = add_works(c_, open.launch, root_, outside_, works);
     std::array<int, 2> made{-1, -1};
     Item edges;
@@ -173,7 +173,7 @@ class ListBuilder {
           }
       return;
     }
-    for (Work& work : works) {
+    for (KernelWork& work : works) {
       Item item = edges;
       item.index = static_cast<int>(out_.works.size());
       if (made[0] >= 0) item.after.push_back(made[0]);  // launches of one group run in order
@@ -204,7 +204,7 @@ class ListBuilder {
       for (std::size_t i = 1; i < item.reads.size(); ++i) places_.born[item.reads[i]] = -1;
       return;
     }
-    Work work;
+    KernelWork work;
     work.label = c_.network.tensors[c_.placed.copies[written].tensor].name + " sum";
     work.pass = item.pass;
     work.bytes = Bytes(c_.placed.copies[written].bytes * static_cast<double>(sources.size() + 1));

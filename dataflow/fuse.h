@@ -1,4 +1,4 @@
-// From placed items to launches: operators of one kernel group become one Work, joint moves one Move, copies become
+// From placed items to launches: operators of one kernel group become one KernelWork, joint moves one Move, copies become
 // buffers with lifetimes.
 #pragma once
 
@@ -44,7 +44,7 @@ struct Launch {
   std::vector<const PlacedItem*> members;
 };
 /// Adds one or several works (products of unlike shapes do not join); false when the launch costs nothing.
-bool add_works(const FuseContext& context, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<Work>& works);
+bool add_works(const FuseContext& context, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works);
 
 /// Stays in its operands' type under a narrower plan: attention core, router, LM head.
 bool keeps_width(const Operator& op);

@@ -34,7 +34,7 @@ enum class KernelClass : std::uint8_t {
 };
 
 /// One kernel launch (or several like it) on one rank.
-struct Work {
+struct KernelWork {
   std::string label;                ///< "attn.qkv.q dW"
   KernelClass kernel = KernelClass::pointwise;
   Pass pass = Pass::forward;
@@ -119,7 +119,7 @@ struct Buffer {
 struct ProgramBlock {
   bool is_layer = false;            ///< counts in a stage's layers
   std::string name;                 ///< "embedding", "layer", "head"
-  std::vector<Work> works;
+  std::vector<KernelWork> works;
   std::vector<Move> moves;
   std::vector<Item> forward;        ///< one micro-batch
   std::vector<Item> backward;       ///< one micro-batch: recompute, input-grad and weight-grad items in issue order

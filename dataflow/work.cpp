@@ -53,9 +53,9 @@ const char* suffix(const PlacedItem& item) {
   return item.pass == Pass::weight_grad ? " dW" : " dX";
 }
 
-Work blank(const FuseContext& c, const PlacedItem& item) {
+KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   const Operator& op = c.block.operators[item.op];
-  Work work;
+  KernelWork work;
   work.label = (op.kernel.empty() ? op.name : op.kernel) + suffix(item);
   work.pass = item.pass;
   work.keeps_width = keeps_width(op);
@@ -65,7 +65,7 @@ Work blank(const FuseContext& c, const PlacedItem& item) {
 }
 
 /// Joins products over one input (Q, K, V; gate and up) into one launch; others stay launches of their own.
-void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<Work>& works) {
+void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<KernelWork>& works) {
   const std::size_t first = works.size();
   for (const PlacedItem* item : members) {
     const Product p = product_of(c, *item);
@@ -74,9 +74,9 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
       return Bytes(batch * ((m * k + k * n) * bytes_per_element + m * n * p.output_bytes));
     };
     const double flops = 2 * p.m * p.n * p.k * p.batch;
-    Work* joined = nullptr;
+    KernelWork* joined = nullptr;
     for (std::size_t w = first; w < works.size() && !joined; ++w) {
-      Work& work = works[w];
+      KernelWork& work = works[w];
       if (work.kernel != KernelClass::gemm || work.batch != p.batch) continue;
       if (work.m != p.m || (p.joins_k ? work.n != p.n : work.k != p.k)) continue;
       (p.joins_k ? work.k : work.n) += p.joins_k ? p.k : p.n;
@@ -84,7 +84,7 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
       joined = &work;
     }
     if (!joined) {
-      Work work = blank(c, *item);
+      KernelWork work = blank(c, *item);
       work.kernel = KernelClass::gemm;
       work.m = p.m;
       work.n = p.n;
@@ -116,9 +116,9 @@ double causal_imbalance(const FuseContext& c, int o) {
   return balanced ? 1 : 2 - 1 / parts;
 }
 
-Work attention(const FuseContext& c, const PlacedItem& item) {
+KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   const Operator& op = c.block.operators[item.op];
-  Work work = blank(c, item);
+  KernelWork work = blank(c, item);
   work.kernel = KernelClass::attention;
   work.backward = item.kind == PlacedKind::gradient;
   double points = 1;
@@ -142,7 +142,7 @@ Work attention(const FuseContext& c, const PlacedItem& item) {
 
 /// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
-                   const std::vector<char>& read_outside, std::vector<Work>& works) {
+                   const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   std::vector<int> written, read;
   std::vector<std::pair<int, Placement>> gradients;
   double bytes = 0;
@@ -175,7 +175,7 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
     }
   }
   if (bytes == 0) return false;
-  Work work = blank(c, *members.front());
+  KernelWork work = blank(c, *members.front());
   work.kernel = KernelClass::pointwise;
   work.bytes = Bytes(bytes);
   works.push_back(std::move(work));
@@ -183,9 +183,9 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
 }
 
 /// An embedding reads and writes the touched rows only; a picked logit touches one element per row of labels.
-Work look_up(const FuseContext& c, const PlacedItem& item) {
+KernelWork look_up(const FuseContext& c, const PlacedItem& item) {
   const Operator& op = c.block.operators[item.op];
-  Work work = blank(c, item);
+  KernelWork work = blank(c, item);
   work.kernel = KernelClass::lookup;
   const Placement place = placement_of(op.output, c.splits[item.op], c.mesh, false);
   const double rows = local_elements(c.network, op.output.tensor, place, c.mesh) * c.network.tensors[op.output.tensor].bytes_per_element;
@@ -205,7 +205,7 @@ double repeats(const FuseContext& c, int op) {
   return ranks;
 }
 
-bool add_works(const FuseContext& c, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<Work>& works) {
+bool add_works(const FuseContext& c, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   const std::size_t before = works.size();
   std::vector<const PlacedItem*> products, pointwise;
   for (const PlacedItem* item : launch.members) {

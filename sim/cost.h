@@ -41,7 +41,7 @@ class CostModel {
   CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
             std::int64_t ranks = 0);
 
-  [[nodiscard]] Price work(const Work& work) const;
+  [[nodiscard]] Price work(const KernelWork& work) const;
   /// `group` of the move; local moves cost nothing.
   [[nodiscard]] Price move(const Move& move, const Group& group) const;
   /// Point-to-point of `bytes` between ranks `distance` apart while all ranks of the stage send theirs.
@@ -60,8 +60,8 @@ class CostModel {
  private:
   static constexpr int precisions = 7;
 
-  [[nodiscard]] Price gemm(const Work& work) const;
-  [[nodiscard]] Price attention(const Work& work) const;
+  [[nodiscard]] Price gemm(const KernelWork& work) const;
+  [[nodiscard]] Price attention(const KernelWork& work) const;
   [[nodiscard]] Price collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const;
   [[nodiscard]] Price send_at(int tier, Bytes bytes) const;
   [[nodiscard]] Price inside_node(CollectiveKind kind, std::int64_t ranks, Bytes received) const;

@@ -68,7 +68,7 @@ std::vector<StageReport> stage_reports(const StepView& view) {
 Flops hardware_flops(const Program& program, double units) {
   std::vector<Flops> block_flops(program.blocks.size());
   for (std::size_t i = 0; i < block_flops.size(); ++i) {
-    for (const Work& work : program.blocks[i].works) {
+    for (const KernelWork& work : program.blocks[i].works) {
       if (work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention) block_flops[i] += work.flops;
     }
   }

@@ -55,7 +55,7 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
   BlockPrices prices;
   prices.works.reserve(block.works.size());
   prices.moves.reserve(block.moves.size());
-  for (const Work& work : block.works) prices.works.push_back(cost.work(work));
+  for (const KernelWork& work : block.works) prices.works.push_back(cost.work(work));
   for (const Move& move : block.moves) {
     prices.moves.push_back(price_move(program, move, cost));
     prices.ahead = std::max(prices.ahead, move.ahead);

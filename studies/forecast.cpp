@@ -37,7 +37,7 @@ double repeated_work(const Program& program) {
   Flops executed, useful;
   for (const Chunk& chunk : program.chunks)
     for (const BlockRun& run : chunk.runs)
-      for (const Work& work : program.blocks[run.block].works) {
+      for (const KernelWork& work : program.blocks[run.block].works) {
         executed += work.flops * static_cast<double>(run.count);
         useful += work.useful * static_cast<double>(run.count);
       }

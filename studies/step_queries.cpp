@@ -18,14 +18,14 @@ bool narrow_type(Precision precision) {
 }
 
 /// fp32 operands (routers) go through tf32; under a narrow type what keeps its width stays in bf16.
-Precision precision_of_product(const Work& work, Precision plan) {
+Precision precision_of_product(const KernelWork& work, Precision plan) {
   if (work.element_bytes >= 4) return Precision::tf32;
   return narrow_type(plan) && work.keeps_width ? Precision::bf16 : plan;
 }
 
 /// Works give the input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the
 /// rows of dw in model/query.h are those of w, n_forward.
-GemmQuery product_query(const Work& work, Precision plan) {
+GemmQuery product_query(const KernelWork& work, Precision plan) {
   // Rows per expert are a mean.
   const auto whole = [](double size) { return std::max(1.0, std::round(size)); };
   GemmQuery query{
@@ -47,7 +47,7 @@ GemmQuery product_query(const Work& work, Precision plan) {
 
 /// Heads by what the work computes, shared keys and values by what it reads: so that any split of heads comes out
 /// right.
-AttentionQuery attention_query(const Work& work, const StepSizes& sizes) {
+AttentionQuery attention_query(const KernelWork& work, const StepSizes& sizes) {
   const LatentAttention& latent = sizes.network.latent;
   const double key = work.head_dim, value = latent.kv_rank > 0 ? static_cast<double>(latent.value_dim) : key;
   const auto batch = static_cast<double>(sizes.micro_batch);
@@ -98,7 +98,7 @@ class BlockQueries {
 
   void add_to(std::vector<TimedQuery>& out) {
     for (std::size_t i = 0; i < block_.works.size(); ++i) {
-      const Work& work = block_.works[i];
+      const KernelWork& work = block_.works[i];
       if (work.pass == Pass::recompute || work.pass == Pass::step) continue;
       if (work.kernel == KernelClass::gemm)
         add(out, product_query(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
@@ -115,7 +115,7 @@ class BlockQueries {
   }
 
   void add_pointwise(std::vector<TimedQuery>& out, std::size_t i) {
-    const Work& work = block_.works[i];
+    const KernelWork& work = block_.works[i];
     if (work.label.ends_with(" sum")) return add_memory(out, "add", by_bytes(work, "add", hidden()));
     if (work.pass != Pass::forward) return;  // backward goes with its forward twin
     for (const Pointwise& row : pointwise_rows) {
@@ -140,22 +140,22 @@ class BlockQueries {
   }
 
   std::optional<Matrix> matrix_of(const Pointwise& row, std::size_t i) const {
-    const Work& work = block_.works[i];
+    const KernelWork& work = block_.works[i];
     switch (row.along) {
       case Along::next_k: {
         // A norm of heads stands before the rotation of the same heads.
         if (i + 1 < block_.works.size() && block_.works[i + 1].label == "rope")
           return by_bytes(work, row.forward, head_size());
-        const Work* next = product_after(i);
+        const KernelWork* next = product_after(i);
         return by_bytes(work, row.forward, next != nullptr ? next->k : hidden());
       }
       case Along::next_input: {
-        const Work* next = product_after(i);
+        const KernelWork* next = product_after(i);
         if (next == nullptr) return std::nullopt;
         return Matrix{std::max(1.0, std::round(next->m * next->batch)), next->k};
       }
       case Along::last_result: {
-        const Work* last = product_before(i);
+        const KernelWork* last = product_before(i);
         if (last == nullptr) return std::nullopt;
         return Matrix{last->m, last->n};
       }
@@ -172,28 +172,28 @@ class BlockQueries {
   }
 
   /// In two bytes each, as often as the operator reads and writes them.
-  static double elements_of(const Work& work, std::string_view op) {
+  static double elements_of(const KernelWork& work, std::string_view op) {
     const MemoryOp* row = find_memory_op(op);
     assert(row != nullptr);
     return work.bytes.value() / (2 * (row->reads + row->writes));
   }
   /// A launch moves statistics, weights and masks besides: rows are the nearest multiple of the positions of a rank.
-  Matrix by_bytes(const Work& work, std::string_view op, double columns) const {
+  Matrix by_bytes(const KernelWork& work, std::string_view op, double columns) const {
     const double rows = elements_of(work, op) / columns;
     const double ways = static_cast<double>(sizes_.tensor_ways);
     const double unit = std::fmod(sizes_.tokens(), ways) == 0 ? sizes_.tokens() / ways : sizes_.tokens();
     return {unit * std::max(1.0, std::round(rows / unit)), columns};
   }
 
-  static bool is_forward_product(const Work& work) {
+  static bool is_forward_product(const KernelWork& work) {
     return work.kernel == KernelClass::gemm && work.pass == Pass::forward;
   }
-  const Work* product_after(std::size_t i) const {
+  const KernelWork* product_after(std::size_t i) const {
     const auto found =
         std::find_if(block_.works.begin() + static_cast<std::ptrdiff_t>(i), block_.works.end(), is_forward_product);
     return found == block_.works.end() ? nullptr : &*found;
   }
-  const Work* product_before(std::size_t i) const {
+  const KernelWork* product_before(std::size_t i) const {
     for (; i > 0; --i)
       if (is_forward_product(block_.works[i - 1])) return &block_.works[i - 1];
     return nullptr;

@@ -66,7 +66,7 @@ double narrow_bytes(Precision plan) { return plan == Precision::nvfp4 ? 0.5 : 1;
 
 // Under a narrow plan the projections of layers are cast to it. Transformer Engine leaves the products of an attention
 // core, the router and the LM head as they are (TransformerEngine user guide, fp8_autocast covers its own modules only).
-bool cast_down(const Work& work, Precision plan) { return narrow(plan) && work.element_bytes == 2 && !work.keeps_width; }
+bool cast_down(const KernelWork& work, Precision plan) { return narrow(plan) && work.element_bytes == 2 && !work.keeps_width; }
 
 // The left operand of a forward product (x) or an input gradient (dy) is cast beside its use. By itself a cast reads 2
 // bytes and writes `narrow_bytes` twice, as is and transposed; norms and activations take over a part, and 2 bytes per
@@ -74,9 +74,9 @@ bool cast_down(const Work& work, Precision plan) { return narrow(plan) && work.e
 // 0.75 of the MLP width forward, 5 and 2.5 backward).
 constexpr double cast_bytes = 2;
 
-// Work::bytes has every element once. What waves of tiles read again because L2 does not hold it comes from the kernel's
+// KernelWork::bytes has every element once. What waves of tiles read again because L2 does not hold it comes from the kernel's
 // own dataflow. A law fitted on measured products has seen this in its rates, per byte counted once; a datasheet's has not.
-Bytes read_again(const Work& work, double operand_bytes, const Gpu& gpu) {
+Bytes read_again(const KernelWork& work, double operand_bytes, const Gpu& gpu) {
   if (gpu.multiprocessors <= 0 || gpu.l2.value() <= 0) return {};  // a chip whose file says neither
   const GemmShape shape{work.m, work.n, work.k, work.batch, operand_bytes, work.element_bytes};
   const GemmTraffic traffic = gemm_traffic(shape, {gpu.multiprocessors, gpu.l2});
@@ -103,7 +103,7 @@ CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack
 // llm-foundry 7.5 to 8.2), so steps wait for kernels that were timed as training runs them.
 // The slow-down of sustained work is a lower clock, so it stretches the compute term and leaves the memory term: a
 // memory-bound kernel draws too little power to be throttled (H200, B200, GB200: none below 30 % of the power limit).
-Price CostModel::gemm(const Work& work) const {
+Price CostModel::gemm(const KernelWork& work) const {
   const bool cast = cast_down(work, precision_);
   const Precision precision = cast ? precision_ : rate_for(work.element_bytes, precision_);
   const RooflineLaw& law = roofline_[static_cast<int>(precision)];
@@ -120,7 +120,7 @@ Price CostModel::gemm(const Work& work) const {
   return {time, law.source, law.spread, gemm_law(precision), false, 0};
 }
 
-Price CostModel::attention(const Work& work) const {
+Price CostModel::attention(const KernelWork& work) const {
   const AttentionLaw& law = profile_->attention;
   const Flops forward = work.flops * (compute_factor_ * profile_->sustained_slowdown / stack_->attention_rate / (work.backward ? backward_products : 1));
   const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
@@ -132,7 +132,7 @@ Price CostModel::memory(Bytes bytes) const {
   return {memory_time(law, bytes), law.source, law.spread, "memory stream", false, 0};
 }
 
-Price CostModel::work(const Work& work) const {
+Price CostModel::work(const KernelWork& work) const {
   Price price;
   switch (work.kernel) {
     case KernelClass::gemm:

@@ -10,7 +10,7 @@ namespace stepcast {
 namespace {
 
 /// Of k own keys a query of the slice sees (k+1)/2 in the mean, and all i*k before them.
-void see_earlier_keys(Work& work, int slice) {
+void see_earlier_keys(KernelWork& work, int slice) {
   const double keys = work.sequence;
   const double own = (keys + 1) / 2, more = (own + slice * keys) / own;
   work.flops = work.flops * more;
@@ -60,7 +60,7 @@ std::vector<Program> slice_programs(const Program& first, int slices) {
   for (int slice = 0; slice < slices; ++slice) {
     programs[slice].tokens_per_step = first.tokens_per_step * slices;
     for (ProgramBlock& block : programs[slice].blocks)
-      for (Work& work : block.works)
+      for (KernelWork& work : block.works)
         if (work.kernel == KernelClass::attention) see_earlier_keys(work, slice);
   }
   return programs;

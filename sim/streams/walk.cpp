@@ -153,7 +153,7 @@ void ChunkWalk::place(const Instance& instance, const Item& item, int slot, doub
   const BlockPrices& prices = prices_[instance.block];
   End& end = item_end_[slot];
   if (!item.is_move) {
-    const Work& work = block.works[item.index];
+    const KernelWork& work = block.works[item.index];
     const End ready = ready_for(instance, item, slot);
     place_work(work.pass, prices.works[item.index].time.value() * stretch_, ready, end, slot);
     if (work.pass != Pass::weight_grad && end.time >= output_.time) output_ = {end.time, -1};

@@ -19,7 +19,7 @@ const char* pass_name(Pass pass) {
   return "?";
 }
 
-std::string shape_of(const Work& work) {
+std::string shape_of(const KernelWork& work) {
   switch (work.kernel) {
     case KernelClass::gemm:
       return work.batch > 1 ? fmt::format("{:.0f} x {:.0f} x {:.0f}, {:.0f} times", work.m, work.n, work.k, work.batch)
@@ -31,7 +31,7 @@ std::string shape_of(const Work& work) {
   return "";
 }
 
-PriceRow row_of(const std::string& block, const Work& work, const CostModel& cost) {
+PriceRow row_of(const std::string& block, const KernelWork& work, const CostModel& cost) {
   const Price price = cost.work(work);
   return {block, work.label, pass_name(work.pass), shape_of(work), work.flops, work.bytes, price.time, price.source,
           price.spread, price.law, ""};
@@ -62,7 +62,7 @@ void add_edges(std::vector<PriceRow>& rows, const Program& program, const CostMo
 std::vector<PriceRow> kernel_prices(const Program& program, const CostModel& cost) {
   std::vector<PriceRow> rows;
   for (const ProgramBlock& block : program.blocks)
-    for (const Work& work : block.works) rows.push_back(row_of(block.name, work, cost));
+    for (const KernelWork& work : block.works) rows.push_back(row_of(block.name, work, cost));
   return rows;
 }
 

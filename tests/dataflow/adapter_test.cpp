@@ -40,7 +40,7 @@ TEST(Adapters, TrainOnlyThemselves) {
 TEST(Adapters, WeightGradientsAreSmall) {
   const auto weight_grad = [](const Program& program) {
     double flops = 0;
-    for (const Work& work : program.blocks[1].works)
+    for (const KernelWork& work : program.blocks[1].works)
       if (work.pass == Pass::weight_grad) flops += work.flops.value();
     return flops;
   };

@@ -74,7 +74,7 @@ TEST(WorkPrice, GemmRunsAtTheFittedRate) {
 TEST(WorkPrice, BytesBoundGemmIsNotThrottled) {
   Costs costs;
   costs.profile.sustained_slowdown = 1.15;
-  Work work = small::gemm(1, Pass::forward);
+  KernelWork work = small::gemm(1, Pass::forward);
   EXPECT_NEAR(costs.model().work(work).time.value(), 1.15, 1e-9);
   work.bytes = Bytes(3e12);
   EXPECT_NEAR(costs.model().work(work).time.value(), 3, 1e-6);
@@ -83,19 +83,19 @@ TEST(WorkPrice, BytesBoundGemmIsNotThrottled) {
 TEST(WorkPrice, LaunchesAddTheirStart) {
   Costs costs;
   costs.profile.gemm[0].t0 = Seconds(0.125);
-  Work work = small::gemm(1, Pass::forward);
+  KernelWork work = small::gemm(1, Pass::forward);
   work.launches = 3;
   EXPECT_NEAR(costs.model().work(work).time.value(), 1.375, 1e-9);
 }
 
 TEST(WorkPrice, ImbalanceWaitsForTheSlowestRank) {
-  Work work = small::gemm(1, Pass::forward);
+  KernelWork work = small::gemm(1, Pass::forward);
   work.imbalance = 1.5;
   EXPECT_NEAR(Costs().model().work(work).time.value(), 1.5, 1e-9);
 }
 
 TEST(WorkPrice, OddHeadSizesLeaveTheTensorCores) {
-  Work work = small::gemm(1, Pass::forward);
+  KernelWork work = small::gemm(1, Pass::forward);
   work.head_dim = 128;
   EXPECT_NEAR(Costs().model().work(work).time.value(), 1, 1e-9);
   work.head_dim = 150;
@@ -104,7 +104,7 @@ TEST(WorkPrice, OddHeadSizesLeaveTheTensorCores) {
 
 TEST(WorkPrice,
      AttentionBackwardCostsItsExecutedFlops) {  // efficiency 1: 2.5 units executed take 2.5 times the forward
-  Work work = small::gemm(1, Pass::forward);
+  KernelWork work = small::gemm(1, Pass::forward);
   work.kernel = KernelClass::attention;
   work.sequence = 4096;
   EXPECT_NEAR(Costs().model().work(work).time.value(), 1, 1e-9);
@@ -114,7 +114,7 @@ TEST(WorkPrice,
 }
 
 TEST(WorkPrice, PointwiseIsBytesOverBandwidth) {
-  Work work;
+  KernelWork work;
   work.bytes = Bytes(5e11);
   const Price price = Costs().model().work(work);
   EXPECT_NEAR(price.time.value(), 0.5, 1e-9);
@@ -124,7 +124,7 @@ TEST(WorkPrice, PointwiseIsBytesOverBandwidth) {
 TEST(WorkPrice, UnmeasuredPrecisionSaysDatasheet) {
   Costs costs;
   costs.machine.gpu.peak[static_cast<int>(Precision::fp8)] = FlopsPerSecond(1000e12);
-  Work work = small::gemm(7, Pass::forward);
+  KernelWork work = small::gemm(7, Pass::forward);
   work.element_bytes = 1;
   const Price price = costs.model(Precision::fp8).work(work);
   EXPECT_EQ(price.source, Source::datasheet);
@@ -134,7 +134,7 @@ TEST(WorkPrice, UnmeasuredPrecisionSaysDatasheet) {
 
 TEST(WorkPrice, NoKernelBeatsThePeak) {
   for (const double seconds : {1e-6, 1e-3, 1.0}) {
-    const Work work = small::gemm(seconds, Pass::forward);
+    const KernelWork work = small::gemm(seconds, Pass::forward);
     EXPECT_LE(work.flops.value() / Costs().model().work(work).time.value(), 200e12);
   }
 }

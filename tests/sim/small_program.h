@@ -78,8 +78,8 @@ inline Stack stack() {
 }
 
 /// `seconds` of tensor-core work on the small GPU.
-inline Work gemm(double seconds, Pass pass, const char* label = "gemm") {
-  Work work;
+inline KernelWork gemm(double seconds, Pass pass, const char* label = "gemm") {
+  KernelWork work;
   work.label = label;
   work.kernel = KernelClass::gemm;
   work.pass = pass;
@@ -102,7 +102,7 @@ inline Move move(double seconds, MoveKind kind, Pass pass, bool blocking, const 
 inline Group group(std::int64_t stride, std::int64_t size) { return {{{stride, size}}, size, "x"}; }
 
 /// Adds to a block's list; the item waits for `after`. Both return the item's position.
-inline int add(ProgramBlock& block, std::vector<Item>& list, Work work, std::vector<int> after = {}) {
+inline int add(ProgramBlock& block, std::vector<Item>& list, KernelWork work, std::vector<int> after = {}) {
   block.works.push_back(std::move(work));
   list.push_back({false, static_cast<int>(block.works.size()) - 1, std::move(after)});
   return static_cast<int>(list.size()) - 1;

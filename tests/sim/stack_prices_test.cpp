@@ -17,8 +17,8 @@ Stack bare_stack() {
 }
 
 /// 8192 x 8192 x 8192: 1.1 TFLOP, far above the memory bound.
-Work cube(const char* label, double head_dim = 0) {
-  Work work;
+KernelWork cube(const char* label, double head_dim = 0) {
+  KernelWork work;
   work.label = label;
   work.kernel = KernelClass::gemm;
   work.m = work.n = work.k = 8192;
@@ -29,12 +29,12 @@ Work cube(const char* label, double head_dim = 0) {
 }
 
 /// A product that a narrower plan leaves in its own type.
-Work kept(Work work) {
+KernelWork kept(KernelWork work) {
   work.keeps_width = true;
   return work;
 }
 
-Seconds time_of(const Stack& stack, Precision precision, const Work& work) {
+Seconds time_of(const Stack& stack, Precision precision, const KernelWork& work) {
   return CostModel(dgx(), h100(), stack, precision).work(work).time;
 }
 
@@ -50,7 +50,7 @@ TEST(StackPrices, NarrowPlansSpeedUpProjectionsOnly) {
 
 TEST(StackPrices, CastsAreChargedWhereTheLeftOperandIsNew) {
   const Stack stack = bare_stack();
-  Work work = cube("mlp.up");
+  KernelWork work = cube("mlp.up");
   const Seconds forward = time_of(stack, Precision::fp8, work);
   work.pass = Pass::weight_grad;
   const Seconds weight_grad = time_of(stack, Precision::fp8, work);
@@ -70,7 +70,7 @@ TEST(StackPrices, ComputeFactorStretchesProductsAndAttention) {
 
 TEST(StackPrices, BlockingLaunchesAddAGapPerKernel) {
   Stack stack = bare_stack();
-  Work work = cube("mlp.up");
+  KernelWork work = cube("mlp.up");
   const Seconds before = time_of(stack, Precision::bf16, work);
   stack.launch_gap = Seconds(1e-4);
   EXPECT_NEAR((time_of(stack, Precision::bf16, work) - before).value(), 1e-4, 1e-12);

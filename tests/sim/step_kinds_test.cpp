@@ -137,7 +137,7 @@ TEST(StepKinds, OddNumbersHaveNoTwoWays) {
 /// Forward: `seconds` of attention over one key of its own. Backward: a second for each half.
 ProgramBlock attending_layer(double seconds) {
   ProgramBlock block = small::plain_layer();
-  Work& core = block.works[0];
+  KernelWork& core = block.works[0];
   core.kernel = KernelClass::attention;
   core.sequence = 1;
   core.flops = core.useful = Flops(seconds * 100e12);

@@ -142,7 +142,7 @@ TEST(StreamTimes, RepeatsEqualTheSumOfTheirCopies) {  // one run of n blocks aga
     Program program = small::pipeline(with_gather(seconds, 1), 1, 9, 1);
     program.blocks[0].backward = with_hidden_move(seconds, false).backward;
     program.blocks[0].works = with_gather(seconds, 1).works;
-    for (Work& work : with_hidden_move(seconds, false).works) program.blocks[0].works.push_back(work);
+    for (KernelWork& work : with_hidden_move(seconds, false).works) program.blocks[0].works.push_back(work);
     program.blocks[0].moves.push_back(with_hidden_move(seconds, false).moves[0]);
     for (Item& item : program.blocks[0].backward) item.index += 1;
     Chunk split = program.chunks[0];
@@ -173,7 +173,7 @@ TEST(StreamTimes, TheHostSetsTheFloor) {  // three launches of 0.5 s each agains
   Streams streams;
   streams.stack.host_per_launch = Seconds(0.5);
   ProgramBlock block;
-  Work work = gemm(1, Pass::forward);
+  KernelWork work = gemm(1, Pass::forward);
   work.launches = 3;
   add(block, block.forward, work);
   EXPECT_NEAR(streams.times(block, 4).forward.value(), 4 * 1.5, 1e-9);
