@@ -85,7 +85,7 @@ double kept_inside(CollectiveKind kind, double size, double inside) {
 /// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
 /// latency.
 CollectiveTime through_ports(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
-                             const Placement& placement) {
+                             const GroupPlacement& placement) {
   const auto size = static_cast<double>(placement.ranks);
   const std::int64_t inside = placement.below.front();
   CollectiveTime out =
@@ -188,7 +188,7 @@ Seconds over_nodes(const CollectiveCurve& curve, std::int64_t ranks, std::int64_
 }
 
 CollectiveTime collective_time(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
-                               const Placement& placement) {
+                               const GroupPlacement& placement) {
   if (placement.below.empty()) return inside_node(machine, profile, kind, placement.ranks, received);
   assert(placement.below.size() < machine.levels.size());
   const std::int64_t hosts = placement.hosts > 0 ? placement.hosts : placement.nodes;
@@ -211,7 +211,7 @@ Expected<CollectiveTime> collective_time(const Machine& machine, const Profile& 
                 fmt::format("--nodes {}", (query.ranks + node.gpus - 1) / node.gpus));
   const Bytes received = received_of(query);
   if (instances == 1)
-    return collective_time(machine, profile, query.kind, received, Placement{query.ranks, 1, query.nodes, {}});
+    return collective_time(machine, profile, query.kind, received, GroupPlacement{query.ranks, 1, query.nodes, {}});
   std::array<std::int64_t, 64> below{};
   std::size_t levels = 0;
   std::int64_t held = inside;
@@ -224,7 +224,7 @@ Expected<CollectiveTime> collective_time(const Machine& machine, const Profile& 
     held = std::min(query.ranks, inside * (machine.levels[levels].gpus / node.gpus));
   }
   return collective_time(machine, profile, query.kind, received,
-                         Placement{query.ranks, instances, query.nodes, {below.data(), levels}});
+                         GroupPlacement{query.ranks, instances, query.nodes, {below.data(), levels}});
 }
 
 }  // namespace stepcast

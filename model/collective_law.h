@@ -28,7 +28,7 @@ struct CollectiveTime {
 };
 
 /// How the members of a group lie on a machine.
-struct Placement {
+struct GroupPlacement {
   std::int64_t ranks = 2;
   std::int64_t nodes = 1;  ///< distinct instances of the innermost level
   std::int64_t hosts = 0;  ///< servers, where they are more than those (trays of a rack); 0 = `nodes`
@@ -38,7 +38,7 @@ struct Placement {
 
 /// `received` per rank, as in CollectiveCurve.
 CollectiveTime collective_time(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
-                               const Placement& placement);
+                               const GroupPlacement& placement);
 
 /// Fails where the machine cannot hold the ranks in that way. Where the innermost level is wider than a server (a rack
 /// of trays), `nodes` are servers and ranks fill the racks.

@@ -92,7 +92,7 @@ class Collector {
   }
 
   void collect_phase(int phase) {
-    const PhaseRow& row = phase_rows()[static_cast<std::size_t>(phase)];
+    const PlannedPhase& row = planned_phases()[static_cast<std::size_t>(phase)];
     if (row.candidates == nullptr) return;
     PhaseList list;
     list.phase = phase;

@@ -31,11 +31,11 @@ PlannedWork sampled_work(const Query& query, bool warm = false);
 PlannedWork sampled_beside(const Query& query, const Query& beside);
 
 /// A row of the table of phases.
-struct PhaseRow {
+struct PlannedPhase {
   MeasurePhase phase;
   std::vector<PlannedWork> (*candidates)(const PhaseContext& context);  ///< null: its works come from elsewhere
 };
-std::span<const PhaseRow> phase_rows();
+std::span<const PlannedPhase> planned_phases();
 /// Where an own shape belongs; -1: nothing here can run it.
 int phase_of(const Query& query, const PhaseContext& context);
 int phase_index(std::string_view id);

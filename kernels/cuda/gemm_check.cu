@@ -72,11 +72,11 @@ Expected<Gathered> gather(const GpuContext& context, NumberFormat format, const 
   return gathered;
 }
 
-using LineOf = OperandLine (*)(const GemmShape&, const EntryPlace&);
+using LineOf = OperandLine (*)(const ProductShape&, const EntryPlace&);
 
-OperandLine y_line(const GemmShape& shape, const EntryPlace& place) { return {y_index(shape, place), 1}; }
+OperandLine y_line(const ProductShape& shape, const EntryPlace& place) { return {y_index(shape, place), 1}; }
 
-std::vector<OperandLine> lines_of(const GemmShape& shape, const std::vector<EntryPlace>& places, LineOf line_of) {
+std::vector<OperandLine> lines_of(const ProductShape& shape, const std::vector<EntryPlace>& places, LineOf line_of) {
   std::vector<OperandLine> lines;
   lines.reserve(places.size());
   for (const EntryPlace& place : places) lines.push_back(line_of(shape, place));
@@ -93,7 +93,7 @@ void take_error(Check& check, double error) {
 
 Expected<Check> check_gemm(GpuContext& context, const GemmProblem& problem, const GemmSet& set,
                            const std::function<Expected<void>()>& run) {
-  const GemmShape& shape = problem.shape;
+  const ProductShape& shape = problem.shape;
   const NumberFormat operand = problem.precision->operand_format, result = problem.result_format();
   const std::vector<EntryPlace> places = sample_entries(shape, kEntries, context.seed);
   const std::vector<OperandLine> results = lines_of(shape, places, y_line);

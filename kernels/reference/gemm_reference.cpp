@@ -46,23 +46,23 @@ GemmArithmetic gemm_arithmetic(Precision precision) {
 
 }  // namespace
 
-OperandLine x_line(const GemmShape& shape, const EntryPlace& place) {
+OperandLine x_line(const ProductShape& shape, const EntryPlace& place) {
   const std::int64_t matrix = place.batch * shape.m * shape.k;
   if (shape.layout == GemmLayout::nt) return {matrix + place.row, shape.m};
   return {matrix + place.row * shape.k, 1};
 }
 
-OperandLine w_line(const GemmShape& shape, const EntryPlace& place) {
+OperandLine w_line(const ProductShape& shape, const EntryPlace& place) {
   const std::int64_t matrix = place.batch * shape.n * shape.k;
   if (shape.layout == GemmLayout::tn) return {matrix + place.column * shape.k, 1};
   return {matrix + place.column, shape.n};
 }
 
-std::int64_t y_index(const GemmShape& shape, const EntryPlace& place) {
+std::int64_t y_index(const ProductShape& shape, const EntryPlace& place) {
   return (place.batch * shape.m + place.row) * shape.n + place.column;
 }
 
-std::vector<EntryPlace> sample_entries(const GemmShape& shape, std::int64_t count, std::uint64_t seed) {
+std::vector<EntryPlace> sample_entries(const ProductShape& shape, std::int64_t count, std::uint64_t seed) {
   const std::int64_t matrix = shape.m * shape.n;
   const auto place_of = [&](std::int64_t index) {
     return EntryPlace{index / matrix, index % matrix / shape.n, index % shape.n};

@@ -17,7 +17,7 @@
 
 namespace stepcast {
 
-struct GemmShape {
+struct ProductShape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   GemmLayout layout = GemmLayout::tn;
 };
@@ -26,12 +26,12 @@ struct GemmShape {
 struct OperandLine { std::int64_t first = 0, step = 1; };
 
 struct EntryPlace { std::int64_t batch = 0, row = 0, column = 0; };
-OperandLine x_line(const GemmShape& shape, const EntryPlace& place);
-OperandLine w_line(const GemmShape& shape, const EntryPlace& place);
-std::int64_t y_index(const GemmShape& shape, const EntryPlace& place);
+OperandLine x_line(const ProductShape& shape, const EntryPlace& place);
+OperandLine w_line(const ProductShape& shape, const EntryPlace& place);
+std::int64_t y_index(const ProductShape& shape, const EntryPlace& place);
 
 /// `count` entries: all of a result that has no more, else its corners and random others.
-std::vector<EntryPlace> sample_entries(const GemmShape& shape, std::int64_t count, std::uint64_t seed);
+std::vector<EntryPlace> sample_entries(const ProductShape& shape, std::int64_t count, std::uint64_t seed);
 
 /// A line of a stored operand on the host.
 struct StoredLine {

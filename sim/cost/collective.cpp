@@ -40,7 +40,7 @@ Price price_of(const CollectiveTime& time, int tier) {
 
 Price CostModel::inside_node(CollectiveKind kind, std::int64_t ranks, Bytes received) const {
   if (ranks <= 1) return {};
-  return price_of(collective_time(*machine_, *profile_, kind, received, Placement{.ranks = ranks}), 0);
+  return price_of(collective_time(*machine_, *profile_, kind, received, GroupPlacement{.ranks = ranks}), 0);
 }
 
 Price CostModel::collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const {
@@ -50,7 +50,7 @@ Price CostModel::collective(CollectiveKind kind, Bytes received, const Group& gr
   assert(levels <= below.size());
   for (std::size_t i = 0; i < levels; ++i) below[i] = members_inside(group, machine_->levels[i].gpus, ranks_);
   below[0] = span.inside;
-  const Placement placement{group.size, span.nodes, 0, {below.data(), levels}};
+  const GroupPlacement placement{group.size, span.nodes, 0, {below.data(), levels}};
   return price_of(collective_time(*machine_, *profile_, kind, received, placement), span.level);
 }
 

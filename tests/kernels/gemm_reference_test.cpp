@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-double float_entry(const GemmShape& shape, const float* x, const float* w, const EntryPlace& place) {
+double float_entry(const ProductShape& shape, const float* x, const float* w, const EntryPlace& place) {
   const StoredLine x_stored{x, NumberFormat::fp32, x_line(shape, place)};
   const StoredLine w_stored{w, NumberFormat::fp32, w_line(shape, place)};
   return gemm_entry(x_stored, w_stored, shape.k, 1, 0).value;
@@ -27,7 +27,7 @@ TEST(GemmReference, EachLayoutByHand) {
   for (const Case& c : {Case{GemmLayout::tn, x_rows.data(), w_columns.data()},
                         Case{GemmLayout::nn, x_rows.data(), w_rows.data()},
                         Case{GemmLayout::nt, x_columns.data(), w_rows.data()}}) {
-    const GemmShape shape{2, 2, 3, 1, c.layout};
+    const ProductShape shape{2, 2, 3, 1, c.layout};
     for (const EntryPlace& place : sample_entries(shape, 256, 1))
       EXPECT_EQ(float_entry(shape, c.x, c.w, place), expected[y_index(shape, place)]) << static_cast<int>(c.layout);
   }
@@ -37,7 +37,7 @@ TEST(GemmReference, BatchesFollowOneAnother) {
   // Two products of 1x2 by 2x1: 1*5 + 2*6 = 17 and 3*7 + 4*8 = 53.
   constexpr std::array x{1.0F, 2.0F, 3.0F, 4.0F}, w{5.0F, 6.0F, 7.0F, 8.0F};
   for (const GemmLayout layout : {GemmLayout::tn, GemmLayout::nn, GemmLayout::nt}) {
-    const GemmShape shape{1, 1, 2, 2, layout};
+    const ProductShape shape{1, 1, 2, 2, layout};
     EXPECT_EQ(float_entry(shape, x.data(), w.data(), {0, 0, 0}), 17);
     EXPECT_EQ(float_entry(shape, x.data(), w.data(), {1, 0, 0}), 53);
   }
@@ -53,9 +53,9 @@ TEST(GemmReference, AddsToWhatWasThereAndScales) {
 }
 
 TEST(GemmReference, AllOfASmallResultAndTheCornersOfALargeOne) {
-  const GemmShape small{3, 5, 7, 2, GemmLayout::tn};
+  const ProductShape small{3, 5, 7, 2, GemmLayout::tn};
   EXPECT_EQ(sample_entries(small, 256, 1).size(), 30U);
-  const GemmShape large{1000, 500, 7, 3, GemmLayout::tn};
+  const ProductShape large{1000, 500, 7, 3, GemmLayout::tn};
   const std::vector<EntryPlace> places = sample_entries(large, 256, 1);
   ASSERT_EQ(places.size(), 256U);
   std::set<std::int64_t> indices;

@@ -38,4 +38,8 @@ expect refuses sim_vocabulary.sh sim/a.cpp '// ZeRO shards this'
 expect refuses sim_vocabulary.sh sim/a.cpp '// as in zero-3 and FSDP'
 expect refuses sim_vocabulary.sh sim/fsdp_gather.cpp 'int x;'
 
+expect accepts unique_names.sh sim/a.h $'namespace stepcast {\nstruct Work;\nstruct Work {\n};\n}'
+expect accepts unique_names.sh sim/a.h $'namespace stepcast::sim {\nstruct Work { int n; };\n}\nnamespace stepcast {\nstruct Work {\n};'
+expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nstruct Step {\n};\n}\nnamespace stepcast {\nclass Step { int n; };'
+
 ((failures == 0))

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# unique_names.sh ROOT: no two headers define a type of one name in the same namespace. Two of them in one program are one
+# symbol to the linker, which keeps either's functions without a word.
+set -u
+cd "$1" || exit 1
+status=0
+# Types at the left margin, with the namespace that was opened last; "struct A;" only announces one.
+found=$(find model dataflow sim kernels calibrate studies -name '*.h' -o -name '*.cuh' | sort | xargs awk '
+  FNR == 1 { space = "" }
+  /^namespace .*\{/ { space = $2 }
+  /^(template <[^>]*> )?(struct|class|enum class) [A-Za-z]/ && !/^[^{]*;/ {
+    name = $0
+    sub(/^(template <[^>]*> )?(struct|class|enum class) /, "", name)
+    sub(/[^A-Za-z0-9_].*/, "", name)
+    print space "::" name, FILENAME
+  }' | sort -u)
+[[ -n $found ]] || { echo "no type in the headers of $1"; exit 1; }
+for name in $(cut -d' ' -f1 <<<"$found" | uniq -d); do
+  echo "$name is defined in$(grep -F "$name " <<<"$found" | cut -d' ' -f2 | sed 's/^/ /' | tr '\n' ',' | sed 's/,$//')"
+  status=1
+done
+exit $status
