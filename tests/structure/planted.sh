@@ -11,6 +11,7 @@ expect() {
   rm -rf "${tree:?}"/*
   mkdir -p "$tree"/{model,dataflow,sim,kernels,calibrate,studies}
   echo '#include "dataflow/program.h"' >"$tree/sim/step.h"
+  printf 'namespace stepcast {\nstruct Base {\n};\n}\n' >"$tree/model/base.h"
   printf '%s\n' "$4" >"$tree/$3"
   local verdict=refuses
   "$here/$2" "$tree" >/dev/null && verdict=accepts
@@ -40,6 +41,7 @@ expect refuses sim_vocabulary.sh sim/fsdp_gather.cpp 'int x;'
 
 expect accepts unique_names.sh sim/a.h $'namespace stepcast {\nstruct Work;\nstruct Work {\n};\n}'
 expect accepts unique_names.sh sim/a.h $'namespace stepcast::sim {\nstruct Work { int n; };\n}\nnamespace stepcast {\nstruct Work {\n};'
-expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nstruct Step {\n};\n}\nnamespace stepcast {\nclass Step { int n; };'
+expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nclass Base {\n};\n}'
+expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nstruct Base { int n; };\n}'
 
 ((failures == 0))
