@@ -1,7 +1,8 @@
-// The GPUs of one or several hosts whose NCCL collectives are timed. Every process calls the same functions with the same
-// arguments in the same order, and gets the same answers, Errors included. send_recv is nccl-tests' sendrecv: each rank sends
-// the buffer to the next one of the group and receives that of the one before, in a ring; a pair exchanges. collective_bench_cuda.cu is the real one, with one thread for
-// each GPU of a process; collective_bench_absent.cpp is its twin without CUDA, tests bring their own.
+// The GPUs of one or several hosts whose NCCL collectives are timed. Every process calls the same functions with the
+// same arguments in the same order, and gets the same answers, Errors included. send_recv is nccl-tests' sendrecv: each
+// rank sends the buffer to the next one of the group and receives that of the one before, in a ring; a pair exchanges.
+// collective_bench_cuda.cu is the real one, with one thread for each GPU of a process; collective_bench_absent.cpp is
+// its twin without CUDA, tests bring their own.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,9 @@ struct CollectiveGroup {
 };
 
 /// A product and a collective that share a group's GPUs, per call of the slowest member.
-struct BesideTimes { Seconds gemm_alone, gemm_beside, collective_alone, collective_beside; };
+struct BesideTimes {
+  Seconds gemm_alone, gemm_beside, collective_alone, collective_beside;
+};
 
 class CollectiveBench {
  public:
@@ -44,7 +47,7 @@ class CollectiveBench {
   [[nodiscard]] virtual bool first() const = 0;               ///< whether this is process 0, which keeps the results
   /// Of the fullest GPU, when the bench was opened.
   [[nodiscard]] virtual Bytes free_memory() const = 0;
-  [[nodiscard]] virtual Seconds now() const = 0;              ///< a steady clock, each process its own
+  [[nodiscard]] virtual Seconds now() const = 0;  ///< a steady clock, each process its own
   /// Communicators of the group; the one before is closed.
   virtual Expected<void> open(const CollectiveGroup& group) = 0;
   /// Small exact numbers sent through the collective, every element compared.
@@ -54,7 +57,8 @@ class CollectiveBench {
   /// Interference: on every member the product is timed alone, the collective alone, and each while the other runs in a
   /// second stream of the same GPU all the time (checked: the neighbour must end after what is timed). Each of the four
   /// takes about `duration`. What a training step with overlapped communication does to its products, and they to it.
-  virtual Expected<BesideTimes> time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer, Seconds duration) = 0;
+  virtual Expected<BesideTimes> time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
+                                            Seconds duration) = 0;
   /// Whether any process was told to stop (Ctrl-C in one stops all at the same place).
   virtual Expected<bool> agree_to_stop(bool here) = 0;
   /// What process 0 says: for decisions by its clock or its files.

@@ -1,17 +1,14 @@
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "kernels/agreement.h"
 #include "kernels/collective_bench.h"
 #include "kernels/cuda/collective_team.h"
 #include "kernels/cuda/graph_timer.h"
-#include "kernels/library_version.h"
+#include "kernels/cuda/process_gpus.h"
 #include "kernels/nccl_library.h"
-#include "kernels/nvml.h"
-#include "kernels/rank_table.h"
 #include "kernels/rendezvous.h"
 
 namespace stepcast {
@@ -23,20 +20,6 @@ using gpu::CollectiveTeam;
 /// Longer than a step may take on one process (collective_team.cu), so that its error arrives before patience ends.
 constexpr Patience patience{Seconds(60), Seconds(300)};
 
-/// Numbers of one process on their way to the others, all of one build.
-template <typename T>
-std::string bytes_of(const std::vector<T>& values) {
-  std::string text(values.size() * sizeof(T), '\0');
-  std::memcpy(text.data(), values.data(), text.size());
-  return text;
-}
-template <typename T>
-std::vector<T> values_in(const std::string& text) {
-  std::vector<T> values(text.size() / sizeof(T));
-  std::memcpy(values.data(), text.data(), values.size() * sizeof(T));
-  return values;
-}
-
 /// What a step gives that gives nothing.
 struct Done {};
 Expected<Done> done(Expected<void> step) {
@@ -44,62 +27,39 @@ Expected<Done> done(Expected<void> step) {
   return Done{};
 }
 
-NvLinks links_of(const DeviceInfo& device) {
-  const auto library = Nvml::open();
-  if (!library || device.bus_id.empty()) return {};
-  const auto known = library->gpu(device.bus_id);
-  NvLinks links = known ? known->links() : NvLinks{};
-  // Links that are up and lead to no GPU lead to a switch, also where a virtual machine hides the other end.
-  links.switched = links.switched || (links.active > 0 && links.gpus.empty());
-  return links;
-}
-
-GpuSettings settings_of(const DeviceInfo& device, const NcclLibrary& nccl) {
-  GpuSettings settings;
-  if (const auto library = Nvml::open(); library && !device.bus_id.empty())
-    if (const auto known = library->gpu(device.bus_id)) known->describe(settings);
-  int runtime = 0;
-  if (gpu::checked(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion"))
-    settings.cuda = std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10);
-  settings.cublas = cublas_state(CUDART_VERSION / 1000).version;
-  settings.cudnn = cudnn_state().version;
-  settings.nccl = nccl.version().value_or("");
-  return settings;
-}
-
 class NcclBench : public CollectiveBench {
  public:
   static Expected<std::unique_ptr<CollectiveBench>> open_on(const LaunchPlace& place);
   ~NcclBench() override { (void)close_group(); }
 
-  [[nodiscard]] const std::vector<RankPlace>& ranks() const override { return table_.places; }
-  [[nodiscard]] std::string joins(int rank, int other) const override { return table_.joins(rank, other); }
-  [[nodiscard]] const DeviceInfo& device() const override { return device_; }
-  [[nodiscard]] const GpuSettings& settings() const override { return settings_; }
+  [[nodiscard]] const std::vector<RankPlace>& ranks() const override { return gpus_.table.places; }
+  [[nodiscard]] std::string joins(int rank, int other) const override { return gpus_.table.joins(rank, other); }
+  [[nodiscard]] const DeviceInfo& device() const override { return gpus_.device; }
+  [[nodiscard]] const GpuSettings& settings() const override { return gpus_.settings; }
   [[nodiscard]] std::string launch_mode() const override {
-    return all_->processes() == static_cast<int>(table_.places.size()) && all_->processes() > 1 ? "process per GPU" : "thread per GPU";
+    return all_->processes() == static_cast<int>(gpus_.table.places.size()) && all_->processes() > 1 ? "process per GPU"
+                                                                                                     : "thread per GPU";
   }
   [[nodiscard]] bool first() const override { return all_->process() == 0; }
-  [[nodiscard]] Bytes free_memory() const override { return table_.least_free(); }
+  [[nodiscard]] Bytes free_memory() const override { return gpus_.table.least_free(); }
   [[nodiscard]] Seconds now() const override { return gpu::host_clock(); }
   Expected<void> open(const CollectiveGroup& group) override;
   Expected<Check> check(CollectiveKind kind, Bytes buffer) override;
   Expected<std::vector<Seconds>> time(CollectiveKind kind, Bytes buffer, int calls, int batches) override;
-  Expected<BesideTimes> time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer, Seconds duration) override;
+  Expected<BesideTimes> time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
+                                    Seconds duration) override;
   Expected<bool> agree_to_stop(bool here) override;
   Expected<std::string> from_first(const std::string& here) override { return all_->broadcast(here); }
   Expected<void> usable() override;
 
  private:
-  Expected<void> find_gpus(const LaunchPlace& place);
   Expected<void> close_group();
-  /// Every process gives its result or its error; where one failed all get that error, with whose it is.
-  Expected<std::vector<std::string>> agree(const Expected<std::string>& mine);
   /// A step of the group's members, on all processes: what each member gave.
   template <typename T>
   Expected<std::vector<T>> step(std::function<Expected<T>(CollectiveRank&, int)> work) {
-    auto mine = team_.each<T>(members_, std::move(work));
-    const auto all = agree(mine ? Expected<std::string>(bytes_of(*mine)) : Expected<std::string>(tl::unexpected(mine.error())));
+    auto mine = gpus_.team.each<T>(members_, std::move(work));
+    const auto all = agree(
+        *all_, mine ? Expected<std::string>(bytes_of(*mine)) : Expected<std::string>(tl::unexpected(mine.error())));
     if (!all) return tl::unexpected(all.error());
     std::vector<T> out;
     for (const std::string& text : *all) {
@@ -115,97 +75,28 @@ class NcclBench : public CollectiveBench {
 
   std::unique_ptr<Rendezvous> all_;
   const NcclLibrary* nccl_ = nullptr;
-  CollectiveTeam team_;
-  RankTable table_;
-  DeviceInfo device_;
-  GpuSettings settings_;
-  int first_rank_ = 0;         ///< of this process
+  gpu::ProcessGpus gpus_;
   bool open_ = false;
   std::vector<int> members_;   ///< of this process's GPUs that belong to the open group
   std::vector<int> in_group_;  ///< their ranks there
 };
-
-Expected<std::vector<std::string>> NcclBench::agree(const Expected<std::string>& mine) {
-  constexpr char separator = '\x1f';
-  std::string text = mine ? "+" + *mine : "-" + mine.error().where + separator + mine.error().what + separator + mine.error().hint;
-  auto all = all_->all_gather(text);
-  if (!all) return all;
-  for (std::size_t process = 0; process < all->size(); ++process) {
-    std::string& answer = (*all)[process];
-    const bool good = !answer.empty() && answer.front() == '+';
-    answer.erase(0, 1);
-    if (good) continue;
-    const std::size_t what = answer.find(separator), hint = answer.find(separator, what + 1);
-    const std::string by = all_->processes() > 1 ? " (process " + std::to_string(process) + ")" : "";
-    return fail(answer.substr(0, what) + by, answer.substr(what + 1, hint - what - 1), answer.substr(hint + 1));
-  }
-  return all;
-}
-
-/// Which GPUs are this process's, told to all.
-Expected<void> NcclBench::find_gpus(const LaunchPlace& place) {
-  const RankDescription here = this_host();
-  const auto hosts = all_->all_gather(here.host + "\n" + here.machine);
-  if (!hosts) return tl::unexpected(hosts.error());
-  const auto mine_begin = hosts->begin() + place.process;
-  const auto local = static_cast<int>(std::count(hosts->begin(), mine_begin, *mine_begin));
-  const auto on_host = static_cast<int>(std::count(hosts->begin(), hosts->end(), *mine_begin));
-
-  const auto describe = [&]() -> Expected<std::string> {
-    auto nccl = nccl_library();
-    if (!nccl) return tl::unexpected(std::move(nccl.error()));
-    nccl_ = *nccl;
-    const auto found = devices();
-    if (!found) return tl::unexpected(found.error());
-    const auto indices = gpus_of_process(static_cast<int>(found->size()), local, on_host);
-    if (!indices) return tl::unexpected(indices.error());
-    device_ = (*found)[static_cast<std::size_t>(indices->front())];
-    settings_ = settings_of(device_, *nccl_);
-    auto team = CollectiveTeam::make(*nccl_, *indices, *found);
-    if (!team) return tl::unexpected(std::move(team.error()));
-    team_ = std::move(*team);
-    std::vector<int> everybody;
-    for (std::size_t i = 0; i < team_.size(); ++i) everybody.push_back(static_cast<int>(i));
-    const auto free = team_.each<double>(everybody, [](CollectiveRank& rank, int) -> Expected<double> {
-      const auto bytes = rank.free_memory();
-      if (!bytes) return tl::unexpected(bytes.error());
-      return bytes->value();
-    });
-    if (!free) return tl::unexpected(free.error());
-    std::vector<RankDescription> descriptions;
-    for (std::size_t i = 0; i < indices->size(); ++i) {
-      const DeviceInfo& device = (*found)[static_cast<std::size_t>((*indices)[i])];
-      descriptions.push_back({here.host, here.machine, device.name, plain_bus_id(device.bus_id), Bytes((*free)[i]), links_of(device)});
-    }
-    return text_of(descriptions);
-  };
-  const auto all = agree(describe());
-  if (!all) return tl::unexpected(all.error());
-  std::vector<std::vector<RankDescription>> processes;
-  for (const std::string& text : *all) {
-    auto read = read_ranks(text);
-    if (!read) return tl::unexpected(std::move(read.error()));
-    processes.push_back(std::move(*read));
-    if (static_cast<int>(processes.size()) <= place.process) first_rank_ += static_cast<int>(processes.back().size());
-  }
-  auto table = rank_table(processes);
-  if (!table) return tl::unexpected(std::move(table.error()));
-  table_ = std::move(*table);
-  return {};
-}
 
 Expected<std::unique_ptr<CollectiveBench>> NcclBench::open_on(const LaunchPlace& place) {
   auto met = Rendezvous::meet(place, patience);
   if (!met) return tl::unexpected(std::move(met.error()));
   auto bench = std::make_unique<NcclBench>();
   bench->all_ = std::move(*met);
-  if (auto good = bench->find_gpus(place); !good) return tl::unexpected(std::move(good.error()));
+  const auto nccl = nccl_library();
+  if (nccl) bench->nccl_ = *nccl;
+  auto gpus = gpu::find_gpus(*bench->all_, place);  // says it too where there is no NCCL
+  if (!gpus) return tl::unexpected(std::move(gpus.error()));
+  bench->gpus_ = std::move(*gpus);
   return bench;
 }
 
 Expected<void> NcclBench::close_group() {
   if (!std::exchange(open_, false)) return {};
-  const auto closed = team_.each<Done>(members_, [](CollectiveRank& rank, int) { return done(rank.close()); });
+  const auto closed = gpus_.team.each<Done>(members_, [](CollectiveRank& rank, int) { return done(rank.close()); });
   members_.clear();
   in_group_.clear();
   if (!closed) return tl::unexpected(closed.error());
@@ -215,8 +106,8 @@ Expected<void> NcclBench::close_group() {
 Expected<void> NcclBench::open(const CollectiveGroup& group) {
   const Expected<void> closed = close_group();
   for (std::size_t place = 0; place < group.ranks.size(); ++place) {
-    const int local = group.ranks[place] - first_rank_;
-    if (local < 0 || local >= static_cast<int>(team_.size())) continue;
+    const int local = group.ranks[place] - gpus_.first_rank;
+    if (local < 0 || local >= static_cast<int>(gpus_.team.size())) continue;
     members_.push_back(local);
     in_group_.push_back(static_cast<int>(place));
   }
@@ -226,14 +117,16 @@ Expected<void> NcclBench::open(const CollectiveGroup& group) {
   const bool makes_id = !in_group_.empty() && in_group_.front() == 0;
   Expected<void> good = closed;
   if (good && makes_id) good = nccl_->checked(nccl_->get_unique_id(&id), "ncclGetUniqueId");
-  const auto ids = agree(good ? Expected<std::string>(makes_id ? std::string(id.bytes, sizeof id.bytes) : std::string())
-                              : Expected<std::string>(tl::unexpected(good.error())));
+  const auto ids =
+      agree(*all_, good ? Expected<std::string>(makes_id ? std::string(id.bytes, sizeof id.bytes) : std::string())
+                        : Expected<std::string>(tl::unexpected(good.error())));
   if (!ids) return tl::unexpected(ids.error());
   for (const std::string& text : *ids)
     if (text.size() == sizeof id.bytes) std::memcpy(id.bytes, text.data(), sizeof id.bytes);
-  const auto opened = step<Done>([id, in_group = in_group_, ranks = static_cast<int>(group.ranks.size())](CollectiveRank& rank, int place) {
-    return done(rank.open(id, ranks, in_group[static_cast<std::size_t>(place)]));
-  });
+  const auto opened = step<Done>(
+      [id, in_group = in_group_, ranks = static_cast<int>(group.ranks.size())](CollectiveRank& rank, int place) {
+        return done(rank.open(id, ranks, in_group[static_cast<std::size_t>(place)]));
+      });
   if (!opened) return tl::unexpected(opened.error());
   return {};
 }
@@ -260,17 +153,22 @@ Expected<Check> NcclBench::check(CollectiveKind kind, Bytes buffer) {
 Expected<std::vector<Seconds>> NcclBench::time(CollectiveKind kind, Bytes buffer, int calls, int batches) {
   if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
   using Times = std::vector<Seconds>;
-  const auto mine = team_.each<Times>(members_, [=](CollectiveRank& rank, int) { return rank.time(kind, buffer, calls, batches); });
+  const auto mine = gpus_.team.each<Times>(
+      members_, [=](CollectiveRank& rank, int) { return rank.time(kind, buffer, calls, batches); });
   std::vector<double> here(static_cast<std::size_t>(batches), 0.0);
   if (mine)
     for (const Times& member : *mine)
-      for (std::size_t batch = 0; batch < here.size(); ++batch) here[batch] = std::max(here[batch], member[batch].value());
-  const auto all = agree(mine ? Expected<std::string>(bytes_of(here)) : Expected<std::string>(tl::unexpected(mine.error())));
+      for (std::size_t batch = 0; batch < here.size(); ++batch)
+        here[batch] = std::max(here[batch], member[batch].value());
+  const auto all =
+      agree(*all_, mine ? Expected<std::string>(bytes_of(here)) : Expected<std::string>(tl::unexpected(mine.error())));
   if (!all) return tl::unexpected(all.error());
   Times slowest_of_each(here.size());
   for (const std::string& text : *all) {
     const std::vector<double> theirs = values_in<double>(text);
-    if (theirs.size() != here.size()) return fail("another process", "timed another number of batches", "all processes must be of one build of stepcast");
+    if (theirs.size() != here.size())
+      return fail("another process", "timed another number of batches",
+                  "all processes must be of one build of stepcast");
     for (std::size_t batch = 0; batch < here.size(); ++batch)
       slowest_of_each[batch] = std::max(slowest_of_each[batch], Seconds(theirs[batch]));
   }
@@ -320,7 +218,8 @@ Expected<BesideTimes> NcclBench::times_beside(Seconds duration) {
   return times;
 }
 
-Expected<BesideTimes> NcclBench::time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer, Seconds duration) {
+Expected<BesideTimes> NcclBench::time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
+                                             Seconds duration) {
   if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
   const auto begun = step<Done>([=](CollectiveRank& rank, int) { return done(rank.begin_beside(gemm, kind, buffer)); });
   Expected<BesideTimes> times = tl::unexpected(begun ? Error{} : begun.error());
@@ -342,23 +241,26 @@ Expected<bool> NcclBench::agree_to_stop(bool here) {
 /// Aborts what the open group left behind, and asks every GPU.
 Expected<void> NcclBench::usable() {
   std::vector<int> everybody;
-  for (std::size_t i = 0; i < team_.size(); ++i) everybody.push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < gpus_.team.size(); ++i) everybody.push_back(static_cast<int>(i));
   open_ = false;
   members_.clear();
   in_group_.clear();
-  const auto mine = team_.each<Done>(everybody, [](CollectiveRank& rank, int) {
+  const auto mine = gpus_.team.each<Done>(everybody, [](CollectiveRank& rank, int) {
     rank.abort();
     rank.end_beside();
     (void)cudaGetLastError();
     return done(rank.settle());
   });
-  const auto all = agree(mine ? Expected<std::string>(std::string()) : Expected<std::string>(tl::unexpected(mine.error())));
+  const auto all =
+      agree(*all_, mine ? Expected<std::string>(std::string()) : Expected<std::string>(tl::unexpected(mine.error())));
   if (!all) return tl::unexpected(all.error());
   return {};
 }
 
 }  // namespace
 
-Expected<std::unique_ptr<CollectiveBench>> open_collectives(const LaunchPlace& place) { return NcclBench::open_on(place); }
+Expected<std::unique_ptr<CollectiveBench>> open_collectives(const LaunchPlace& place) {
+  return NcclBench::open_on(place);
+}
 
 }  // namespace stepcast

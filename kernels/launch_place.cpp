@@ -30,20 +30,50 @@ struct Launcher {
 //   srun       srun(1), "OUTPUT ENVIRONMENT VARIABLES". A batch or interactive shell of a job has SLURM_PROCID and
 //              SLURM_NTASKS too, but is no member of a step of SLURM_STEP_NUM_TASKS tasks.
 constexpr Launcher launchers[] = {
-    {"torchrun", {"RANK", "WORLD_SIZE"}, {"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE"}, {},
+    {"torchrun",
+     {"RANK", "WORLD_SIZE"},
+     {"RANK"},
+     {"WORLD_SIZE"},
+     {"LOCAL_RANK"},
+     {"LOCAL_WORLD_SIZE"},
+     {},
      {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}},
-    {"mpirun", {"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_SIZE"},
-     {"OMPI_COMM_WORLD_LOCAL_RANK"}, {"OMPI_COMM_WORLD_LOCAL_SIZE"}, {},
+    {"mpirun",
+     {"OMPI_COMM_WORLD_RANK"},
+     {"OMPI_COMM_WORLD_RANK"},
+     {"OMPI_COMM_WORLD_SIZE"},
+     {"OMPI_COMM_WORLD_LOCAL_RANK"},
+     {"OMPI_COMM_WORLD_LOCAL_SIZE"},
+     {},
      {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "SLURM_JOB_ID"}},
-    {"mpiexec", {"PMI_RANK", "MPI_LOCALRANKID"}, {"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}, {"MPI_LOCALNRANKS"},
-     {}, {"SLURM_JOB_ID", "PBS_JOBID"}},
-    {"srun", {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"SLURM_PROCID"}, {"SLURM_STEP_NUM_TASKS"}, {"SLURM_LOCALID"}, {},
-     {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}, {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
-    {"mpiexec", {"PMI_RANK", "PMI_SIZE"}, {"PMI_RANK"}, {"PMI_SIZE"}, {"PMI_LOCAL_RANK"}, {"PMI_LOCAL_SIZE"}, {},
+    {"mpiexec",
+     {"PMI_RANK", "MPI_LOCALRANKID"},
+     {"PMI_RANK"},
+     {"PMI_SIZE"},
+     {"MPI_LOCALRANKID"},
+     {"MPI_LOCALNRANKS"},
+     {},
+     {"SLURM_JOB_ID", "PBS_JOBID"}},
+    {"srun",
+     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+     {"SLURM_PROCID"},
+     {"SLURM_STEP_NUM_TASKS"},
+     {"SLURM_LOCALID"},
+     {},
+     {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"},
+     {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+    {"mpiexec",
+     {"PMI_RANK", "PMI_SIZE"},
+     {"PMI_RANK"},
+     {"PMI_SIZE"},
+     {"PMI_LOCAL_RANK"},
+     {"PMI_LOCAL_SIZE"},
+     {},
      {"PALS_APID", "PBS_JOBID"}},
 };
 
-constexpr const char* meeting_hint = "set MASTER_ADDR to the host of process 0 and MASTER_PORT to a port that is free there";
+constexpr const char* meeting_hint =
+    "set MASTER_ADDR to the host of process 0 and MASTER_PORT to a port that is free there";
 
 /// A variable that is set, and what it says.
 struct Setting {
@@ -103,18 +133,24 @@ Expected<void> no_half_launcher(const Environment& environment) {
 
 Expected<void> read_counts(const Environment& environment, const Launcher& launcher, LaunchPlace& place) {
   const auto total = first_of(environment, launcher.processes);
-  if (!total) return fail(launcher.processes[0], fmt::format("not set, though {} is", launcher.process[0]), "started by hand? unset both");
-  struct Field { const Names& names; int least, otherwise; int LaunchPlace::*into; };
-  for (const Field& field : {Field{launcher.processes, 1, 1, &LaunchPlace::processes},
-                             Field{launcher.process, 0, 0, &LaunchPlace::process},
-                             Field{launcher.local, 0, 0, &LaunchPlace::local},
-                             Field{launcher.on_host, 1, 0, &LaunchPlace::on_host}}) {
+  if (!total)
+    return fail(launcher.processes[0], fmt::format("not set, though {} is", launcher.process[0]),
+                "started by hand? unset both");
+  struct Field {
+    const Names& names;
+    int least, otherwise;
+    int LaunchPlace::*into;
+  };
+  for (const Field& field :
+       {Field{launcher.processes, 1, 1, &LaunchPlace::processes}, Field{launcher.process, 0, 0, &LaunchPlace::process},
+        Field{launcher.local, 0, 0, &LaunchPlace::local}, Field{launcher.on_host, 1, 0, &LaunchPlace::on_host}}) {
     const auto value = number_of(environment, field.names, field.least, field.otherwise);
     if (!value) return tl::unexpected(value.error());
     place.*field.into = *value;
   }
   if (place.processes == 1) place.on_host = 1;
-  if (const auto counts = setting(environment, "SLURM_STEP_TASKS_PER_NODE"); counts && std::string_view(launcher.name) == "srun") {
+  if (const auto counts = setting(environment, "SLURM_STEP_TASKS_PER_NODE");
+      counts && std::string_view(launcher.name) == "srun") {
     const auto node = number_of(environment, {"SLURM_NODEID"}, 0, 0);
     if (!node) return tl::unexpected(node.error());
     place.on_host = slurm_tasks_on(counts->text, *node);
@@ -124,14 +160,16 @@ Expected<void> read_counts(const Environment& environment, const Launcher& launc
 
 Expected<void> check_counts(const Launcher& launcher, const LaunchPlace& place) {
   const auto beyond = [](const char* name, int value, const char* of, int count) {
-    return fail(name, fmt::format("{}, but {} is {}", value, of, count), "variables of two launchers mixed? unset those of the outer one");
+    return fail(name, fmt::format("{}, but {} is {}", value, of, count),
+                "variables of two launchers mixed? unset those of the outer one");
   };
   if (place.process >= place.processes)
     return beyond(launcher.process[0], place.process, launcher.processes[0], place.processes);
   const char* here = launcher.on_host[0] != nullptr ? launcher.on_host[0] : "SLURM_STEP_TASKS_PER_NODE";
   if (place.on_host > place.processes) return beyond(here, place.on_host, launcher.processes[0], place.processes);
   if (place.on_host > 0 && place.local >= place.on_host)
-    return beyond(launcher.local[0] != nullptr ? launcher.local[0] : launcher.process[0], place.local, here, place.on_host);
+    return beyond(launcher.local[0] != nullptr ? launcher.local[0] : launcher.process[0], place.local, here,
+                  place.on_host);
   return {};
 }
 
@@ -142,8 +180,8 @@ std::string job_of(const Environment& environment, const Launcher& launcher) {
   return job;
 }
 
-/// A port that all processes of a job find alike, below those that Linux hands out by itself (ip_local_port_range starts
-/// at 32768). The FNV-1a hash of the job's name chooses it.
+/// A port that all processes of a job find alike, below those that Linux hands out by itself (ip_local_port_range
+/// starts at 32768). The FNV-1a hash of the job's name chooses it.
 int port_of(std::string_view job) {
   constexpr int first = 20000, count = 10000;
   std::uint64_t hash = 14695981039346656037ULL;
@@ -170,11 +208,14 @@ Expected<void> find_meeting(const Environment& environment, const Launcher& laun
     place.meet_host = host->text;
   else if (on_one_host(environment, launcher, place))
     place.meet_host = "127.0.0.1";
-  else if (const auto hosts = setting(environment, "SLURM_STEP_NODELIST"); hosts && std::string_view(launcher.name) == "srun")
+  else if (const auto hosts = setting(environment, "SLURM_STEP_NODELIST");
+           hosts && std::string_view(launcher.name) == "srun")
     place.meet_host = slurm_first_host(hosts->text);
   if (place.meet_host.empty())
-    return fail("MASTER_ADDR", fmt::format("{} processes were started by {}, and no variable says where process 0 is",
-                                           place.processes, launcher.name), meeting_hint);
+    return fail("MASTER_ADDR",
+                fmt::format("{} processes were started by {}, and no variable says where process 0 is", place.processes,
+                            launcher.name),
+                meeting_hint);
   return {};
 }
 
@@ -192,7 +233,8 @@ int slurm_tasks_on(std::string_view counts, int node) {
       const std::string_view repeat(rest, static_cast<std::size_t>(end - rest));
       if (!repeat.starts_with(opening)) return 0;
       const auto read = std::from_chars(rest + opening.size(), end, times);
-      if (read.ec != std::errc() || std::string_view(read.ptr, static_cast<std::size_t>(end - read.ptr)) != ")") return 0;
+      if (read.ec != std::errc() || std::string_view(read.ptr, static_cast<std::size_t>(end - read.ptr)) != ")")
+        return 0;
     }
     if (node < times) return tasks;
     node -= times;

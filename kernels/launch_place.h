@@ -11,17 +11,17 @@
 namespace stepcast {
 
 struct LaunchPlace {
-  std::string launcher;           ///< "torchrun", "mpirun", "mpiexec", "srun"; "" = started alone
+  std::string launcher;  ///< "torchrun", "mpirun", "mpiexec", "srun"; "" = started alone
   int process = 0, processes = 1;
-  int local = 0;                  ///< number among the processes of this host
-  int on_host = 1;                ///< processes on this host; 0 = the launcher does not say
-  std::string meet_host;          ///< where process 0 listens for the others
+  int local = 0;          ///< number among the processes of this host
+  int on_host = 1;        ///< processes on this host; 0 = the launcher does not say
+  std::string meet_host;  ///< where process 0 listens for the others
   int meet_port = 0;
-  std::string job;                ///< tells this start of the program from others on the same hosts
+  std::string job;  ///< tells this start of the program from others on the same hosts
 };
 
-/// `environment` gives a variable's value, or null. Fails on contradicting or unreadable values, naming the variable, and
-/// where several processes run but no variable says where process 0 is (hint: MASTER_ADDR and MASTER_PORT).
+/// `environment` gives a variable's value, or null. Fails on contradicting or unreadable values, naming the variable,
+/// and where several processes run but no variable says where process 0 is (hint: MASTER_ADDR and MASTER_PORT).
 Expected<LaunchPlace> launch_place(const std::function<const char*(const char*)>& environment);
 Expected<LaunchPlace> launch_place();  ///< of this process
 

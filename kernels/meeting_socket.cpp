@@ -24,7 +24,8 @@ tl::unexpected<Error> system_error(const char* call) { return fail(call, std::st
 /// Waits until the socket can be read or written. False: the deadline came first.
 bool ready(int descriptor, short what, Deadline until) {
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
     if (left < 0) return false;
     pollfd waiting{descriptor, what, 0};
     constexpr long longest = 60'000;
@@ -55,7 +56,8 @@ Expected<Addresses> addresses_of(const char* host, int port, int flags, int fami
 
 /// A descriptor of this address, not inherited by programs that this one starts, and never blocking.
 MeetingSocket socket_of(const addrinfo& address) {
-  return MeetingSocket(::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
+  return MeetingSocket(
+      ::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
 }
 
 Expected<void> connected(const MeetingSocket& socket, const addrinfo& address, Deadline until) {
@@ -72,8 +74,8 @@ Expected<void> connected(const MeetingSocket& socket, const addrinfo& address, D
 }  // namespace
 
 Deadline deadline_in(Seconds duration) {
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(duration.value()));
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                std::chrono::duration<double>(duration.value()));
 }
 
 MeetingSocket::~MeetingSocket() {
@@ -84,7 +86,8 @@ Expected<MeetingSocket> MeetingSocket::listen_at(const std::string& host, int po
   const bool loopback = of_loopback(host);
   Error last{"socket", "no address to listen on", {}};
   // One IPv6 socket takes IPv4 too, where the host has IPv6 at all.
-  for (const int family : loopback ? std::initializer_list<int>{AF_INET} : std::initializer_list<int>{AF_INET6, AF_INET}) {
+  for (const int family :
+       loopback ? std::initializer_list<int>{AF_INET} : std::initializer_list<int>{AF_INET6, AF_INET}) {
     const auto addresses = addresses_of(loopback ? "127.0.0.1" : nullptr, port, AI_PASSIVE, family);
     if (!addresses) {
       last = addresses.error();
@@ -98,9 +101,11 @@ Expected<MeetingSocket> MeetingSocket::listen_at(const std::string& host, int po
     set_option(socket.descriptor_, SOL_SOCKET, SO_REUSEADDR, 1);
     if (family == AF_INET6) set_option(socket.descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     constexpr int backlog = 1024;
-    if (::bind(socket.descriptor_, (*addresses)->ai_addr, (*addresses)->ai_addrlen) == 0 && ::listen(socket.descriptor_, backlog) == 0)
+    if (::bind(socket.descriptor_, (*addresses)->ai_addr, (*addresses)->ai_addrlen) == 0 &&
+        ::listen(socket.descriptor_, backlog) == 0)
       return socket;
-    last = {fmt::format("{}:{}", host, port), std::strerror(errno), "another program has the port: set MASTER_PORT to one that is free"};
+    last = {fmt::format("{}:{}", host, port), std::strerror(errno),
+            "another program has the port: set MASTER_PORT to one that is free"};
     if (errno == EADDRINUSE) break;
   }
   return tl::unexpected(std::move(last));

@@ -4,7 +4,9 @@ namespace stepcast {
 namespace {
 
 /// Pointer arithmetic in elements.
-const char* element_at(const void* buffer, std::int64_t index) { return static_cast<const char*>(buffer) + index * collective_element; }
+const char* element_at(const void* buffer, std::int64_t index) {
+  return static_cast<const char*>(buffer) + index * collective_element;
+}
 char* element_at(void* buffer, std::int64_t index) { return static_cast<char*>(buffer) + index * collective_element; }
 
 /// Calls between ncclGroupStart and ncclGroupEnd; the end is called whatever failed, else the group would stay open.
@@ -48,7 +50,8 @@ Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, cons
       return grouped(nccl, communicator, [&]() -> Expected<void> {
         for (int peer = 0; peer < call.ranks; ++peer) {
           const std::int64_t at = peer * call.share();
-          if (auto good = exchange(element_at(send, at), peer, element_at(receive, at), peer, share); !good) return good;
+          if (auto good = exchange(element_at(send, at), peer, element_at(receive, at), peer, share); !good)
+            return good;
         }
         return {};
       });

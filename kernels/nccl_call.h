@@ -1,5 +1,5 @@
-// One collective as calls of NCCL, and what every element of its result is when small exact numbers go through it. Plain
-// host code: the GPU side compares by the same formulas.
+// One collective as calls of NCCL, and what every element of its result is when small exact numbers go through it.
+// Plain host code: the GPU side compares by the same formulas.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct CollectiveCall {
   [[nodiscard]] std::int64_t sent() const { return kind == CollectiveKind::all_gather ? share() : elements; }
   [[nodiscard]] std::int64_t received() const { return kind == CollectiveKind::reduce_scatter ? share() : elements; }
   [[nodiscard]] bool sums() const {
-    return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::reduce;
+    return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter ||
+           kind == CollectiveKind::reduce;
   }
   /// Whether this rank holds a result.
   [[nodiscard]] bool has_result() const { return kind != CollectiveKind::reduce || rank == 0; }
@@ -39,8 +40,8 @@ Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, cons
 #define STEPCAST_BOTH_SIDES
 #endif
 
-/// What rank `source` sends at `index`. Sums need numbers whose partial sums in any order are exact in bf16, which holds
-/// integers up to 256: 0 to 4 from at most 64 ranks. Copies take integers up to 125, different from rank to rank.
+/// What rank `source` sends at `index`. Sums need numbers whose partial sums in any order are exact in bf16, which
+/// holds integers up to 256: 0 to 4 from at most 64 ranks. Copies take integers up to 125, different from rank to rank.
 STEPCAST_BOTH_SIDES inline int exact_sent(bool sums, int ranks, std::int64_t source, std::int64_t index) {
   if (!sums) return static_cast<int>((index * 7 + source * 13) % 251) - 125;
   const int every = (ranks + 63) / 64;
@@ -48,8 +49,10 @@ STEPCAST_BOTH_SIDES inline int exact_sent(bool sums, int ranks, std::int64_t sou
 }
 
 /// What must come out at `index` of this rank's result.
-STEPCAST_BOTH_SIDES inline int exact_received(CollectiveKind kind, std::int64_t share, int ranks, int rank, std::int64_t index) {
-  const bool sums = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::reduce;
+STEPCAST_BOTH_SIDES inline int exact_received(CollectiveKind kind, std::int64_t share, int ranks, int rank,
+                                              std::int64_t index) {
+  const bool sums =
+      kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::reduce;
   if (sums) {
     const std::int64_t at = kind == CollectiveKind::reduce_scatter ? rank * share + index : index;
     int sum = 0;
@@ -57,10 +60,14 @@ STEPCAST_BOTH_SIDES inline int exact_received(CollectiveKind kind, std::int64_t 
     return sum;
   }
   switch (kind) {
-    case CollectiveKind::all_gather: return exact_sent(false, ranks, index / share, index % share);
-    case CollectiveKind::all_to_all: return exact_sent(false, ranks, index / share, rank * share + index % share);
-    case CollectiveKind::send_recv: return exact_sent(false, ranks, (rank + ranks - 1) % ranks, index);
-    default: return exact_sent(false, ranks, 0, index);
+    case CollectiveKind::all_gather:
+      return exact_sent(false, ranks, index / share, index % share);
+    case CollectiveKind::all_to_all:
+      return exact_sent(false, ranks, index / share, rank * share + index % share);
+    case CollectiveKind::send_recv:
+      return exact_sent(false, ranks, (rank + ranks - 1) % ranks, index);
+    default:
+      return exact_sent(false, ranks, 0, index);
   }
 }
 

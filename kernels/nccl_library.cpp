@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> nccl_files{"libnccl.so.2", "libnccl.so"};
 constexpr const char* nccl_hint =
-    "install NCCL (the package libnccl2 of NVIDIA's repository, or nvidia-nccl-cu12/-cu13 of a Python environment) and put its "
+    "install NCCL (the package libnccl2 of NVIDIA's repository, or nvidia-nccl-cu12/-cu13 of a Python environment) and "
+    "put its "
     "folder into LD_LIBRARY_PATH";
 
 }  // namespace
@@ -29,7 +30,8 @@ Expected<void> NcclLibrary::checked(NcclResult result, const char* call, NcclCom
 
 Expected<std::string> NcclLibrary::version() const {
   int number = 0;
-  if (auto good = checked(get_version(&number), "ncclGetVersion"); !good) return tl::unexpected(std::move(good.error()));
+  if (auto good = checked(get_version(&number), "ncclGetVersion"); !good)
+    return tl::unexpected(std::move(good.error()));
   return nccl_version_text(number);
 }
 

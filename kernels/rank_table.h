@@ -1,5 +1,5 @@
-// Which GPUs take part in collectives, where they stand and what joins them: what each process knows of its own GPUs, put
-// together. Plain host code.
+// Which GPUs take part in collectives, where they stand and what joins them: what each process knows of its own GPUs,
+// put together. Plain host code.
 #pragma once
 
 #include <string>
@@ -33,11 +33,12 @@ struct RankTable {
   [[nodiscard]] std::string joins(int rank, int other) const;
   [[nodiscard]] Bytes least_free() const;
 };
-/// `processes[p]` is what process p has. Fails where two processes were given one GPU, naming both, or GPUs differ in kind.
+/// `processes[p]` is what process p has. Fails where two processes were given one GPU, naming both, or GPUs differ in
+/// kind.
 Expected<RankTable> rank_table(const std::vector<std::vector<RankDescription>>& processes);
 
-/// The GPUs of one of `on_host` processes that all see `visible` ones: the one there is where the launcher gave each its
-/// own, else equal parts in order. Fails where there are fewer GPUs than processes.
+/// The GPUs of one of `on_host` processes that all see `visible` ones: the one there is where the launcher gave each
+/// its own, else equal parts in order. Fails where there are fewer GPUs than processes.
 Expected<std::vector<int>> gpus_of_process(int visible, int local, int on_host);
 
 }  // namespace stepcast

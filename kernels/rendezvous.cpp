@@ -19,12 +19,13 @@ void put(std::string& into, std::uint64_t value) {
 }
 std::uint64_t number_at(std::string_view bytes, std::size_t at) {
   std::uint64_t value = 0;
-  for (std::size_t byte = 0; byte < 8; ++byte) value |= std::uint64_t{static_cast<unsigned char>(bytes[at + byte])} << (8 * byte);
+  for (std::size_t byte = 0; byte < 8; ++byte)
+    value |= std::uint64_t{static_cast<unsigned char>(bytes[at + byte])} << (8 * byte);
   return value;
 }
 
-// The first words of whoever connects: protocol, job (FNV-1a of its name), process, processes. Process 0 answers with the
-// protocol's name and one letter.
+// The first words of whoever connects: protocol, job (FNV-1a of its name), process, processes. Process 0 answers with
+// the protocol's name and one letter.
 constexpr std::string_view protocol = "stepcast meets 1";
 constexpr std::size_t greeting_size = protocol.size() + 3 * 8;
 constexpr char welcome = 'w', other_job = 'j', wrong_number = 'n', taken = 't';
@@ -37,7 +38,9 @@ std::uint64_t job_number(std::string_view job) {
 
 std::string greeting_of(const LaunchPlace& place) {
   std::string text(protocol);
-  for (const std::uint64_t value : {job_number(place.job), std::uint64_t(place.process), std::uint64_t(place.processes)}) put(text, value);
+  for (const std::uint64_t value :
+       {job_number(place.job), std::uint64_t(place.process), std::uint64_t(place.processes)})
+    put(text, value);
   return text;
 }
 
@@ -102,11 +105,15 @@ struct Visitor {
 };
 
 /// The visitor's process where it belongs here; else the answer that sends it away.
-struct Judged { int process = 0; char answer = welcome; };
+struct Judged {
+  int process = 0;
+  char answer = welcome;
+};
 Judged judged(std::string_view said, const LaunchPlace& place, const std::vector<MeetingSocket>& known) {
   if (number_at(said, protocol.size()) != job_number(place.job)) return {0, other_job};
   const std::uint64_t process = number_at(said, protocol.size() + 8);
-  if (number_at(said, protocol.size() + 16) != std::uint64_t(place.processes) || process == 0 || process >= known.size())
+  if (number_at(said, protocol.size() + 16) != std::uint64_t(place.processes) || process == 0 ||
+      process >= known.size())
     return {0, wrong_number};
   return {static_cast<int>(process), known[process].is_open() ? taken : welcome};
 }
@@ -187,14 +194,17 @@ Expected<void> Rendezvous::go_to_first(const LaunchPlace& place) {
       last = {door, "closed the connection", {}};
     } else if (auto answer = socket->receive(protocol.size() + 1, until); !answer) {
       // A connection that is closed without an answer may be the port's previous owner on its way out: try again.
-      last = {door, answer.error().what == "closed" ? "closed the connection without an answer" : "does not answer", {}};
+      last = {
+          door, answer.error().what == "closed" ? "closed the connection without an answer" : "does not answer", {}};
     } else if (answer->substr(0, protocol.size()) != protocol) {
-      return fail(door, "another program listens there", "set MASTER_PORT to a port that is free on the host of process 0");
+      return fail(door, "another program listens there",
+                  "set MASTER_PORT to a port that is free on the host of process 0");
     } else if (answer->back() == other_job) {
       return fail(door, "another job of stepcast listens there", "set MASTER_PORT to a port of its own for each job");
     } else if (answer->back() != welcome) {
-      return fail(door, fmt::format("process 0 does not expect process {} of {}{}", process_, processes_,
-                                    answer->back() == taken ? ": it is there already" : ""),
+      return fail(door,
+                  fmt::format("process 0 does not expect process {} of {}{}", process_, processes_,
+                              answer->back() == taken ? ": it is there already" : ""),
                   "all processes must be started together, with the same variables");
     } else {
       others_.push_back(std::move(*socket));
@@ -221,7 +231,8 @@ Expected<std::vector<std::string>> Rendezvous::gather_here(char call, std::strin
     if (!came) {
       error = lost(process, came.error());
     } else if (came->call != call || came->number != calls_) {
-      error = {fmt::format("process {}", process), "is at another call than process 0", "all processes must run the same command on the same files"};
+      error = {fmt::format("process {}", process), "is at another call than process 0",
+               "all processes must run the same command on the same files"};
     } else {
       parts.push_back(std::move(came->bytes));
       continue;
@@ -229,7 +240,8 @@ Expected<std::vector<std::string>> Rendezvous::gather_here(char call, std::strin
     tell_all(failure, to_text(error));
     return tl::unexpected(std::move(error));
   }
-  const std::string answer = message(call, calls_, packed(call == broadcast_call ? std::vector<std::string>{parts.front()} : parts));
+  const std::string answer =
+      message(call, calls_, packed(call == broadcast_call ? std::vector<std::string>{parts.front()} : parts));
   for (int process = 1; process < processes_; ++process) {
     // Who is gone by now is found by the next call, which the others can be told of.
     (void)others_[static_cast<std::size_t>(process)].send_all(answer, until);
@@ -255,7 +267,8 @@ Expected<std::vector<std::string>> Rendezvous::exchange(char call, std::string_v
   auto came = receive_message(first, until);
   if (!came) return tl::unexpected(lost(0, came.error()));
   if (came->call == failure) return fail("process 0", "says: " + came->bytes);
-  if (came->call != call || came->number != calls_) return fail("process 0", "is at another call", "all processes must run the same command on the same files");
+  if (came->call != call || came->number != calls_)
+    return fail("process 0", "is at another call", "all processes must run the same command on the same files");
   broken_ = false;
   return unpacked(came->bytes);
 }

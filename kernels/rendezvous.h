@@ -1,6 +1,6 @@
-// Where the processes of one start of the program find each other and exchange a few bytes: process 0 listens, the others
-// connect. Every process makes the same calls in the same order. A process that dies or never comes is named in the Error
-// that all others get; nothing waits for ever. Linux, TCP; nothing is encrypted, so nothing secret is sent.
+// Where the processes of one start of the program find each other and exchange a few bytes: process 0 listens, the
+// others connect. Every process makes the same calls in the same order. A process that dies or never comes is named in
+// the Error that all others get; nothing waits for ever. Linux, TCP; nothing is encrypted, so nothing secret is sent.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,8 @@ namespace {
 
 using Ranks = std::vector<int>;
 
-/// The GPUs of each host, in order of rank; every host as many as the smallest has, so that groups stand in equal parts.
+/// The GPUs of each host, in order of rank; every host as many as the smallest has, so that groups stand in equal
+/// parts.
 std::vector<Ranks> hosts_of(const CollectiveBench& bench) {
   std::map<int, Ranks> by_node;
   for (const RankPlace& place : bench.ranks()) by_node[place.node].push_back(place.rank);
@@ -69,7 +70,8 @@ void add_groups_of_host(const CollectiveBench& bench, const Ranks& host, std::ve
     if (stride == 1) continue;
     const Ranks spread = every(host, stride, size);
     if (std::string other = fabric_of(bench, spread); other != fabric)
-      groups.push_back({spread, std::move(other), 1, fmt::format("{} spread over the host, every {}. GPU", size, stride)});
+      groups.push_back(
+          {spread, std::move(other), 1, fmt::format("{} spread over the host, every {}. GPU", size, stride)});
   }
 }
 
@@ -78,7 +80,8 @@ std::string fabric_between(const CollectiveBench& bench, const std::vector<Ranks
   return bench.joins(hosts[0].front(), hosts[1].front());
 }
 
-void add_groups_across(const CollectiveBench& bench, const std::vector<Ranks>& hosts, std::vector<CollectiveGroup>& groups) {
+void add_groups_across(const CollectiveBench& bench, const std::vector<Ranks>& hosts,
+                       std::vector<CollectiveGroup>& groups) {
   std::vector<std::size_t> counts;
   for (std::size_t count = 2; count < hosts.size(); count *= 2) counts.push_back(count);
   if (hosts.size() >= 2) counts.push_back(hosts.size());
@@ -88,7 +91,8 @@ void add_groups_across(const CollectiveBench& bench, const std::vector<Ranks>& h
       Ranks ranks;
       for (std::size_t host = 0; host < count; ++host)
         ranks.insert(ranks.end(), hosts[host].begin(), hosts[host].begin() + static_cast<std::ptrdiff_t>(of_each));
-      groups.push_back({std::move(ranks), fabric_between(bench, hosts), nodes, fmt::format("{} per node on {} nodes", of_each, nodes)});
+      groups.push_back({std::move(ranks), fabric_between(bench, hosts), nodes,
+                        fmt::format("{} per node on {} nodes", of_each, nodes)});
       if (hosts.front().size() == 1) break;
     }
   }

@@ -21,13 +21,14 @@ struct Turn {
   const CollectiveGroup* group = nullptr;
   const PlannedCollective* call = nullptr;
   const PlannedBeside* beside = nullptr;
-  PlannedWork work;                          ///< the same, as progress shows it
+  PlannedWork work;  ///< the same, as progress shows it
   [[nodiscard]] std::string name() const { return to_text(work.works.front()); }
 };
 
 int collectives_phase() {
   const auto phases = measure_phases();
-  const auto found = std::find_if(phases.begin(), phases.end(), [](const MeasurePhase& phase) { return phase.id == "collectives"; });
+  const auto found =
+      std::find_if(phases.begin(), phases.end(), [](const MeasurePhase& phase) { return phase.id == "collectives"; });
   return found != phases.end() ? static_cast<int>(found - phases.begin()) : 0;
 }
 
@@ -72,8 +73,8 @@ std::string machine_of(const CollectiveBench& bench, const CollectiveGroup& grou
 }
 
 /// Of rows of a group: its collectives, or a product on its GPUs.
-MeasurementContext collective_context(const CollectiveBench& bench, const SessionRequest& request, const CollectiveGroup& group,
-                                      KernelSource source) {
+MeasurementContext collective_context(const CollectiveBench& bench, const SessionRequest& request,
+                                      const CollectiveGroup& group, KernelSource source) {
   MeasurementContext context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
   context.machine = machine_of(bench, group);
   context.software = software_of(source, bench.settings());
@@ -90,8 +91,14 @@ bool comparable(MeasurementContext a, const MeasurementContext& b) {
 
 class CollectiveSession {
  public:
-  CollectiveSession(CollectiveBench& bench, const CollectivePlan& plan, const SessionRequest& request, const MeasureHooks& hooks)
-      : bench_(bench), plan_(plan), request_(request), hooks_(hooks), rules_(collective_rules(request.rules)), turns_(turns_of(plan)) {}
+  CollectiveSession(CollectiveBench& bench, const CollectivePlan& plan, const SessionRequest& request,
+                    const MeasureHooks& hooks)
+      : bench_(bench),
+        plan_(plan),
+        request_(request),
+        hooks_(hooks),
+        rules_(collective_rules(request.rules)),
+        turns_(turns_of(plan)) {}
 
   Expected<MeasureResult> run() {
     began_ = kept_ = bench_.now();
@@ -116,7 +123,8 @@ class CollectiveSession {
     const EarlierRows rows = earlier_rows();
     for (const Turn& turn : turns_) mine += has(rows, turn) ? '1' : '0';
     const MeasurementContext setup = setup_context(bench_.device(), bench_.settings(), request_.gpu, request_.date);
-    if (const auto fits = check_earlier(request_.earlier, setup, bench_.settings()); !fits) mine = to_text(fits.error());
+    if (const auto fits = check_earlier(request_.earlier, setup, bench_.settings()); !fits)
+      mine = to_text(fits.error());
     auto agreed = bench_.from_first(mine);
     if (!agreed) return tl::unexpected(std::move(agreed.error()));
     if (agreed->size() != turns_.size() || agreed->find_first_not_of("01") != std::string::npos)
@@ -204,15 +212,15 @@ class CollectiveSession {
     auto check = bench_.check(call.kind, checked);
     if (!check) return tl::unexpected(std::move(check.error()));
     if (!check->good()) {
-      result_.skipped.push_back({turn.name(), fmt::format("its result is wrong: up to {} off in {} elements of {}", check->error,
-                                                          check->compared, call.group.placement)});
+      result_.skipped.push_back({turn.name(), fmt::format("its result is wrong: up to {} off in {} elements of {}",
+                                                          check->error, check->compared, call.group.placement)});
       return {};
     }
     auto times = sampled(call);
     if (!times) return tl::unexpected(std::move(times.error()));
     const MedianOf found = median_of_times(*times);
-    add(query_of(call), collective_context(bench_, request_, call.group, KernelSource::nccl), found.median, found.quartile1, found.quartile3,
-        static_cast<int>(times->size()));
+    add(query_of(call), collective_context(bench_, request_, call.group, KernelSource::nccl), found.median,
+        found.quartile1, found.quartile3, static_cast<int>(times->size()));
     const bool settled = stop_after(*times, Seconds(0), rules_) == Stop::settled;
     result_.timed.push_back({result_.measurements.rows.size() - 1, "", 0, 0, check->error, settled});
     return {};
@@ -252,7 +260,8 @@ class CollectiveSession {
     return {};
   }
 
-  void add(Query what, const MeasurementContext& context, Seconds time, Seconds low = {}, Seconds high = {}, int repeats = 1) {
+  void add(Query what, const MeasurementContext& context, Seconds time, Seconds low = {}, Seconds high = {},
+           int repeats = 1) {
     Measurement row;
     row.what = std::move(what);
     row.time = time;
@@ -263,9 +272,11 @@ class CollectiveSession {
     result_.measurements.rows.push_back(std::move(row));
   }
 
-  /// A call failed on some process, and so on all: the rest of the group is left out, and the session goes on where it can.
+  /// A call failed on some process, and so on all: the rest of the group is left out, and the session goes on where it
+  /// can.
   void give_up(const Turn& turn, const Error& error) {
-    result_.skipped.push_back({turn.name(), fmt::format("{}; the rest of {} is left out", to_text(error), turn.group->placement)});
+    result_.skipped.push_back(
+        {turn.name(), fmt::format("{}; the rest of {} is left out", to_text(error), turn.group->placement)});
     failed_ = turn.group->ranks;
     open_.clear();
     if (auto good = bench_.usable(); !good) end(to_text(good.error()));
@@ -284,8 +295,8 @@ class CollectiveSession {
   const MeasureHooks& hooks_;
   const MethodRules rules_;
   std::vector<Turn> turns_;
-  std::string held_;                 ///< a '1' for each turn that the earlier file has
-  std::vector<int> open_, failed_;   ///< ranks of the group that is open, and of the one that failed last
+  std::string held_;                ///< a '1' for each turn that the earlier file has
+  std::vector<int> open_, failed_;  ///< ranks of the group that is open, and of the one that failed last
   Seconds began_, kept_, left_, estimated_;
   std::optional<Error> keep_error_;
   MeasureResult result_;
@@ -293,8 +304,8 @@ class CollectiveSession {
 
 }  // namespace
 
-Expected<MeasureResult> run_collectives(CollectiveBench& bench, const CollectivePlan& plan, const SessionRequest& request,
-                                        const MeasureHooks& hooks) {
+Expected<MeasureResult> run_collectives(CollectiveBench& bench, const CollectivePlan& plan,
+                                        const SessionRequest& request, const MeasureHooks& hooks) {
   return CollectiveSession(bench, plan, request, hooks).run();
 }
 

@@ -23,10 +23,13 @@ inline CollectiveQuery query_of(const PlannedCollective& call) {
 Seconds expected_time(const PlannedCollective& call);
 
 /// Calls back to back in one batch, and batches of one round: long enough to be timed, short enough to stop in time.
-struct CollectiveRound { int calls = 1, first = 1, next = 1; };
+struct CollectiveRound {
+  int calls = 1, first = 1, next = 1;
+};
 inline CollectiveRound round_of(Seconds per_call, const MethodRules& rules) {
   CollectiveRound round;
-  round.calls = static_cast<int>(std::clamp(rules.shortest_replay / per_call, 1.0, static_cast<double>(rules.most_calls)));
+  round.calls =
+      static_cast<int>(std::clamp(rules.shortest_replay / per_call, 1.0, static_cast<double>(rules.most_calls)));
   const double room = rules.longest_work / (per_call * round.calls);
   const int least = std::max(1, rules.least_replays), fewest = std::min(std::max(1, rules.fewest_replays), least);
   round.first = static_cast<int>(std::clamp(room, static_cast<double>(fewest), static_cast<double>(least)));

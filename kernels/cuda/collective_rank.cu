@@ -9,7 +9,8 @@
 namespace stepcast::gpu {
 namespace {
 
-/// A batch takes milliseconds, seconds at most (1 GiB on a bad PCIe host): who waits longer waits for somebody who is gone.
+/// A batch takes milliseconds, seconds at most (1 GiB on a bad PCIe host): who waits longer waits for somebody who is
+/// gone.
 constexpr Seconds longest_wait{60};
 constexpr std::int64_t small_elements = 64;
 
@@ -56,7 +57,8 @@ void CollectiveRank::finish() {
 
 Expected<Bytes> CollectiveRank::free_memory() const {
   std::size_t free = 0, all = 0;
-  if (auto good = checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"); !good) return tl::unexpected(std::move(good.error()));
+  if (auto good = checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"); !good)
+    return tl::unexpected(std::move(good.error()));
   return Bytes(static_cast<double>(free));
 }
 
@@ -126,7 +128,9 @@ Expected<void> CollectiveRank::wait_for(const StreamEvent& event, const char* wh
     else if (good = nccl_.checked(nccl_.async_error(communicator, &state), "ncclCommGetAsyncError", communicator); good)
       good = state == NcclResult::in_progress ? Expected<void>{} : nccl_.checked(state, what, communicator);
     if (good && std::chrono::steady_clock::now() > until)
-      good = fail(what, "did not end within a minute", "a rank is missing, or the network between the hosts does not work: NCCL_DEBUG=INFO shows which NCCL chose");
+      good = fail(
+          what, "did not end within a minute",
+          "a rank is missing, or the network between the hosts does not work: NCCL_DEBUG=INFO shows which NCCL chose");
     if (!good) {
       abort();
       return good;
@@ -147,7 +151,8 @@ Expected<Check> CollectiveRank::check(CollectiveKind kind, Bytes buffer) {
   if (!good) return tl::unexpected(std::move(good.error()));
   auto found = compare_exact(call, receive_.as(), stream);
   // Zeros and small integers switch fewer transistors than data does: random numbers again before anything is timed.
-  if (good = context_.fill(send_.as(), static_cast<std::size_t>(call.elements), Fill::bf16); !good) return tl::unexpected(std::move(good.error()));
+  if (good = context_.fill(send_.as(), static_cast<std::size_t>(call.elements), Fill::bf16); !good)
+    return tl::unexpected(std::move(good.error()));
   return found;
 }
 
@@ -193,11 +198,17 @@ CollectiveRank::Row CollectiveRank::collectives(int calls) {
   return {context_.side_stream, calls, [this] { return enqueue_call(beside_, context_.side_stream); }};
 }
 
-Expected<Seconds> CollectiveRank::products_alone(int calls) { return timed(context_.stream, calls, products(calls).once); }
-Expected<Seconds> CollectiveRank::collectives_alone(int calls) { return timed(context_.side_stream, calls, collectives(calls).once); }
+Expected<Seconds> CollectiveRank::products_alone(int calls) {
+  return timed(context_.stream, calls, products(calls).once);
+}
+Expected<Seconds> CollectiveRank::collectives_alone(int calls) {
+  return timed(context_.side_stream, calls, collectives(calls).once);
+}
 
 Expected<Seconds> CollectiveRank::timed_beside(const Row& row, const Row& neighbour) {
-  const auto lined_up = [&](const Row& of) { return of.stream == context_.side_stream ? line_up(of.stream) : Expected<void>{}; };
+  const auto lined_up = [&](const Row& of) {
+    return of.stream == context_.side_stream ? line_up(of.stream) : Expected<void>{};
+  };
   Expected<void> good = lined_up(neighbour);
   for (int call = 0; good && call < neighbour.calls; ++call) {
     good = neighbour.once();
@@ -219,12 +230,17 @@ Expected<Seconds> CollectiveRank::timed_beside(const Row& row, const Row& neighb
   if (!overlap) return overlap;
   if (!span) return span;
   if (overlap->value() <= 0)
-    return fail("interference", "the neighbour ended before what was timed beside it", "is another program on the GPU?");
+    return fail("interference", "the neighbour ended before what was timed beside it",
+                "is another program on the GPU?");
   return *span / row.calls;
 }
 
-Expected<Seconds> CollectiveRank::products_beside(int calls, int neighbours) { return timed_beside(products(calls), collectives(neighbours)); }
-Expected<Seconds> CollectiveRank::collectives_beside(int calls, int neighbours) { return timed_beside(collectives(calls), products(neighbours)); }
+Expected<Seconds> CollectiveRank::products_beside(int calls, int neighbours) {
+  return timed_beside(products(calls), collectives(neighbours));
+}
+Expected<Seconds> CollectiveRank::collectives_beside(int calls, int neighbours) {
+  return timed_beside(collectives(calls), products(neighbours));
+}
 
 void CollectiveRank::end_beside() { product_.reset(); }
 

@@ -1,5 +1,5 @@
-// GPU side only. One GPU's part in collectives: its communicator, its buffers, and what it enqueues, waits for and times.
-// All calls but abort() come from the one thread that this GPU has to itself.
+// GPU side only. One GPU's part in collectives: its communicator, its buffers, and what it enqueues, waits for and
+// times. All calls but abort() come from the one thread that this GPU has to itself.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,8 @@ inline constexpr const char* given_up = "given up";
 class CollectiveRank {
  public:
   /// `abandon` is set when another rank of this process failed: nobody waits for the call that it left.
-  CollectiveRank(const NcclLibrary& nccl, int index, const DeviceInfo& device, std::shared_ptr<const std::atomic<bool>> abandon)
+  CollectiveRank(const NcclLibrary& nccl, int index, const DeviceInfo& device,
+                 std::shared_ptr<const std::atomic<bool>> abandon)
       : nccl_(nccl), abandon_(std::move(abandon)) {
     context_.index = index;
     context_.device = device;
@@ -70,9 +71,13 @@ class CollectiveRank {
   /// What is enqueued on the stream between two marks, per call, after all ranks lined up.
   Expected<Seconds> timed(cudaStream_t stream, int calls, const Enqueue& once);
   /// A row of calls on one of the two streams.
-  struct Row { cudaStream_t stream; int calls; Enqueue once; };
-  /// `row` per call while `neighbour` runs, which begins before and must end after it. One of them is of collectives and
-  /// has the side stream.
+  struct Row {
+    cudaStream_t stream;
+    int calls;
+    Enqueue once;
+  };
+  /// `row` per call while `neighbour` runs, which begins before and must end after it. One of them is of collectives
+  /// and has the side stream.
   Expected<Seconds> timed_beside(const Row& row, const Row& neighbour);
   [[nodiscard]] Row products(int calls);
   [[nodiscard]] Row collectives(int calls);

@@ -13,9 +13,9 @@
 namespace stepcast {
 namespace {
 
-constexpr CollectiveKind kinds_on_gpu[] = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                                           CollectiveKind::all_to_all, CollectiveKind::send_recv, CollectiveKind::broadcast,
-                                           CollectiveKind::reduce};
+constexpr CollectiveKind kinds_on_gpu[] = {
+    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_to_all,
+    CollectiveKind::send_recv,  CollectiveKind::broadcast,      CollectiveKind::reduce};
 
 /// All GPUs of this machine in one group; with one GPU a group of one rank, through which the same calls go.
 struct OpenedCollectives {
@@ -98,7 +98,9 @@ TEST(CollectiveOnGpu, EveryElementOfEveryKindArrives) {
       ASSERT_TRUE(check) << to_text(kind) << ": " << to_text(check.error());
       EXPECT_EQ(check->error, 0) << to_text(kind) << " of " << buffer.value();
       EXPECT_TRUE(check->good());
-      const double results = kind == CollectiveKind::reduce || kind == CollectiveKind::reduce_scatter ? 1.0 : static_cast<double>(all.group.ranks.size());
+      const double results = kind == CollectiveKind::reduce || kind == CollectiveKind::reduce_scatter
+                                 ? 1.0
+                                 : static_cast<double>(all.group.ranks.size());
       EXPECT_EQ(static_cast<double>(check->compared), results * buffer.value() / 2) << to_text(kind);
     }
 }
@@ -108,11 +110,13 @@ TEST(CollectiveOnGpu, TimesArePhysical) {
   if (!all.skipped.empty()) GTEST_SKIP() << all.skipped;
   ASSERT_TRUE(all.bench->open(all.group));
   for (const CollectiveKind kind : kinds_on_gpu) {
-    const auto small = all.bench->time(kind, all.shared(1024), 50, 5), large = all.bench->time(kind, all.shared(256e6), 5, 5);
+    const auto small = all.bench->time(kind, all.shared(1024), 50, 5),
+               large = all.bench->time(kind, all.shared(256e6), 5, 5);
     ASSERT_TRUE(small) << to_text(kind) << ": " << to_text(small.error());
     ASSERT_TRUE(large) << to_text(kind) << ": " << to_text(large.error());
     ASSERT_EQ(small->size(), 5u);
-    const Seconds quick = *std::min_element(small->begin(), small->end()), slow = *std::min_element(large->begin(), large->end());
+    const Seconds quick = *std::min_element(small->begin(), small->end()),
+                  slow = *std::min_element(large->begin(), large->end());
     EXPECT_LT(quick, Seconds(5e-3)) << to_text(kind);
     EXPECT_GT(slow, Seconds(256e6 / 20e12)) << to_text(kind) << ": faster than any memory";
     EXPECT_LT(slow, Seconds(2)) << to_text(kind);

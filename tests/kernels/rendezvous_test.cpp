@@ -68,7 +68,8 @@ TEST(Rendezvous, AllGatherGivesEverybodyAllPartsInOrder) {
 TEST(Rendezvous, BroadcastGivesWhatTheFirstHas) {
   const auto ends = together(3, Patience{}, [](int process, Rendezvous& all) -> std::string {
     std::string got;
-    for (int round = 0; round < 100; ++round) got = all.broadcast(fmt::format("{} of {}", round, process)).value_or("lost");
+    for (int round = 0; round < 100; ++round)
+      got = all.broadcast(fmt::format("{} of {}", round, process)).value_or("lost");
     return got;
   });
   EXPECT_THAT(ends, testing::Each("99 of 0"));
@@ -223,8 +224,10 @@ TEST(Rendezvous, StrangersWhoKnockDoNotStopTheOthers) {
     MeetingSocket silent, rude;
     for (MeetingSocket* stranger : {&silent, &rude})
       while (!stranger->is_open())
-        if (auto socket = MeetingSocket::connect_to("127.0.0.1", port, deadline_in(Seconds(1)))) *stranger = std::move(*socket);
-    ASSERT_TRUE(rude.send_all("GET / HTTP/1.1\r\nHost: somewhere\r\nAccept: everything\r\n\r\n", deadline_in(Seconds(1))));
+        if (auto socket = MeetingSocket::connect_to("127.0.0.1", port, deadline_in(Seconds(1))))
+          *stranger = std::move(*socket);
+    ASSERT_TRUE(
+        rude.send_all("GET / HTTP/1.1\r\nHost: somewhere\r\nAccept: everything\r\n\r\n", deadline_in(Seconds(1))));
     EXPECT_TRUE(Rendezvous::meet(member(1, 2, port), {Seconds(10), Seconds(1)}));
   }
   EXPECT_EQ(end, "met");
@@ -301,7 +304,8 @@ TEST(Rendezvous, MeetsUnderMpirun) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = fmt::format(
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 3 '{}' "
-      "--gtest_filter=RendezvousMember.MeetsUnderMpirun >/dev/null 2>&1", self);
+      "--gtest_filter=RendezvousMember.MeetsUnderMpirun >/dev/null 2>&1",
+      self);
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 

@@ -43,112 +43,7 @@ const MeasurementContext& context_of_row(const Measurements& measurements, const
   return measurements.contexts.at(static_cast<std::size_t>(row.context));
 }
 
-std::vector<std::string> placements(const std::vector<CollectiveGroup>& groups) {
-  std::vector<std::string> out;
-  for (const CollectiveGroup& group : groups) out.push_back(group.fabric + ": " + group.placement);
-  return out;
-}
-
-TEST(CollectiveGroups, ASwitchedHostHasNeighboursOnly) {
-  EXPECT_THAT(placements(collective_groups(FakeCollectives())),
-              ElementsAre("nvswitch: 2 neighbours", "nvswitch: 4 neighbours", "nvswitch: 8 neighbours"));
-}
-
-TEST(CollectiveGroups, BridgedPairsAndTheWayBetweenThem) {
-  const auto groups = collective_groups(FakeCollectives(fake_bridged_pairs()));
-  EXPECT_THAT(placements(groups), ElementsAre("nvlink_mesh: 2 neighbours", "pcie: 2 spread over the host, every 2. GPU", "pcie: 4 neighbours"));
-  EXPECT_THAT(groups[1].ranks, ElementsAre(0, 2));
-}
-
-TEST(CollectiveGroups, AMeshThatIsNotCompleteIsStillJoinedByNvlink) {
-  FakeCollectivesOptions ring;  // each GPU linked with the next and the one before
-  ring.per_host = 4;
-  ring.joins = [](int a, int b) { return (a + 1) % 4 == b || (b + 1) % 4 == a ? "nvlink_mesh" : "pcie"; };
-  EXPECT_THAT(placements(collective_groups(FakeCollectives(ring))),
-              ElementsAre("nvlink_mesh: 2 neighbours", "pcie: 2 spread over the host, every 2. GPU", "nvlink_mesh: 4 neighbours"));
-}
-
-TEST(CollectiveGroups, TwoHosts) {
-  FakeCollectivesOptions options;
-  options.hosts = 2;
-  const auto groups = collective_groups(FakeCollectives(options));
-  EXPECT_THAT(placements(groups), ElementsAre("nvswitch: 2 neighbours", "nvswitch: 4 neighbours", "nvswitch: 8 neighbours",
-                                              "network: 1 per node on 2 nodes", "network: 8 per node on 2 nodes"));
-  EXPECT_THAT(groups[3].ranks, ElementsAre(0, 8));
-  EXPECT_EQ(groups[4].ranks.size(), 16u);
-  EXPECT_EQ(groups[4].nodes, 2);
-}
-
-TEST(CollectiveGroups, SixGpusOnThreeHosts) {
-  FakeCollectivesOptions options;
-  options.hosts = 3;
-  options.per_host = 2;
-  EXPECT_THAT(placements(collective_groups(FakeCollectives(options))),
-              ElementsAre("nvswitch: 2 neighbours", "network: 1 per node on 2 nodes", "network: 2 per node on 2 nodes",
-                          "network: 1 per node on 3 nodes", "network: 2 per node on 3 nodes"));
-  options.per_host = 1;
-  EXPECT_THAT(placements(collective_groups(FakeCollectives(options))),
-              ElementsAre("network: 1 per node on 2 nodes", "network: 1 per node on 3 nodes"));
-}
-
-TEST(CollectiveSizes, FromEightBytesToAGibibyte) {
-  const auto sizes = collective_sizes(2, Bytes(75e9));
-  EXPECT_EQ(sizes.front(), Bytes(8));
-  EXPECT_EQ(sizes.back(), Bytes(1 << 30));
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    const double step = sizes[i] / sizes[i - 1];
-    EXPECT_LE(step, 4.0);
-    if (sizes[i - 1] >= Bytes(1 << 17) && sizes[i] <= Bytes(1 << 25)) {
-      EXPECT_LE(step, 2.0) << "near the knee";
-    }
-  }
-}
-
-TEST(CollectiveSizes, EveryRankGetsTheSameShare) {
-  for (const int ranks : {2, 3, 6, 8, 48, 1024})
-    for (const Bytes size : collective_sizes(ranks, Bytes(75e9))) {
-      const auto bytes = static_cast<std::int64_t>(size.value());
-      EXPECT_EQ(bytes % (2 * ranks), 0) << ranks;
-      if (bytes >= 64 * ranks) {
-        EXPECT_EQ(bytes % (16 * ranks), 0) << ranks;
-      }
-    }
-}
-
-TEST(CollectiveSizes, BothBuffersFit) { EXPECT_EQ(collective_sizes(2, Bytes(300e6)).back(), Bytes(1 << 27)); }
-
-TEST(CollectivePlan, StaysWithinEveryBudget) {
-  const FakeCollectives bench;
-  std::size_t before = 0;
-  for (const double seconds : {0.0, 1.0, 5.0, 20.0, 45.0, 60.0, 300.0}) {
-    const CollectivePlan plan = planned_for(bench, Seconds(seconds));
-    EXPECT_LE(plan.estimate, Seconds(seconds));
-    EXPECT_GE(plan.calls.size(), before) << "more time, more calls";
-    before = plan.calls.size();
-    EXPECT_EQ(plan.calls.size() + plan.left_out.size(), 3u * 7 * 19) << "groups, kinds, sizes";
-  }
-}
-
-TEST(CollectivePlan, AGroupsCallsStandTogether) {
-  const CollectivePlan plan = planned_for(FakeCollectives());
-  int changes = 0;
-  for (std::size_t i = 1; i < plan.calls.size(); ++i) changes += plan.calls[i].group.ranks != plan.calls[i - 1].group.ranks;
-  EXPECT_EQ(changes, 2);
-  EXPECT_THAT(plan.left_out, IsEmpty());
-}
-
-TEST(CollectivePlan, LittleTimeGoesToTheLargestGroupsExtremes) {
-  const CollectivePlan plan = planned_for(FakeCollectives(), Seconds(6));
-  ASSERT_FALSE(plan.calls.empty());
-  std::set<double> sizes;
-  for (const PlannedCollective& call : plan.calls) {
-    EXPECT_EQ(call.group.ranks.size(), 8u);
-    sizes.insert(call.buffer.value());
-  }
-  EXPECT_TRUE(sizes.contains(16) && sizes.contains(1 << 30));
-}
-
-TEST(CollectivePlan, OneGpuIsANote) {
+TEST(CollectiveSession, OneGpuIsANote) {
   FakeCollectivesOptions options;
   options.per_host = 1;
   FakeCollectives bench(options);
@@ -158,14 +53,6 @@ TEST(CollectivePlan, OneGpuIsANote) {
   const MeasureResult result = timed_on(bench, plan);
   EXPECT_TRUE(result.finished);
   EXPECT_THAT(result.measurements.notes, ElementsAre("one GPU: no collectives to time"));
-}
-
-TEST(CollectivePlan, TwoNodesComeWithAWarning) {
-  FakeCollectivesOptions options;
-  options.hosts = 2;
-  EXPECT_THAT(planned_for(FakeCollectives(options)).notes, ElementsAre(HasSubstr("exactly 2 nodes")));
-  options.hosts = 4;
-  EXPECT_THAT(planned_for(FakeCollectives(options)).notes, IsEmpty());
 }
 
 TEST(CollectiveSession, EveryPlannedCallBecomesARow) {
@@ -215,18 +102,21 @@ TEST(CollectiveSession, AFabricOf300GbPerSecondAnd10UsComesOutOfTheFit) {
   const MeasureResult result = timed_on(bench, planned_for(bench));
   FitRequest request;
   request.id = "fake";
-  request.gpu = *std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [](const Gpu& gpu) { return gpu.id == "h100-sxm"; });
+  request.gpu =
+      *std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [](const Gpu& gpu) { return gpu.id == "h100-sxm"; });
   const auto fitted = fit_profile(result.measurements, request);
   ASSERT_TRUE(fitted) << to_text(fitted.error());
   for (const int ranks : {2, 4, 8})
-    for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
+    for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
+                                      CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
       const CollectiveCurve* curve = find_curve(fitted->profile, kind, FabricKind::nvswitch, ranks);
       ASSERT_NE(curve, nullptr);
       EXPECT_EQ(curve->ranks, ranks);
       for (double buffer = 16; buffer < 1 << 30; buffer *= 1.7) {
         const Bytes received = received_of({kind, ranks, 1, Bytes(buffer)});
         const double expected = 10e-6 + received.value() / 300e9;
-        EXPECT_NEAR(curve_time(*curve, received).value() / expected, 1, 0.02) << to_text(kind) << " x" << ranks << " of " << buffer;
+        EXPECT_NEAR(curve_time(*curve, received).value() / expected, 1, 0.02)
+            << to_text(kind) << " x" << ranks << " of " << buffer;
       }
     }
 }
@@ -251,7 +141,8 @@ TEST(CollectiveSession, InterferenceComesWithTheSameThingsAlone) {
   const MeasureResult result = timed_on(bench, planned_for(bench));
   std::map<std::string, Seconds> products;
   for (const Measurement& row : result.measurements.rows)
-    if (std::holds_alternative<GemmQuery>(row.what)) products[context_of_row(result.measurements, row).beside] = row.time;
+    if (std::holds_alternative<GemmQuery>(row.what))
+      products[context_of_row(result.measurements, row).beside] = row.time;
   ASSERT_EQ(products.size(), 2u);
   EXPECT_NEAR(products.at("all_reduce x8 128 MiB") / products.at(""), 1.2, 1e-9);
   const Measurement& collective = result.measurements.rows.back();
@@ -289,7 +180,10 @@ TEST(CollectiveSession, ALostBenchEndsItAndKeepsWhatThereIs) {
   FakeCollectives bench(options);
   std::size_t kept = 0;
   MeasureHooks hooks;
-  hooks.keep = [&](const Measurements& all) { kept = all.rows.size(); return Expected<void>{}; };
+  hooks.keep = [&](const Measurements& all) {
+    kept = all.rows.size();
+    return Expected<void>{};
+  };
   const MeasureResult result = timed_on(bench, planned_for(bench), hooks);
   EXPECT_FALSE(result.finished);
   EXPECT_THAT(result.ended_by, HasSubstr("nothing runs any more"));
@@ -343,7 +237,13 @@ TEST(CollectiveSession, GoesOnWhereAnEarlierFileEnded) {
   const MeasureResult result = timed_on(bench, plan, {}, request);
   EXPECT_EQ(result.resumed, 50u);
   EXPECT_EQ(result.measurements.rows.size(), plan.calls.size() + 4);
-  EXPECT_EQ(timed_on(bench, plan, {}, [&] { request.earlier = result.measurements; return request; }()).resumed, plan.calls.size() + 1);
+  EXPECT_EQ(timed_on(bench, plan, {},
+                     [&] {
+                       request.earlier = result.measurements;
+                       return request;
+                     }())
+                .resumed,
+            plan.calls.size() + 1);
 }
 
 TEST(CollectiveSession, AnEarlierFileOfAnotherNcclIsRefused) {
@@ -389,8 +289,9 @@ TEST(CollectiveSession, ProgressCountsAndItsTimeLeftFalls) {
 }
 
 /// Two processes with a bench each; `first` and `second` are their hooks.
-std::array<MeasureResult, 2> together_timed(const MeasureHooks& first, const MeasureHooks& second, const SessionRequest& of_first,
-                                            const SessionRequest& of_second, double skew) {
+std::array<MeasureResult, 2> together_timed(const MeasureHooks& first, const MeasureHooks& second,
+                                            const SessionRequest& of_first, const SessionRequest& of_second,
+                                            double skew) {
   const auto meeting = std::make_shared<FakeMeeting>(2);
   std::array<MeasureResult, 2> results;
   std::vector<std::jthread> threads;
@@ -403,7 +304,8 @@ std::array<MeasureResult, 2> together_timed(const MeasureHooks& first, const Mea
       options.asking = Seconds(process == 0 ? 1e-4 : 1e-4 + skew);  // clocks run apart
       FakeCollectives bench(options);
       const CollectivePlan plan = planned_for(bench, Seconds(40));
-      results[static_cast<std::size_t>(process)] = timed_on(bench, plan, process == 0 ? first : second, process == 0 ? of_first : of_second);
+      results[static_cast<std::size_t>(process)] =
+          timed_on(bench, plan, process == 0 ? first : second, process == 0 ? of_first : of_second);
     });
   threads.clear();
   return results;

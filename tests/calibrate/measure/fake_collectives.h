@@ -1,6 +1,6 @@
-// A host or cluster whose collectives are arithmetic: latency + received bytes / bus bandwidth of what joins a group, with
-// noise, a clock that moves when work is done, and any call failing when a test wants it to. The same options give the same
-// figures.
+// A host or cluster whose collectives are arithmetic: latency + received bytes / bus bandwidth of what joins a group,
+// with noise, a clock that moves when work is done, and any call failing when a test wants it to. The same options give
+// the same figures.
 //
 //   FakeCollectives bench;                                              // eight GPUs on an NVSwitch
 //   FakeCollectives bench({.hosts = 2});                                // two such hosts
@@ -30,15 +30,18 @@
 namespace stepcast {
 
 /// What a fabric of the fake does.
-struct FakeFabric { Seconds latency; BytesPerSecond bus; };
+struct FakeFabric {
+  Seconds latency;
+  BytesPerSecond bus;
+};
 
 enum class FakeCollectiveCall : std::uint8_t { open, check, time, time_beside, agree };
 
 struct FakeCollectiveFault {
   FakeCollectiveCall call = FakeCollectiveCall::time;
-  int nth = 1;                ///< counted from 1
-  bool for_ever = false;      ///< nothing works afterwards, usable() says so
-  bool wrong = false;         ///< of check: the numbers differ
+  int nth = 1;            ///< counted from 1
+  bool for_ever = false;  ///< nothing works afterwards, usable() says so
+  bool wrong = false;     ///< of check: the numbers differ
 };
 
 /// Where the processes of a test meet.
@@ -77,7 +80,8 @@ class FakeMeeting {
 
 struct FakeCollectivesOptions {
   int hosts = 1, per_host = 8;
-  DeviceInfo device{"NVIDIA H100 80GB HBM3", "GPU-fake", "0000:19:00.0", 9, 0, 132, Bytes(80e9), Bytes(50e6), 1.98e9, 2.6e9};
+  DeviceInfo device{
+      "NVIDIA H100 80GB HBM3", "GPU-fake", "0000:19:00.0", 9, 0, 132, Bytes(80e9), Bytes(50e6), 1.98e9, 2.6e9};
   GpuSettings settings{"580.65.06", "13.0", "13.0.2", "9.19", "2.28.3", 700, 700, 1980, true, false, true, {}};
   Bytes free{75e9};
   std::map<std::string, FakeFabric> fabrics{{"nvswitch", {Seconds(10e-6), BytesPerSecond(300e9)}},
@@ -86,10 +90,10 @@ struct FakeCollectivesOptions {
                                             {"network", {Seconds(40e-6), BytesPerSecond(50e9)}}};
   /// What joins two GPUs of one host, by their number there; empty: "nvswitch".
   std::function<std::string(int, int)> joins;
-  double noise = 0;                 ///< relative deviation of a batch
+  double noise = 0;  ///< relative deviation of a batch
   std::uint64_t seed = 1;
-  double beside_factor = 1.2;       ///< how much longer both take beside each other
-  Seconds gemm{1.5e-3};             ///< of a product alone
+  double beside_factor = 1.2;  ///< how much longer both take beside each other
+  Seconds gemm{1.5e-3};        ///< of a product alone
   Seconds opening{1}, checking{2e-3}, asking{1e-4};
   std::vector<FakeCollectiveFault> faults;
   std::shared_ptr<FakeMeeting> meeting;  ///< null: one process
@@ -109,7 +113,8 @@ class FakeCollectives : public CollectiveBench {
   explicit FakeCollectives(FakeCollectivesOptions options = {}) : options_(std::move(options)), random_(options_.seed) {
     for (int rank = 0; rank < options_.hosts * options_.per_host; ++rank) {
       const int host = rank / options_.per_host;
-      ranks_.push_back({rank, host, host, "node" + std::to_string(host), options_.device.name, "0000:" + std::to_string(10 + rank) + ":00.0"});
+      ranks_.push_back({rank, host, host, "node" + std::to_string(host), options_.device.name,
+                        "0000:" + std::to_string(10 + rank) + ":00.0"});
     }
   }
 
@@ -172,7 +177,8 @@ class FakeCollectives : public CollectiveBench {
   // What tests look at.
   [[nodiscard]] Seconds true_time(CollectiveKind kind, Bytes buffer) const {
     const FakeFabric& fabric = options_.fabrics.at(group_.fabric);
-    return fabric.latency + received_of({kind, static_cast<std::int64_t>(group_.ranks.size()), group_.nodes, buffer}) / fabric.bus;
+    return fabric.latency +
+           received_of({kind, static_cast<std::int64_t>(group_.ranks.size()), group_.nodes, buffer}) / fabric.bus;
   }
   [[nodiscard]] const std::vector<std::string>& opened() const { return opened_; }  ///< placements, in order
   [[nodiscard]] std::int64_t timed_calls() const { return calls_; }
@@ -197,7 +203,8 @@ class FakeCollectives : public CollectiveBench {
   void require_whole(Bytes buffer) const {
     if (group_.ranks.empty()) throw std::logic_error("no group is open");
     const auto bytes = static_cast<std::int64_t>(buffer.value());
-    if (bytes <= 0 || bytes % (2 * static_cast<std::int64_t>(group_.ranks.size())) != 0) throw std::logic_error("a buffer that ranks cannot share");
+    if (bytes <= 0 || bytes % (2 * static_cast<std::int64_t>(group_.ranks.size())) != 0)
+      throw std::logic_error("a buffer that ranks cannot share");
     if (2.0 * buffer > options_.free) throw std::logic_error("more than the memory holds");
   }
 
