@@ -20,20 +20,14 @@ struct AttentionBackwardArguments {
   AttentionSizes sizes;
 };
 
-/// Scores and gradients of one step: this warp's 16 keys by the step's queries.
-template <int tiles>
-struct BackwardStep {
-  float probabilities[1][tiles][4], gradients[1][tiles][4];
-};
-
 /// Scores become probabilities: exp(scale * score - lse). Queries beyond the last have an infinite lse.
 template <typename Tile>
 __device__ __forceinline__ void restore_probabilities(float (&scores)[1][Tile::tiles][4], const AttentionSizes& sizes,
                                                       SharedAddress statistics, int first_key, int first_query, bool masked) {
-#pragma unroll
+  STEPCAST_UNROLL
   for (int n = 0; n < Tile::tiles; ++n) {
     const float4 two = load_shared_4(statistics + static_cast<SharedAddress>(n * 64));  // {lse, delta} of two queries
-#pragma unroll
+    STEPCAST_UNROLL
     for (int i = 0; i < 4; ++i) {
       float& score = scores[0][n][i];
       score = exp2_fast(fmaf(score, sizes.scale_log2, i % 2 == 0 ? -two.x : -two.z));
@@ -43,28 +37,31 @@ __device__ __forceinline__ void restore_probabilities(float (&scores)[1][Tile::t
   }
 }
 
-/// Products of values and result gradients become gradients of scores: p (v . do - delta).
-template <typename Tile>
-__device__ __forceinline__ void score_gradients(BackwardStep<Tile::tiles>& step, SharedAddress statistics) {
-#pragma unroll
+/// Products of values and result gradients become gradients of scores, p (v . do - delta), packed as probabilities are.
+template <HalfType type, typename Tile>
+__device__ __forceinline__ void score_gradients(std::uint32_t (&gradients)[Tile::tiles / 2][1][4],
+                                                const std::uint32_t (&probabilities)[Tile::tiles / 2][1][4],
+                                                const float (&products)[1][Tile::tiles][4], SharedAddress statistics) {
+  STEPCAST_UNROLL
   for (int n = 0; n < Tile::tiles; ++n) {
     const float4 two = load_shared_4(statistics + static_cast<SharedAddress>(n * 64));
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float& gradient = step.gradients[0][n][i];
-      gradient = step.probabilities[0][n][i] * (gradient - (i % 2 == 0 ? two.y : two.w));
+    STEPCAST_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      const float2 p = unpack_halves<type>(probabilities[n / 2][0][n % 2 * 2 + half]);
+      gradients[n / 2][0][n % 2 * 2 + half] = pack_halves<type>(p.x * (products[0][n][half * 2] - two.y),
+                                                                p.y * (products[0][n][half * 2 + 1] - two.w));
     }
   }
 }
 
 /// Rows of 16 keys of a warp, a chunk for each tile of 8 queries.
 template <typename Tile>
-__device__ __forceinline__ void store_score_gradients(SharedAddress tile, const std::uint32_t (&packed)[Tile::tiles / 2][1][4],
-                                                      int first_row, int lane) {
+__device__ __forceinline__ void store_score_gradients(SharedAddress tile, const std::uint32_t (&packed)[Tile::tiles / 2][1][4]) {
   using Gradients = SwizzledTile<Tile::queries>;
-#pragma unroll
+  const int thread = thread_anew(), lane = thread % 32, first_row = thread / 32 * 16;
+  STEPCAST_UNROLL
   for (int k = 0; k < Tile::tiles / 2; ++k)
-#pragma unroll
+    STEPCAST_UNROLL
     for (int i = 0; i < 4; ++i)
       store_shared(Gradients::chunk(tile, first_row + lane / 4 + i % 2 * 8, k * 2 + i / 2) +
                        static_cast<SharedAddress>(lane % 4 * 4),
@@ -75,12 +72,12 @@ __device__ __forceinline__ void store_score_gradients(SharedAddress tile, const 
 template <HalfType type, typename Tile>
 __device__ __forceinline__ void store_key_rows(std::uint16_t* tensor, const float (&sums)[1][Tile::head_dim / 8][4], float factor,
                                                const AttentionSizes& sizes, int batch, int head, int first_key, int column) {
-#pragma unroll
+  STEPCAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     const int key = first_key + half * 8;
     if (key >= sizes.positions) continue;
     std::uint16_t* row = tensor + row_offset(sizes, sizes.heads / sizes.group, Tile::head_dim, batch, key, head) + column;
-#pragma unroll
+    STEPCAST_UNROLL
     for (int n = 0; n < Tile::head_dim / 8; ++n)
       *reinterpret_cast<std::uint32_t*>(row + n * 8) =
           pack_halves<type>(sums[0][n][half * 2] * factor, sums[0][n][half * 2 + 1] * factor);
@@ -98,8 +95,8 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
   const int keys_from = static_cast<int>(blockIdx.x) * Tile::keys;
   const int steps = (sizes.positions + Tile::queries - 1) / Tile::queries;
   const int first_step = sizes.causal ? keys_from / Tile::queries : 0;
-  const std::int64_t head_number = static_cast<std::int64_t>(batch) * sizes.heads + head;
-  const SharedAddress shared = dynamic_shared();
+  const int first_of_head = (batch * sizes.heads + head) * steps;  // number of its first step among those of all heads
+  const SharedAddress shared = shared_start();
 
   const auto load_step = [&](int step) {
     const SharedAddress stage = shared + Tile::stage_at(step % Tile::stages);
@@ -110,7 +107,7 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
                                                       sizes.positions - from);
     if (threadIdx.x < Tile::queries / 2)  // 16 bytes are two queries' statistics
       cp_async_16(stage + Tile::statistics_at + threadIdx.x * 16,
-                  arguments.statistics + (head_number * steps * Tile::queries + from) + threadIdx.x * 2, true);
+                  arguments.statistics + static_cast<std::int64_t>(first_of_head + step) * Tile::queries + threadIdx.x * 2, true);
     cp_async_commit();
   };
   {
@@ -129,8 +126,12 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
   const int first_key = keys_from + warp_row + lane / 4;  // of this lane
   float key_sums[1][head_dim / 8][4] = {}, value_sums[1][head_dim / 8][4] = {};
 
-#pragma unroll 1
+  STEPCAST_UNROLL_BY(1)
   for (int step = first_step; step < steps; ++step) {
+    compute_anew(keys_by_row.lane_row);
+    compute_anew(values_by_row.lane_row);
+    compute_anew(keys_by_column.lane_row);
+    compute_anew(gradients_by_column.lane_row);
     if (Tile::stages == 1 && step > first_step) {
       __syncthreads();  // nobody reads the step before any more
       load_step(step);
@@ -143,38 +144,39 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
     const int queries_from = step * Tile::queries;
     std::uint32_t probabilities[tiles / 2][1][4], gradients[tiles / 2][1][4];
     {
-      BackwardStep<tiles> made = {};
-      multiply_rows<type, head_dim>(made.probabilities, keys_by_row, read_right_first<head_dim>(stage, 0, 0, lane));
+      float scores[1][tiles][4] = {};
+      multiply_rows<type, head_dim>(scores, keys_by_row, read_right_first<head_dim>(stage, 0, 0, lane));
       const bool masked = keys_from + Tile::keys > sizes.positions || (sizes.causal && keys_from + warp_row + 15 > queries_from);
-      restore_probabilities<Tile>(made.probabilities, sizes, statistics, first_key, queries_from + lane % 4 * 2, masked);
-      multiply_rows<type, head_dim>(made.gradients, values_by_row,
-                                    read_right_first<head_dim>(stage + Tile::gradient_at, 0, 0, lane));
-      score_gradients<Tile>(made, statistics);
-#pragma unroll
-      for (int k = 0; k < tiles / 2; ++k) {
-        pack_sums<type>(probabilities[k][0], made.probabilities[0][2 * k], made.probabilities[0][2 * k + 1]);
-        pack_sums<type>(gradients[k][0], made.gradients[0][2 * k], made.gradients[0][2 * k + 1]);
-      }
+      restore_probabilities<Tile>(scores, sizes, statistics, first_key, queries_from + lane % 4 * 2, masked);
+      STEPCAST_UNROLL
+      for (int k = 0; k < tiles / 2; ++k) pack_sums<type>(probabilities[k][0], scores[0][2 * k], scores[0][2 * k + 1]);
     }
-    store_score_gradients<Tile>(shared + Tile::scores_at, gradients, warp_row, lane);
+    {
+      float products[1][tiles][4] = {};
+      multiply_rows<type, head_dim>(products, values_by_row,
+                                    read_right_first<head_dim>(stage + Tile::gradient_at, 0, 0, lane));
+      score_gradients<type, Tile>(gradients, probabilities, products, statistics);
+    }
+    store_score_gradients<Tile>(shared + Tile::scores_at, gradients);
     const auto result_gradients = read_down_first<head_dim>(stage + Tile::gradient_at, 0, 0, lane);
     const auto queries = read_down_first<head_dim>(stage, 0, 0, lane);
-#pragma unroll
+    STEPCAST_UNROLL
     for (int k = 0; k < tiles / 2; ++k) multiply_step<type>(value_sums, probabilities[k], result_gradients, k);
-#pragma unroll
+    STEPCAST_UNROLL
     for (int k = 0; k < tiles / 2; ++k) multiply_step<type>(key_sums, gradients[k], queries, k);
 
     __syncthreads();  // all score gradients of this step are there
     float query_sums[2][head_dim / 32][4] = {};
-#pragma unroll
+    // Not unrolled in full: loads that the compiler moves ahead would take more registers than there are.
+    STEPCAST_UNROLL_BY(2)
     for (int k = 0; k < Tile::keys / 16; ++k) {
       std::uint32_t a[2][4];
-#pragma unroll
+      STEPCAST_UNROLL
       for (int m = 0; m < 2; ++m) ldmatrix_x4_trans(a[m], gradients_by_column.at(k * 16, m * 2));
       multiply_step<type>(query_sums, a, keys_by_column, k);
     }
     add_fragments<Tile::threads>(
-        arguments.query_sums + (head_number * steps + step) * (Tile::queries * head_dim), query_sums);
+        arguments.query_sums + static_cast<std::int64_t>(first_of_head + step) * (Tile::queries * head_dim), query_sums);
   }
 
   if (sizes.group == 1) {

@@ -43,15 +43,15 @@ __device__ __forceinline__ float row_sum(float x) {
 template <int tiles_n>
 __device__ __forceinline__ void mask_scores(float (&scores)[2][tiles_n][4], const AttentionSizes& sizes, int first_key,
                                             int first_query) {
-#pragma unroll
+  STEPCAST_UNROLL
   for (int m = 0; m < 2; ++m)
-#pragma unroll
+    STEPCAST_UNROLL
     for (int half = 0; half < 2; ++half) {
       const int query = first_query + m * 16 + half * 8;
       const int last = sizes.causal ? min(query, sizes.positions - 1) : sizes.positions - 1;
-#pragma unroll
+      STEPCAST_UNROLL
       for (int n = 0; n < tiles_n; ++n)
-#pragma unroll
+        STEPCAST_UNROLL
         for (int e = 0; e < 2; ++e)
           if (first_key + n * 8 + e > last) scores[m][n][half * 2 + e] = -INFINITY;
     }
@@ -62,12 +62,12 @@ __device__ __forceinline__ void mask_scores(float (&scores)[2][tiles_n][4], cons
 template <int tiles_n, int tiles_d>
 __device__ __forceinline__ void softmax_step(float (&scores)[2][tiles_n][4], float (&results)[2][tiles_d][4], SoftmaxRows& rows,
                                              float scale_log2) {
-#pragma unroll
+  STEPCAST_UNROLL
   for (int m = 0; m < 2; ++m)
-#pragma unroll
+    STEPCAST_UNROLL
     for (int half = 0; half < 2; ++half) {
       float largest = rows.largest[m][half];
-#pragma unroll
+      STEPCAST_UNROLL
       for (int n = 0; n < tiles_n; ++n)
         largest = fmaxf(largest, fmaxf(scores[m][n][half * 2], scores[m][n][half * 2 + 1]));
       largest = row_max(largest);
@@ -75,16 +75,16 @@ __device__ __forceinline__ void softmax_step(float (&scores)[2][tiles_n][4], flo
       const float shift = largest * scale_log2;
       rows.largest[m][half] = largest;
       float sum = rows.sum[m][half] * kept;
-#pragma unroll
+      STEPCAST_UNROLL
       for (int n = 0; n < tiles_n; ++n)
-#pragma unroll
+        STEPCAST_UNROLL
         for (int e = 0; e < 2; ++e) {
           float& score = scores[m][n][half * 2 + e];
           score = exp2_fast(fmaf(score, scale_log2, -shift));
           sum += score;
         }
       rows.sum[m][half] = sum;
-#pragma unroll
+      STEPCAST_UNROLL
       for (int n = 0; n < tiles_d; ++n) {
         results[m][n][half * 2] *= kept;
         results[m][n][half * 2 + 1] *= kept;
@@ -96,16 +96,16 @@ template <HalfType type, int head_dim>
 __device__ __forceinline__ void store_results(const AttentionForwardArguments& arguments, const float (&results)[2][head_dim / 8][4],
                                               const SoftmaxRows& rows, int batch, int head, int first_query, int column) {
   const AttentionSizes& sizes = arguments.sizes;
-#pragma unroll
+  STEPCAST_UNROLL
   for (int m = 0; m < 2; ++m)
-#pragma unroll
+    STEPCAST_UNROLL
     for (int half = 0; half < 2; ++half) {
       const float sum = row_sum(rows.sum[m][half]);
       const int query = first_query + m * 16 + half * 8;
       if (query >= sizes.positions) continue;
       std::uint16_t* row = arguments.result + row_offset(sizes, sizes.heads, head_dim, batch, query, head) + column;
       const float share = __fdividef(1.0F, sum);
-#pragma unroll
+      STEPCAST_UNROLL
       for (int n = 0; n < head_dim / 8; ++n)
         *reinterpret_cast<std::uint32_t*>(row + n * 8) =
             pack_halves<type>(results[m][n][half * 2] * share, results[m][n][half * 2 + 1] * share);
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2) attention_f
   const int kv_heads = sizes.heads / sizes.group;
   const int kv_stride = kv_heads * head_dim;
   const std::int64_t kv_offset = row_offset(sizes, kv_heads, head_dim, batch, 0, head / sizes.group);
-  const SharedAddress shared = dynamic_shared();
+  const SharedAddress shared = shared_start();
 
   const auto load_keys = [&](const std::uint16_t* of, SharedAddress at, int block) {
     load_tile<head_dim, Tile::keys, Tile::threads>(shared + at, of + kv_offset + static_cast<std::int64_t>(block) * Tile::keys * kv_stride, kv_stride,
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2) attention_f
 
   const int seen = sizes.causal ? min(queries_from + Tile::queries, sizes.positions) : sizes.positions;
   const int blocks = (seen + Tile::keys - 1) / Tile::keys;
-#pragma unroll 1
+  STEPCAST_UNROLL_BY(1)
   for (int block = 0; block < blocks; ++block) {
     for (SharedAddress* row : {&query_rows.lane_row, &key_rows.lane_row, &value_rows.lane_row}) compute_anew(*row);
     cp_async_wait_all();
@@ -163,10 +163,10 @@ __global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2) attention_f
     __syncthreads();  // the values are there, and nobody reads these keys any more
     if (block + 1 < blocks) load_keys(arguments.keys, Tile::keys_at, block + 1);
     softmax_step(scores, results, rows, sizes.scale_log2);
-#pragma unroll
+    STEPCAST_UNROLL
     for (int k = 0; k < Tile::keys / 16; ++k) {
       std::uint32_t shares[2][4];
-#pragma unroll
+      STEPCAST_UNROLL
       for (int m = 0; m < 2; ++m) pack_sums<type>(shares[m], scores[m][2 * k], scores[m][2 * k + 1]);
       multiply_step<type>(results, shares, value_rows, k);
     }

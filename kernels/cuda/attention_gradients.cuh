@@ -30,9 +30,9 @@ struct BackwardTile {
 /// Adds a warp's fragments into global memory, in the order of threads.
 template <int threads, int tiles_m, int tiles_n>
 __device__ __forceinline__ void add_fragments(float* into, const float (&sums)[tiles_m][tiles_n][4]) {
-#pragma unroll
+  STEPCAST_UNROLL
   for (int m = 0; m < tiles_m; ++m)
-#pragma unroll
+    STEPCAST_UNROLL
     for (int n = 0; n < tiles_n; ++n) add_fragment(into, m * tiles_n + n, threads, sums[m][n]);
 }
 
@@ -61,13 +61,13 @@ __global__ void __launch_bounds__(kStatisticsThreads) attention_statistics_kerne
     const uint4 gradient = *reinterpret_cast<const uint4*>(arguments.result_gradient + offset);
     const std::uint32_t results[] = {result.x, result.y, result.z, result.w};
     const std::uint32_t gradients[] = {gradient.x, gradient.y, gradient.z, gradient.w};
-#pragma unroll
+    STEPCAST_UNROLL
     for (int i = 0; i < 4; ++i) {
       const float2 o = unpack_halves<type>(results[i]), g = unpack_halves<type>(gradients[i]);
       delta += o.x * g.x + o.y * g.y;
     }
   }
-#pragma unroll
+  STEPCAST_UNROLL
   for (int across = lanes / 2; across > 0; across /= 2) delta += __shfl_xor_sync(0xffffffffU, delta, across);
   if (threadIdx.x % lanes != 0 || query >= arguments.padded) return;
   const std::int64_t head_number = static_cast<std::int64_t>(batch) * sizes.heads + head;
@@ -96,11 +96,11 @@ __global__ void __launch_bounds__(threads) attention_convert_kernel(AttentionCon
   const int column = warp % column_warps * columns + lane % 4 * 2;
   const std::int64_t block = (static_cast<std::int64_t>(batch) * arguments.heads + head) * gridDim.x + blockIdx.x;
   const float* sums = arguments.sums + block * (rows * head_dim);
-#pragma unroll
+  STEPCAST_UNROLL
   for (int m = 0; m < tiles_m; ++m) {
     std::uint16_t* row =
         arguments.gradient + row_offset(sizes, arguments.heads, head_dim, batch, first + m * 16, head) + column;
-#pragma unroll
+    STEPCAST_UNROLL
     for (int n = 0; n < columns / 8; ++n) {
       const float4 sum = read_fragment(sums, m * (columns / 8) + n, threads);
       if (first + m * 16 < sizes.positions)

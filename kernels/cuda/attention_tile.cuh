@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/lane.cuh"
 #include "kernels/cuda/tensor_core.cuh"
 
 namespace stepcast::gpu {
@@ -17,10 +18,10 @@ struct AttentionSizes {
   float scale_log2 = 1;  ///< scale * log2(e): exponentials are taken to the base 2
 };
 
-/// Element offset of (batch, position, head) in a tensor of that many heads.
+/// Element offset of (batch, position, head) in a tensor of that many heads. Rows fit 32 bits (make_attention sees to it).
 __device__ __forceinline__ std::int64_t row_offset(const AttentionSizes& sizes, int heads, int head_dim, int batch, int position,
                                                    int head) {
-  return ((static_cast<std::int64_t>(batch) * sizes.positions + position) * heads + head) * head_dim;
+  return static_cast<std::int64_t>((batch * sizes.positions + position) * heads + head) * head_dim;
 }
 
 /// A tile of rows of `columns` 2-byte elements. Its address is a multiple of a row's bytes.
@@ -64,10 +65,10 @@ __device__ __forceinline__ void load_tile(SharedAddress tile, const std::uint16_
   using Tile = SwizzledTile<columns>;
   constexpr int step = threads / Tile::chunks;  // rows that all threads copy at once
   static_assert(step % 8 == 0 && rows % step == 0);
-  const int row = static_cast<int>(threadIdx.x) / Tile::chunks, chunk = static_cast<int>(threadIdx.x) % Tile::chunks;
+  const int thread = thread_anew(), row = thread / Tile::chunks, chunk = thread % Tile::chunks;
   const SharedAddress to = Tile::chunk(tile, row, chunk);
   const int source = row * stride + chunk * 8;  // a tile's span fits 32 bits, a tensor's need not
-#pragma unroll
+  STEPCAST_UNROLL
   for (int i = 0; i < rows; i += step) {
     const bool there = row + i < valid;
     cp_async_16(to + static_cast<SharedAddress>(i * Tile::row_bytes), from + (there ? source + i * stride : 0), there);
@@ -78,16 +79,17 @@ __device__ __forceinline__ void load_tile(SharedAddress tile, const std::uint16_
 template <HalfType type, int depth, int tiles_m, int tiles_n, int columns>
 __device__ __forceinline__ void multiply_rows(float (&sums)[tiles_m][tiles_n][4], const MatrixReader<columns>& a_rows,
                                               const MatrixReader<columns>& b_rows) {
-#pragma unroll
+  // Not unrolled in full: loads that the compiler moves ahead would take more registers than there are.
+  STEPCAST_UNROLL_BY(2)
   for (int k = 0; k < depth / 16; ++k) {
     std::uint32_t a[tiles_m][4];
-#pragma unroll
+    STEPCAST_UNROLL
     for (int m = 0; m < tiles_m; ++m) ldmatrix_x4(a[m], a_rows.at(m * 16, k * 2));
-#pragma unroll
+    STEPCAST_UNROLL
     for (int n = 0; n < tiles_n / 2; ++n) {
       std::uint32_t b[4];
       ldmatrix_x4(b, b_rows.at(n * 16, k * 2));
-#pragma unroll
+      STEPCAST_UNROLL
       for (int m = 0; m < tiles_m; ++m) {
         mma_16x8x16<type>(sums[m][2 * n], a[m], b[0], b[1]);
         mma_16x8x16<type>(sums[m][2 * n + 1], a[m], b[2], b[3]);
@@ -100,11 +102,11 @@ __device__ __forceinline__ void multiply_rows(float (&sums)[tiles_m][tiles_n][4]
 template <HalfType type, int tiles_m, int tiles_n, int columns>
 __device__ __forceinline__ void multiply_step(float (&sums)[tiles_m][tiles_n][4], const std::uint32_t (&a)[tiles_m][4],
                                               const MatrixReader<columns>& b_rows, int k) {
-#pragma unroll
+  STEPCAST_UNROLL
   for (int n = 0; n < tiles_n / 2; ++n) {
     std::uint32_t b[4];
     ldmatrix_x4_trans(b, b_rows.at(k * 16, n * 2));
-#pragma unroll
+    STEPCAST_UNROLL
     for (int m = 0; m < tiles_m; ++m) {
       mma_16x8x16<type>(sums[m][2 * n], a[m], b[0], b[1]);
       mma_16x8x16<type>(sums[m][2 * n + 1], a[m], b[2], b[3]);

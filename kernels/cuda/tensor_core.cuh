@@ -22,7 +22,7 @@ enum class HalfType : std::uint8_t { fp16, bf16 };
 using SharedAddress = std::uint32_t;
 
 /// Start of the block's dynamic shared memory, a multiple of 256.
-__device__ __forceinline__ SharedAddress dynamic_shared();
+__device__ __forceinline__ SharedAddress shared_start();
 
 /// sum += a b. On compute capability 7.5 two products of half the depth, and fp16 alone.
 template <HalfType type>
@@ -43,7 +43,9 @@ __device__ __forceinline__ void cp_async_wait_all();
 __device__ __forceinline__ void store_shared(SharedAddress to, std::uint32_t word);
 __device__ __forceinline__ float4 load_shared_4(SharedAddress from);
 
-/// Keeps the compiler from computing before a loop, and holding in registers through it, what follows from a number.
+/// The thread's number, read anew: what follows from it is computed where it is used, not before a loop and then held in
+/// registers through it. The same of a number.
+__device__ __forceinline__ int thread_anew();
 __device__ __forceinline__ void compute_anew(std::uint32_t& number);
 
 /// 2^x to two units in the last place; 0 below 2^-126.
@@ -68,7 +70,7 @@ __device__ __forceinline__ float4 read_fragment(const float* from, int fragment,
 #define STEPCAST_ASYNC_COPIES 0
 #endif
 
-__device__ __forceinline__ SharedAddress dynamic_shared() {
+__device__ __forceinline__ SharedAddress shared_start() {
   extern __shared__ __align__(256) unsigned char stepcast_dynamic_shared[];
   return static_cast<SharedAddress>(__cvta_generic_to_shared(stepcast_dynamic_shared));
 }
@@ -157,6 +159,12 @@ __device__ __forceinline__ float4 load_shared_4(SharedAddress from) {
   return four;
 }
 
+__device__ __forceinline__ int thread_anew() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
 __device__ __forceinline__ void compute_anew(std::uint32_t& number) { asm volatile("" : "+r"(number)); }
 
 __device__ __forceinline__ float exp2_fast(float x) {
@@ -192,7 +200,6 @@ __device__ __forceinline__ void add_fragment(float* into, int fragment, int thre
   atomicAdd(reinterpret_cast<float4*>(into) + fragment * threads + threadIdx.x,
             make_float4(sum[0], sum[1], sum[2], sum[3]));
 #else
-#pragma unroll
   for (int i = 0; i < 4; ++i) atomicAdd(into + (fragment * 4 + i) * threads + threadIdx.x, sum[i]);
 #endif
 }

@@ -120,4 +120,29 @@ std::vector<AttentionKeyGradients> attention_key_gradients(
   return gradients;
 }
 
+void AttentionRowErrors::add(std::span<const double> got, std::span<const double> expected) {
+  assert(got.size() == expected.size());
+  Row row{0, 0};
+  for (std::size_t d = 0; d < expected.size(); ++d) {
+    const double error = std::abs(got[d] - expected[d]);
+    if (!(error <= row.error)) row.error = error;  // and what is not a number stays
+    if (std::isnan(error)) break;
+    row.scale = std::max(row.scale, std::abs(expected[d]));
+  }
+  rows_.push_back(row);
+  compared_ += static_cast<std::int64_t>(expected.size());
+}
+
+double AttentionRowErrors::largest() const {
+  double scale = 1e-6;  // of a gradient that is nothing but zeros, such as that of a query with one key
+  for (const Row& row : rows_) scale = std::max(scale, row.scale);
+  double largest = 0;
+  for (const Row& row : rows_) {
+    const double error = row.error / std::max(row.scale, scale * share_);
+    if (!(error <= largest)) largest = error;
+    if (std::isnan(largest)) break;
+  }
+  return largest;
+}
+
 }  // namespace stepcast

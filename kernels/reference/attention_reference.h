@@ -55,4 +55,27 @@ std::vector<AttentionKeyGradients> attention_key_gradients(
     const AttentionShape& shape, const AttentionInputs& inputs, std::span<const AttentionRow> keys,
     const std::function<AttentionStatistics(const AttentionRow& query)>& statistics);
 
+/// How far rows are from a reference, each relative to its own largest number, or to a share of the largest of all rows where
+/// that is more: late rows of a causal problem are small, and their errors shall not hide behind the first rows'.
+class AttentionRowErrors {
+ public:
+  explicit AttentionRowErrors(double share = 1.0 / 16) : share_(share) {}
+  void add(std::span<const double> got, std::span<const double> expected);
+  [[nodiscard]] double largest() const;  ///< not a number where a row holds one that is none
+  [[nodiscard]] std::int64_t compared() const { return compared_; }
+
+ private:
+  struct Row { double error, scale; };
+  double share_;
+  std::vector<Row> rows_;
+  std::int64_t compared_ = 0;
+};
+
+/// What rounding does to a row, as `u` of the type (half a unit in the last place of 1: 2^-8 for bf16, 2^-11 for fp16).
+/// Rounded are probabilities (u each), the result (u), for gradients also score gradients (u), through the rounded
+/// result delta (u), and the gradient (u); sums are in fp32. Rounding errors of a sum's terms have random signs, as the terms
+/// of random inputs do, so that one of u per term leaves less than u of the sum's own size, but a row's largest error is
+/// two or three times its usual one. Twice the four: 8 u.
+constexpr double attention_allowed(bool bf16) { return 8 * (bf16 ? 1.0 / 256 : 1.0 / 2048); }
+
 }  // namespace stepcast

@@ -116,5 +116,26 @@ TEST(AttentionReference, GradientsAreTheSlopesOfTheLoss) {
   }
 }
 
+TEST(AttentionReference, ErrorsAreRelativeToTheirRows) {
+  const double large[] = {8, 0}, large_got[] = {8, 0.4}, small[] = {1, 0}, small_got[] = {0.9, 0}, tiny[] = {0.1, 0},
+               tiny_got[] = {0.05, 0};
+  AttentionRowErrors errors;
+  errors.add(large_got, large);
+  EXPECT_NEAR(errors.largest(), 0.4 / 8, 1e-12);
+  errors.add(small_got, small);
+  EXPECT_NEAR(errors.largest(), 0.1 / 1, 1e-12);
+  errors.add(tiny_got, tiny);  // over 8/16, not over 0.1
+  EXPECT_NEAR(errors.largest(), 0.1, 1e-12);
+  EXPECT_EQ(errors.compared(), 6);
+}
+
+TEST(AttentionReference, WhatIsNotANumberIsNeverAllowed) {
+  const double expected[] = {1, 2, 3}, got[] = {1, NAN, 3};
+  AttentionRowErrors errors;
+  errors.add(got, expected);
+  errors.add(expected, expected);
+  EXPECT_FALSE(errors.largest() <= attention_allowed(true));
+}
+
 }  // namespace
 }  // namespace stepcast

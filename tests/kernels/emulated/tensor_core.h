@@ -97,7 +97,7 @@ inline Copies& copies_of_thread() {
 
 }  // namespace emulated_core
 
-inline SharedAddress dynamic_shared() {
+inline SharedAddress shared_start() {
   (void)emulated::shared_memory();
   return 0;
 }
@@ -175,6 +175,7 @@ inline float4 load_shared_4(SharedAddress from) {
   return four;
 }
 
+inline int thread_anew() { return static_cast<int>(threadIdx.x); }
 inline void compute_anew(std::uint32_t&) {}
 inline float exp2_fast(float x) { return x < -126 ? 0 : std::exp2(x); }
 
