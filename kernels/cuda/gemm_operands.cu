@@ -114,7 +114,7 @@ GemmSet GemmOperands::set(int copy) const {
 }
 
 Expected<GemmFactors> GemmFactors::make(const GpuContext& context, const GemmProblem& problem) {
-  const GemmShape& shape = problem.shape;
+  const ProductShape& shape = problem.shape;
   auto x = uploaded(context, factors_for(problem.precision->x_scales, kX, shape.m, shape.k));
   if (!x) return tl::unexpected(std::move(x.error()));
   auto w = uploaded(context, factors_for(problem.precision->w_scales, kW, shape.n, shape.k));

@@ -27,7 +27,7 @@ struct GemmPrecision {
 
 struct GemmProblem {
   GemmQuery query;
-  GemmShape shape;
+  ProductShape shape;
   const GemmPrecision* precision = nullptr;
 
   [[nodiscard]] bool accumulates() const { return shape.layout == GemmLayout::nt; }
