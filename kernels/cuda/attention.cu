@@ -19,7 +19,7 @@ struct AttentionBuffers {
 
   [[nodiscard]] AttentionTensors tensors() const {
     const auto half = [](const DeviceBuffer& buffer) { return buffer.as<std::uint16_t>(); };
-    return {half(queries), half(keys),           half(values),       half(result_gradient), half(result),
+    return {half(queries),        half(keys),         half(values),         half(result_gradient), half(result),
             half(query_gradient), half(key_gradient), half(value_gradient), lse.as<float>()};
   }
 };
@@ -32,12 +32,13 @@ Expected<void> put(DeviceBuffer& into, Expected<DeviceBuffer> made) {
 
 class AttentionOperation : public Operation {
  public:
-  AttentionOperation(GpuContext& context, const AttentionQuery& query, const AttentionShape& shape, AttentionKernel forward,
-                     AttentionBackwardKernels backward)
+  AttentionOperation(GpuContext& context, const AttentionQuery& query, const AttentionShape& shape,
+                     AttentionKernel forward, AttentionBackwardKernels backward)
       : context_(context), query_(query), shape_(shape), forward_(forward), backward_(backward) {}
 
   /// Forward: queries, keys, values and results. Backward reads these and the gradient of the result, and writes the
-  /// gradients of the three: everything twice. The logarithms of sums and the workspace, which all calls share, are left out.
+  /// gradients of the three: everything twice. The logarithms of sums and the workspace, which all calls share, are
+  /// left out.
   [[nodiscard]] Bytes touched() const override { return Bytes((with_gradients() ? 2 : 1) * bytes_of(query_).value()); }
   [[nodiscard]] std::string kernel() const override {
     const auto tile = [](const char* name, int queries, int keys) {
@@ -53,13 +54,15 @@ class AttentionOperation : public Operation {
     sets_.clear();
     workspace_ = {};
     if (with_gradients())
-      if (auto good = put(workspace_, DeviceBuffer::make(attention_workspace(backward_, shape_).end)); !good) return good;
+      if (auto good = put(workspace_, DeviceBuffer::make(attention_workspace(backward_, shape_).end)); !good)
+        return good;
     for (int i = 0; i < copies; ++i) {
       AttentionBuffers set;
       if (auto good = fill(set); !good) return good;
       sets_.push_back(std::move(set));
       // What a backward pass starts from. Beside that it loads the kernel before anything is captured.
-      if (auto good = launch_attention_forward(forward_, shape_, sets_.back().tensors(), context_.stream); !good) return good;
+      if (auto good = launch_attention_forward(forward_, shape_, sets_.back().tensors(), context_.stream); !good)
+        return good;
     }
     return context_.wait("attention_forward_kernel");
   }
@@ -114,21 +117,25 @@ bool is_count(double number) { return number >= 1 && number <= 1e9 && number == 
 Expected<AttentionShape> shape_of(const AttentionQuery& query) {
   const std::string where = work_name(query);
   for (double number : {query.batch, query.queries, query.keys, query.heads, query.kv_heads, query.head_dim})
-    if (!is_count(number)) return fail(where, "a size of " + std::to_string(number), "sizes are whole numbers from 1 to 1e9");
+    if (!is_count(number))
+      return fail(where, "a size of " + std::to_string(number), "sizes are whole numbers from 1 to 1e9");
   if (query.pass == AttentionPass::decode)
     return fail(where, "our attention has no kernel for decoding", "passes: forward, backward, forward_and_backward");
   if (query.precision != Precision::bf16 && query.precision != Precision::fp16)
-    return fail(where, std::string("our attention has no kernel in ") + to_text(query.precision), "precisions: bf16, fp16");
+    return fail(where, std::string("our attention has no kernel in ") + to_text(query.precision),
+                "precisions: bf16, fp16");
   if (query.head_dim != 64 && query.head_dim != 128)
     return fail(where, "our attention has no kernel for heads of " + std::to_string(static_cast<int>(query.head_dim)),
                 "head_dim: 64, 128");
   if (query.queries != query.keys)
-    return fail(where, "our attention wants as many queries as keys, not " + std::to_string(static_cast<std::int64_t>(query.queries)) +
-                           " and " + std::to_string(static_cast<std::int64_t>(query.keys)));
+    return fail(where, "our attention wants as many queries as keys, not " +
+                           std::to_string(static_cast<std::int64_t>(query.queries)) + " and " +
+                           std::to_string(static_cast<std::int64_t>(query.keys)));
   if (std::fmod(query.heads, query.kv_heads) != 0)
     return fail(where, "the heads of keys do not divide those of queries", "kv_heads: a divisor of heads");
   // A launch has at most 65535 blocks in y and z, and rows are counted in 32 bits.
-  if (query.batch > 65535 || query.heads > 65535 || query.batch * (query.queries + 128) * query.heads > std::numeric_limits<int>::max())
+  if (query.batch > 65535 || query.heads > 65535 ||
+      query.batch * (query.queries + 128) * query.heads > std::numeric_limits<int>::max())
     return fail(where, "too many rows for one call", "batch and heads up to 65535, batch x queries x heads up to 2e9");
   return AttentionShape{static_cast<std::int64_t>(query.batch),    static_cast<std::int64_t>(query.queries),
                         static_cast<std::int64_t>(query.heads),    static_cast<std::int64_t>(query.kv_heads),
@@ -156,9 +163,11 @@ MadeOperation make_attention(GpuContext& context, const AttentionQuery& query) {
   const auto shared = shared_bytes_of(context);
   if (!shared) return tl::unexpected(shared.error());
   const AttentionKernel forward = attention_forward_kernel_for(bf16, static_cast<int>(shape->head_dim));
-  const AttentionBackwardKernels backward = attention_backward_kernels_for(bf16, static_cast<int>(shape->head_dim), *shared);
+  const AttentionBackwardKernels backward =
+      attention_backward_kernels_for(bf16, static_cast<int>(shape->head_dim), *shared);
   if (backward.gradients.function == nullptr || forward.shared_bytes > *shared)
-    return fail(work_name(query), "a block of " + context.device.name + " has " + std::to_string(*shared) + " bytes of shared memory",
+    return fail(work_name(query),
+                "a block of " + context.device.name + " has " + std::to_string(*shared) + " bytes of shared memory",
                 "our attention needs 64 KiB");
   const auto compiled = bf16 ? compiled_for_bf16(forward) : Expected<bool>(true);
   if (!compiled) return tl::unexpected(compiled.error());

@@ -1,9 +1,10 @@
-// Attention's backward pass (FlashAttention-2, arXiv 2307.08691, section 3.1.2): one block per keys of a head goes along the
-// queries that see them, makes their scores again from the stored lse, and adds up the gradients of its keys and values in
-// registers. Scores are made transposed, 16 keys of a warp by all queries of a step: then probabilities and score gradients
-// stand in the registers of the next two products already, and only the gradients pass through shared memory, for the
-// queries' gradient, to which all warps add. That one is added up over blocks in fp32 in global memory: five products in all.
-// A kernel of its own for it would have no atomics, but make scores and their gradients twice, which is seven products.
+// Attention's backward pass (FlashAttention-2, arXiv 2307.08691, section 3.1.2): one block per keys of a head goes
+// along the queries that see them, makes their scores again from the stored lse, and adds up the gradients of its keys
+// and values in registers. Scores are made transposed, 16 keys of a warp by all queries of a step: then probabilities
+// and score gradients stand in the registers of the next two products already, and only the gradients pass through
+// shared memory, for the queries' gradient, to which all warps add. That one is added up over blocks in fp32 in global
+// memory: five products in all. A kernel of its own for it would have no atomics, but make scores and their gradients
+// twice, which is seven products.
 #pragma once
 
 #include "kernels/cuda/attention_gradients.cuh"
@@ -23,7 +24,8 @@ struct AttentionBackwardArguments {
 /// Scores become probabilities: exp(scale * score - lse). Queries beyond the last have an infinite lse.
 template <typename Tile>
 __device__ __forceinline__ void restore_probabilities(float (&scores)[1][Tile::tiles][4], const AttentionSizes& sizes,
-                                                      SharedAddress statistics, int first_key, int first_query, bool masked) {
+                                                      SharedAddress statistics, int first_key, int first_query,
+                                                      bool masked) {
   STEPCAST_UNROLL
   for (int n = 0; n < Tile::tiles; ++n) {
     const float4 two = load_shared_4(statistics + static_cast<SharedAddress>(n * 64));  // {lse, delta} of two queries
@@ -48,15 +50,16 @@ __device__ __forceinline__ void score_gradients(std::uint32_t (&gradients)[Tile:
     STEPCAST_UNROLL
     for (int half = 0; half < 2; ++half) {
       const float2 p = unpack_halves<type>(probabilities[n / 2][0][n % 2 * 2 + half]);
-      gradients[n / 2][0][n % 2 * 2 + half] = pack_halves<type>(p.x * (products[0][n][half * 2] - two.y),
-                                                                p.y * (products[0][n][half * 2 + 1] - two.w));
+      gradients[n / 2][0][n % 2 * 2 + half] =
+          pack_halves<type>(p.x * (products[0][n][half * 2] - two.y), p.y * (products[0][n][half * 2 + 1] - two.w));
     }
   }
 }
 
 /// Rows of 16 keys of a warp, a chunk for each tile of 8 queries.
 template <typename Tile>
-__device__ __forceinline__ void store_score_gradients(SharedAddress tile, const std::uint32_t (&packed)[Tile::tiles / 2][1][4]) {
+__device__ __forceinline__ void store_score_gradients(SharedAddress tile,
+                                                      const std::uint32_t (&packed)[Tile::tiles / 2][1][4]) {
   using Gradients = SwizzledTile<Tile::queries>;
   const int thread = thread_anew(), lane = thread % 32, first_row = thread / 32 * 16;
   STEPCAST_UNROLL
@@ -70,13 +73,15 @@ __device__ __forceinline__ void store_score_gradients(SharedAddress tile, const 
 
 /// One warp's gradients of keys or values, times a factor: straight to their tensor.
 template <HalfType type, typename Tile>
-__device__ __forceinline__ void store_key_rows(std::uint16_t* tensor, const float (&sums)[1][Tile::head_dim / 8][4], float factor,
-                                               const AttentionSizes& sizes, int batch, int head, int first_key, int column) {
+__device__ __forceinline__ void store_key_rows(std::uint16_t* tensor, const float (&sums)[1][Tile::head_dim / 8][4],
+                                               float factor, const AttentionSizes& sizes, int batch, int head,
+                                               int first_key, int column) {
   STEPCAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     const int key = first_key + half * 8;
     if (key >= sizes.positions) continue;
-    std::uint16_t* row = tensor + row_offset(sizes, sizes.heads / sizes.group, Tile::head_dim, batch, key, head) + column;
+    std::uint16_t* row =
+        tensor + row_offset(sizes, sizes.heads / sizes.group, Tile::head_dim, batch, key, head) + column;
     STEPCAST_UNROLL
     for (int n = 0; n < Tile::head_dim / 8; ++n)
       *reinterpret_cast<std::uint32_t*>(row + n * 8) =
@@ -102,12 +107,15 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
     const SharedAddress stage = shared + Tile::stage_at(step % Tile::stages);
     const int from = step * Tile::queries, stride = sizes.heads * head_dim;
     const std::int64_t offset = row_offset(sizes, sizes.heads, head_dim, batch, from, head);
-    load_tile<head_dim, Tile::queries, Tile::threads>(stage, arguments.queries + offset, stride, sizes.positions - from);
-    load_tile<head_dim, Tile::queries, Tile::threads>(stage + Tile::gradient_at, arguments.result_gradient + offset, stride,
+    load_tile<head_dim, Tile::queries, Tile::threads>(stage, arguments.queries + offset, stride,
                                                       sizes.positions - from);
+    load_tile<head_dim, Tile::queries, Tile::threads>(stage + Tile::gradient_at, arguments.result_gradient + offset,
+                                                      stride, sizes.positions - from);
     if (threadIdx.x < Tile::queries / 2)  // 16 bytes are two queries' statistics
-      cp_async_16(stage + Tile::statistics_at + threadIdx.x * 16,
-                  arguments.statistics + static_cast<std::int64_t>(first_of_head + step) * Tile::queries + threadIdx.x * 2, true);
+      cp_async_16(
+          stage + Tile::statistics_at + threadIdx.x * 16,
+          arguments.statistics + static_cast<std::int64_t>(first_of_head + step) * Tile::queries + threadIdx.x * 2,
+          true);
     cp_async_commit();
   };
   {
@@ -125,7 +133,6 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
   auto gradients_by_column = read_right_first<Tile::queries>(shared + Tile::scores_at, 0, warp_queries / 8, lane);
   const int first_key = keys_from + warp_row + lane / 4;  // of this lane
   float key_sums[1][head_dim / 8][4] = {}, value_sums[1][head_dim / 8][4] = {};
-
   STEPCAST_UNROLL_BY(1)
   for (int step = first_step; step < steps; ++step) {
     compute_anew(keys_by_row.lane_row);
@@ -146,7 +153,8 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
     {
       float scores[1][tiles][4] = {};
       multiply_rows<type, head_dim>(scores, keys_by_row, read_right_first<head_dim>(stage, 0, 0, lane));
-      const bool masked = keys_from + Tile::keys > sizes.positions || (sizes.causal && keys_from + warp_row + 15 > queries_from);
+      const bool masked =
+          keys_from + Tile::keys > sizes.positions || (sizes.causal && keys_from + warp_row + 15 > queries_from);
       restore_probabilities<Tile>(scores, sizes, statistics, first_key, queries_from + lane % 4 * 2, masked);
       STEPCAST_UNROLL
       for (int k = 0; k < tiles / 2; ++k) pack_sums<type>(probabilities[k][0], scores[0][2 * k], scores[0][2 * k + 1]);
@@ -176,11 +184,13 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
       multiply_step<type>(query_sums, a, keys_by_column, k);
     }
     add_fragments<Tile::threads>(
-        arguments.query_sums + static_cast<std::int64_t>(first_of_head + step) * (Tile::queries * head_dim), query_sums);
+        arguments.query_sums + static_cast<std::int64_t>(first_of_head + step) * (Tile::queries * head_dim),
+        query_sums);
   }
 
   if (sizes.group == 1) {
-    store_key_rows<type, Tile>(arguments.key_gradient, key_sums, sizes.scale, sizes, batch, head, first_key, lane % 4 * 2);
+    store_key_rows<type, Tile>(arguments.key_gradient, key_sums, sizes.scale, sizes, batch, head, first_key,
+                               lane % 4 * 2);
     store_key_rows<type, Tile>(arguments.value_gradient, value_sums, 1, sizes, batch, head, first_key, lane % 4 * 2);
   } else {
     const std::int64_t block = (static_cast<std::int64_t>(batch) * kv_heads + kv_head) * gridDim.x + blockIdx.x;

@@ -66,7 +66,8 @@ struct HeldTensors {
   std::vector<float> lse;
 };
 
-Expected<void> fetch_all(HeldTensors& held, const Sampled& sampled, const AttentionTensors& tensors, bool with_gradients) {
+Expected<void> fetch_all(HeldTensors& held, const Sampled& sampled, const AttentionTensors& tensors,
+                         bool with_gradients) {
   auto good = sampled.fetch(held.queries, tensors.queries, false);
   if (good) good = sampled.fetch(held.keys, tensors.keys, true);
   if (good) good = sampled.fetch(held.values, tensors.values, true);
@@ -80,8 +81,8 @@ Expected<void> fetch_all(HeldTensors& held, const Sampled& sampled, const Attent
   return good;
 }
 
-/// First, last, both sides of a block's edge, and others at random; fewer where each costs more. Of causal problems the first
-/// few queries are left to the tests: their score gradients are differences of nearly equal numbers.
+/// First, last, both sides of a block's edge, and others at random; fewer where each costs more. Of causal problems the
+/// first few queries are left to the tests: their score gradients are differences of nearly equal numbers.
 std::vector<std::int64_t> sampled_positions(const AttentionShape& shape, std::mt19937_64& random, std::size_t most) {
   const std::int64_t last = shape.positions - 1, first = std::min<std::int64_t>(shape.causal ? 16 : 0, last);
   std::vector<std::int64_t> positions{last, first, 127, 128};
@@ -94,14 +95,17 @@ std::vector<std::int64_t> sampled_positions(const AttentionShape& shape, std::mt
 
 }  // namespace
 
-Expected<Check> check_attention(GpuContext& context, const AttentionShape& shape, bool bf16, const AttentionTensors& tensors,
-                                bool with_gradients) {
+Expected<Check> check_attention(GpuContext& context, const AttentionShape& shape, bool bf16,
+                                const AttentionTensors& tensors, bool with_gradients) {
   if (auto good = context.wait("attention"); !good) return tl::unexpected(std::move(good.error()));
   std::mt19937_64 random(context.seed);
-  const auto below = [&](std::int64_t count) { return std::uniform_int_distribution<std::int64_t>(0, count - 1)(random); };
+  const auto below = [&](std::int64_t count) {
+    return std::uniform_int_distribution<std::int64_t>(0, count - 1)(random);
+  };
   const Sampled sampled{shape, bf16, below(shape.batch), below(shape.kv_heads)};
   HeldTensors held;
-  if (auto good = fetch_all(held, sampled, tensors, with_gradients); !good) return tl::unexpected(std::move(good.error()));
+  if (auto good = fetch_all(held, sampled, tensors, with_gradients); !good)
+    return tl::unexpected(std::move(good.error()));
   const HeldHeads* inputs[] = {&held.queries, &held.keys, &held.values, &held.result_gradient};  // by AttentionTensor
   const AttentionInputs accessor = [&](AttentionTensor tensor, const AttentionRow& row, std::span<double> into) {
     inputs[static_cast<int>(tensor)]->row(row.position, row.head, into);
@@ -116,7 +120,8 @@ Expected<Check> check_attention(GpuContext& context, const AttentionShape& shape
     const double error = std::abs(static_cast<double>(held.lse[sampled.lse_at(query)]) - forward.lse);
     if (!(error <= lse_error)) lse_error = error;
     if (with_gradients)
-      query_gradients.add(held.query_gradient.row(position, query.head), attention_query_gradient(shape, accessor, query));
+      query_gradients.add(held.query_gradient.row(position, query.head),
+                          attention_query_gradient(shape, accessor, query));
   }
   if (with_gradients) {
     std::vector<AttentionRow> keys;

@@ -1,7 +1,7 @@
-// Attention's forward pass: one block per 128 queries of a head goes along the keys 64 at a time and never writes a score
-// (FlashAttention, arXiv 2205.14135, with the loop order of FlashAttention-2, arXiv 2307.08691, section 3.1). Each warp has
-// 32 queries, so that what it reads of keys and values feeds two products. While scores are made, the values are on their
-// way; while these are multiplied, the next keys.
+// Attention's forward pass: one block per 128 queries of a head goes along the keys 64 at a time and never writes a
+// score (FlashAttention, arXiv 2205.14135, with the loop order of FlashAttention-2, arXiv 2307.08691, section 3.1).
+// Each warp has 32 queries, so that what it reads of keys and values feeds two products. While scores are made, the
+// values are on their way; while these are multiplied, the next keys.
 #pragma once
 
 #include "kernels/cuda/attention_tile.cuh"
@@ -39,10 +39,14 @@ __device__ __forceinline__ float row_sum(float x) {
   return x + __shfl_xor_sync(0xffffffffU, x, 2);
 }
 
-/// Scores of keys that the query does not see become -inf. first_key, first_query: of the lane's first column and row.
-template <int tiles_n>
-__device__ __forceinline__ void mask_scores(float (&scores)[2][tiles_n][4], const AttentionSizes& sizes, int first_key,
-                                            int first_query) {
+/// Scores of keys that the query does not see become -inf. Only warps that have such go through theirs.
+template <typename Tile>
+__device__ __forceinline__ void mask_scores(float (&scores)[2][Tile::keys / 8][4], const AttentionSizes& sizes,
+                                            int keys_from, int queries_from) {
+  const int thread = thread_anew(), lane = thread % 32, warp_from = queries_from + thread / 32 * Tile::queries_of_warp;
+  const int last_key = keys_from + Tile::keys - 1;
+  if (last_key < sizes.positions && (!sizes.causal || last_key <= warp_from)) return;
+  const int first_query = warp_from + lane / 4, first_key = keys_from + lane % 4 * 2;
   STEPCAST_UNROLL
   for (int m = 0; m < 2; ++m)
     STEPCAST_UNROLL
@@ -50,18 +54,18 @@ __device__ __forceinline__ void mask_scores(float (&scores)[2][tiles_n][4], cons
       const int query = first_query + m * 16 + half * 8;
       const int last = sizes.causal ? min(query, sizes.positions - 1) : sizes.positions - 1;
       STEPCAST_UNROLL
-      for (int n = 0; n < tiles_n; ++n)
+      for (int n = 0; n < Tile::keys / 8; ++n)
         STEPCAST_UNROLL
         for (int e = 0; e < 2; ++e)
           if (first_key + n * 8 + e > last) scores[m][n][half * 2 + e] = -INFINITY;
     }
 }
 
-/// Scores become exponentials of their distance to the largest so far; what was added up before is brought to the new one.
-/// The first 64 keys hold one that every query sees, so that the largest is finite from then on.
+/// Scores become exponentials of their distance to the largest so far; what was added up before is brought to the new
+/// one. The first 64 keys hold one that every query sees, so that the largest is finite from then on.
 template <int tiles_n, int tiles_d>
-__device__ __forceinline__ void softmax_step(float (&scores)[2][tiles_n][4], float (&results)[2][tiles_d][4], SoftmaxRows& rows,
-                                             float scale_log2) {
+__device__ __forceinline__ void softmax_step(float (&scores)[2][tiles_n][4], float (&results)[2][tiles_d][4],
+                                             SoftmaxRows& rows, float scale_log2) {
   STEPCAST_UNROLL
   for (int m = 0; m < 2; ++m)
     STEPCAST_UNROLL
@@ -93,9 +97,12 @@ __device__ __forceinline__ void softmax_step(float (&scores)[2][tiles_n][4], flo
 }
 
 template <HalfType type, int head_dim>
-__device__ __forceinline__ void store_results(const AttentionForwardArguments& arguments, const float (&results)[2][head_dim / 8][4],
-                                              const SoftmaxRows& rows, int batch, int head, int first_query, int column) {
+__device__ __forceinline__ void store_results(const AttentionForwardArguments& arguments,
+                                              const float (&results)[2][head_dim / 8][4], const SoftmaxRows& rows,
+                                              int batch, int head, int queries_from) {
   const AttentionSizes& sizes = arguments.sizes;
+  const int thread = thread_anew(), lane = thread % 32, column = lane % 4 * 2;
+  const int first_query = queries_from + thread / 32 * ForwardTile<head_dim>::queries_of_warp + lane / 4;
   STEPCAST_UNROLL
   for (int m = 0; m < 2; ++m)
     STEPCAST_UNROLL
@@ -117,20 +124,20 @@ __device__ __forceinline__ void store_results(const AttentionForwardArguments& a
 
 /// Blocks: x along the queries (causal: the ones that see most keys first), y heads, z batch.
 template <HalfType type, int head_dim>
-__global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2) attention_forward_kernel(AttentionForwardArguments arguments) {
+__global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2)
+    attention_forward_kernel(AttentionForwardArguments arguments) {
   using Tile = ForwardTile<head_dim>;
   const AttentionSizes& sizes = arguments.sizes;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int head = static_cast<int>(blockIdx.y), batch = static_cast<int>(blockIdx.z);
   const int queries_from = static_cast<int>(gridDim.x - 1 - blockIdx.x) * Tile::queries;
-  const int kv_heads = sizes.heads / sizes.group;
-  const int kv_stride = kv_heads * head_dim;
-  const std::int64_t kv_offset = row_offset(sizes, kv_heads, head_dim, batch, 0, head / sizes.group);
+  const int kv_heads = sizes.heads / sizes.group, kv_head = head / sizes.group;
   const SharedAddress shared = shared_start();
 
   const auto load_keys = [&](const std::uint16_t* of, SharedAddress at, int block) {
-    load_tile<head_dim, Tile::keys, Tile::threads>(shared + at, of + kv_offset + static_cast<std::int64_t>(block) * Tile::keys * kv_stride, kv_stride,
-                                                   sizes.positions - block * Tile::keys);
+    load_tile<head_dim, Tile::keys, Tile::threads>(
+        shared + at, of + row_offset(sizes, kv_heads, head_dim, batch, block * Tile::keys, kv_head),
+        kv_heads * head_dim, sizes.positions - block * Tile::keys);
     cp_async_commit();
   };
   load_tile<head_dim, Tile::queries, Tile::threads>(
@@ -141,7 +148,6 @@ __global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2) attention_f
   auto query_rows = read_down_first<head_dim>(shared, warp * Tile::queries_of_warp, 0, lane);
   auto key_rows = read_right_first<head_dim>(shared + Tile::keys_at, 0, 0, lane);
   auto value_rows = read_down_first<head_dim>(shared + Tile::values_at, 0, 0, lane);
-  const int first_query = queries_from + warp * Tile::queries_of_warp + lane / 4;  // of this lane
   float results[2][head_dim / 8][4] = {};
   SoftmaxRows rows{{{-INFINITY, -INFINITY}, {-INFINITY, -INFINITY}}, {}};
 
@@ -149,15 +155,15 @@ __global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2) attention_f
   const int blocks = (seen + Tile::keys - 1) / Tile::keys;
   STEPCAST_UNROLL_BY(1)
   for (int block = 0; block < blocks; ++block) {
-    for (SharedAddress* row : {&query_rows.lane_row, &key_rows.lane_row, &value_rows.lane_row}) compute_anew(*row);
+    compute_anew(query_rows.lane_row);
+    compute_anew(key_rows.lane_row);
+    compute_anew(value_rows.lane_row);
     cp_async_wait_all();
     __syncthreads();  // the keys are there, and nobody reads the values before these any more
     load_keys(arguments.values, Tile::values_at, block);
     float scores[2][Tile::keys / 8][4] = {};
     multiply_rows<type, head_dim>(scores, query_rows, key_rows);
-    const int last_key = block * Tile::keys + Tile::keys - 1;
-    if (last_key >= sizes.positions || (sizes.causal && last_key > queries_from + warp * Tile::queries_of_warp))
-      mask_scores(scores, sizes, block * Tile::keys + lane % 4 * 2, first_query);
+    mask_scores<Tile>(scores, sizes, block * Tile::keys, queries_from);
 
     cp_async_wait_all();
     __syncthreads();  // the values are there, and nobody reads these keys any more
@@ -171,7 +177,7 @@ __global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2) attention_f
       multiply_step<type>(results, shares, value_rows, k);
     }
   }
-  store_results<type, head_dim>(arguments, results, rows, batch, head, first_query, lane % 4 * 2);
+  store_results<type, head_dim>(arguments, results, rows, batch, head, queries_from);
 }
 
 }  // namespace stepcast::gpu

@@ -1,5 +1,6 @@
-// What stands around the kernel of attention's backward pass: its tiles, the pass before it (what each query needs to know
-// of its row) and the one after it (sums in fp32, in the order in which threads hold them, into tensors of 2-byte elements).
+// What stands around the kernel of attention's backward pass: its tiles, the pass before it (what each query needs to
+// know of its row) and the one after it (sums in fp32, in the order in which threads hold them, into tensors of 2-byte
+// elements).
 #pragma once
 
 #include "kernels/cuda/attention_tile.cuh"
@@ -39,7 +40,8 @@ __device__ __forceinline__ void add_fragments(float* into, const float (&sums)[t
 struct AttentionStatisticsArguments {
   const std::uint16_t *result, *result_gradient;
   const float* lse;
-  float2* statistics;  ///< [batch, heads, padded]: {lse to the base 2, result . result_gradient}; infinity, 0 beyond positions
+  float2* statistics;  ///< [batch, heads, padded]: {lse to the base 2, result . result_gradient}; infinity, 0 beyond
+                       ///< positions
   int padded;          ///< positions rounded up to a step of queries
   AttentionSizes sizes;
 };
@@ -48,7 +50,8 @@ constexpr int kStatisticsThreads = 256;
 
 /// head_dim / 8 threads for each query. Blocks: x along the padded positions, y heads, z batch.
 template <HalfType type, int head_dim>
-__global__ void __launch_bounds__(kStatisticsThreads) attention_statistics_kernel(AttentionStatisticsArguments arguments) {
+__global__ void __launch_bounds__(kStatisticsThreads)
+    attention_statistics_kernel(AttentionStatisticsArguments arguments) {
   constexpr int lanes = head_dim / 8;
   const AttentionSizes& sizes = arguments.sizes;
   const int query = static_cast<int>(blockIdx.x) * (kStatisticsThreads / lanes) + static_cast<int>(threadIdx.x) / lanes;

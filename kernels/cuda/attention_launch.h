@@ -1,4 +1,5 @@
-// GPU side only. The compiled forms of attention's kernels and their launches: attention_forward.cu, attention_backward.cu.
+// GPU side only. The compiled forms of attention's kernels and their launches: attention_forward.cu,
+// attention_backward.cu.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -29,13 +30,13 @@ Expected<void> admit(const AttentionKernel& kernel);
 /// Of kernels compiled for a virtual architecture below 8.0 (whatever the card) the ones in bf16 do nothing but trap.
 Expected<bool> compiled_for_bf16(const AttentionKernel& kernel);
 /// One block for each `rows` positions of each of `heads` heads.
-Expected<void> launch_kernel(const AttentionKernel& kernel, const AttentionShape& shape, std::int64_t heads, std::int64_t positions,
-                             void* arguments, cudaStream_t stream);
+Expected<void> launch_kernel(const AttentionKernel& kernel, const AttentionShape& shape, std::int64_t heads,
+                             std::int64_t positions, void* arguments, cudaStream_t stream);
 
 /// By head_dim (64, 128); fp16 or bf16.
 AttentionKernel attention_forward_kernel_for(bool bf16, int head_dim);
-Expected<void> launch_attention_forward(const AttentionKernel& kernel, const AttentionShape& shape, const AttentionTensors& tensors,
-                                        cudaStream_t stream);
+Expected<void> launch_attention_forward(const AttentionKernel& kernel, const AttentionShape& shape,
+                                        const AttentionTensors& tensors, cudaStream_t stream);
 
 /// The backward pass is four to six launches: memory to zero, statistics of queries, gradients, conversions.
 struct AttentionBackwardKernels {
@@ -50,6 +51,7 @@ struct AttentionWorkspace {
 };
 AttentionWorkspace attention_workspace(const AttentionBackwardKernels& kernels, const AttentionShape& shape);
 Expected<void> launch_attention_backward(const AttentionBackwardKernels& kernels, const AttentionShape& shape,
-                                         const AttentionTensors& tensors, const DeviceBuffer& workspace, cudaStream_t stream);
+                                         const AttentionTensors& tensors, const DeviceBuffer& workspace,
+                                         cudaStream_t stream);
 
 }  // namespace stepcast::gpu

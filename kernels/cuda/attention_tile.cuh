@@ -9,8 +9,8 @@
 
 namespace stepcast::gpu {
 
-/// What both passes are told. Tensors are [batch, positions, heads, head_dim], 2 bytes an element, as training keeps them;
-/// keys and values have heads / group heads.
+/// What both passes are told. Tensors are [batch, positions, heads, head_dim], 2 bytes an element, as training keeps
+/// them; keys and values have heads / group heads.
 struct AttentionSizes {
   int positions = 1, heads = 1, group = 1;
   bool causal = true;
@@ -18,9 +18,10 @@ struct AttentionSizes {
   float scale_log2 = 1;  ///< scale * log2(e): exponentials are taken to the base 2
 };
 
-/// Element offset of (batch, position, head) in a tensor of that many heads. Rows fit 32 bits (make_attention sees to it).
-__device__ __forceinline__ std::int64_t row_offset(const AttentionSizes& sizes, int heads, int head_dim, int batch, int position,
-                                                   int head) {
+/// Element offset of (batch, position, head) in a tensor of that many heads. Rows fit 32 bits (make_attention sees to
+/// it).
+__device__ __forceinline__ std::int64_t row_offset(const AttentionSizes& sizes, int heads, int head_dim, int batch,
+                                                   int position, int head) {
   return static_cast<std::int64_t>((batch * sizes.positions + position) * heads + head) * head_dim;
 }
 
@@ -38,17 +39,20 @@ struct SwizzledTile {
   }
 };
 
-/// Where a lane's row of an ldmatrix lies; at() moves on by multiples of 8 rows and 2 chunks, which leave the turn as it is:
-/// chunks by exclusive or, as the lane's own chunk differs from an even one in bits that the even one does not have.
+/// Where a lane's row of an ldmatrix lies; at() moves on by multiples of 8 rows and 2 chunks, which leave the turn as
+/// it is: chunks by exclusive or, as the lane's own chunk differs from an even one in bits that the even one does not
+/// have.
 template <int columns>
 struct MatrixReader {
   SharedAddress lane_row;
   [[nodiscard]] __device__ __forceinline__ SharedAddress at(int rows, int chunks) const {
-    return (lane_row ^ static_cast<SharedAddress>(chunks * 16)) + static_cast<SharedAddress>(rows * SwizzledTile<columns>::row_bytes);
+    return (lane_row ^ static_cast<SharedAddress>(chunks * 16)) +
+           static_cast<SharedAddress>(rows * SwizzledTile<columns>::row_bytes);
   }
 };
 
-/// Four matrices in the order: down, right. Of a tile [m][k]: an `a`. Transposed, of a tile [k][n]: two `b` side by side.
+/// Four matrices in the order: down, right. Of a tile [m][k]: an `a`. Transposed, of a tile [k][n]: two `b` side by
+/// side.
 template <int columns>
 __device__ __forceinline__ MatrixReader<columns> read_down_first(SharedAddress tile, int row, int chunk, int lane) {
   return {SwizzledTile<columns>::chunk(tile, row + lane % 16, chunk + lane / 16)};
@@ -59,7 +63,8 @@ __device__ __forceinline__ MatrixReader<columns> read_right_first(SharedAddress 
   return {SwizzledTile<columns>::chunk(tile, row + lane / 16 * 8 + lane % 8, chunk + lane / 8 % 2)};
 }
 
-/// Starts copying `rows` rows of a head from global memory (`stride` elements apart); those from `valid` on become zero.
+/// Starts copying `rows` rows of a head from global memory (`stride` elements apart); those from `valid` on become
+/// zero.
 template <int columns, int rows, int threads>
 __device__ __forceinline__ void load_tile(SharedAddress tile, const std::uint16_t* from, int stride, int valid) {
   using Tile = SwizzledTile<columns>;
@@ -80,7 +85,7 @@ template <HalfType type, int depth, int tiles_m, int tiles_n, int columns>
 __device__ __forceinline__ void multiply_rows(float (&sums)[tiles_m][tiles_n][4], const MatrixReader<columns>& a_rows,
                                               const MatrixReader<columns>& b_rows) {
   // Not unrolled in full: loads that the compiler moves ahead would take more registers than there are.
-  STEPCAST_UNROLL_BY(2)
+  STEPCAST_UNROLL_BY(4)
   for (int k = 0; k < depth / 16; ++k) {
     std::uint32_t a[tiles_m][4];
     STEPCAST_UNROLL

@@ -1,6 +1,7 @@
-// What a warp does as one on the way through its tensor cores, each instruction behind a function, so that the kernels above
-// them run on the CPU too (tests/kernels/emulated/tensor_core.h defines the same functions there). Layouts of fragments:
-// PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and "ldmatrix". With g = lane / 4 and t = lane % 4:
+// What a warp does as one on the way through its tensor cores, each instruction behind a function, so that the kernels
+// above them run on the CPU too (tests/kernels/emulated/tensor_core.h defines the same functions there). Layouts of
+// fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and "ldmatrix". With g = lane / 4
+// and t = lane % 4:
 //   a[16][16]: a[0] holds row g, columns 2t and 2t+1; a[1] row g+8; a[2] and a[3] the same rows 8 columns on
 //   b[16][8]:  b[0] holds rows 2t and 2t+1 of column g; b[1] 8 rows on
 //   sum[16][8]: sum[0], sum[1] are row g, columns 2t and 2t+1; sum[2], sum[3] row g+8
@@ -26,15 +27,16 @@ __device__ __forceinline__ SharedAddress shared_start();
 
 /// sum += a b. On compute capability 7.5 two products of half the depth, and fp16 alone.
 template <HalfType type>
-__device__ __forceinline__ void mma_16x8x16(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1);
+__device__ __forceinline__ void mma_16x8x16(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                            std::uint32_t b1);
 
-/// Four 8x8 matrices of 2-byte elements: lane l gives the address of row l % 8 of matrix l / 8, 16-byte aligned, and gets
-/// of each matrix elements 2t and 2t+1 of row g; transposed: of column g.
+/// Four 8x8 matrices of 2-byte elements: lane l gives the address of row l % 8 of matrix l / 8, 16-byte aligned, and
+/// gets of each matrix elements 2t and 2t+1 of row g; transposed: of column g.
 __device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&matrices)[4], SharedAddress row);
 __device__ __forceinline__ void ldmatrix_x4_trans(std::uint32_t (&matrices)[4], SharedAddress row);
 
-/// 16 bytes from global to shared memory, both 16-byte aligned; zeros where not `valid`, which reads nothing. There after
-/// the thread's commit and wait; visible to others after a barrier then. Below 8.0 an ordinary copy.
+/// 16 bytes from global to shared memory, both 16-byte aligned; zeros where not `valid`, which reads nothing. There
+/// after the thread's commit and wait; visible to others after a barrier then. Below 8.0 an ordinary copy.
 __device__ __forceinline__ void cp_async_16(SharedAddress to, const void* from, bool valid);
 __device__ __forceinline__ void cp_async_commit();
 /// For all that this thread has committed.
@@ -43,8 +45,8 @@ __device__ __forceinline__ void cp_async_wait_all();
 __device__ __forceinline__ void store_shared(SharedAddress to, std::uint32_t word);
 __device__ __forceinline__ float4 load_shared_4(SharedAddress from);
 
-/// The thread's number, read anew: what follows from it is computed where it is used, not before a loop and then held in
-/// registers through it. The same of a number.
+/// The thread's number, read anew: what follows from it is computed where it is used, not before a loop and then held
+/// in registers through it. The same of a number.
 __device__ __forceinline__ int thread_anew();
 __device__ __forceinline__ void compute_anew(std::uint32_t& number);
 
@@ -76,7 +78,8 @@ __device__ __forceinline__ SharedAddress shared_start() {
 }
 
 template <HalfType type>
-__device__ __forceinline__ void mma_16x8x16(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+__device__ __forceinline__ void mma_16x8x16(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                            std::uint32_t b1) {
 #if STEPCAST_ASYNC_COPIES
   if constexpr (type == HalfType::bf16) {
     asm volatile(
@@ -193,8 +196,8 @@ __device__ __forceinline__ float2 unpack_halves(std::uint32_t packed) {
   }
 }
 
-// Neighbouring threads add to neighbouring addresses, so that a warp's request is whole sectors: as vectors of four where
-// the GPU has such (9.0, CUDA C++ Programming Guide, "atomicAdd"), else one word of each fragment at a time.
+// Neighbouring threads add to neighbouring addresses, so that a warp's request is whole sectors: as vectors of four
+// where the GPU has such (9.0, CUDA C++ Programming Guide, "atomicAdd"), else one word of each fragment at a time.
 __device__ __forceinline__ void add_fragment(float* into, int fragment, int threads, const float (&sum)[4]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   atomicAdd(reinterpret_cast<float4*>(into) + fragment * threads + threadIdx.x,

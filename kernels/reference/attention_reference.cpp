@@ -9,7 +9,8 @@ namespace {
 
 using Row = std::vector<double>;
 
-Row attention_row(const AttentionShape& shape, const AttentionInputs& inputs, AttentionTensor tensor, AttentionRow row) {
+Row attention_row(const AttentionShape& shape, const AttentionInputs& inputs, AttentionTensor tensor,
+                  AttentionRow row) {
   Row into(static_cast<std::size_t>(shape.head_dim));
   inputs(tensor, row, into);
   return into;

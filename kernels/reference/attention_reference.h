@@ -37,7 +37,9 @@ AttentionForwardRow attention_forward_row(const AttentionShape& shape, const Att
                                           const AttentionRow& query);
 
 /// What a row of queries puts into the gradients of keys and values: its lse, and delta = result . result_gradient.
-struct AttentionStatistics { double lse = 0, delta = 0; };
+struct AttentionStatistics {
+  double lse = 0, delta = 0;
+};
 AttentionStatistics attention_statistics(const AttentionShape& shape, const AttentionInputs& inputs,
                                          const AttentionRow& query);
 
@@ -45,18 +47,20 @@ AttentionStatistics attention_statistics(const AttentionShape& shape, const Atte
 std::vector<double> attention_query_gradient(const AttentionShape& shape, const AttentionInputs& inputs,
                                              const AttentionRow& query);
 
-struct AttentionKeyGradients { std::vector<double> keys, values; };
+struct AttentionKeyGradients {
+  std::vector<double> keys, values;
+};
 
-/// Gradients of rows of keys and values that share batch and head. Each sums over all queries of its group of heads that
-/// see it, and those need their statistics: `statistics` gives them. attention_statistics costs positions x head_dim per
-/// query; for long sequences the caller passes what the kernel itself stored (lse, result), checked on its own by
-/// sampled forward rows.
+/// Gradients of rows of keys and values that share batch and head. Each sums over all queries of its group of heads
+/// that see it, and those need their statistics: `statistics` gives them. attention_statistics costs positions x
+/// head_dim per query; for long sequences the caller passes what the kernel itself stored (lse, result), checked on its
+/// own by sampled forward rows.
 std::vector<AttentionKeyGradients> attention_key_gradients(
     const AttentionShape& shape, const AttentionInputs& inputs, std::span<const AttentionRow> keys,
     const std::function<AttentionStatistics(const AttentionRow& query)>& statistics);
 
-/// How far rows are from a reference, each relative to its own largest number, or to a share of the largest of all rows where
-/// that is more: late rows of a causal problem are small, and their errors shall not hide behind the first rows'.
+/// How far rows are from a reference, each relative to its own largest number, or to a share of the largest of all rows
+/// where that is more: late rows of a causal problem are small, and their errors shall not hide behind the first rows'.
 class AttentionRowErrors {
  public:
   explicit AttentionRowErrors(double share = 1.0 / 16) : share_(share) {}
@@ -65,7 +69,9 @@ class AttentionRowErrors {
   [[nodiscard]] std::int64_t compared() const { return compared_; }
 
  private:
-  struct Row { double error, scale; };
+  struct Row {
+    double error, scale;
+  };
   double share_;
   std::vector<Row> rows_;
   std::int64_t compared_ = 0;
@@ -73,9 +79,9 @@ class AttentionRowErrors {
 
 /// What rounding does to a row, as `u` of the type (half a unit in the last place of 1: 2^-8 for bf16, 2^-11 for fp16).
 /// Rounded are probabilities (u each), the result (u), for gradients also score gradients (u), through the rounded
-/// result delta (u), and the gradient (u); sums are in fp32. Rounding errors of a sum's terms have random signs, as the terms
-/// of random inputs do, so that one of u per term leaves less than u of the sum's own size, but a row's largest error is
-/// two or three times its usual one. Twice the four: 8 u.
+/// result delta (u), and the gradient (u); sums are in fp32. Rounding errors of a sum's terms have random signs, as the
+/// terms of random inputs do, so that one of u per term leaves less than u of the sum's own size, but a row's largest
+/// error is two or three times its usual one. Twice the four: 8 u.
 constexpr double attention_allowed(bool bf16) { return 8 * (bf16 ? 1.0 / 256 : 1.0 / 2048); }
 
 }  // namespace stepcast

@@ -57,7 +57,8 @@ struct EmulatedAttention {
   }
   AttentionInputs accessor() {
     return [this](AttentionTensor tensor, const AttentionRow& row, std::span<double> into) {
-      for (std::size_t d = 0; d < into.size(); ++d) into[d] = at(inputs[static_cast<int>(tensor)], heads_of(tensor), row, d);
+      for (std::size_t d = 0; d < into.size(); ++d)
+        into[d] = at(inputs[static_cast<int>(tensor)], heads_of(tensor), row, d);
     };
   }
   [[nodiscard]] unsigned blocks(int rows) const { return static_cast<unsigned>((shape.positions + rows - 1) / rows); }
@@ -65,10 +66,10 @@ struct EmulatedAttention {
   template <int head_dim>
   void forward() {
     using Tile = ForwardTile<head_dim>;
-    const AttentionForwardArguments arguments{inputs[0].data(), inputs[1].data(), inputs[2].data(), result.data(),
-                                              lse.data(), sizes};
-    emulate(dim3(blocks(Tile::queries), static_cast<unsigned>(shape.heads), static_cast<unsigned>(shape.batch)), Tile::threads,
-            Tile::shared_bytes, [&] { attention_forward_kernel<type, head_dim>(arguments); });
+    const AttentionForwardArguments arguments{inputs[0].data(), inputs[1].data(), inputs[2].data(),
+                                              result.data(),    lse.data(),       sizes};
+    emulate(dim3(blocks(Tile::queries), static_cast<unsigned>(shape.heads), static_cast<unsigned>(shape.batch)),
+            Tile::threads, Tile::shared_bytes, [&] { attention_forward_kernel<type, head_dim>(arguments); });
   }
 
   template <typename Tile>
@@ -82,23 +83,33 @@ struct EmulatedAttention {
     std::vector<float4> query_sums(batch * heads * padded * head_dim / 4, float4{0, 0, 0, 0});
     std::vector<float4> key_sums(batch * kv_heads * key_blocks * Tile::keys * head_dim / 4, float4{0, 0, 0, 0});
     std::vector<float4> value_sums = key_sums;
-    const AttentionStatisticsArguments before{result.data(), inputs[3].data(), lse.data(), statistics.data(),
-                                              static_cast<int>(padded), sizes};
+    const AttentionStatisticsArguments before{result.data(),     inputs[3].data(),         lse.data(),
+                                              statistics.data(), static_cast<int>(padded), sizes};
     constexpr unsigned rows = kStatisticsThreads / (head_dim / 8);
     emulate(dim3((padded + rows - 1) / rows, heads, batch), kStatisticsThreads, 0,
             [&] { attention_statistics_kernel<type, head_dim>(before); });
-    const AttentionBackwardArguments arguments{
-        inputs[0].data(), inputs[1].data(), inputs[2].data(), inputs[3].data(), statistics.data(), &query_sums[0].x,
-        &key_sums[0].x, &value_sums[0].x, key_gradient.data(), value_gradient.data(), sizes};
+    const AttentionBackwardArguments arguments{inputs[0].data(),
+                                               inputs[1].data(),
+                                               inputs[2].data(),
+                                               inputs[3].data(),
+                                               statistics.data(),
+                                               &query_sums[0].x,
+                                               &key_sums[0].x,
+                                               &value_sums[0].x,
+                                               key_gradient.data(),
+                                               value_gradient.data(),
+                                               sizes};
     emulate(dim3(key_blocks, heads, batch), Tile::threads, Tile::shared_bytes,
             [&] { attention_backward_kernel<type, Tile>(arguments); });
-    const AttentionConvertArguments queries{&query_sums[0].x, query_gradient.data(), static_cast<int>(heads), sizes.scale,
-                                            sizes};
+    const AttentionConvertArguments queries{&query_sums[0].x, query_gradient.data(), static_cast<int>(heads),
+                                            sizes.scale, sizes};
     emulate(dim3(steps, heads, batch), Tile::threads, 0,
             [&] { attention_convert_kernel<type, head_dim, Tile::threads, 2, 4>(queries); });
     if (shape.group() == 1) return;
-    const AttentionConvertArguments keys{&key_sums[0].x, key_gradient.data(), static_cast<int>(kv_heads), sizes.scale, sizes};
-    const AttentionConvertArguments values{&value_sums[0].x, value_gradient.data(), static_cast<int>(kv_heads), 1, sizes};
+    const AttentionConvertArguments keys{&key_sums[0].x, key_gradient.data(), static_cast<int>(kv_heads), sizes.scale,
+                                         sizes};
+    const AttentionConvertArguments values{&value_sums[0].x, value_gradient.data(), static_cast<int>(kv_heads), 1,
+                                           sizes};
     for (const auto& convert : {keys, values})
       emulate(dim3(key_blocks, kv_heads, batch), Tile::threads, 0,
               [&] { attention_convert_kernel<type, head_dim, Tile::threads, 1, 1>(convert); });
@@ -132,8 +143,9 @@ struct EmulatedAttention {
     testing::Test::RecordProperty(what, std::to_string(errors.largest()));
   }
   [[nodiscard]] std::string text() const {
-    return fmt::format("{} batch {} positions {} heads {}/{} of {} {}", type == HalfType::bf16 ? "bf16" : "fp16", shape.batch,
-                       shape.positions, shape.heads, shape.kv_heads, shape.head_dim, shape.causal ? "causal" : "full");
+    return fmt::format("{} batch {} positions {} heads {}/{} of {} {}", type == HalfType::bf16 ? "bf16" : "fp16",
+                       shape.batch, shape.positions, shape.heads, shape.kv_heads, shape.head_dim,
+                       shape.causal ? "causal" : "full");
   }
 };
 
@@ -148,7 +160,8 @@ void check_emulated(AttentionShape shape) {
   const AttentionInputs inputs = attention.accessor();
   attention.compare("result", attention.result, shape.heads, [&](const AttentionRow& row) {
     const AttentionForwardRow forward = attention_forward_row(shape, inputs, row);
-    EXPECT_NEAR(static_cast<double>(attention.lse[attention.line_of(row)]), forward.lse, 2e-5 * (1 + std::abs(forward.lse)));
+    EXPECT_NEAR(static_cast<double>(attention.lse[attention.line_of(row)]), forward.lse,
+                2e-5 * (1 + std::abs(forward.lse)));
     return forward.result;
   });
   attention.template backward<Tile>();

@@ -1,5 +1,5 @@
-// Our attention against float64, on whatever GPU is there: every pass, both types and sizes of heads, lengths that tiles
-// divide and lengths that they do not, heads that share keys; and what it refuses.
+// Our attention against float64, on whatever GPU is there: every pass, both types and sizes of heads, lengths that
+// tiles divide and lengths that they do not, heads that share keys; and what it refuses.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -41,8 +41,8 @@ class AttentionOnGpu : public testing::Test {
     ASSERT_TRUE(allocated) << to_text(work) << ": " << to_text(allocated.error());
     const auto check = (*prepared)->check();
     ASSERT_TRUE(check) << to_text(work) << ": " << to_text(check.error());
-    EXPECT_TRUE(check->good()) << to_text(work) << ": error " << check->error << " of " << check->allowed << " allowed in "
-                               << check->compared << " numbers, by " << (*prepared)->kernel();
+    EXPECT_TRUE(check->good()) << to_text(work) << ": error " << check->error << " of " << check->allowed
+                               << " allowed in " << check->compared << " numbers, by " << (*prepared)->kernel();
     // Sums of gradients start from zero again in every call.
     const auto again = (*prepared)->check();
     ASSERT_TRUE(again) << to_text(work) << ": " << to_text(again.error());
@@ -68,7 +68,8 @@ AttentionQuery usual_attention() {
 TEST_F(AttentionOnGpu, EveryPassTypeAndSizeOfHeads) {
   for (const Precision precision : precisions())
     for (const double head_dim : {64.0, 128.0})
-      for (const AttentionPass pass : {AttentionPass::forward, AttentionPass::backward, AttentionPass::forward_and_backward})
+      for (const AttentionPass pass :
+           {AttentionPass::forward, AttentionPass::backward, AttentionPass::forward_and_backward})
         for (const bool causal : {true, false}) {
           AttentionQuery query = usual_attention();
           query.precision = precision, query.head_dim = head_dim, query.pass = pass, query.causal = causal;

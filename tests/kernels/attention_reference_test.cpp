@@ -39,8 +39,7 @@ struct HeldAttention {
     double sum = 0;
     for (std::int64_t b = 0; b < shape.batch; ++b)
       for (std::int64_t p = 0; p < shape.positions; ++p)
-        for (std::int64_t h = 0; h < shape.heads; ++h)
-          sum += attention_statistics(shape, inputs(), {b, p, h}).delta;
+        for (std::int64_t h = 0; h < shape.heads; ++h) sum += attention_statistics(shape, inputs(), {b, p, h}).delta;
     return sum;
   }
   double slope(AttentionTensor tensor, const AttentionRow& row, std::int64_t d) {

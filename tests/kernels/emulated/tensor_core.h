@@ -1,9 +1,9 @@
-// The functions of kernels/cuda/tensor_core.cuh on the CPU, lane by lane after the PTX ISA (version 8.5): where each lane's
-// registers lie in a matrix is written down here from its sections "Matrix Fragments for mma.m16n8k16 with floating point
-// type" and "ldmatrix", whatever the kernels believe. Include it between gpu.h and a kernel.
+// The functions of kernels/cuda/tensor_core.cuh on the CPU, lane by lane after the PTX ISA (version 8.5): where each
+// lane's registers lie in a matrix is written down here from its sections "Matrix Fragments for mma.m16n8k16 with
+// floating point type" and "ldmatrix", whatever the kernels believe. Include it between gpu.h and a kernel.
 //
-// Copies that are under way are carried out when their thread waits for them, and until then their target is not a number.
-// Matrix rows and words that meet the same shared-memory bank twice are counted.
+// Copies that are under way are carried out when their thread waits for them, and until then their target is not a
+// number. Matrix rows and words that meet the same shared-memory bank twice are counted.
 #pragma once
 
 #include <cstring>
@@ -19,10 +19,12 @@ namespace stepcast::gpu {
 namespace emulated_core {
 
 /// One lane's place in a matrix.
-struct Cell { unsigned row, column; };
+struct Cell {
+  unsigned row, column;
+};
 
-// "groupID = %laneid >> 2, threadID_in_group = %laneid % 4"; i numbers the elements that a lane holds, two to a register.
-// a: "row = groupID for ai where 0 <= i < 2 || 4 <= i < 6, groupID + 8 otherwise;
+// "groupID = %laneid >> 2, threadID_in_group = %laneid % 4"; i numbers the elements that a lane holds, two to a
+// register. a: "row = groupID for ai where 0 <= i < 2 || 4 <= i < 6, groupID + 8 otherwise;
 //     col = (threadID_in_group * 2) + (i & 0x1) for ai where i < 4, + 8 where i >= 4"
 inline Cell cell_of_a(unsigned lane, unsigned i) {
   const bool upper = i < 2 || (4 <= i && i < 6);
@@ -55,33 +57,42 @@ inline void count_row_conflicts(const SharedAddress (&rows)[32]) {
   }
 }
 
-struct Matrices { std::uint32_t words[4]; };
+struct Matrices {
+  std::uint32_t words[4];
+};
 
-/// "Threads 0-7 hold the addresses of the rows of the first matrix, 8-15 of the second", and so on. A row's elements go two
-/// to a lane, four lanes to a row; transposed, the same of columns.
+/// "Threads 0-7 hold the addresses of the rows of the first matrix, 8-15 of the second", and so on. A row's elements go
+/// two to a lane, four lanes to a row; transposed, the same of columns.
 inline Matrices load_matrices(SharedAddress row, bool transposed) {
-  return emulated::with_warp<Matrices>(~0U, row, [&](const auto& lanes) {
-    SharedAddress rows[32];
-    for (unsigned l = 0; l < 32; ++l) {
-      rows[l] = lanes[l]->argument;
-      if (rows[l] % 16 != 0) emulated::complain("a row of ldmatrix is misaligned");
-    }
-    count_row_conflicts(rows);
-    for (unsigned matrix = 0; matrix < 4; ++matrix) {
-      std::uint16_t cells[8][8];
-      for (unsigned r = 0; r < 8; ++r) std::memcpy(cells[r], shared_bytes(rows[matrix * 8 + r]), 16);
-      for (unsigned l = 0; l < 32; ++l) {
-        const unsigned line = l / 4, first = l % 4 * 2;
-        const std::uint32_t low = transposed ? cells[first][line] : cells[line][first];
-        const std::uint32_t high = transposed ? cells[first + 1][line] : cells[line][first + 1];
-        lanes[l]->result.words[matrix] = low | high << 16;
-      }
-    }
-  }, Where::current());
+  return emulated::with_warp<Matrices>(
+      ~0U, row,
+      [&](const auto& lanes) {
+        SharedAddress rows[32];
+        for (unsigned l = 0; l < 32; ++l) {
+          rows[l] = lanes[l]->argument;
+          if (rows[l] % 16 != 0) emulated::complain("a row of ldmatrix is misaligned");
+        }
+        count_row_conflicts(rows);
+        for (unsigned matrix = 0; matrix < 4; ++matrix) {
+          std::uint16_t cells[8][8];
+          for (unsigned r = 0; r < 8; ++r) std::memcpy(cells[r], shared_bytes(rows[matrix * 8 + r]), 16);
+          for (unsigned l = 0; l < 32; ++l) {
+            const unsigned line = l / 4, first = l % 4 * 2;
+            const std::uint32_t low = transposed ? cells[first][line] : cells[line][first];
+            const std::uint32_t high = transposed ? cells[first + 1][line] : cells[line][first + 1];
+            lanes[l]->result.words[matrix] = low | high << 16;
+          }
+        }
+      },
+      Where::current());
 }
 
 /// Copies of one thread that it did not wait for yet.
-struct Copy { SharedAddress to; const void* from; bool valid; };
+struct Copy {
+  SharedAddress to;
+  const void* from;
+  bool valid;
+};
 struct Copies {
   unsigned block = ~0U;
   std::vector<Copy> open, committed;
@@ -105,29 +116,37 @@ inline SharedAddress shared_start() {
 template <HalfType type>
 void mma_16x8x16(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
   using namespace emulated_core;
-  struct Fragments { float c[4]; std::uint32_t a[4], b[2]; };
-  struct Sums { float c[4]; };
+  struct Fragments {
+    float c[4];
+    std::uint32_t a[4], b[2];
+  };
+  struct Sums {
+    float c[4];
+  };
   Fragments mine{{sum[0], sum[1], sum[2], sum[3]}, {a[0], a[1], a[2], a[3]}, {b0, b1}};
-  const Sums made = emulated::with_warp<Sums>(~0U, mine, [](const auto& lanes) {
-    double left[16][16], right[16][8];
-    for (unsigned l = 0; l < 32; ++l) {
-      for (unsigned i = 0; i < 8; ++i) {
-        const Cell at = cell_of_a(l, i);
-        left[at.row][at.column] = half_of<type>(lanes[l]->argument.a[i / 2], i);
-      }
-      for (unsigned i = 0; i < 4; ++i) {
-        const Cell at = cell_of_b(l, i);
-        right[at.row][at.column] = half_of<type>(lanes[l]->argument.b[i / 2], i);
-      }
-    }
-    for (unsigned l = 0; l < 32; ++l)
-      for (unsigned i = 0; i < 4; ++i) {
-        const Cell at = cell_of_c(l, i);
-        double product = 0;
-        for (unsigned k = 0; k < 16; ++k) product += left[at.row][k] * right[k][at.column];
-        lanes[l]->result.c[i] = static_cast<float>(static_cast<double>(lanes[l]->argument.c[i]) + product);
-      }
-  }, Where::current());
+  const Sums made = emulated::with_warp<Sums>(
+      ~0U, mine,
+      [](const auto& lanes) {
+        double left[16][16], right[16][8];
+        for (unsigned l = 0; l < 32; ++l) {
+          for (unsigned i = 0; i < 8; ++i) {
+            const Cell at = cell_of_a(l, i);
+            left[at.row][at.column] = half_of<type>(lanes[l]->argument.a[i / 2], i);
+          }
+          for (unsigned i = 0; i < 4; ++i) {
+            const Cell at = cell_of_b(l, i);
+            right[at.row][at.column] = half_of<type>(lanes[l]->argument.b[i / 2], i);
+          }
+        }
+        for (unsigned l = 0; l < 32; ++l)
+          for (unsigned i = 0; i < 4; ++i) {
+            const Cell at = cell_of_c(l, i);
+            double product = 0;
+            for (unsigned k = 0; k < 16; ++k) product += left[at.row][k] * right[k][at.column];
+            lanes[l]->result.c[i] = static_cast<float>(static_cast<double>(lanes[l]->argument.c[i]) + product);
+          }
+      },
+      Where::current());
   std::copy(made.c, made.c + 4, sum);
 }
 
@@ -141,7 +160,8 @@ inline void ldmatrix_x4_trans(std::uint32_t (&matrices)[4], SharedAddress row) {
 }
 
 inline void cp_async_16(SharedAddress to, const void* from, bool valid) {
-  if (to % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0) emulated::complain("a copy of 16 bytes is misaligned");
+  if (to % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
+    emulated::complain("a copy of 16 bytes is misaligned");
   std::memset(emulated_core::shared_bytes(to), 0xFF, 16);
   emulated_core::copies_of_thread().open.push_back({to, from, valid});
 }
@@ -152,20 +172,25 @@ inline void cp_async_commit() {
 }
 inline void cp_async_wait_all() {
   for (const auto& copy : std::exchange(emulated_core::copies_of_thread().committed, {})) {
-    if (copy.valid) std::memcpy(emulated_core::shared_bytes(copy.to), copy.from, 16);
-    else std::memset(emulated_core::shared_bytes(copy.to), 0, 16);
+    if (copy.valid)
+      std::memcpy(emulated_core::shared_bytes(copy.to), copy.from, 16);
+    else
+      std::memset(emulated_core::shared_bytes(copy.to), 0, 16);
   }
 }
 
 inline void store_shared(SharedAddress to, std::uint32_t word) {
   if (to % 4 != 0) emulated::complain("a word of shared memory is misaligned");
-  emulated::with_warp<int>(~0U, to, [](const auto& lanes) {
-    std::map<unsigned, std::map<SharedAddress, int>> words_of_bank;
-    for (const auto* lane : lanes) words_of_bank[lane->argument / 4 % 32][lane->argument] = 1;
-    std::size_t most = 1;
-    for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
-    emulated_core::bank_conflicts += static_cast<std::int64_t>(most) - 1;
-  }, Where::current());
+  emulated::with_warp<int>(
+      ~0U, to,
+      [](const auto& lanes) {
+        std::map<unsigned, std::map<SharedAddress, int>> words_of_bank;
+        for (const auto* lane : lanes) words_of_bank[lane->argument / 4 % 32][lane->argument] = 1;
+        std::size_t most = 1;
+        for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
+        emulated_core::bank_conflicts += static_cast<std::int64_t>(most) - 1;
+      },
+      Where::current());
   std::memcpy(emulated_core::shared_bytes(to), &word, 4);
 }
 inline float4 load_shared_4(SharedAddress from) {
@@ -186,7 +211,8 @@ std::uint32_t pack_halves(float low, float high) {
 }
 template <HalfType type>
 float2 unpack_halves(std::uint32_t packed) {
-  return {static_cast<float>(emulated_core::half_of<type>(packed, 0)), static_cast<float>(emulated_core::half_of<type>(packed, 1))};
+  return {static_cast<float>(emulated_core::half_of<type>(packed, 0)),
+          static_cast<float>(emulated_core::half_of<type>(packed, 1))};
 }
 
 inline void add_fragment(float* into, int fragment, int threads, const float (&sum)[4]) {
