@@ -65,7 +65,7 @@ bool finite(const std::vector<float>& values) {
 
 double sum_at(const Correction& correction, std::span<const float> features) {
   if (correction.empty()) return 0;
-  assert(features.size() == correction.low.size());
+  assert(features.size() >= correction.low.size());
   switch (correction.depth) {  // unrolled: some microseconds of queries are mostly this loop
     case 1: return sum_of<1>(correction, features.data());
     case 2: return sum_of<2>(correction, features.data());
@@ -98,9 +98,10 @@ Correction read_correction(JsonObject object, std::span<const char* const> names
   out.threshold = numbers<float>(object, "above", "numbers");
   const auto values = numbers<std::int64_t>(object, "value_e4", "whole numbers");
   if (object.failed()) return {};
-  const std::vector<std::string> known(names.begin(), names.end());
+  std::vector<std::string> known(names.begin(), names.end());
+  known.resize(std::clamp<std::size_t>(features.size(), 1, known.size()));
   object.require(features == known, "features", fmt::format("[{}]", fmt::join(features, ", ")),
-                 fmt::format("this version knows [{}]: fit the profile again", fmt::join(known, ", ")));
+                 fmt::format("this version knows [{}]: fit the profile again", fmt::join(names, ", ")));
   object.require(out.low.size() == known.size() && out.high.size() == known.size(), "low", "not one bound per feature");
   const auto depth = static_cast<std::size_t>(out.depth);
   object.require(asked.size() % depth == 0 && asked.size() / depth <= most_tables, "ask",
@@ -127,7 +128,7 @@ Correction read_correction(JsonObject object, std::span<const char* const> names
 std::string write_correction(const Correction& c, std::span<const char* const> names) {
   std::string quoted;
   std::vector<long> values;
-  for (std::size_t i = 0; i < names.size(); ++i) quoted += fmt::format("{}\"{}\"", i ? "," : "", names[i]);
+  for (std::size_t i = 0; i < c.low.size(); ++i) quoted += fmt::format("{}\"{}\"", i ? "," : "", names[i]);
   for (const float value : c.value) values.push_back(std::lround(value / value_unit));
   return fmt::format(R"({{"depth":{},"features":[{}],"low":"{:.5g}","high":"{:.5g}","ask":"{}","above":"{:.5g}","value_e4":"{}"}})",
                      c.depth, quoted, fmt::join(c.low, " "), fmt::join(c.high, " "), fmt::join(c.feature, " "),

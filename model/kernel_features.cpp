@@ -45,7 +45,8 @@ GemmFeatures gemm_features(const GemmQuery& g, const RooflineLaw& law, const Gpu
           flops - log2_of(law.compute.value()) - log2_of(bytes / law.memory.value()),
           log2_of(wave_occupancy(g, large_m, units)), log2_of(wave_occupancy(g, large_n, units)),
           log2_of(wave_occupancy(g, square, units)), log2_of(wave_occupancy(g, small, units)), log2_of(tiles_of(g, square)),
-          n + k, m + n + batch, m - n, alignment(g.m), alignment(g.n), alignment(g.k)};
+          n + k, m + n + batch, m - n, alignment(g.m), alignment(g.n), alignment(g.k),
+          g.layout == GemmLayout::nn ? 1.0F : 0.0F, g.layout == GemmLayout::nt ? 1.0F : 0.0F};
 }
 
 AttentionFeatures attention_features(const AttentionQuery& a, const AttentionLaw& law, const GpuUnits& units) {

@@ -1,5 +1,6 @@
 // What corrections may look at: sizes in doublings, how well tiles fill the multiprocessors, where the data fits. Only
-// relations that mean the same on the next GPU, so that a law keeps its correction when it is carried over.
+// relations that mean the same on the next GPU, so that a law keeps its correction when it is carried over. New features
+// come last: a correction that was learned without them goes on as it was (correction.h).
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ double wave_occupancy(const GemmQuery& gemm, const CtaTile& tile, const GpuUnits
 
 inline constexpr std::array gemm_feature_names{
     "m", "n", "k", "flops", "bytes", "compute/memory", "occupancy 256x128", "occupancy 128x256", "occupancy 128x128",
-    "occupancy 64x64", "tiles 128x128", "n*k", "m*n", "m/n", "alignment m", "alignment n", "alignment k"};
+    "occupancy 64x64", "tiles 128x128", "n*k", "m*n", "m/n", "alignment m", "alignment n", "alignment k", "nn", "nt"};
 inline constexpr std::array attention_feature_names{
     "batch", "queries", "keys", "heads", "kv_heads", "head_dim", "flops", "bytes", "compute/memory", "blocks",
     "bytes/L2", "heads/kv_heads", "rows", "occupancy"};

@@ -59,6 +59,27 @@ TEST(Correction, file_reads_back_the_same) {
   EXPECT_EQ(back->high, c.high);
 }
 
+TEST(Correction, one_that_was_learned_with_fewer_features_goes_on_as_it_was) {
+  constexpr std::array three_names{"size", "width", "colour"};
+  const std::string before = write_correction(one_table(), two_names);
+  JsonObject file("{\"correction\": " + before + "}", "profile.json");
+  const Correction c = read_correction(file.object("correction"), three_names);
+  ASSERT_TRUE(file.finish(c).has_value());
+  EXPECT_FLOAT_EQ(sum_at(c, std::array{4.0F, 11.0F, 99.0F}), 0.4F);
+  EXPECT_EQ(distance_outside(c, std::array{4.0F, 11.0F, 99.0F}), 0);
+  EXPECT_EQ(write_correction(c, three_names), before);
+}
+
+TEST(Correction, names_in_another_order_are_not_those_it_was_learned_with) {
+  constexpr std::array swapped{"width", "size", "colour"};
+  JsonObject file("{\"correction\": " + write_correction(one_table(), two_names) + "}", "profile.json");
+  const Correction c = read_correction(file.object("correction"), swapped);
+  const auto back = file.finish(c);
+  ASSERT_FALSE(back.has_value());
+  EXPECT_NE(back.error().where.find("/correction/features"), std::string::npos);
+  EXPECT_NE(back.error().hint.find("colour"), std::string::npos);
+}
+
 TEST(Correction, broken_files_are_refused_with_the_place) {
   const std::string good = write_correction(one_table(), two_names);
   const std::array<std::array<const char*, 3>, 6> breaks{{{"\"0 1\"", "\"0 2\"", "/correction/ask"},

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/calibrate/measure/known_rows.h"
 
@@ -87,6 +88,24 @@ TEST(FitSession, layouts_are_held_out_one_by_one) {
   KnownRows forward;
   for (double m = 512; m <= 8192; m *= 2) forward.add_product({.m = m, .n = 4096, .k = 4096});
   EXPECT_TRUE(find_fit(forward.fitted(), "gemm bf16")->layouts.empty());
+}
+
+TEST(FitSession, three_minutes_of_products_are_enough_to_tell_layouts_apart) {
+  KnownRows known;  // 405 products, more than corrections ask for
+  for (const GemmLayout layout : {GemmLayout::tn, GemmLayout::nn, GemmLayout::nt})
+    for (double m = 512; m <= 8192; m *= 2)
+      for (double n = 1024; n <= 16384; n *= 1.6)
+        for (double k = 1024; k <= 8192; k *= 2)
+          known.add_product({.m = m, .n = std::round(n), .k = k, .layout = layout}, layout == GemmLayout::nt ? 1.2 : 1);
+  const FittedProfile fitted = known.fitted();
+  const LawFit* fit = find_fit(fitted, "gemm bf16");
+  ASSERT_NE(fit, nullptr);
+  EXPECT_GT(fit->base_mape, 0.03);
+  ASSERT_EQ(fit->layouts.size(), 3u);
+  for (const PartFit& part : fit->layouts) {
+    EXPECT_NEAR(part.bias, 1, 0.02) << part.part;
+    EXPECT_LT(part.held_out.mape, 0.02) << part.part;
+  }
 }
 
 TEST(FitSession, sustained_products_are_held_against_their_own_burst) {
