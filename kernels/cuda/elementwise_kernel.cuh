@@ -1,5 +1,5 @@
-// GPU side only. One kernel for all functions that take elements at one place of some arrays to elements at the same place
-// of others. Device memory bounds it: each input is read and each result written once.
+// GPU side only. One kernel for all functions that take elements at one place of some arrays to elements at the same
+// place of others. Device memory bounds it: each input is read and each result written once.
 #pragma once
 
 #include "kernels/cuda/stream.cuh"

@@ -24,7 +24,8 @@ struct AddScalar {
   __device__ void operator()(const float (&in)[1], float (&out)[1]) const { out[0] = in[0] + s; }
 };
 
-/// The tanh form of GELU: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel, arXiv 1606.08415, section 2).
+/// The tanh form of GELU: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel, arXiv 1606.08415,
+/// section 2).
 constexpr float kGeluScale = 0.7978845608028654f, kGeluCube = 0.044715f;
 struct Gelu {
   static constexpr int reads = 1, writes = 1;

@@ -1,5 +1,5 @@
-// GPU side only. Rows of a table gathered by number, and gradients added to the rows they came from. Device memory bounds
-// both. Rows are whole 16-byte vectors. 4 bytes of id per row beside what is said.
+// GPU side only. Rows of a table gathered by number, and gradients added to the rows they came from. Device memory
+// bounds both. Rows are whole 16-byte vectors. 4 bytes of id per row beside what is said.
 #pragma once
 
 #include "kernels/cuda/lane.cuh"

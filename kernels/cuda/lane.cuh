@@ -1,5 +1,5 @@
-// GPU side only. What one lane of a kernel does by itself: loads and stores of 16 bytes, their conversion to floats, fast
-// functions, shared memory. Kernels use only CUDA's own names and these, so that tests can run them on the CPU.
+// GPU side only. What one lane of a kernel does by itself: loads and stores of 16 bytes, their conversion to floats,
+// fast functions, shared memory. Kernels use only CUDA's own names and these, so that tests can run them on the CPU.
 #pragma once
 
 #include <cstddef>
@@ -84,8 +84,8 @@ __device__ uint4 pack(const float (&x)[kWidth<T>]) {
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// 2^x and 1/x by the special-function unit: 2 and 1 units in the last place (CUDA C++ Programming Guide, ex2.approx and
-/// rcp.approx in the PTX ISA).
+/// 2^x and 1/x by the special-function unit: 2 and 1 units in the last place (CUDA C++ Programming Guide, ex2.approx
+/// and rcp.approx in the PTX ISA).
 __device__ inline float fast_exp2(float x) {
 #ifdef __CUDACC__
   float result;

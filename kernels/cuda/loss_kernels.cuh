@@ -5,11 +5,13 @@
 
 namespace stepcast::gpu {
 
-/// loss = log(sum(exp(x))) - x[target], and its gradient softmax(x) - (1 at the target) written over the logits. Device memory
-/// bounds it: each logit is read and each gradient written once; 4 bytes of target and 4 of loss per row beside them.
+/// loss = log(sum(exp(x))) - x[target], and its gradient softmax(x) - (1 at the target) written over the logits. Device
+/// memory bounds it: each logit is read and each gradient written once; 4 bytes of target and 4 of loss per row beside
+/// them.
 template <typename T, typename Storage, bool OneWarp>
 __global__ void __launch_bounds__(1024)
-    cross_entropy_kernel(T* logits, const int* targets, float* loss, std::int64_t rows, int columns, int shared_vectors) {
+    cross_entropy_kernel(T* logits, const int* targets, float* loss, std::int64_t rows, int columns,
+                         int shared_vectors) {
   const std::int64_t r = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (r >= rows) return;
   const RowPlace<T> place(r, columns);

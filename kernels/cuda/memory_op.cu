@@ -13,7 +13,8 @@ using Make = MadeMemoryOperation (*)(GpuContext&, const MemoryShape&);
 /// Columns of which a kernel can make 16-byte vectors.
 enum class Columns : std::uint8_t { any, whole_rows, whole_halves, whole_array };
 
-/// What makes it for elements of 4 and of 2 bytes, on chips without bf16 (before 8.0) and with; null: there is no kernel.
+/// What makes it for elements of 4 and of 2 bytes, on chips without bf16 (before 8.0) and with; null: there is no
+/// kernel.
 struct MemoryOperator {
   std::string_view op;
   Make four[2], two[2];
@@ -69,7 +70,9 @@ Grain grain_of(const MemoryOperator& row, const MemoryQuery& query) {
 bool whole_number(double value, double most) { return value >= 1 && value <= most && value == std::floor(value); }
 
 Expected<void> check_shape(const MemoryOperator& row, const MemoryQuery& query) {
-  const auto refuse = [&](std::string what, std::string hint) { return fail(work_name(query), std::move(what), std::move(hint)); };
+  const auto refuse = [&](std::string what, std::string hint) {
+    return fail(work_name(query), std::move(what), std::move(hint));
+  };
   constexpr double kMost = std::numeric_limits<int>::max();
   constexpr double kLongestRow = 1 << 28;  // its last bytes are counted in 32 bits
   if (!whole_number(query.rows, kMost) || !whole_number(query.columns, kLongestRow))

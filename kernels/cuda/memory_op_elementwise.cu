@@ -72,12 +72,14 @@ constexpr float kScalar = 0.75f;  // exact in every format
 
 template <typename T>
 MadeMemoryOperation make_triad(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, Triad{kScalar},
-                        [](std::span<const double> in) { return Values{in[0] + static_cast<double>(kScalar) * in[1]}; });
+  return elementwise<T>(context, shape, Triad{kScalar}, [](std::span<const double> in) {
+    return Values{in[0] + static_cast<double>(kScalar) * in[1]};
+  });
 }
 template <typename T>
 MadeMemoryOperation make_add(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, AddResidual{}, [](std::span<const double> in) { return Values{in[0] + in[1]}; });
+  return elementwise<T>(context, shape, AddResidual{},
+                        [](std::span<const double> in) { return Values{in[0] + in[1]}; });
 }
 template <typename T>
 MadeMemoryOperation make_add_scalar(GpuContext& context, const MemoryShape& shape) {
@@ -86,7 +88,8 @@ MadeMemoryOperation make_add_scalar(GpuContext& context, const MemoryShape& shap
 }
 template <typename T>
 MadeMemoryOperation make_gelu(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, Gelu{}, [](std::span<const double> in) { return Values{reference::gelu(in[0])}; });
+  return elementwise<T>(context, shape, Gelu{},
+                        [](std::span<const double> in) { return Values{reference::gelu(in[0])}; });
 }
 template <typename T>
 MadeMemoryOperation make_gelu_backward(GpuContext& context, const MemoryShape& shape) {

@@ -13,14 +13,15 @@ LaunchShape row_shape(std::int64_t rows, int sm_count, unsigned threads) {
   return {.blocks = static_cast<unsigned>(std::min(rows, kBlocksPerSm * sm_count)), .threads = threads};
 }
 
-/// A table of as many rows as are taken from it, each once, in random order: what is read is what is counted. Ids that come
-/// often, as in text, would be found in the cache.
+/// A table of as many rows as are taken from it, each once, in random order: what is read is what is counted. Ids that
+/// come often, as in text, would be found in the cache.
 template <typename T>
 class Embedding : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    return start_kernel("embedding", embedding_kernel<T>, row_shape(shape_.rows, shape_.sm_count, kRowCopyThreads), stream,
+    const LaunchShape shape = row_shape(shape_.rows, shape_.sm_count, kRowCopyThreads);
+    return start_kernel("embedding", embedding_kernel<T>, shape, stream,
                         arrays_.template at<T>(kTable, copy), arrays_.template at<int>(kIds, copy),
                         arrays_.template at<T>(kOut, copy), shape_.rows, shape_.columns);
   }
@@ -75,7 +76,8 @@ class EmbeddingBackward : public Embedding<T> {
   [[nodiscard]] double allowed() const override { return reference::unit_roundoff(4); }
 };
 
-/// A row of up to 256 columns is one head, 32 of them to a position; longer rows are a position each, of heads of 128 or 64.
+/// A row of up to 256 columns is one head, 32 of them to a position; longer rows are a position each, of heads of 128
+/// or 64.
 template <typename T>
 class Rope : public MemoryOperation {
  public:

@@ -20,8 +20,9 @@ class Norm : public MemoryOperation {
     const RowPlan plan = row_plan<T>(shape_.rows, shape_.columns, shape_.shared_limit);
     Expected<void> started;
     with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
-      started = start_kernel("norm", norm_kernel<T, Storage, OneWarp>, plan.shape, stream, arrays_.template at<T>(kX, copy),
-                             arrays_.template at<T>(kWeight, copy), arrays_.template at<T>(kY, copy), shape_.rows,
+      started = start_kernel("norm", norm_kernel<T, Storage, OneWarp>, plan.shape, stream,
+                             arrays_.template at<T>(kX, copy), arrays_.template at<T>(kWeight, copy),
+                             arrays_.template at<T>(kY, copy), shape_.rows,
                              shape_.columns, plan.shared_vectors);
     });
     return started;
@@ -33,7 +34,8 @@ class Norm : public MemoryOperation {
     return {matrix(element_of<T>()), weight_plan<T>(shape_), matrix(element_of<T>(), Content::zero)};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
-    return reference::largest_error(band.after(kY, row), reference::rms_norm(band.before(kX, row), band.before(kWeight, row)));
+    return reference::largest_error(band.after(kY, row),
+                                    reference::rms_norm(band.before(kX, row), band.before(kWeight, row)));
   }
 };
 
@@ -55,11 +57,12 @@ class NormBackward : public MemoryOperation {
             weight_plan<T>(shape_),
             matrix(element_of<T>(), Content::zero),
             {.columns = shape_.columns, .content = Content::zero, .by_row = false},
-            {.rows = plan(shape_.rows).rows.blocks, .columns = shape_.columns, .content = Content::zero, .by_row = false,
-             .same_for_all = true}};
+            {.rows = plan(shape_.rows).rows.blocks, .columns = shape_.columns, .content = Content::zero,
+             .by_row = false, .same_for_all = true}};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
-    const auto want = reference::rms_norm_gradient(band.before(kX, row), band.before(kDy, row), band.before(kWeight, row));
+    const auto want =
+        reference::rms_norm_gradient(band.before(kX, row), band.before(kDy, row), band.before(kWeight, row));
     return reference::largest_error(band.after(kDx, row), want.x);
   }
 

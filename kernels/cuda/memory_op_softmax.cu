@@ -17,8 +17,9 @@ class Softmax : public MemoryOperation {
     const RowPlan plan = row_plan<T>(shape_.rows, shape_.columns, shape_.shared_limit);
     Expected<void> started;
     with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
-      started = start_kernel("softmax", softmax_kernel<T, Storage, OneWarp>, plan.shape, stream, arrays_.template at<T>(0, copy),
-                             arrays_.template at<T>(1, copy), shape_.rows, shape_.columns, plan.shared_vectors);
+      started = start_kernel("softmax", softmax_kernel<T, Storage, OneWarp>, plan.shape, stream,
+                             arrays_.template at<T>(0, copy), arrays_.template at<T>(1, copy), shape_.rows,
+                             shape_.columns, plan.shared_vectors);
     });
     return started;
   }
@@ -54,7 +55,8 @@ class SoftmaxBackward : public MemoryOperation {
     return {matrix(element_of<T>()), matrix(element_of<T>()), matrix(element_of<T>(), Content::zero)};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
-    return reference::largest_error(band.after(2, row), reference::softmax_gradient(band.before(0, row), band.before(1, row)));
+    return reference::largest_error(band.after(2, row),
+                                    reference::softmax_gradient(band.before(0, row), band.before(1, row)));
   }
   /// The sum of products may cancel: its error is that of its largest terms.
   [[nodiscard]] double allowed() const override {

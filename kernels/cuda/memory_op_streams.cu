@@ -1,5 +1,5 @@
 // Read, write and copy: words, whatever the elements are.
-#include <cstring>
+#include <algorithm>
 
 #include "kernels/cuda/copy_kernels.cuh"
 #include "kernels/cuda/memory_operation.h"
@@ -58,7 +58,8 @@ class WriteOperation : public MemoryOperation {
   }
   [[nodiscard]] std::vector<ArrayPlan> plans() const override { return {matrix(element_of<T>())}; }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
-    return reference::largest_error(band.after(0, row), reference::Values(static_cast<std::size_t>(shape_.columns), 1.0));
+    const reference::Values want(static_cast<std::size_t>(shape_.columns), 1.0);
+    return reference::largest_error(band.after(0, row), want);
   }
   [[nodiscard]] double allowed() const override { return 0; }
 };
@@ -89,16 +90,17 @@ template <typename T>
 Expected<Check> ReadOperation<T>::check() {
   constexpr std::int64_t kMostVectors = 1 << 20;  // 16 MiB
   const std::int64_t vectors = std::min(vectors_of(shape_), kMostVectors);
-  unsigned* result = arrays_.at<unsigned>(1, 0);
+  unsigned* result = arrays_.template at<unsigned>(1, 0);
   if (auto good = checked(cudaMemsetAsync(result, 0, sizeof *result, context_.stream), "cudaMemsetAsync"); !good)
     return tl::unexpected(std::move(good.error()));
   if (auto good = start(0, vectors, context_.stream); !good) return tl::unexpected(std::move(good.error()));
   if (auto good = context_.wait("check"); !good) return tl::unexpected(std::move(good.error()));
   std::vector<unsigned> words(static_cast<std::size_t>(vectors) * 4);
   unsigned got = 0, want = 0;
-  for (const auto& [to, from, bytes] : {std::tuple<void*, const void*, std::size_t>{words.data(), arrays_.at<void>(0, 0),
-                                                                                  words.size() * sizeof(unsigned)},
-                                        {&got, result, sizeof got}}) {
+  struct Download { void* to; const void* from; std::size_t bytes; };
+  const Download downloads[] = {{words.data(), this->arrays_.template at<void>(0, 0), words.size() * sizeof got},
+                                {&got, result, sizeof got}};
+  for (const auto& [to, from, bytes] : downloads) {
     if (auto good = checked(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
       return tl::unexpected(std::move(good.error()));
   }

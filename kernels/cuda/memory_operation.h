@@ -1,5 +1,5 @@
-// GPU side only. What the operators that device memory bounds share: rows and columns, sets of arrays, and a check of some
-// bands of rows against float64. An operator is a class with its arrays, its launch and its reference for one row.
+// GPU side only. What the operators that device memory bounds share: rows and columns, sets of arrays, and a check of
+// some bands of rows against float64. An operator is a class with its arrays, its launch and its reference for one row.
 #pragma once
 
 #include <memory>

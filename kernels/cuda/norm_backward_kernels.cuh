@@ -1,8 +1,9 @@
 // GPU side only. The gradient of RMSNorm: with s = 1 / sqrt(mean(x^2) + epsilon) and g = dy weight,
 //   dx = s g - x s^3 mean(g x),   dweight = sum over rows of dy x s.
-// Device memory bounds it: x and dy are read and dx written once. Blocks go over many rows each; every block adds up its own
-// part of dweight, in registers, and writes it once: blocks x columns x 4 bytes, which weight_gradient_kernel reads again,
-// mostly from the level-2 cache. With 8 blocks or fewer per multiprocessor that is some 2 to 4 % of 16384 rows.
+// Device memory bounds it: x and dy are read and dx written once. Blocks go over many rows each; every block adds up
+// its own part of dweight, in registers, and writes it once: blocks x columns x 4 bytes, which weight_gradient_kernel
+// reads again, mostly from the level-2 cache. With 8 blocks or fewer per multiprocessor that is some 2 to 4 % of 16384
+// rows.
 #pragma once
 
 #include "kernels/cuda/norm_kernels.cuh"
@@ -40,7 +41,8 @@ __device__ inline NormGradient norm_gradient(float squares, float dot, int colum
 /// `partial`: blocks x columns. For rows of up to Vectors vectors per thread.
 template <typename T, int Vectors>
 __global__ void __launch_bounds__(512)
-    norm_backward_kernel(const T* x, const T* dy, const T* weight, T* dx, float* partial, std::int64_t rows, int columns) {
+    norm_backward_kernel(const T* x, const T* dy, const T* weight, T* dx, float* partial, std::int64_t rows,
+                         int columns) {
   constexpr int W = kWidth<T>;
   HeldSums<T, Vectors> sums;
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
@@ -77,8 +79,8 @@ __global__ void __launch_bounds__(512)
   sums.write(partial + static_cast<std::int64_t>(blockIdx.x) * columns, columns / W);
 }
 
-/// Longer rows: twice over each, the second time mostly from the level-2 cache; the block's sums stay where they are written
-/// in the end, also mostly in that cache.
+/// Longer rows: twice over each, the second time mostly from the level-2 cache; the block's sums stay where they are
+/// written in the end, also mostly in that cache.
 template <typename T>
 __global__ void __launch_bounds__(512)
     norm_backward_long_kernel(const T* x, const T* dy, const T* weight, T* dx, float* partial, std::int64_t rows,

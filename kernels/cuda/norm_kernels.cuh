@@ -1,6 +1,6 @@
-// GPU side only. RMSNorm with a weight (Zhang and Sennrich, arXiv 1910.07467), forward and backward. Device memory bounds
-// both: forward reads and writes each element once; backward reads x and the gradient of the result, and writes that of x.
-// LayerNorm moves the same. Rows are whole 16-byte vectors here, as the hidden sizes of models are.
+// GPU side only. RMSNorm with a weight (Zhang and Sennrich, arXiv 1910.07467), forward and backward. Device memory
+// bounds both: forward reads and writes each element once; backward reads x and the gradient of the result, and writes
+// that of x. LayerNorm moves the same. Rows are whole 16-byte vectors here, as the hidden sizes of models are.
 #pragma once
 
 #include "kernels/cuda/row.cuh"
@@ -9,7 +9,8 @@ namespace stepcast::gpu {
 
 constexpr float kNormEpsilon = 1e-5f;  // of Llama's config.json
 
-/// y = x / sqrt(mean(x^2) + epsilon) * weight. The weight, `columns` elements, comes from the cache after the first rows.
+/// y = x / sqrt(mean(x^2) + epsilon) * weight. The weight, `columns` elements, comes from the cache after the first
+/// rows.
 template <typename T, typename Storage, bool OneWarp>
 __global__ void __launch_bounds__(1024)
     norm_kernel(const T* x, const T* weight, T* y, std::int64_t rows, int columns, int shared_vectors) {

@@ -1,5 +1,5 @@
-// GPU side only. The short number formats as bits, and their conversions: by the toolkit's headers under nvcc, by our own
-// host code where kernels run on the CPU (tests/kernels/emulated/gpu.h).
+// GPU side only. The short number formats as bits, and their conversions: by the toolkit's headers under nvcc, by our
+// own host code where kernels run on the CPU (tests/kernels/emulated/gpu.h).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ template <> inline Fp16 from_float<Fp16>(float x) { return {to_fp16(x)}; }
 template <> inline Fp8E4m3 from_float<Fp8E4m3>(float x) { return {to_e4m3(x)}; }
 #endif
 
-// Two numbers of 16 bits in one register, the first in the low half: one instruction converts both where the chip has it.
+// Two numbers of 16 bits in one register, the first in the low half: one instruction converts both where the chip has
+// it.
 template <typename T> __device__ inline float2 pair_to_floats(std::uint32_t pair) {
   return make_float2(to_float(T{static_cast<std::uint16_t>(pair & 0xFFFFu)}),
                      to_float(T{static_cast<std::uint16_t>(pair >> 16)}));

@@ -1,6 +1,7 @@
-// GPU side only. One step of Adam with decoupled weight decay (Kingma and Ba, arXiv 1412.6980, algorithm 1; Loshchilov and
-// Hutter, arXiv 1711.05101, algorithm 2) on fp32 master weights, with gradients that were added up in fp32. Device memory
-// bounds it: weight, gradient and two moments are read, weight, moments and the 16-bit copy written: 30 bytes per weight.
+// GPU side only. One step of Adam with decoupled weight decay (Kingma and Ba, arXiv 1412.6980, algorithm 1; Loshchilov
+// and Hutter, arXiv 1711.05101, algorithm 2) on fp32 master weights, with gradients that were added up in fp32. Device
+// memory bounds it: weight, gradient and two moments are read, weight, moments and the 16-bit copy written: 30 bytes
+// per weight.
 #pragma once
 
 #include "kernels/cuda/stream.cuh"
@@ -43,7 +44,8 @@ __global__ void __launch_bounds__(kStreamThreads)
     store(at.weight, i, pack<float>(w));
     store(at.mean, i, pack<float>(m));
     store(at.square, i, pack<float>(v));
-    reinterpret_cast<uint2*>(copy)[i] = make_uint2(pair_from_floats<Copy>(w[0], w[1]), pair_from_floats<Copy>(w[2], w[3]));
+    reinterpret_cast<uint2*>(copy)[i] =
+        make_uint2(pair_from_floats<Copy>(w[0], w[1]), pair_from_floats<Copy>(w[2], w[3]));
   });
 }
 

@@ -1,7 +1,7 @@
-// GPU side only. 16-bit numbers to fp8 e4m3 under one scale for the whole tensor, and the largest absolute value for the next
-// step's scale, as delayed scaling has it (Micikevicius et al., "FP8 Formats for Deep Learning", arXiv 2209.05433). Device memory
-// bounds it: 2 bytes are read and 1 written per element. Chips before 8.9 have no such conversion and take many
-// instructions for it; there they may be the bound.
+// GPU side only. 16-bit numbers to fp8 e4m3 under one scale for the whole tensor, and the largest absolute value for
+// the next step's scale, as delayed scaling has it (Micikevicius et al., "FP8 Formats for Deep Learning", arXiv
+// 2209.05433). Device memory bounds it: 2 bytes are read and 1 written per element. Chips before 8.9 have no such
+// conversion and take many instructions for it; there they may be the bound.
 #pragma once
 
 #include "kernels/cuda/reduce.cuh"

@@ -1,6 +1,6 @@
 // GPU side only. Rotary position embedding (Su et al., "RoFormer", arXiv 2104.09864) in the halves form that Llama's
-// published code uses: elements i and i + d/2 of a head turn by the angle position * base^(-2i/d). Device memory bounds it:
-// each element is read and written once; the angles of a position are computed, once for all its heads.
+// published code uses: elements i and i + d/2 of a head turn by the angle position * base^(-2i/d). Device memory bounds
+// it: each element is read and written once; the angles of a position are computed, once for all its heads.
 #pragma once
 
 #include "kernels/cuda/lane.cuh"
@@ -10,8 +10,8 @@ namespace stepcast::gpu {
 constexpr float kRopeLog2Base = 13.287712379549449f;  // log2(10000), RoFormer section 3.2.2
 constexpr unsigned kRopeThreads = 128;
 
-/// `total` heads, `heads` to a position; the one after `period` positions is the first again. Half a head is whole 16-byte
-/// vectors. Shared: d/2 pairs of floats.
+/// `total` heads, `heads` to a position; the one after `period` positions is the first again. Half a head is whole
+/// 16-byte vectors. Shared: d/2 pairs of floats.
 template <typename T>
 __global__ void __launch_bounds__(kRopeThreads)
     rope_kernel(const T* x, T* y, std::int64_t total, int head_dim, int heads, int period) {
@@ -22,7 +22,8 @@ __global__ void __launch_bounds__(kRopeThreads)
     __syncthreads();  // whoever still uses the last position's angles
     const float position = static_cast<float>(p % period);
     for (int i = static_cast<int>(threadIdx.x); i < half; i += static_cast<int>(blockDim.x)) {
-      const float angle = position * exp2f(-kRopeLog2Base * 2.0f * static_cast<float>(i) / static_cast<float>(head_dim));
+      const float share = 2.0f * static_cast<float>(i) / static_cast<float>(head_dim);
+      const float angle = position * exp2f(-kRopeLog2Base * share);
       float s, c;
       sincosf(angle, &s, &c);
       turn[i] = make_float2(c, s);

@@ -1,5 +1,6 @@
-// GPU side only. A row of a matrix that a kernel needs twice, first for a sum or maximum over it: read from device memory
-// once, by one warp or one block, and kept in registers, or as much of it as fits in shared memory where it is long.
+// GPU side only. A row of a matrix that a kernel needs twice, first for a sum or maximum over it: read from device
+// memory once, by one warp or one block, and kept in registers, or as much of it as fits in shared memory where it is
+// long.
 #pragma once
 
 #include "kernels/cuda/reduce.cuh"

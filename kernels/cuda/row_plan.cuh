@@ -12,9 +12,9 @@ struct RowPlan {
   int shared_vectors = 0;   ///< of each row that a LongRow kernel keeps
 };
 
-/// Rows of up to 4 vectors per lane go to warps, up to 4 vectors per thread to blocks of up to `most_threads`, longer ones to
-/// shared memory of `shared_limit` bytes (what a block may have), divided between `rows_kept`. A grid of all rows: the GPU
-/// starts the next block when one ends.
+/// Rows of up to 4 vectors per lane go to warps, up to 4 vectors per thread to blocks of up to `most_threads`, longer
+/// ones to shared memory of `shared_limit` bytes (what a block may have), divided between `rows_kept`. A grid of all
+/// rows: the GPU starts the next block when one ends.
 template <typename T>
 RowPlan row_plan(std::int64_t rows, int columns, std::size_t shared_limit, int rows_kept = 1,
                  unsigned most_threads = 1024) {

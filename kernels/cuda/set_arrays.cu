@@ -80,7 +80,8 @@ std::size_t bytes_per(Element element) {
 double SetArrays::set_bytes(const std::vector<ArrayPlan>& plans) {
   double bytes = 0;
   for (const ArrayPlan& plan : plans)
-    if (!plan.same_for_all) bytes += static_cast<double>(plan.elements()) * static_cast<double>(bytes_per(plan.element));
+    if (!plan.same_for_all)
+      bytes += static_cast<double>(plan.elements()) * static_cast<double>(bytes_per(plan.element));
   return bytes;
 }
 
@@ -105,7 +106,8 @@ Expected<reference::Values> SetArrays::values(int array, std::int64_t first, std
   if (auto good = checked(cudaMemcpy(bytes.data(), from, bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
     return tl::unexpected(std::move(good.error()));
   reference::Values values(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value_at(plan(array).element, bytes, i);
+  for (std::int64_t i = 0; i < count; ++i)
+    values[static_cast<std::size_t>(i)] = value_at(plan(array).element, bytes, i);
   return values;
 }
 

@@ -1,5 +1,6 @@
-// GPU side only. Softmax over rows, its gradient, and cross-entropy over rows of logits. Device memory bounds them: each
-// element of the input is read once and each of the result written once; the row waits on chip for its own maximum and sum.
+// GPU side only. Softmax over rows, its gradient, and cross-entropy over rows of logits. Device memory bounds them:
+// each element of the input is read once and each of the result written once; the row waits on chip for its own maximum
+// and sum.
 #pragma once
 
 #include "kernels/cuda/row.cuh"
@@ -8,15 +9,15 @@ namespace stepcast::gpu {
 
 constexpr float kMasked = -3.402823466e38f;  // takes no part in a maximum or, by way of the exponential, in a sum
 
-/// The largest of a row, and the sum of of(x) over it. The subtraction comes first: of large numbers, a fused x log2(e) - top
-/// log2(e) would leave the rounding error of the second product.
+/// The largest of a row, and the sum of of(x) over it. The subtraction comes first: of large numbers, a fused x log2(e)
+/// - top log2(e) would leave the rounding error of the second product.
 struct SoftmaxRow {
   float top, sum;
   __device__ float of(float x) const { return fast_exp2((x - top) * kLog2E); }
 };
 
-/// In registers, first the maximum, then each exponential once, which takes the place of the element. Else both in one pass:
-/// a sum is scaled down when a larger maximum turns up (Milakov and Gimelshein, arXiv 1805.02867).
+/// In registers, first the maximum, then each exponential once, which takes the place of the element. Else both in one
+/// pass: a sum is scaled down when a larger maximum turns up (Milakov and Gimelshein, arXiv 1805.02867).
 template <typename T, bool OneWarp, typename Storage>
 __device__ SoftmaxRow softmax_row(Storage& row, const RowPlace<T>& place) {
   float largest = kMasked, sum = 0;

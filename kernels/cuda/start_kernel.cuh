@@ -6,11 +6,11 @@
 
 namespace stepcast::gpu {
 
-/// Enqueued, not waited for. More than 48 KiB of dynamic shared memory must be asked for by kernel (CUDA C++ Programming
-/// Guide, "Shared Memory" of compute capability 7.x and later).
+/// Enqueued, not waited for. More than 48 KiB of dynamic shared memory must be asked for by kernel (CUDA C++
+/// Programming Guide, "Shared Memory" of compute capability 7.x and later).
 template <typename... Parameters, typename... Arguments>
-Expected<void> start_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
-                            Arguments... arguments) {
+Expected<void> start_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
+                            cudaStream_t stream, Arguments... arguments) {
   constexpr std::size_t kUnasked = 48 << 10;
   if (shape.shared_bytes > kUnasked) {
     const auto status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

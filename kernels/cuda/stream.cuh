@@ -15,8 +15,8 @@ inline LaunchShape stream_shape(std::int64_t vectors, int sm_count, int blocks_p
   return {.blocks = static_cast<unsigned>(blocks > 0 ? blocks : 1), .threads = kStreamThreads};
 }
 
-/// load(i) for this thread's share of the vectors, and finish(i, what was loaded). `Together` loads are issued before the
-/// first of them is waited for.
+/// load(i) for this thread's share of the vectors, and finish(i, what was loaded). `Together` loads are issued before
+/// the first of them is waited for.
 template <int Together, typename Load, typename Finish>
 __device__ void for_each_vector(std::int64_t vectors, Load load, Finish finish) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;

@@ -92,7 +92,8 @@ Values rope(Numbers x, int head_dim, double position) {
   Values y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t within = i % dim;
-    const double angle = position * std::pow(kBase, -2.0 * static_cast<double>(within % half) / static_cast<double>(dim));
+    const double share = 2.0 * static_cast<double>(within % half) / static_cast<double>(dim);
+    const double angle = position * std::pow(kBase, -share);
     y[i] = within < half ? x[i] * std::cos(angle) - x[i + half] * std::sin(angle)
                          : x[i] * std::cos(angle) + x[i - half] * std::sin(angle);
   }

@@ -1,5 +1,5 @@
-// What the kernels that device memory bounds must compute, in float64 and as plainly as can be. On values, whatever format
-// they were stored in.
+// What the kernels that device memory bounds must compute, in float64 and as plainly as can be. On values, whatever
+// format they were stored in.
 #pragma once
 
 #include <span>
@@ -35,14 +35,15 @@ AdamWeight adam(const AdamRates& rates, AdamWeight before, double gradient);
 /// Of one rounding to a format: half a unit in the last place, over the number.
 double unit_roundoff(int element_bytes);
 /// What a kernel that adds in fp32 over this many columns may differ by, over the largest value of the reference: the
-/// rounding of its result, and some units of fp32 for the functions of the special-function unit and each level of the sum.
+/// rounding of its result, and some units of fp32 for the functions of the special-function unit and each level of the
+/// sum.
 double allowed_error(int element_bytes, double columns);
 /// Largest difference over the largest value of the reference; not a number where one of `got` is none.
 double largest_error(Numbers got, Numbers want);
 /// The larger of two errors; not a number where one of them is none.
 double worse(double a, double b);
-/// Of a gradient over logits: at the target over 1, as a probability less 1 is what it should be, elsewhere over the largest
-/// of the others, which are small where there are many.
+/// Of a gradient over logits: at the target over 1, as a probability less 1 is what it should be, elsewhere over the
+/// largest of the others, which are small where there are many.
 double cross_entropy_error(Numbers got, Numbers want, int target);
 
 }  // namespace stepcast::reference

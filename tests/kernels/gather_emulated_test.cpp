@@ -33,7 +33,8 @@ TEST(EmulatedEmbedding, AddsGradientsAlsoOfOneIdTwice) {
   const auto dy = normal_numbers<Bf16>(3 * kColumns, 1);
   const std::vector<int> ids{2, 0, 2};
   std::vector<float> table(4 * kColumns, 1);
-  emulate(2, kRowCopyThreads, 0, [&] { embedding_backward_kernel<Bf16>(dy.data(), ids.data(), table.data(), 3, kColumns); });
+  emulate(2, kRowCopyThreads, 0,
+          [&] { embedding_backward_kernel<Bf16>(dy.data(), ids.data(), table.data(), 3, kColumns); });
   for (std::size_t i = 0; i < kColumns; ++i) {
     EXPECT_EQ(table[i], 1 + to_float(dy[kColumns + i]));
     EXPECT_EQ(table[kColumns + i], 1);
@@ -54,7 +55,8 @@ void expect_rope(int heads, int head_dim) {
   for (std::int64_t h = 0; h < total; ++h) {
     const std::size_t first = static_cast<std::size_t>(h) * n;
     const auto want = reference::rope(values(x, first, n), head_dim, static_cast<double>(h / heads % kPeriod));
-    EXPECT_LE(reference::largest_error(values(y, first, n), want), reference::allowed_error(sizeof(T), 2)) << "head " << h;
+    EXPECT_LE(reference::largest_error(values(y, first, n), want), reference::allowed_error(sizeof(T), 2))
+        << "head " << h;
   }
 }
 

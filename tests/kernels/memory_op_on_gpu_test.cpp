@@ -1,5 +1,5 @@
-// The operators that device memory bounds against float64, on whatever GPU is there: rows that a warp, a block and shared
-// memory hold, in elements of 2 and 4 bytes.
+// The operators that device memory bounds against float64, on whatever GPU is there: rows that a warp, a block and
+// shared memory hold, in elements of 2 and 4 bytes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,8 +42,8 @@ class MemoryOpOnGpu : public testing::Test {
   static void expect_check(const Work& work, PreparedWork& prepared) {
     const auto check = prepared.check();
     ASSERT_TRUE(check) << to_text(work) << ": " << to_text(check.error());
-    EXPECT_TRUE(check->good()) << to_text(work) << ": error " << check->error << " of " << check->allowed << " allowed in "
-                               << check->compared << " elements";
+    EXPECT_TRUE(check->good()) << to_text(work) << ": error " << check->error << " of " << check->allowed
+                               << " allowed in " << check->compared << " elements";
   }
   void expect_refused(const char* op, OperatorSize size, double element_bytes, const std::string& with) {
     const auto prepared = bench_->prepare(work_of(op, size, element_bytes));
@@ -100,8 +100,8 @@ TEST_F(MemoryOpOnGpu, TouchesWhatTheQuestionCounts) {
     EXPECT_TRUE(prepared) << op;
     return prepared ? (*prepared)->touched() / bytes_of(std::get<MemoryQuery>(work.what)) : 0;
   };
-  for (const char* op : {"read", "copy", "triad", "add", "norm", "norm-backward", "softmax", "gelu", "swiglu-backward", "rope",
-                         "embedding", "quantize"}) {
+  for (const char* op : {"read", "copy", "triad", "add", "norm", "norm-backward", "softmax", "gelu", "swiglu-backward",
+                         "rope", "embedding", "quantize"}) {
     EXPECT_NEAR(touched(op, 2), 1, 2e-3) << op;  // ids, weights
   }
   // Written over what was read: 1 of 2 elements, 4.5 of 7.5, and of a gradient and twice a table one of each.

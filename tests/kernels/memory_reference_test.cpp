@@ -47,7 +47,8 @@ TEST(MemoryReference, NormGradientIsTheSlopeOfTheNorm) {
 
 TEST(MemoryReference, SoftmaxAndCrossEntropy) {
   const Values logits{std::log(1.0), std::log(2.0), std::log(5.0)};
-  EXPECT_THAT(softmax(logits), ElementsAre(DoubleNear(0.125, 1e-12), DoubleNear(0.25, 1e-12), DoubleNear(0.625, 1e-12)));
+  EXPECT_THAT(softmax(logits),
+              ElementsAre(DoubleNear(0.125, 1e-12), DoubleNear(0.25, 1e-12), DoubleNear(0.625, 1e-12)));
   const auto both = cross_entropy(logits, 1);
   EXPECT_NEAR(both.loss, std::log(4.0), 1e-12);
   EXPECT_THAT(both.gradient, ElementsAre(DoubleNear(0.125, 1e-12), DoubleNear(-0.75, 1e-12), DoubleNear(0.625, 1e-12)));

@@ -44,7 +44,8 @@ void expect_norm_backward(int columns, int held) {
   for (std::size_t r = 0; r < kRows; ++r) {
     const auto want = reference::rms_norm_gradient(values(data.x, r * n, n), values(data.dy, r * n, n),
                                                    values(data.weight, 0, n));
-    EXPECT_LE(reference::largest_error(values(data.dx, r * n, n), want.x), reference::allowed_error(sizeof(T), columns));
+    EXPECT_LE(reference::largest_error(values(data.dx, r * n, n), want.x),
+              reference::allowed_error(sizeof(T), columns));
     for (std::size_t i = 0; i < n; ++i) dweight[i] += want.weight[i];
   }
   EXPECT_LE(reference::largest_error(values(data.dweight, 0, n), dweight), reference::allowed_error(4, kRows));

@@ -17,7 +17,8 @@ struct RowCase {
   unsigned most_threads = 1024;
 };
 // Warps with 1, 2 and 4 vectors per lane; blocks; blocks whose rows are longer than what they keep.
-constexpr RowCase kWholeVectors[] = {{8}, {16}, {256}, {512}, {1000}, {1032}, {3200}, {1600, 1024, 32}, {2000, 64 << 10, 64}};
+constexpr RowCase kWholeVectors[] = {{8}, {16}, {256}, {512}, {1000}, {1032}, {3200}, {1600, 1024, 32},
+                                     {2000, 64 << 10, 64}};
 // Rows that begin and end in the midst of a vector, down to two rows in one vector.
 constexpr RowCase kAnyColumns[] = {{3}, {9}, {257}, {1001}, {1021}, {2049}, {1601, 1024, 32}, {1607, 2048, 64}};
 constexpr std::int64_t kRows = 3;
@@ -49,7 +50,8 @@ void expect_norm(const RowCase& c) {
     });
   });
   std::vector<Values> want;
-  for (std::size_t r = 0; r < kRows; ++r) want.push_back(reference::rms_norm(values(x, r * n, n), values(weight, 0, n)));
+  for (std::size_t r = 0; r < kRows; ++r)
+    want.push_back(reference::rms_norm(values(x, r * n, n), values(weight, 0, n)));
   expect_rows(y, want, c.columns);
 }
 
@@ -85,7 +87,8 @@ void expect_softmax_backward(const RowCase& c) {
   const RowPlan plan = row_plan<T>(kRows, c.columns, c.shared_limit, 2, c.most_threads < 512 ? c.most_threads : 512);
   with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
     emulate(plan.shape.blocks, threads_of<T>(plan), plan.shape.shared_bytes, [&] {
-      softmax_backward_kernel<T, Storage, OneWarp>(y.data(), dy.data(), dx.data(), kRows, c.columns, plan.shared_vectors);
+      softmax_backward_kernel<T, Storage, OneWarp>(y.data(), dy.data(), dx.data(), kRows, c.columns,
+                                                   plan.shared_vectors);
     });
   });
   std::vector<Values> want;

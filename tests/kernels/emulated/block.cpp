@@ -128,7 +128,8 @@ std::string stuck(const Run& run) {
   for (std::size_t number = 0; number < run.threads.size(); ++number)
     ++groups.try_emplace(situation(*run.threads[number]), 0, number).first->second.first;
   std::string text = fmt::format("block {},{},{} hangs:", here.block.x, here.block.y, here.block.z);
-  for (const auto& [what, group] : groups) text += fmt::format(" {} threads from number {} {};", group.first, group.second, what);
+  for (const auto& [what, group] : groups)
+    text += fmt::format(" {} threads from number {} {};", group.first, group.second, what);
   return text;
 }
 

@@ -36,7 +36,8 @@ Fiber::~Fiber() {
 
 void Fiber::start(void (*entry)()) {
   if (!owned_) {
-    void* memory = mmap(nullptr, kFiberStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* memory = mmap(nullptr, kFiberStack, PROT_READ | PROT_WRITE, kFlags, -1, 0);
     if (memory == MAP_FAILED) std::abort();
     bottom_ = static_cast<std::byte*>(memory);
     size_ = kFiberStack;

@@ -25,7 +25,8 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
-// Blocks run one after another, so that one copy is enough. Unlike dynamic shared memory it is not reset at a block's start.
+// Blocks run one after another, so that one copy is enough. Unlike dynamic shared memory it is not reset at a block's
+// start.
 #define __shared__ static
 
 namespace stepcast::gpu {
