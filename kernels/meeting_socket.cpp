@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -86,8 +87,8 @@ Expected<MeetingSocket> MeetingSocket::listen_at(const std::string& host, int po
   const bool loopback = of_loopback(host);
   Error last{"socket", "no address to listen on", {}};
   // One IPv6 socket takes IPv4 too, where the host has IPv6 at all.
-  for (const int family :
-       loopback ? std::initializer_list<int>{AF_INET} : std::initializer_list<int>{AF_INET6, AF_INET}) {
+  const std::vector<int> families = loopback ? std::vector<int>{AF_INET} : std::vector<int>{AF_INET6, AF_INET};
+  for (const int family : families) {
     const auto addresses = addresses_of(loopback ? "127.0.0.1" : nullptr, port, AI_PASSIVE, family);
     if (!addresses) {
       last = addresses.error();
