@@ -55,4 +55,7 @@ Candidates membound_candidates(const PhaseContext& context);
 Candidates sustained_candidates(const PhaseContext& context);
 Candidates beside_candidates(const PhaseContext& context);
 
+/// Products of the two phases above: their times for a moment and alone are what those are held against.
+std::vector<Shape> compared_shapes();
+
 }  // namespace stepcast

@@ -87,7 +87,13 @@ Candidates in_turns(const std::vector<Candidates>& lists) {
 
 }  // namespace
 
-Candidates gemm_candidates(const PhaseContext& context) { return sampled_products(context.design, context.precision); }
+/// What other phases are held against, then the design, which may hold it too.
+Candidates gemm_candidates(const PhaseContext& context) {
+  Candidates out = sampled_products(fitting(compared_shapes(), context, context.precision), context.precision);
+  const Candidates design = sampled_products(context.design, context.precision);
+  out.insert(out.end(), design.begin(), design.end());
+  return out;
+}
 
 /// The own ones are in the request. A third of the design's shapes first, then the others.
 Candidates backward_candidates(const PhaseContext& context) {

@@ -15,12 +15,21 @@ MemoryQuery rows_of(const char* op, double rows, double columns) { return {find_
 // Five seconds: board power settles within tens of milliseconds, temperature within seconds.
 constexpr Seconds run_lasts{5}, turns_last{2};
 constexpr double rows_of_runs = 8192;
+constexpr std::array sizes_of_runs{8192.0, 14336.0, 4096.0};
+constexpr std::array sizes_beside{8192.0, 4096.0};
 
 }  // namespace
 
+std::vector<Shape> compared_shapes() {
+  std::vector<Shape> out;
+  for (const double size : sizes_beside) out.push_back({size, size, size});
+  for (const double size : sizes_of_runs) out.push_back({rows_of_runs, size, size});
+  return out;
+}
+
 Candidates sustained_candidates(const PhaseContext& context) {
   Candidates out;
-  for (const double size : {8192, 14336, 4096}) {
+  for (const double size : sizes_of_runs) {
     PlannedWork work = sampled_work(square_weights(rows_of_runs, size, context.precision));
     work.mode = WorkMode::sustained;
     work.duration = run_lasts;
@@ -45,7 +54,7 @@ Candidates beside_candidates(const PhaseContext& context) {
                                     TransferQuery{TransferKind::host_to_device, Bytes(copied)},
                                     TransferQuery{TransferKind::device_to_host, Bytes(copied)}};
   Candidates out;
-  for (const double size : {8192, 4096})
+  for (const double size : sizes_beside)
     for (const Query& copy : copies) {
       const Query product = square_weights(size, size, context.precision);
       out.push_back(sampled_beside(product, copy));

@@ -103,6 +103,21 @@ TEST(Plan, a_small_budget_has_the_most_telling_of_every_phase) {
   EXPECT_GT(plan.left_out.size(), 100u);
 }
 
+/// Slow-downs are told from pairs: a product that runs for seconds or beside a copy is timed for a moment and alone, too.
+TEST(Plan, what_runs_long_or_beside_is_timed_alone_as_well) {
+  for (const double seconds : {30.0, 180.0}) {
+    std::set<std::string> alone, compared;
+    for (const PlannedWork& work : made(plan_request("h100-sxm", seconds)).works) {
+      const Work& first = work.works.front();
+      if (!std::holds_alternative<GemmQuery>(first.what) || first.warm) continue;
+      const bool plain = work.mode == WorkMode::sampled && !first.beside;
+      (plain ? alone : compared).insert(work_name(first.what));
+    }
+    EXPECT_FALSE(compared.empty());
+    for (const std::string& name : compared) EXPECT_EQ(alone.count(name), 1u) << name << " within " << seconds << " s";
+  }
+}
+
 TEST(Plan, a_budget_too_small_says_how_long_it_takes) {
   const auto plan = make_plan(plan_request("h100-sxm", 5));
   ASSERT_FALSE(plan.has_value());
