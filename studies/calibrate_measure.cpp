@@ -169,6 +169,7 @@ class MeasureRun {
     if (request_.plan.works.empty()) return {};
     auto bench = doors_.open_gpu(settings_.index);
     if (!bench) return tl::unexpected(bench.error());
+    card_ = (*bench)->settings();
     Progress progress(console_);
     auto result = run_session(**bench, request_, hooks_for(settings_, doors_, progress, true));
     if (!result) return tl::unexpected(result.error());
@@ -213,8 +214,8 @@ class MeasureRun {
       if (!has_laws) return fail("--profile", "too little was measured for any law", fitted->notes.front());
       if (auto written = write_profile_file(fitted->profile); !written) return written;
     }
-    const MeasureReport report{result_, verdict_of(result_, *fitted, *here_.gpu), *fitted, *here_.gpu, settings_.output,
-                               settings_.profile};
+    const MeasureReport report{result_, verdict_of(result_, *fitted, *here_.gpu, card_), *fitted, *here_.gpu,
+                               settings_.output, settings_.profile};
     console_.out << (settings_.json ? measure_json(report) : measure_report(report, console_));
     if (!result_.finished) throw std::runtime_error(ended_early());
     return {};
@@ -236,6 +237,7 @@ class MeasureRun {
   const MeasuredGpu& here_;
   LaunchPlace place_;
   SessionRequest request_;
+  GpuSettings card_;
   MeasureResult result_;
 };
 
