@@ -1,5 +1,5 @@
 // GPU side only. One kind of call: its buffers, one launch, and its check. graph_replay.cu records and times any of them;
-// a new kernel is a class here and a row in the table of operation_table.cu.
+// a new kernel is a class here and a row in the table of operation_table.cpp.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,16 +27,16 @@ class Operation {
 using MadeOperation = Expected<std::unique_ptr<Operation>>;
 
 /// Each fails where the GPU or a library cannot do it, saying why. The context outlives the operation.
-MadeOperation make_gemm(GpuContext& context, const GemmQuery& query);                    // gemm.cu, cuBLASLt
-MadeOperation make_attention(GpuContext& context, const AttentionQuery& query);          // attention.cu, ours
-MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& query);    // cudnn_attention.cu
+MadeOperation make_gemm(GpuContext& context, const GemmQuery& query);                    // gemm.cpp, cuBLASLt
+MadeOperation make_attention(GpuContext& context, const AttentionQuery& query);          // attention.cpp, ours
+MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& query);    // cudnn_attention.cpp
 MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query);             // memory_op.cu, ours
-MadeOperation make_transfer(GpuContext& context, const TransferQuery& query);            // transfer.cu
+MadeOperation make_transfer(GpuContext& context, const TransferQuery& query);            // transfer.cpp
 
 /// What starting work costs: timed in ways of its own, not as an operation (launch_cost.cu).
 Expected<std::unique_ptr<PreparedWork>> make_launch_cost(GpuContext& context, const LaunchQuery& query);
 
-/// By the table: the operation that answers the query with that source's kernel (operation_table.cu).
+/// By the table: the operation that answers the query with that source's kernel (operation_table.cpp).
 MadeOperation make_operation(GpuContext& context, const Query& query, KernelSource source);
 /// Any work of one GPU, with what runs beside it.
 Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const Work& work);

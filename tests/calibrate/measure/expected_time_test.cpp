@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-Gpu round_gpu() {
+Gpu plain_gpu() {
   Gpu gpu;
   gpu.id = "round";
   gpu.multiprocessors = 100;
@@ -21,7 +21,7 @@ Gpu round_gpu() {
   return gpu;
 }
 
-double microseconds_of(const Query& query) { return expected_time(round_gpu(), query).value() * 1e6; }
+double microseconds_of(const Query& query) { return expected_time(plain_gpu(), query).value() * 1e6; }
 
 TEST(ExpectedTime, of_products) {
   // 1.5e12 FLOP at 0.75 of 1e15, or 1.2 of 2e15 in fp8; and 3 us.
@@ -83,7 +83,7 @@ TEST(ExpectedTime, memory_of_one_set) {
 
 TEST(ExpectedTime, a_session_spends_at_most_what_the_rules_allow) {
   PlanRequest request;
-  request.gpu = round_gpu();
+  request.gpu = plain_gpu();
   PlannedWork work;
   work.works = {Work{LaunchQuery{}, KernelSource::cuda, false, {}}};
   // A short one: preparing, 150 ms of replays with the last one begun just before, and a warm-up.

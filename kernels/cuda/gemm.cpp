@@ -1,5 +1,5 @@
 // Matrix products by cuBLASLt, with what training gets: the heuristic's first algorithm and the recommended workspace.
-// How m, n and k map to the stored matrices: kernels/reference/gemm_reference.h; to cuBLASLt's calls: gemm_call.cu.
+// How m, n and k map to the stored matrices: kernels/reference/gemm_reference.h; to cuBLASLt's calls: gemm_call.cpp.
 #include <utility>
 
 #include "kernels/cuda/gemm_call.h"

@@ -1,5 +1,5 @@
 // NVIDIA's documentation of the backend interface (cuDNN documentation, "Backend Descriptor Types") names the
-// attributes; which operations make up an attention that its fused engines know is told in cudnn_attention_graph.cu.
+// attributes; which operations make up an attention that its fused engines know is told in cudnn_attention_graph.cpp.
 #include "kernels/cuda/cudnn_graph.h"
 
 #ifdef STEPCAST_HAS_CUDNN

@@ -17,7 +17,7 @@ namespace {
 using gpu::CollectiveRank;
 using gpu::CollectiveTeam;
 
-/// Longer than a step may take on one process (collective_team.cu), so that its error arrives before patience ends.
+/// Longer than a step may take on one process (collective_team.cpp), so that its error arrives before patience ends.
 constexpr Patience patience{Seconds(60), Seconds(300)};
 
 /// What a step gives that gives nothing.
