@@ -40,6 +40,9 @@ struct Measurement {
   int repeats = 1;                 ///< behind `time`; 1 where the source does not say
   double power_w = 0;              ///< mean board power while it ran; 0 = not known
   bool throttled = false;          ///< clocks were pulled down: not to be fitted as a burst
+  double sm_clock_mhz = 0;         ///< mean while it ran; 0 = not known
+  bool power_limited = false;      ///< the board's power held clocks down at times
+  bool unsettled = false;          ///< the median was still moving when its time was up
 };
 
 struct Measurements {

@@ -201,6 +201,9 @@ constexpr std::array common_columns{
     column<Measurement, &Measurement::repeats>("repeats"),
     column<Measurement, &Measurement::power_w, Least::zero>("power_w"),
     column<Measurement, &Measurement::throttled>("throttled"),
+    column<Measurement, &Measurement::sm_clock_mhz, Least::zero>("sm_clock_mhz"),
+    column<Measurement, &Measurement::power_limited>("power_limited"),
+    column<Measurement, &Measurement::unsettled>("unsettled"),
 };
 
 }  // namespace

@@ -23,6 +23,9 @@ constexpr std::uint64_t kSwPowerCap = 0x04, kHwSlowdown = 0x08, kSwThermal = 0x2
 constexpr unsigned kLinkToGpu = 0, kLinkToSwitch = 2;  // nvmlIntNvLinkDeviceType_t; 1 is a CPU, 255 unknown
 constexpr unsigned kMostLinks = 36;                    // NVLINK_MAX_LINKS is 18; asking past the last one ends the loop
 
+constexpr unsigned kInstantPower = 186;                // NVML_FI_DEV_POWER_INSTANT
+constexpr int kUnsignedValue = 1;                      // NVML_VALUE_TYPE_UNSIGNED_INT
+
 constexpr double kWattsPerMilliwatt = 1e-3;
 
 double number(NvmlFunctions::Number* ask, Device device) {
@@ -92,19 +95,31 @@ std::string plain_bus_id(std::string_view bus_id) {
   return domain < 4 ? std::string(4 - domain, '0') + plain : plain;
 }
 
+/// What the board draws now: nvmlDeviceGetPowerUsage is a mean over a second on Ampere (but GA100) and later, which says
+/// more about what ran before. Drivers and cards without the instant figure give the mean.
+double NvmlGpu::power_milliwatts() const {
+  NvmlFunctions::FieldValue field;
+  field.id = kInstantPower;
+  if (calls_.field_values != nullptr && calls_.field_values(device_, 1, &field) == kNvmlSuccess &&
+      field.status == kNvmlSuccess && field.type == kUnsignedValue && field.value.number > 0)
+    return field.value.number;
+  return number(calls_.power, device_);
+}
+
 GpuState NvmlGpu::state() const {
   GpuState state;
   if (device_ == nullptr) return state;
-  state.sm_clock_mhz = number_of(calls_.clock, device_, kSmClock);
-  state.memory_clock_mhz = number_of(calls_.clock, device_, kMemoryClock);
-  state.power_w = kWattsPerMilliwatt * number(calls_.power, device_);
-  state.temperature_c = number_of(calls_.temperature, device_, kGpuSensor);
+  // Reasons and clocks first: the GPU idles meanwhile, and both change within milliseconds.
   unsigned long long bits = 0;
   if (calls_.event_reasons != nullptr && calls_.event_reasons(device_, &bits) == kNvmlSuccess) {
     const SlowdownReasons reasons = slowdown_reasons(bits);
     state.power_capped = reasons.power;
     state.thermally_slowed = reasons.thermal_or_external;
   }
+  state.sm_clock_mhz = number_of(calls_.clock, device_, kSmClock);
+  state.power_w = kWattsPerMilliwatt * power_milliwatts();
+  state.memory_clock_mhz = number_of(calls_.clock, device_, kMemoryClock);
+  state.temperature_c = number_of(calls_.temperature, device_, kGpuSensor);
   return state;
 }
 
@@ -192,6 +207,7 @@ Expected<Nvml> Nvml::open() {
   load(calls.default_clock, {"nvmlDeviceGetDefaultApplicationsClock"});
   load(calls.temperature, {"nvmlDeviceGetTemperature"});
   load(calls.power, {"nvmlDeviceGetPowerUsage"});
+  load(calls.field_values, {"nvmlDeviceGetFieldValues"});
   load(calls.enforced_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
   load(calls.default_limit, {"nvmlDeviceGetPowerManagementDefaultLimit"});
   load(calls.persistence, {"nvmlDeviceGetPersistenceMode"});

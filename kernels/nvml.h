@@ -26,6 +26,12 @@ struct NvmlFunctions {
     unsigned domain = 0, bus = 0, device = 0, device_id = 0, subsystem_id = 0;
     char bus_id[32] = {};
   };
+  struct FieldValue {                        ///< nvmlFieldValue_t
+    unsigned id = 0, scope = 0;
+    long long timestamp = 0, latency_us = 0;
+    int type = 0, status = 0;                ///< nvmlValueType_t: 0 double, 1 unsigned; of this field alone
+    union { double real; unsigned number; unsigned long long wide; } value = {.wide = 0};
+  };
   using Number = int(Device, unsigned*);               ///< most questions have one number as their answer
   using NumberOf = int(Device, int which, unsigned*);  ///< of a clock or a sensor
   using Pair = int(Device, unsigned* now, unsigned* after_restart);
@@ -38,6 +44,7 @@ struct NvmlFunctions {
   NumberOf *clock = nullptr, *default_clock = nullptr, *temperature = nullptr;
   Number *power = nullptr, *enforced_limit = nullptr, *default_limit = nullptr, *persistence = nullptr;
   Pair *ecc = nullptr, *mig = nullptr;
+  int (*field_values)(Device, int count, FieldValue*) = nullptr;
   int (*event_reasons)(Device, unsigned long long*) = nullptr;
   int (*processes)(Device, unsigned* count, Process*) = nullptr;
   int (*link_state)(Device, unsigned link, unsigned* active) = nullptr;
@@ -71,6 +78,7 @@ class NvmlGpu {
 
  private:
   [[nodiscard]] std::vector<std::string> other_processes() const;
+  [[nodiscard]] double power_milliwatts() const;
   NvmlFunctions calls_;
   NvmlFunctions::Device device_ = nullptr;
 };

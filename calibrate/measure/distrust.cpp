@@ -73,6 +73,9 @@ void doubt_card(const Evidence& e, Lines& lines) {
 }
 
 void doubt_clocks(const Evidence& e, Lines& lines) {
+  const auto& timed = e.result.timed;
+  if (!timed.empty() && std::all_of(timed.begin(), timed.end(), [](const auto& t) { return !(t.sm_clock_mhz > 0); }))
+    lines.push_back("clocks and power were not seen: no row could be marked as throttled; NVML comes with the driver");
   if (e.verdict.throttled.empty()) return;
   lines.push_back(fmt::format(
       "clocks were down even after pauses, and what ran is in no law of bursts: {}; look at cooling and power, "

@@ -21,6 +21,7 @@ struct MethodRules {
   // Clocks: a replay below this share of the default is thrown away, after a pause, a few times at most
   // (nvbench issue 231: without a limit a card that stays slow gives no result at all).
   double throttle_threshold = 0.75;
+  double power_limit_share = 0.95;  ///< of the board's limit: from here on power holds clocks, whatever the driver names
   Seconds recovery{0.05};
   int most_pauses = 4;
   // The driver is asked for clocks and power no more often than this: a question takes about a millisecond, in which

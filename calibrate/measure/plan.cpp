@@ -197,11 +197,13 @@ class Planner {
       plan_.works.insert(plan_.works.end(), works.begin(), works.end());
     };
     append_all(own_);
+    // Runs of seconds come after the most telling round, not at the end: where works take longer than estimated, what is
+    // left out is the last round's, and not what training's clocks are known by.
     for (std::vector<PlannedWork>& round : rounds) {
       shuffle_rows(std::span(round), random_);
       append_all(round);
+      if (&round == rounds.data()) append_all(runs);
     }
-    append_all(runs);
     append_all(repeats_);
   }
 

@@ -26,7 +26,7 @@ class ReplaySeries {
       if (stop_ && stop_()) return interrupted(ready_.name);
       if (auto good = replay_once(); !good) return tl::unexpected(good.error());
       const bool done = stop_after(times_, spent_, rules_) != Stop::go_on;
-      if (!done && unseen_ < rules_.between_states) continue;
+      if (!done && unseen_ < between_) continue;
       if (auto good = judge(); !good) return tl::unexpected(good.error());
       if (stop_after(times_, spent_, rules_) != Stop::go_on) return result();
     }
@@ -35,7 +35,8 @@ class ReplaySeries {
  private:
   /// Before the first replay: the work before this one, or a clock that idled, may still hold clocks down.
   Expected<void> wait_for_clocks() {
-    for (GpuState state = states_.read(); slow(state) && pauses_ < most_pauses_; state = states_.read())
+    int pauses = 0;
+    for (GpuState state = read(); slow(state) && pauses++ < most_pauses_; state = read())
       if (auto good = pause(state); !good) return good;
     return {};
   }
@@ -55,7 +56,7 @@ class ReplaySeries {
 
   /// Asks for clocks: keeps what is on trial, or sets it aside and pauses; after the last pause everything counts.
   Expected<void> judge() {
-    const GpuState state = states_.read();
+    const GpuState state = read();
     const bool now_slow = slow(state);
     unseen_ = Seconds(0);
     if (now_slow && !throttled_ && pauses_ < most_pauses_) {
@@ -63,13 +64,12 @@ class ReplaySeries {
       times_.resize(kept_);
       spent_ -= spent_on_trial_;
       spent_on_trial_ = Seconds(0);
+      ++pauses_;
       return pause(state);
     }
-    if (now_slow && !throttled_) {
-      throttled_ = true;
-      times_.insert(times_.end(), aside_.begin(), aside_.end());
-      aside_.clear();
-    }
+    // What was set aside began at higher clocks: it stays aside, or the median would be of neither.
+    throttled_ = throttled_ || now_slow;
+    power_limited_ = power_limited_ || is_power_limited(state, bench_.settings(), rules_);
     kept_ = times_.size();
     spent_on_trial_ = Seconds(0);
     states_.keep(state);
@@ -79,7 +79,6 @@ class ReplaySeries {
   /// A rest where power or heat keeps clocks down; where the driver gives no reason the card idled before, and comes up
   /// by working. Replays of a pause do not count.
   Expected<void> pause(const GpuState& state) {
-    ++pauses_;
     const Seconds begun = bench_.now();
     if (state.power_capped || state.thermally_slowed) bench_.wait(rules_.recovery);
     do {
@@ -90,8 +89,18 @@ class ReplaySeries {
     return {};
   }
 
+  /// The GPU idles while the driver answers, and cools: the slower the answers, the rarer the questions.
+  GpuState read() {
+    constexpr double idle_share = 0.1;
+    const Seconds asked = bench_.now();
+    const GpuState state = states_.read();
+    between_ = std::max(rules_.between_states, (bench_.now() - asked) / idle_share);
+    return state;
+  }
+
   bool slow(const GpuState& state) {
-    seen_.highest_mhz = std::max(seen_.highest_mhz, state.sm_clock_mhz);
+    constexpr double hertz = 1e6;
+    seen_.highest_mhz = std::max({seen_.highest_mhz, state.sm_clock_mhz, bench_.device().sm_clock_hz / hertz});
     return is_throttled(state, bench_.settings(), seen_, rules_);
   }
 
@@ -102,7 +111,7 @@ class ReplaySeries {
     const bool settled = stop_after(times_, Seconds(0), rules_) == Stop::settled;
     return Sampled{found.median, found.quartile1, found.quartile3, static_cast<int>(times_.size()),
                    ready_.rotation.calls, throttled_, settled, mean.sm_clock_mhz, mean.power_w, mean.temperature_c,
-                   static_cast<int>(aside_.size()), ready_.kernel, ready_.check, states_.error()};
+                   static_cast<int>(aside_.size()), ready_.kernel, ready_.check, states_.error(), power_limited_};
   }
 
   GpuBench& bench_;
@@ -114,17 +123,24 @@ class ReplaySeries {
   std::vector<Seconds> times_, aside_;   ///< per call; times_ beyond kept_ are on trial
   std::size_t kept_ = 0;
   Seconds spent_, spent_on_trial_, unseen_;   ///< without pauses and what was set aside; since clocks were last read
+  Seconds between_;                      ///< two questions for clocks
   int pauses_ = 0, most_pauses_ = 0;
-  bool throttled_ = false;
+  bool throttled_ = false, power_limited_ = false;
 };
 
 }  // namespace
 
+bool is_power_limited(const GpuState& state, const GpuSettings& settings, const MethodRules& rules) {
+  const double limit = settings.power_limit_w;
+  return state.power_capped || (limit > 0 && state.power_w >= limit * rules.power_limit_share);
+}
+
 bool is_throttled(const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen,
                   const MethodRules& rules) {
-  if (state.thermally_slowed) return true;
+  if (!(state.sm_clock_mhz > 0)) return state.thermally_slowed;
   const double usual = settings.default_sm_clock_mhz > 0 ? settings.default_sm_clock_mhz : seen.highest_mhz;
-  return state.sm_clock_mhz > 0 && state.sm_clock_mhz < usual * rules.throttle_threshold;
+  if (state.sm_clock_mhz >= usual * rules.throttle_threshold) return false;
+  return state.thermally_slowed || !is_power_limited(state, settings, rules);
 }
 
 Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules,

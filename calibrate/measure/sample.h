@@ -23,6 +23,7 @@ struct Sampled {
   std::string kernel;        ///< as PreparedWork says
   Check check;
   std::string state_error;   ///< why clocks and power could not be read; they count as unknown then
+  bool power_limited = false;  ///< the board's power held clocks at any time: usual for large products, in training too
 };
 
 /// What the card's clocks did so far. The highest is what "slow" is measured by where the driver knows no default;
@@ -32,9 +33,12 @@ struct ClocksSeen {
   bool stay_down = false;
 };
 
-/// Whether clocks are down so far that a replay beside this state is no burst. Power alone is no sign: long products on
-/// an H100 run into the cap within one replay, and in training too, so `power_capped` counts only with the low clock
-/// that it may bring. Heat is: a card that slows down for it is not in its usual state.
+/// The board's power holds clocks down, or is at its limit.
+bool is_power_limited(const GpuState& state, const GpuSettings& settings, const MethodRules& rules);
+
+/// Whether clocks are down so far that a replay beside this state says nothing about the card. Not by the board's power:
+/// large products on a 700 W card run into its cap within one replay, at 1.4 to 1.7 of 1.98 GHz, and in training too. Heat,
+/// and whatever the driver does not name, count where the clock is below the threshold; heat also where no clock is known.
 bool is_throttled(const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen, const MethodRules& rules);
 
 /// Allocates, checks against float64, records and replays. One that `stop` ended fails with where = "interrupted".

@@ -135,7 +135,7 @@ class Session {
     result_.timed.push_back({rows().rows.size(), found->kernel, found->sm_clock_mhz, found->temperature_c,
                              found->check.error, found->settled});
     add_row(planned, {work.what, found->time, found->low, found->high, 0, found->replays, found->power_w,
-                      found->throttled});
+                      found->throttled, found->sm_clock_mhz, found->power_limited, !found->settled});
     return {};
   }
 
@@ -163,6 +163,7 @@ class Session {
   Expected<void> measure_again(const PlannedWork& planned) {
     const auto again = sampled(planned.works.front());
     if (!again) return tl::unexpected(again.error());
+    if (again->throttled) return skip(planned, "clocks were down, so it says nothing about drift");
     result_.repeats.push_back({name_of_planned(planned), times_.at(key_of(planned)), again->time});
     return {};
   }

@@ -6,7 +6,7 @@
 namespace stepcast::gpu {
 namespace {
 
-constexpr int kMostTries = 4;
+constexpr int kMostTries = 8;
 constexpr Seconds kLongestHold{20e-3};
 
 /// Keeps the stream busy until the host has enqueued what follows. Without it the first event would be passed while the
@@ -71,6 +71,9 @@ Expected<Seconds> GraphTimer::time(const GpuContext& context, const CapturedGrap
       return time;
     }
   }
+  if (late)
+    return fail("replay", "the host launches graphs later than the GPU gets to them, in every try",
+                "something else keeps this host's processors busy: measure on a quiet one");
   return time;
 }
 

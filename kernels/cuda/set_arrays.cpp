@@ -45,8 +45,11 @@ Expected<DeviceBuffer> integers(GpuContext& context, const ArrayPlan& plan, std:
   for (int copy = 0; buffer && copy < copies; ++copy) {
     const auto numbers = numbers_of(plan, context.seed++);
     void* to = buffer->as<>(stride * static_cast<std::size_t>(copy));
-    const auto status = cudaMemcpy(to, numbers.data(), numbers.size() * sizeof(int), cudaMemcpyHostToDevice);
-    if (auto good = checked(status, "cudaMemcpy"); !good) return tl::unexpected(std::move(good.error()));
+    // On the stream that reads them: it does not wait for copies of the default stream.
+    const auto status =
+        cudaMemcpyAsync(to, numbers.data(), numbers.size() * sizeof(int), cudaMemcpyHostToDevice, context.stream);
+    if (auto good = checked(status, "cudaMemcpyAsync"); !good) return tl::unexpected(std::move(good.error()));
+    if (auto good = context.wait("copying integers"); !good) return tl::unexpected(std::move(good.error()));
   }
   return buffer;
 }

@@ -57,6 +57,17 @@ TEST(Nvml, StateIsInMegahertzWattsAndDegrees) {
   EXPECT_EQ(state.sm_clock_mhz, 1980);
   EXPECT_EQ(state.memory_clock_mhz, 2619);
   EXPECT_DOUBLE_EQ(state.power_w, 123.456);
+  NvmlFunctions instant = card_that_answers();
+  instant.field_values = [](Card, int count, NvmlFunctions::FieldValue* field) {
+    EXPECT_EQ(count, 1);
+    EXPECT_EQ(field->id, 186u);
+    field->type = 1;
+    field->value.number = 654321;
+    return answered;
+  };
+  EXPECT_DOUBLE_EQ(card_of(instant).state().power_w, 654.321);
+  instant.field_values = [](Card, int, NvmlFunctions::FieldValue* field) { field->status = not_supported; return answered; };
+  EXPECT_DOUBLE_EQ(card_of(instant).state().power_w, 123.456) << "a card without it";
   EXPECT_EQ(state.temperature_c, 41);
   EXPECT_TRUE(state.power_capped);
   EXPECT_FALSE(state.thermally_slowed);

@@ -44,15 +44,15 @@ struct FakeMachine {
   }
 };
 
-struct Ran {
+struct CommandRun {
   std::string out, err, failed;     ///< failed: what an exception or an error said
   bool good = false;
 };
 
-Ran run_measure(FakeMachine& machine, const MeasureSettings& settings) {
+CommandRun run_measure(FakeMachine& machine, const MeasureSettings& settings) {
   std::ostringstream out, err;
   Console console{out, err};
-  Ran ran;
+  CommandRun ran;
   try {
     const auto done = measure(settings, machine.doors(), console);
     ran.good = done.has_value();
@@ -86,7 +86,7 @@ TEST(MeasureCommand, MeasuresFitsAndSaysWhatToTrust) {
   machine.options.noise = 0.01;
   MeasureSettings settings = to_file("whole");
   settings.profile = testing_program::own_path("measure_whole_profile.json");
-  const Ran ran = run_measure(machine, settings);
+  const CommandRun ran = run_measure(machine, settings);
   ASSERT_TRUE(ran.good) << ran.failed;
   const Measurements rows = rows_in(settings.output);
   EXPECT_GT(rows.rows.size(), 50u);
@@ -106,7 +106,7 @@ TEST(MeasureCommand, JsonIsOneDocument) {
   FakeMachine machine;
   MeasureSettings settings = to_file("json");
   settings.json = true;
-  const Ran ran = run_measure(machine, settings);
+  const CommandRun ran = run_measure(machine, settings);
   ASSERT_TRUE(ran.good) << ran.failed;
   EXPECT_NO_THROW((void)nlohmann::json::parse(ran.out));
 }
@@ -118,7 +118,7 @@ TEST(MeasureCommand, DryRunPlansForACardThatIsNotHere) {
   settings.dry_run = true;
   EXPECT_THAT(run_measure(machine, settings).failed, HasSubstr("--gpu h100-sxm"));
   settings.gpu = "b200";
-  const Ran ran = run_measure(machine, settings);
+  const CommandRun ran = run_measure(machine, settings);
   ASSERT_TRUE(ran.good) << ran.failed;
   settings.json = true;
   const auto plan = nlohmann::json::parse(run_measure(machine, settings).out);
@@ -130,14 +130,14 @@ TEST(MeasureCommand, InterruptedKeepsItsRowsAndGoesOn) {
   FakeMachine machine;
   machine.stop_after = 400;
   MeasureSettings settings = to_file("interrupted");
-  const Ran first = run_measure(machine, settings);
+  const CommandRun first = run_measure(machine, settings);
   EXPECT_FALSE(first.good);
   EXPECT_THAT(first.failed, HasSubstr("--resume"));
   const std::size_t kept = rows_in(settings.output).rows.size();
   EXPECT_GT(kept, 0u);
   machine.stop_after = -1;
   settings.resume = true;
-  const Ran second = run_measure(machine, settings);
+  const CommandRun second = run_measure(machine, settings);
   ASSERT_TRUE(second.good) << second.failed;
   const std::size_t all = rows_in(settings.output).rows.size();
   EXPECT_GT(all, kept);
@@ -151,7 +151,7 @@ TEST(MeasureCommand, ALostCardFailsTheRunAndKeepsItsRows) {
   FakeMachine machine;
   machine.options.faults = {{FakeCall::replay, 600, FakeFault::loses_gpu}};
   MeasureSettings settings = to_file("lost");
-  const Ran ran = run_measure(machine, settings);
+  const CommandRun ran = run_measure(machine, settings);
   EXPECT_FALSE(ran.good);
   EXPECT_THAT(ran.failed, HasSubstr(settings.output));
   EXPECT_GT(rows_in(settings.output).rows.size(), 0u);
@@ -175,7 +175,7 @@ TEST(MeasureCommand, AnotherCardsFileIsNotGoneOnWith) {
   FakeMachine other;
   other.options.settings.driver = "999.1";
   settings.resume = true;
-  const Ran ran = run_measure(other, settings);
+  const CommandRun ran = run_measure(other, settings);
   EXPECT_FALSE(ran.good);
   EXPECT_THAT(ran.failed, HasSubstr("999.1"));
 }
@@ -207,7 +207,7 @@ TEST(MeasureCommand, OnlyTheNamedPhasesRun) {
   FakeMachine machine;
   MeasureSettings settings = to_file("only");
   settings.only = {"bandwidth", "launch"};
-  const Ran ran = run_measure(machine, settings);
+  const CommandRun ran = run_measure(machine, settings);
   ASSERT_TRUE(ran.good) << ran.failed;
   for (const Measurement& row : rows_in(settings.output).rows)
     EXPECT_FALSE(std::holds_alternative<GemmQuery>(row.what) || std::holds_alternative<AttentionQuery>(row.what));

@@ -131,6 +131,7 @@ TEST(Sample, throttled_replays_are_set_aside_and_a_pause_helps) {
   FakeGpuOptions options;
   options.power.after = Seconds(25e-3);   // what warms up and six of ten replays of 3 ms: it happens once
   options.power.ratio = 0.5;
+  options.power.thermal = true;
   FakeGpu gpu(options);
   const Work work = square_gemm(8192);
   const auto found = sample(gpu, work, {}, never_stop);
@@ -143,7 +144,7 @@ TEST(Sample, throttled_replays_are_set_aside_and_a_pause_helps) {
 
 TEST(Sample, a_card_that_stays_slow_is_marked_after_four_pauses) {
   FakeGpuOptions options;
-  options.power = {Seconds(10e-3), 0.6, Seconds(0), Seconds(0.04), true, false};
+  options.power = {Seconds(10e-3), 0.6, Seconds(0), Seconds(0.04), true, true};
   FakeGpu gpu(options);
   const Work work = square_gemm(8192);
   ClocksSeen seen;
@@ -151,13 +152,27 @@ TEST(Sample, a_card_that_stays_slow_is_marked_after_four_pauses) {
   ASSERT_TRUE(found.has_value());
   EXPECT_TRUE(found->throttled);
   EXPECT_GE(found->replays, 10);
-  EXPECT_EQ(found->thrown_away, 0) << "all of them count then";
+  EXPECT_GT(found->thrown_away, 0) << "those before stay aside: they began at higher clocks";
   EXPECT_NEAR(found->time / gpu.true_time(work), 1 / 0.6, 0.01);
   EXPECT_NEAR(gpu.waited().value(), 4 * 0.05, 1e-9);
   // The next work does not wait for what did not come.
   ASSERT_TRUE(seen.stay_down);
   ASSERT_TRUE(sample(gpu, work, {}, never_stop, &seen).has_value());
-  EXPECT_NEAR(gpu.waited().value(), 5 * 0.05, 1e-9);
+  EXPECT_NEAR(gpu.waited().value(), 6 * 0.05, 1e-9) << "once before, once between";
+}
+
+TEST(Sample, what_the_power_cap_slows_counts_as_it_is) {
+  FakeGpuOptions options;
+  options.power = {Seconds(10e-3), 0.6, Seconds(0), Seconds(0.04), true, false};  // 1188 of 1980 MHz, "power capped"
+  FakeGpu gpu(options);
+  const Work work = square_gemm(8192);
+  const auto found = sample(gpu, work, {}, never_stop);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_FALSE(found->throttled);
+  EXPECT_TRUE(found->power_limited);
+  EXPECT_EQ(found->thrown_away, 0);
+  EXPECT_EQ(gpu.waited(), Seconds(0));
+  EXPECT_NEAR(found->time / gpu.true_time(work), 1 / 0.6, 0.01);
 }
 
 TEST(Sample, a_card_that_idled_comes_up_by_working) {
@@ -189,7 +204,13 @@ TEST(Sample, what_counts_as_throttled) {
   settings.default_sm_clock_mhz = 2000;
   EXPECT_FALSE(is_throttled({1500, 0, 0, 0, true, false}, settings, {}, rules)) << "75 %, not below";
   EXPECT_TRUE(is_throttled({1499, 0, 0, 0, false, false}, settings, {}, rules));
-  EXPECT_TRUE(is_throttled({1990, 0, 0, 0, false, true}, settings, {}, rules)) << "heat";
+  EXPECT_FALSE(is_throttled({1990, 0, 0, 0, false, true}, settings, {}, rules)) << "heat that costs nothing";
+  EXPECT_TRUE(is_throttled({1499, 0, 0, 0, true, true}, settings, {}, rules)) << "heat and power";
+  EXPECT_TRUE(is_throttled({0, 0, 0, 0, false, true}, settings, {}, rules)) << "heat, clocks not known";
+  EXPECT_FALSE(is_throttled({1400, 0, 0, 0, true, false}, settings, {}, rules)) << "power";
+  settings.power_limit_w = 700;
+  EXPECT_FALSE(is_throttled({1400, 0, 690, 0, false, false}, settings, {}, rules)) << "power, though not named";
+  EXPECT_TRUE(is_throttled({1400, 0, 600, 0, false, false}, settings, {}, rules));
   EXPECT_FALSE(is_throttled({0, 0, 0, 0, true, false}, settings, {}, rules)) << "the driver says nothing";
   settings.default_sm_clock_mhz = 0;
   EXPECT_FALSE(is_throttled({1000, 0, 0, 0, false, false}, settings, {1000, false}, rules));

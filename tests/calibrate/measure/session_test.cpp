@@ -137,7 +137,7 @@ TEST(MeasureSession, noise_widens_rows_and_moves_them_little) {
 
 TEST(MeasureSession, a_card_that_stays_slow_finishes_with_marked_rows) {
   FakeGpuOptions options;
-  options.power = {Seconds(0.02), 0.6, Seconds(0), Seconds(0.04), true, false};
+  options.power = {Seconds(0.02), 0.6, Seconds(0), Seconds(0.04), true, true};
   FakeGpu gpu(options);
   const MeasureResult result = session_on(gpu, small_session());
   EXPECT_TRUE(result.finished);
