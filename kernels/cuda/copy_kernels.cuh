@@ -3,20 +3,26 @@
 // and the grid fills the GPU once and strides over the rest. No templates: one source of the GPU build includes this.
 #pragma once
 
+#include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/stream.cuh"
 
 namespace stepcast::gpu {
 
-/// Exclusive or of all words that a thread saw, added in the same way to *result: reads the data without changing it,
-/// and the result tells whether all of it was read. 4 bytes per warp beside the data.
+/// Where read_kernel leaves what it saw: words 128 bytes apart, so that few blocks wait for the same one. The level-2
+/// cache does one atomic operation after the other on an address.
+constexpr unsigned kReadWords = 64, kReadStride = 32;
+
+/// Exclusive or of all words that a block saw, added in the same way to one of kReadWords words of `result`: reads the
+/// data without changing it, and all of `result` together tells whether all of it was read. 4 bytes per block beside
+/// the data.
 __global__ void __launch_bounds__(kStreamThreads)
     read_kernel(const uint4* data, std::int64_t vectors, unsigned* result) {
+  __shared__ unsigned of_warps[kWarp];
   unsigned seen = 0;
   for_each_vector<8>(vectors, [&](std::int64_t i) { return load_streaming(data, i); },
                      [&](std::int64_t, uint4 v) { seen ^= v.x ^ v.y ^ v.z ^ v.w; });
-  STEPCAST_UNROLL
-  for (int across = 16; across > 0; across /= 2) seen ^= __shfl_xor_sync(kAllLanes, seen, across);
-  if (threadIdx.x % kWarp == 0) atomicXor(result, seen);
+  seen = over_block<Xor>(seen, of_warps);
+  if (threadIdx.x == 0) atomicXor(result + blockIdx.x % kReadWords * kReadStride, seen);
 }
 
 __global__ void __launch_bounds__(kStreamThreads) write_kernel(uint4* data, std::int64_t vectors, uint4 value) {

@@ -81,7 +81,8 @@ class ReadOperation : public MemoryOperation {
   }
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
     return {matrix(element_of<T>()),
-            {.element = Element::int32, .content = Content::below, .by_row = false, .same_for_all = true}};
+            {.columns = kReadWords * kReadStride, .element = Element::int32, .content = Content::below, .by_row = false,
+             .same_for_all = true}};
   }
   [[nodiscard]] double row_error(const Band&, std::int64_t) const override { return 0; }
 };
@@ -91,7 +92,9 @@ Expected<Check> ReadOperation<T>::check() {
   constexpr std::int64_t kMostVectors = 1 << 20;  // 16 MiB
   const std::int64_t vectors = std::min(vectors_of(shape_), kMostVectors);
   unsigned* result = arrays_.template at<unsigned>(1, 0);
-  if (auto good = checked(cudaMemsetAsync(result, 0, sizeof *result, context_.stream), "cudaMemsetAsync"); !good)
+  std::vector<unsigned> results(kReadWords * kReadStride);
+  const std::size_t result_bytes = results.size() * sizeof(unsigned);
+  if (auto good = checked(cudaMemsetAsync(result, 0, result_bytes, context_.stream), "cudaMemsetAsync"); !good)
     return tl::unexpected(std::move(good.error()));
   if (auto good = start(0, vectors, context_.stream); !good) return tl::unexpected(std::move(good.error()));
   if (auto good = context_.wait("check"); !good) return tl::unexpected(std::move(good.error()));
@@ -99,12 +102,13 @@ Expected<Check> ReadOperation<T>::check() {
   unsigned got = 0, want = 0;
   struct Download { void* to; const void* from; std::size_t bytes; };
   const Download downloads[] = {{words.data(), this->arrays_.template at<void>(0, 0), words.size() * sizeof got},
-                                {&got, result, sizeof got}};
+                                {results.data(), result, result_bytes}};
   for (const auto& [to, from, bytes] : downloads) {
     if (auto good = checked(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
       return tl::unexpected(std::move(good.error()));
   }
   for (const unsigned word : words) want ^= word;
+  for (const unsigned word : results) got ^= word;
   return Check{.error = got == want ? 0.0 : 1.0, .allowed = 0, .compared = vectors * 16 / shape_.element_bytes};
 }
 

@@ -1,4 +1,4 @@
-// GPU side only. Sums and maxima over the lanes of a warp and the warps of a block; every lane gets the result.
+// GPU side only. Sums, maxima and exclusive ors over the lanes of a warp and the warps of a block; every lane gets the result.
 #pragma once
 
 #include "kernels/cuda/lane.cuh"
@@ -14,16 +14,21 @@ struct Max {
   __device__ static float of(float a, float b) { return fmaxf(a, b); }
 };
 
-template <typename How>
-__device__ float over_warp(float x) {
+struct Xor {
+  static constexpr unsigned nothing = 0;
+  __device__ static unsigned of(unsigned a, unsigned b) { return a ^ b; }
+};
+
+template <typename How, typename X>
+__device__ X over_warp(X x) {
   STEPCAST_UNROLL
   for (int across = 16; across > 0; across /= 2) x = How::of(x, __shfl_xor_sync(kAllLanes, x, across));
   return x;
 }
 
-/// Of a block in one dimension of whole warps. `scratch` is 32 floats of shared memory; it may be used again at once.
-template <typename How>
-__device__ float over_block(float x, float* scratch) {
+/// Of a block in one dimension of whole warps. `scratch` is 32 numbers of shared memory; it may be used again at once.
+template <typename How, typename X>
+__device__ X over_block(X x, X* scratch) {
   x = over_warp<How>(x);
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
   if (warps == 1) return x;

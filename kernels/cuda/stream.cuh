@@ -16,7 +16,7 @@ inline LaunchShape stream_shape(std::int64_t vectors, int sm_count, int blocks_p
 }
 
 /// load(i) for this thread's share of the vectors, and finish(i, what was loaded). `Together` loads are issued before
-/// the first of them is waited for.
+/// the first of them is waited for, also of the last few: an array shorter than one turn of the grid is only those.
 template <int Together, typename Load, typename Finish>
 __device__ void for_each_vector(std::int64_t vectors, Load load, Finish finish) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -28,7 +28,14 @@ __device__ void for_each_vector(std::int64_t vectors, Load load, Finish finish) 
     STEPCAST_UNROLL
     for (int t = 0; t < Together; ++t) finish(i + t * stride, loaded[t]);
   }
-  for (; i < vectors; i += stride) finish(i, load(i));
+  if (i >= vectors) return;
+  decltype(load(i)) loaded[Together] = {};
+  STEPCAST_UNROLL
+  for (int t = 0; t < Together; ++t)
+    if (i + t * stride < vectors) loaded[t] = load(i + t * stride);
+  STEPCAST_UNROLL
+  for (int t = 0; t < Together; ++t)
+    if (i + t * stride < vectors) finish(i + t * stride, loaded[t]);
 }
 
 }  // namespace stepcast::gpu

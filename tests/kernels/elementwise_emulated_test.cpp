@@ -76,7 +76,7 @@ TEST(EmulatedElementwise, ActivationsOfLargeNumbersAreTheirLimits) {
 }
 
 TEST(EmulatedCopy, CopiesWritesAndReadsAllVectors) {
-  for (const std::int64_t vectors : {1, 300, 5000}) {
+  for (const std::int64_t vectors : {1, 300, 1500, 5000}) {  // 512 threads
     std::vector<uint4> from, to(static_cast<std::size_t>(vectors), uint4{0, 0, 0, 0});
     unsigned all = 0;
     for (unsigned i = 0; i < vectors; ++i) {
@@ -85,9 +85,11 @@ TEST(EmulatedCopy, CopiesWritesAndReadsAllVectors) {
     }
     emulate(2, kStreamThreads, 0, [&] { copy_kernel(from.data(), to.data(), vectors); });
     EXPECT_EQ(std::memcmp(from.data(), to.data(), from.size() * sizeof(uint4)), 0);
-    unsigned read = 0;
-    emulate(2, kStreamThreads, 0, [&] { read_kernel(from.data(), vectors, &read); });
-    EXPECT_EQ(read, all);
+    std::vector<unsigned> read(kReadWords * kReadStride);
+    emulate(2, kStreamThreads, 0, [&] { read_kernel(from.data(), vectors, read.data()); });
+    EXPECT_EQ(read[0] ^ read[kReadStride], all);  // a word of each block
+    read[0] = read[kReadStride] = 0;
+    EXPECT_EQ(read, std::vector<unsigned>(read.size()));
     emulate(2, kStreamThreads, 0, [&] { write_kernel(to.data(), vectors, {1, 2, 3, 4}); });
     for (const uint4& v : to) EXPECT_TRUE(v.x == 1 && v.y == 2 && v.z == 3 && v.w == 4);
   }
@@ -103,6 +105,9 @@ TEST(EmulatedQuantize, RoundsToFp8AndFindsTheLargest) {
   EXPECT_EQ(amax, 1000);
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(y[i].bits, to_e4m3(to_float(x[i]) * 0.75f)) << i;
   EXPECT_EQ(to_float(y[4321]), -448);
+  amax = 2000;  // of another part of the tensor
+  emulate(2, kStreamThreads, 0, [&] { quantize_kernel<Bf16>(x.data(), y.data(), 0.75f, &amax, count / 8); });
+  EXPECT_EQ(amax, 2000);
 }
 
 TEST(EmulatedAdam, FollowsTheAlgorithmForThreeSteps) {
