@@ -6,27 +6,40 @@
 
 namespace stepcast::gpu {
 
+/// Allows a kernel all the dynamic shared memory that a block may have on this device. Not only what one launch needs:
+/// the limit is the kernel's, and another size of the same kernel may be launched between, or sit in a graph.
+template <typename... Parameters>
+Expected<void> allow_shared_memory(void (*kernel)(Parameters...)) {
+  int device = 0, most = 0;
+  if (auto good = checked(cudaGetDevice(&device), "cudaGetDevice"); !good) return good;
+  const auto asked = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (auto good = checked(asked, "cudaDeviceGetAttribute"); !good) return good;
+  cudaFuncAttributes attributes{};
+  if (auto good = checked(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes"); !good) return good;
+  const int dynamic = most - static_cast<int>(attributes.sharedSizeBytes);  // both together have the limit
+  const auto status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic);
+  return checked(status, "cudaFuncSetAttribute");
+}
+
 /// Enqueued, not waited for. More than 48 KiB of dynamic shared memory must be asked for by kernel (CUDA C++
 /// Programming Guide, "Shared Memory" of compute capability 7.x and later).
 template <typename... Parameters, typename... Arguments>
 Expected<void> start_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
                             cudaStream_t stream, Arguments... arguments) {
   constexpr std::size_t kUnasked = 48 << 10;
-  if (shape.shared_bytes > kUnasked) {
-    const auto status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(shape.shared_bytes));
-    if (auto good = checked(status, "cudaFuncSetAttribute"); !good) return good;
-  }
+  if (shape.shared_bytes > kUnasked)
+    if (auto good = allow_shared_memory(kernel); !good) return good;
   kernel<<<dim3(shape.blocks), dim3(shape.threads, shape.rows_at_once), shape.shared_bytes, stream>>>(
       static_cast<Parameters>(arguments)...);
   return checked(cudaGetLastError(), name);
 }
 
-/// Blocks that one multiprocessor holds at once.
+/// Blocks that one multiprocessor holds at once, each with so much dynamic shared memory.
 template <typename... Parameters>
-Expected<int> blocks_per_sm(void (*kernel)(Parameters...), unsigned threads) {
+Expected<int> blocks_per_sm(void (*kernel)(Parameters...), unsigned threads, std::size_t shared_bytes = 0) {
   int blocks = 0;
-  const auto status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), 0);
+  const auto status =
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), shared_bytes);
   if (auto good = checked(status, "cudaOccupancyMaxActiveBlocksPerMultiprocessor"); !good)
     return tl::unexpected(std::move(good.error()));
   return blocks > 0 ? blocks : 1;
