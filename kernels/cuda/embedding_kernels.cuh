@@ -16,46 +16,69 @@ __global__ void __launch_bounds__(kRowCopyThreads)
   const int vectors = columns / kWidth<T>, step = static_cast<int>(blockDim.x);
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const std::int64_t from = static_cast<std::int64_t>(ids[r]) * vectors, to = r * vectors;
-    int v = static_cast<int>(threadIdx.x);
-    for (; v + (kTogether - 1) * step < vectors; v += kTogether * step) {
-      uint4 raw[kTogether];
+    for (int v = static_cast<int>(threadIdx.x); v < vectors; v += kTogether * step) {
+      uint4 raw[kTogether] = {};
       STEPCAST_UNROLL
-      for (int k = 0; k < kTogether; ++k) raw[k] = load_cached(table, from + v + k * step);
+      for (int k = 0; k < kTogether; ++k)
+        if (v + k * step < vectors) raw[k] = load_cached(table, from + v + k * step);
       STEPCAST_UNROLL
-      for (int k = 0; k < kTogether; ++k) store(out, to + v + k * step, raw[k]);
+      for (int k = 0; k < kTogether; ++k)
+        if (v + k * step < vectors) store(out, to + v + k * step, raw[k]);
     }
-    for (; v < vectors; v += step) store(out, to + v, load_cached(table, from + v));
   }
 }
 
-/// Four floats in memory at once where the chip can (compute capability 9.0), by whichever thread comes first.
-__device__ inline void add_to(float* sums, float4 x) {
+__device__ inline void add_to(float* sums, std::uint16_t raw, Bf16) { atomicAdd(sums, to_float(Bf16{raw})); }
+__device__ inline void add_to(float* sums, std::uint16_t raw, Fp16) { atomicAdd(sums, to_float(Fp16{raw})); }
+/// Which of several comes first makes no difference: they are different floats.
+template <typename T>
+__device__ void add_to(float* sums, uint2 raw, T) {
+  const float2 low = pair_to_floats<T>(raw.x), high = pair_to_floats<T>(raw.y);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  atomicAdd(reinterpret_cast<float4*>(sums), x);
+  atomicAdd(reinterpret_cast<float4*>(sums), make_float4(low.x, low.y, high.x, high.y));
 #else
-  atomicAdd(sums, x.x);
-  atomicAdd(sums + 1, x.y);
-  atomicAdd(sums + 2, x.z);
-  atomicAdd(sums + 3, x.w);
+  atomicAdd(sums, low.x);
+  atomicAdd(sums + 1, low.y);
+  atomicAdd(sums + 2, high.x);
+  atomicAdd(sums + 3, high.y);
 #endif
 }
 
+/// to[i] += from[i], by a block. Raw: what a lane loads at once, of T's elements. `Together` loads are under way.
+template <typename T, typename Raw, int Together>
+__device__ void add_row(const T* from, float* to, int columns) {
+  constexpr int kEach = static_cast<int>(sizeof(Raw) / sizeof(T));
+  const int count = columns / kEach, step = static_cast<int>(blockDim.x);
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += Together * step) {
+    Raw raw[Together] = {};
+    STEPCAST_UNROLL
+    for (int k = 0; k < Together; ++k)
+      if (i + k * step < count) raw[k] = __ldcs(reinterpret_cast<const Raw*>(from) + i + k * step);
+    STEPCAST_UNROLL
+    for (int k = 0; k < Together; ++k)
+      if (i + k * step < count) add_to(to + (i + k * step) * kEach, raw[k], T{});
+  }
+}
+
 /// table[ids[r]] += dy[r], the table in fp32: of an element of 2 bytes the gradient is read, and 4 bytes are read and
-/// written by the level-2 cache, which does the addition.
-template <typename T>
+/// written by the level-2 cache, which does the addition. A lane adds four successive elements with one instruction
+/// where the chip can (compute capability 9.0), else one; `AtOnce` is for tests and says which. Either way the lanes of a
+/// warp follow one another, so that the cache gets whole lines: 512 or 128 bytes of the table.
+template <typename T, int AtOnce = 0>
 __global__ void __launch_bounds__(kRowCopyThreads)
     embedding_backward_kernel(const T* dy, const int* ids, float* table, std::int64_t rows, int columns) {
-  constexpr int W = kWidth<T>;
-  const int vectors = columns / W;
+  static_assert(sizeof(T) == 2);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr int kChip = 4;
+#else
+  constexpr int kChip = 1;
+#endif
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     float* to = table + static_cast<std::int64_t>(ids[r]) * columns;
-    STEPCAST_UNROLL_BY(2)
-    for (int v = static_cast<int>(threadIdx.x); v < vectors; v += static_cast<int>(blockDim.x)) {
-      float x[W];
-      unpack<T>(load_streaming(dy, r * vectors + v), x);
-      STEPCAST_UNROLL
-      for (int e = 0; e < W; e += 4) add_to(to + v * W + e, make_float4(x[e], x[e + 1], x[e + 2], x[e + 3]));
-    }
+    if constexpr ((AtOnce == 0 ? kChip : AtOnce) == 4)
+      add_row<T, uint2, 4>(dy + r * columns, to, columns);
+    else
+      add_row<T, std::uint16_t, 8>(dy + r * columns, to, columns);
   }
 }
 

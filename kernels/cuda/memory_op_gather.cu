@@ -1,4 +1,6 @@
 // Embedding, its gradient, and rotary position embedding.
+#include <algorithm>
+
 #include "kernels/cuda/embedding_kernels.cuh"
 #include "kernels/cuda/memory_operation.h"
 #include "kernels/cuda/rope_kernels.cuh"
@@ -7,10 +9,15 @@
 namespace stepcast::gpu {
 namespace {
 
-/// A grid-stride loop over rows: 16 blocks of 128 threads fill a multiprocessor.
-LaunchShape row_shape(std::int64_t rows, int sm_count, unsigned threads) {
-  constexpr std::int64_t kBlocksPerSm = 16;
-  return {.blocks = static_cast<unsigned>(std::min(rows, kBlocksPerSm * sm_count)), .threads = threads};
+/// For a grid-stride loop over rows: as many blocks as all multiprocessors hold at once. More would wait for the first
+/// to end, and leave the GPU half empty after that.
+template <typename... Parameters>
+Expected<LaunchShape> row_shape(void (*kernel)(Parameters...), std::int64_t rows, int sm_count, unsigned threads,
+                                std::size_t shared_bytes = 0) {
+  const auto each = blocks_per_sm(kernel, threads, shared_bytes);
+  if (!each) return tl::unexpected(each.error());
+  const std::int64_t blocks = std::min(rows, static_cast<std::int64_t>(*each) * sm_count);
+  return LaunchShape{.blocks = static_cast<unsigned>(blocks), .threads = threads, .shared_bytes = shared_bytes};
 }
 
 /// A table of as many rows as are taken from it, each once, in random order: what is read is what is counted. Ids that
@@ -20,8 +27,9 @@ class Embedding : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    const LaunchShape shape = row_shape(shape_.rows, shape_.sm_count, kRowCopyThreads);
-    return start_kernel("embedding", embedding_kernel<T>, shape, stream,
+    const auto shape = row_shape(embedding_kernel<T>, shape_.rows, shape_.sm_count, kRowCopyThreads);
+    if (!shape) return tl::unexpected(shape.error());
+    return start_kernel("embedding", embedding_kernel<T>, *shape, stream,
                         arrays_.template at<T>(kTable, copy), arrays_.template at<int>(kIds, copy),
                         arrays_.template at<T>(kOut, copy), shape_.rows, shape_.columns);
   }
@@ -54,8 +62,10 @@ class EmbeddingBackward : public Embedding<T> {
  public:
   using Embedding<T>::Embedding;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    return start_kernel("embedding-backward", embedding_backward_kernel<T>,
-                        row_shape(this->shape_.rows, this->shape_.sm_count, kRowCopyThreads), stream,
+    const auto shape =
+        row_shape(embedding_backward_kernel<T>, this->shape_.rows, this->shape_.sm_count, kRowCopyThreads);
+    if (!shape) return tl::unexpected(shape.error());
+    return start_kernel("embedding-backward", embedding_backward_kernel<T>, *shape, stream,
                         this->arrays_.template at<T>(kDy, copy), this->arrays_.template at<int>(this->kIds, copy),
                         this->arrays_.template at<float>(this->kTable, copy), this->shape_.rows, this->shape_.columns);
   }
@@ -85,9 +95,10 @@ class Rope : public MemoryOperation {
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const int head_dim = this->head_dim(), heads = this->heads();
     const std::int64_t total = shape_.elements() / head_dim;
-    LaunchShape shape = row_shape((total + heads - 1) / heads, shape_.sm_count, kRopeThreads);
-    shape.shared_bytes = sizeof(float2) * static_cast<unsigned>(head_dim) / 2;
-    return start_kernel("rope", rope_kernel<T>, shape, stream, arrays_.template at<T>(0, copy),
+    const auto shape = row_shape(rope_kernel<T>, (total + heads - 1) / heads, shape_.sm_count, kRopeThreads,
+                                 RopeTurns::bytes(head_dim / 2));
+    if (!shape) return tl::unexpected(shape.error());
+    return start_kernel("rope", rope_kernel<T>, *shape, stream, arrays_.template at<T>(0, copy),
                         arrays_.template at<T>(1, copy), total, head_dim, heads, kPeriod);
   }
 
@@ -124,7 +135,8 @@ MadeMemoryOperation make_rope(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<Rope<T>>(context, shape);
 }
 STEPCAST_FOR_ELEMENTS(make_embedding)
-STEPCAST_FOR_ELEMENTS(make_embedding_backward)
+template MadeMemoryOperation make_embedding_backward<Fp16>(GpuContext&, const MemoryShape&);
+template MadeMemoryOperation make_embedding_backward<Bf16>(GpuContext&, const MemoryShape&);
 STEPCAST_FOR_ELEMENTS(make_rope)
 
 }  // namespace stepcast::gpu

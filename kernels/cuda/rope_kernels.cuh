@@ -10,14 +10,23 @@ namespace stepcast::gpu {
 constexpr float kRopeLog2Base = 13.287712379549449f;  // log2(10000), RoFormer section 3.2.2
 constexpr unsigned kRopeThreads = 128;
 
+/// Cosines and sines of a position, in shared memory. Lanes read numbers 4 or 8 apart: a gap after every 32 moves those
+/// that would share a bank to the next one.
+struct RopeTurns {
+  float *cosines, *sines;
+  __host__ __device__ static constexpr int at(int i) { return i + i / 32; }
+  static constexpr std::size_t bytes(int half) { return 2 * sizeof(float) * static_cast<std::size_t>(at(half)); }
+  __device__ explicit RopeTurns(int half) : cosines(dynamic_shared<float>()), sines(cosines + at(half)) {}
+};
+
 /// `total` heads, `heads` to a position; the one after `period` positions is the first again. Half a head is whole
-/// 16-byte vectors. Shared: d/2 pairs of floats.
+/// 16-byte vectors. Shared: RopeTurns.
 template <typename T>
 __global__ void __launch_bounds__(kRopeThreads)
     rope_kernel(const T* x, T* y, std::int64_t total, int head_dim, int heads, int period) {
   constexpr int W = kWidth<T>;
-  float2* turn = dynamic_shared<float2>();
   const int half = head_dim / 2, vectors = half / W;  // of half a head
+  const RopeTurns turns(half);
   for (std::int64_t p = blockIdx.x; p * heads < total; p += gridDim.x) {
     __syncthreads();  // whoever still uses the last position's angles
     const float position = static_cast<float>(p % period);
@@ -26,7 +35,8 @@ __global__ void __launch_bounds__(kRopeThreads)
       const float angle = position * exp2f(-kRopeLog2Base * share);
       float s, c;
       sincosf(angle, &s, &c);
-      turn[i] = make_float2(c, s);
+      turns.cosines[RopeTurns::at(i)] = c;
+      turns.sines[RopeTurns::at(i)] = s;
     }
     __syncthreads();
     const std::int64_t left = total - p * heads, start = p * heads * (2 * vectors);
@@ -40,9 +50,10 @@ __global__ void __launch_bounds__(kRopeThreads)
       unpack<T>(load_streaming(x, low + vectors), b);
       STEPCAST_UNROLL
       for (int e = 0; e < W; ++e) {
-        const float2 t = turn[v * W + e];
-        first[e] = a[e] * t.x - b[e] * t.y;
-        second[e] = b[e] * t.x + a[e] * t.y;
+        const int turn = RopeTurns::at(v * W + e);
+        const float c = turns.cosines[turn], s = turns.sines[turn];
+        first[e] = a[e] * c - b[e] * s;
+        second[e] = b[e] * c + a[e] * s;
       }
       store(y, low, pack<T>(first));
       store(y, low + vectors, pack<T>(second));
