@@ -16,8 +16,10 @@ __global__ void __launch_bounds__(1024)
   if (r >= rows) return;
   const RowPlace<T> place(r, columns);
   const int target = targets[r];
-  // Before anything is written over it: the reductions below come between this and the first store of any thread.
+  // Before anything is written over it: the barriers of the reductions below come between this and the first store of
+  // any thread, or, where a row has one warp only, this one.
   const float wanted = to_float(logits[r * columns + target]);
+  __syncwarp();
   Storage row(kept_vectors(), shared_vectors);
   row.load(logits, place, kMasked);
   const SoftmaxRow all = softmax_row<T, OneWarp>(row, place);
