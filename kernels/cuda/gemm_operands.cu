@@ -1,5 +1,6 @@
 #include "kernels/cuda/gemm_operands.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -44,7 +45,7 @@ Expected<void> fill_operand(GpuContext& context, NumberFormat format, void* data
     case NumberFormat::e2m1: break;
   }
   constexpr unsigned int kThreads = 256;
-  const unsigned int blocks = static_cast<unsigned int>(context.device.sm_count) * 8;
+  const unsigned int blocks = static_cast<unsigned int>(std::max(context.device.sm_count, 1)) * 8;
   fill_fp4<<<blocks, kThreads, 0, context.stream>>>(static_cast<unsigned char*>(data), bytes, context.seed);
   context.seed += bytes;  // the next fill starts behind the numbers of this one
   if (auto good = checked(cudaGetLastError(), "fill_fp4"); !good) return good;
