@@ -77,13 +77,13 @@ Expected<void> NormBackward<T>::start(std::int64_t rows, int copy, cudaStream_t 
   const auto kernel = plan.held == 2   ? norm_backward_kernel<T, 2>
                       : plan.held == 4 ? norm_backward_kernel<T, 4>
                                        : norm_backward_long_kernel<T>;
-  float* partial = arrays_.template at<float>(kPartial, copy);
+  float *partial = arrays_.template at<float>(kPartial, copy), *dweight = arrays_.template at<float>(kDweight, copy);
   auto started = start_kernel("norm-backward", kernel, plan.rows, stream, arrays_.template at<T>(kX, copy),
                               arrays_.template at<T>(kDy, copy), arrays_.template at<T>(kWeight, copy),
-                              arrays_.template at<T>(kDx, copy), partial, rows, shape_.columns);
+                              arrays_.template at<T>(kDx, copy), partial, dweight, rows, shape_.columns);
   if (!started) return started;
-  return start_kernel("weight gradient", weight_gradient_kernel, plan.sums, stream, partial,
-                      arrays_.template at<float>(kDweight, copy), plan.rows.blocks, shape_.columns);
+  return start_kernel("weight gradient", weight_gradient_kernel, plan.sums, stream, partial, dweight,
+                      plan.rows.blocks, shape_.columns);
 }
 
 /// The gradient of the weight is a sum over all rows: it is checked on a second call, over the first of them only.

@@ -18,7 +18,8 @@ template <typename T>
 void run_norm_backward(NormGradientData<T>& data, const NormBackwardPlan& plan, std::int64_t rows, int columns) {
   emulate(plan.rows.blocks, plan.rows.threads, plan.rows.shared_bytes, [&] {
     const auto run = [&](auto kernel) {
-      kernel(data.x.data(), data.dy.data(), data.weight.data(), data.dx.data(), data.partial.data(), rows, columns);
+      kernel(data.x.data(), data.dy.data(), data.weight.data(), data.dx.data(), data.partial.data(),
+             data.dweight.data(), rows, columns);
     };
     if (plan.held == 2) run(norm_backward_kernel<T, 2>);
     if (plan.held == 4) run(norm_backward_kernel<T, 4>);
@@ -64,12 +65,39 @@ TEST(EmulatedNormBackward, RowsTooLongForThem) {
   expect_norm_backward<float>(8196, 0);
 }
 
+/// Row p of the partial sums is p + 1 in every column but the last, where it is one: the sums are known.
+void expect_weight_gradient(unsigned partials, int columns, int sm_count, unsigned blocks) {
+  const LaunchShape shape = weight_gradient_shape(partials, columns, sm_count);
+  EXPECT_EQ(shape.blocks, blocks);
+  const auto n = static_cast<std::size_t>(columns);
+  std::vector<float> partial, dweight(n, 0);
+  for (unsigned p = 0; p < partials; ++p) {
+    partial.insert(partial.end(), n - 1, static_cast<float>(p + 1));
+    partial.push_back(1);
+  }
+  emulate(shape.blocks, {shape.threads, shape.rows_at_once}, shape.shared_bytes, [&] {
+    weight_gradient_kernel(partial.data(), dweight.data(), static_cast<int>(partials), columns);
+  });
+  for (std::size_t c = 0; c + 1 < n; ++c) EXPECT_EQ(dweight[c], static_cast<float>(partials * (partials + 1) / 2)) << c;
+  EXPECT_EQ(dweight.back(), static_cast<float>(partials));
+}
+
+TEST(EmulatedNormBackward, SeveralBlocksAddUpTheSameColumns) {
+  expect_weight_gradient(100, 40, 10, 2 * 4);   // 2 groups of columns; of 5 parts that would fill it 4 have 32 rows
+  expect_weight_gradient(100, 40, 6, 2 * 3);
+  expect_weight_gradient(100, 40, 1, 2);
+  expect_weight_gradient(1, 33, 132, 2);
+}
+
 TEST(NormBackwardPlan, ManyRowsToFewBlocks) {
   const auto plan = norm_backward_plan<Bf16>(16384, 4096, 132);
   EXPECT_EQ(plan.rows.threads, 256);     // 512 vectors, 2 each
   EXPECT_EQ(plan.rows.blocks, 2 * 132);  // 512 threads on each multiprocessor
   EXPECT_EQ(plan.sums.blocks, 128);
   EXPECT_EQ(norm_backward_plan<Bf16>(100, 4096, 132).rows.blocks, 100);
+  EXPECT_EQ(norm_backward_plan<Bf16>(300, 4096, 132).rows.blocks, 150);         // two rows each
+  EXPECT_EQ(norm_backward_plan<Bf16>(200, 4096, 132).rows.blocks, 132);
+  EXPECT_EQ(norm_backward_plan<Bf16>(16384, 512, 132).rows.blocks, 16 * 132);   // of one warp
 }
 
 }  // namespace
