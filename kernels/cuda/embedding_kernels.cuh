@@ -62,8 +62,8 @@ __device__ void add_row(const T* from, float* to, int columns) {
 
 /// table[ids[r]] += dy[r], the table in fp32: of an element of 2 bytes the gradient is read, and 4 bytes are read and
 /// written by the level-2 cache, which does the addition. A lane adds four successive elements with one instruction
-/// where the chip can (compute capability 9.0), else one; `AtOnce` is for tests and says which. Either way the lanes of a
-/// warp follow one another, so that the cache gets whole lines: 512 or 128 bytes of the table.
+/// where the chip can (compute capability 9.0), else one; `AtOnce` is for tests and says which. Either way the lanes of
+/// a warp follow one another, so that the cache gets whole lines: 512 or 128 bytes of the table.
 template <typename T, int AtOnce = 0>
 __global__ void __launch_bounds__(kRowCopyThreads)
     embedding_backward_kernel(const T* dy, const int* ids, float* table, std::int64_t rows, int columns) {

@@ -9,8 +9,8 @@
 
 namespace stepcast::gpu {
 
-/// `amax` holds a float that is not negative; such floats have the order of their bits as integers. One atomic operation
-/// at most per block, and none where `amax` is as large already: thousands on one address would outlast the data. What
+/// `amax` holds a float that is not negative; such floats have the order of their bits as integers. At most one atomic
+/// operation per block, and none where `amax` is as large already: thousands on one address would outlast the data. What
 /// is read there may be older than another block's maximum, which costs an operation more and changes no result.
 template <typename T>
 __global__ void __launch_bounds__(kStreamThreads)

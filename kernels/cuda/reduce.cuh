@@ -1,4 +1,5 @@
-// GPU side only. Sums, maxima and exclusive ors over the lanes of a warp and the warps of a block; every lane gets the result.
+// GPU side only. Sums, maxima and exclusive ors over the lanes of a warp and the warps of a block; every lane gets the
+// result.
 #pragma once
 
 #include "kernels/cuda/lane.cuh"

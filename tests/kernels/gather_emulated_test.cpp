@@ -59,7 +59,8 @@ void expect_rope(int heads, int head_dim) {
   const auto n = static_cast<std::size_t>(head_dim), count = static_cast<std::size_t>(total) * n;
   const auto x = normal_numbers<T>(count, 1);
   auto y = unwritten<T>(count);
-  emulate(2, kRopeThreads, RopeTurns::bytes(head_dim / 2), [&] { rope_kernel<T>(x.data(), y.data(), total, head_dim, heads, kPeriod); });
+  emulate(2, kRopeThreads, RopeTurns::bytes(head_dim / 2),
+          [&] { rope_kernel<T>(x.data(), y.data(), total, head_dim, heads, kPeriod); });
   for (std::int64_t h = 0; h < total; ++h) {
     const std::size_t first = static_cast<std::size_t>(h) * n;
     const auto want = reference::rope(values(x, first, n), head_dim, static_cast<double>(h / heads % kPeriod));
