@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(1024)
     STEPCAST_UNROLL
     for (int i = 0; i < kWidth<T>; ++i) {
       const bool right = v * kWidth<T> + i == place.skip + target;
-      gradient[i] = exponential<Storage>(all, e[i]) * scale - (right ? 1.0f : 0.0f);
+      gradient[i] = all.of(e[i]) * scale - (right ? 1.0f : 0.0f);
     }
     place.put(logits, v, gradient);
   });

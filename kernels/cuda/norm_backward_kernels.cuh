@@ -72,13 +72,14 @@ __global__ void __launch_bounds__(512)
     for (int k = 0; k < Vectors; ++k) {
       const int v = static_cast<int>(threadIdx.x + k * blockDim.x);
       if (v >= place.vectors) continue;
-      float w[W], out[W];
+      float a[W], d[W], w[W], out[W];
+      row.get(place, k, v, a);
+      gradient.get(place, k, v, d);
       unpack<T>(load_cached(weight, v), w);
       STEPCAST_UNROLL
       for (int e = 0; e < W; ++e) {
-        const float a = row.x[k][e], d = gradient.x[k][e];
-        out[e] = all.scale * d * w[e] - all.back * a;
-        sums.sum[k][e] = fmaf(d * a, all.scale, sums.sum[k][e]);
+        out[e] = all.scale * d[e] * w[e] - all.back * a[e];
+        sums.sum[k][e] = fmaf(d[e] * a[e], all.scale, sums.sum[k][e]);
       }
       place.put(dx, v, out);
     }

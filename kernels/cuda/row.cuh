@@ -40,31 +40,41 @@ struct RowPlace {
   }
 };
 
-/// In registers, as floats: vectors thread, thread + threads, ... of the row.
+/// In registers, as it came: vectors thread, thread + threads, ... of the row. Numbers of two bytes take half the
+/// registers that their floats would: two blocks of 512 threads that hold two rows each fit on a multiprocessor.
 template <typename T, int Vectors>
 struct HeldRow {
   static constexpr bool in_registers = true;
-  float x[Vectors][kWidth<T>];
+  uint4 raw[Vectors];
+  float neutral = 0;
 
   __device__ HeldRow(uint4*, int) {}
-  __device__ void load(const T* data, const RowPlace<T>& place, float neutral) {
-    uint4 raw[Vectors];
+  __device__ void load(const T* data, const RowPlace<T>& place, float outside) {
+    neutral = outside;
     STEPCAST_UNROLL
     for (int k = 0; k < Vectors; ++k) {
       const int v = static_cast<int>(threadIdx.x + k * blockDim.x);
       raw[k] = v < place.vectors ? load_streaming(data, place.first + v) : make_uint4(0, 0, 0, 0);
     }
-    STEPCAST_UNROLL
-    for (int k = 0; k < Vectors; ++k)  // beyond the row all elements are foreign
-      place.expand(raw[k], static_cast<int>(threadIdx.x + k * blockDim.x), neutral, x[k]);
   }
-  /// body(vector, its elements), which it may change.
+  /// The k-th vector of this thread, `v` of the row, as floats. The compiler shall not keep those from one pass over
+  /// the row to the next, and so must not know that the vector is still the same.
+  __device__ void get(const RowPlace<T>& place, int k, int v, float (&x)[kWidth<T>]) {
+#ifdef __CUDACC__
+    if constexpr (sizeof(T) < 4) asm volatile("" : "+r"(raw[k].x), "+r"(raw[k].y), "+r"(raw[k].z), "+r"(raw[k].w));
+#endif
+    place.expand(raw[k], v, neutral, x);
+  }
+  /// body(vector, its elements).
   template <typename Body>
   __device__ void for_each(const RowPlace<T>& place, Body body) {
     STEPCAST_UNROLL
     for (int k = 0; k < Vectors; ++k) {
       const int v = static_cast<int>(threadIdx.x + k * blockDim.x);
-      if (v < place.vectors) body(v, x[k]);
+      if (v >= place.vectors) continue;
+      float x[kWidth<T>];
+      get(place, k, v, x);
+      body(v, x);
     }
   }
 };
@@ -116,7 +126,11 @@ __device__ void for_both(HeldRow<T, Vectors>& a, HeldRow<T, Vectors>& b, const R
   STEPCAST_UNROLL
   for (int k = 0; k < Vectors; ++k) {
     const int v = static_cast<int>(threadIdx.x + k * blockDim.x);
-    if (v < place.vectors) body(v, a.x[k], b.x[k]);
+    if (v >= place.vectors) continue;
+    float x[kWidth<T>], y[kWidth<T>];
+    a.get(place, k, v, x);
+    b.get(place, k, v, y);
+    body(v, x, y);
   }
 }
 template <typename T, typename Body>

@@ -16,8 +16,8 @@ struct SoftmaxRow {
   __device__ float of(float x) const { return fast_exp2((x - top) * kLog2E); }
 };
 
-/// In registers, first the maximum, then each exponential once, which takes the place of the element. Else both in one
-/// pass: a sum is scaled down when a larger maximum turns up (Milakov and Gimelshein, arXiv 1805.02867).
+/// In registers, first the maximum, then the sum. Else both in one pass: a sum is scaled down when a larger maximum
+/// turns up (Milakov and Gimelshein, arXiv 1805.02867).
 template <typename T, bool OneWarp, typename Storage>
 __device__ SoftmaxRow softmax_row(Storage& row, const RowPlace<T>& place) {
   float largest = kMasked, sum = 0;
@@ -29,7 +29,7 @@ __device__ SoftmaxRow softmax_row(Storage& row, const RowPlace<T>& place) {
     const SoftmaxRow all{over_row<Max, OneWarp>(largest, scratch()), 0};
     row.for_each(place, [&](int, float (&x)[kWidth<T>]) {
       STEPCAST_UNROLL
-      for (int e = 0; e < kWidth<T>; ++e) sum += x[e] = all.of(x[e]);
+      for (int e = 0; e < kWidth<T>; ++e) sum += all.of(x[e]);
     });
     return {all.top, over_row<Sum, OneWarp>(sum, scratch())};
   } else {
@@ -48,12 +48,6 @@ __device__ SoftmaxRow softmax_row(Storage& row, const RowPlace<T>& place) {
   }
 }
 
-/// The row's elements as exponentials, whichever way they were kept.
-template <typename Storage>
-__device__ float exponential(const SoftmaxRow& all, float x) {
-  return Storage::in_registers ? x : all.of(x);
-}
-
 template <typename T, typename Storage, bool OneWarp>
 __global__ void __launch_bounds__(1024)
     softmax_kernel(const T* x, T* y, std::int64_t rows, int columns, int shared_vectors) {
@@ -67,7 +61,7 @@ __global__ void __launch_bounds__(1024)
   row.for_each(place, [&](int v, float (&e)[kWidth<T>]) {
     float result[kWidth<T>];
     STEPCAST_UNROLL
-    for (int i = 0; i < kWidth<T>; ++i) result[i] = exponential<Storage>(all, e[i]) * scale;
+    for (int i = 0; i < kWidth<T>; ++i) result[i] = all.of(e[i]) * scale;
     place.put(y, v, result);
   });
 }
