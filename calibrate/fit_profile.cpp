@@ -305,7 +305,10 @@ Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitR
   const std::vector<Roof> roofs = roofs_of(measurements, request.gpu);
   replace_roofs(out.profile.roofs, roofs);
   const bool host = replace_host_costs(out.profile.host, host_costs_of(measurements, request.gpu));
-  if (out.laws.empty() && roofs.empty() && !host)
+  // The best of a product or two is no roof to make a profile of; bandwidths are found by the plan's few rows.
+  const bool bandwidth =
+      std::any_of(roofs.begin(), roofs.end(), [](const Roof& roof) { return unit_of(roof) == RoofUnit::bytes; });
+  if (out.laws.empty() && !bandwidth && !host)
     return fail("measurements", fmt::format("nothing of {} to fit among {} rows", request.gpu.id, measurements.rows.size()),
                 pools.other_gpus.empty() ? std::string("import some first")
                                          : fmt::format("they are of {}", fmt::join(pools.other_gpus, ", ")));

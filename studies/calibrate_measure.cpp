@@ -91,7 +91,8 @@ Expected<MeasurePlan> plan_of(const MeasureSettings& settings, const MeasuredGpu
   PlanRequest request;
   request.gpu = *here.gpu;
   if (here.on_host > 0) request.capability_major = here.device.capability_major;
-  for (const LibraryState& library : doors.libraries())
+  request.cudnn = true;  // where the card is, its libraries decide
+  for (const LibraryState& library : here.on_host > 0 ? doors.libraries() : std::vector<LibraryState>{})
     if (library.name == "cudnn") request.cudnn = library.missing.empty();
   request.budget = budget;
   request.only = settings.only;
@@ -265,7 +266,8 @@ Expected<void> measure(const MeasureSettings& settings, const MeasureDoors& door
   auto plan = alone ? plan_of(settings, *here, budget, doors) : Expected<MeasurePlan>(MeasurePlan{});
   if (!plan) return tl::unexpected(plan.error());
   if (settings.dry_run) {
-    const PlanReport report{*plan, *here->gpu, here->on_host > 0 ? here->device.name : "", missing_libraries(doors)};
+    const bool present = here->on_host > 0;
+    const PlanReport report{*plan, *here->gpu, present ? here->device.name : "", present ? missing_libraries(doors) : ""};
     console.out << (settings.json ? plan_json(report) : plan_report(report, console));
     return {};
   }

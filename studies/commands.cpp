@@ -201,7 +201,7 @@ const std::vector<Command>& table() {
        .least_words = 1,
        .most_words = 100'001,
        .flags = calibrate_flags(),
-       .examples = {"stepcast calibrate measure --dry-run --gpu h100-sxm --budget \"60 s\" --model llama3-8b",
+       .examples = {"stepcast calibrate measure --dry-run --gpu h100-sxm --budget 60s --model llama3-8b",
                     "stepcast calibrate import examples/gemm_times.csv examples/all_reduce.txt --gpu h100-sxm -o /tmp/stepcast_times.json",
                     "stepcast calibrate fit /tmp/stepcast_times.json -o /tmp/stepcast_profile.json --hold-out 0.2",
                     "stepcast calibrate show /tmp/stepcast_profile.json",

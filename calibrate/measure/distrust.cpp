@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "kernels/work.h"
+#include "model/profile_names.h"
 #include "model/quantity_text.h"
 
 namespace stepcast {
@@ -100,9 +101,7 @@ void doubt_drift(const Evidence& e, Lines& lines) {
 }
 
 std::string rate_text(const Roof& roof, double rate) {
-  const bool bytes =
-      roof.of.starts_with("hbm ") || roof.of.starts_with("l2 ") || roof.of.find("_to_") != std::string::npos;
-  return bytes ? format_rate(BytesPerSecond(rate)) : format_flops(FlopsPerSecond(rate));
+  return unit_of(roof) == RoofUnit::bytes ? format_rate(BytesPerSecond(rate)) : format_flops(FlopsPerSecond(rate));
 }
 
 void doubt_roofs(const Evidence& e, Lines& lines) {

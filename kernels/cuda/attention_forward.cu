@@ -1,7 +1,7 @@
 #include "kernels/cuda/attention_forward.cuh"
 
 #include "kernels/cuda/attention_launch.h"
-#include "kernels/cuda/attention_sizes.h"
+#include "kernels/cuda/attention_sizes.cuh"
 
 namespace stepcast::gpu {
 namespace {
