@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cuda/memory_operation.h"
+#include "kernels/cuda/memory_operation.cuh"
 #include "kernels/work.h"
 
 namespace stepcast::gpu {

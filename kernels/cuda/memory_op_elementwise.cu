@@ -1,7 +1,7 @@
 // Operators that take elements of some arrays to elements of others at the same place.
 #include "kernels/cuda/elementwise_kernel.cuh"
 #include "kernels/cuda/elementwise_ops.cuh"
-#include "kernels/cuda/memory_operation.h"
+#include "kernels/cuda/memory_operation.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 
 namespace stepcast::gpu {

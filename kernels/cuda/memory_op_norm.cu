@@ -1,5 +1,5 @@
 // RMSNorm and its gradient.
-#include "kernels/cuda/memory_operation.h"
+#include "kernels/cuda/memory_operation.cuh"
 #include "kernels/cuda/norm_backward_kernels.cuh"
 #include "kernels/cuda/row_plan.cuh"
 #include "kernels/cuda/start_kernel.cuh"

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/cuda/loss_kernels.cuh"
-#include "kernels/cuda/memory_operation.h"
+#include "kernels/cuda/memory_operation.cuh"
 #include "kernels/cuda/row_plan.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 

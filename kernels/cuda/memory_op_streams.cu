@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/copy_kernels.cuh"
-#include "kernels/cuda/memory_operation.h"
+#include "kernels/cuda/memory_operation.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 
 namespace stepcast::gpu {

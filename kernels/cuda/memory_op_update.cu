@@ -1,7 +1,7 @@
 // Adam's step, and numbers of 16 bits to fp8.
 #include <cmath>
 
-#include "kernels/cuda/memory_operation.h"
+#include "kernels/cuda/memory_operation.cuh"
 #include "kernels/cuda/optimizer_kernels.cuh"
 #include "kernels/cuda/quantize_kernels.cuh"
 #include "kernels/cuda/start_kernel.cuh"

@@ -1,4 +1,4 @@
-#include "kernels/cuda/memory_operation.h"
+#include "kernels/cuda/memory_operation.cuh"
 
 #include <algorithm>
 #include <random>
