@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/device_name.h"
-#include "calibrate/measure/collective_session.h"
-#include "calibrate/measure/session.h"
+#include "calibrate/measure/collective_campaign.h"
+#include "calibrate/measure/campaign.h"
 #include "calibrate/measure/verdict.h"
 #include "calibrate/measurement_file.h"
 #include "model/catalog.h"
@@ -134,7 +134,7 @@ MeasureHooks hooks_for(const MeasureSettings& settings, const MeasureDoors& door
   return hooks;
 }
 
-/// `more` is a later session on the rows of `result`.
+/// `more` is a later campaign on the rows of `result`.
 void join(MeasureResult& result, MeasureResult more) {
   result.measurements = std::move(more.measurements);
   const auto add = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
@@ -172,7 +172,7 @@ class MeasureRun {
     if (!bench) return tl::unexpected(bench.error());
     card_ = (*bench)->settings();
     Progress progress(console_);
-    auto result = run_session(**bench, request_, hooks_for(settings_, doors_, progress, true));
+    auto result = run_campaign(**bench, request_, hooks_for(settings_, doors_, progress, true));
     if (!result) return tl::unexpected(result.error());
     result_ = std::move(*result);
     return {};
@@ -237,7 +237,7 @@ class MeasureRun {
   Console& console_;
   const MeasuredGpu& here_;
   LaunchPlace place_;
-  SessionRequest request_;
+  CampaignRequest request_;
   GpuSettings card_;
   MeasureResult result_;
 };

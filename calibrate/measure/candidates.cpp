@@ -126,7 +126,7 @@ class Collector {
     const bool sampled = work.mode == WorkMode::sampled;
     if (sampled && !seen_.insert(to_text(work.works.front())).second) return false;
     work.phase = phase;
-    work.estimate = expected_session_time(request_, work);
+    work.estimate = expected_campaign_time(request_, work);
     list.push_back(std::move(work));
     return true;
   }

@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "calibrate/measure/collective_session.h"
+#include "calibrate/measure/collective_campaign.h"
 #include "calibrate/measure/collective_time.h"
 
 namespace stepcast {

@@ -1,9 +1,9 @@
-// How long one planned collective is timed, and what it is called. Internal to the plan and the session.
+// How long one planned collective is timed, and what it is called. Internal to the plan and the campaign.
 #pragma once
 
 #include <algorithm>
 
-#include "calibrate/measure/collective_session.h"
+#include "calibrate/measure/collective_campaign.h"
 
 namespace stepcast {
 

@@ -42,10 +42,10 @@ std::string some_of(const std::vector<std::string>& names, std::size_t most = 4)
 
 using Lines = std::vector<std::string>;
 
-/// run_session's words for what is nobody's fault.
+/// run_campaign's words for what is nobody's fault.
 constexpr std::string_view budget_word = "budget";
 
-void doubt_session(const Evidence& e, Lines& lines) {
+void doubt_campaign(const Evidence& e, Lines& lines) {
   const auto unreached = std::count_if(e.result.skipped.begin(), e.result.skipped.end(),
                                        [](const NotMeasured& skipped) { return skipped.why == budget_word; });
   if (e.result.finished && unreached == 0) return;
@@ -53,7 +53,7 @@ void doubt_session(const Evidence& e, Lines& lines) {
   const std::string why = budget ? fmt::format("the budget was used up, {} works were not reached", unreached)
                                  : fmt::format("it ended early: {}", e.result.ended_by);
   lines.push_back(fmt::format(
-      "the session is not whole ({}): laws have fewer samples than planned; --resume goes on from there", why));
+      "the campaign is not whole ({}): laws have fewer samples than planned; --resume goes on from there", why));
 }
 
 void doubt_card(const Evidence& e, Lines& lines) {
@@ -255,7 +255,7 @@ UsualFit usual_fit(const LawFit& fit) {
 
 std::vector<std::string> distrust_lines(const Evidence& evidence) {
   Lines lines;
-  for (const auto doubt : {doubt_session, doubt_card, doubt_clocks, doubt_drift, doubt_roofs, doubt_kernels,
+  for (const auto doubt : {doubt_campaign, doubt_card, doubt_clocks, doubt_drift, doubt_roofs, doubt_kernels,
                            doubt_skipped, doubt_medians, doubt_laws, doubt_slowdowns, doubt_missing})
     doubt(evidence, lines);
   return lines;

@@ -1,4 +1,4 @@
-// Which figures of a session not to trust, why, and what to do about it.
+// Which figures of a campaign not to trust, why, and what to do about it.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Evidence {
   const GpuSettings& settings;
   const Verdict& verdict;  ///< all but its lines of distrust
 };
-/// What makes all figures doubtful first: the session, the card, clocks; then single figures; then what is missing.
+/// What makes all figures doubtful first: the campaign, the card, clocks; then single figures; then what is missing.
 std::vector<std::string> distrust_lines(const Evidence& evidence);
 
 /// What is usual of a law's held-out errors and needed of its samples.

@@ -1,4 +1,4 @@
-// How long the session will be busy with one thing at most.
+// How long the campaign will be busy with one thing at most.
 #include <algorithm>
 
 #include "calibrate/measure/plan.h"
@@ -45,7 +45,7 @@ Seconds sampling(const PlanRequest& request, const Work& work) {
 
 }  // namespace
 
-Seconds expected_session_time(const PlanRequest& request, const PlannedWork& planned) {
+Seconds expected_campaign_time(const PlanRequest& request, const PlannedWork& planned) {
   Seconds time;
   for (const Work& work : planned.works) time += preparing(request, work);
   const bool timed_by_clock = planned.mode == WorkMode::sustained || planned.mode == WorkMode::alternating;

@@ -15,7 +15,7 @@ namespace {
 
 /// Things measured twice.
 constexpr std::size_t most_repeats = 8;
-/// Rounds that a phase's works are spread over, so that what ends a session halfway leaves half of every phase, the
+/// Rounds that a phase's works are spread over, so that what ends a campaign halfway leaves half of every phase, the
 /// telling one.
 constexpr std::size_t spread_over = 8;
 

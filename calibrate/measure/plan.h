@@ -61,7 +61,7 @@ struct PlanRequest {
 /// (the hint says how long that takes).
 Expected<MeasurePlan> make_plan(const PlanRequest& request);
 
-/// What a work takes of the session at most: preparing, checking, warming up and sampling by the rules.
-Seconds expected_session_time(const PlanRequest& request, const PlannedWork& work);
+/// What a work takes of the campaign at most: preparing, checking, warming up and sampling by the rules.
+Seconds expected_campaign_time(const PlanRequest& request, const PlannedWork& work);
 
 }  // namespace stepcast

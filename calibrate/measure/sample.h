@@ -42,7 +42,7 @@ bool is_power_limited(const GpuState& state, const GpuSettings& settings, const 
 bool is_throttled(const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen, const MethodRules& rules);
 
 /// Allocates, checks against float64, records and replays. One that `stop` ended fails with where = "interrupted".
-/// `seen` carries over from one work of a session to the next; null = none came before.
+/// `seen` carries over from one work of a campaign to the next; null = none came before.
 Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules,
                          const std::function<bool()>& stop, ClocksSeen* seen = nullptr);
 

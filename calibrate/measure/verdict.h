@@ -1,4 +1,4 @@
-// What a session's figures amount to: the machine's measured roofs, how well laws fitted on them forecast what they had
+// What a campaign's figures amount to: the machine's measured roofs, how well laws fitted on them forecast what they had
 // not seen, and which figures not to trust. Studies print it.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "calibrate/fit_profile.h"
 #include "calibrate/measure/roofs.h"
-#include "calibrate/measure/session.h"
+#include "calibrate/measure/campaign.h"
 #include "model/machine.h"
 #include "model/profile.h"
 
@@ -36,7 +36,7 @@ struct SlowdownVerdict {
 };
 
 struct Verdict {
-  std::size_t rows = 0, resumed = 0;  ///< in the file; of them from an earlier session
+  std::size_t rows = 0, resumed = 0;  ///< in the file; of them from an earlier campaign
   std::vector<RoofVerdict> roofs;
   std::vector<KernelShare> kernels;
   std::vector<LawFit> laws;                ///< hold-out errors, of the fit

@@ -1,4 +1,4 @@
-// The plan of a session: what, how many, how long, and what there is no time for.
+// The plan of a campaign: what, how many, how long, and what there is no time for.
 #include <algorithm>
 
 #include <fmt/format.h>

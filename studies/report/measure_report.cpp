@@ -80,7 +80,7 @@ std::string distrust_text(const Verdict& verdict, const Paint& paint, std::size_
 std::string head_text(const MeasureReport& report, const Paint& paint, std::size_t columns) {
   const Verdict& verdict = report.verdict;
   std::string text = fmt::format("{}: {} measurements", paint.bold(report.gpu.name), verdict.rows);
-  if (verdict.resumed > 0) text += fmt::format(", {} of an earlier session", counted(verdict.resumed, "work"));
+  if (verdict.resumed > 0) text += fmt::format(", {} of an earlier campaign", counted(verdict.resumed, "work"));
   if (!verdict.throttled.empty()) text += fmt::format(", {} throttled", verdict.throttled.size());
   if (!verdict.skipped.empty()) text += fmt::format(", {} not measured", counted(verdict.skipped.size(), "work"));
   return paragraph(text, "", "", columns);

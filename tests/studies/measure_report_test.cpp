@@ -76,13 +76,13 @@ TEST(PlanReport, json_has_every_work_and_adds_up) {
   EXPECT_TRUE(in_turn);
 }
 
-/// A session on the known card with something of everything in it.
-struct ReportedSession {
+/// A campaign on the known card with something of everything in it.
+struct ReportedCampaign {
   KnownRows known;
   MeasureResult result;
   FittedProfile fitted;
-  ReportedSession() {
-    known.add_session();
+  ReportedCampaign() {
+    known.add_campaign();
     known.add(AttentionQuery{.batch = 16, .queries = 8192, .keys = 8192, .heads = 32, .kv_heads = 32}, Seconds(0.05),
               "stepcast 1.0");
     known.add_product({.m = 4096, .n = 4096, .k = 4096}, 1.8).throttled = true;
@@ -99,11 +99,11 @@ struct ReportedSession {
 };
 
 TEST(MeasureReport, says_what_was_found_and_what_to_distrust) {
-  const ReportedSession session;
+  const ReportedCampaign campaign;
   std::ostringstream out, err;
-  const std::string text = measure_report(session.report(), Console{out, err, false, true, 100});
+  const std::string text = measure_report(campaign.report(), Console{out, err, false, true, 100});
   EXPECT_THAT(text, HasSubstr("1 throttled"));
-  EXPECT_THAT(text, HasSubstr("12 works of an earlier session"));
+  EXPECT_THAT(text, HasSubstr("12 works of an earlier campaign"));
   EXPECT_THAT(text, HasSubstr("hbm copy"));
   EXPECT_THAT(text, HasSubstr("softmax"));
   EXPECT_THAT(text, HasSubstr("of these nt"));
@@ -117,25 +117,25 @@ TEST(MeasureReport, says_what_was_found_and_what_to_distrust) {
 }
 
 TEST(MeasureReport, fits_a_terminal_of_eighty_columns) {
-  const ReportedSession session;
+  const ReportedCampaign campaign;
   Page80 page;
-  const std::string text = measure_report(session.report(), page.console);
+  const std::string text = measure_report(campaign.report(), page.console);
   EXPECT_LE(widest_line(text), 80u) << text;
   EXPECT_THAT(text, HasSubstr("hbm copy"));
   EXPECT_THAT(text, Not(HasSubstr("copy 524288x2048")));
 }
 
 TEST(MeasureReport, nothing_to_distrust_is_said_as_well) {
-  const ReportedSession session;
-  MeasureReport report = session.report();
+  const ReportedCampaign campaign;
+  MeasureReport report = campaign.report();
   report.verdict.distrust.clear();
   Page80 page;
   EXPECT_THAT(measure_report(report, page.console), HasSubstr("nothing: no figure stands out"));
 }
 
 TEST(MeasureReport, json_holds_the_figures_in_base_units) {
-  const ReportedSession session;
-  const auto json = nlohmann::json::parse(measure_json(session.report()));
+  const ReportedCampaign campaign;
+  const auto json = nlohmann::json::parse(measure_json(campaign.report()));
   EXPECT_EQ(json["gpu"], "h100-sxm");
   EXPECT_EQ(json["finished"], true);
   EXPECT_EQ(json["resumed"], 12);

@@ -1,4 +1,4 @@
-#include "calibrate/measure/collective_session.h"
+#include "calibrate/measure/collective_campaign.h"
 
 #include <set>
 

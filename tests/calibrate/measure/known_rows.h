@@ -1,4 +1,4 @@
-// Rows of a session on a card whose laws are known: bf16 products by a roofline of 800 TFLOP/s, 3.0 TB/s and 3 us,
+// Rows of a campaign on a card whose laws are known: bf16 products by a roofline of 800 TFLOP/s, 3.0 TB/s and 3 us,
 // operators at 2.7 TB/s and 4 us, a level-2 cache of 5.5 TB/s; sustained products 15 % slower, products beside a copy
 // 19 % slower, copies beside a product 8 %.
 #pragma once
@@ -54,8 +54,8 @@ class KnownRows {
     return add(query, t0 + bytes_of(query) / rate, "stepcast");
   }
 
-  /// What a session of three minutes has, but for attention.
-  void add_session() {
+  /// What a campaign of three minutes has, but for attention.
+  void add_campaign() {
     for (double m = 512; m <= 8192; m *= 2)
       for (double n = 1024; n <= 8192; n *= 2)
         for (double k = 1024; k <= 8192; k *= 4) add_product({.m = m, .n = n, .k = k});

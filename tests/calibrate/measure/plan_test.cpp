@@ -208,7 +208,7 @@ TEST(Plan, order_of_the_stages) {
   EXPECT_LT(runs.back(), plan.works.size() / 2);
 }
 
-TEST(Plan, half_a_session_has_half_of_every_phase) {
+TEST(Plan, half_a_campaign_has_half_of_every_phase) {
   const MeasurePlan plan = made(plan_request());
   std::vector<PlannedWork> rest;
   std::copy_if(plan.works.begin(), plan.works.end(), std::back_inserter(rest),

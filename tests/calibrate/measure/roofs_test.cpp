@@ -16,7 +16,7 @@ double rate_of(const std::vector<Roof>& roofs, const std::string& of, const std:
 
 TEST(Roofs, are_the_rates_of_the_card_that_made_the_rows) {
   KnownRows known;
-  known.add_session();
+  known.add_campaign();
   const std::vector<Roof> roofs = roofs_of(known.rows, known_gpu());
   for (const char* of : {"hbm read", "hbm write", "hbm copy", "hbm triad"})
     EXPECT_NEAR(rate_of(roofs, of), 3.0e12, 0.06e12) << of;

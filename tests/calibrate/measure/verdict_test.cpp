@@ -1,4 +1,4 @@
-// A verdict says what the card can do, and which figures not to trust: what is planted in a session shows there, and in
+// A verdict says what the card can do, and which figures not to trust: what is planted in a campaign shows there, and in
 // no law.
 #include "calibrate/measure/verdict.h"
 
@@ -12,14 +12,14 @@
 namespace stepcast {
 namespace {
 
-/// A whole session on the known card, two things timed twice, and attention that reaches 60 % of the products' roof.
-struct KnownSession {
+/// A whole campaign on the known card, two things timed twice, and attention that reaches 60 % of the products' roof.
+struct KnownCampaign {
   KnownRows known;
   MeasureResult result;
   GpuSettings settings{"580.65.06", "13.0", "13.0.2", "9.19", "2.28.3", 700, 700, 1980, true, false, true, {}};
 
-  KnownSession() {
-    known.add_session();
+  KnownCampaign() {
+    known.add_campaign();
     known.context.cache = "warm";
     known.add_product({.m = 512, .n = 1024, .k = 1024}, 0.9);
     known.context.cache = "";
@@ -69,8 +69,8 @@ const KernelShare& kernel_named(const Verdict& verdict, const std::string& name)
 }
 
 TEST(Verdict, roofs_stand_beside_the_datasheet) {
-  KnownSession session;
-  const Verdict verdict = session.verdict();
+  KnownCampaign campaign;
+  const Verdict verdict = campaign.verdict();
   EXPECT_NEAR(roof_named(verdict, "bf16").roof.rate, 800e12, 16e12);
   EXPECT_DOUBLE_EQ(roof_named(verdict, "bf16").datasheet, known_gpu().peak[static_cast<int>(Precision::bf16)].value());
   EXPECT_EQ(roof_named(verdict, "bf16").seen_at, "gemm bf16 tn 8192x8192x8192");
@@ -82,8 +82,8 @@ TEST(Verdict, roofs_stand_beside_the_datasheet) {
 }
 
 TEST(Verdict, kernels_have_their_share_of_the_roof_that_bounds_them) {
-  KnownSession session;
-  const Verdict verdict = session.verdict();
+  KnownCampaign campaign;
+  const Verdict verdict = campaign.verdict();
   EXPECT_NEAR(kernel_named(verdict, "softmax").share, 2.7 / 3.0, 0.02);
   EXPECT_EQ(kernel_named(verdict, "softmax").roof, "hbm copy");
   EXPECT_NEAR(kernel_named(verdict, "attention forward bf16").share, 0.6, 0.01);
@@ -94,17 +94,17 @@ TEST(Verdict, kernels_have_their_share_of_the_roof_that_bounds_them) {
 }
 
 TEST(Verdict, kernels_of_a_library_are_told_from_ours) {
-  KnownSession session;
-  session.known.add(AttentionQuery{.batch = 16, .queries = 8192, .keys = 8192, .heads = 32, .kv_heads = 32},
+  KnownCampaign campaign;
+  campaign.known.add(AttentionQuery{.batch = 16, .queries = 8192, .keys = 8192, .heads = 32, .kv_heads = 32},
                     Seconds(0.05), "cudnn 9.19");
-  const Verdict verdict = session.verdict();
+  const Verdict verdict = campaign.verdict();
   EXPECT_FALSE(kernel_named(verdict, "attention forward bf16 by cudnn").kernel.empty());
   EXPECT_NEAR(kernel_named(verdict, "attention forward bf16").share, 0.6, 0.01);
 }
 
 TEST(Verdict, slowdowns_and_drift_are_what_was_put_in) {
-  KnownSession session;
-  const Verdict verdict = session.verdict();
+  KnownCampaign campaign;
+  const Verdict verdict = campaign.verdict();
   EXPECT_NEAR(verdict.sustained_slowdown, 1.15, 0.01);
   EXPECT_DOUBLE_EQ(verdict.time_constant.value(), 0.04);
   EXPECT_NEAR(verdict.drift, 0.003, 1e-9);
@@ -115,114 +115,114 @@ TEST(Verdict, slowdowns_and_drift_are_what_was_put_in) {
   for (const LawFit& fit : verdict.laws) EXPECT_GT(fit.held_out.samples, 0) << fit.law;
 }
 
-TEST(Verdict, a_sound_session_leaves_little_to_distrust) {
-  KnownSession session;
-  const Verdict verdict = session.verdict();
+TEST(Verdict, a_sound_campaign_leaves_little_to_distrust) {
+  KnownCampaign campaign;
+  const Verdict verdict = campaign.verdict();
   for (const std::string& line : verdict.distrust)
     EXPECT_TRUE(line.starts_with("products beside copy") || line.starts_with("few samples")) << line;
 }
 
-TEST(Verdict, a_session_that_ended_early_says_why) {
-  KnownSession session;
-  session.result.finished = false;
-  session.result.ended_by = "the GPU was lost";
-  EXPECT_NE(line_with(session.verdict(), "not whole").find("the GPU was lost"), std::string::npos);
+TEST(Verdict, a_campaign_that_ended_early_says_why) {
+  KnownCampaign campaign;
+  campaign.result.finished = false;
+  campaign.result.ended_by = "the GPU was lost";
+  EXPECT_NE(line_with(campaign.verdict(), "not whole").find("the GPU was lost"), std::string::npos);
 }
 
 TEST(Verdict, drift_beyond_two_per_cent_names_the_worst) {
-  KnownSession session;
-  session.result.repeats = {
+  KnownCampaign campaign;
+  campaign.result.repeats = {
       {"a", Seconds(1), Seconds(1.03)}, {"b", Seconds(1), Seconds(0.9)}, {"c", Seconds(1), Seconds(1.01)}};
-  const Verdict verdict = session.verdict();
+  const Verdict verdict = campaign.verdict();
   EXPECT_NEAR(verdict.drift, 0.03, 1e-9);
   EXPECT_NE(line_with(verdict, "drifted by 3").find("most of all b"), std::string::npos);
-  session.result.repeats.clear();
-  EXPECT_NE(line_with(session.verdict(), "nothing was timed twice"), "");
+  campaign.result.repeats.clear();
+  EXPECT_NE(line_with(campaign.verdict(), "nothing was timed twice"), "");
 }
 
 TEST(Verdict, throttled_works_are_named_and_change_no_law) {
-  KnownSession session;
-  const std::string before = write_profile(session.known.fitted().profile);
-  session.known.add_product({.m = 4096, .n = 4096, .k = 4096}, 1.8).throttled = true;
-  const Verdict verdict = session.verdict();
+  KnownCampaign campaign;
+  const std::string before = write_profile(campaign.known.fitted().profile);
+  campaign.known.add_product({.m = 4096, .n = 4096, .k = 4096}, 1.8).throttled = true;
+  const Verdict verdict = campaign.verdict();
   ASSERT_EQ(verdict.throttled.size(), 1u);
   EXPECT_EQ(verdict.throttled[0], "gemm bf16 tn 4096x4096x4096");
   EXPECT_NE(
       line_with(verdict, "clocks were down even after pauses, and what ran is in no law of bursts: gemm bf16 tn 4096"),
       "");
-  const std::string after = write_profile(session.known.fitted().profile);
+  const std::string after = write_profile(campaign.known.fitted().profile);
   EXPECT_EQ(before.substr(before.find("\"gemm\"")), after.substr(after.find("\"gemm\"")));
 }
 
 TEST(Verdict, more_than_the_datasheet_is_a_wrong_unit_or_clock) {
-  KnownSession session;
-  session.known.add_product({.m = 8192, .n = 8192, .k = 4096}, 0.7);
-  const std::string line = line_with(session.verdict(), "units, clock or datasheet");
+  KnownCampaign campaign;
+  campaign.known.add_product({.m = 8192, .n = 8192, .k = 4096}, 0.7);
+  const std::string line = line_with(campaign.verdict(), "units, clock or datasheet");
   EXPECT_TRUE(line.starts_with("bf16 burst")) << line;
-  EXPECT_EQ(line_with(KnownSession().verdict(), "units, clock or datasheet"), "");
+  EXPECT_EQ(line_with(KnownCampaign().verdict(), "units, clock or datasheet"), "");
 }
 
 TEST(Verdict, far_below_the_datasheet_has_a_reason_too) {
-  KnownSession session;
-  for (Measurement& row : session.known.rows.rows)
+  KnownCampaign campaign;
+  for (Measurement& row : campaign.known.rows.rows)
     if (std::holds_alternative<GemmQuery>(row.what)) row.time = row.time * 2;
-  EXPECT_TRUE(line_with(session.verdict(), "usual is far more").starts_with("bf16 burst"));
+  EXPECT_TRUE(line_with(campaign.verdict(), "usual is far more").starts_with("bf16 burst"));
 }
 
 TEST(Verdict, a_kernel_above_its_roof_is_doubted) {
-  KnownSession session;
-  session.known.add_operator("rope", 512, BytesPerSecond(4e12), Seconds(0));
-  const std::string line = line_with(session.verdict(), "rope ran at");
+  KnownCampaign campaign;
+  campaign.known.add_operator("rope", 512, BytesPerSecond(4e12), Seconds(0));
+  const std::string line = line_with(campaign.verdict(), "rope ran at");
   EXPECT_NE(line.find("hbm copy"), std::string::npos);
 }
 
 TEST(Verdict, the_card_s_settings_are_held_against_it) {
-  KnownSession session;
-  session.settings.mig = true;
-  session.settings.power_limit_w = 500;
-  session.settings.other_processes = {"1234 python"};
-  const Verdict verdict = session.verdict();
+  KnownCampaign campaign;
+  campaign.settings.mig = true;
+  campaign.settings.power_limit_w = 500;
+  campaign.settings.other_processes = {"1234 python"};
+  const Verdict verdict = campaign.verdict();
   EXPECT_NE(line_with(verdict, "MIG"), "");
   EXPECT_NE(line_with(verdict, "500 W, below the default of 700 W"), "");
   EXPECT_NE(line_with(verdict, "1234 python"), "");
-  session.settings.driver = "";  // then none of it is known
-  EXPECT_EQ(line_with(session.verdict(), "MIG"), "");
+  campaign.settings.driver = "";  // then none of it is known
+  EXPECT_EQ(line_with(campaign.verdict(), "MIG"), "");
 }
 
 TEST(Verdict, works_that_could_not_be_measured_stand_with_their_reason) {
-  KnownSession session;
-  session.result.skipped = {{"gemm fp8 tn 1024x1024x1024", "cublasLt has no algorithm"},
+  KnownCampaign campaign;
+  campaign.result.skipped = {{"gemm fp8 tn 1024x1024x1024", "cublasLt has no algorithm"},
                             {"gemm fp8 tn 512x512x512", "cublasLt has no algorithm"},
                             {"softmax 4096x4096 of 2 B", "off by 0.1, allowed 0.01"}};
-  const Verdict verdict = session.verdict();
+  const Verdict verdict = campaign.verdict();
   EXPECT_EQ(verdict.skipped.size(), 3u);
   EXPECT_NE(line_with(verdict, "no algorithm").find("gemm fp8 tn 512x512x512"), std::string::npos);
   EXPECT_NE(line_with(verdict, "allowed 0.01").find("softmax"), std::string::npos);
 }
 
 TEST(Verdict, medians_that_never_settled_count_from_a_tenth_on) {
-  KnownSession session;
-  for (std::size_t row = 0; row < 20; ++row) session.result.timed.push_back({row, "kernel", 1980, 60, 0.001, row >= 2});
-  EXPECT_EQ(line_with(session.verdict(), "still moving"), "");
-  session.result.timed[2].settled = false;
-  EXPECT_TRUE(line_with(session.verdict(), "still moving").starts_with("3 of 20"));
+  KnownCampaign campaign;
+  for (std::size_t row = 0; row < 20; ++row) campaign.result.timed.push_back({row, "kernel", 1980, 60, 0.001, row >= 2});
+  EXPECT_EQ(line_with(campaign.verdict(), "still moving"), "");
+  campaign.result.timed[2].settled = false;
+  EXPECT_TRUE(line_with(campaign.verdict(), "still moving").starts_with("3 of 20"));
 }
 
 TEST(Verdict, a_layout_that_the_law_does_not_fit_is_named) {
-  KnownSession session;
-  for (Measurement& row : session.known.rows.rows)
+  KnownCampaign campaign;
+  for (Measurement& row : campaign.known.rows.rows)
     if (const auto* gemm = std::get_if<GemmQuery>(&row.what); gemm != nullptr && gemm->layout == GemmLayout::nt)
       row.time = row.time * 1.2;
-  EXPECT_NE(line_with(session.verdict(), "gemm bf16 nt take 1."), "");
+  EXPECT_NE(line_with(campaign.verdict(), "gemm bf16 nt take 1."), "");
 }
 
 TEST(Verdict, what_was_not_measured_is_said) {
-  KnownSession session;
-  session.known = KnownRows();
+  KnownCampaign campaign;
+  campaign.known = KnownRows();
   for (double m = 512; m <= 8192; m *= 2)
-    for (const double n : {2048.0, 4096.0, 8192.0}) session.known.add_product({.m = m, .n = n, .k = 4096});
-  session.result.sustained.clear();
-  const Verdict verdict = session.verdict();
+    for (const double n : {2048.0, 4096.0, 8192.0}) campaign.known.add_product({.m = m, .n = n, .k = 4096});
+  campaign.result.sustained.clear();
+  const Verdict verdict = campaign.verdict();
   EXPECT_DOUBLE_EQ(verdict.sustained_slowdown, 0);
   EXPECT_NE(line_with(verdict, "only bf16 products were timed"), "");
   EXPECT_NE(line_with(verdict, "all times are cold"), "");
@@ -231,11 +231,11 @@ TEST(Verdict, what_was_not_measured_is_said) {
 }
 
 TEST(Verdict, held_out_errors_above_the_usual_are_named) {
-  KnownSession session;
+  KnownCampaign campaign;
   int i = 0;
-  for (Measurement& row : session.known.rows.rows)
+  for (Measurement& row : campaign.known.rows.rows)
     if (std::holds_alternative<GemmQuery>(row.what)) row.time = row.time * (++i % 2 == 0 ? 1.5 : 1);
-  const std::string line = line_with(session.verdict(), "held-out errors above the usual");
+  const std::string line = line_with(campaign.verdict(), "held-out errors above the usual");
   EXPECT_NE(line.find("gemm bf16"), std::string::npos);
   EXPECT_NE(line.find("usual 8"), std::string::npos);
 }

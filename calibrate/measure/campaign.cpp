@@ -1,13 +1,13 @@
-#include "calibrate/measure/session.h"
+#include "calibrate/measure/campaign.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "calibrate/measure/ready_work.h"
-#include "calibrate/measure/session_context.h"
-#include "calibrate/measure/session_notes.h"
-#include "calibrate/measure/session_pace.h"
+#include "calibrate/measure/campaign_context.h"
+#include "calibrate/measure/campaign_notes.h"
+#include "calibrate/measure/campaign_pace.h"
 
 namespace stepcast {
 namespace {
@@ -20,9 +20,9 @@ std::string name_of_planned(const PlannedWork& planned) {
   return name;
 }
 
-class Session {
+class Campaign {
  public:
-  Session(GpuBench& bench, const SessionRequest& request, const MeasureHooks& hooks)
+  Campaign(GpuBench& bench, const CampaignRequest& request, const MeasureHooks& hooks)
       : bench_(bench), request_(request), hooks_(hooks), start_(bench.now()), kept_(start_) {}
 
   Expected<MeasureResult> run() {
@@ -82,7 +82,7 @@ class Session {
     return {};
   }
 
-  /// Whether the earlier file, or this session, has it already. Repeats are there to be measured again.
+  /// Whether the earlier file, or this campaign, has it already. Repeats are there to be measured again.
   bool is_known(const PlannedWork& planned) {
     if (planned.mode == WorkMode::repeat) return false;
     if (planned.mode == WorkMode::alternating) {
@@ -176,7 +176,7 @@ class Session {
     rows().rows.push_back(std::move(row));
   }
 
-  /// A work that cannot run is skipped; a GPU that cannot run any ends the session.
+  /// A work that cannot run is skipped; a GPU that cannot run any ends the campaign.
   Expected<void> after_failure(const PlannedWork& planned, const Error& error) {
     if (error.where == interrupted_where) return end("interrupted");
     if (const auto usable = bench_.usable(); !usable) {
@@ -195,7 +195,7 @@ class Session {
   }
 
   GpuBench& bench_;
-  const SessionRequest& request_;
+  const CampaignRequest& request_;
   const MeasureHooks& hooks_;
   MeasureResult result_;
   Pace pace_;
@@ -208,8 +208,8 @@ class Session {
 
 }  // namespace
 
-Expected<MeasureResult> run_session(GpuBench& bench, const SessionRequest& request, const MeasureHooks& hooks) {
-  return Session(bench, request, hooks).run();
+Expected<MeasureResult> run_campaign(GpuBench& bench, const CampaignRequest& request, const MeasureHooks& hooks) {
+  return Campaign(bench, request, hooks).run();
 }
 
 }  // namespace stepcast

@@ -1,4 +1,4 @@
-#include "calibrate/measure/session_pace.h"
+#include "calibrate/measure/campaign_pace.h"
 
 #include <algorithm>
 

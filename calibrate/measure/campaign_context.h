@@ -1,4 +1,4 @@
-// Under which circumstances a session's rows were timed, by which an earlier session's rows are known again.
+// Under which circumstances a campaign's rows were timed, by which an earlier campaign's rows are known again.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace stepcast {
 /// What `source` says in every context of `stepcast calibrate measure`.
 inline constexpr const char* measured_here = "stepcast calibrate measure";
 
-/// GPU, driver, libraries, clocks and date: what all rows of a session share.
+/// GPU, driver, libraries, clocks and date: what all rows of a campaign share.
 MeasurementContext setup_context(const DeviceInfo& device, const GpuSettings& settings, const std::string& gpu,
                                  const std::string& date);
 

@@ -1,4 +1,4 @@
-// A session's rows give back the card that made them; rows under other circumstances change no law.
+// A campaign's rows give back the card that made them; rows under other circumstances change no law.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace stepcast {
 namespace {
 
-KnownRows whole_session() {
+KnownRows whole_campaign() {
   KnownRows known;
-  known.add_session();
+  known.add_campaign();
   return known;
 }
 
@@ -26,8 +26,8 @@ bool notes_say(const FittedProfile& fitted, const std::string& text) {
                      [&](const std::string& note) { return note.find(text) != std::string::npos; });
 }
 
-TEST(FitSession, gives_back_the_card_that_made_the_rows) {
-  const FittedProfile fitted = whole_session().fitted();
+TEST(FitCampaign, gives_back_the_card_that_made_the_rows) {
+  const FittedProfile fitted = whole_campaign().fitted();
   const Profile& profile = fitted.profile;
   const RooflineLaw* bf16 = find_gemm(profile, Precision::bf16);
   ASSERT_NE(bf16, nullptr);
@@ -44,8 +44,8 @@ TEST(FitSession, gives_back_the_card_that_made_the_rows) {
   EXPECT_EQ(profile.conditions.device, "NVIDIA H100 80GB HBM3");
 }
 
-TEST(FitSession, rows_under_other_circumstances_change_no_law) {
-  KnownRows known = whole_session();
+TEST(FitCampaign, rows_under_other_circumstances_change_no_law) {
+  KnownRows known = whole_campaign();
   const std::string before = write_profile(known.fitted().profile);
   const double fast = 0.3;
   const GemmQuery product{.m = 2048, .n = 2048, .k = 2048};
@@ -71,8 +71,8 @@ TEST(FitSession, rows_under_other_circumstances_change_no_law) {
   EXPECT_EQ(laws_of(write_profile(after.profile)), laws_of(before));
 }
 
-TEST(FitSession, layouts_are_held_out_one_by_one) {
-  KnownRows known = whole_session();
+TEST(FitCampaign, layouts_are_held_out_one_by_one) {
+  KnownRows known = whole_campaign();
   for (Measurement& row : known.rows.rows)
     if (const auto* gemm = std::get_if<GemmQuery>(&row.what); gemm != nullptr && gemm->layout == GemmLayout::nt)
       row.time = row.time * 1.2;
@@ -90,7 +90,7 @@ TEST(FitSession, layouts_are_held_out_one_by_one) {
   EXPECT_TRUE(find_fit(forward.fitted(), "gemm bf16")->layouts.empty());
 }
 
-TEST(FitSession, three_minutes_of_products_are_enough_to_tell_layouts_apart) {
+TEST(FitCampaign, three_minutes_of_products_are_enough_to_tell_layouts_apart) {
   KnownRows known;  // 405 products, more than corrections ask for
   for (const GemmLayout layout : {GemmLayout::tn, GemmLayout::nn, GemmLayout::nt})
     for (double m = 512; m <= 8192; m *= 2)
@@ -108,7 +108,7 @@ TEST(FitSession, three_minutes_of_products_are_enough_to_tell_layouts_apart) {
   }
 }
 
-TEST(FitSession, sustained_products_are_held_against_their_own_burst) {
+TEST(FitCampaign, sustained_products_are_held_against_their_own_burst) {
   KnownRows known;
   // A law cannot hold these two together; each is 10 % slower when it goes on.
   for (double m = 512; m <= 8192; m *= 2)
@@ -122,8 +122,8 @@ TEST(FitSession, sustained_products_are_held_against_their_own_burst) {
   EXPECT_NE(known.fitted().profile.sustained_slowdown, 1.1);
 }
 
-TEST(FitSession, a_collective_beside_a_product_counts_before_a_copy) {
-  KnownRows known = whole_session();
+TEST(FitCampaign, a_collective_beside_a_product_counts_before_a_copy) {
+  KnownRows known = whole_campaign();
   known.context.beside = "all_reduce x8 1 GiB";
   known.add_product({.m = 8192, .n = 8192, .k = 8192}, 1.12);
   known.context.beside = "host_to_device 256 MiB";
@@ -135,8 +135,8 @@ TEST(FitSession, a_collective_beside_a_product_counts_before_a_copy) {
   EXPECT_NE(find_fit(fitted, "moves beside gemm"), nullptr);
 }
 
-TEST(FitSession, a_copy_from_the_host_counts_as_a_move_before_one_on_the_card) {
-  KnownRows known = whole_session();
+TEST(FitCampaign, a_copy_from_the_host_counts_as_a_move_before_one_on_the_card) {
+  KnownRows known = whole_campaign();
   known.context.beside = "gemm bf16 tn 8192x8192x8192";
   const TransferQuery transfer{TransferKind::host_to_device, Bytes(64e6)};
   known.add(transfer, 1.03 * (Seconds(1e-5) + transfer.bytes / BytesPerSecond(55e9)), "cuda 13.0");
@@ -145,7 +145,7 @@ TEST(FitSession, a_copy_from_the_host_counts_as_a_move_before_one_on_the_card) {
   EXPECT_NEAR(known.fitted().profile.overlap.compute_slowdown, 0.19, 1e-9);
 }
 
-TEST(FitSession, where_nothing_ran_beside_another_the_start_stays) {
+TEST(FitCampaign, where_nothing_ran_beside_another_the_start_stays) {
   KnownRows known;
   for (double m = 512; m <= 8192; m *= 2) known.add_product({.m = m, .n = 4096, .k = 4096});
   const OverlapLaw before = known.request().start.overlap;
@@ -155,7 +155,7 @@ TEST(FitSession, where_nothing_ran_beside_another_the_start_stays) {
   EXPECT_TRUE(known.fitted().profile.roofs.size() == 1);
 }
 
-TEST(FitSession, roofs_and_launches_alone_are_a_profile) {
+TEST(FitCampaign, roofs_and_launches_alone_are_a_profile) {
   KnownRows known;
   known.add_transfers_and_launches();
   const auto fitted = fit_profile(known.rows, known.request());
@@ -166,7 +166,7 @@ TEST(FitSession, roofs_and_launches_alone_are_a_profile) {
   EXPECT_FALSE(fit_profile({}, known.request()).has_value());
 }
 
-TEST(FitSession, plain_copies_do_not_speak_for_other_operators) {
+TEST(FitCampaign, plain_copies_do_not_speak_for_other_operators) {
   KnownRows known;
   for (double mib = 32; mib <= 512; mib *= 2) known.add_operator("norm", mib, BytesPerSecond(2e12), Seconds(4e-6));
   for (double mib = 32; mib <= 2048; mib *= 2) known.add_operator("copy", mib, BytesPerSecond(3e12), Seconds(4e-6));

@@ -1,17 +1,17 @@
-// Sessions that end early: by any failing call, by Ctrl-C at any place. What was measured is kept, and a second session
+// Campaigns that end early: by any failing call, by Ctrl-C at any place. What was measured is kept, and a second campaign
 // completes it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "calibrate/measurement_file.h"
-#include "tests/calibrate/measure/session_sample.h"
+#include "tests/calibrate/measure/campaign_sample.h"
 
 namespace stepcast {
 namespace {
 
 using testing::HasSubstr;
 
-/// What a session left in its file.
+/// What a campaign left in its file.
 struct KeptFile {
   Measurements last;
   int times = 0;
@@ -26,9 +26,9 @@ struct KeptFile {
   }
 };
 
-MeasureResult uninterrupted_session() {
+MeasureResult uninterrupted_campaign() {
   FakeGpu gpu;
-  return run_session(gpu, small_session(), {}).value();
+  return run_campaign(gpu, small_campaign(), {}).value();
 }
 
 struct FailingCall { FakeCall call; const char* name; };
@@ -40,22 +40,22 @@ constexpr FailingCall failing_calls[] = {{FakeCall::prepare, "prepare"}, {FakeCa
 /// The first calls of a kind one by one, then ever fewer of them: works repeat themselves.
 int next_nth(int nth) { return nth < 12 ? nth + 1 : nth + nth / 3; }
 
-class SessionFailure : public testing::TestWithParam<FailingCall> {};
+class CampaignFailure : public testing::TestWithParam<FailingCall> {};
 
-TEST_P(SessionFailure, costs_one_work_where_the_gpu_survives) {
+TEST_P(CampaignFailure, costs_one_work_where_the_gpu_survives) {
   FakeGpu counted;
-  ASSERT_TRUE(run_session(counted, small_session(), {}).has_value());
+  ASSERT_TRUE(run_campaign(counted, small_campaign(), {}).has_value());
   for (int nth = 1; nth <= counted.calls(GetParam().call); nth = next_nth(nth)) {
     FakeGpuOptions options;
     options.clock_limit = Seconds(60);
     options.faults = {{GetParam().call, nth}};
     FakeGpu gpu(options);
     KeptFile file;
-    const auto result = run_session(gpu, small_session(), file.hooks());
+    const auto result = run_campaign(gpu, small_campaign(), file.hooks());
     ASSERT_TRUE(result.has_value()) << nth;
     EXPECT_TRUE(result->finished) << nth;
     // One work, and its repeat where it was the one that is measured again.
-    EXPECT_GE(result->measurements.rows.size() + 1, rows_of_small_session) << nth;
+    EXPECT_GE(result->measurements.rows.size() + 1, rows_of_small_campaign) << nth;
     if (GetParam().call == FakeCall::state) {
       EXPECT_TRUE(result->skipped.empty()) << nth;
     } else {
@@ -66,10 +66,10 @@ TEST_P(SessionFailure, costs_one_work_where_the_gpu_survives) {
   }
 }
 
-TEST_P(SessionFailure, ends_it_where_the_gpu_is_lost_and_another_one_completes_the_rows) {
-  const auto whole = row_keys(uninterrupted_session().measurements);
+TEST_P(CampaignFailure, ends_it_where_the_gpu_is_lost_and_another_one_completes_the_rows) {
+  const auto whole = row_keys(uninterrupted_campaign().measurements);
   FakeGpu counted;
-  ASSERT_TRUE(run_session(counted, small_session(), {}).has_value());
+  ASSERT_TRUE(run_campaign(counted, small_campaign(), {}).has_value());
   std::size_t least = 0;
   for (int nth = 1; nth <= counted.calls(GetParam().call); nth = next_nth(nth)) {
     FakeGpuOptions options;
@@ -77,7 +77,7 @@ TEST_P(SessionFailure, ends_it_where_the_gpu_is_lost_and_another_one_completes_t
     options.faults = {{GetParam().call, nth, FakeFault::loses_gpu}};
     FakeGpu gpu(options);
     KeptFile file;
-    const auto result = run_session(gpu, small_session(), file.hooks());
+    const auto result = run_campaign(gpu, small_campaign(), file.hooks());
     ASSERT_TRUE(result.has_value()) << nth;
     EXPECT_FALSE(result->finished) << nth;
     EXPECT_THAT(result->ended_by, HasSubstr("the GPU was lost")) << nth;
@@ -87,36 +87,36 @@ TEST_P(SessionFailure, ends_it_where_the_gpu_is_lost_and_another_one_completes_t
     EXPECT_EQ(gpu.calls(FakeCall::usable), 1) << "nothing is tried on a lost GPU";
 
     FakeGpu next;
-    SessionRequest request = small_session();
+    CampaignRequest request = small_campaign();
     request.earlier = file.last;
-    const auto rest = run_session(next, request, {});
+    const auto rest = run_campaign(next, request, {});
     ASSERT_TRUE(rest.has_value());
     EXPECT_TRUE(rest->finished);
     EXPECT_EQ(row_keys(rest->measurements), whole) << nth;
   }
 }
 
-TEST_P(SessionFailure, of_every_call_from_one_on_never_hangs) {
+TEST_P(CampaignFailure, of_every_call_from_one_on_never_hangs) {
   for (const int nth : {1, 2, 5, 9}) {
     FakeGpuOptions options;
     options.clock_limit = Seconds(60);
     options.faults = {{GetParam().call, nth, FakeFault::fails_always}};
     FakeGpu gpu(options);
-    const auto result = run_session(gpu, small_session(), {});
+    const auto result = run_campaign(gpu, small_campaign(), {});
     ASSERT_TRUE(result.has_value());
     EXPECT_TRUE(result->finished) << "the GPU can be used, so the plan is gone through";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OfEachCall, SessionFailure, testing::ValuesIn(failing_calls),
+INSTANTIATE_TEST_SUITE_P(OfEachCall, CampaignFailure, testing::ValuesIn(failing_calls),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(SessionResume, a_gpu_that_says_it_is_lost_is_believed) {
+TEST(CampaignResume, a_gpu_that_says_it_is_lost_is_believed) {
   FakeGpuOptions options;
   // The first two products are measured; then preparing fails, and so does the question whether anything still runs.
   options.faults = {{FakeCall::prepare, 3}, {FakeCall::usable, 1}};
   FakeGpu gpu(options);
-  const auto result = run_session(gpu, small_session(), {});
+  const auto result = run_campaign(gpu, small_campaign(), {});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->measurements.rows.size(), 2u);
   EXPECT_THAT(result->ended_by, HasSubstr("the GPU was lost"));
@@ -124,26 +124,26 @@ TEST(SessionResume, a_gpu_that_says_it_is_lost_is_believed) {
   EXPECT_EQ(result->skipped[0].work, "gemm bf16 tn 4096x4096x4096");
 }
 
-TEST(SessionResume, interrupted_at_any_call_and_resumed_gives_the_same_rows) {
+TEST(CampaignResume, interrupted_at_any_call_and_resumed_gives_the_same_rows) {
   FakeGpu counted;
-  const auto whole = row_keys(run_session(counted, small_session(), {}).value().measurements);
+  const auto whole = row_keys(run_campaign(counted, small_campaign(), {}).value().measurements);
   for (int at = 0; at < counted.calls(); at += 1 + at / 20) {
     FakeGpu gpu;
     KeptFile file;
     MeasureHooks hooks = file.hooks();
     hooks.stop = [&] { return gpu.calls() >= at; };
-    const auto first = run_session(gpu, small_session(), hooks);
+    const auto first = run_campaign(gpu, small_campaign(), hooks);
     ASSERT_TRUE(first.has_value()) << at;
     if (!first->finished) {
       EXPECT_EQ(first->ended_by, "interrupted") << at;
       EXPECT_LE(gpu.calls(), at + 12) << "it ends soon";
     }
     FakeGpu next;
-    SessionRequest request = small_session();
+    CampaignRequest request = small_campaign();
     // Through the file, as the command does it.
     request.earlier = read_measurements(write_measurements(file.last), "m.json").value();
     request.date = "2026-11-22";
-    const auto second = run_session(next, request, {});
+    const auto second = run_campaign(next, request, {});
     ASSERT_TRUE(second.has_value()) << to_text(second.error());
     EXPECT_TRUE(second->finished);
     EXPECT_EQ(row_keys(second->measurements), whole) << at;
@@ -151,12 +151,12 @@ TEST(SessionResume, interrupted_at_any_call_and_resumed_gives_the_same_rows) {
   }
 }
 
-TEST(SessionResume, a_whole_file_leaves_only_the_repeat_to_do) {
-  const MeasureResult whole = uninterrupted_session();
+TEST(CampaignResume, a_whole_file_leaves_only_the_repeat_to_do) {
+  const MeasureResult whole = uninterrupted_campaign();
   FakeGpu gpu;
-  SessionRequest request = small_session();
+  CampaignRequest request = small_campaign();
   request.earlier = whole.measurements;
-  const auto again = run_session(gpu, request, {});
+  const auto again = run_campaign(gpu, request, {});
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->resumed, 10u) << "nine rows and the layer";
   EXPECT_EQ(gpu.prepared(), std::vector<std::string>{"gemm bf16 tn 4096x4096x4096"});
@@ -166,41 +166,41 @@ TEST(SessionResume, a_whole_file_leaves_only_the_repeat_to_do) {
 struct OtherSetup {
   const char* before;
   const char* now;
-  void (*change)(FakeGpuOptions&, SessionRequest&);
+  void (*change)(FakeGpuOptions&, CampaignRequest&);
 };
 const OtherSetup other_setups[] = {
-    {"h100-sxm", "h200-sxm", [](FakeGpuOptions&, SessionRequest& r) { r.gpu = "h200-sxm"; }},
+    {"h100-sxm", "h200-sxm", [](FakeGpuOptions&, CampaignRequest& r) { r.gpu = "h200-sxm"; }},
     {"NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL",
-     [](FakeGpuOptions& o, SessionRequest&) { o.device.name = "NVIDIA H100 NVL"; }},
-    {"580.65.06", "570.10", [](FakeGpuOptions& o, SessionRequest&) { o.settings.driver = "570.10"; }},
-    {"13.0", "12.8", [](FakeGpuOptions& o, SessionRequest&) { o.settings.cuda = "12.8"; }},
-    {"13.0.2", "12.9.1", [](FakeGpuOptions& o, SessionRequest&) { o.settings.cublas = "12.9.1"; }},
-    {"700 W", "500 W", [](FakeGpuOptions& o, SessionRequest&) { o.settings.power_limit_w = 500; }},
+     [](FakeGpuOptions& o, CampaignRequest&) { o.device.name = "NVIDIA H100 NVL"; }},
+    {"580.65.06", "570.10", [](FakeGpuOptions& o, CampaignRequest&) { o.settings.driver = "570.10"; }},
+    {"13.0", "12.8", [](FakeGpuOptions& o, CampaignRequest&) { o.settings.cuda = "12.8"; }},
+    {"13.0.2", "12.9.1", [](FakeGpuOptions& o, CampaignRequest&) { o.settings.cublas = "12.9.1"; }},
+    {"700 W", "500 W", [](FakeGpuOptions& o, CampaignRequest&) { o.settings.power_limit_w = 500; }},
 };
 
-TEST(SessionResume, files_of_another_setup_are_refused_naming_both) {
+TEST(CampaignResume, files_of_another_setup_are_refused_naming_both) {
   for (const OtherSetup& other : other_setups) {
     FakeGpuOptions options;
-    SessionRequest request = small_session();
-    request.earlier = uninterrupted_session().measurements;
+    CampaignRequest request = small_campaign();
+    request.earlier = uninterrupted_campaign().measurements;
     other.change(options, request);
     FakeGpu gpu(options);
-    const auto result = run_session(gpu, request, {});
+    const auto result = run_campaign(gpu, request, {});
     ASSERT_FALSE(result.has_value()) << other.now;
     EXPECT_THAT(result.error().what, testing::AllOf(HasSubstr(other.before), HasSubstr(other.now)));
     EXPECT_EQ(gpu.calls(), 0) << "before anything ran";
   }
 }
 
-TEST(SessionResume, files_of_other_programs_and_versions_are_refused) {
-  SessionRequest request = small_session();
-  request.earlier = uninterrupted_session().measurements;
+TEST(CampaignResume, files_of_other_programs_and_versions_are_refused) {
+  CampaignRequest request = small_campaign();
+  request.earlier = uninterrupted_campaign().measurements;
   for (MeasurementContext& context : request.earlier.contexts)
     if (context.software.rfind("stepcast", 0) == 0) context.software = "stepcast 0.0.1";
   FakeGpu gpu;
-  EXPECT_THAT(run_session(gpu, request, {}).error().what, HasSubstr("stepcast 0.0.1"));
+  EXPECT_THAT(run_campaign(gpu, request, {}).error().what, HasSubstr("stepcast 0.0.1"));
   for (MeasurementContext& context : request.earlier.contexts) context.source = "nccl-tests";
-  EXPECT_THAT(run_session(gpu, request, {}).error().what, HasSubstr("'nccl-tests'"));
+  EXPECT_THAT(run_campaign(gpu, request, {}).error().what, HasSubstr("'nccl-tests'"));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
-// A small plan and its session on the fake GPU, for tests.
+// A small plan and its campaign on the fake GPU, for tests.
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/session.h"
-#include "calibrate/measure/session_context.h"
+#include "calibrate/measure/campaign.h"
+#include "calibrate/measure/campaign_context.h"
 #include "tests/calibrate/measure/fake_gpu.h"
 
 namespace stepcast {
@@ -22,8 +22,8 @@ inline PlannedWork planned_for_test(const Query& what, WorkMode mode = WorkMode:
 
 /// Four products, a warm copy, a copy beside a product, a launch, half a second without rest, a layer, and one product
 /// again: nine rows. The answers of the fake GPU take about 1.9 s.
-inline SessionRequest small_session() {
-  SessionRequest request;
+inline CampaignRequest small_campaign() {
+  CampaignRequest request;
   request.gpu = "h100-sxm";
   request.date = "2026-11-21";
   request.plan.budget = Seconds(20);
@@ -43,7 +43,7 @@ inline SessionRequest small_session() {
   for (const PlannedWork& work : works) request.plan.estimate += work.estimate;
   return request;
 }
-inline constexpr std::size_t rows_of_small_session = 9;
+inline constexpr std::size_t rows_of_small_campaign = 9;
 
 /// The rows by their names.
 inline std::multiset<std::string> row_keys(const Measurements& measurements) {

@@ -1,10 +1,10 @@
-// Collectives of a host or a cluster: which groups, which sizes, and the session that times them on all ranks in step.
+// Collectives of a host or a cluster: which groups, which sizes, and the campaign that times them on all ranks in step.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/session.h"
+#include "calibrate/measure/campaign.h"
 #include "kernels/collective_bench.h"
 
 namespace stepcast {
@@ -48,11 +48,11 @@ struct CollectivePlan {
 /// Budget first to the largest groups, the most used kinds, and the extreme and middle sizes; what remains to the rest.
 CollectivePlan plan_collectives(const CollectiveBench& bench, Seconds budget, const MethodRules& rules);
 
-/// Same rows, hooks and promises as run_session; all processes take the same turns, because they decide by times that
+/// Same rows, hooks and promises as run_campaign; all processes take the same turns, because they decide by times that
 /// all of them see, and by the clock and the earlier file of process 0. Only process 0 is given hooks.keep.
 /// request.plan is not looked at. What ran beside what is in context.beside as work_name() spells it, "all_reduce x8
 /// 128 MiB" and "gemm ..."; the same two alone come with them.
 Expected<MeasureResult> run_collectives(CollectiveBench& bench, const CollectivePlan& plan,
-                                        const SessionRequest& request, const MeasureHooks& hooks);
+                                        const CampaignRequest& request, const MeasureHooks& hooks);
 
 }  // namespace stepcast

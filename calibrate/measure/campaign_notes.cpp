@@ -1,4 +1,4 @@
-#include "calibrate/measure/session_notes.h"
+#include "calibrate/measure/campaign_notes.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "calibrate/measure/collective_session.h"
+#include "calibrate/measure/collective_campaign.h"
 
 #include <algorithm>
 #include <array>
@@ -21,8 +21,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-SessionRequest collective_request() {
-  SessionRequest request;
+CampaignRequest collective_request() {
+  CampaignRequest request;
   request.gpu = "h100-sxm";
   request.date = "2026-11-21";
   return request;
@@ -33,7 +33,7 @@ CollectivePlan planned_for(const CollectiveBench& bench, Seconds budget = Second
 }
 
 MeasureResult timed_on(CollectiveBench& bench, const CollectivePlan& plan, const MeasureHooks& hooks = {},
-                       const SessionRequest& request = collective_request()) {
+                       const CampaignRequest& request = collective_request()) {
   auto result = run_collectives(bench, plan, request, hooks);
   EXPECT_TRUE(result) << to_text(result.error());
   return result ? std::move(*result) : MeasureResult{};
@@ -43,7 +43,7 @@ const MeasurementContext& context_of_row(const Measurements& measurements, const
   return measurements.contexts.at(static_cast<std::size_t>(row.context));
 }
 
-TEST(CollectiveSession, OneGpuIsANote) {
+TEST(CollectiveCampaign, OneGpuIsANote) {
   FakeCollectivesOptions options;
   options.per_host = 1;
   FakeCollectives bench(options);
@@ -55,7 +55,7 @@ TEST(CollectiveSession, OneGpuIsANote) {
   EXPECT_THAT(result.measurements.notes, ElementsAre("one GPU: no collectives to time"));
 }
 
-TEST(CollectiveSession, EveryPlannedCallBecomesARow) {
+TEST(CollectiveCampaign, EveryPlannedCallBecomesARow) {
   FakeCollectives bench;
   const CollectivePlan plan = planned_for(bench);
   const MeasureResult result = timed_on(bench, plan);
@@ -65,7 +65,7 @@ TEST(CollectiveSession, EveryPlannedCallBecomesARow) {
   EXPECT_THAT(bench.opened(), ElementsAre("2 neighbours", "4 neighbours", "8 neighbours"));
 }
 
-TEST(CollectiveSession, TheClockStaysWithinThePlansEstimate) {
+TEST(CollectiveCampaign, TheClockStaysWithinThePlansEstimate) {
   for (const double seconds : {10.0, 45.0, 100.0}) {
     FakeCollectivesOptions options;
     options.noise = 0.05;
@@ -77,7 +77,7 @@ TEST(CollectiveSession, TheClockStaysWithinThePlansEstimate) {
   }
 }
 
-TEST(CollectiveSession, ARowSaysWhatItIs) {
+TEST(CollectiveCampaign, ARowSaysWhatItIs) {
   FakeCollectives bench;
   const MeasureResult result = timed_on(bench, planned_for(bench));
   const Measurement& row = result.measurements.rows.front();
@@ -97,7 +97,7 @@ TEST(CollectiveSession, ARowSaysWhatItIs) {
   EXPECT_EQ(context.date, "2026-11-21");
 }
 
-TEST(CollectiveSession, AFabricOf300GbPerSecondAnd10UsComesOutOfTheFit) {
+TEST(CollectiveCampaign, AFabricOf300GbPerSecondAnd10UsComesOutOfTheFit) {
   FakeCollectives bench;
   const MeasureResult result = timed_on(bench, planned_for(bench));
   FitRequest request;
@@ -121,7 +121,7 @@ TEST(CollectiveSession, AFabricOf300GbPerSecondAnd10UsComesOutOfTheFit) {
     }
 }
 
-TEST(CollectiveSession, NoiseIsAveragedOut) {
+TEST(CollectiveCampaign, NoiseIsAveragedOut) {
   FakeCollectivesOptions options;
   options.noise = 0.02;
   FakeCollectives bench(options);
@@ -136,7 +136,7 @@ TEST(CollectiveSession, NoiseIsAveragedOut) {
   }
 }
 
-TEST(CollectiveSession, InterferenceComesWithTheSameThingsAlone) {
+TEST(CollectiveCampaign, InterferenceComesWithTheSameThingsAlone) {
   FakeCollectives bench;
   const MeasureResult result = timed_on(bench, planned_for(bench));
   std::map<std::string, Seconds> products;
@@ -150,7 +150,7 @@ TEST(CollectiveSession, InterferenceComesWithTheSameThingsAlone) {
   EXPECT_EQ(std::get<CollectiveQuery>(collective.what).ranks, 8);
 }
 
-TEST(CollectiveSession, AFailedCallLeavesOutItsGroupAndNoOther) {
+TEST(CollectiveCampaign, AFailedCallLeavesOutItsGroupAndNoOther) {
   FakeCollectivesOptions options;
   options.faults = {{FakeCollectiveCall::time, 3}};
   FakeCollectives bench(options);
@@ -164,7 +164,7 @@ TEST(CollectiveSession, AFailedCallLeavesOutItsGroupAndNoOther) {
   EXPECT_THAT(ranks, ElementsAre(2, 4, 8)) << "one call of the pair was timed before";
 }
 
-TEST(CollectiveSession, AGroupThatCannotBeOpenedIsSkipped) {
+TEST(CollectiveCampaign, AGroupThatCannotBeOpenedIsSkipped) {
   FakeCollectivesOptions options;
   options.faults = {{FakeCollectiveCall::open, 2}};
   FakeCollectives bench(options);
@@ -174,7 +174,7 @@ TEST(CollectiveSession, AGroupThatCannotBeOpenedIsSkipped) {
   EXPECT_THAT(bench.opened(), ElementsAre("2 neighbours", "8 neighbours"));
 }
 
-TEST(CollectiveSession, ALostBenchEndsItAndKeepsWhatThereIs) {
+TEST(CollectiveCampaign, ALostBenchEndsItAndKeepsWhatThereIs) {
   FakeCollectivesOptions options;
   options.faults = {{FakeCollectiveCall::time, 21, true}};
   FakeCollectives bench(options);
@@ -191,7 +191,7 @@ TEST(CollectiveSession, ALostBenchEndsItAndKeepsWhatThereIs) {
   EXPECT_EQ(kept, 10u);
 }
 
-TEST(CollectiveSession, WrongResultsAreNotTimed) {
+TEST(CollectiveCampaign, WrongResultsAreNotTimed) {
   FakeCollectivesOptions options;
   options.faults = {{FakeCollectiveCall::check, 2, false, true}};
   FakeCollectives bench(options);
@@ -202,7 +202,7 @@ TEST(CollectiveSession, WrongResultsAreNotTimed) {
   EXPECT_EQ(result.measurements.rows.size(), plan.calls.size() + 3);
 }
 
-TEST(CollectiveSession, CtrlCEndsItBeforeTheNextCall) {
+TEST(CollectiveCampaign, CtrlCEndsItBeforeTheNextCall) {
   FakeCollectives bench;
   MeasureHooks hooks;
   int asked = 0;
@@ -213,7 +213,7 @@ TEST(CollectiveSession, CtrlCEndsItBeforeTheNextCall) {
   EXPECT_EQ(result.measurements.rows.size(), 5u);
 }
 
-TEST(CollectiveSession, SlowerThanPlannedEndsWithTheBudget) {
+TEST(CollectiveCampaign, SlowerThanPlannedEndsWithTheBudget) {
   FakeCollectivesOptions options;
   options.opening = Seconds(20);
   FakeCollectives bench(options);
@@ -224,13 +224,13 @@ TEST(CollectiveSession, SlowerThanPlannedEndsWithTheBudget) {
   EXPECT_LE(bench.now(), Seconds(42)) << "one opening too many at most";
 }
 
-TEST(CollectiveSession, GoesOnWhereAnEarlierFileEnded) {
+TEST(CollectiveCampaign, GoesOnWhereAnEarlierFileEnded) {
   MeasureHooks hooks;
   int asked = 0;
   hooks.stop = [&] { return ++asked > 50; };
   FakeCollectives before;
   const CollectivePlan plan = planned_for(before);
-  SessionRequest request = collective_request();
+  CampaignRequest request = collective_request();
   request.earlier = timed_on(before, plan, hooks).measurements;
   request.date = "2026-11-22";
   FakeCollectives bench;
@@ -246,10 +246,10 @@ TEST(CollectiveSession, GoesOnWhereAnEarlierFileEnded) {
             plan.calls.size() + 1);
 }
 
-TEST(CollectiveSession, AnEarlierFileOfAnotherNcclIsRefused) {
+TEST(CollectiveCampaign, AnEarlierFileOfAnotherNcclIsRefused) {
   FakeCollectives before;
   const CollectivePlan plan = planned_for(before);
-  SessionRequest request = collective_request();
+  CampaignRequest request = collective_request();
   request.earlier = timed_on(before, plan).measurements;
   FakeCollectivesOptions options;
   options.settings.nccl = "2.29.0";
@@ -259,7 +259,7 @@ TEST(CollectiveSession, AnEarlierFileOfAnotherNcclIsRefused) {
   EXPECT_THAT(result.error().what, HasSubstr("NCCL 2.28.3, and here is 2.29.0"));
 }
 
-TEST(CollectiveSession, AFileThatCannotBeWrittenFails) {
+TEST(CollectiveCampaign, AFileThatCannotBeWrittenFails) {
   FakeCollectives bench;
   MeasureHooks hooks;
   hooks.keep = [](const Measurements&) -> Expected<void> { return fail("out.json", "no space left on device"); };
@@ -269,7 +269,7 @@ TEST(CollectiveSession, AFileThatCannotBeWrittenFails) {
   EXPECT_LE(bench.now(), Seconds(10)) << "and at once";
 }
 
-TEST(CollectiveSession, ProgressCountsAndItsTimeLeftFalls) {
+TEST(CollectiveCampaign, ProgressCountsAndItsTimeLeftFalls) {
   FakeCollectives bench;
   const CollectivePlan plan = planned_for(bench);
   std::vector<MeasureProgress> seen;
@@ -290,7 +290,7 @@ TEST(CollectiveSession, ProgressCountsAndItsTimeLeftFalls) {
 
 /// Two processes with a bench each; `first` and `second` are their hooks.
 std::array<MeasureResult, 2> together_timed(const MeasureHooks& first, const MeasureHooks& second,
-                                            const SessionRequest& of_first, const SessionRequest& of_second,
+                                            const CampaignRequest& of_first, const CampaignRequest& of_second,
                                             double skew) {
   const auto meeting = std::make_shared<FakeMeeting>(2);
   std::array<MeasureResult, 2> results;
@@ -311,14 +311,14 @@ std::array<MeasureResult, 2> together_timed(const MeasureHooks& first, const Mea
   return results;
 }
 
-TEST(CollectiveSession, ProcessesTakeTheSameTurnsThoughTheirClocksDiffer) {
+TEST(CollectiveCampaign, ProcessesTakeTheSameTurnsThoughTheirClocksDiffer) {
   const auto results = together_timed({}, {}, collective_request(), collective_request(), 1);
   EXPECT_TRUE(results[0].finished);
   EXPECT_TRUE(results[1].finished) << "its own clock alone would have ended it";
   EXPECT_EQ(results[0].measurements.rows.size(), results[1].measurements.rows.size());
 }
 
-TEST(CollectiveSession, CtrlCInOneProcessStopsBothAtTheSamePlace) {
+TEST(CollectiveCampaign, CtrlCInOneProcessStopsBothAtTheSamePlace) {
   MeasureHooks second;
   int asked = 0;
   second.stop = [&] { return ++asked > 7; };
@@ -329,9 +329,9 @@ TEST(CollectiveSession, CtrlCInOneProcessStopsBothAtTheSamePlace) {
   }
 }
 
-TEST(CollectiveSession, OnlyTheFirstProcessNeedsTheEarlierFile) {
+TEST(CollectiveCampaign, OnlyTheFirstProcessNeedsTheEarlierFile) {
   FakeCollectives before;
-  SessionRequest with_file = collective_request();
+  CampaignRequest with_file = collective_request();
   with_file.earlier = timed_on(before, planned_for(before, Seconds(40))).measurements;
   const auto results = together_timed({}, {}, with_file, collective_request(), 0);
   for (const MeasureResult& result : results) EXPECT_GT(result.resumed, 100u);

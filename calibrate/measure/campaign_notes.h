@@ -1,4 +1,4 @@
-// What a session writes beside its rows: the state of the card, and what was seen on the way.
+// What a campaign writes beside its rows: the state of the card, and what was seen on the way.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace stepcast {
 
-/// Where no such note is there yet: a session that goes on with a file says nothing twice.
+/// Where no such note is there yet: a campaign that goes on with a file says nothing twice.
 void add_note(Measurements& measurements, const std::string& note);
 
 /// Clocks, power limit, ECC, MIG, other processes.
 void note_setup(Measurements& measurements, const DeviceInfo& device, const GpuSettings& settings);
 
-/// "throttled: 2 of 40 bursts: gemm ..., ...", of all rows, instead of what an earlier session said.
+/// "throttled: 2 of 40 bursts: gemm ..., ...", of all rows, instead of what an earlier campaign said.
 void note_throttled(Measurements& measurements);
 
 /// "sustained gemm ...: 1.38 ms in bursts, 1.61 ms settled, time constant 400 ms, 1755 to 1410 MHz, 698 W". `kind` is

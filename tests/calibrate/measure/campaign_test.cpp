@@ -1,5 +1,5 @@
-// Sessions on the fake GPU: what they measure and say, and how they keep to their budget.
-#include "calibrate/measure/session.h"
+// Campaigns on the fake GPU: what they measure and say, and how they keep to their budget.
+#include "calibrate/measure/campaign.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/measurement_file.h"
-#include "tests/calibrate/measure/session_sample.h"
+#include "tests/calibrate/measure/campaign_sample.h"
 
 namespace stepcast {
 namespace {
@@ -19,22 +19,22 @@ using testing::StartsWith;
 
 const MeasureHooks no_hooks;
 
-MeasureResult session_on(FakeGpu& gpu, const SessionRequest& request, const MeasureHooks& hooks = no_hooks) {
-  auto result = run_session(gpu, request, hooks);
+MeasureResult campaign_on(FakeGpu& gpu, const CampaignRequest& request, const MeasureHooks& hooks = no_hooks) {
+  auto result = run_campaign(gpu, request, hooks);
   EXPECT_TRUE(result.has_value()) << (result ? "" : to_text(result.error()));
   EXPECT_EQ(gpu.allocated(), Bytes(0));
   return result ? *result : MeasureResult{};
 }
 
-TEST(MeasureSession, measures_a_plan) {
+TEST(MeasureCampaign, measures_a_plan) {
   FakeGpu gpu;
-  const SessionRequest request = small_session();
-  const MeasureResult result = session_on(gpu, request);
+  const CampaignRequest request = small_campaign();
+  const MeasureResult result = campaign_on(gpu, request);
   EXPECT_TRUE(result.finished);
   EXPECT_EQ(result.ended_by, "");
   EXPECT_TRUE(result.skipped.empty());
   EXPECT_EQ(result.resumed, 0u);
-  ASSERT_EQ(result.measurements.rows.size(), rows_of_small_session);
+  ASSERT_EQ(result.measurements.rows.size(), rows_of_small_campaign);
   for (std::size_t i = 0; i < 5; ++i) {
     const Measurement& row = result.measurements.rows[i];
     EXPECT_NEAR(row.time / gpu.true_time(request.plan.works[i].works[0]), 1, 1e-9) << i;
@@ -51,9 +51,9 @@ TEST(MeasureSession, measures_a_plan) {
   EXPECT_EQ(result.sustained[1].work, "gemm bf16 tn 8192x8192x8192 / copy 1024x2048 of 2 B");
 }
 
-TEST(MeasureSession, rows_say_how_they_were_timed) {
+TEST(MeasureCampaign, rows_say_how_they_were_timed) {
   FakeGpu gpu;
-  const Measurements measured = session_on(gpu, small_session()).measurements;
+  const Measurements measured = campaign_on(gpu, small_campaign()).measurements;
   const auto context = [&](std::size_t row) {
     return measured.contexts.at(static_cast<std::size_t>(measured.rows[row].context));
   };
@@ -78,7 +78,7 @@ TEST(MeasureSession, rows_say_how_they_were_timed) {
   EXPECT_EQ(context(8).regime, "sustained");
 }
 
-TEST(MeasureSession, notes_tell_of_the_card) {
+TEST(MeasureCampaign, notes_tell_of_the_card) {
   FakeGpuOptions options;
   options.settings.power_limit_w = 500;
   options.settings.mig = true;
@@ -86,9 +86,9 @@ TEST(MeasureSession, notes_tell_of_the_card) {
   options.settings.other_processes = {"123 python"};
   options.power = {Seconds(0.2), 0.9, Seconds(0.1), Seconds(0.04), false, false};
   FakeGpu gpu(options);
-  SessionRequest request = small_session();
+  CampaignRequest request = small_campaign();
   request.plan.notes = {"fp8 needs compute capability 8.9"};
-  const auto notes = session_on(gpu, request).measurements.notes;
+  const auto notes = campaign_on(gpu, request).measurements.notes;
   EXPECT_THAT(notes, Contains("clocks: default 1980 MHz, at most 1980 MHz, memory 2600 MHz"));
   EXPECT_THAT(notes, Contains("power limit 500 W, below the default of 700 W"));
   EXPECT_THAT(notes, Contains("MIG is on: this is a part of a card"));
@@ -102,13 +102,13 @@ TEST(MeasureSession, notes_tell_of_the_card) {
   EXPECT_THAT(notes, Not(Contains(StartsWith("throttled: "))));
 }
 
-TEST(MeasureSession, the_file_reads_back_and_the_same_seed_gives_the_same_file) {
+TEST(MeasureCampaign, the_file_reads_back_and_the_same_seed_gives_the_same_file) {
   const auto file = [](std::uint64_t seed) {
     FakeGpuOptions options;
     options.noise = 0.03;
     options.seed = seed;
     FakeGpu gpu(options);
-    return write_measurements(session_on(gpu, small_session()).measurements);
+    return write_measurements(campaign_on(gpu, small_campaign()).measurements);
   };
   const std::string once = file(5);
   EXPECT_EQ(once, file(5));
@@ -116,16 +116,16 @@ TEST(MeasureSession, the_file_reads_back_and_the_same_seed_gives_the_same_file) 
   const auto read = read_measurements(once, "m.json");
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
   EXPECT_EQ(write_measurements(*read), once);
-  EXPECT_EQ(read->rows.size(), rows_of_small_session);
+  EXPECT_EQ(read->rows.size(), rows_of_small_campaign);
 }
 
-TEST(MeasureSession, noise_widens_rows_and_moves_them_little) {
+TEST(MeasureCampaign, noise_widens_rows_and_moves_them_little) {
   FakeGpuOptions options;
   options.noise = 0.03;
   options.slow_replays = 1;
   FakeGpu gpu(options);
-  const SessionRequest request = small_session();
-  const Measurements measured = session_on(gpu, request).measurements;
+  const CampaignRequest request = small_campaign();
+  const Measurements measured = campaign_on(gpu, request).measurements;
   for (std::size_t i = 0; i < 5; ++i) {
     const Measurement& row = measured.rows[i];
     EXPECT_NEAR(row.time / gpu.true_time(request.plan.works[i].works[0]), 1, 0.03) << i;
@@ -135,13 +135,13 @@ TEST(MeasureSession, noise_widens_rows_and_moves_them_little) {
   }
 }
 
-TEST(MeasureSession, a_card_that_stays_slow_finishes_with_marked_rows) {
+TEST(MeasureCampaign, a_card_that_stays_slow_finishes_with_marked_rows) {
   FakeGpuOptions options;
   options.power = {Seconds(0.02), 0.6, Seconds(0), Seconds(0.04), true, true};
   FakeGpu gpu(options);
-  const MeasureResult result = session_on(gpu, small_session());
+  const MeasureResult result = campaign_on(gpu, small_campaign());
   EXPECT_TRUE(result.finished);
-  ASSERT_EQ(result.measurements.rows.size(), rows_of_small_session);
+  ASSERT_EQ(result.measurements.rows.size(), rows_of_small_campaign);
   const auto marked = std::count_if(result.measurements.rows.begin(), result.measurements.rows.end(),
                                     [](const Measurement& row) { return row.throttled; });
   EXPECT_GE(marked, 7) << "all bursts but the first, at least";
@@ -150,43 +150,43 @@ TEST(MeasureSession, a_card_that_stays_slow_finishes_with_marked_rows) {
                              HasSubstr("gemm bf16 tn 8192x8192x8192"))));
 }
 
-TEST(MeasureSession, what_the_gpu_cannot_do_is_skipped_with_its_reason) {
+TEST(MeasureCampaign, what_the_gpu_cannot_do_is_skipped_with_its_reason) {
   FakeGpuOptions options;
   options.cannot = [](const Work& work) -> std::string {
     const auto* gemm = std::get_if<GemmQuery>(&work.what);
     return gemm && gemm->m == 4096 ? "no such kernel" : "";
   };
   FakeGpu gpu(options);
-  const MeasureResult result = session_on(gpu, small_session());
+  const MeasureResult result = campaign_on(gpu, small_campaign());
   EXPECT_TRUE(result.finished);
-  EXPECT_EQ(result.measurements.rows.size(), rows_of_small_session - 1);
+  EXPECT_EQ(result.measurements.rows.size(), rows_of_small_campaign - 1);
   ASSERT_EQ(result.skipped.size(), 2u);
   EXPECT_EQ(result.skipped[0].work, "gemm bf16 tn 4096x4096x4096");
   EXPECT_THAT(result.skipped[0].why, HasSubstr("no such kernel"));
   EXPECT_THAT(result.skipped[1].why, HasSubstr("not measured before")) << "its repeat";
 }
 
-TEST(MeasureSession, wrong_numbers_make_no_row) {
+TEST(MeasureCampaign, wrong_numbers_make_no_row) {
   FakeGpuOptions options;
   options.faults = {{FakeCall::check, 2, FakeFault::wrong}};
   FakeGpu gpu(options);
-  const MeasureResult result = session_on(gpu, small_session());
-  EXPECT_EQ(result.measurements.rows.size(), rows_of_small_session - 1);
+  const MeasureResult result = campaign_on(gpu, small_campaign());
+  EXPECT_EQ(result.measurements.rows.size(), rows_of_small_campaign - 1);
   ASSERT_EQ(result.skipped.size(), 1u);
   EXPECT_EQ(result.skipped[0].work, "gemm bf16 tn 2048x2048x2048");
   EXPECT_THAT(result.skipped[0].why, HasSubstr("wrong numbers"));
 }
 
-TEST(MeasureSession, stays_within_its_budget_on_a_machine_three_times_slower) {
+TEST(MeasureCampaign, stays_within_its_budget_on_a_machine_three_times_slower) {
   for (const double budget : {1.0, 2.0, 4.0}) {
     FakeGpuOptions options;
     // Each work takes three times what was planned: 0.2 s of preparing, and replays.
     options.preparing = Seconds(0.19);
     options.slower = 3;
     FakeGpu gpu(options);
-    SessionRequest request = small_session();
+    CampaignRequest request = small_campaign();
     request.plan.budget = Seconds(budget);
-    const MeasureResult result = session_on(gpu, request);
+    const MeasureResult result = campaign_on(gpu, request);
     EXPECT_LT(gpu.now().value(), budget + 0.6) << "a work's slack";
     EXPECT_FALSE(result.finished);
     EXPECT_EQ(result.ended_by, "budget");
@@ -194,26 +194,26 @@ TEST(MeasureSession, stays_within_its_budget_on_a_machine_three_times_slower) {
     ASSERT_FALSE(result.skipped.empty());
     EXPECT_EQ(result.skipped.front().why, "budget");
     const std::size_t alternating_and_repeat = 2;
-    EXPECT_LE(result.measurements.rows.size() + result.skipped.size(), rows_of_small_session + alternating_and_repeat);
+    EXPECT_LE(result.measurements.rows.size() + result.skipped.size(), rows_of_small_campaign + alternating_and_repeat);
   }
 }
 
-TEST(MeasureSession, duplicates_are_measured_once) {
+TEST(MeasureCampaign, duplicates_are_measured_once) {
   FakeGpu gpu;
-  SessionRequest request = small_session();
+  CampaignRequest request = small_campaign();
   request.plan.works.push_back(request.plan.works.front());
-  const MeasureResult result = session_on(gpu, request);
-  EXPECT_EQ(result.measurements.rows.size(), rows_of_small_session);
+  const MeasureResult result = campaign_on(gpu, request);
+  EXPECT_EQ(result.measurements.rows.size(), rows_of_small_campaign);
   EXPECT_EQ(result.resumed, 0u);
 }
 
-TEST(MeasureSession, progress_counts_and_its_time_left_falls) {
+TEST(MeasureCampaign, progress_counts_and_its_time_left_falls) {
   FakeGpu gpu;
   std::vector<MeasureProgress> told;
   MeasureHooks hooks;
   hooks.progress = [&](const MeasureProgress& progress) { told.push_back(progress); };
-  const SessionRequest request = small_session();
-  session_on(gpu, request, hooks);
+  const CampaignRequest request = small_campaign();
+  campaign_on(gpu, request, hooks);
   ASSERT_EQ(told.size(), request.plan.works.size());
   EXPECT_NEAR(told.front().left / request.plan.estimate, 1, 1e-9) << "nothing is known yet but the plan";
   for (std::size_t i = 0; i < told.size(); ++i) {
@@ -227,11 +227,11 @@ TEST(MeasureSession, progress_counts_and_its_time_left_falls) {
   }
 }
 
-TEST(MeasureSession, keeps_every_five_seconds_and_at_the_end) {
+TEST(MeasureCampaign, keeps_every_five_seconds_and_at_the_end) {
   FakeGpuOptions options;
   options.preparing = Seconds(2);
   FakeGpu gpu(options);
-  SessionRequest request = small_session();
+  CampaignRequest request = small_campaign();
   request.plan.budget = Seconds(100);
   std::vector<std::pair<double, std::size_t>> kept;
   MeasureHooks hooks;
@@ -239,19 +239,19 @@ TEST(MeasureSession, keeps_every_five_seconds_and_at_the_end) {
     kept.emplace_back(gpu.now().value(), measured.rows.size());
     return {};
   };
-  session_on(gpu, request, hooks);
+  campaign_on(gpu, request, hooks);
   // Eleven works of a bit more than 2 s, one of them 4 s: every third one, and the end.
   ASSERT_GE(kept.size(), 4u);
   for (std::size_t i = 1; i + 1 < kept.size(); ++i) EXPECT_GE(kept[i].first - kept[i - 1].first, 5);
   EXPECT_EQ(kept.front().second, 3u);
-  EXPECT_EQ(kept.back().second, rows_of_small_session);
+  EXPECT_EQ(kept.back().second, rows_of_small_campaign);
 }
 
-TEST(MeasureSession, a_file_that_cannot_be_written_ends_it) {
+TEST(MeasureCampaign, a_file_that_cannot_be_written_ends_it) {
   FakeGpu gpu;
   MeasureHooks hooks;
   hooks.keep = [](const Measurements&) -> Expected<void> { return fail("m.json", "no space left on device"); };
-  const auto result = run_session(gpu, small_session(), hooks);
+  const auto result = run_campaign(gpu, small_campaign(), hooks);
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().where, "m.json");
 }

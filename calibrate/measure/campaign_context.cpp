@@ -1,10 +1,10 @@
-#include "calibrate/measure/session_context.h"
+#include "calibrate/measure/campaign_context.h"
 
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "calibrate/measure/session.h"
+#include "calibrate/measure/campaign.h"
 #include "model/version.h"
 
 namespace stepcast {
@@ -71,7 +71,7 @@ MeasurementContext setup_context(const DeviceInfo& device, const GpuSettings& se
   return context;
 }
 
-MeasurementContext context_of(const GpuBench& bench, const SessionRequest& request, const Work& work,
+MeasurementContext context_of(const GpuBench& bench, const CampaignRequest& request, const Work& work,
                               bool sustained) {
   Context context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
   context.software = software_of(work.source, bench.settings());

@@ -1,5 +1,5 @@
 // A plan carried out on a GPU: measurements with their context, kept as they come, so that whatever ends it early loses
-// nothing. An earlier session's file is gone on with: what it holds is not measured again.
+// nothing. An earlier campaign's file is gone on with: what it holds is not measured again.
 #pragma once
 
 #include <functional>
@@ -49,7 +49,7 @@ struct MeasureResult {
   std::string ended_by;               ///< "interrupted", "budget", or what the GPU said; "" = finished
 };
 
-struct SessionRequest {
+struct CampaignRequest {
   MeasurePlan plan;
   MethodRules rules;
   std::string gpu;                    ///< catalogue id for the contexts
@@ -58,11 +58,11 @@ struct SessionRequest {
 };
 
 /// Fails before anything ran where the earlier file is of another GPU, driver or library, or not of this program. Later
-/// failures end up in the result: a work that cannot run is skipped, a GPU that is lost ends the session, a file that
+/// failures end up in the result: a work that cannot run is skipped, a GPU that is lost ends the campaign, a file that
 /// cannot be written fails.
-Expected<MeasureResult> run_session(GpuBench& bench, const SessionRequest& request, const MeasureHooks& hooks);
+Expected<MeasureResult> run_campaign(GpuBench& bench, const CampaignRequest& request, const MeasureHooks& hooks);
 
 /// The context that rows of this work get. `beside` names the neighbour as work_name() does: first its kind.
-MeasurementContext context_of(const GpuBench& bench, const SessionRequest& request, const Work& work, bool sustained);
+MeasurementContext context_of(const GpuBench& bench, const CampaignRequest& request, const Work& work, bool sustained);
 
 }  // namespace stepcast

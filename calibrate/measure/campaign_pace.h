@@ -1,4 +1,4 @@
-// How a session's works keep to their estimates, and what may still begin within the budget.
+// How a campaign's works keep to their estimates, and what may still begin within the budget.
 #pragma once
 
 #include "calibrate/measure/plan.h"

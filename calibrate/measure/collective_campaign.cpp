@@ -1,4 +1,4 @@
-#include "calibrate/measure/collective_session.h"
+#include "calibrate/measure/collective_campaign.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/measure/collective_time.h"
-#include "calibrate/measure/session_context.h"
+#include "calibrate/measure/campaign_context.h"
 #include "calibrate/measure/stop_rule.h"
 #include "kernels/work.h"
 
@@ -73,7 +73,7 @@ std::string machine_of(const CollectiveBench& bench, const CollectiveGroup& grou
 }
 
 /// Of rows of a group: its collectives, or a product on its GPUs.
-MeasurementContext collective_context(const CollectiveBench& bench, const SessionRequest& request,
+MeasurementContext collective_context(const CollectiveBench& bench, const CampaignRequest& request,
                                       const CollectiveGroup& group, KernelSource source) {
   MeasurementContext context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
   context.machine = machine_of(bench, group);
@@ -89,9 +89,9 @@ bool comparable(MeasurementContext a, const MeasurementContext& b) {
   return a == b;
 }
 
-class CollectiveSession {
+class CollectiveCampaign {
  public:
-  CollectiveSession(CollectiveBench& bench, const CollectivePlan& plan, const SessionRequest& request,
+  CollectiveCampaign(CollectiveBench& bench, const CollectivePlan& plan, const CampaignRequest& request,
                     const MeasureHooks& hooks)
       : bench_(bench),
         plan_(plan),
@@ -272,7 +272,7 @@ class CollectiveSession {
     result_.measurements.rows.push_back(std::move(row));
   }
 
-  /// A call failed on some process, and so on all: the rest of the group is left out, and the session goes on where it
+  /// A call failed on some process, and so on all: the rest of the group is left out, and the campaign goes on where it
   /// can.
   void give_up(const Turn& turn, const Error& error) {
     result_.skipped.push_back(
@@ -291,7 +291,7 @@ class CollectiveSession {
 
   CollectiveBench& bench_;
   const CollectivePlan& plan_;
-  const SessionRequest& request_;
+  const CampaignRequest& request_;
   const MeasureHooks& hooks_;
   const MethodRules rules_;
   std::vector<Turn> turns_;
@@ -305,8 +305,8 @@ class CollectiveSession {
 }  // namespace
 
 Expected<MeasureResult> run_collectives(CollectiveBench& bench, const CollectivePlan& plan,
-                                        const SessionRequest& request, const MeasureHooks& hooks) {
-  return CollectiveSession(bench, plan, request, hooks).run();
+                                        const CampaignRequest& request, const MeasureHooks& hooks) {
+  return CollectiveCampaign(bench, plan, request, hooks).run();
 }
 
 }  // namespace stepcast
