@@ -179,7 +179,7 @@ class MeasureRun {
   }
 
   Expected<void> time_collectives() {
-    if (!result_.finished || !asks_for_collectives(settings_)) return {};
+    if (cut_short() || !asks_for_collectives(settings_)) return {};
     if (place_.processes == 1 && here_.on_host < 2) {
       if (!settings_.only.empty()) return fail("--only", "collectives need two GPUs or more", "nvidia-smi lists them");
       return {};
@@ -218,9 +218,12 @@ class MeasureRun {
     const MeasureReport report{result_, verdict_of(result_, *fitted, *here_.gpu, card_), *fitted, *here_.gpu,
                                settings_.output, settings_.profile};
     console_.out << (settings_.json ? measure_json(report) : measure_report(report, console_));
-    if (!result_.finished) throw std::runtime_error(ended_early());
+    if (cut_short()) throw std::runtime_error(ended_early());
     return {};
   }
+
+  /// By Ctrl-C or a lost GPU. A budget that was used up is how a slow machine ends; the verdict says what was left out.
+  [[nodiscard]] bool cut_short() const { return !result_.finished && result_.ended_by != "budget"; }
 
   Expected<void> write_profile_file(const Profile& profile) const {
     auto file = OutputFile::open(settings_.profile, "--profile");

@@ -147,6 +147,16 @@ TEST(MeasureCommand, InterruptedKeepsItsRowsAndGoesOn) {
   EXPECT_EQ(rows_in(whole.output).rows.size(), all);
 }
 
+TEST(MeasureCommand, ASlowCardUsesItsBudgetAndIsDone) {
+  FakeMachine machine;
+  machine.options.slower = 6;
+  MeasureSettings settings = to_file("slow");
+  const CommandRun ran = run_measure(machine, settings);
+  ASSERT_TRUE(ran.good) << ran.failed;
+  EXPECT_THAT(ran.out, HasSubstr("budget"));
+  EXPECT_GT(rows_in(settings.output).rows.size(), 10u);
+}
+
 TEST(MeasureCommand, ALostCardFailsTheRunAndKeepsItsRows) {
   FakeMachine machine;
   machine.options.faults = {{FakeCall::replay, 600, FakeFault::loses_gpu}};
