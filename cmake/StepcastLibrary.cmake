@@ -51,7 +51,7 @@ function(stepcast_library name)
   endforeach()
   install(TARGETS stepcast_${name} EXPORT stepcast)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${name} DESTINATION include/stepcast
-    FILES_MATCHING PATTERN *.h PATTERN catalog EXCLUDE PATTERN aliases EXCLUDE)
+    FILES_MATCHING PATTERN *.h PATTERN catalog EXCLUDE PATTERN aliases EXCLUDE PATTERN cuda EXCLUDE)
 endfunction()
 
 # stepcast_embed(SOURCE_VAR FUNCTION HEADER FOLDER PATTERN): a generated .cpp that defines FUNCTION with every file of
