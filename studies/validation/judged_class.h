@@ -1,0 +1,42 @@
+// The classes that forecasts are judged by: which runs belong to each, and what is left out when its parameters are fitted.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "studies/validation/validation.h"
+
+namespace stepcast {
+
+/// What a fit leaves out at once: all runs of one publication, model, software release, or training stack.
+enum class Leave : std::uint8_t { source, model, release, stack };
+const char* to_text(Leave leave);
+
+/// Runs whose fields are all among the words, separated by blanks; "" = any. `source` fits by its beginning.
+struct JudgedClass {
+  std::string_view name, gpus, precisions, kinds, stacks, source;
+  Leave leave = Leave::source;
+  double goal = 0;                     ///< mean |error| that we mean to stay below
+  double closed_form = 0;              ///< what a closed form with as many parameters reached on these runs, held out; 0 = not tried
+};
+std::span<const JudgedClass> judged_classes();
+bool belongs_to(const ValidatedCase& row, const JudgedClass& judged);
+
+/// A class's figures; without doubtful runs but for `with_doubts`.
+struct JudgedRow {
+  const JudgedClass* judged = nullptr;
+  ErrorSummary fitted;                 ///< parameters fitted on all runs
+  ErrorSummary held_out;               ///< fitted without the run's own group; n = 0: no hold-out was made
+  ErrorSummary with_doubts;            ///< held out, doubtful runs counted too
+  double coverage = 0;                 ///< share of held-out forecasts whose 80 % interval holds the measurement
+  double spearman = 0;                 ///< of forecast and measured FLOP/s per GPU, all runs of the class
+  std::size_t groups = 0;              ///< runs of one model, batch and GPU count that differ in how the work is split, at least four each
+  double regret = 0;                   ///< mean over groups of what the forecast's first choice costs over the best
+  double baseline_mape = 0;            ///< every run forecast at the class's median FLOP/s
+  std::size_t doubtful = 0;
+};
+std::vector<JudgedRow> judged_rows(const Validation& validation);
+
+}  // namespace stepcast
