@@ -7,7 +7,7 @@
 
 namespace stepcast {
 
-/// Every studies/validation/*.json.
+/// Every studies/validation/runs*.json.
 std::span<const EmbeddedFile> embedded_runs();
 
 }  // namespace stepcast

@@ -1,0 +1,13 @@
+// Published errors of other tools, compiled into the program; made by cmake/embed.cmake.
+#pragma once
+
+#include <span>
+
+#include "model/embedded.h"
+
+namespace stepcast {
+
+/// Every studies/validation/published/*.json.
+std::span<const EmbeddedFile> embedded_peers();
+
+}  // namespace stepcast
