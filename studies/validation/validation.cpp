@@ -10,6 +10,7 @@
 
 #include "model/network.h"
 #include "studies/forecast.h"
+#include "studies/validation/doubts.h"
 #include "studies/validation/run_scenario.h"
 
 namespace stepcast {
@@ -64,6 +65,7 @@ Outcome forecast_run(const Run& run, std::optional<double> factor) {
   row.error = row.predicted_s / row.measured_s - 1;
   row.model_flops = prediction->model_flops.value();
   row.gpus = static_cast<double>(run.parallel.gpus);
+  row.doubt = doubt_about(run);
   row.time_reported = run.measured.step_time_source.find("tflops") == std::string::npos && run.measured.step_time_source.find("mfu") == std::string::npos;
   row.assumptions = std::move(made->assumptions);
   compare_memory(row, run, step.memory);
