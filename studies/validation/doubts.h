@@ -1,6 +1,6 @@
-// Records that are no witnesses: what they say contradicts other records, or leaves open what the time depends on. Rules
-// of studies/validation/doubts/*.json tell which, and why. Such runs are forecast and shown, but fit nothing and are no
-// part of held-out figures.
+// Records that are no witnesses: what they say contradicts other records, or leaves open what the time depends on.
+// Rules of studies/validation/doubts/*.json tell which, and why. Such runs are forecast and shown, but fit nothing and
+// are no part of held-out figures.
 #pragma once
 
 #include <map>
@@ -14,7 +14,9 @@ namespace stepcast {
 
 /// All conditions hold of the records it speaks of. A record that lacks a field fits no condition on it.
 struct DoubtRule {
-  struct Range { std::int64_t least = 0, most = 0; };
+  struct Range {
+    std::int64_t least = 0, most = 0;
+  };
   std::vector<std::string> ids;              ///< patterns (name_pattern.h), any of them
   std::map<std::string, std::string> texts;  ///< field -> pattern
   std::map<std::string, Range> counts;       ///< field -> both ends included

@@ -17,12 +17,12 @@ const char* to_text(PeerClaim claim);
 /// Errors are fractions, predicted / measured - 1; absent = not published.
 struct PeerError {
   std::string tool, judged_on, source, note;
-  bool of_memory = false;                 ///< of peak memory, else of the step time
+  bool of_memory = false;  ///< of peak memory, else of the step time
   MaybeCount n;
   MaybeNumber mape, at_most, bias, worst;
-  MaybeNumber after_factor;               ///< MAPE once one factor for all its cases was fitted
+  MaybeNumber after_factor;  ///< MAPE once one factor for all its cases was fitted
   PeerClaim claim = PeerClaim::authors;
-  std::vector<std::string> cases;         ///< patterns of the records that it was judged on; none = they are not here
+  std::vector<std::string> cases;  ///< patterns of the records that it was judged on; none = they are not here
 };
 
 /// Strict. Error: a row without any figure, and what JsonObject refuses.
@@ -32,7 +32,9 @@ Expected<std::vector<PeerError>> read_peers(const std::string& text, const std::
 const std::vector<PeerError>& peer_errors();
 
 /// Our errors on those of a peer's cases that were validated, doubtful ones too, as the peer counted them.
-struct OursOnPeer { ErrorSummary fitted, held_out, memory; };
+struct OursOnPeer {
+  ErrorSummary fitted, held_out, memory;
+};
 OursOnPeer ours_on(const PeerError& peer, const std::vector<ValidatedCase>& cases);
 
 }  // namespace stepcast

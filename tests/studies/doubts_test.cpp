@@ -28,13 +28,16 @@ TEST(Doubts, EveryPatternSpeaksOfACarriedRecord) {
     for (const std::string& pattern : rule.ids) {
       DoubtRule alone = rule;
       alone.ids = {pattern};
-      EXPECT_TRUE(std::any_of(runs.begin(), runs.end(), [&](const stepcast::Run& run) { return fits_rule(run, alone); })) << pattern;
+      EXPECT_TRUE(std::any_of(runs.begin(), runs.end(), [&](const stepcast::Run& run) {
+        return fits_rule(run, alone);
+      })) << pattern;
     }
 }
 
 TEST(Doubts, FewRecordsAreDoubted) {
   const auto runs = carried_runs();
-  const auto doubted = std::count_if(runs.begin(), runs.end(), [](const stepcast::Run& run) { return !doubt_about(run).empty(); });
+  const auto doubted =
+      std::count_if(runs.begin(), runs.end(), [](const stepcast::Run& run) { return !doubt_about(run).empty(); });
   EXPECT_GT(doubted, 0);
   EXPECT_LT(static_cast<double>(doubted), 0.12 * static_cast<double>(runs.size()));
 }
@@ -62,7 +65,8 @@ stepcast::Run made_run() {
 }
 
 DoubtRule made_rule(const std::string& where) {
-  const auto rules = read_doubts(R"({"doubts": [{"ids": ["other", "mbridge-*"], "where": )" + where + R"(, "reason": "r"}]})", "d.json");
+  const auto rules = read_doubts(
+      R"({"doubts": [{"ids": ["other", "mbridge-*"], "where": )" + where + R"(, "reason": "r"}]})", "d.json");
   EXPECT_TRUE(rules.has_value()) << (rules ? "" : to_text(rules.error()));
   return rules ? rules->front() : DoubtRule{};
 }
@@ -95,10 +99,14 @@ TEST(Doubts, ErrorsNameThePlace) {
   EXPECT_NE(doubts_error(R"({"ids": [], "reason": "r"})").find("/doubts/0/ids"), std::string::npos);
   EXPECT_NE(doubts_error(R"({"ids": ["a"]})").find("reason"), std::string::npos);
   EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": ""})").find("what contradicts what"), std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpuu": "B200"}})").find("gpuu"), std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4, 2]}})").find("/where/pp"), std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4]}})").find("least and most"), std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpu": 4}})").find("/where/gpu"), std::string::npos);
+  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpuu": "B200"}})").find("gpuu"),
+            std::string::npos);
+  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4, 2]}})").find("/where/pp"),
+            std::string::npos);
+  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4]}})").find("least and most"),
+            std::string::npos);
+  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpu": 4}})").find("/where/gpu"),
+            std::string::npos);
 }
 
 TEST(Doubts, ForecastsCarryThem) {

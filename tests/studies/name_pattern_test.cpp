@@ -23,7 +23,7 @@ TEST(NamePattern, WholeNameMustFit) {
 }
 
 TEST(NamePattern, LaterPlacesAreTriedToo) {
-  EXPECT_TRUE(fits_pattern("aab-r2-r3", "*-r3"));    // the first "-r" is not the one
+  EXPECT_TRUE(fits_pattern("aab-r2-r3", "*-r3"));  // the first "-r" is not the one
   EXPECT_TRUE(fits_pattern("abcabd", "*ab*abd"));
   EXPECT_FALSE(fits_pattern("abcabd", "*abd*abd"));
 }

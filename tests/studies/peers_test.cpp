@@ -17,8 +17,10 @@ std::string peers_error(const std::string& row) {
 }
 
 TEST(Peers, PercentBecomeFractions) {
-  const auto peers = read_peers(R"({"peers": [{"tool": "T", "judged_on": "s", "n": 8, "mape_percent": 3.65, "worst_percent": -8.9,
-                                    "claim": "authors, rerun", "source": "r"}]})", "p.json");
+  const auto peers =
+      read_peers(R"({"peers": [{"tool": "T", "judged_on": "s", "n": 8, "mape_percent": 3.65, "worst_percent": -8.9,
+                                    "claim": "authors, rerun", "source": "r"}]})",
+                 "p.json");
   ASSERT_TRUE(peers.has_value()) << to_text(peers.error());
   const PeerError& peer = peers->front();
   EXPECT_NEAR(*peer.mape, 0.0365, 1e-12);
@@ -31,11 +33,18 @@ TEST(Peers, PercentBecomeFractions) {
 }
 
 TEST(Peers, ErrorsNameThePlace) {
-  EXPECT_EQ(peers_error(R"({"tool": "T", "judged_on": "s", "at_most_percent": 3, "claim": "rerun", "source": "r"})"), "");
-  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "claim": "rerun", "source": "r"})").find("no figure"), std::string::npos);
-  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape_percent": 3, "claim": "they", "source": "r"})").find("/peers/0/claim"), std::string::npos);
-  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape_percent": -3, "claim": "rerun", "source": "r"})").find("mape_percent"), std::string::npos);
-  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape": 3, "claim": "rerun", "source": "r"})").find("mape"), std::string::npos);
+  EXPECT_EQ(peers_error(R"({"tool": "T", "judged_on": "s", "at_most_percent": 3, "claim": "rerun", "source": "r"})"),
+            "");
+  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "claim": "rerun", "source": "r"})").find("no figure"),
+            std::string::npos);
+  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape_percent": 3, "claim": "they", "source": "r"})")
+                .find("/peers/0/claim"),
+            std::string::npos);
+  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape_percent": -3, "claim": "rerun", "source": "r"})")
+                .find("mape_percent"),
+            std::string::npos);
+  EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape": 3, "claim": "rerun", "source": "r"})").find("mape"),
+            std::string::npos);
 }
 
 TEST(Peers, EveryPatternSpeaksOfACarriedRecord) {
@@ -48,7 +57,8 @@ TEST(Peers, EveryPatternSpeaksOfACarriedRecord) {
   ASSERT_FALSE(peer_errors().empty());
   for (const PeerError& peer : peer_errors())
     for (const std::string& pattern : peer.cases) {
-      const bool found = std::any_of(ids.begin(), ids.end(), [&](const std::string& id) { return fits_pattern(id, pattern); });
+      const bool found =
+          std::any_of(ids.begin(), ids.end(), [&](const std::string& id) { return fits_pattern(id, pattern); });
       EXPECT_TRUE(found) << peer.tool << ", " << peer.judged_on << ": " << pattern;
     }
 }
