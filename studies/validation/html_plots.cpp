@@ -203,8 +203,11 @@ std::string error_strip(const CaseList& cases) {
 
 std::string error_axis() {
   std::string text = "<div class=\"strip axis\"><svg aria-hidden=\"true\">\n";
-  for (const double error : {-0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5})
-    text += fmt::format("<text class=\"mid\" x=\"{}\" y=\"12\">{:+.0f} %</text>\n", strip_place(error), 100 * error);
+  for (const double error : {-strip_reach, -0.25, -band_share, 0.0, band_share, 0.25, strip_reach}) {
+    const char* anchor = error == -strip_reach ? "" : error == strip_reach ? " class=\"end\"" : " class=\"mid\"";
+    text += fmt::format("<text{} x=\"{}\" y=\"12\">{}</text>\n", anchor, strip_place(error),
+                        error == 0 ? "0" : fmt::format("{:+.0f} %", 100 * error));
+  }
   return text + "</svg></div>\n";
 }
 

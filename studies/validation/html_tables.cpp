@@ -1,6 +1,7 @@
 // The page's tables of figures: classes, other tools, ranking, memory, every run.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -244,9 +245,10 @@ std::string html_runs(const std::vector<CasePanel>& panels) {
                                 {"in 80 %", CellKind::word},
                                 {"record", CellKind::text}});
   CaseList all;
+  std::set<const ValidatedCase*> listed;  // classes may overlap
   for (const CasePanel& panel : panels)
     for (const ValidatedCase* row : panel.cases) {
-      if (std::find(all.begin(), all.end(), row) != all.end()) continue;
+      if (!listed.insert(row).second) continue;
       all.push_back(row);
       const ShownForecast shown = shown_forecast(*row);
       const std::string record =
