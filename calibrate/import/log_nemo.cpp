@@ -1,0 +1,49 @@
+// NeMo: lines of NeMo 2's ProgressPrinter and of the progress bar before, with the configuration that Hydra programs
+// print.
+#include <cmath>
+
+#include "calibrate/import/log_lines.h"
+#include "calibrate/import/training_log.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view timing = "train_step_timing in s";
+
+/// "iteration 7/19" counts from 0; a progress bar's "| 10/300 [00:54<" counts steps that are done.
+std::int64_t nemo_iteration(std::string_view line) {
+  if (const LogFigure printed = figure_after(line, ", iteration "); printed.present)
+    return static_cast<std::int64_t>(printed.value) + 1;
+  const std::size_t clock = line.find(" [");
+  const std::size_t bar = line.rfind("| ", clock);
+  if (clock != line.npos && bar != line.npos)
+    return static_cast<std::int64_t>(figure_after(line.substr(bar), "| ").value);
+  const LogFigure step = figure_after(line, "global_step=");
+  return static_cast<std::int64_t>(step.value) + 1;
+}
+
+}  // namespace
+
+std::optional<LogFormat::Found> nemo_step(std::string_view line) {
+  const std::size_t at = line.find(timing);
+  if (at == line.npos) return std::nullopt;
+  const std::string_view rest = line.substr(at + timing.size());
+  LogFormat::Found found;
+  // The printer's lines may end in the time, where the file's next line shows that nothing is missing.
+  const LogFigure time = rest.starts_with("=") ? figure_after(rest, "=") : figure_after(rest, ": ", true);
+  if (rest.empty() || time.cut)
+    found.cut = true;
+  else if (!time.present)
+    return std::nullopt;
+  found.step.iteration = nemo_iteration(line);
+  found.step.seconds = Seconds(time.value);
+  found.step.global_batch = std::llround(figure_after(line, "global_batch_size: ").value);
+  return found;
+}
+
+Expected<void> nemo_about(std::span<const LogLine> lines, TrainingLog& log) {
+  const auto shown = shown_yaml(lines, "tensor_model_parallel_size:", log.where);
+  return shown ? add_printed(log, *shown, log.where) : tl::unexpected(shown.error());
+}
+
+}  // namespace stepcast

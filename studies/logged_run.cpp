@@ -1,0 +1,126 @@
+#include "studies/logged_run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/device_name.h"
+#include "calibrate/import/plain_words.h"
+#include "model/catalog.h"
+#include "studies/logged_answers.h"
+
+namespace stepcast {
+namespace {
+
+const Machine* machine_of_hint(const std::string& name) {
+  const auto machine = find_row(catalog().machines, name, "machine");
+  return machine ? *machine : nullptr;
+}
+
+std::string_view network_words(FabricKind fabric) {
+  return fabric == FabricKind::infiniband ? "InfiniBand" : "Ethernet";
+}
+
+/// A machine's own figures, so that the record's machine is this one and not another with its GPU.
+void take_machine(const Machine& machine, RunHardware& hardware) {
+  constexpr double to_gbit = 8e-9, to_gb = 1e-9;
+  const Level& node = machine.levels.front();
+  hardware.gpu = machine.gpu.id;
+  hardware.gpus_per_node = node.gpus;
+  if (node.bandwidth_per_gpu.value() > 0) hardware.intra_node_gb_per_s = to_gb * node.bandwidth_per_gpu.value();
+  if (machine.levels.size() < 2) return;
+  const Level& cluster = machine.levels.back();
+  hardware.inter_node_gbit_per_s = to_gbit * cluster.bandwidth_per_gpu.value();
+  hardware.inter_node = fmt::format("{}, {} HCAs", network_words(cluster.fabric), cluster.ports);
+}
+
+double most_peak_memory(const TrainingLog& log) {
+  double most = 0;
+  for (const LoggedStep& step : log.steps) most = std::max(most, step.peak_memory.value());
+  return most;
+}
+
+void take_measured(const TrainingLog& log, const SteadyStep& steady, RunMeasured& measured) {
+  constexpr double to_gb = 1e-9;
+  measured.step_time_s = steady.median.value();
+  measured.p10_s = steady.p10.value();
+  measured.p90_s = steady.p90.value();
+  measured.step_time_source = "log";
+  if (const double rate = log.steps.back().tflops_per_gpu; rate > 0) measured.tflops_per_gpu = rate;
+  if (const double memory = most_peak_memory(log); memory > 0) measured.peak_memory_gb = to_gb * memory;
+}
+
+/// A ramp or another run's arguments: the lines tell which batch was trained.
+Expected<void> check_logged_batch(const LoggedSource& source, const Run& run) {
+  const std::int64_t logged = source.log.steps.back().global_batch;
+  if (logged == 0 || logged == run.global_batch) return {};
+  return fail(fmt::format("{}:{}", source.log.where, source.log.steps.back().line),
+              fmt::format("a global batch of {}, but the arguments say {}", logged, run.global_batch),
+              "the arguments belong to another run, or the batch was still ramping up");
+}
+
+}  // namespace
+
+Expected<RunHardware> logged_hardware(const LoggedSource& source) {
+  RunHardware hardware;
+  if (const std::string& hint = source.hints.machine; !hint.empty()) {
+    if (const Machine* machine = machine_of_hint(hint)) return take_machine(*machine, hardware), hardware;
+    const auto gpu = find_row(catalog().gpus, hint, "GPU");
+    if (!gpu) return tl::unexpected(Error{"--machine", gpu.error().what, "stepcast list machines"});
+    hardware.gpu = (*gpu)->id;
+  } else {
+    hardware.gpu = gpu_of_device(source.log.device);
+    if (hardware.gpu.empty())
+      return fail(source.log.where,
+                  source.log.device.empty()
+                      ? "the log does not name its GPU"
+                      : fmt::format("a GPU '{:.60}' that the catalogue does not know", source.log.device),
+                  "--machine (stepcast list machines)");
+    source.assumptions.push_back(fmt::format("GPU {} by its name '{}'", hardware.gpu, source.log.device));
+  }
+  if (source.log.gpus_per_node > 0)
+    hardware.gpus_per_node = source.log.gpus_per_node;
+  else
+    hardware.gpus_per_node = source.answers.count(Asked::gpus_per_node);
+  return hardware;
+}
+
+Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hints) {
+  if (auto good = need_arguments(log); !good && hints.network.empty()) return tl::unexpected(good.error());
+  const TrainingProgram* program = find_program(log.framework);
+  if (program == nullptr) return fail(log.where, fmt::format("no program '{:.40}'", log.framework));
+  LoggedRun out;
+  out.assumptions = log.notes;
+  LoggedAnswers answers(log, *program);
+  const LoggedSource source{log, hints, *program, answers, out.assumptions};
+
+  Run& run = out.run;
+  run.id = last_of_path(log.where);
+  run.source = log.where;
+  run.kind = "pretrain", run.quality = "own";
+  run.date = log.date;
+  auto model = logged_model(source);
+  if (!model) return tl::unexpected(model.error());
+  run.model = std::move(*model);
+  auto hardware = logged_hardware(source);
+  if (!hardware) return tl::unexpected(hardware.error());
+  run.hardware = std::move(*hardware);
+  if (auto good = logged_split(source, run); !good) return tl::unexpected(good.error());
+  logged_ways(source, run);
+  if (answers.error()) return tl::unexpected(*answers.error());
+  if (auto good = check_logged_batch(source, run); !good) return tl::unexpected(good.error());
+
+  TrainingLog timed = log;
+  const double samples = static_cast<double>(run.global_batch);
+  const double tokens = samples * static_cast<double>(run.model.seq_len.value_or(0));
+  if (auto good = time_steps(timed, tokens / static_cast<double>(run.parallel.gpus), samples); !good)
+    return tl::unexpected(good.error());
+  auto steady = steady_step(timed);
+  if (!steady) return tl::unexpected(steady.error());
+  out.steady = std::move(*steady);
+  take_measured(timed, out.steady, run.measured);
+  for (std::string& text : answers.left_over()) out.assumptions.push_back(std::move(text));
+  return out;
+}
+
+}  // namespace stepcast

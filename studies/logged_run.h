@@ -1,0 +1,55 @@
+// A training log as a measured run: what validation and calibration forecast. What the log leaves open comes from hints
+// and the program's defaults, and everything that was assumed is said.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "calibrate/import/steady_step.h"
+#include "calibrate/import/training_log.h"
+#include "model/error.h"
+#include "model/machine.h"
+#include "studies/validation/run_record.h"
+
+namespace stepcast {
+
+/// What a log rarely says and the user does. Empty and 0: nothing.
+struct LoggedRunHints {
+  std::string machine;  ///< id of a machine or GPU in the catalogue; without one the log must name the GPU
+  std::string network;  ///< id of a network in the catalogue, for geometry that the log does not tell
+  std::int64_t gpus = 0;
+};
+
+struct LoggedRun {
+  Run run;
+  SteadyStep steady;
+  std::vector<std::string> assumptions;  ///< the log's notes too
+};
+
+/// Fails where the log and the hints leave open what a forecast needs (GPU, geometry, batch, number of GPUs), and where
+/// they contradict each other: GPUs that are no multiple of tp x pp x cp, a batch that does not divide, two world
+/// sizes.
+Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hints);
+
+// --- the parts, one file each ---
+
+class LoggedAnswers;
+struct TrainingProgram;
+
+struct LoggedSource {
+  const TrainingLog& log;
+  const LoggedRunHints& hints;
+  const TrainingProgram& program;
+  LoggedAnswers& answers;
+  std::vector<std::string>& assumptions;
+};
+
+Expected<RunModel> logged_model(const LoggedSource& source);
+Expected<RunHardware> logged_hardware(const LoggedSource& source);
+/// Sizes of the split and the batch, which depend on each other.
+Expected<void> logged_split(const LoggedSource& source, Run& run);
+/// Precision, recomputation, overlap, software.
+void logged_ways(const LoggedSource& source, Run& run);
+
+}  // namespace stepcast
