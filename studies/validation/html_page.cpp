@@ -27,18 +27,20 @@ std::string date_span(const Validation& validation, const std::vector<Run>& runs
   return first == last ? first : first + " to " + last;
 }
 
-bool is_among(const std::string& word, std::string_view words) {
+bool is_among(std::string_view words, std::string_view one, bool beginning = false) {
   if (words.empty()) return true;
-  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  for (std::size_t at = 0; at <= words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    const std::string_view word = words.substr(at, end - at);
+    if (beginning ? one.starts_with(word) : one == word) return true;
+    at = end + 1;
   }
   return false;
 }
 
 bool is_judged_by(const ValidatedCase& row, const JudgedClass& judged) {
-  return is_among(row.gpu, judged.gpus) && is_among(row.precision, judged.precisions) &&
-         is_among(row.kind, judged.kinds) && is_among(row.stack, judged.stacks) &&
+  return is_among(judged.gpus, row.gpu, true) && is_among(judged.precisions, row.precision) &&
+         is_among(judged.kinds, row.kind) && is_among(judged.stacks, row.stack) &&
          row.source.starts_with(judged.source);
 }
 
@@ -115,8 +117,20 @@ std::string gpu_table(const Validation& validation) {
   return table.empty() ? "" : html_details("Which GPUs", table.text());
 }
 
+/// A class may leave out something else than the one hold-out that every run carries.
+std::string which_forecasts(const std::vector<CasePanel>& panels) {
+  for (const CasePanel& panel : panels)
+    for (const ValidatedCase* row : panel.cases)
+      if (row->held_out_s > 0)
+        return "<p class=\"soft\">Marks, and the list of every run, show one hold-out for all: a run's own publication "
+               "is "
+               "left out, or its own model where its software has a single publication. A class that leaves out "
+               "something else has other figures in its row above.</p>\n";
+  return {};
+}
+
 std::string scatters(const std::vector<CasePanel>& panels) {
-  std::string text = plot_legend() + "<div class=\"panels\">\n";
+  std::string text = which_forecasts(panels) + plot_legend() + "<div class=\"panels\">\n";
   for (const CasePanel& panel : panels)
     text += fmt::format("<figure><figcaption><b>{}</b>{}</figcaption>\n{}</figure>\n", html_escaped(panel.name),
                         html_plural(panel.cases.size(), "run", "runs"), time_scatter(panel.cases));
@@ -165,7 +179,9 @@ std::vector<CasePanel> case_panels(const Validation& validation, const std::vect
     CasePanel panel{std::string(row.judged->name), {}};
     for (const ValidatedCase& one : validation.cases)
       if (is_judged_by(one, *row.judged)) panel.cases.push_back(&one), placed.insert(&one);
-    if (!panel.cases.empty()) panels.push_back(std::move(panel));
+    const bool shown =
+        std::any_of(panels.begin(), panels.end(), [&](const CasePanel& other) { return other.cases == panel.cases; });
+    if (!panel.cases.empty() && !shown) panels.push_back(std::move(panel));
   }
   CasePanel rest{judged.empty() ? "All runs" : "In no judged class", {}};
   for (const ValidatedCase& one : validation.cases)

@@ -18,7 +18,7 @@ std::string validation_html(const Validation& validation, const std::vector<Judg
 
 // The parts, for tests and one file each.
 
-/// What is drawn together: the runs of a judged class; last, those in none.
+/// What is drawn together: the runs of a judged class, unless an earlier one has the same; last, those in none.
 struct CasePanel {
   std::string name;
   CaseList cases;
