@@ -77,12 +77,13 @@ std::optional<bool> LoggedAnswers::flag(Asked asked) {
   return plain != "false" && plain != "0" && plain != "no";
 }
 
-std::vector<std::string> LoggedAnswers::left_over() const {
+std::vector<std::string> LoggedAnswers::left_over(bool experts) const {
   std::vector<std::string> named, notes;
   std::size_t others = 0;
   for (const auto& [name, value] : log_.arguments) {
     if (used_.count(name) != 0) continue;
-    if (may_change_step(name, value))
+    const bool of_experts = name.substr(name.rfind('.') + 1).starts_with("moe_");
+    if (may_change_step(name, value) && (experts || !of_experts))
       named.push_back(fmt::format("{}={:.60}", name, value));
     else
       ++others;

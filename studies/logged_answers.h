@@ -26,8 +26,9 @@ class LoggedAnswers {
 
   /// The first value that was no number where one is needed.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-  /// In words: arguments that nothing asked for and that may change the step, and how many others there are.
-  [[nodiscard]] std::vector<std::string> left_over() const;
+  /// In words: arguments that nothing asked for and that may change the step, and how many others there are. Those of
+  /// experts ("moe_...") say nothing of a dense model.
+  [[nodiscard]] std::vector<std::string> left_over(bool experts) const;
 
  private:
   struct Answer {

@@ -16,7 +16,11 @@ constexpr std::string_view effect_words[] = {
     "hierarchical", "dropout", "dispatcher", "grouped_gemm", "multi_latent", "reshard", "packed", "packing", "wgrad",
     "log_timers", "blocking", "checkpointing", "async", "curriculum", "batch_size_sched", "partition", "decoder_first",
     "decoder_last", "pipeline", "squared_relu", "account_for", "hybrid", "cross_entropy_loss_fusion", "timing_log",
-    "straggler", "variable_seq", "nccl_ub", "symm_mem", "freeze", "calculate_per_token", "converters",
+    "straggler", "variable_seq", "nccl_ub", "symm_mem", "freeze", "calculate_per_token", "converters", "heterogeneous",
+    "hetereogenous", "use_kitchen", "precision_aware", "layer_wise", "symmetric_ar", "high_priority_a2a",
+    "mhc_connections", "linear_attention", "experimental_attention", "fp32_residual", "first_last_layers_bf16",
+    "partial_activation", "distribute_saved", "double_buffer", "cp_comm", "op_fuser", "ring_exchange",
+    "tp_pp_dp_mapping", "max_seqlen_per_dp", "inprocess_restart",
 };
 
 /// Names that hold such a word and say nothing of time (or only of what another argument has switched on).
@@ -33,10 +37,15 @@ constexpr std::string_view without_effect[] = {
     "moe_router_enable_expert_bias", "moe_router_num_groups", "moe_router_group_topk", "mtp_loss", "lora_rank",
     "compile.components", "compile.backend", "debug.deterministic_warn", "deterministic_warn", "fused_padded",
     "use_fused", "exp_manager", "async_mode", "partition_id", "straggler_", "attention_dropout_",
-    "zero_optimization.stage",
+    "zero_optimization.stage", "inference_", "rl_", "async_ckpt", "async_strategy", "cuda_graph_modules",
+    "cuda_graph_use_single", "cuda_graph_warmup", "cuda_graph_scope", "activation_offload_fraction",
+    "cpu_offloading_activations", "cpu_offloading_weights", "cpu_offloading_num", "min_offloaded", "offload_modules",
+    "moe_combine_bwd", "moe_dispatch_fwd", "moe_flex_dispatcher", "moe_hybridep", "moe_paged_stash", "fp4_recipe",
+    "fp8_recipe", "relative_attention", "throughput_window", "loss_scale_window", "torch_fsdp2_reshard",
+    "kitchen_attention_backend", "gdp_num", "linear_attention_type",
 };
 
-/// What the stacks have anyway: name and value.
+/// What the stacks have anyway, and defaults that Megatron-LM prints: name and value.
 constexpr std::pair<std::string_view, std::string_view> usual_values[] = {
     {"masked_softmax_fusion", "true"}, {"bias_gelu_fusion", "true"}, {"bias_swiglu_fusion", "true"},
     {"bias_dropout_fusion", "true"}, {"bias_activation_fusion", "true"}, {"bias_dropout_add_fusion", "true"},
@@ -55,6 +64,8 @@ constexpr std::pair<std::string_view, std::string_view> usual_values[] = {
     {"parallelism.spmd_backend", "spmd_types"}, {"distributed_backend", "nccl"},
     {"moe_use_legacy_grouped_gemm", "false"}, {"zero_optimization.contiguous_gradients", "true"},
     {"zero_optimization.reduce_scatter", "true"}, {"zero_optimization.allgather_partitions", "true"},
+    {"async_tensor_model_parallel_allreduce", "true"}, {"gradient_reduce_div_fusion", "true"}, {"use_layer_wise_param_layout", "true"}, {"cp_comm_type", "p2p"},
+    {"cp_comm_type", "['p2p']"}, {"attention_backend", "attnbackend.flash"}, {"attention_backend", "attnbackend.fused"},
 };
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }

@@ -119,7 +119,7 @@ Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hin
   if (!steady) return tl::unexpected(steady.error());
   out.steady = std::move(*steady);
   take_measured(timed, out.steady, run.measured);
-  for (std::string& text : answers.left_over()) out.assumptions.push_back(std::move(text));
+  for (std::string& text : answers.left_over(run.model.experts.has_value())) out.assumptions.push_back(std::move(text));
   return out;
 }
 

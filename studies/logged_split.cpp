@@ -128,12 +128,19 @@ class SplitReader {
     const auto micro = ask_.count(Asked::micro_batch), tokens = ask_.count(Asked::tokens_per_rank);
     if (micro) return micro;
     if (tokens) return std::max<std::int64_t>(1, *tokens / *run_.model.seq_len);
-    if (source_.program.micro_batch > 0) {
+    if (source_.program.micro_batch > 0 && unread_file().empty()) {
       source_.assumptions.push_back(
           fmt::format("micro-batch {}, as the program does unless told", source_.program.micro_batch));
       return source_.program.micro_batch;
     }
     return std::nullopt;
+  }
+
+  /// A configuration file that the command names says what it likes; it is known to be read where its values are there.
+  std::string unread_file() {
+    if (const auto file = ask_.text(Asked::config_file)) return *file;
+    const auto named = source_.log.environment.find("CONFIG_FILE");
+    return named == source_.log.environment.end() ? "" : named->second;
   }
 
   Expected<void> batch() {
@@ -144,7 +151,8 @@ class SplitReader {
     if (ask_.error()) return tl::unexpected(*ask_.error());
     if (!micro)
       return fail(source_.log.where, "neither the log nor its arguments tell the micro-batch",
-                  "the script or configuration that the run was started with");
+                  unread_file().empty() ? "the script or configuration that the run was started with"
+                                        : fmt::format("give {:.80} beside the log", unread_file()));
     const std::int64_t each = *micro * p_.dp;
     run_.global_batch = global ? *global : logged > 0 ? logged : each * accumulation.value_or(1);
     if (!global && logged == 0) source_.assumptions.push_back(fmt::format("global batch {}", run_.global_batch));

@@ -7,6 +7,7 @@
 
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/launch_expand.h"
+#include "calibrate/import/plain_words.h"
 
 namespace stepcast {
 namespace {
@@ -117,8 +118,10 @@ class ShellReader {
     const std::size_t end = start + words.position();
     if (command.words.empty())
       for (auto& [name, value] : command.environment) variables_[name] = value;
-    else
+    else {
+      open_shells(command.words);
       commands_.push_back(std::move(command));
+    }
     next_ = std::max(next_, std::min(text_.find('\n', end > 0 ? end - 1 : 0), text_.size() - 1) + 1);
     next_ = std::min(next_, text_.size());
     return end >= line_end ? line_end : end;
@@ -127,7 +130,27 @@ class ShellReader {
   [[nodiscard]] bool may_begin(std::string_view rest) const {
     rest = stripped(rest);
     const std::string_view first = rest.substr(0, rest.find_first_of(" \t"));
-    return assignment_length(first) > 0 || is_keyword(first) || wanted_(first);
+    return assignment_length(first) > 0 || is_keyword(first) || wanted_(first) || first.starts_with('$');
+  }
+
+  /// srun bash -c "torchrun ...": the words of the inner command stand in place of its text.
+  void open_shells(std::vector<std::string>& words) const {
+    constexpr int deepest = 4;
+    for (int depth = 0; depth < deepest; ++depth) {
+      const auto shell = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+        return last_of_path(word) == "bash" || last_of_path(word) == "sh";
+      });
+      if (words.end() - shell < 3 || !std::next(shell)->starts_with('-') || !std::next(shell)->ends_with('c')) return;
+      const std::string text = *std::next(shell, 2);
+      std::vector<std::string> inner;
+      for (std::size_t at = 0; at < text.size();) {
+        ShellWords reader(std::string_view(text).substr(at), variables_);
+        while (reader.next()) inner.push_back(reader.word());
+        if (reader.position() == 0 || reader.cut()) break;
+        at += reader.position();
+      }
+      words.insert(words.erase(shell, shell + 3), inner.begin(), inner.end());
+    }
   }
 
   /// Behind a command that is none of ours: the next one of the line.

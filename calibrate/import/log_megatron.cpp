@@ -77,7 +77,7 @@ std::optional<LogFormat::Found> megatron_step(std::string_view line) {
   if (!time.present && !time.cut) return std::nullopt;
   LogFormat::Found found;
   found.cut = time.cut;
-  found.step.iteration = static_cast<std::int64_t>(figure_after(line, " iteration ").value);
+  found.step.iteration = static_cast<std::int64_t>(figure_after(line, "iteration ").value);
   found.step.seconds = Seconds(per_ms * time.value);
   const LogFigure rate = figure_after(line, "throughput per GPU (TFLOP/s/GPU):");
   found.step.tflops_per_gpu = rate.present ? rate.value : figure_after(line, "TFLOPs:").value;

@@ -29,9 +29,11 @@ std::optional<LogFormat::Found> nemo_step(std::string_view line) {
   if (at == line.npos) return std::nullopt;
   const std::string_view rest = line.substr(at + timing.size());
   LogFormat::Found found;
-  // The printer's lines may end in the time, where the file's next line shows that nothing is missing.
-  const LogFigure time = rest.starts_with("=") ? figure_after(rest, "=") : figure_after(rest, ": ", true);
-  if (rest.empty() || time.cut)
+  const bool bar = rest.starts_with("=");
+  const LogFigure time = figure_after(rest, bar ? "=" : ": ");
+  // The printer's lines may end in the time; a progress bar closes its bracket.
+  found.open = time.cut && !bar && time.value > 0;
+  if (rest.empty() || (time.cut && !found.open))
     found.cut = true;
   else if (!time.present)
     return std::nullopt;

@@ -88,6 +88,15 @@ void take_model(std::string_view line, ArgumentMap& shown) {
   shown["model.flavor"] = std::string(stripped(words.substr(blank)));
 }
 
+/// "Applied selective activation checkpointing to the model"; "Applied SelectiveAC ..." since 2026, which is by
+/// operator.
+void take_checkpointing(std::string_view line, ArgumentMap& shown) {
+  if (line.find("activation checkpointing to the model") == line.npos) return;
+  for (const char* mode : {"full", "selective"})
+    if (lower_case(line).find(fmt::format("applied {}", mode)) != line.npos) shown["activation_checkpoint.mode"] = mode;
+  if (line.find("SelectiveAC") != line.npos) shown["activation_checkpoint.selective_ac_option"] = "op";
+}
+
 /// "Building llama3 8B with {": the model's own arguments as JSON (2025).
 Expected<void> take_geometry(std::span<const LogLine> lines, TrainingLog& log) {
   const auto opens = [](const LogLine& line) {
@@ -142,7 +151,8 @@ std::optional<LogFormat::Found> torchtitan_step(std::string_view line) {
     return found.cut ? std::optional(found) : std::nullopt;
   }
   const LogFigure rate = figure_after(line, label);
-  if (rate.cut)
+  found.open = rate.cut && rate.value > 0;  // before 2025-02 nothing stands behind the rate
+  if (rate.cut && !found.open)
     found.cut = true;
   else if (!rate.present)
     return std::nullopt;
@@ -160,10 +170,7 @@ Expected<void> torchtitan_about(std::span<const LogLine> lines, TrainingLog& log
     take_mesh(line.text, shown);
     take_model(line.text, shown);
     if (log.device.empty()) log.device = device_of(line.text);
-    if (line.text.find("activation checkpointing to the model") != line.text.npos)
-      for (const char* mode : {"full", "selective"})
-        if (line.text.find(fmt::format("Applied {} activation", mode)) != line.text.npos)
-          shown["activation_checkpoint.mode"] = mode;
+    take_checkpointing(line.text, shown);
     if (line.text.find("with torch.compile") != line.text.npos) shown["compile.enable"] = "true";
   }
   // -1 asks for all that are left, and a batch of -1 for no accumulation: the program prints what came of it.

@@ -29,10 +29,12 @@ class StepReader {
  public:
   StepReader(const LogFormat& format, TrainingLog& log) : format_(format), log_(log) {}
 
-  Expected<void> read(std::span<const LogLine> lines) {
+  /// `ended`: the text's last line is whole.
+  Expected<void> read(std::span<const LogLine> lines, bool ended) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       auto found = format_.step(lines[i].text);
       if (!found) continue;
+      if (found->open && i + 1 == lines.size() && !ended) found->cut = true;
       if (found->cut && i + 1 < lines.size())
         return fail(log_where(log_.where, lines[i].number),
                     fmt::format("a step line of {} that is cut off: '{:.80}'", format_.name, stripped(lines[i].text)),
@@ -53,7 +55,8 @@ class StepReader {
     if (!(time > 0) || !std::isfinite(time))
       return fail(log_where(log_.where, step.line), fmt::format("iteration {} has no time above zero", step.iteration),
                   "a step takes time");
-    const auto [at, is_new] = seen_.emplace(step.iteration, log_.steps.size());
+    const auto line = static_cast<std::int64_t>(step.line);
+    const auto [at, is_new] = seen_.emplace(step.iteration > 0 ? step.iteration : -line, log_.steps.size());
     if (is_new)
       log_.steps.push_back(step);
     else
@@ -153,7 +156,7 @@ Expected<TrainingLog> read_training_log(std::string_view text, const std::string
     TrainingLog log;
     log.where = where;
     log.framework = format.framework;
-    if (auto good = StepReader(format, log).read(lines); !good) return tl::unexpected(good.error());
+    if (auto good = StepReader(format, log).read(lines, text.ends_with('\n')); !good) return tl::unexpected(good.error());
     if (log.steps.empty()) continue;
     log.date = date_of(lines);
     const auto launches = find_launches(text, where);

@@ -53,10 +53,11 @@ struct TrainingLog {
 struct LogFormat {
   std::string_view framework, name;  ///< "megatron-lm", "Megatron-LM"
   std::string_view sign;             ///< what its step lines hold; errors list it
-  /// One step line; `cut` where it ends too early. Nothing where the line is none.
+  /// One step line. Nothing where the line is none.
   struct Found {
     LoggedStep step;
-    bool cut = false;
+    bool cut = false;   ///< it ends too early
+    bool open = false;  ///< it ends in the figure: whole, unless the text ends there too
   };
   std::optional<Found> (*step)(std::string_view line);
   /// Everything else that the lines tell: arguments, sizes, the device. May make the framework more precise.

@@ -282,6 +282,21 @@ TEST(LoggedRun, TorchtitanReplicasAndStages) {
   EXPECT_EQ(staged->run.parallel.zero_stage, 2);
 }
 
+TEST(LoggedRun, TorchtitanNamesAFileThatWasNotGiven) {
+  const std::string text =
+      "NGPU=8 CONFIG_FILE=\"./train_configs/llama3_8b.toml\" ./run_train.sh --training.seq_len 8192\n"
+      "[titan] 2025-06-04 08:51:58,557 - root - INFO - step: 10  loss: 10.7  memory: 30.99GiB(32.62%)  tps: 8,192  "
+      "tflops: 407.35  mfu: 41.19%\n";
+  EXPECT_TRUE(holds(refusal_of(run_of_log(text, {"dgx-h100", "", 0})),
+                    "the micro-batch (give ./train_configs/llama3_8b.toml beside the log)"));
+  auto log = read_training_log(text, "job.log");
+  ASSERT_TRUE(add_launch_arguments(*log, sample::torchtitan_toml, "llama3_8b.toml"));
+  const auto made = logged_run(*log, {"dgx-h100", "", 0});
+  ASSERT_TRUE(made) << refusal_of(made);
+  EXPECT_EQ(made->run.parallel.dp, 8);
+  EXPECT_DOUBLE_EQ(*made->run.measured.step_time_s, 1);
+}
+
 TEST(LoggedRun, DeepSpeedWithZero) {
   const auto made = run_of_log(sample::deepspeed_log, {"dgx-a100", "", 0});
   ASSERT_TRUE(made) << refusal_of(made);

@@ -83,6 +83,19 @@ TEST(LaunchArguments, QuotesJoinAndVariablesSplit) {
   EXPECT_EQ(line.arguments.at("e"), "a b");
 }
 
+TEST(LaunchArguments, CommandsInsideShellsAndVariables) {
+  const std::string set =
+      "LAUNCHER=\"torchrun --nproc_per_node 8 --nnodes 2\"\nCMD=\"pretrain_gpt.py --num-layers 32\"\n";
+  const char* commands[] = {"srun -N 2 bash -c \"cd /job; $LAUNCHER $CMD\"",
+                            "srun --ntasks-per-node 1 bash -c '$LAUNCHER $CMD'", "$LAUNCHER $CMD",
+                            "eval ${LAUNCHER} ${CMD}", "if true; then $LAUNCHER $CMD; fi"};
+  for (const char* command : commands) {
+    const LaunchLine line = launch(set + command);
+    EXPECT_EQ(line.gpus(), 16) << command;
+    EXPECT_EQ(line.arguments.count("num_layers"), 1u) << command;
+  }
+}
+
 TEST(LaunchArguments, ACommandThatIsCutOff) {
   const auto found = find_launches("x=1\ntorchrun train.py --a 'b\n", "run.sh");
   ASSERT_FALSE(found);

@@ -52,6 +52,15 @@ TEST(TrainingLog, RanksThatRepeatALineAndTheirPrefixes) {
   EXPECT_EQ(log.steps[0].iteration, 7);
 }
 
+TEST(TrainingLog, LinesWithoutALeadingBlank) {
+  const std::string rest =
+      "/    1000 | consumed samples:          800 | elapsed time per iteration (ms): 430.0 | learning rate: 1.342E-04 "
+      "|\n";
+  const TrainingLog log = read_log("iteration      200" + rest + "iteration      210" + rest);
+  ASSERT_EQ(log.steps.size(), 2u);
+  EXPECT_EQ(log.steps[0].iteration, 200);
+}
+
 TEST(TrainingLog, TheCommandShownInTheLog) {
   const TrainingLog log =
       read_log("+ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py --num-layers 32 --swiglu --lr=1e-4\n" +
@@ -176,6 +185,23 @@ TEST(TrainingLog, TorchtitanOf2024) {
   EXPECT_EQ(log.arguments.at("parallelism.tensor_parallel_degree"), "2");
   EXPECT_EQ(log.arguments.at("parallelism.data_parallel_shard_degree"), "4");
   EXPECT_DOUBLE_EQ(log.steps[0].tokens_per_s_per_gpu, 3000);
+}
+
+TEST(TrainingLog, LinesThatEndInTheirFigure) {
+  const std::string line =
+      "[rank0]:[titan] 2025-01-29 10:15:45,267 - root - INFO - step: 10  loss:  9.3  memory: 48.00GiB(51%)  tps: "
+      "21,734";
+  EXPECT_DOUBLE_EQ(read_log(line + "\n").steps[0].tokens_per_s_per_gpu, 21734);
+  EXPECT_TRUE(has(refusal(line), "no step") || has(refusal(line), "none of 1 lines"));  // perhaps 21,734,000
+  const std::string nemo = "Training epoch 0, iteration 0/19 | global_batch_size: 8 | train_step_timing in s: 10.31";
+  EXPECT_DOUBLE_EQ(read_log(nemo + "\n" + nemo).steps[0].seconds.value(), 10.31);
+}
+
+TEST(TrainingLog, CheckpointingOfTorchtitan2026) {
+  const TrainingLog log = read_log(
+      "[titan] 2026-05-04 13:58:14,761 - root - INFO - Applied SelectiveAC activation checkpointing to the model\n" +
+      sample::torchtitan_log({"8,192"}));
+  EXPECT_EQ(log.arguments.at("activation_checkpoint.selective_ac_option"), "op");
 }
 
 TEST(TrainingLog, DeepSpeedTimerAndItsJson) {
