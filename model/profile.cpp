@@ -165,6 +165,48 @@ ScaleOutLaw read_scale_out(JsonObject& object) {
   return law;
 }
 
+void read_values(JsonObject object, StepFit& fit) {
+  for (const std::string& key : object.keys()) {
+    const auto parameter = parse_step_parameter(key, object.where(key));
+    object.require(parameter.has_value(), key, parameter ? "" : parameter.error().what, parameter ? "" : parameter.error().hint);
+    if (!parameter) return;
+    const StepParameterRow& row = row_of(*parameter);
+    StepValue value{*parameter, 0};
+    object.read(key, value.value, NumberRange{row.low, row.high});
+    fit.values.push_back(value);
+  }
+  object.require(fit.values.size() <= most_fitted, "", fmt::format("{} parameters", fit.values.size()), fmt::format("at most {}", most_fitted));
+}
+
+StepFit read_step_fit(JsonObject& object) {
+  StepFit fit;
+  object.read("stack", fit.stack);
+  object.choice("precision", fit.precision, precision_names);
+  object.optional("experts", fit.experts);
+  read_values(object.object("parameters"), fit);
+  object.read("runs", fit.runs, IntegerRange{1, 1'000'000});
+  object.optional("groups", fit.groups, IntegerRange{0, 1'000'000});
+  object.optional("left_out", fit.left_out);
+  object.read("mape", fit.mape, NumberRange{0, 10});
+  object.optional("held_out_mape", fit.held_out_mape, NumberRange{0, 10});
+  fit.spread = read_spread(object, "spread");
+  object.read("gpus", fit.gpus);
+  object.read("source", fit.source);
+  return fit;
+}
+
+void read_step_fits(JsonObject& file, std::vector<StepFit>& fits) {
+  for (JsonObject& row : file.optional_objects("steps")) {
+    StepFit fit = read_step_fit(row);
+    const auto same = [&](const StepFit& other) {
+      return other.stack == fit.stack && other.precision == fit.precision && other.experts == fit.experts;
+    };
+    row.require(std::none_of(fits.begin(), fits.end(), same), "stack", fmt::format("a second fit of {}", fit.stack),
+                "one per stack, precision and kind of network");
+    fits.push_back(std::move(fit));
+  }
+}
+
 OverlapLaw read_overlap(JsonObject object) {
   OverlapLaw law;
   object.read("compute_slowdown", law.compute_slowdown, NumberRange{0, 10});
@@ -246,6 +288,7 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   for (JsonObject& row : file.objects("scale_out")) profile.scale_out.push_back(read_scale_out(row));
   profile.overlap = read_overlap(file.object("overlap"));
   read_roofs(file, profile.roofs);
+  read_step_fits(file, profile.steps);
   if (auto host = file.optional_object("host")) profile.host = read_host(*host);
   file.require(!profile.gemm.empty(), "gemm", "no law", "at least the one of bf16 or fp16");
   return file.finish(profile);

@@ -13,15 +13,13 @@
 #include "model/gpu_units.h"
 #include "model/machine.h"
 #include "model/query.h"
+#include "model/step_parameter.h"
 #include "model/units.h"
 
 namespace stepcast {
 
 enum class Source : std::uint8_t { measured, fitted, transferred, datasheet, assumed };
 const char* to_text(Source source);
-
-/// Relative interval of measured over predicted, from hold-outs.
-struct Spread { double p10 = 1, p90 = 1; };
 
 /// How well a law with its correction forecast what it was not fitted on; all 0 where nobody held anything out.
 struct HeldOut {
@@ -191,7 +189,8 @@ struct Profile {
   std::vector<Roof> roofs;          ///< measured ones; empty where nobody measured them
   HostCosts host;
   double sustained_slowdown = 1;    ///< factor on compute time when rates were measured in bursts
-  Spread step_spread;               ///< of whole steps, from hold-outs
+  std::vector<StepFit> steps;       ///< what measured steps say; one per software, precision and kind of network
+  Spread step_spread;               ///< of whole steps without such a fit, from hold-outs
   std::string step_spread_source;
 };
 
@@ -209,6 +208,10 @@ const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, F
 /// `transferred`. Empty: nothing was measured on this fabric.
 std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
                                          Bytes received);
+
+/// `spread` as wide as it is for what was fitted elsewhere: laws fitted on one GPU and tried on another of its generation are
+/// off by 5 to 9 % on average.
+Spread transferred_spread(Spread spread);
 
 /// Adds the precisions of the GPU that the profile lacks, at the bf16 (else fp16) law's share of the datasheet peak.
 Profile with_all_precisions(Profile profile, const Gpu& gpu);

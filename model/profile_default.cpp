@@ -23,9 +23,6 @@ FlopsPerSecond main_peak(const Gpu& gpu) {
 
 double ratio_or_one(double to, double from) { return to > 0 && from > 0 ? to / from : 1; }
 
-/// Laws fitted on one GPU and tried on another of its generation are off by 5 to 9 % on average.
-Spread transferred_spread(Spread spread) { return {spread.p10 / 1.08, spread.p90 * 1.08}; }
-
 template <typename Law>
 void mark_transferred(Law& law) {
   law.source = std::max(law.source, Source::transferred);  // a datasheet rate stays one
@@ -100,6 +97,8 @@ Profile with_all_precisions(Profile profile, const Gpu& gpu) {
   return profile;
 }
 
+Spread transferred_spread(Spread spread) { return {spread.p10 / 1.08, spread.p90 * 1.08}; }
+
 Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   const double compute = ratio_or_one(main_peak(to).value(), main_peak(from).value());
   const double memory = ratio_or_one(to.memory_bandwidth.value(), from.memory_bandwidth.value());
@@ -142,6 +141,8 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     curve = scaled_curve(curve, curve.fabric == FabricKind::pcie || curve.nodes > 1 ? 1 : links);
   out.roofs.clear();  // they were measured: on another GPU, in another host
   out.host = {};
+  for (StepFit& fit : out.steps)
+    if (!fitted_on(fit, to.id)) fit.spread = transferred_spread(fit.spread);
   out.step_spread = transferred_spread(profile.step_spread);
   out.step_spread_source = fmt::format("{}; widened by 8 % for the transfer from {}", profile.step_spread_source, from.name);
   return with_all_precisions(std::move(out), to);

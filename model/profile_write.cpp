@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 /// Six digits are beyond what any timing repeats; shorter files read better.
 double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
+/// What steps decide is known to a percent at best.
+double shorter(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
 template <typename Law>
 Json with_provenance(Json row, const Law& law) {
   row["source"] = to_text(law.source);
@@ -135,6 +138,22 @@ Json to_json(const HostCosts& host) {
   return row;
 }
 
+Json to_json(const StepFit& fit) {
+  Json row{{"stack", fit.stack}, {"precision", name_of<Precision>(precision_names, fit.precision)}};
+  if (fit.experts) row["experts"] = true;
+  row["parameters"] = Json::object();
+  for (const StepValue& value : fit.values) row["parameters"][std::string(row_of(value.parameter).id)] = shorter(value.value);
+  row["runs"] = fit.runs;
+  if (fit.groups > 0) row["groups"] = fit.groups;
+  if (!fit.left_out.empty()) row["left_out"] = fit.left_out;
+  row["mape"] = shorter(fit.mape);
+  if (fit.groups > 0) row["held_out_mape"] = shorter(fit.held_out_mape);
+  row["spread"] = {shorter(fit.spread.p10), shorter(fit.spread.p90)};
+  row["gpus"] = fit.gpus;
+  row["source"] = fit.source;
+  return row;
+}
+
 Json rooflines(const std::vector<RooflineLaw>& laws, std::span<const char* const> names) {
   Json rows = Json::array();
   for (const RooflineLaw& law : laws) rows.push_back(roofline_json(law, names));
@@ -192,6 +211,7 @@ std::string write_profile(const Profile& profile) {
                              {"source", to_text(profile.overlap.source)}};
   if (!profile.roofs.empty()) document["roofs"] = rows_of(profile.roofs);
   if (const Json host = to_json(profile.host); !host.empty()) document["host"] = host;
+  if (!profile.steps.empty()) document["steps"] = rows_of(profile.steps);
   return lines_of(document);
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/row_text.h"
+#include "model/step_parameter.h"
 
 namespace stepcast {
 namespace {
@@ -58,58 +59,17 @@ void read_dates(JsonObject& file, Stack& stack) {
 
 constexpr NumberRange element_bytes{0, 16};
 
-void read_factors(JsonObject& file, Stack& stack) {
-  for (JsonObject& object : file.optional_objects("compute_factors")) {
-    ComputeFactor factor;
-    std::string name;
-    object.read("precision", name);
-    const auto precision = parse_precision(name, object.where("precision"));
-    object.optional("gpu", factor.gpu);
-    object.read("low", factor.low, NumberRange{0.5, 2});
-    object.read("high", factor.high, NumberRange{0.5, 2});
-    object.read("factor", factor.factor, NumberRange{0.5, 2});
-    object.read("source", factor.source);
-    if (object.failed()) return;
-    object.require(precision.has_value(), "precision", precision ? "" : precision.error().what, precision ? "" : precision.error().hint);
-    if (!precision) return;
-    factor.precision = *precision;
-    object.require(factor.low <= factor.factor && factor.factor <= factor.high, "factor",
-                   fmt::format("{} lies outside its plausible range {} to {}", factor.factor, factor.low, factor.high),
-                   "outside of it physics is missing, which no factor mends");
-    for (const ComputeFactor& other : stack.compute_factors)
-      object.require(other.precision != factor.precision || other.gpu != factor.gpu, "precision",
-                     fmt::format("a second factor for {}", name), "one per precision and GPU");
-    stack.compute_factors.push_back(std::move(factor));
+/// Names of step parameters, at most as many as a fit may turn.
+void read_parameters(JsonObject& file, const std::string& key, std::vector<std::string>& names) {
+  file.optional(key, names);
+  for (const std::string& name : names) {
+    const auto known = parse_step_parameter(name, "");
+    file.require(known.has_value(), key, known ? "" : known.error().what, known ? "" : known.error().hint);
   }
-}
-
-void write_factors(JsonWriter& json, const Stack& stack) {
-  if (stack.compute_factors.empty()) return;
-  json.open_list("compute_factors");
-  for (const ComputeFactor& factor : stack.compute_factors) {
-    json.open();
-    json.field("precision", to_text(factor.precision));
-    if (!factor.gpu.empty()) json.field("gpu", factor.gpu);
-    json.field("factor", factor.factor);
-    json.field("low", factor.low);
-    json.field("high", factor.high);
-    json.field("source", factor.source);
-    json.close();
-  }
-  json.close();
+  file.require(names.size() <= most_fitted, key, fmt::format("{} parameters", names.size()), fmt::format("at most {}", most_fitted));
 }
 
 }  // namespace
-
-const ComputeFactor* find_factor(const Stack& stack, Precision precision, const std::string& gpu) {
-  const ComputeFactor* any = nullptr;
-  for (const ComputeFactor& factor : stack.compute_factors) {
-    if (factor.precision != precision) continue;
-    if (factor.gpu == gpu) return &factor;
-    if (factor.gpu.empty()) any = &factor;
-  }
-  return any;
-}
 
 Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   JsonObject file(text, where);
@@ -143,7 +103,9 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.optional("workspace", stack.workspace, Zero::allowed);
   file.read("framework_memory", stack.framework_memory, Zero::allowed);
   file.read("allocator_slack", stack.allocator_slack, NumberRange{0, 1});
-  read_factors(file, stack);
+  read_parameters(file, "parameters", stack.parameters);
+  read_parameters(file, "expert_parameters", stack.expert_parameters);
+  file.optional("tuned_like", stack.tuned_like);
   return file.finish(std::move(stack));
 }
 
@@ -180,7 +142,9 @@ std::string write_stack(const Stack& stack) {
   json.field("workspace", stack.workspace);
   json.field("framework_memory", stack.framework_memory);
   json.field("allocator_slack", stack.allocator_slack);
-  write_factors(json, stack);
+  if (!stack.parameters.empty()) json.field("parameters", stack.parameters);
+  if (!stack.expert_parameters.empty()) json.field("expert_parameters", stack.expert_parameters);
+  if (!stack.tuned_like.empty()) json.field("tuned_like", stack.tuned_like);
   json.close();
   return json.text();
 }

@@ -19,16 +19,6 @@ enum class Manners : std::uint8_t {
   overlapped,  ///< only its consumers wait
 };
 
-/// How much longer matrix products and attention take in this software's steps than their laws say: clocks under
-/// sustained load, libraries, casts. Fitted on the published runs of one stack and precision, never on single ones.
-struct ComputeFactor {
-  Precision precision = Precision::bf16;
-  std::string gpu;                     ///< catalogue id; "" = every GPU that has no factor of its own
-  double factor = 1;
-  double low = 0.9, high = 1.3;        ///< plausible range; a factor outside stands for physics that is missing
-  std::string source;
-};
-
 struct Stack {
   std::string id, name, source, from, until;     ///< dates "2022-05"; until "" = today
   std::vector<std::string> aliases;
@@ -58,11 +48,10 @@ struct Stack {
   Bytes workspace{0};                            ///< matrix-product workspaces inside the allocator
   Bytes framework_memory;                        ///< outside the allocator: CUDA context, NCCL
   double allocator_slack = 0;                    ///< fraction of the allocated peak lost to fragmentation
-  std::vector<ComputeFactor> compute_factors;    ///< at most one per precision and GPU
+  std::vector<std::string> parameters;           ///< step parameters that a fit of its steps turns, at most three (model/step_parameter.h)
+  std::vector<std::string> expert_parameters;    ///< of networks with routed experts; empty: the same
+  std::vector<std::string> tuned_like;           ///< stacks whose fits speak for it where it has none of its own, nearest first
 };
-
-/// The GPU's own factor, else the one for every GPU; nullptr when the stack has none for the precision.
-const ComputeFactor* find_factor(const Stack& stack, Precision precision, const std::string& gpu);
 
 Expected<Stack> read_stack(const std::string& text, const std::string& where);
 std::string write_stack(const Stack& stack);

@@ -9,6 +9,7 @@
 #include "model/machine.h"
 #include "model/profile.h"
 #include "model/stack.h"
+#include "model/step_tuning.h"
 
 namespace stepcast {
 
@@ -37,9 +38,10 @@ std::int64_t members_inside(const Group& group, std::int64_t gpus, std::int64_t 
 /// Binds what prices depend on. Cheap to copy; holds references that must outlive it.
 class CostModel {
  public:
-  /// `ranks` in use, 0 = all of the machine.
+  /// `ranks` in use, 0 = all of the machine. `fit`: what measured steps say, nullptr where nobody measured any; copied.
   CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
-            std::int64_t ranks = 0);
+            std::int64_t ranks = 0, const StepFit* fit = nullptr);
+  [[nodiscard]] CostModel with_ranks(std::int64_t ranks) const;
 
   [[nodiscard]] Price work(const KernelWork& work) const;
   /// `group` of the move; local moves cost nothing.
@@ -55,6 +57,9 @@ class CostModel {
   [[nodiscard]] const Profile& profile() const { return *profile_; }
   [[nodiscard]] const Stack& stack() const { return *stack_; }
   [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] const StepTuning& tuning() const { return tuning_; }
+  /// The profile's, with the contention that steps show.
+  [[nodiscard]] OverlapLaw overlap() const;
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
 
  private:
@@ -73,7 +78,7 @@ class CostModel {
   const Stack* stack_;
   Precision precision_;
   std::int64_t ranks_;
-  double compute_factor_ = 1;  ///< the stack's for this precision and GPU; scales the compute term of the laws
+  StepTuning tuning_;
   std::array<RooflineLaw, precisions> roofline_;  ///< by Precision; from the datasheet where the profile has none
 };
 

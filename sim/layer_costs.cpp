@@ -70,8 +70,7 @@ std::int64_t settled_copies(const Program& program) {
 }  // namespace
 
 PartitionProblem layer_costs(Program program, const CostModel& cost_of_machine) {
-  const CostModel cost(cost_of_machine.machine(), cost_of_machine.profile(), cost_of_machine.stack(),
-                       cost_of_machine.precision(), program.ranks);
+  const CostModel cost = cost_of_machine.with_ranks(program.ranks);
   const BlockOrder blocks = block_order(program);
   assert(!blocks.layers.empty());
   const std::int64_t copies = settled_copies(program);

@@ -41,7 +41,7 @@ Phases phases_of(const StepView& view, const Tail& tail) {
   phases.clip = tail.clip;
   phases.optimizer = tail.optimizer;
   phases.parameter_gather = tail.parameter_gather;
-  phases.host = view.cost.stack().host_per_step;
+  phases.host = Seconds(view.cost.tuning()[StepParameter::host_per_step]);
   phases.data_wait = view.cost.stack().data_wait;
   const double ranks_per_stage = static_cast<double>(program.ranks) / static_cast<double>(program.stages);
   const BytesPerSecond link = view.cost.machine().host_link;
@@ -109,8 +109,7 @@ Expected<StepReport> forecast(const Program& program, const CostModel& cost, dou
 Expected<StepReport> forecast_slices(std::span<const Program> slices, const CostModel& cost_of_machine,
                                      double memory_cap) {
   const Program& one_copy = slices.front();
-  const CostModel cost(cost_of_machine.machine(), cost_of_machine.profile(), cost_of_machine.stack(),
-                       cost_of_machine.precision(), one_copy.ranks);
+  const CostModel cost = cost_of_machine.with_ranks(one_copy.ranks);
   const int directions = directions_of(one_copy.schedule);
   std::optional<Program> doubled;
   if (directions == 2 && slices.size() == 1) {
@@ -134,8 +133,8 @@ Expected<StepReport> forecast_slices(std::span<const Program> slices, const Cost
   report.phases = phases_of(view, tail);
   report.step_time = report.phases.sum();
   const std::vector<LawShare> shares = law_shares(view, tail);
-  const Spread interval = step_interval(cost.profile(), program, shares, report.step_time);
-  report.interval_kind = spread_of_kind(program).runs;
+  const Spread interval = step_interval(cost, program, shares, report.step_time);
+  report.interval_kind = cost.tuning().fitted() ? "" : spread_of_kind(program).runs;
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;
   report.bubble_fraction = timeline.bubble_fraction();

@@ -61,8 +61,8 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
   for (const Move& move : block.step_moves) prices.step_moves.push_back(price_move(program, move, cost));
-  prices.forward_stretch = host_stretch(block, prices, block.forward, cost.stack().host_per_launch);
-  prices.backward_stretch = host_stretch(block, prices, block.backward, cost.stack().host_per_launch);
+  prices.forward_stretch = host_stretch(block, prices, block.forward, Seconds(cost.tuning()[StepParameter::host_per_launch]));
+  prices.backward_stretch = host_stretch(block, prices, block.backward, Seconds(cost.tuning()[StepParameter::host_per_launch]));
   prices.forward_early = early_items(block, block.forward);
   prices.backward_early = early_items(block, block.backward);
   prices.forward_waits = waiting_items(block, block.forward);
@@ -76,7 +76,7 @@ bool same_runs(const Chunk& a, const Chunk& b) {
 }
 
 ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
-  return {program, prices, cost.profile().overlap, static_cast<int>(cost.machine().levels.size())};
+  return {program, prices, cost.overlap(), static_cast<int>(cost.machine().levels.size())};
 }
 
 }  // namespace

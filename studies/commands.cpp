@@ -21,8 +21,7 @@ constexpr std::array validate_flags = {
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: cases, skipped, classes, groups", .kind = FlagKind::toggle},
     Flag{.name = "--cases", .key = "", .value = "", .group = "Output", .doc = "every run in a line, worst first", .kind = FlagKind::toggle},
     Flag{.name = "--html", .key = "", .value = "FILE", .group = "Output", .doc = "also write a page of all figures, pictures and conventions", .kind = FlagKind::text},
-    Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast", .doc = "leave the stacks' compute factors at 1", .kind = FlagKind::toggle},
-    Flag{.name = "--fit", .key = "", .value = "", .group = "Forecast", .doc = "print the compute factors that suit the runs best, and nothing else", .kind = FlagKind::toggle},
+    Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast", .doc = "forecast by the laws alone, without what measured steps say", .kind = FlagKind::toggle},
 };
 
 constexpr std::array dataflow_flags = {

@@ -6,7 +6,6 @@
 
 #include "dataflow/lower.h"
 #include "model/quantity_text.h"
-#include "sim/cost.h"
 #include "studies/slices.h"
 
 namespace stepcast {
@@ -67,7 +66,7 @@ Error with_cap_origin(Error error, const PipelineChoice& pipeline) {
 }
 
 Expected<StepReport> forecast_step(const Scenario& scenario, const Program& program) {
-  const CostModel cost(scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision);
+  const CostModel cost = cost_model(scenario);
   const double cap = static_cast<double>(scenario.pipeline.memory_cap);
   if (scenario.pipeline.slices == 1) return forecast(program, cost, cap);
   const auto slices = lower_slices(scenario, program);
@@ -76,6 +75,10 @@ Expected<StepReport> forecast_step(const Scenario& scenario, const Program& prog
 }
 
 }  // namespace
+
+CostModel cost_model(const Scenario& scenario) {
+  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, 0, step_fit(scenario).fit};
+}
 
 Expected<Prediction> predict(const Scenario& scenario, bool reasons) {
   auto program = lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons);

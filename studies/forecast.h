@@ -5,6 +5,7 @@
 #include "dataflow/program.h"
 #include "model/error.h"
 #include "model/units.h"
+#include "sim/cost.h"
 #include "sim/step.h"
 #include "studies/scenario.h"
 
@@ -20,6 +21,9 @@ struct Prediction {
   double mfu = 0, hfu = 0;               ///< Chowdhery et al. 2022 (PaLM, arXiv 2204.02311) appendix B
   std::vector<std::string> warnings;     ///< the step's own, and not fitting in memory
 };
+
+/// Prices of this scenario's software on its machine, with what measured steps say about them. `scenario` must outlive it.
+CostModel cost_model(const Scenario& scenario);
 
 /// Errors: the mapping against the network (lower), the schedule against the micro-batches.
 /// `reasons` says why each collective exists, for --explain.

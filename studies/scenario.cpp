@@ -105,15 +105,13 @@ class Resolver {
     scenario_.causal_attention = request_.text("attention_flops", "causal") == "causal";
     scenario_.pipeline = {request_.count("seq_splits", 1), request_.count("memory_cap", 0), request_.where("seq_splits"),
                           request_.where("memory_cap")};
-    note_factor();
+    note_fit();
     return check_precision();
   }
 
-  void note_factor() {
-    const Stack& stack = scenario_.stack.row;
-    if (const ComputeFactor* factor = find_factor(stack, scenario_.plan.precision, scenario_.machine.row.gpu.id))
-      remark(fmt::format("compute factor {} ({}, {}; {} to {} is plausible)", factor->factor, stack.id, to_text(scenario_.plan.precision),
-                         factor->low, factor->high));
+  void note_fit() {
+    const FoundFit found = step_fit(scenario_);
+    if (found.fit != nullptr) remark(fit_remark(scenario_, found));
   }
 
   Expected<void> check_precision() {
@@ -305,5 +303,18 @@ class Resolver {
 }  // namespace
 
 Expected<Scenario> resolve(const Request& request) { return Resolver(request).run(); }
+
+FoundFit step_fit(const Scenario& scenario) {
+  return find_step_fit(scenario.profile.row, scenario.stack.row, scenario.plan.precision, scenario.network.row.experts.count > 0);
+}
+
+std::string fit_remark(const Scenario& scenario, const FoundFit& found) {
+  const StepFit& fit = *found.fit;
+  std::string text = fmt::format("{}: fitted on {} measured runs of {} {}", fit_text(fit), fit.runs, fit.stack, to_text(fit.precision));
+  if (fit.groups > 0) text += fmt::format(", {:.1f} % off with the {} left out", 100 * fit.held_out_mape, fit.left_out);
+  if (!fitted_on(fit, scenario.machine.row.gpu.id)) text += fmt::format(", on {}", fmt::join(fit.gpus, ", "));
+  if (found.borrowed) text += fmt::format("; none of {} {} are at hand", scenario.stack.row.id, to_text(scenario.plan.precision));
+  return text;
+}
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/plan.h"
+#include "model/step_tuning.h"
 #include "studies/choose.h"
 #include "studies/request.h"
 
@@ -41,5 +42,10 @@ struct Scenario {
 
 /// Fills in defaults, checks that everything divides and fits the machine, and makes the mapping text.
 Expected<Scenario> resolve(const Request& request);
+
+/// What measured steps say about this software on this GPU: the profile's fit, or the nearest to it.
+FoundFit step_fit(const Scenario& scenario);
+/// One line on the values in force, how far they were off on runs that were left out, and whose they are.
+std::string fit_remark(const Scenario& scenario, const FoundFit& found);
 
 }  // namespace stepcast

@@ -39,18 +39,11 @@ Expected<std::optional<OutputFile>> open_page(const Arguments& arguments) {
 }  // namespace
 
 Expected<void> validate_command(const Arguments& arguments, Console& console) {
-  if (arguments.has("--fit"))
-    for (const char* other : {"--json", "--cases", "--unfitted", "--html"})
-      if (arguments.has(other)) return fail(other, "does not go with --fit", "leave one of them out");
   const auto runs = runs_of(arguments);
   if (!runs) return tl::unexpected(runs.error());
-  if (arguments.has("--fit")) {
-    console.out << factors_text(fit_factors(*runs));
-    return {};
-  }
   auto page = open_page(arguments);
   if (!page) return tl::unexpected(page.error());
-  const Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? std::optional(1.0) : std::nullopt);
+  const Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
   if (*page)
     if (auto written = (*page)->write(validation_html(validation, {}, *runs)); !written) return written;
   console.out << (arguments.has("--json") ? validation_json(validation) : validation_text(validation, arguments.has("--cases")));

@@ -61,7 +61,7 @@ VectorXd damped_step(const Problem& problem, const MatrixXd& slopes, const Vecto
 }  // namespace
 
 Fit fit_log_error(const std::function<void(std::span<const double>, std::span<double>)>& model,
-                  std::span<const double> measured, std::span<const FitParameter> parameters, double knee) {
+                  std::span<const double> measured, std::span<const FitParameter> parameters, double knee, double tolerance) {
   assert(!measured.empty() && !parameters.empty());
   const auto count = static_cast<Eigen::Index>(parameters.size());
   Problem problem{model, VectorXd(measured.size()), VectorXd(count), VectorXd(count), knee};
@@ -77,11 +77,12 @@ Fit fit_log_error(const std::function<void(std::span<const double>, std::span<do
   VectorXd error = problem.errors(x);
   double loss = problem.loss(error), damping = 1e-2;
   constexpr int most_iterations = 200;
-  for (int iteration = 0; iteration < most_iterations && damping < 1e10; ++iteration) {
+  const double most_damping = std::min(1e10, 10 / tolerance);  // shorter steps could not gain more
+  for (int iteration = 0; iteration < most_iterations && damping < most_damping; ++iteration) {
     const MatrixXd slopes = problem.jacobian(x, error);
     bool improved = false;
     double gain = 0;
-    while (!improved && damping < 1e10) {
+    while (!improved && damping < most_damping) {
       const VectorXd next = problem.clamped(x + damped_step(problem, slopes, error, damping));
       const VectorXd next_error = problem.errors(next);
       const double next_loss = problem.loss(next_error);
@@ -89,7 +90,7 @@ Fit fit_log_error(const std::function<void(std::span<const double>, std::span<do
       damping = improved ? std::max(1e-9, damping / 5) : damping * 5;
       if (improved) gain = loss - next_loss, x = next, error = next_error, loss = next_loss;
     }
-    if (!improved || gain < 1e-12 * loss) break;
+    if (!improved || gain < tolerance * loss) break;
   }
   Fit fit{{}, loss};
   for (const double value : x) fit.parameters.push_back(std::exp(value));

@@ -18,7 +18,9 @@ struct Fit {
 /// Finds parameters that minimise the Huber loss of log(model / measured) over all samples, by Levenberg-Marquardt on the
 /// parameters' logarithms with numeric derivatives. `model` writes one positive prediction per measured value.
 /// Deterministic. Errors beyond `knee` (0.1 = 10 %) count linearly, so that a few disturbed samples do not steer the fit.
+/// Stops when a step lowers the loss by less than `tolerance` of it.
 Fit fit_log_error(const std::function<void(std::span<const double> parameters, std::span<double> predicted)>& model,
-                  std::span<const double> measured, std::span<const FitParameter> parameters, double knee = 0.1);
+                  std::span<const double> measured, std::span<const FitParameter> parameters, double knee = 0.1,
+                  double tolerance = 1e-12);
 
 }  // namespace stepcast

@@ -32,6 +32,12 @@ CollectiveKind collective_kind(MoveKind kind) {
   }
 }
 
+/// Which measured steps speak of this move.
+StepParameter parameter_of(const Move& move) {
+  if (move.cargo == Cargo::gradient || move.cargo == Cargo::weight) return StepParameter::gradient_moves;
+  return move.kind == MoveKind::all_to_all ? StepParameter::expert_moves : StepParameter::activation_moves;
+}
+
 Price price_of(const CollectiveTime& time, int tier) {
   return {time.time, time.source, time.spread, time.law, time.extrapolated, tier};
 }
@@ -81,7 +87,7 @@ double CostModel::shown_of(const Move& move, const Span& span) const {
   const bool cut = stack_->activation_pieces > 1 && stack_->activation_moves == Manners::overlapped;
   const bool gathers = move.kind == MoveKind::all_gather || move.kind == MoveKind::reduce_scatter;
   if (!cut || !gathers || move.cargo != Cargo::activation || span.level > 0 || move.again) return 1;
-  const double first = 1.0 / stack_->activation_pieces, slow = profile_->overlap.compute_slowdown;
+  const double first = 1.0 / stack_->activation_pieces, slow = tuning_[StepParameter::contention];
   return first + (1 - first) * slow / (1 + slow);
 }
 
@@ -92,15 +98,20 @@ Price CostModel::move(const Move& move, const Group& group) const {
   if (move.kind == MoveKind::ring) return ring(move, group, span);
   // Separate calls of one bucket run one after the other, each with its share of the bytes.
   Price price = collective(collective_kind(move.kind), move.received / move.launches, group, span);
-  price.time = price.time * move.launches * move.max_rank_factor * shown_of(move, span);
+  price.time = price.time * move.launches * move.max_rank_factor * shown_of(move, span) * tuning_[parameter_of(move)];
   return price;
 }
 
 Price CostModel::send_at(int tier, Bytes bytes) const {
-  if (tier == 0) return inside_node(CollectiveKind::send_recv, 2, bytes);
+  const double factor = tuning_[StepParameter::stage_sends];
+  if (tier == 0) {
+    Price price = inside_node(CollectiveKind::send_recv, 2, bytes);
+    price.time = price.time * factor;
+    return price;
+  }
   const Level& level = machine_->levels[tier];
   const ScaleOutLaw law = scale_out_law(*profile_, level.fabric);
-  const Seconds time = law.base + bytes / (level.bandwidth_per_gpu * law.efficiency);
+  const Seconds time = factor * (law.base + bytes / (level.bandwidth_per_gpu * law.efficiency));
   return {time, law.source, law.spread, port_law(level.fabric), false, tier};
 }
 

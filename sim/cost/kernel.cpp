@@ -88,14 +88,25 @@ bool misaligned(double head_dim) { return head_dim > 0 && std::fmod(head_dim, al
 }  // namespace
 
 CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
-                     std::int64_t ranks)
-    : machine_(&machine), profile_(&profile), stack_(&stack), precision_(precision), ranks_(ranks) {
-  const ComputeFactor* factor = find_factor(stack, precision, machine.gpu.id);
-  if (factor != nullptr) compute_factor_ = factor->factor;
+                     std::int64_t ranks, const StepFit* fit)
+    : machine_(&machine), profile_(&profile), stack_(&stack), precision_(precision), ranks_(ranks),
+      tuning_(tuning_of(stack, profile, fit)) {
   for (int i = 0; i < precisions; ++i) {
     const RooflineLaw* fitted = find_gemm(profile, static_cast<Precision>(i));
     roofline_[i] = fitted ? *fitted : datasheet_law(machine.gpu, static_cast<Precision>(i));
   }
+}
+
+CostModel CostModel::with_ranks(std::int64_t ranks) const {
+  CostModel other = *this;
+  other.ranks_ = ranks;
+  return other;
+}
+
+OverlapLaw CostModel::overlap() const {
+  OverlapLaw law = profile_->overlap;
+  law.compute_slowdown = tuning_[StepParameter::contention];
+  return law;
 }
 
 // The base law alone: corrections learn what bursts of serving libraries do. Tried on the 557 public runs, they helped where
@@ -107,7 +118,7 @@ Price CostModel::gemm(const KernelWork& work) const {
   const bool cast = cast_down(work, precision_);
   const Precision precision = cast ? precision_ : rate_for(work.element_bytes, precision_);
   const RooflineLaw& law = roofline_[static_cast<int>(precision)];
-  const double slower = compute_factor_ * profile_->sustained_slowdown * (misaligned(work.head_dim) ? off_tensor_cores : 1);
+  const double slower = tuning_[StepParameter::products] * profile_->sustained_slowdown * (misaligned(work.head_dim) ? off_tensor_cores : 1);
   Bytes bytes = work.bytes;
   Seconds casting;
   if (cast) {
@@ -122,14 +133,15 @@ Price CostModel::gemm(const KernelWork& work) const {
 
 Price CostModel::attention(const KernelWork& work) const {
   const AttentionLaw& law = profile_->attention;
-  const Flops forward = work.flops * (compute_factor_ * profile_->sustained_slowdown / stack_->attention_rate / (work.backward ? backward_products : 1));
+  const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention];
+  const Flops forward = work.flops * (slower * profile_->sustained_slowdown / stack_->attention_rate / (work.backward ? backward_products : 1));
   const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
   return {time, law.source, law.spread, "attention ramp", false, 0};
 }
 
 Price CostModel::memory(Bytes bytes) const {
   const MemoryLaw& law = profile_->memory;
-  return {memory_time(law, bytes), law.source, law.spread, "memory stream", false, 0};
+  return {memory_time(law, bytes) * tuning_[StepParameter::memory], law.source, law.spread, "memory stream", false, 0};
 }
 
 Price CostModel::work(const KernelWork& work) const {
@@ -147,7 +159,7 @@ Price CostModel::work(const KernelWork& work) const {
       price.time += profile_->memory.t0 * (work.launches - 1);
       break;
   }
-  price.time = price.time * work.imbalance + stack_->launch_gap * work.launches;
+  price.time = price.time * work.imbalance + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
   return price;
 }
 

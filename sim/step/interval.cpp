@@ -77,10 +77,13 @@ KindSpread spread_of_kind(const Program& program) {
   return program.routed_rows ? routed : gathers ? gathered : KindSpread{};
 }
 
-// The profile's hold-outs say how far whole steps fall from their forecast. Time that rests on a law which those runs
+// Where steps of this software were measured, their held-out errors are the interval: they contain what kernels, collectives
+// and the software's own ways add. Elsewhere the profile's hold-outs say how far whole steps fall from their forecast; time that rests on a law which those runs
 // did not use (transferred, datasheet, assumed) takes that law's own spread where it is wider; so does all time where
 // the profile has no hold-outs. Hidden moves count too, for a wrong law would uncover them.
-Spread step_interval(const Profile& profile, const Program& program, const std::vector<LawShare>& shares, Seconds step) {
+Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step) {
+  if (cost.tuning().fitted()) return cost.tuning().spread;
+  const Profile& profile = cost.profile();
   const bool held_out = profile.step_spread.p10 < 1 || profile.step_spread.p90 > 1;
   const Spread kind = spread_of_kind(program).spread;
   Spread interval{std::min(profile.step_spread.p10, kind.p10), std::max(profile.step_spread.p90, kind.p90)};

@@ -95,7 +95,7 @@ struct KindSpread { Spread spread; const char* runs = ""; };
 KindSpread spread_of_kind(const Program& program);
 
 /// Relative 10th to 90th percentile of the step.
-Spread step_interval(const Profile& profile, const Program& program, const std::vector<LawShare>& shares, Seconds step);
+Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step);
 std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, const MemoryReport& memory, Seconds step);
 
 }  // namespace stepcast

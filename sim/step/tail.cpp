@@ -112,7 +112,7 @@ StageMoves stage_moves(const StepView& view, int stage, Side side, Seconds lead)
   const Seconds open = side == Side::gradients ? Seconds(beside.overhang()) : Seconds(beside.late()) - lead;
   const Seconds bare = std::clamp(open, Seconds(0), moves.beside);
   // What hides slows the kernels that hide it, where there are any beside it.
-  const double slowdown = view.cost.profile().overlap.compute_slowdown;
+  const double slowdown = view.cost.tuning()[StepParameter::contention];
   const Seconds hidden = std::min(std::max(Seconds(0), moves.beside - bare - lead), Seconds(beside.work()));
   moves.exposed = bare + hidden * (slowdown / (1 + slowdown));
   return moves;

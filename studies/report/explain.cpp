@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/quantity_text.h"
-#include "sim/cost.h"
+#include "studies/forecast.h"
 #include "studies/report/paint.h"
 #include "studies/report/prices.h"
 #include "studies/report/table.h"
@@ -95,7 +95,7 @@ void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>
 Expected<Explained> explain_prediction(const Scenario& scenario, const Prediction& prediction) {
   auto mapping = explain(scenario.network.row, scenario.plan, scenario.stack.row);
   if (!mapping) return tl::unexpected(mapping.error());
-  const CostModel cost(scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision);
+  const CostModel cost = cost_model(scenario);
   return Explained{std::move(*mapping), kernel_prices(prediction.program, cost), move_prices(prediction.program, cost)};
 }
 

@@ -6,15 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "studies/step_fitting.h"
 #include "studies/validation/validation.h"
 
 namespace stepcast {
 
-/// What a fit leaves out at once: all runs of one publication, model, software release, or training stack.
-enum class Leave : std::uint8_t { source, model, release, stack };
-const char* to_text(Leave leave);
-
-/// Runs whose fields are all among the words, separated by blanks; "" = any. `source` fits by its beginning.
+/// Runs whose fields are all among the words, separated by blanks; "" = any. A gpu and a source fit by their beginning.
 struct JudgedClass {
   std::string_view name, gpus, precisions, kinds, stacks, source;
   Leave leave = Leave::source;
@@ -37,6 +34,14 @@ struct JudgedRow {
   double baseline_mape = 0;            ///< every run forecast at the class's median FLOP/s
   std::size_t doubtful = 0;
 };
+/// Over the runs of a class; held-out figures where the runs have held-out forecasts.
+JudgedRow judged_row(const JudgedClass& judged, const std::vector<const ValidatedCase*>& members);
+
+/// Without hold-outs.
 std::vector<JudgedRow> judged_rows(const Validation& validation);
+
+/// The same with every class's own hold-out: its parameters fitted again without the group of the run that is forecast. Also fills
+/// ValidatedCase::held_out_s. `records` are those that `validation` was made of. Uses all processors.
+std::vector<JudgedRow> judged_rows_held_out(Validation& validation, const std::vector<Run>& records);
 
 }  // namespace stepcast

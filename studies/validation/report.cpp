@@ -124,14 +124,6 @@ std::string validation_text(const Validation& validation, bool cases) {
   return text + skipped_text(validation);
 }
 
-std::string factors_text(const std::vector<FittedFactor>& factors) {
-  std::string text = fmt::format("{:<26} {:<10} {:<20} {:>4} {:>7} {:>6} {:>9}\n", "Stack", "precision", "GPU", "n", "factor", "MAPE", "unfitted");
-  for (const FittedFactor& row : factors)
-    text += fmt::format("{:<26} {:<10} {:<20} {:>4} {:>7.2f} {:>6} {:>9}\n", row.stack, row.precision, row.gpu, row.n, row.factor,
-                        percent(row.mape), percent(row.unfitted_mape));
-  return text;
-}
-
 std::string validation_json(const Validation& validation) {
   JsonWriter json;
   json.open();

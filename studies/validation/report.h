@@ -14,7 +14,4 @@ std::string validation_text(const Validation& validation, bool cases);
 /// One document: cases, skipped, classes, groups.
 std::string validation_json(const Validation& validation);
 
-/// Table of fitted compute factors.
-std::string factors_text(const std::vector<FittedFactor>& factors);
-
 }  // namespace stepcast

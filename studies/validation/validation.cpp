@@ -10,13 +10,12 @@
 
 #include "model/network.h"
 #include "studies/forecast.h"
+#include "studies/step_fitting.h"
 #include "studies/validation/doubts.h"
 #include "studies/validation/run_scenario.h"
 
 namespace stepcast {
 namespace {
-
-constexpr std::int64_t long_sequence = 16384;
 
 std::string kind_of(const Scenario& scenario, const Run& run) {
   if (run.kind == "sft" || run.kind == "lora") return "tuning";  // packed documents: attention sees less than the sequence
@@ -38,15 +37,14 @@ void compare_memory(ValidatedCase& row, const Run& run, const MemoryReport& memo
 
 using Outcome = std::variant<std::monostate, ValidatedCase, SkippedRun>;
 
-Outcome forecast_run(const Run& run, std::optional<double> factor) {
+Outcome forecast_run(const Run& run, Fits fits) {
   if (!run.measured.step_time_s) return SkippedRun{run.id, "measured/step_time_s: the record has no time"};
   auto made = scenario_of(run);
   if (!made) return SkippedRun{run.id, to_text(made.error())};
   Scenario& scenario = made->scenario;
   const Precision precision = scenario.plan.precision;
-  if (factor) scenario.stack.row.compute_factors = {{.precision = precision, .gpu = "", .factor = *factor, .low = 0, .high = 10, .source = ""}};
-  else if (const ComputeFactor* known = find_factor(scenario.stack.row, precision, scenario.machine.row.gpu.id))
-    made->assumptions.push_back(fmt::format("compute factor {} of {} ({} to {} plausible)", known->factor, scenario.stack.id, known->low, known->high));
+  if (fits == Fits::ignored) scenario.profile.row.steps.clear();
+  if (const FoundFit found = step_fit(scenario); found.fit != nullptr) made->assumptions.push_back(fit_remark(scenario, found));
   const auto prediction = predict(scenario);
   if (!prediction) return SkippedRun{run.id, to_text(prediction.error())};
   const StepReport& step = prediction->step;
@@ -72,11 +70,11 @@ Outcome forecast_run(const Run& run, std::optional<double> factor) {
   return row;
 }
 
-std::vector<Outcome> forecast_all(const std::vector<Run>& runs, std::optional<double> factor) {
+std::vector<Outcome> forecast_all(const std::vector<Run>& runs, Fits fits) {
   std::vector<Outcome> outcomes(runs.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < runs.size(); i = next++) outcomes[i] = forecast_run(runs[i], factor);
+    for (std::size_t i = next++; i < runs.size(); i = next++) outcomes[i] = forecast_run(runs[i], fits);
   };
   std::vector<std::thread> helpers;
   for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
@@ -157,9 +155,9 @@ std::vector<ValidatedClass> class_rows(const std::vector<ValidatedCase>& cases, 
   return rows;
 }
 
-Validation validate_runs(const std::vector<Run>& runs, std::optional<double> factor) {
+Validation validate_runs(const std::vector<Run>& runs, Fits fits) {
   Validation result;
-  for (Outcome& outcome : forecast_all(runs, factor)) {
+  for (Outcome& outcome : forecast_all(runs, fits)) {
     if (auto* row = std::get_if<ValidatedCase>(&outcome)) result.cases.push_back(std::move(*row));
     if (auto* skipped = std::get_if<SkippedRun>(&outcome)) result.skipped.push_back(std::move(*skipped));
   }

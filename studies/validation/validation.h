@@ -1,7 +1,7 @@
 // Forecasts of measured runs, and how far off they are per class.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -56,17 +56,10 @@ struct Validation {
   double coverage = 0;
 };
 
-/// Uses all processors. `factor` takes the place of every compute factor of the stacks.
-Validation validate_runs(const std::vector<Run>& runs, std::optional<double> factor = std::nullopt);
+enum class Fits : std::uint8_t { used, ignored };  ///< what the profiles know from measured steps
 
-/// The compute factor that makes the mean |log error| of a stack's runs least, per precision and GPU. Fitted on dense
-/// runs of short context where there are any, else on all; the same value for all runs of a row.
-struct FittedFactor {
-  std::string stack, precision, gpu;   ///< gpu: as the records call it
-  std::size_t n = 0;
-  double factor = 1, mape = 0, unfitted_mape = 0;
-};
-std::vector<FittedFactor> fit_factors(const std::vector<Run>& runs);
+/// Uses all processors.
+Validation validate_runs(const std::vector<Run>& runs, Fits fits = Fits::used);
 
 /// The parts, for tests: statistics over given cases.
 std::vector<RankedGroup> ranked_groups(const std::vector<ValidatedCase>& cases);

@@ -10,11 +10,7 @@ namespace {
 const Machine& dgx() { return **find_row(catalog().machines, "dgx-h100", "machine"); }
 const Profile& h100() { return **find_row(catalog().profiles, "h100-sxm", "profile"); }
 
-Stack bare_stack() {
-  Stack stack = **find_row(catalog().stacks, "megatron-core", "stack");
-  stack.compute_factors.clear();
-  return stack;
-}
+Stack bare_stack() { return **find_row(catalog().stacks, "megatron-core", "stack"); }
 
 /// 8192 x 8192 x 8192: 1.1 TFLOP, far above the memory bound.
 KernelWork cube(const char* label, double head_dim = 0) {
@@ -58,14 +54,55 @@ TEST(StackPrices, CastsAreChargedWhereTheLeftOperandIsNew) {
   EXPECT_NEAR((forward - weight_grad).value(), cast.value(), 1e-12);
 }
 
-TEST(StackPrices, ComputeFactorStretchesProductsAndAttention) {
-  Stack stack = bare_stack();
-  const double before = time_of(stack, Precision::bf16, cube("mlp.up")).value();
-  stack.compute_factors = {{Precision::bf16, "", 1.2, 0.9, 1.3, "test"}};
-  const double ratio = time_of(stack, Precision::bf16, cube("mlp.up")).value() / before;
-  EXPECT_GT(ratio, 1.18);
-  EXPECT_LE(ratio, 1.2);
-  EXPECT_DOUBLE_EQ(time_of(stack, Precision::fp16, cube("mlp.up")).value(), time_of(bare_stack(), Precision::fp16, cube("mlp.up")).value());
+StepFit fit_of(StepParameter parameter, double value) {
+  StepFit fit;
+  fit.values = {{parameter, value}};
+  return fit;
+}
+
+TEST(StackPrices, StepParametersStretchWhatTheyNameAndNothingElse) {
+  const Stack stack = bare_stack();
+  const KernelWork product = cube("mlp.up");
+  KernelWork stream, core;
+  stream.kernel = KernelClass::pointwise;
+  stream.bytes = Bytes(1e9);
+  core.kernel = KernelClass::attention;
+  core.flops = core.useful = Flops(1e12);
+  core.sequence = 8192;
+  const auto ratio = [&](StepParameter parameter, const KernelWork& work) {
+    const StepFit fit = fit_of(parameter, 1.2);
+    return CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).work(work).time / time_of(stack, Precision::bf16, work);
+  };
+  EXPECT_GT(ratio(StepParameter::products, product), 1.18);  // the memory term stays
+  EXPECT_LE(ratio(StepParameter::products, product), 1.2);
+  EXPECT_GT(ratio(StepParameter::products, core), 1.18);
+  EXPECT_EQ(ratio(StepParameter::products, stream), 1);
+  EXPECT_GT(ratio(StepParameter::attention, core), 1.18);
+  EXPECT_EQ(ratio(StepParameter::attention, product), 1);
+  EXPECT_NEAR(ratio(StepParameter::memory, stream), 1.2, 1e-9);
+  EXPECT_EQ(ratio(StepParameter::memory, product), 1);
+}
+
+TEST(StackPrices, StepParametersOfMovesGoByWhatIsCarried) {
+  const Stack stack = bare_stack();
+  Group node;
+  node.size = 8;
+  node.digits = {{1, 8}};
+  const auto ratio = [&](StepParameter parameter, MoveKind kind, Cargo cargo) {
+    Move move;
+    move.kind = kind, move.cargo = cargo, move.received = Bytes(1e8);
+    const StepFit fit = fit_of(parameter, 0.5);
+    return CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).move(move, node).time /
+           CostModel(dgx(), h100(), stack, Precision::bf16).move(move, node).time;
+  };
+  EXPECT_DOUBLE_EQ(ratio(StepParameter::activation_moves, MoveKind::all_gather, Cargo::activation), 0.5);
+  EXPECT_DOUBLE_EQ(ratio(StepParameter::activation_moves, MoveKind::all_to_all, Cargo::activation), 1);
+  EXPECT_DOUBLE_EQ(ratio(StepParameter::expert_moves, MoveKind::all_to_all, Cargo::activation), 0.5);
+  EXPECT_DOUBLE_EQ(ratio(StepParameter::gradient_moves, MoveKind::reduce_scatter, Cargo::gradient), 0.5);
+  EXPECT_DOUBLE_EQ(ratio(StepParameter::gradient_moves, MoveKind::all_gather, Cargo::activation), 1);
+  const StepFit fit = fit_of(StepParameter::stage_sends, 2);
+  EXPECT_DOUBLE_EQ(CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).send(Bytes(1e8), 64) .time /
+                   CostModel(dgx(), h100(), stack, Precision::bf16).send(Bytes(1e8), 64).time, 2);
 }
 
 TEST(StackPrices, BlockingLaunchesAddAGapPerKernel) {

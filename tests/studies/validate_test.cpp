@@ -219,7 +219,7 @@ std::vector<Run> shipped_runs() {
 }
 
 const Validation& shipped(bool unfitted) {
-  static const Validation fitted = validate_runs(shipped_runs()), plain = validate_runs(shipped_runs(), 1.0);
+  static const Validation fitted = validate_runs(shipped_runs()), plain = validate_runs(shipped_runs(), Fits::ignored);
   return unfitted ? plain : fitted;
 }
 
@@ -238,7 +238,7 @@ TEST(ShippedRuns, AlmostAllAreForecast) {
   EXPECT_LE(others / static_cast<double>(result.cases.size() + result.skipped.size() - 32), 0.03);
 }
 
-TEST(ShippedRuns, A100ForecastsWithoutAFactor) {
+TEST(ShippedRuns, A100ForecastsWithoutAFit) {
   EXPECT_LE(mape_of_source(shipped(true), "vTrain"), 0.09);
   EXPECT_LE(mape_of_source(shipped(true), "Korthikanti et al. 2022 (arXiv 2205.05198) Table 5"), 0.04);
 }
@@ -251,18 +251,6 @@ TEST(ShippedRuns, LargeDenseClassesBeatTheMedianRate) {
     EXPECT_LT(row.error.mape, row.baseline_mape) << row.name;
   }
   EXPECT_GE(classes, 8);
-}
-
-TEST(ShippedRuns, FactorsAreFewAndPlausible) {
-  for (const Stack& stack : catalog().stacks) {
-    std::map<Precision, int> per_precision;
-    for (const ComputeFactor& factor : stack.compute_factors) {
-      EXPECT_GE(factor.factor, 0.9) << stack.id;
-      EXPECT_LE(factor.factor, 1.3) << stack.id;
-      EXPECT_LE(++per_precision[factor.precision], 2) << stack.id;  // one, and one of H100's own
-      EXPECT_TRUE(factor.gpu.empty() || factor.gpu == "h100-sxm") << stack.id;
-    }
-  }
 }
 
 TEST(ValidateCommand, JsonHoldsEveryRunOnce) {
@@ -281,23 +269,7 @@ TEST(ValidateCommand, JsonHoldsEveryRunOnce) {
 
 TEST(ValidateCommand, WrongInputIsExplained) {
   EXPECT_EQ(testing_program::run("validate no-such-file.json").code, 2);
-  EXPECT_EQ(testing_program::run("validate --fit --json").code, 2);
   EXPECT_EQ(testing_program::run("validate a.json b.json").code, 2);
-}
-
-TEST(ComputeFactors, ScaleProductsAndAreReadStrictly) {
-  const Stack& stack = **find_row(catalog().stacks, "megatron-2022", "stack");
-  Stack changed = stack;
-  changed.compute_factors = {{Precision::bf16, "", 1.1, 0.9, 1.3, "test"}, {Precision::bf16, "h100-sxm", 1.2, 0.9, 1.3, "test"}};
-  const auto again = read_stack(write_stack(changed), "s.json");
-  ASSERT_TRUE(again.has_value()) << to_text(again.error());
-  EXPECT_EQ(find_factor(*again, Precision::bf16, "h100-sxm")->factor, 1.2);
-  EXPECT_EQ(find_factor(*again, Precision::bf16, "a100-80gb")->factor, 1.1);
-  EXPECT_EQ(find_factor(*again, Precision::fp16, "a100-80gb"), nullptr);
-  changed.compute_factors[1].gpu = "";
-  EXPECT_FALSE(read_stack(write_stack(changed), "s.json").has_value());
-  changed.compute_factors = {{Precision::bf16, "", 1.4, 0.9, 1.3, "test"}};
-  EXPECT_FALSE(read_stack(write_stack(changed), "s.json").has_value());
 }
 
 }  // namespace

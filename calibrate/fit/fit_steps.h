@@ -1,0 +1,58 @@
+// Step parameters of one training software from its measured steps: a few named numbers, never one per run, and how far
+// forecasts fall when the runs that are forecast were left out.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/step_parameter.h"
+
+namespace stepcast {
+
+/// One measured step.
+struct StepSample {
+  double seconds = 0;
+  std::string group;         ///< left out together: a publication, a model, a release
+  bool witness = true;       ///< false: its record is doubtful; it is forecast, but nothing is fitted to it
+};
+
+/// Forecasts of the steps `which` with `values` in force, seconds, in their order. All must be positive.
+using StepForecasts = std::function<void(std::span<const std::size_t> which, std::span<const StepValue> values, std::span<double> seconds)>;
+
+struct StepFitOptions {
+  std::vector<StepValue> start;      ///< the parameters to fit, at the values believed beforehand
+  std::string left_out = "source";   ///< what `group` names, for the report
+  /// Believed scatter of measured steps around the best forecast: weighs the measurements against what is believed of the
+  /// parameters (StepParameterRow::doubt). Steps of one configuration repeat within 0.1 to 1 %, releases of one software
+  /// differ by 1 to 8 % (MLPerf training results v3.0 to v4.1, Megatron-Bridge 25.09 to 26.08).
+  double scatter = 0.03;
+};
+
+struct StepFitResult {
+  std::vector<StepValue> values;
+  std::vector<double> fitted;        ///< forecasts with `values`, one per step
+  std::vector<double> held_out;      ///< with the values fitted without the step's own group; empty: fewer than two groups
+  int runs = 0, groups = 0;          ///< witnesses and their groups
+  double mape = 0, held_out_mape = 0;  ///< over witnesses
+  Spread spread;                     ///< 10th to 90th percentile of measured over held-out forecast; {1, 1}: not known
+};
+
+/// Maximum a posteriori: the Huber loss of log(forecast / measured) and the distance from `start` in units of the rows'
+/// doubt. With two steps the most certain parameters hardly move; with many, the start is forgotten.
+/// The search begins at `from`.
+std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::span<const std::size_t> which,
+                                       const StepForecasts& forecasts, const StepFitOptions& options,
+                                       std::span<const StepValue> from);
+
+/// The fit on all witnesses, and by turns without each group.
+StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& forecasts, const StepFitOptions& options);
+
+/// 10th and 90th percentile of measured / forecast as they are expected of the next sample: order statistics of n samples
+/// reach a little further than those of many (level 0.9 (n + 1) / n). At least +-2 %, the scatter of one configuration over
+/// releases. Fewer than two samples: {1, 1}.
+Spread step_spread(std::span<const double> measured_over_forecast);
+
+}  // namespace stepcast

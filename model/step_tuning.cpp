@@ -1,0 +1,77 @@
+#include "model/step_tuning.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/quantity_text.h"
+
+namespace stepcast {
+namespace {
+
+double& value_of(StepTuning& tuning, StepParameter parameter) { return tuning.values[static_cast<std::size_t>(parameter)]; }
+
+/// Precisions whose steps are alike, nearest first: the same element width, then the next.
+std::span<const Precision> nearest_precisions(Precision precision) {
+  using enum Precision;
+  static constexpr Precision half[] = {bf16, fp16}, other_half[] = {fp16, bf16}, eight[] = {fp8, mxfp8}, blocks[] = {mxfp8, fp8},
+                             four[] = {nvfp4, mxfp8, fp8}, single[] = {fp32, tf32}, mixed[] = {tf32, fp32};
+  switch (precision) {
+    case bf16: return half;
+    case fp16: return other_half;
+    case fp8: return eight;
+    case mxfp8: return blocks;
+    case nvfp4: return four;
+    case fp32: return single;
+    case tf32: return mixed;
+  }
+  return half;
+}
+
+const StepFit* fit_of(const Profile& profile, const std::string& stack, Precision precision, bool experts) {
+  const auto found = std::find_if(profile.steps.begin(), profile.steps.end(), [&](const StepFit& fit) {
+    return fit.stack == stack && fit.precision == precision && fit.experts == experts;
+  });
+  return found == profile.steps.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+StepTuning neutral_tuning(const Stack& stack, const Profile& profile) {
+  StepTuning tuning;
+  tuning.values.fill(1);
+  value_of(tuning, StepParameter::contention) = profile.overlap.compute_slowdown;
+  value_of(tuning, StepParameter::kernel_gap) = stack.launch_gap.value();
+  value_of(tuning, StepParameter::host_per_launch) = stack.host_per_launch.value();
+  value_of(tuning, StepParameter::host_per_step) = stack.host_per_step.value();
+  return tuning;
+}
+
+StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* fit) {
+  StepTuning tuning = neutral_tuning(stack, profile);
+  if (fit == nullptr) return tuning;
+  for (const StepValue& value : fit->values) value_of(tuning, value.parameter) = value.value;
+  tuning.spread = fit->spread;
+  return tuning;
+}
+
+FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
+  std::vector<std::string> stacks = {stack.id};
+  stacks.insert(stacks.end(), stack.tuned_like.begin(), stack.tuned_like.end());
+  for (const Precision near : nearest_precisions(precision))
+    for (const std::string& id : stacks)
+      if (const StepFit* fit = fit_of(profile, id, near, experts)) return {fit, id != stack.id || near != precision};
+  return {};
+}
+
+std::string fit_text(const StepFit& fit) {
+  std::string text;
+  for (const StepValue& value : fit.values) {
+    const StepParameterRow& row = row_of(value.parameter);
+    const std::string name(row.id.substr(0, row.unit.empty() ? row.id.size() : row.id.size() - 2));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, row.unit.empty() ? fmt::format("{:.3g}", value.value) : format_seconds(Seconds(value.value)));
+  }
+  return text;
+}
+
+}  // namespace stepcast
