@@ -59,7 +59,7 @@ std::optional<std::int64_t> LoggedAnswers::count(Asked asked) {
     plain = plain.substr(1, plain.size() - 2);  // nargs='+' prints [8]
   double value = 0;
   const auto end = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-  constexpr double most = 1e9;
+  constexpr double most = 2e6;  // of one size or count; products of three fit an integer
   const bool whole = end.ec == std::errc() && end.ptr == plain.data() + plain.size() && value == std::floor(value) &&
                      std::abs(value) <= most;
   if (whole && value >= 1) return static_cast<std::int64_t>(value);

@@ -11,6 +11,14 @@
 namespace stepcast {
 namespace {
 
+/// Up to 1e15, which is beyond any job: sizes that contradict each other must not overflow before that is said.
+std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
+  constexpr double most = 1e15;
+  double exact = 1;
+  for (const std::int64_t factor : factors) exact *= static_cast<double>(factor);
+  return static_cast<std::int64_t>(std::min(exact, most));
+}
+
 class SplitReader {
  public:
   SplitReader(const LoggedSource& source, Run& run)
@@ -39,7 +47,7 @@ class SplitReader {
     if (!etp && p_.tp > 1) source_.assumptions.push_back(fmt::format("experts split over tp {}", *p_.etp));
   }
 
-  [[nodiscard]] std::int64_t model_ranks() const { return p_.tp * p_.pp * p_.cp; }
+  [[nodiscard]] std::int64_t model_ranks() const { return bounded_product({p_.tp, p_.pp, p_.cp}); }
 
   /// By the log's own print, the launcher, the mesh or the user; what two of them say must agree.
   Expected<void> world() {
@@ -50,11 +58,12 @@ class SplitReader {
       const char* by;
       std::int64_t gpus;
     };
-    const Said said[] = {{"world_size", printed.value_or(0)},
-                         {"--gpus", source_.hints.gpus},
-                         {"the device mesh", shards ? *shards * replicas.value_or(1) * model_ranks() : 0},
-                         {"the trainer's nodes and devices", per_node ? *per_node * nodes.value_or(1) : 0},
-                         {"the launcher", source_.log.gpus}};
+    const Said said[] = {
+        {"world_size", printed.value_or(0)},
+        {"--gpus", source_.hints.gpus},
+        {"the device mesh", shards ? bounded_product({*shards, replicas.value_or(1), model_ranks()}) : 0},
+        {"the trainer's nodes and devices", per_node ? *per_node * nodes.value_or(1) : 0},
+        {"the launcher", source_.log.gpus}};
     const Said* first = nullptr;
     for (const Said& row : said) {
       if (row.gpus <= 0) continue;
@@ -153,8 +162,8 @@ class SplitReader {
       return fail(source_.log.where, "neither the log nor its arguments tell the micro-batch",
                   unread_file().empty() ? "the script or configuration that the run was started with"
                                         : fmt::format("give {:.80} beside the log", unread_file()));
-    const std::int64_t each = *micro * p_.dp;
-    run_.global_batch = global ? *global : logged > 0 ? logged : each * accumulation.value_or(1);
+    const std::int64_t each = bounded_product({*micro, p_.dp});
+    run_.global_batch = global ? *global : logged > 0 ? logged : bounded_product({each, accumulation.value_or(1)});
     if (!global && logged == 0) source_.assumptions.push_back(fmt::format("global batch {}", run_.global_batch));
     if (run_.global_batch % each != 0)
       return fail(source_.log.where,
@@ -162,10 +171,10 @@ class SplitReader {
                               *micro, p_.dp),
                   fmt::format("{} or {}", std::max<std::int64_t>(1, run_.global_batch / each) * each,
                               (run_.global_batch / each + 1) * each));
-    if (global && accumulation && *micro * p_.dp * *accumulation != *global)
+    if (global && accumulation && bounded_product({each, *accumulation}) != *global)
       return fail(source_.log.where,
                   fmt::format("a global batch of {}, but micro-batch {} x dp {} x {} accumulation steps = {}", *global,
-                              *micro, p_.dp, *accumulation, each * *accumulation),
+                              *micro, p_.dp, *accumulation, bounded_product({each, *accumulation})),
                   "one of them belongs to another run");
     // torch's stages cut a rank's batch again, into pieces of one sequence unless told.
     const bool cuts = source_.program.framework == std::string_view("torchtitan") && p_.pp > 1;

@@ -15,7 +15,7 @@ std::optional<LogFormat::Found> pipeline_step(std::string_view line) {
   const LogFigure time = figure_after(line, "iter time (s):");
   if (!time.present && !time.cut) return std::nullopt;
   LogFormat::Found found{{}, time.cut};
-  found.step.iteration = static_cast<std::int64_t>(figure_after(line, "steps: ").value);
+  found.step.iteration = figure_after(line, "steps: ").whole();
   found.step.seconds = Seconds(time.value);
   found.step.samples_per_s = figure_after(line, "samples/sec:", true).value;
   return found;
@@ -33,7 +33,7 @@ std::optional<LogFormat::Found> timer_step(std::string_view line) {
     const std::string_view before = line.substr(0, line.find(", RunningAvg"));
     step = figure_after(before.substr(std::min(before.rfind('/'), before.size())), "/", true);
   }
-  found.step.iteration = static_cast<std::int64_t>(step.value);
+  found.step.iteration = step.whole();
   found.step.samples_per_s = rate.value;
   found.step.peak_memory = Bytes(deepspeed_gigabyte * figure_after(line, "MaxMemAllocated=", true).value);
   return found;
@@ -68,7 +68,7 @@ Expected<void> deepspeed_about(std::span<const LogLine> lines, TrainingLog& log)
   for (const LogLine& line : lines)
     if (const LogFigure size = figure_after(line.text, "world_size = ", true);
         size.present && line.text.find("Config mesh_device") != line.text.npos)
-      log.gpus = static_cast<std::int64_t>(size.value);
+      log.gpus = size.whole();
   const auto json = printed_json(lines, log.where);
   if (!json) return tl::unexpected(json.error());
   ArgumentMap named;

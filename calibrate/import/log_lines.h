@@ -1,6 +1,8 @@
 // Lines of training logs and the figures in them.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,12 @@ std::vector<LogLine> log_lines(std::string_view text);
 struct LogFigure {
   double value = 0;
   bool cut = false, present = false;
+
+  /// Without fraction, and within what counts: a broken line may hold any number.
+  [[nodiscard]] std::int64_t whole() const {
+    constexpr double most = 1e15;
+    return static_cast<std::int64_t>(std::clamp(value, -most, most));
+  }
 };
 /// The first number after `label`; thousands separators ("7,123") are taken. `open_end`: the figure may end the line.
 LogFigure figure_after(std::string_view line, std::string_view label, bool open_end = false);

@@ -77,12 +77,12 @@ std::optional<LogFormat::Found> megatron_step(std::string_view line) {
   if (!time.present && !time.cut) return std::nullopt;
   LogFormat::Found found;
   found.cut = time.cut;
-  found.step.iteration = static_cast<std::int64_t>(figure_after(line, "iteration ").value);
+  found.step.iteration = figure_after(line, "iteration ").whole();
   found.step.seconds = Seconds(per_ms * time.value);
   const LogFigure rate = figure_after(line, "throughput per GPU (TFLOP/s/GPU):");
   found.step.tflops_per_gpu = rate.present ? rate.value : figure_after(line, "TFLOPs:").value;
   found.step.tokens_per_s_per_gpu = figure_after(line, "(tgs):").value;
-  found.step.global_batch = static_cast<std::int64_t>(figure_after(line, "global batch size:").value);
+  found.step.global_batch = figure_after(line, "global batch size:").whole();
   return found;
 }
 

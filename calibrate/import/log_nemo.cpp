@@ -1,7 +1,5 @@
 // NeMo: lines of NeMo 2's ProgressPrinter and of the progress bar before, with the configuration that Hydra programs
 // print.
-#include <cmath>
-
 #include "calibrate/import/log_lines.h"
 #include "calibrate/import/training_log.h"
 
@@ -12,14 +10,12 @@ constexpr std::string_view timing = "train_step_timing in s";
 
 /// "iteration 7/19" counts from 0; a progress bar's "| 10/300 [00:54<" counts steps that are done.
 std::int64_t nemo_iteration(std::string_view line) {
-  if (const LogFigure printed = figure_after(line, ", iteration "); printed.present)
-    return static_cast<std::int64_t>(printed.value) + 1;
+  if (const LogFigure printed = figure_after(line, ", iteration "); printed.present) return printed.whole() + 1;
   const std::size_t clock = line.find(" [");
   const std::size_t bar = line.rfind("| ", clock);
-  if (clock != line.npos && bar != line.npos)
-    return static_cast<std::int64_t>(figure_after(line.substr(bar), "| ").value);
+  if (clock != line.npos && bar != line.npos) return figure_after(line.substr(bar), "| ").whole();
   const LogFigure step = figure_after(line, "global_step=");
-  return static_cast<std::int64_t>(step.value) + 1;
+  return step.whole() + 1;
 }
 
 }  // namespace
@@ -39,7 +35,7 @@ std::optional<LogFormat::Found> nemo_step(std::string_view line) {
     return std::nullopt;
   found.step.iteration = nemo_iteration(line);
   found.step.seconds = Seconds(time.value);
-  found.step.global_batch = std::llround(figure_after(line, "global_batch_size: ").value);
+  found.step.global_batch = figure_after(line, "global_batch_size: ").whole();
   return found;
 }
 

@@ -145,7 +145,7 @@ std::optional<LogFormat::Found> torchtitan_step(std::string_view line) {
   const std::string_view label = line.find("tps:") != line.npos ? "tps:" : line.find("wps:") != line.npos ? "wps:" : "";
   if (line.find("validat") != line.npos) return std::nullopt;
   LogFormat::Found found;
-  found.step.iteration = static_cast<std::int64_t>(step.value);
+  found.step.iteration = step.whole();
   if (label.empty()) {
     found.cut = line.find("memory:") != line.npos || line.find("grad_norm:") != line.npos;
     return found.cut ? std::optional(found) : std::nullopt;

@@ -1,61 +1,13 @@
 #include "studies/logged_run.h"
 
-#include <algorithm>
-
 #include <gtest/gtest.h>
 
-#include "studies/forecast.h"
-#include "studies/validation/run_scenario.h"
-#include "studies/validation/stack_rule.h"
-#include "tests/calibrate/import/sample_logs.h"
+#include "tests/studies/logged_run_checks.h"
 
 namespace stepcast {
 namespace {
 
-using Arguments = std::vector<std::pair<std::string, std::string>>;
-
-Arguments changed(Arguments arguments, const Arguments& changes) {
-  for (const auto& [name, value] : changes) {
-    const auto found =
-        std::find_if(arguments.begin(), arguments.end(), [&](const auto& row) { return row.first == name; });
-    if (found == arguments.end())
-      arguments.emplace_back(name, value);
-    else
-      found->second = value;
-  }
-  return arguments;
-}
-
-Expected<LoggedRun> run_of_log(const std::string& text, const LoggedRunHints& hints) {
-  const auto log = read_training_log(text, "logs/job.log");
-  if (!log) return tl::unexpected(log.error());
-  return logged_run(*log, hints);
-}
-
-Expected<LoggedRun> megatron_run(const Arguments& changes = {}) {
-  return run_of_log(
-      sample::megatron_dump(changed(sample::llama_arguments(), changes)) + sample::megatron_steps(sample::settled_ms),
-      {"dgx-h100", "", 0});
-}
-
-std::string refusal_of(const Expected<LoggedRun>& run) { return run ? "made" : to_text(run.error()); }
-
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
-bool says(const LoggedRun& run, std::string_view part) {
-  return std::any_of(run.assumptions.begin(), run.assumptions.end(),
-                     [&](const std::string& text) { return holds(text, part); });
-}
-
-/// The forecast of the run, in seconds.
-double forecast_of(const stepcast::Run& run) {
-  const auto made = scenario_of(run);
-  EXPECT_TRUE(made) << (made ? "" : to_text(made.error()));
-  if (!made) return 0;
-  const auto prediction = predict(made->scenario);
-  EXPECT_TRUE(prediction) << (prediction ? "" : to_text(prediction.error()));
-  return prediction ? prediction->step.step_time.value() : 0;
-}
+using namespace sample;
 
 TEST(LoggedRun, MegatronFromItsDump) {
   const auto made = megatron_run();
@@ -119,7 +71,7 @@ TEST(LoggedRun, PipelinesWithChunks) {
 }
 
 TEST(LoggedRun, ExpertsOfMegatron) {
-  const Arguments experts = {{"num_experts", "8"},
+  const Printed experts = {{"num_experts", "8"},
                              {"moe_router_topk", "2"},
                              {"moe_ffn_hidden_size", "14336"},
                              {"expert_model_parallel_size", "8"},
@@ -135,7 +87,7 @@ TEST(LoggedRun, ExpertsOfMegatron) {
   EXPECT_EQ(made->run.parallel.etp, 1);
   EXPECT_GT(forecast_of(made->run), 0);
   // Without a word experts are split like the rest over tp.
-  Arguments silent = experts;
+  Printed silent = experts;
   silent[4] = {"expert_tensor_parallel_size", "None"};
   EXPECT_EQ(megatron_run(silent)->run.parallel.etp, 2);
 }
@@ -194,6 +146,14 @@ TEST(LoggedRun, Contradictions) {
   EXPECT_TRUE(holds(refusal_of(run_of_log(dump, {"dgx-h100", "", 32})), "16 GPUs by world_size, but 32 by --gpus"));
 }
 
+TEST(LoggedRun, SizesBeyondAnyJob) {
+  for (const char* size : {"3000000", "1e300", "99999999999999999999", "1.5"})
+    EXPECT_TRUE(holds(refusal_of(megatron_run({{"tensor_model_parallel_size", size}})), "a whole number")) << size;
+  EXPECT_FALSE(megatron_run({{"tensor_model_parallel_size", "1000000"},
+                             {"pipeline_model_parallel_size", "1000000"},
+                             {"context_parallel_size", "1000000"}}));
+}
+
 TEST(LoggedRun, WhatIsMissingAndHowToSayIt) {
   EXPECT_TRUE(
       holds(refusal_of(run_of_log(sample::megatron_line(1, 10), {"dgx-h100", "", 0})), "no arguments of the run"));
@@ -210,138 +170,6 @@ TEST(LoggedRun, AHybridModelIsNoTransformer) {
   const auto made = megatron_run({{"hybrid_override_pattern", "M-M*"}});
   ASSERT_TRUE(made);
   EXPECT_FALSE(scenario_of(made->run));
-}
-
-TEST(LoggedRun, NemoFromItsConfiguration) {
-  const auto made = run_of_log(sample::nemo_log, {"dgx-h100", "", 0});
-  ASSERT_TRUE(made) << refusal_of(made);
-  const stepcast::Run& run = made->run;
-  EXPECT_EQ(stack_of(run).id, "nemo");
-  EXPECT_EQ(run.parallel.gpus, 16);
-  EXPECT_EQ(run.parallel.pp, 2);
-  EXPECT_EQ(run.parallel.chunks, 4);
-  EXPECT_EQ(run.parallel.zero_stage, 1);
-  EXPECT_EQ(run.model.gated_mlp, true);
-  EXPECT_EQ(run.model.tied_embeddings, false);
-  EXPECT_EQ(run.precision, "fp8");
-  EXPECT_NEAR(*run.measured.step_time_s, 3.1, 1e-12);
-  EXPECT_GT(forecast_of(run), 0);
-}
-
-TEST(LoggedRun, NemoTwoByItsRecipe) {
-  const std::string text =
-      "nemo llm pretrain --factory llama3_8b trainer.num_nodes=2 trainer.devices=8 "
-      "trainer.strategy.tensor_model_parallel_size=2 data.micro_batch_size=1 data.global_batch_size=512\n" +
-      sample::nemo_steps({10, 7.5, 7.5});
-  const auto made = run_of_log(text, {"dgx-h100", "", 0});
-  ASSERT_TRUE(made) << refusal_of(made);
-  EXPECT_EQ(made->run.model.hidden, 4096);
-  EXPECT_EQ(made->run.parallel.tp, 2);
-  EXPECT_EQ(made->run.parallel.gpus, 16);
-  EXPECT_EQ(made->run.global_batch, 512);
-  EXPECT_TRUE(says(*made, "geometry of llama3-8b, as 'llama3_8b' names it"));
-}
-
-TEST(LoggedRun, TorchtitanWithFsdp) {
-  auto log = read_training_log(sample::torchtitan_log({"1,024", "8,192", "8,192"}), "job.log");
-  ASSERT_TRUE(log);
-  ASSERT_TRUE(add_launch_arguments(*log, sample::torchtitan_toml, "llama3_8b.toml"));
-  const auto made = logged_run(*log, {});
-  ASSERT_TRUE(made) << refusal_of(made);
-  const stepcast::Run& run = made->run;
-  EXPECT_EQ(stack_of(run).id, "pytorch-fsdp");
-  EXPECT_EQ(run.hardware.gpu, "h100-sxm");  // the log names its GPU
-  EXPECT_EQ(run.parallel.gpus, 8);
-  EXPECT_EQ(run.parallel.zero_stage, 3);
-  EXPECT_EQ(run.recompute, "selective op");
-  EXPECT_EQ(run.precision, "fp8");
-  EXPECT_EQ(run.global_batch, 8);
-  EXPECT_DOUBLE_EQ(*run.measured.step_time_s, 1);  // 8 x 8192 tokens on 8 GPUs at 8192 tokens/s each
-  EXPECT_DOUBLE_EQ(*run.measured.peak_memory_gb, 40.0 * 1024 * 1024 * 1024 * 1e-9);
-  EXPECT_GT(forecast_of(run), 0);
-}
-
-TEST(LoggedRun, TorchtitanReplicasAndStages) {
-  auto log = read_training_log(sample::torchtitan_log({"8,192", "8,192"}), "job.log");
-  log->arguments["parallelism.data_parallel_replicate_degree"] = "2";
-  const auto hybrid = logged_run(*log, {"dgx-h100", "", 0});
-  ASSERT_FALSE(hybrid);  // 8 sequences of a step are no multiple of 16 ranks
-  log->arguments["training.global_batch_size"] = "16";
-  const auto replicated = logged_run(*log, {"dgx-h100", "", 0});
-  ASSERT_TRUE(replicated) << refusal_of(replicated);
-  EXPECT_EQ(replicated->run.parallel.gpus, 16);
-  EXPECT_EQ(replicated->run.parallel.shard_group, 8);
-  log->arguments["parallelism.pipeline_parallel_degree"] = "2";
-  log->arguments["parallelism.pipeline_parallel_schedule"] = "Interleaved1F1B";
-  log->arguments["training.local_batch_size"] = "8";
-  log->arguments["training.global_batch_size"] = "128";
-  const auto staged = logged_run(*log, {"dgx-h100", "", 0});
-  ASSERT_TRUE(staged) << refusal_of(staged);
-  EXPECT_EQ(staged->run.micro_batch, 1);
-  EXPECT_EQ(staged->run.parallel.chunks, 2);
-  EXPECT_EQ(staged->run.parallel.zero_stage, 2);
-}
-
-TEST(LoggedRun, TorchtitanNamesAFileThatWasNotGiven) {
-  const std::string text =
-      "NGPU=8 CONFIG_FILE=\"./train_configs/llama3_8b.toml\" ./run_train.sh --training.seq_len 8192\n"
-      "[titan] 2025-06-04 08:51:58,557 - root - INFO - step: 10  loss: 10.7  memory: 30.99GiB(32.62%)  tps: 8,192  "
-      "tflops: 407.35  mfu: 41.19%\n";
-  EXPECT_TRUE(holds(refusal_of(run_of_log(text, {"dgx-h100", "", 0})),
-                    "the micro-batch (give ./train_configs/llama3_8b.toml beside the log)"));
-  auto log = read_training_log(text, "job.log");
-  ASSERT_TRUE(add_launch_arguments(*log, sample::torchtitan_toml, "llama3_8b.toml"));
-  const auto made = logged_run(*log, {"dgx-h100", "", 0});
-  ASSERT_TRUE(made) << refusal_of(made);
-  EXPECT_EQ(made->run.parallel.dp, 8);
-  EXPECT_DOUBLE_EQ(*made->run.measured.step_time_s, 1);
-}
-
-TEST(LoggedRun, DeepSpeedWithZero) {
-  const auto made = run_of_log(sample::deepspeed_log, {"dgx-a100", "", 0});
-  ASSERT_TRUE(made) << refusal_of(made);
-  const stepcast::Run& run = made->run;
-  EXPECT_EQ(stack_of(run).id, "deepspeed-zero");
-  EXPECT_EQ(run.parallel.gpus, 8);
-  EXPECT_EQ(run.parallel.zero_stage, 3);
-  EXPECT_EQ(run.micro_batch, 2);
-  EXPECT_EQ(run.global_batch, 64);
-  EXPECT_EQ(run.model.seq_len, 4096);
-  EXPECT_EQ(run.precision, "bf16");
-  EXPECT_DOUBLE_EQ(*run.measured.step_time_s, 2);  // 64 samples at 32 per second
-  EXPECT_TRUE(says(*made, "zero_optimization.offload_optimizer.device=cpu"));
-  EXPECT_GT(forecast_of(run), 0);
-}
-
-TEST(LoggedRun, DeepSpeedByNetworkHint) {
-  const std::string text =
-      "Config mesh_device None world_size = 8\nsteps: 1 loss: 2.1 iter time (s): 1.500 samples/sec: 42.667\n";
-  EXPECT_FALSE(run_of_log(text, {"dgx-a100", "", 0}));
-  auto log = read_training_log(text, "job.log");
-  ASSERT_TRUE(add_launch_arguments(
-      *log,
-      R"({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2}, "fp16": {"enabled": true}})",
-      "ds.json"));
-  const auto made = logged_run(*log, {"dgx-a100", "llama2-7b", 0});
-  ASSERT_TRUE(made) << refusal_of(made);
-  EXPECT_EQ(made->run.global_batch, 64);
-  EXPECT_EQ(made->run.precision, "fp16");
-  EXPECT_TRUE(says(*made, "geometry of llama2-7b where the log has none"));
-}
-
-TEST(LoggedRun, MegatronDeepSpeed) {
-  std::string line = sample::megatron_line(1, 5000);
-  line.insert(line.size() - 1, " tokens per gpu per second (tgs): 819.2 |");
-  const auto made = run_of_log(
-      sample::megatron_dump(
-          changed(sample::llama_arguments(),
-                  {{"deepspeed", "True"}, {"zero_stage", "1"}, {"num_key_value_heads", "8"}, {"num_experts", "[1]"}})) +
-          line,
-      {"dgx-a100", "", 0});
-  ASSERT_TRUE(made) << refusal_of(made);
-  EXPECT_EQ(stack_of(made->run).id, "megatron-deepspeed");
-  EXPECT_EQ(made->run.parallel.zero_stage, 1);
-  EXPECT_FALSE(made->run.model.experts);
 }
 
 }  // namespace
