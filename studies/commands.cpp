@@ -21,6 +21,7 @@ constexpr std::array validate_flags = {
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: cases, skipped, classes, groups", .kind = FlagKind::toggle},
     Flag{.name = "--cases", .key = "", .value = "", .group = "Output", .doc = "every run in a line, worst first", .kind = FlagKind::toggle},
     Flag{.name = "--html", .key = "", .value = "FILE", .group = "Output", .doc = "also write a page of all figures, pictures and conventions", .kind = FlagKind::text},
+    Flag{.name = "--hold-out", .key = "", .value = "", .group = "Forecast", .doc = "fit every class's step parameters again without the run's own source, model or release, and judge by that", .kind = FlagKind::toggle},
     Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast", .doc = "forecast by the laws alone, without what measured steps say", .kind = FlagKind::toggle},
 };
 

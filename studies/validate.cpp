@@ -43,10 +43,11 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   if (!runs) return tl::unexpected(runs.error());
   auto page = open_page(arguments);
   if (!page) return tl::unexpected(page.error());
-  const Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
+  Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
+  const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, *runs) : judged_rows(validation);
   if (*page)
-    if (auto written = (*page)->write(validation_html(validation, {}, *runs)); !written) return written;
-  console.out << (arguments.has("--json") ? validation_json(validation) : validation_text(validation, arguments.has("--cases")));
+    if (auto written = (*page)->write(validation_html(validation, judged, *runs)); !written) return written;
+  console.out << (arguments.has("--json") ? validation_json(validation, judged) : validation_text(validation, judged, arguments.has("--cases")));
   return {};
 }
 

@@ -27,23 +27,6 @@ std::string date_span(const Validation& validation, const std::vector<Run>& runs
   return first == last ? first : first + " to " + last;
 }
 
-bool is_among(std::string_view words, std::string_view one, bool beginning = false) {
-  if (words.empty()) return true;
-  for (std::size_t at = 0; at <= words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    const std::string_view word = words.substr(at, end - at);
-    if (beginning ? one.starts_with(word) : one == word) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
-bool is_judged_by(const ValidatedCase& row, const JudgedClass& judged) {
-  return is_among(judged.gpus, row.gpu, true) && is_among(judged.precisions, row.precision) &&
-         is_among(judged.kinds, row.kind) && is_among(judged.stacks, row.stack) &&
-         row.source.starts_with(judged.source);
-}
-
 struct GpuSpan {
   std::size_t runs = 0;
   double fewest = 1e300, most = 0;
@@ -178,7 +161,7 @@ std::vector<CasePanel> case_panels(const Validation& validation, const std::vect
   for (const JudgedRow& row : judged) {
     CasePanel panel{std::string(row.judged->name), {}};
     for (const ValidatedCase& one : validation.cases)
-      if (is_judged_by(one, *row.judged)) panel.cases.push_back(&one), placed.insert(&one);
+      if (belongs_to(one, *row.judged)) panel.cases.push_back(&one), placed.insert(&one);
     const bool shown =
         std::any_of(panels.begin(), panels.end(), [&](const CasePanel& other) { return other.cases == panel.cases; });
     if (!panel.cases.empty() && !shown) panels.push_back(std::move(panel));
@@ -197,6 +180,7 @@ std::string validation_html(const Validation& validation, const std::vector<Judg
       {"classes", "Errors by class", html_classes(validation, judged)},
       {"scatter", "Measured against forecast", panels.empty() ? "" : scatters(panels)},
       {"errors", "Distribution of errors", panels.empty() ? "" : strips(panels)},
+      {"parameters", "Step parameters", html_parameters()},
       {"peers", "Other tools", html_peers(validation)},
       {"ranking", "Ranking of splits", html_ranking(validation)},
       {"memory", "Peak memory", html_memory(validation)},

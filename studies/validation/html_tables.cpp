@@ -20,21 +20,6 @@ std::string maybe_cell(bool known, const std::string& text) { return known ? tex
 /// A rival's figure beside ours says in words when it is ahead.
 std::string rival_cell(double rival, double ours) { return html_percent(rival) + (rival < ours ? ", better" : ""); }
 
-const char* leave_text(Leave leave) {
-  switch (leave) {
-    case Leave::source:
-      return "source";
-    case Leave::model:
-      return "model";
-    case Leave::release:
-      return "release";
-    case Leave::stack:
-      return "stack";
-    default:
-      return "other group";
-  }
-}
-
 const std::vector<HtmlColumn> class_columns = {
     {"Class", CellKind::word},
     {"n", CellKind::number, "runs without doubtful ones"},
@@ -66,7 +51,7 @@ void class_row_cells(HtmlTable& table, const JudgedRow& row) {
   const bool made = row.held_out.n > 0;
   const ErrorSummary& shown = made ? row.held_out : row.fitted;
   table.row({html_escaped(row.judged->name), count_cell(shown.n),
-             maybe_cell(made, "<b>" + html_percent(row.held_out.mape) + "</b>"), leave_text(row.judged->leave),
+             maybe_cell(made, "<b>" + html_percent(row.held_out.mape) + "</b>"), to_text(row.judged->leave),
              goal_verdict(row), maybe_cell(row.fitted.n > 0, html_percent(row.fitted.mape)),
              html_signed_percent(shown.bias), html_percent(shown.p90), html_signed_percent(shown.worst),
              maybe_cell(shown.n > 0, html_percent(row.coverage)), fmt::format("{:.2f}", row.spearman),

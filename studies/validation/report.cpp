@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/json_writer.h"
+#include "studies/validation/judged_report.h"
 
 namespace stepcast {
 namespace {
@@ -81,6 +82,11 @@ void write_case(JsonWriter& json, const ValidatedCase& row) {
   json.field("predicted_s", row.predicted_s);
   json.field("interval_s", std::vector<double>{row.low_s, row.high_s});
   json.field("error", row.error);
+  if (row.held_out_s > 0) {
+    json.field("held_out_s", row.held_out_s);
+    json.field("held_out_interval_s", std::vector<double>{row.held_out_low_s, row.held_out_high_s});
+  }
+  if (!row.doubt.empty()) json.field("doubt", row.doubt);
   json.field("time_reported", row.time_reported);
   if (row.measured_memory > 0) {
     json.field("measured_memory_bytes", row.measured_memory);
@@ -112,19 +118,20 @@ void write_class(JsonWriter& json, const ValidatedClass& row) {
 
 }  // namespace
 
-std::string validation_text(const Validation& validation, bool cases) {
+std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, bool cases) {
   std::string text = fmt::format("{} runs forecast, {} skipped; errors of the step time in %, forecast over measured - 1\n"
                                  "all: MAPE {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n\n",
                                  validation.cases.size(), validation.skipped.size(), percent(validation.all.mape), signed_percent(validation.all.bias),
                                  percent(validation.all.p90), signed_percent(validation.all.worst), 100 * validation.coverage);
-  text += class_table(validation, false, "Class");
+  text += judged_text(judged);
+  text += class_table(validation, false, "GPU, precision, kind and software");
   text += class_table(validation, true, "Source");
   text += group_table(validation);
   text += case_table(validation, cases);
   return text + skipped_text(validation);
 }
 
-std::string validation_json(const Validation& validation) {
+std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged) {
   JsonWriter json;
   json.open();
   json.open("all");
@@ -145,6 +152,7 @@ std::string validation_json(const Validation& validation) {
   json.open_list("classes");
   for (const ValidatedClass& row : validation.classes) write_class(json, row);
   json.close();
+  write_judged(json, judged);
   json.open_list("groups");
   for (const RankedGroup& group : validation.groups) {
     json.open();

@@ -4,14 +4,15 @@
 #include <string>
 
 #include "studies/console.h"
+#include "studies/validation/judged_class.h"
 #include "studies/validation/validation.h"
 
 namespace stepcast {
 
 /// Tables of classes and groups, the worst cases and what was skipped. `cases`: every case in a line.
-std::string validation_text(const Validation& validation, bool cases);
+std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, bool cases);
 
 /// One document: cases, skipped, classes, groups.
-std::string validation_json(const Validation& validation);
+std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged);
 
 }  // namespace stepcast

@@ -1,0 +1,57 @@
+#include "studies/validation/judged_report.h"
+
+#include <fmt/format.h>
+
+namespace stepcast {
+namespace {
+
+const ErrorSummary& shown_errors(const JudgedRow& row) { return row.held_out.n > 0 ? row.held_out : row.fitted; }
+
+std::string left_out(const JudgedRow& row) { return row.held_out.n > 0 ? to_text(row.judged->leave) : "nothing"; }
+
+std::string judged_line(const JudgedRow& row) {
+  const ErrorSummary& error = shown_errors(row);
+  if (error.n == 0) return {};
+  std::string line = fmt::format("{:<44.44} {:<9} {:>4} {:>6.1f} {:>6.1f} {:>7.1f} {:>6.1f} {:>7.1f} {:>6.1f} {:>6.1f} {:>6.0f} {:>6.2f}", row.judged->name,
+                                 left_out(row), error.n, 100 * error.mape, 100 * row.judged->goal, 100 * error.bias, 100 * error.p90, 100 * error.worst,
+                                 100 * row.fitted.mape, 100 * row.baseline_mape, 100 * row.coverage, row.spearman);
+  if (row.groups > 0) line += fmt::format(" {:>6.1f}", 100 * row.regret);
+  return line + '\n';
+}
+
+}  // namespace
+
+std::string judged_text(const std::vector<JudgedRow>& rows) {
+  std::string text = fmt::format("{:<44} {:<9} {:>4} {:>6} {:>6} {:>7} {:>6} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6}\n", "Class", "left out", "n", "MAPE",
+                                 "goal", "bias", "p90", "worst", "fitted", "const", "in 80%", "rank", "regret");
+  for (const JudgedRow& row : rows) text += judged_line(row);
+  return text + '\n';
+}
+
+void write_judged(JsonWriter& json, const std::vector<JudgedRow>& rows) {
+  json.open_list("judged");
+  for (const JudgedRow& row : rows) {
+    const ErrorSummary& error = shown_errors(row);
+    json.open();
+    json.field("class", row.judged->name);
+    json.field("left_out", left_out(row));
+    json.field("n", error.n);
+    json.field("mape", error.mape);
+    json.field("goal", row.judged->goal);
+    json.field("bias", error.bias);
+    json.field("p90", error.p90);
+    json.field("worst", error.worst);
+    json.field("fitted_mape", row.fitted.mape);
+    json.field("mape_with_doubtful", row.with_doubts.mape);
+    json.field("doubtful", row.doubtful);
+    json.field("baseline_mape", row.baseline_mape);
+    json.field("interval_coverage", row.coverage);
+    json.field("rank_correlation", row.spearman);
+    json.field("groups", row.groups);
+    if (row.groups > 0) json.field("regret", row.regret);
+    json.close();
+  }
+  json.close();
+}
+
+}  // namespace stepcast
