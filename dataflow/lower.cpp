@@ -28,7 +28,9 @@ double narrow_bytes(Precision precision) {
 
 class Lowering {
  public:
-  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain) : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {}
+  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain) : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {
+    stack_.gradient_bytes = gradient_bytes(stack, plan.precision);
+  }
 
   Expected<Program> run() {
     auto parsed = read_plan(plan_);
@@ -238,7 +240,7 @@ class Lowering {
 
   const NetworkSpec& spec_;
   const Plan& plan_;
-  const Stack& stack_;
+  Stack stack_;  ///< with the accumulators of the plan's precision
   bool explain_;
   ParsedPlan parsed_;
   Network network_;

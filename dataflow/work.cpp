@@ -44,7 +44,8 @@ Product product_of(const FuseContext& c, const PlacedItem& item) {
   Product p = of_a ? shape_of(c, item.op, o, b, a) : shape_of(c, item.op, a, o, b);
   const Tensor& target = c.network.tensors[(of_a ? a : b).tensor];
   p.joins_k = of_a;
-  p.output_bytes = target.role == TensorRole::weight ? kAccumulateFactor * c.stack.gradient_bytes : target.bytes_per_element;
+  const bool accumulates = target.role == TensorRole::weight && !c.stack.accumulates_apart;
+  p.output_bytes = accumulates ? kAccumulateFactor * c.stack.gradient_bytes : target.bytes_per_element;
   return p;
 }
 
@@ -98,6 +99,20 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
     }
     joined->flops += Flops(flops);
     joined->useful += Flops(flops / repeats(c, item->op));
+  }
+}
+
+/// Without an accumulating product autograd hands out each weight gradient whole, and a hook adds it to its accumulator:
+/// the gradient is read once, the accumulator read and written (Megatron-LM's main_grad.add_(grad)).
+void add_accumulations(const FuseContext& c, std::size_t first, std::vector<KernelWork>& works) {
+  for (std::size_t w = first, end = works.size(); w < end; ++w) {
+    if (works[w].pass != Pass::weight_grad || works[w].kernel != KernelClass::gemm) continue;
+    KernelWork added;
+    added.label = works[w].label + " added";
+    added.pass = Pass::weight_grad;
+    added.element_bytes = works[w].element_bytes;
+    added.bytes = Bytes(works[w].batch * works[w].m * works[w].n * (works[w].element_bytes + 2 * c.stack.gradient_bytes));
+    works.push_back(std::move(added));
   }
 }
 
@@ -215,7 +230,9 @@ bool add_works(const FuseContext& c, const Launch& launch, const std::vector<int
     else if (op.kind == OperatorKind::select && c.network.tensors[op.inputs[0].tensor].role == TensorRole::weight) works.push_back(look_up(c, *item));
     else pointwise.push_back(item);
   }
+  const std::size_t first = works.size();
   add_products(c, products, works);
+  if (c.stack.accumulates_apart) add_accumulations(c, first, works);
   // Pointwise operators beside a product are its epilogue.
   if (products.empty() && !pointwise.empty()) add_pointwise(c, pointwise, root, read_outside, works);
   return works.size() > before;

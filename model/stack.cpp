@@ -71,6 +71,10 @@ void read_parameters(JsonObject& file, const std::string& key, std::vector<std::
 
 }  // namespace
 
+double gradient_bytes(const Stack& stack, Precision precision) {
+  return stack.half_gradients && precision == Precision::fp16 ? 2 : stack.gradient_bytes;
+}
+
 Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   JsonObject file(text, where);
   Stack stack;
@@ -80,6 +84,9 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   read_fused(file, stack);
   file.read("recompute_whole", stack.recompute_whole);
   file.read("gradient_bytes", stack.gradient_bytes, NumberRange{0.5, 16});
+  file.optional("half_gradients", stack.half_gradients);
+  file.optional("accumulates_apart", stack.accumulates_apart);
+  file.optional("dropout", stack.dropout);
   file.read("master_bytes", stack.master_bytes, element_bytes);
   file.read("optimizer_bytes", stack.optimizer_bytes, element_bytes);
   file.read("gradient_bucket", stack.gradient_bucket, Zero::allowed);
@@ -119,6 +126,9 @@ std::string write_stack(const Stack& stack) {
   json.field("fused", stack.fused);
   json.field("recompute_whole", stack.recompute_whole);
   json.field("gradient_bytes", stack.gradient_bytes);
+  if (stack.half_gradients) json.field("half_gradients", true);
+  if (stack.accumulates_apart) json.field("accumulates_apart", true);
+  if (stack.dropout) json.field("dropout", true);
   json.field("master_bytes", stack.master_bytes);
   json.field("optimizer_bytes", stack.optimizer_bytes);
   json.field("gradient_bucket", stack.gradient_bucket);

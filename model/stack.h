@@ -26,6 +26,9 @@ struct Stack {
   std::vector<std::string> fused;                ///< kernel groups of the network that run as one kernel; others run one by one
   bool recompute_whole = true;                   ///< a recomputed region runs to its end even where nobody needs it
   double gradient_bytes = 4;                     ///< accumulator type of weight gradients
+  bool half_gradients = false;                   ///< fp16 training accumulates and reduces gradients in fp16, other types as above
+  bool accumulates_apart = false;                ///< a kernel of its own adds each weight gradient to the accumulator
+  bool dropout = false;                          ///< trained with where a run does not say otherwise
   double master_bytes = 4;                       ///< fp32 copy of weights in the optimizer; 0 = none
   double optimizer_bytes = 8;                    ///< Adam moments
   Bytes gradient_bucket{0};                      ///< bytes that one gradient collective carries at most; 0 = one per layer
@@ -52,6 +55,9 @@ struct Stack {
   std::vector<std::string> expert_parameters;    ///< of networks with routed experts; empty: the same
   std::vector<std::string> tuned_like;           ///< stacks whose fits speak for it where it has none of its own, nearest first
 };
+
+/// Accumulator type of weight gradients under a plan's precision.
+double gradient_bytes(const Stack& stack, Precision precision);
 
 Expected<Stack> read_stack(const std::string& text, const std::string& where);
 std::string write_stack(const Stack& stack);

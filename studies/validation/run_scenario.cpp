@@ -50,6 +50,13 @@ Expected<Precision> precision_of(const Run& run, const Stack& stack, const Gpu& 
   return assumed;
 }
 
+/// GPTs of the GPT-2 and GPT-3 kind trained with dropout as their software had it by default; their successors without.
+void take_dropout(NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions) {
+  if (!stack.dropout || spec.norm != Norm::layernorm) return;
+  spec.dropout = true;
+  assumptions.emplace_back("dropout");
+}
+
 /// Jobs on racks of 72 GPUs take whole trays of 64, so that groups of 8, 16, 32 and 64 stay inside one rack.
 void take_segments(Machine& machine, std::int64_t gpus, std::vector<std::string>& assumptions) {
   Level& rack = machine.levels.front();
@@ -76,6 +83,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
   const auto row = find_row(catalog().stacks, named.id, "stack");
   if (!row) return tl::unexpected(row.error());
   Stack stack = **row;
+  take_dropout(*spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);
 
   auto precision = precision_of(run, stack, machine->row.gpu, assumptions);
