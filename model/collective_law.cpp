@@ -82,6 +82,20 @@ double kept_inside(CollectiveKind kind, double size, double inside) {
   return kind == CollectiveKind::all_to_all ? (inside - 1) / (size - 1) : 1;
 }
 
+/// Bandwidth with which one group's ring enters an instance that holds `inside` of its members. Where GPUs share ports,
+/// rings of 2 or 4 ranks per node run as if all groups side by side on a node entered by one and the same port; those of 1
+/// rank per node, and those that fill the node, have all ports (inferred from VIA-Research/vTrain f8dda847,
+/// data/ground_truth_multi.csv, 4 HCAs for 8 GPUs: DP 16 and 32 beside TP 2, 4 and 8; TP 16). NCCL searches the paths of
+/// every communicator by itself (NVIDIA/nccl issue 412), so that those that lie alike find the same ones.
+BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKind kind, std::int64_t inside) {
+  const Level& level = machine.levels[tier];
+  const std::int64_t gpus = machine.levels[tier - 1].gpus;
+  const bool shared = tier == 1 && level.ports > 0 && level.ports < gpus && level.fabric == FabricKind::infiniband;
+  if (kind == CollectiveKind::all_to_all || !shared || inside <= 1 || inside >= gpus)
+    return level.bandwidth_per_gpu * static_cast<double>(inside);
+  return level.port_bandwidth * (static_cast<double>(inside) / static_cast<double>(gpus));
+}
+
 /// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
 /// latency.
 CollectiveTime through_ports(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
@@ -96,7 +110,8 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
     const ScaleOutLaw law = scale_out_law(profile, level.fabric);
     latency = scale_out_time(law, Bytes(0), placement.nodes, 1, level.bandwidth_per_gpu);
     const auto below = static_cast<double>(placement.below[i - 1]);
-    const Seconds time = received * through_own_port(kind, size, below) / (level.bandwidth_per_gpu * law.efficiency);
+    const BytesPerSecond rate = entry_rate(machine, i, kind, placement.below[i - 1]) / below;
+    const Seconds time = received * through_own_port(kind, size, below) / (rate * law.efficiency);
     // The answer leans on every law that it was chosen from: the most doubtful names its source, the widest its spread.
     out.source = inside > 1 || i > 1 ? std::max(out.source, law.source) : law.source;
     out.spread = {std::min(out.spread.p10, law.spread.p10), std::max(out.spread.p90, law.spread.p90)};

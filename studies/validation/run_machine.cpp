@@ -52,6 +52,9 @@ FabricKind fabric_of(const RunHardware& hardware, FabricKind otherwise) {
 
 /// NICs of a node, where the record counts them ("4 HCAs"); else one per GPU.
 int ports_of(const RunHardware& hardware, std::int64_t gpus) {
+  // PSM2 gives each process a context on one adapter in turn, whatever the communicator (Intel PSM2 programmer's guide,
+  // HFI_SELECTION_ALG): every GPU has its share of the node to itself.
+  if (says(hardware.inter_node, "Omni-Path")) return static_cast<int>(gpus);
   for (const char* word : {" links per node", " HCAs"}) {
     const std::size_t at = hardware.inter_node ? hardware.inter_node->find(word) : std::string::npos;
     if (at != std::string::npos && at > 0 && std::isdigit(static_cast<unsigned char>((*hardware.inter_node)[at - 1])))
