@@ -1,4 +1,5 @@
 // Prices of kernels: which law, and what stands beside it.
+#include <algorithm>
 #include <cmath>
 
 #include "dataflow/chip/gemm_kernel.h"
@@ -8,10 +9,13 @@ namespace stepcast {
 
 namespace {
 
-// A matrix product over a head size that is not a multiple of 8 leaves the tensor cores: 10 to 15 times slower. Derived
-// from BigScience's A100 runs, hidden 14400 with 96 heads (head size 150) and 13824 with 128 (108), against their
-// aligned neighbours (bigscience-workshop/bigscience, throughput sweeps of 2021-22).
-constexpr double off_tensor_cores = 12;
+// A matrix product over a head size that is not a multiple of 8 leaves the tensor cores (NVIDIA, Matrix Multiplication
+// Background, section "Requirements to use Tensor Cores") and runs on the CUDA cores, which add up in fp32. It reaches as
+// much of their fp32 peak as large products do. On an A100 that is 20 times slower, which BigScience's runs confirm, hidden
+// 14400 with 96 heads (head size 150) and 13824 with 128 (108), against their aligned neighbours at micro-batches of 1 to 4
+// (bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md).
+constexpr double cuda_core_share = 0.65;
+constexpr double off_tensor_cores = 20;  // of a GPU whose fp32 peak is unknown
 constexpr double aligned_head = 8;
 
 // Fused attention backward does five products against two (arXiv 2205.14135, section 3); the law takes forward FLOPs.
@@ -85,6 +89,11 @@ Bytes read_again(const KernelWork& work, double operand_bytes, const Gpu& gpu) {
 
 bool misaligned(double head_dim) { return head_dim > 0 && std::fmod(head_dim, aligned_head) != 0; }
 
+double off_tensor_cores_of(const Gpu& gpu, FlopsPerSecond tensor_rate) {
+  const FlopsPerSecond peak = gpu.peak[static_cast<int>(Precision::fp32)];
+  return peak.value() > 0 ? std::max(1.0, tensor_rate / (cuda_core_share * peak)) : off_tensor_cores;
+}
+
 }  // namespace
 
 CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
@@ -118,7 +127,8 @@ Price CostModel::gemm(const KernelWork& work) const {
   const bool cast = cast_down(work, precision_);
   const Precision precision = cast ? precision_ : rate_for(work.element_bytes, precision_);
   const RooflineLaw& law = roofline_[static_cast<int>(precision)];
-  const double slower = tuning_[StepParameter::products] * profile_->sustained_slowdown * (misaligned(work.head_dim) ? off_tensor_cores : 1);
+  const double slower = tuning_[StepParameter::products] * profile_->sustained_slowdown *
+                        (misaligned(work.head_dim) ? off_tensor_cores_of(machine_->gpu, law.compute) : 1);
   Bytes bytes = work.bytes;
   Seconds casting;
   if (cast) {
