@@ -11,6 +11,7 @@ constexpr StackRule rules[] = {
     {"PyTorch FSDP", "", "pytorch-fsdp"},
     {"llm-foundry", "", "llm-foundry"},
     {"Sailor", "", "deepspeed-zero"},
+    {"Megatron-DeepSpeed", "2022-02", "megatron-deepspeed"},
     {"Megatron-DeepSpeed", "2023-01", "megatron-deepspeed-2022"},
     {"Megatron-DeepSpeed", "", "megatron-deepspeed"},
     {"DeepSpeed + Megatron-LM", "", "megatron-deepspeed"},
