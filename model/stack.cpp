@@ -22,7 +22,11 @@ const std::vector<std::string>& kernel_groups() {
       "rope",             // rotation of q and k
       "softmax",          // scale, mask and softmax of an unfused attention core
       "attention_dropout",
+      "attn.down",        // projections of latent attention to its latents and the shared rotary key
+      "attn.up",          // those from the latent of keys and values
       "mlp.up",           // gate and up projections as one matrix product
+      "shared.up",        // the same of shared experts
+      "expert.up",        // the same of routed experts
       "bias_gelu",        // bias and activation of a plain MLP
       "swiglu",           // gate times activation of a gated MLP
       "bias_dropout_add", // bias, dropout and residual sum
