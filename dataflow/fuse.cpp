@@ -298,8 +298,13 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.ahead = item.ahead;
   move.again = item.again;
   // Routed rows: the fullest rank sets the time.
-  for (int d : c.network.tensors[from.tensor].dims)
-    if (c.network.dims[d].expected) move.max_rank_factor = c.imbalance;
+  const std::vector<int>& dims = c.network.tensors[from.tensor].dims;
+  const bool routed = std::any_of(dims.begin(), dims.end(), [&](int d) { return c.network.dims[d].expected; });
+  if (routed) {
+    move.max_rank_factor = c.imbalance;
+    move.experts = static_cast<double>(c.network.dims[c.network.find_dim("e")].extent);
+    move.choices = static_cast<double>(c.network.dims[c.network.find_dim("k")].extent);
+  }
   if (c.explain) {
     move.because = fmt::format("{}{}: {} -> {}", from.gradient ? "d" : "", tensor, to_text(from.place, c.network, from.tensor, c.mesh), to_text(to.place, c.network, to.tensor, c.mesh));
     if (item.op >= 0) move.because += ", for " + c.block.operators[item.op].name;

@@ -49,6 +49,8 @@ struct KernelWork {
   Bytes bytes;                      ///< device memory traffic, reads + writes
   double imbalance = 1;             ///< slowest rank / mean
   int launches = 1;
+  double host_calls = 1;            ///< kernels that the host launches for it: the stack's casts, views and single experts
+  bool routed = false;              ///< its shapes change with the routing: dispatch, experts, combine
 };
 
 enum class MoveKind : std::uint8_t {
@@ -81,6 +83,7 @@ struct Move {
   bool blocking = false;            ///< edge added by the stack: compute waits for it
   int ahead = 0;                    ///< weight gathers: may start this many blocks before their own
   double max_rank_factor = 1;       ///< bytes of the fullest rank over the mean (routed rows)
+  double experts = 0, choices = 0;  ///< routed rows: so many experts, of which each token takes `choices`; 0 = not routed
   bool again = false;               ///< repeats a forward move for backward
   std::string because;              ///< source statement of the plan and rule, for --explain
 };

@@ -59,10 +59,28 @@ KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   KernelWork work;
   work.label = (op.kernel.empty() ? op.name : op.kernel) + suffix(item);
   work.pass = item.pass;
-  work.keeps_width = keeps_width(op);
+  work.keeps_width = keeps_width(op) && !(c.stack.narrow_head && has_tag(op, "head"));
   if (has_tag(op, "expert")) work.imbalance = c.imbalance;
+  const bool route = op.kind == OperatorKind::route;
+  work.routed = route || has_tag(op, "expert") || has_tag(op, "shared");
+  work.host_calls = route ? c.stack.calls_per_dispatch : c.stack.calls_per_kernel;
   work.element_bytes = c.network.tensors[op.output.tensor].bytes_per_element;
   return work;
+}
+
+/// Kernels per local expert where each has a product of its own; its left operand is cast first under a narrow plan, which
+/// takes a search for the largest element and the cast (TransformerEngine, tensorwise and block scaling).
+double expert_calls(const FuseContext& c, const PlacedItem& item) {
+  constexpr double casts = 2;
+  const bool cast = c.narrow_bytes > 0 && item.pass != Pass::weight_grad;
+  return c.stack.calls_per_expert * (cast ? 1 + casts : 1);
+}
+
+/// Software that runs experts one by one adds their last bias, scaled by the gate, outside of kernels: a product, a sum and
+/// a concatenation of rows in fp32 and the cast of the result, 28 bytes per element in place of 4; in backward 36 in place of
+/// the 2 that a sum over rows reads (Megatron-LM d98e8a6 megatron/core/transformer/moe/experts.py, _apply_bias).
+bool eager_bias(const FuseContext& c, const Operator& op) {
+  return op.function == "bias" && op.kernel.empty() && has_tag(op, "expert") && c.stack.calls_per_expert > 0;
 }
 
 /// Joins products over one input (Q, K, V; gate and up) into one launch; others stay launches of their own.
@@ -94,6 +112,7 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
       // In an unfused attention core the head size is the small one of n and k.
       if (has_tag(c.block.operators[item->op], "attn.core")) work.head_dim = std::min({p.m, p.n, p.k});
       work.bytes = bytes(p.m, p.n, p.k, p.batch);
+      if (has_tag(c.block.operators[item->op], "expert")) work.host_calls += expert_calls(c, *item) * p.batch;
       works.push_back(std::move(work));
       joined = &works.back();
     }
@@ -193,6 +212,10 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   KernelWork work = blank(c, *members.front());
   work.kernel = KernelClass::pointwise;
   work.bytes = Bytes(bytes);
+  if (eager_bias(c, c.block.operators[members.front()->op])) {
+    constexpr double forward = 28.0 / 4, backward = 36.0 / 2;
+    work.bytes = work.bytes * (members.front()->kind == PlacedKind::gradient ? backward : forward);
+  }
   works.push_back(std::move(work));
   return true;
 }

@@ -13,6 +13,8 @@ namespace {
 constexpr Choice<AttentionForm> attention_names[] = {{"fused", AttentionForm::fused},
                                                      {"unfused", AttentionForm::unfused}};
 constexpr Choice<Manners> manner_names[] = {{"blocking", Manners::blocking}, {"overlapped", Manners::overlapped}};
+constexpr Choice<Dispatch> dispatch_names[] = {{"rows", Dispatch::rows}, {"tokens", Dispatch::tokens}};
+constexpr Choice<Capture> capture_names[] = {{"nothing", Capture::nothing}, {"static parts", Capture::static_parts}, {"step", Capture::step}};
 
 /// Groups of operators that build_network marks as one kernel where the software has one.
 const std::vector<std::string>& kernel_groups() {
@@ -79,6 +81,24 @@ double gradient_bytes(const Stack& stack, Precision precision) {
   return stack.half_gradients && precision == Precision::fp16 ? 2 : stack.gradient_bytes;
 }
 
+static void read_routing(JsonObject& file, Stack& stack) {
+  file.optional_choice("expert_dispatch", stack.expert_dispatch, dispatch_names);
+  file.optional_choice("expert_moves", stack.expert_moves, manner_names);
+  file.optional_choice("captured", stack.captured, capture_names);
+  file.optional("calls_per_kernel", stack.calls_per_kernel, NumberRange{0, 100});
+  file.optional("calls_per_expert", stack.calls_per_expert, NumberRange{0, 100});
+  file.optional("calls_per_dispatch", stack.calls_per_dispatch, NumberRange{0, 1000});
+}
+
+static void write_routing(JsonWriter& json, const Stack& stack) {
+  json.field("expert_dispatch", name_of<Dispatch>(dispatch_names, stack.expert_dispatch));
+  json.field("expert_moves", name_of<Manners>(manner_names, stack.expert_moves));
+  json.field("captured", name_of<Capture>(capture_names, stack.captured));
+  json.field("calls_per_kernel", stack.calls_per_kernel);
+  json.field("calls_per_expert", stack.calls_per_expert);
+  json.field("calls_per_dispatch", stack.calls_per_dispatch);
+}
+
 Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   JsonObject file(text, where);
   Stack stack;
@@ -104,6 +124,9 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.read("loss_bytes", stack.loss_bytes, NumberRange{0.5, 16});
   file.read("host_per_launch", stack.host_per_launch, Zero::allowed);
   file.read("host_per_step", stack.host_per_step, Zero::allowed);
+  read_routing(file, stack);
+  file.optional("narrow_attention", stack.narrow_attention);
+  file.optional("narrow_head", stack.narrow_head);
   file.optional("attention_rate", stack.attention_rate, NumberRange{0.1, 2});
   file.optional("launch_gap", stack.launch_gap, Zero::allowed);
   file.read("data_wait", stack.data_wait, Zero::allowed);
@@ -146,6 +169,9 @@ std::string write_stack(const Stack& stack) {
   json.field("loss_bytes", stack.loss_bytes);
   json.field("host_per_launch", stack.host_per_launch);
   json.field("host_per_step", stack.host_per_step);
+  write_routing(json, stack);
+  json.field("narrow_attention", stack.narrow_attention);
+  json.field("narrow_head", stack.narrow_head);
   if (stack.attention_rate != 1) json.field("attention_rate", stack.attention_rate);
   if (stack.launch_gap.value() > 0) json.field("launch_gap", stack.launch_gap);
   json.field("data_wait", stack.data_wait);

@@ -19,6 +19,19 @@ enum class Manners : std::uint8_t {
   overlapped,  ///< only its consumers wait
 };
 
+/// What the exchange in front of routed experts carries.
+enum class Dispatch : std::uint8_t {
+  rows,    ///< a row per token and chosen expert (all-to-all of torch.distributed)
+  tokens,  ///< a token once per destination that holds any of its experts (DeepEP, HybridEP)
+};
+
+/// What is replayed from CUDA graphs and costs the host no launches.
+enum class Capture : std::uint8_t {
+  nothing,
+  static_parts,  ///< all but dispatch, experts and combine, whose shapes change with the routing
+  step,          ///< whole iterations
+};
+
 struct Stack {
   std::string id, name, source, from, until;     ///< dates "2022-05"; until "" = today
   std::vector<std::string> aliases;
@@ -41,6 +54,14 @@ struct Stack {
   std::vector<std::string> statements;           ///< notation that this software always implies, after the plan's own lines
   double loss_bytes = 4;                         ///< element size of logits in the loss (fp32 in old stacks)
   Seconds host_per_launch, host_per_step;        ///< CPU time per kernel launch; fixed work per step
+  Dispatch expert_dispatch = Dispatch::rows;
+  Manners expert_moves = Manners::blocking;      ///< exchanges of routed rows; overlapped: beside another micro-batch's compute
+  Capture captured = Capture::nothing;
+  double calls_per_kernel = 1;                   ///< kernels that the host launches per one that the forecast prices: casts, views
+  double calls_per_expert = 0;                   ///< more of them per local expert and product: a product for each expert
+  double calls_per_dispatch = 1;                 ///< of a dispatch or combine: counts, sorts, copies
+  bool narrow_attention = false;                 ///< the attention core follows a narrow plan
+  bool narrow_head = false;                      ///< so does the LM head
   double attention_rate = 1;                     ///< of its fused attention kernel over the profile's; old kernels < 1
   Seconds launch_gap;                            ///< between any two kernels where the host waits for each (CUDA_LAUNCH_BLOCKING)
   Seconds data_wait;                             ///< loader time that is not hidden, per step

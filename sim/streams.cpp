@@ -9,17 +9,46 @@ namespace stepcast {
 
 namespace {
 
-// How much slower a list runs because the host cannot launch its kernels as fast as the GPU could run them.
+bool exchanges_rows(const Move& move) { return move.kind == MoveKind::all_to_all && move.experts > 0; }
+
+bool launched(const Stack& stack, bool routed) {
+  return stack.captured == Capture::nothing || (stack.captured == Capture::static_parts && routed);
+}
+
+// How much slower the kernels of a list run because the host cannot launch them as fast as the GPU could run them. The
+// host goes on launching while the GPU waits for rows from other ranks.
 double host_stretch(const ProgramBlock& block, const BlockPrices& prices, const std::vector<Item>& items,
-                    Seconds per_launch) {
-  Seconds kernels;
-  int launches = 0;
+                    const CostModel& cost) {
+  const Stack& stack = cost.stack();
+  Seconds kernels, exchanges;
+  double calls = 0;
   for (const Item& item : items) {
-    launches += item.is_move ? block.moves[item.index].launches : block.works[item.index].launches;
-    if (!item.is_move) kernels += prices.works[item.index].time;
+    if (item.is_move) {
+      const Move& move = block.moves[item.index];
+      if (launched(stack, exchanges_rows(move))) calls += move.launches;
+      if (exchanges_rows(move)) exchanges += prices.moves[item.index].time;
+    } else {
+      const KernelWork& work = block.works[item.index];
+      if (launched(stack, work.routed)) calls += work.host_calls * work.launches;
+      kernels += prices.works[item.index].time;
+    }
   }
-  const Seconds host = per_launch * launches;
+  const Seconds host = Seconds(cost.tuning()[StepParameter::host_per_launch] * calls) - exchanges;
   return kernels.value() > 0 && host > kernels ? host / kernels : 1;
+}
+
+// Exchanges of one micro-batch's rows beside the compute of another (Megatron-Core's combined forward and backward,
+// --overlap-moe-expert-parallel-comm): what compute can hide slows it as any collective beside it does, the rest shows.
+void hide_exchanges(const ProgramBlock& block, double slowdown, BlockPrices& prices) {
+  Seconds compute, exchanges;
+  for (const Price& price : prices.works) compute += price.time;
+  for (std::size_t i = 0; i < block.moves.size(); ++i)
+    if (exchanges_rows(block.moves[i])) exchanges += prices.moves[i].time;
+  if (exchanges.value() <= 0) return;
+  const Seconds hidden = std::min(compute, exchanges);
+  const double shown = (exchanges - hidden) / exchanges + hidden / exchanges * (slowdown / (1 + slowdown));
+  for (std::size_t i = 0; i < block.moves.size(); ++i)
+    if (exchanges_rows(block.moves[i])) prices.moves[i].time = prices.moves[i].time * shown;
 }
 
 std::vector<int> early_items(const ProgramBlock& block, const std::vector<Item>& items) {
@@ -61,8 +90,9 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
   for (const Move& move : block.step_moves) prices.step_moves.push_back(price_move(program, move, cost));
-  prices.forward_stretch = host_stretch(block, prices, block.forward, Seconds(cost.tuning()[StepParameter::host_per_launch]));
-  prices.backward_stretch = host_stretch(block, prices, block.backward, Seconds(cost.tuning()[StepParameter::host_per_launch]));
+  if (cost.stack().expert_moves == Manners::overlapped) hide_exchanges(block, cost.tuning()[StepParameter::contention], prices);
+  prices.forward_stretch = host_stretch(block, prices, block.forward, cost);
+  prices.backward_stretch = host_stretch(block, prices, block.backward, cost);
   prices.forward_early = early_items(block, block.forward);
   prices.backward_early = early_items(block, block.backward);
   prices.forward_waits = waiting_items(block, block.forward);

@@ -91,13 +91,25 @@ double CostModel::shown_of(const Move& move, const Span& span) const {
   return first + (1 - first) * slow / (1 + slow);
 }
 
+// A token that several experts of one destination take travels once. Choices without repetition out of experts spread
+// evenly: a destination holding 1/parts of them is missed by all with the product's probability. Between nodes the
+// destination is a node, whose ranks pass tokens on among themselves (DeepEP, HybridEP).
+double CostModel::distinct_share(const Move& move, const Span& span, std::int64_t ranks) const {
+  if (move.experts <= 0 || stack_->expert_dispatch == Dispatch::rows) return 1;
+  const double parts = static_cast<double>(span.level > 0 ? span.nodes : ranks);
+  const double outside = move.experts - move.experts / parts;
+  double missed = 1;
+  for (double chosen = 0; chosen < move.choices; ++chosen) missed *= std::max(0.0, outside - chosen) / (move.experts - chosen);
+  return (1 - missed) * parts / move.choices;
+}
+
 Price CostModel::move(const Move& move, const Group& group) const {
   const bool local = move.kind == MoveKind::slice || move.kind == MoveKind::mask || group.size <= 1;
   if (local) return {Seconds(0), Source::measured, {}, "local", false, 0};
   const Span span = span_of(group, *machine_, ranks_);
   if (move.kind == MoveKind::ring) return ring(move, group, span);
   // Separate calls of one bucket run one after the other, each with its share of the bytes.
-  Price price = collective(collective_kind(move.kind), move.received / move.launches, group, span);
+  Price price = collective(collective_kind(move.kind), move.received * (distinct_share(move, span, group.size) / move.launches), group, span);
   price.time = price.time * move.launches * move.max_rank_factor * shown_of(move, span) * tuning_[parameter_of(move)];
   return price;
 }

@@ -52,6 +52,15 @@ void set_latent(NetworkSpec& spec, const RunLatent& run) {
   spec.head_dim = run.nope_dim + run.rope_dim;
 }
 
+/// What records leave out of networks known by name: openai/gpt-oss has biases everywhere, Qwen3 norms each query and key
+/// head, DeepSeek-V3 and its kin correct the router's scores (their config.json and modelling code).
+void set_known(NetworkSpec& spec) {
+  const auto called = [&](std::string_view name) { return spec.name.starts_with(name); };
+  if (called("GPT-OSS")) spec.qkv_bias = spec.out_bias = spec.experts.router_bias = spec.experts.expert_bias = true;
+  if (called("Qwen3")) spec.qk_norm = true;
+  if (called("DeepSeek-V3") || called("Kimi-K2")) spec.experts.router_bias = true;
+}
+
 /// Megatron pads the vocabulary to 128 rows per tensor-parallel rank (--make-vocab-size-divisible-by).
 void pad_vocabulary(NetworkSpec& spec, std::int64_t tp, std::vector<std::string>& assumptions) {
   if (spec.vocab % tp == 0) return;
@@ -79,6 +88,7 @@ Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assum
   if (model.experts) set_experts(spec, *model.experts, assumptions);
   set_family(spec, model, assumptions);
   if (model.latent) set_latent(spec, *model.latent);
+  set_known(spec);
   pad_vocabulary(spec, run.parallel.tp, assumptions);
   return complete_network(std::move(spec), "model");
 }

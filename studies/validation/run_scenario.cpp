@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/validation/recipe_rule.h"
 #include "studies/validation/run_machine.h"
 #include "studies/validation/stack_rule.h"
 
@@ -85,6 +86,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
   Stack stack = **row;
   take_dropout(*spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);
+  follow_recipe(run, stack, assumptions);
 
   auto precision = precision_of(run, stack, machine->row.gpu, assumptions);
   if (!precision) return tl::unexpected(precision.error());
