@@ -174,6 +174,19 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   return work;
 }
 
+/// Bytes that an exchange of rows adds on the device: received rows are sorted by expert (sort_chunks_by_idxs), and under a
+/// narrow plan copied again with padding for the products' tiles (quantization_padding); on the way back both are undone
+/// (Megatron-LM d98e8a6 megatron/core/transformer/moe/token_dispatcher.py MoEAlltoAllTokenDispatcher, experts.py). Kernels that
+/// send tokens (DeepEP, HybridEP) place them at once.
+double sorting_bytes(const FuseContext& c, const PlacedItem& item) {
+  if (c.block.operators[item.op].kind != OperatorKind::route || c.stack.expert_dispatch != Dispatch::rows) return 0;
+  double rows = 0;
+  for (const auto* side : {&item.reads, &item.writes})
+    for (int copy : *side)
+      if (copy >= 0) rows = std::max(rows, c.placed.copies[copy].bytes);
+  return 2 * rows * (c.narrow_bytes > 0 ? 2 : 1);
+}
+
 /// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
                    const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
@@ -211,6 +224,7 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   if (bytes == 0) return false;
   KernelWork work = blank(c, *members.front());
   work.kernel = KernelClass::pointwise;
+  for (const PlacedItem* item : members) bytes += sorting_bytes(c, *item);
   work.bytes = Bytes(bytes);
   if (eager_bias(c, c.block.operators[members.front()->op])) {
     constexpr double forward = 28.0 / 4, backward = 36.0 / 2;

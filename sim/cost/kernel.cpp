@@ -78,6 +78,11 @@ bool cast_down(const KernelWork& work, Precision plan) { return narrow(plan) && 
 // 0.75 of the MLP width forward, 5 and 2.5 backward).
 constexpr double cast_bytes = 2;
 
+// Rows of experts that run one by one were written by a dispatch or an activation over all experts: their casts stand alone.
+double cast_bytes_of(const KernelWork& work, const Stack& stack, Precision plan) {
+  return work.routed && stack.calls_per_expert > 0 ? 2 + 2 * narrow_bytes(plan) : cast_bytes;
+}
+
 // KernelWork::bytes has every element once. What waves of tiles read again because L2 does not hold it comes from the kernel's
 // own dataflow. A law fitted on measured products has seen this in its rates, per byte counted once; a datasheet's has not.
 Bytes read_again(const KernelWork& work, double operand_bytes, const Gpu& gpu) {
@@ -134,7 +139,7 @@ Price CostModel::gemm(const KernelWork& work) const {
   if (cast) {
     const double saved = work.element_bytes - narrow_bytes(precision_);
     bytes -= Bytes(saved * work.batch * (work.m * work.k + work.k * work.n));
-    if (work.pass != Pass::weight_grad) casting = Bytes(cast_bytes * work.batch * work.m * work.k) / profile_->memory.memory;
+    if (work.pass != Pass::weight_grad) casting = Bytes(cast_bytes_of(work, *stack_, precision_) * work.batch * work.m * work.k) / profile_->memory.memory;
   }
   if (law.source == Source::datasheet) bytes += read_again(work, cast ? narrow_bytes(precision_) : work.element_bytes, machine_->gpu);
   const Seconds time = roofline_time(law, work.flops * slower, bytes) + law.t0 * (work.launches - 1) + casting;
@@ -145,11 +150,20 @@ Price CostModel::gemm(const KernelWork& work) const {
 // backward kernels, and the softmax on Blackwell, gain less. Assumed.
 constexpr double narrow_attention_gain = 1.3;
 
+// Of the rate at head size 128, kernels for Hopper reach this much at 64, where exponentials weigh twice as much: 0.73 by
+// FlashAttention-3, 0.70 by cuDNN, causal forward over 4096 positions (flash-attention 0251105 assets/flash3_fp16_fwd.png);
+// on A100, FlashAttention-2 loses a tenth, which is left out.
+double head_rate(const KernelWork& work, const Gpu& gpu) {
+  const bool recent = gpu.peak[static_cast<int>(Precision::fp8)].value() > 0;
+  return recent && work.head_dim > 0 && work.head_dim <= 64 ? 0.73 : 1;
+}
+
 Price CostModel::attention(const KernelWork& work) const {
   const AttentionLaw& law = profile_->attention;
   const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention];
   const double gain = stack_->narrow_attention && narrow(precision_) ? narrow_attention_gain : 1;
-  const Flops forward = work.flops * (slower * profile_->sustained_slowdown / (stack_->attention_rate * gain) / (work.backward ? backward_products : 1));
+  const double rate = stack_->attention_rate * gain * head_rate(work, machine_->gpu);
+  const Flops forward = work.flops * (slower * profile_->sustained_slowdown / rate / (work.backward ? backward_products : 1));
   const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
   return {time, law.source, law.spread, "attention ramp", false, 0};
 }
