@@ -10,7 +10,7 @@ namespace {
 
 /// Fields with "" match anything; `gpus`, `networks` and `precision` hold words of which one has to occur.
 struct RecipeRule {
-  std::string_view from, until;  ///< months of the release, `until` included
+  std::string_view from, until;  ///< container releases, `until` included
   std::string_view gpus, networks, precision;
   Dispatch dispatch;
   Capture captured;
@@ -26,25 +26,30 @@ constexpr Capture nothing = Capture::nothing, parts = Capture::static_parts, ste
 // all-to-all, deepep and hybridep send tokens), cuda_graph_impl and cuda_graph_scope, moe_a2a_overlap,
 // fp8_dot_product_attention, and fp8_output_proj in *_llm_pretrain.py. First fit.
 constexpr RecipeRule rules[] = {
-    {"2026-06", "", "GB200 GB300", "DeepSeek", "mxfp8", tokens, step, true, true, true},
-    {"2026-06", "", "GB200 GB300", "GPT-OSS", "mxfp8", tokens, step, true, true, true},
-    {"2026-06", "", "GB200 GB300", "Qwen3", "mxfp8", tokens, step, true, true, false},
-    {"2026-04", "", "GB300", "Kimi", "", tokens, nothing, false, false, false},
-    {"2026-04", "2026-04", "GB300", "DeepSeek", "mxfp8", tokens, nothing, false, false, false},
-    {"2025-11", "", "GB200", "GPT-OSS", "bf16", rows, nothing, false, false, false},
-    {"2025-11", "", "GB300", "GPT-OSS", "bf16", rows, parts, false, false, false},
-    {"2025-11", "", "GB200 GB300", "", "", tokens, parts, false, false, false},
-    {"2025-09", "", "GB200", "", "", rows, parts, false, false, false},
-    {"2025-09", "", "H100", "DeepSeek", "", tokens, nothing, true, false, false},
-    {"2025-09", "", "H100", "Qwen3-235B", "", rows, nothing, true, false, false},
-    {"2025-11", "2026-02", "H100", "Qwen3-30B", "", rows, nothing, true, false, false},
-    {"2026-04", "", "H100", "Qwen3-30B", "", tokens, nothing, false, false, false},
-    {"2026-02", "2026-02", "B300", "Qwen3-235B", "", rows, nothing, true, false, false},
-    {"2026-02", "", "B200 B300", "DeepSeek", "", tokens, nothing, false, false, false},
-    {"2026-02", "", "B300", "Qwen3-30B", "", tokens, parts, false, false, false},
-    {"2025-11", "", "B200", "Qwen3-30B", "", rows, parts, false, false, false},
-    {"2026-02", "", "B300", "GPT-OSS", "", rows, parts, false, false, false},
-    {"2026-04", "", "B200", "GPT-OSS", "", tokens, nothing, false, false, false},
+    {"26.06", "", "GB200 GB300", "DeepSeek", "mxfp8", tokens, step, true, true, true},
+    {"26.06", "", "GB200 GB300", "GPT-OSS", "mxfp8", tokens, step, true, true, true},
+    {"26.06", "", "GB200 GB300", "Qwen3", "mxfp8", tokens, step, true, true, false},
+    {"26.04", "", "GB300", "Kimi", "", tokens, nothing, false, false, false},
+    {"26.04", "26.04.01", "GB300", "DeepSeek", "mxfp8", tokens, nothing, false, false, false},
+    {"26.04", "", "GB200", "GPT-OSS", "bf16", tokens, nothing, true, false, false},
+    {"25.11", "", "GB200", "GPT-OSS", "bf16", rows, nothing, false, false, false},
+    {"25.11", "", "GB300", "GPT-OSS", "bf16", rows, parts, false, false, false},
+    {"25.11", "", "GB200 GB300", "", "", tokens, parts, false, false, false},
+    {"25.09", "25.09", "GB200", "Qwen3", "", rows, parts, false, false, false},
+    {"25.09", "", "H100", "DeepSeek", "", tokens, nothing, true, false, false},
+    {"26.02.01", "26.02.01", "H100", "Qwen3-235B", "", tokens, nothing, true, false, false},
+    {"25.11", "", "H100", "Qwen3-235B", "", rows, nothing, true, false, false},
+    {"25.11", "26.02.01", "H100", "Qwen3-30B", "", rows, nothing, true, false, false},
+    {"26.04", "", "H100", "Qwen3-30B", "", tokens, nothing, false, false, false},
+    {"26.02", "26.02", "B300", "Qwen3-235B", "", rows, nothing, true, false, false},
+    {"26.02.01", "26.02.01", "B300", "Qwen3-235B", "", tokens, nothing, false, false, false},
+    {"26.02", "", "B200 B300", "DeepSeek", "", tokens, nothing, false, false, false},
+    {"26.02", "", "B300", "Qwen3-30B", "", tokens, parts, false, false, false},
+    {"26.02.01", "", "B200", "Qwen3-30B", "", tokens, parts, false, false, false},
+    {"25.11", "", "B200", "Qwen3-30B", "", rows, parts, false, false, false},
+    {"26.04", "", "B300", "GPT-OSS", "", tokens, parts, false, false, false},
+    {"26.02", "", "B300", "GPT-OSS", "", rows, parts, false, false, false},
+    {"26.04", "", "B200", "GPT-OSS", "", tokens, nothing, false, false, false},
 };
 
 bool holds(std::string_view words, const std::string& text) {
@@ -58,8 +63,19 @@ bool holds(std::string_view words, const std::string& text) {
   return false;
 }
 
+/// "26.02.01" of "Megatron-Bridge, NeMo 26.02.01 container"; "26.06" of "nemo 26.06.rc7". Their order is that of text.
+std::string release_of(const Run& run) {
+  const std::string text = run.software.value_or("");
+  const std::size_t digits = text.find_first_of("0123456789");
+  if (digits == std::string::npos) return {};
+  std::string release = text.substr(digits, text.find_first_not_of("0123456789.", digits) - digits);
+  while (release.ends_with('.')) release.pop_back();
+  return release;
+}
+
 bool fits(const RecipeRule& rule, const Run& run) {
-  if (run.date < rule.from || (!rule.until.empty() && run.date > rule.until)) return false;
+  const std::string release = release_of(run);
+  if (release < rule.from || (!rule.until.empty() && release > rule.until)) return false;
   return holds(rule.gpus, run.hardware.gpu) && holds(rule.networks, run.model.name) && (rule.precision.empty() || run.precision.value_or("") == rule.precision);
 }
 
