@@ -75,13 +75,7 @@ void read_parameters(JsonObject& file, const std::string& key, std::vector<std::
   file.require(names.size() <= most_fitted, key, fmt::format("{} parameters", names.size()), fmt::format("at most {}", most_fitted));
 }
 
-}  // namespace
-
-double gradient_bytes(const Stack& stack, Precision precision) {
-  return stack.half_gradients && precision == Precision::fp16 ? 2 : stack.gradient_bytes;
-}
-
-static void read_routing(JsonObject& file, Stack& stack) {
+void read_routing(JsonObject& file, Stack& stack) {
   file.optional_choice("expert_dispatch", stack.expert_dispatch, dispatch_names);
   file.optional_choice("expert_moves", stack.expert_moves, manner_names);
   file.optional_choice("captured", stack.captured, capture_names);
@@ -90,13 +84,19 @@ static void read_routing(JsonObject& file, Stack& stack) {
   file.optional("calls_per_dispatch", stack.calls_per_dispatch, NumberRange{0, 1000});
 }
 
-static void write_routing(JsonWriter& json, const Stack& stack) {
+void write_routing(JsonWriter& json, const Stack& stack) {
   json.field("expert_dispatch", name_of<Dispatch>(dispatch_names, stack.expert_dispatch));
   json.field("expert_moves", name_of<Manners>(manner_names, stack.expert_moves));
   json.field("captured", name_of<Capture>(capture_names, stack.captured));
   json.field("calls_per_kernel", stack.calls_per_kernel);
   json.field("calls_per_expert", stack.calls_per_expert);
   json.field("calls_per_dispatch", stack.calls_per_dispatch);
+}
+
+}  // namespace
+
+double gradient_bytes(const Stack& stack, Precision precision) {
+  return stack.half_gradients && precision == Precision::fp16 ? 2 : stack.gradient_bytes;
 }
 
 Expected<Stack> read_stack(const std::string& text, const std::string& where) {
