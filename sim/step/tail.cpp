@@ -11,35 +11,59 @@ enum class Side : std::uint8_t { gradients, parameters };
 
 bool belongs(const Move& move, Side side) { return (side == Side::gradients) == (move.when == When::once_last_use); }
 
-/// The once-per-step moves of one stage on one side of the pipeline, beside the last backward or the first forward.
+/// The once-per-step moves of one stage: beside the last backward passes of its chunks or before their first forward passes.
 struct StageMoves {
   Seconds beside, serial;  ///< all overlapped moves, all blocking ones
   Seconds exposed;         ///< what the overlapped ones add to the step
   std::vector<StepMove> calls;
 };
 
-/// Moves and compute run side by side: n blocks of `block` seconds close one by one (gradients) or are needed one by
-/// one (parameters), each with `move` seconds on the fabric.
+/// Moves run beside the pipeline, one after the other. From `begin` on, n blocks of `block` seconds close one by one
+/// (gradients) or are needed one by one (parameters), each with `move` seconds on the fabric. Times are the timeline's.
 class SideBySide {
  public:
   // Reduce j starts when block j has closed and reduce j-1 is done: the last ends at the largest of these lines.
-  void close(double n, double block, double move) {
-    if (move > 0) queue_ = std::max({queue_ + n * move, work_ + block + n * move, work_ + n * block + move});
-    work_ += n * block;
+  void close(double begin, double n, double block, double move) {
+    if (move > 0) queue_ = std::max({queue_ + n * move, begin + block + n * move, begin + n * block + move});
   }
   // Block j starts when gather j is done; `late` is by how much the worst of them is.
-  void need(double n, double block, double move) {
-    if (move > 0) late_ = std::max({late_, queue_ + move - work_, queue_ + n * move - (work_ + (n - 1) * block)});
+  void need(double begin, double n, double block, double move) {
+    if (move > 0) late_ = std::max({late_, queue_ + move - begin, queue_ + n * move - (begin + (n - 1) * block)});
     queue_ += n * move;
-    work_ += n * block;
   }
-  [[nodiscard]] double overhang() const { return std::max(0.0, queue_ - work_); }
+  [[nodiscard]] double queue() const { return queue_; }
   [[nodiscard]] double late() const { return late_; }
-  [[nodiscard]] double work() const { return work_; }
 
  private:
-  double queue_ = 0, work_ = 0, late_ = 0;
+  double queue_ = 0, late_ = 0;
 };
+
+/// A chunk of the stage and when its gradients start to close, or its parameters are first needed.
+struct Visit {
+  int chunk = 0;
+  double begin = 0;
+};
+
+// With several chunks per stage the last backward passes of two chunks lie a round of micro-batches apart, and so do the
+// first forward passes: that is the room in which the reduces of one chunk and the gathers of the next hide (Megatron-LM
+// core/pipeline_parallel/schedules.py: grad_sync_func after a chunk's last micro-batch, param_sync_func before its first).
+std::vector<Visit> visits(const StepView& view, int stage, Side side) {
+  const auto actions = view.order.of_rank(stage);
+  const int first = view.order.begin[stage];
+  std::vector<Visit> found;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const bool forward = actions[i].kind == ActionKind::forward;
+    if (forward != (side == Side::parameters)) continue;
+    const int chunk = actions[i].stage;
+    const auto known = std::find_if(found.begin(), found.end(), [&](const Visit& visit) { return visit.chunk == chunk; });
+    const auto at = static_cast<std::size_t>(first) + i;
+    if (forward && known == found.end()) found.push_back({chunk, view.timeline.start[at].value()});
+    if (forward) continue;
+    if (known != found.end()) found.erase(known);
+    found.push_back({chunk, (view.timeline.end[at] - view.outer[chunk].backward()).value()});
+  }
+  return found;
+}
 
 /// Tiers that the block's overlapped moves of this side use, one bit each.
 unsigned tiers_of(const ProgramBlock& block, const BlockPrices& prices, Side side) {
@@ -72,8 +96,8 @@ double fabric_share(const StepView& view, int stage, Side side) {
   return wall > 0 ? std::min(0.9, busy / wall) : 0;
 }
 
-void add_run(const StepView& view, int stage, const BlockRun& run, Seconds wall, double free_share, Side side,
-             StageMoves& moves, SideBySide& beside) {
+void add_run(const StepView& view, int stage, const BlockRun& run, double begin, Seconds wall, double free_share,
+             Side side, StageMoves& moves, SideBySide& beside) {
   const double count = static_cast<double>(run.count);
   Seconds each;
   const std::vector<Move>& step_moves = view.program.blocks[run.block].step_moves;
@@ -87,33 +111,38 @@ void add_run(const StepView& view, int stage, const BlockRun& run, Seconds wall,
   }
   const double block = wall.value() / count, fabric = each.value() / free_share;
   if (side == Side::gradients)
-    beside.close(count, block, fabric);
+    beside.close(begin, count, block, fabric);
   else
-    beside.need(count, block, fabric);
+    beside.need(begin, count, block, fabric);
 }
 
-/// `lead`: how long the stage stands idle before its first forward; gathers use it.
-StageMoves stage_moves(const StepView& view, int stage, Side side, Seconds lead) {
+void add_chunk(const StepView& view, int stage, const Visit& visit, double free_share, Side side, StageMoves& moves,
+               SideBySide& beside) {
+  const std::vector<BlockRun>& blocks = view.program.chunks[visit.chunk].runs;
+  const ChunkTimes& times = view.outer[visit.chunk];
+  const int runs = static_cast<int>(blocks.size());
+  double begin = visit.begin;
+  for (int j = 0; j < runs; ++j) {
+    const int r = side == Side::gradients ? runs - 1 - j : j;
+    const Seconds wall = side == Side::gradients ? times.run_backward[r] : times.run_forward[r];
+    add_run(view, stage, blocks[r], begin, wall, free_share, side, moves, beside);
+    begin += wall.value();
+  }
+}
+
+/// Gathers start with the step, so a stage that stands idle before its first forward has that time for them.
+StageMoves stage_moves(const StepView& view, int stage, Side side) {
   StageMoves moves;
   SideBySide beside;
   const double free_share = 1 - fabric_share(view, stage, side);
-  const int chunks = static_cast<int>(view.program.chunks.size());
-  for (int i = 0; i < chunks; ++i) {
-    const int c = side == Side::gradients ? chunks - 1 - i : i;
-    const Chunk& chunk = view.program.chunks[c];
-    if (chunk.stage != stage) continue;
-    const int runs = static_cast<int>(chunk.runs.size());
-    for (int j = 0; j < runs; ++j) {
-      const int r = side == Side::gradients ? runs - 1 - j : j;
-      const Seconds wall = side == Side::gradients ? view.outer[c].run_backward[r] : view.outer[c].run_forward[r];
-      add_run(view, stage, chunk.runs[r], wall, free_share, side, moves, beside);
-    }
-  }
-  const Seconds open = side == Side::gradients ? Seconds(beside.overhang()) : Seconds(beside.late()) - lead;
+  for (const Visit& visit : visits(view, stage, side)) add_chunk(view, stage, visit, free_share, side, moves, beside);
+  const Seconds start = view.timeline.rank_start[stage], end = view.timeline.rank_end[stage];
+  const Seconds open = side == Side::gradients ? Seconds(beside.queue()) - end : Seconds(beside.late());
   const Seconds bare = std::clamp(open, Seconds(0), moves.beside);
   // What hides slows the kernels that hide it, where there are any beside it.
   const double slowdown = view.cost.tuning()[StepParameter::contention];
-  const Seconds hidden = std::min(std::max(Seconds(0), moves.beside - bare - lead), Seconds(beside.work()));
+  const Seconds lead = side == Side::parameters ? start : Seconds(0);
+  const Seconds hidden = std::min(std::max(Seconds(0), moves.beside - bare - lead), view.timeline.busy[stage]);
   moves.exposed = bare + hidden * (slowdown / (1 + slowdown));
   return moves;
 }
@@ -160,9 +189,8 @@ Seconds over_elements(const StepView& view, double bytes_per_element) {
 Seconds gradient_sync(const StepView& view, Tail& tail) {
   Seconds done = view.timeline.makespan;
   for (int stage = 0; stage < view.order.ranks; ++stage) {
-    StageMoves moves = stage_moves(view, stage, Side::gradients, Seconds(0));
-    const int last = view.order.begin[stage + 1] - 1;
-    done = std::max(done, view.timeline.end[last] + moves.exposed + moves.serial);
+    StageMoves moves = stage_moves(view, stage, Side::gradients);
+    done = std::max(done, view.timeline.rank_end[stage] + moves.exposed + moves.serial);
     report(std::move(moves), tail.moves);
   }
   return done - view.timeline.makespan;
@@ -171,8 +199,7 @@ Seconds gradient_sync(const StepView& view, Tail& tail) {
 Seconds parameter_gather(const StepView& view, Tail& tail) {
   Seconds slowest;
   for (int stage = 0; stage < view.order.ranks; ++stage) {
-    const Seconds lead = view.timeline.start[view.order.begin[stage]];
-    StageMoves moves = stage_moves(view, stage, Side::parameters, lead);
+    StageMoves moves = stage_moves(view, stage, Side::parameters);
     slowest = std::max(slowest, moves.exposed + moves.serial);
     report(std::move(moves), tail.moves);
   }
