@@ -122,17 +122,28 @@ class ListBuilder {
     open_[launch].launch.members.push_back(&item);
     for (int copy : item.writes)
       if (copy >= 0) launch_of_[copy] = launch;
-    hand_on(item);
+    if (hands_on(item)) hand_on(item);
     if (!grouped(item)) flush(launch);
   }
 
-  /// Addition and bias hand their gradient on: the contribution is the same memory as the output's gradient.
+  static bool adds(const std::string& function) { return function == "add" || function == "bias"; }
+
+  bool hands_on(const PlacedItem& item) const {
+    return item.kind == PlacedKind::gradient && item.pass != Pass::weight_grad && item.reads.front() >= 0 && adds(c_.block.operators[item.op].function);
+  }
+
+  /// Addition and bias hand their gradient on: the contribution is the same memory as the output's gradient, there as soon as
+  /// that is. So a weight gradient that reads it waits for no launch, and the input gradients of Q, K and V stay one product.
   void hand_on(const PlacedItem& item) {
-    if (item.kind != PlacedKind::gradient || item.pass == Pass::weight_grad || item.reads.front() < 0) return;
-    const std::string& function = c_.block.operators[item.op].function;
-    if (function != "add" && function != "bias") return;
-    for (int copy : item.writes)
-      if (copy >= 0) root_[copy] = root_[item.reads.front()];
+    const int source = item.reads.front(), made_in = launch_of_[source];
+    const bool there = made_in < 0 || open_[made_in].closed;
+    for (int copy : item.writes) {
+      if (copy < 0) continue;
+      root_[copy] = root_[source];
+      if (!there) continue;
+      launch_of_[copy] = made_in;
+      made_by_[copy] = made_by_[source];
+    }
   }
 
   void depend(int copy, Item& item) {
