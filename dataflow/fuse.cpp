@@ -287,6 +287,12 @@ class ListBuilder {
 
 }  // namespace
 
+namespace {
+
+bool feeds_product(const Operator& op) { return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op); }
+
+}  // namespace
+
 Move make_move(const FuseContext& c, const PlacedItem& item) {
   const Copy &from = c.placed.copies[item.reads.front()], &to = c.placed.copies[item.writes.front()];
   const std::string& tensor = c.network.tensors[from.tensor].name;
@@ -308,6 +314,8 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.blocking = blocks(c.stack, item);
   move.ahead = item.ahead;
   move.again = item.again;
+  move.element_bytes = c.network.tensors[from.tensor].bytes_per_element;
+  move.for_product = item.op >= 0 && feeds_product(c.block.operators[item.op]);
   // Routed rows: the fullest rank sets the time.
   const std::vector<int>& dims = c.network.tensors[from.tensor].dims;
   const bool routed = std::any_of(dims.begin(), dims.end(), [&](int d) { return c.network.dims[d].expected; });

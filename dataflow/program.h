@@ -85,6 +85,8 @@ struct Move {
   double max_rank_factor = 1;       ///< bytes of the fullest rank over the mean (routed rows)
   double experts = 0, choices = 0;  ///< routed rows: so many experts, of which each token takes `choices`; 0 = not routed
   bool again = false;               ///< repeats a forward move for backward
+  double element_bytes = 2;         ///< of what moves
+  bool for_product = false;         ///< feeds a product of layers that a narrower plan casts down
   std::string because;              ///< source statement of the plan and rule, for --explain
 };
 

@@ -116,6 +116,7 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.read("gradient_bucket", stack.gradient_bucket, Zero::allowed);
   file.choice("activation_moves", stack.activation_moves, manner_names);
   file.optional("activation_pieces", stack.activation_pieces, IntegerRange{1, 64});
+  file.optional("gathers_cast", stack.gathers_cast);
   file.choice("ring_moves", stack.ring_moves, manner_names);
   file.choice("weight_gathers", stack.weight_gathers, manner_names);
   file.choice("gradient_reduces", stack.gradient_reduces, manner_names);
@@ -161,6 +162,7 @@ std::string write_stack(const Stack& stack) {
   json.field("gradient_bucket", stack.gradient_bucket);
   json.field("activation_moves", name_of<Manners>(manner_names, stack.activation_moves));
   if (stack.activation_pieces > 1) json.field("activation_pieces", stack.activation_pieces);
+  if (stack.gathers_cast) json.field("gathers_cast", stack.gathers_cast);
   json.field("ring_moves", name_of<Manners>(manner_names, stack.ring_moves));
   json.field("weight_gathers", name_of<Manners>(manner_names, stack.weight_gathers));
   json.field("gradient_reduces", name_of<Manners>(manner_names, stack.gradient_reduces));

@@ -46,6 +46,7 @@ struct Stack {
   double optimizer_bytes = 8;                    ///< Adam moments
   Bytes gradient_bucket{0};                      ///< bytes that one gradient collective carries at most; 0 = one per layer
   Manners activation_moves = Manners::blocking;  ///< gathers and reductions of activations inside a block
+  bool gathers_cast = false;                     ///< under fp8 what a product reads is cast before it is gathered, not after
   int activation_pieces = 1;                     ///< pieces that such a move and the product beside it are cut into, where overlapped
   Manners ring_moves = Manners::overlapped;      ///< exchanges in steps beside compute
   Manners weight_gathers = Manners::overlapped;

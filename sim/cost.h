@@ -71,6 +71,7 @@ class CostModel {
   [[nodiscard]] Price send_at(int tier, Bytes bytes) const;
   [[nodiscard]] Price inside_node(CollectiveKind kind, std::int64_t ranks, Bytes received) const;
   [[nodiscard]] double distinct_share(const Move& move, const Span& span, std::int64_t ranks) const;
+  [[nodiscard]] double cast_share(const Move& move) const;
   [[nodiscard]] double shown_of(const Move& move, const Span& span) const;
   [[nodiscard]] Price ring(const Move& move, const Group& group, const Span& span) const;
 

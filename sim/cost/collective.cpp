@@ -103,13 +103,22 @@ double CostModel::distinct_share(const Move& move, const Span& span, std::int64_
   return (1 - missed) * parts / move.choices;
 }
 
+// Transformer Engine casts an input or a gradient before it gathers it over the tensor-parallel ranks, so that what crosses
+// has the width of the product that reads it (pytorch/distributed.py gather_along_first_dim of a Float8Tensor; user buffers
+// hold Float8 too). Block-scaled types, which need both layouts, are taken to cross wide. Reduce-scatters carry the wide output of a product, and so does the LM head's gather.
+double CostModel::cast_share(const Move& move) const {
+  const bool gathers = move.kind == MoveKind::all_gather && move.cargo == Cargo::activation && move.for_product;
+  const bool cast = gathers && stack_->gathers_cast && precision_ == Precision::fp8 && move.element_bytes == 2;
+  return cast ? 0.5 : 1;
+}
+
 Price CostModel::move(const Move& move, const Group& group) const {
   const bool local = move.kind == MoveKind::slice || move.kind == MoveKind::mask || group.size <= 1;
   if (local) return {Seconds(0), Source::measured, {}, "local", false, 0};
   const Span span = span_of(group, *machine_, ranks_);
   if (move.kind == MoveKind::ring) return ring(move, group, span);
   // Separate calls of one bucket run one after the other, each with its share of the bytes.
-  Price price = collective(collective_kind(move.kind), move.received * (distinct_share(move, span, group.size) / move.launches), group, span);
+  Price price = collective(collective_kind(move.kind), move.received * (cast_share(move) * distinct_share(move, span, group.size) / move.launches), group, span);
   price.time = price.time * move.launches * move.max_rank_factor * shown_of(move, span) * tuning_[parameter_of(move)];
   return price;
 }
