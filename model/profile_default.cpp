@@ -75,6 +75,17 @@ double usual_gemm_share(Precision precision) {
   return precision == Precision::fp8 || precision == Precision::mxfp8 ? 0.6 : 0.72;
 }
 
+/// How much longer sustained compute takes on `to`, where `from` runs into its power limit. Power grows with the number of
+/// multiprocessors times the cube of the clock (dynamic power is f V^2, and V rises with f), so that a limit allows a clock
+/// of (power/multiprocessors)^(1/3). The datasheet's rates are at the boost clock, which is peak/multiprocessors.
+double sustained_slowdown(double of_from, const Gpu& from, const Gpu& to) {
+  const bool known = from.power_w > 0 && to.power_w > 0 && from.multiprocessors > 0 && to.multiprocessors > 0;
+  if (of_from <= 1 || !known) return of_from;
+  const double units = static_cast<double>(to.multiprocessors) / from.multiprocessors;
+  const double boost = ratio_or_one(main_peak(to).value(), main_peak(from).value()) / units;
+  return std::max(1.0, of_from * boost * std::cbrt(units * from.power_w / to.power_w));
+}
+
 }  // namespace
 
 Profile with_all_precisions(Profile profile, const Gpu& gpu) {
@@ -129,6 +140,7 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   scale_attention(out.attention);
   for (AttentionLaw& law : out.attention_kernels) scale_attention(law);
   scale_memory(out.memory);
+  out.sustained_slowdown = sustained_slowdown(profile.sustained_slowdown, from, to);
   for (MemoryLaw& law : out.memory_ops) scale_memory(law);
   for (RooflineLaw& law : out.moe) {
     law.compute = law.compute * compute;
@@ -180,7 +192,7 @@ namespace {
 bool same_rates(const Gpu& a, const Gpu& b) {
   for (const Precision precision : all_precisions)
     if (!(peak_of(a, precision) == peak_of(b, precision))) return false;
-  return a.memory_bandwidth == b.memory_bandwidth && a.scale_up_bandwidth == b.scale_up_bandwidth;
+  return a.memory_bandwidth == b.memory_bandwidth && a.scale_up_bandwidth == b.scale_up_bandwidth && a.power_w == b.power_w;
 }
 
 /// `Row` is a profile or the head of one; only the one that is taken is looked at as a whole.

@@ -11,13 +11,12 @@
 namespace stepcast {
 namespace {
 
-/// Spellings of records against catalogue machines. An H100 of 96 GB and 500 W (torchtitan's) is an H100 SXM with a
-/// lower power limit, which no field of a machine states.
+/// Spellings of records against catalogue machines.
 struct Spelling { std::string_view gpu, machine, remark; };
 constexpr Spelling spellings[] = {
     {"V100-32GB", "dgx-1-v100", ""},         {"A100-40GB-SXM", "dgx-a100-40gb", ""},
     {"A100-80GB-SXM", "dgx-a100", ""},       {"H100-80GB-SXM", "dgx-h100", ""},
-    {"H100-96GB-SXM-500W", "dgx-h100", "rates of the 700 W H100, although this one is limited to 500 W"},
+    {"H100-96GB-SXM-500W", "grand-teton-h100-96gb", ""},
     {"H800", "hgx-h800", ""},                {"H20", "hgx-h20", ""},
     {"H200", "hgx-h200", ""},                {"GH200-96GB", "alps-gh200", ""},
     {"B200", "dgx-b200", ""},                {"B300", "dgx-b300", ""},
