@@ -49,7 +49,7 @@ class Splitter {
     if (split_.zero == 3) shard_group(text);
     if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2) text += "move weights life microbatch\n";
     if (split_.cp > 1 && stack_.id == "pytorch-fsdp") plain_ring(text);
-    if (operator_level_) text += operator_level;
+    if (operator_level_) text += operator_level();
     return text;
   }
 
@@ -108,7 +108,7 @@ class Splitter {
       assume("every second layer recomputed");
     } else if (words.find("op") != std::string::npos && starts(words, "selective") && stack_.id == "pytorch-fsdp") {
       operator_level_ = true;
-      assume("pointwise operators recomputed, matrix products kept");
+      assume("pointwise operators and every second product of a layer recomputed");
     } else if (starts(words, "selective")) {
       // The fused core keeps no scores that could be dropped; only the unfused one is run again.
       split_.recompute.kind = stack_.attention == AttentionForm::unfused ? Recompute::Kind::selective : Recompute::Kind::none;
@@ -168,7 +168,14 @@ class Splitter {
     replace(text, "use ", "par s on cp\nat attn.core: move K, V rotate\nuse ");
   }
 
-  static constexpr const char* operator_level = "recompute norm, residual\n";
+  /// torchtitan's per-operator policy keeps attention and every other product, counted per layer in the order of the model:
+  /// q, k, v, o, w1 (gate), w3 (up), w2 (down); the second, fourth and sixth run again, and so does what is no product
+  /// (torchtitan parallelisms/parallelize_llama.py, _custom_policy: "all compute ops, except every second mm").
+  [[nodiscard]] std::string operator_level() const {
+    std::string again = "recompute norm, residual, attn.qkv.K, attn.out, mlp.up, mlp.act";
+    if (spec_.positions == Positions::rope) again += ", attn.rope.Q, attn.rope.K";
+    return again + "\n";
+  }
 
   const Run& run_;
   const NetworkSpec& spec_;
