@@ -64,6 +64,7 @@ struct Stack {
   bool narrow_attention = false;                 ///< the attention core follows a narrow plan
   bool narrow_head = false;                      ///< so does the LM head
   double attention_rate = 1;                     ///< of its fused attention kernel over the profile's; old kernels < 1
+  bool ampere_attention = false;                 ///< that kernel is written for Ampere: newer GPUs run it without their own instructions
   Seconds launch_gap;                            ///< between any two kernels where the host waits for each (CUDA_LAUNCH_BLOCKING)
   Seconds data_wait;                             ///< loader time that is not hidden, per step
   bool gradient_stand_ins = false;               ///< autograd gets a cached stand-in per weight shape, the gradient being in its accumulator

@@ -18,9 +18,6 @@ constexpr double cuda_core_share = 0.65;
 constexpr double off_tensor_cores = 20;  // of a GPU whose fp32 peak is unknown
 constexpr double aligned_head = 8;
 
-// Fused attention backward does five products against two (arXiv 2205.14135, section 3); the law takes forward FLOPs.
-constexpr double backward_products = 2.5;
-
 // Where nothing was measured. Large GEMMs reach 67-84 % of the dense bf16 peak over A100, H100, H200, B200, L40S;
 // streams reach 85-89 % of the memory bandwidth (ai-dynamo/aiconfigurator 095f58a tables). One launch costs a few
 // microseconds.
@@ -144,28 +141,6 @@ Price CostModel::gemm(const KernelWork& work) const {
   if (law.source == Source::datasheet) bytes += read_again(work, cast ? narrow_bytes(precision_) : work.element_bytes, machine_->gpu);
   const Seconds time = roofline_time(law, work.flops * slower, bytes) + law.t0 * (work.launches - 1) + casting;
   return {time, law.source, law.spread, gemm_law(precision), false, 0};
-}
-
-// FlashAttention-3 reaches 1.2 PFLOP/s in fp8 against 740 TFLOP/s in 16 bits, forward, on H100 (arXiv 2407.08608); the
-// backward kernels, and the softmax on Blackwell, gain less. Assumed.
-constexpr double narrow_attention_gain = 1.3;
-
-// Of the rate at head size 128, kernels for Hopper reach this much at 64, where exponentials weigh twice as much: 0.73 by
-// FlashAttention-3, 0.70 by cuDNN, causal forward over 4096 positions (flash-attention 0251105 assets/flash3_fp16_fwd.png);
-// on A100, FlashAttention-2 loses a tenth, which is left out.
-double head_rate(const KernelWork& work, const Gpu& gpu) {
-  const bool recent = gpu.peak[static_cast<int>(Precision::fp8)].value() > 0;
-  return recent && work.head_dim > 0 && work.head_dim <= 64 ? 0.73 : 1;
-}
-
-Price CostModel::attention(const KernelWork& work) const {
-  const AttentionLaw& law = profile_->attention;
-  const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention];
-  const double gain = stack_->narrow_attention && narrow(precision_) ? narrow_attention_gain : 1;
-  const double rate = stack_->attention_rate * gain * head_rate(work, machine_->gpu);
-  const Flops forward = work.flops * (slower * profile_->sustained_slowdown / rate / (work.backward ? backward_products : 1));
-  const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
-  return {time, law.source, law.spread, "attention ramp", false, 0};
 }
 
 Price CostModel::memory(Bytes bytes) const {

@@ -48,7 +48,6 @@ class Splitter {
     if (const std::string list = list_layout(); !list.empty()) replace(text, "par layer on pp" + cyclic(), "par layer on pp " + list);
     if (split_.zero == 3) shard_group(text);
     if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2) text += "move weights life microbatch\n";
-    if (split_.cp > 1 && stack_.id == "pytorch-fsdp") plain_ring(text);
     if (operator_level_) text += operator_level();
     return text;
   }
@@ -160,12 +159,6 @@ class Splitter {
     replace(text, fmt::format(" dp:{}", split_.dp), fmt::format(" dp:{} rep:{}", shards, split_.dp / shards));
     replace(text, ", dp", "");
     replace(text, "use ", "par b on dp*rep\nuse ");
-  }
-
-  /// torch's context parallelism cuts the sequence in one piece per rank, which the causal mask loads unevenly.
-  static void plain_ring(std::string& text) {
-    replace(text, ", cp", "");
-    replace(text, "use ", "par s on cp\nat attn.core: move K, V rotate\nuse ");
   }
 
   /// torchtitan's per-operator policy keeps attention and every other product, counted per layer in the order of the model:
