@@ -1,5 +1,4 @@
 // The price of fused attention: its law, and which kernel of which age the software runs.
-#include <algorithm>
 
 #include "sim/cost.h"
 

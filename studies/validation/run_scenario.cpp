@@ -38,6 +38,12 @@ void override_manners(Stack& stack, const RunOverlap& overlap, std::vector<std::
   if (!assumed.empty()) assumptions.push_back(fmt::format("as usual with {}: {}", stack.id, assumed));
 }
 
+/// Composer's FSDP modes: DEFAULT gathers weights in the working precision and reduces gradients in fp32, PURE does both in
+/// the working precision (mosaicml/composer, distributed/mosaic_parallelism.py, get_mixed_precision, since spring 2023).
+void override_types(Stack& stack, const Run& run) {
+  if (stack.id == "llm-foundry" && run.software.value_or("").find("DEFAULT") != std::string::npos) stack.gradient_bytes = 4;
+}
+
 /// DeepSpeed trains in fp32 unless a config block says fp16 or bf16; half precision is the habit everywhere else.
 Expected<Precision> precision_of(const Run& run, const Stack& stack, const Gpu& gpu, std::vector<std::string>& assumptions) {
   if (run.precision) {
@@ -86,6 +92,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
   Stack stack = **row;
   take_dropout(*spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);
+  override_types(stack, run);
   follow_recipe(run, stack, assumptions);
 
   auto precision = precision_of(run, stack, machine->row.gpu, assumptions);
