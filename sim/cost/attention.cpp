@@ -1,5 +1,4 @@
 // The price of fused attention: its law, and which kernel of which age the software runs.
-
 #include "sim/cost.h"
 
 namespace stepcast {
