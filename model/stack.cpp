@@ -129,6 +129,7 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.optional("narrow_attention", stack.narrow_attention);
   file.optional("narrow_head", stack.narrow_head);
   file.optional("attention_rate", stack.attention_rate, NumberRange{0.1, 2});
+  file.optional("eager", stack.eager);
   file.optional("ampere_attention", stack.ampere_attention);
   file.optional("launch_gap", stack.launch_gap, Zero::allowed);
   file.read("data_wait", stack.data_wait, Zero::allowed);
@@ -176,6 +177,7 @@ std::string write_stack(const Stack& stack) {
   json.field("narrow_attention", stack.narrow_attention);
   json.field("narrow_head", stack.narrow_head);
   if (stack.attention_rate != 1) json.field("attention_rate", stack.attention_rate);
+  if (stack.eager) json.field("eager", true);
   if (stack.ampere_attention) json.field("ampere_attention", true);
   if (stack.launch_gap.value() > 0) json.field("launch_gap", stack.launch_gap);
   json.field("data_wait", stack.data_wait);

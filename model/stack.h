@@ -36,6 +36,7 @@ struct Stack {
   std::string id, name, source, from, until;     ///< dates "2022-05"; until "" = today
   std::vector<std::string> aliases;
   AttentionForm attention = AttentionForm::fused;
+  bool eager = false;                            ///< modules run operator by operator, in fp32 where the model says so
   std::vector<std::string> fused;                ///< kernel groups of the network that run as one kernel; others run one by one
   bool recompute_whole = true;                   ///< a recomputed region runs to its end even where nobody needs it
   double gradient_bytes = 4;                     ///< accumulator type of weight gradients

@@ -22,7 +22,7 @@ struct Habits {
 constexpr Habits habits[] = {
     {"megatron-2020", false, 0, false}, {"megatron-2022", false, 0, false}, {"megatron-deepspeed-2022", false, 1, false},
     {"megatron-deepspeed", false, 0, false}, {"deepspeed-zero", false, 0, false}, {"megatron-core", true, 1, true},
-    {"nemo", true, 1, true}, {"pytorch-fsdp", true, 3, false}, {"llm-foundry", false, 3, false}, {"jax", false, 3, false},
+    {"nemo", true, 1, true}, {"pytorch-fsdp", true, 3, false}, {"pytorch-fsdp-eager", true, 3, false}, {"llm-foundry", false, 3, false}, {"jax", false, 3, false},
 };
 
 const Habits& habits_of(const std::string& stack) {
@@ -105,7 +105,7 @@ class Splitter {
       split_.recompute.kind = Recompute::Kind::full;
       split_.recompute.layers = std::max<std::int64_t>(1, spec_.layers / split_.pp / 2);
       assume("every second layer recomputed");
-    } else if (words.find("op") != std::string::npos && starts(words, "selective") && stack_.id == "pytorch-fsdp") {
+    } else if (words.find("op") != std::string::npos && starts(words, "selective") && starts(stack_.id, "pytorch-fsdp")) {
       operator_level_ = true;
       assume("pointwise operators and every second product of a layer recomputed");
     } else if (starts(words, "selective")) {

@@ -3,10 +3,13 @@
 namespace stepcast {
 namespace {
 
+// torchtitan's shipped configurations leave torch.compile off; its benchmarks since December 2024 name it where it is on.
 // Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
 // recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023.
 constexpr StackRule rules[] = {
     {"AutoModel", "", "pytorch-fsdp"},
+    {"torchtitan (FSDP2), eager", "", "pytorch-fsdp-eager"},
+    {"torchtitan", "2024-12", "pytorch-fsdp-eager"},
     {"torchtitan", "", "pytorch-fsdp"},
     {"PyTorch FSDP", "", "pytorch-fsdp"},
     {"llm-foundry", "", "llm-foundry"},
