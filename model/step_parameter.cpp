@@ -22,9 +22,9 @@ constexpr std::array<StepParameterRow, step_parameter_count> rows{{
     {expert_moves, "expert_moves", "", 0.1, 3, 1, 0.4, "time of moving tokens to their experts and back, over its law: dispatch kernels, and what hides"},
     {gradient_moves, "gradient_moves", "", 0.2, 4, 1, 0.4, "time of gradient and weight collectives over their law: shared ports, stragglers among many ranks"},
     {stage_sends, "stage_sends", "", 0.1, 4, 1, 0.4, "time of sends between pipeline stages over their law: what hides of them, or waits for the host"},
-    {contention, "contention", "", 0, 1.2, 0.19, 0.15, "how much slower kernels run beside a collective: multiprocessors and memory bandwidth that it takes"},
+    {contention, "contention", "", 0, 2, 0.19, 0.4, "how much slower kernels run beside a collective: multiprocessors and memory bandwidth that it takes"},
     {kernel_gap, "kernel_gap_s", "s", 0, 150e-6, 20e-6, 15e-6, "time between a kernel and the next that the laws' kernels do not contain: launches that nothing hides, small kernels that are not listed"},
-    {host_per_launch, "host_per_launch_s", "s", 0, 60e-6, 8e-6, 6e-6, "time of the host per kernel it starts: a layer takes at least this times its kernels"},
+    {host_per_launch, "host_per_launch_s", "s", 0, 60e-6, 15e-6, 6e-6, "time of the host per kernel it starts: a layer takes at least this times its kernels"},
     {host_per_step, "host_per_step_s", "s", 0, 0.6, 0.02, 0.05, "work around each step that no kernel shows: loader, logging, scaling checks, garbage collection"},
 }};
 

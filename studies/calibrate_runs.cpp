@@ -149,10 +149,11 @@ std::string hardware_of(const Profile& profile) {
 Profile with_pools(Profile profile, const std::string& hardware, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
   for (const FitPool& pool : pools) {
     if (pool.hardware != hardware || pool.result.runs == 0) continue;
-    StepFit fit = fit_row(pool, runs);
-    if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
-    if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
-    put_fit(profile, std::move(fit));
+    for (StepFit& fit : fit_rows(pool, runs)) {
+      if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
+      if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
+      put_fit(profile, std::move(fit));
+    }
   }
   return profile;
 }

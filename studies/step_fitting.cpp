@@ -121,8 +121,9 @@ std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs) {
   std::map<std::tuple<std::string, Precision, std::string, bool>, FitPool> pools;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Scenario& s = runs[i].scenario;
-    FitPool& pool = pools[{s.stack.id, s.plan.precision, hardware_of(s.machine.row), runs[i].experts()}];
-    pool.stack = s.stack.id, pool.precision = s.plan.precision;
+    const Precision own = runs[i].experts() ? Precision::bf16 : s.plan.precision;
+    FitPool& pool = pools[{s.stack.id, own, hardware_of(s.machine.row), runs[i].experts()}];
+    if (pool.members.empty()) pool.stack = s.stack.id, pool.precision = s.plan.precision;
     pool.hardware = hardware_of(s.machine.row), pool.experts = runs[i].experts();
     pool.members.push_back(i);
   }
@@ -166,6 +167,15 @@ StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   fit.gpus.assign(gpus.begin(), gpus.end());
   fit.source = fmt::format("{}", fmt::join(sources, "; "));
   return fit;
+}
+
+std::vector<StepFit> fit_rows(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
+  std::set<Precision> precisions;
+  for (const std::size_t i : pool.members) precisions.insert(runs[i].scenario.plan.precision);
+  std::vector<StepFit> rows(precisions.size(), fit_row(pool, runs));
+  std::size_t next = 0;
+  for (const Precision precision : precisions) rows[next++].precision = precision;
+  return rows;
 }
 
 void put_fit(Profile& profile, StepFit fit) {

@@ -40,10 +40,11 @@ std::string group_of(const MeasuredRun& run, Leave leave);
 /// What the parts of a fit have in common: GPUs of one architecture behind hosts of one kind.
 std::string hardware_of(const Machine& machine);
 
-/// Runs of one software in one precision on one kind of hardware, dense or with routed experts.
+/// Runs of one software on one kind of hardware: dense networks in one precision, or those with routed experts in all, since few
+/// are published and what they wait for (hosts, exchanges, passes over rows) does not depend on it.
 struct FitPool {
   std::string stack, hardware;
-  Precision precision = Precision::bf16;
+  Precision precision = Precision::bf16;   ///< of the first run, where they differ
   bool experts = false;
   Leave leave = Leave::source;
   std::vector<std::size_t> members;        ///< indices into the runs
@@ -66,8 +67,9 @@ void fit_pool(FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWish
 /// Forecasts of `members` with `fit` in place of what their profiles hold (nullptr: neutral), on all processors, seconds.
 std::vector<double> forecast_steps(const std::vector<MeasuredRun>& runs, const std::vector<std::size_t>& members, const StepFit* fit);
 
-/// The pool's result as a profile keeps it.
+/// The pool's result as a profile keeps it: one row per precision of its runs.
 StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs);
+std::vector<StepFit> fit_rows(const FitPool& pool, const std::vector<MeasuredRun>& runs);
 
 /// Puts `fit` in place of the row of the same software, precision and kind of network.
 void put_fit(Profile& profile, StepFit fit);

@@ -23,6 +23,9 @@ std::vector<StepValue> with_values(std::span<const StepValue> start, std::span<c
   return out;
 }
 
+/// Costs of the host count only where they outlast the GPU.
+bool is_floor(const StepValue& value) { return value.parameter == StepParameter::host_per_launch; }
+
 /// How far a value lies from what was believed of it, in standard deviations.
 double distance(const StepValue& value, double believed) {
   const StepParameterRow& row = row_of(value.parameter);
@@ -65,7 +68,14 @@ std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::s
       predicted[i] = std::exp(options.scatter * distance(tried[i], options.start[i].value));
     forecasts(which, tried, predicted.subspan(parameters));
   };
-  auto found = with_values(options.start, fit_log_error(model, measured, ranges, 2 * options.scatter, tolerance).parameters);
+  Fit best = fit_log_error(model, measured, ranges, 2 * options.scatter, tolerance);
+  // A floor that does not bind has no slope: a second search begins where it does.
+  if (options.second_start && std::any_of(options.start.begin(), options.start.end(), is_floor)) {
+    for (std::size_t i = 0; i < parameters; ++i)
+      if (is_floor(options.start[i])) ranges[i].start = 2 * row_of(options.start[i].parameter).typical;
+    if (Fit other = fit_log_error(model, measured, ranges, 2 * options.scatter, tolerance); other.loss < best.loss) best = std::move(other);
+  }
+  auto found = with_values(options.start, best.parameters);
   for (StepValue& value : found)  // logarithms may leave a bound by a last digit
     value.value = std::clamp(value.value, row_of(value.parameter).low, row_of(value.parameter).high);
   return found;
@@ -100,8 +110,10 @@ StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& 
     return result;
   }
   result.held_out.resize(steps.size());
+  StepFitOptions near = options;  // most runs stay: what they want is not far
+  near.second_start = false;
   for (const auto& [name, members] : groups) {
-    const auto values = fit_step_values(steps, witnesses_without(steps, &name), forecasts, options, result.values);
+    const auto values = fit_step_values(steps, witnesses_without(steps, &name), forecasts, near, result.values);
     std::vector<double> seconds(members.size());
     forecasts(members, values, seconds);
     for (std::size_t i = 0; i < members.size(); ++i) result.held_out[members[i]] = seconds[i];

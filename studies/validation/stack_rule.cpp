@@ -3,12 +3,12 @@
 namespace stepcast {
 namespace {
 
-// torchtitan's shipped configurations leave torch.compile off; its benchmarks since December 2024 name it where it is on.
 // Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
-// recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023.
+// recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023. torchtitan's shipped configurations
+// left torch.compile off; its benchmarks since December 2024 say where it is on (pytorch/torchtitan benchmarks/).
 constexpr StackRule rules[] = {
     {"AutoModel", "", "pytorch-fsdp"},
-    {"torchtitan (FSDP2), eager", "", "pytorch-fsdp-eager"},
+    {"torchtitan", "", "pytorch-fsdp-eager", "-eager"},
     {"torchtitan", "2024-12", "pytorch-fsdp-eager"},
     {"torchtitan", "", "pytorch-fsdp"},
     {"PyTorch FSDP", "", "pytorch-fsdp"},
@@ -35,7 +35,7 @@ constexpr StackRule rules[] = {
 bool fits(const StackRule& rule, const Run& run) {
   const bool named = rule.software.empty() || run.software.value_or("").find(rule.software) != std::string::npos;
   const bool in_time = rule.until.empty() || (!run.date.empty() && run.date < rule.until);
-  return named && in_time;
+  return named && in_time && run.id.find(rule.id) != std::string::npos;
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace stepcast {
 
 /// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one)
-/// and the record's month is before `until` ("" = no end).
-struct StackRule { std::string_view software, until, stack; };
+/// its month is before `until` ("" = no end), and `id` occurs in its id.
+struct StackRule { std::string_view software, until, stack, id = {}; };
 std::span<const StackRule> stack_rules();
 
 /// Catalogue id of a stack. `guessed` tells when the software string named nothing known and only the date decided.
