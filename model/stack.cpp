@@ -142,6 +142,7 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.read("allocator_slack", stack.allocator_slack, NumberRange{0, 1});
   read_parameters(file, "parameters", stack.parameters);
   read_parameters(file, "expert_parameters", stack.expert_parameters);
+  file.optional("joint_precisions", stack.joint_precisions);
   file.optional("tuned_like", stack.tuned_like);
   return file.finish(std::move(stack));
 }
@@ -190,6 +191,7 @@ std::string write_stack(const Stack& stack) {
   json.field("allocator_slack", stack.allocator_slack);
   if (!stack.parameters.empty()) json.field("parameters", stack.parameters);
   if (!stack.expert_parameters.empty()) json.field("expert_parameters", stack.expert_parameters);
+  if (stack.joint_precisions) json.field("joint_precisions", true);
   if (!stack.tuned_like.empty()) json.field("tuned_like", stack.tuned_like);
   json.close();
   return json.text();

@@ -77,6 +77,7 @@ struct Stack {
   double allocator_slack = 0;                    ///< fraction of the allocated peak lost to fragmentation
   std::vector<std::string> parameters;           ///< step parameters that a fit of its steps turns, at most three (model/step_parameter.h)
   std::vector<std::string> expert_parameters;    ///< of networks with routed experts; empty: the same
+  bool joint_precisions = false;                 ///< one fit for all precisions: too few runs are published in each
   std::vector<std::string> tuned_like;           ///< stacks whose fits speak for it where it has none of its own, nearest first
 };
 

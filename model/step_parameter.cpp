@@ -16,7 +16,7 @@ using enum StepParameter;
 // 2507.03114); a launch costs the host 2 to 20 us, eager PyTorch operators up to 30 us.
 constexpr std::array<StepParameterRow, step_parameter_count> rows{{
     {products, "products", "", 0.75, 1.7, 1, 0.12, "time of matrix products and attention over their laws: clocks under sustained load, library versions, casts"},
-    {attention, "attention", "", 0.4, 3, 1, 0.3, "time of attention kernels over their law, beside what `products` says: the kernel's age and head size"},
+    {attention, "attention", "", 0.5, 2, 1, 0.3, "time of attention kernels over their law, beside what `products` says: the kernel's age and head size"},
     {memory, "memory", "", 0.5, 3, 1, 0.3, "time of memory-bound kernels over their law: passes over activations that the software does or fuses away beyond those listed"},
     {activation_moves, "activation_moves", "", 0.1, 2.5, 1, 0.4, "time of collectives that carry activations inside a layer, over their law: what the software hides of it, or lacks of its bandwidth"},
     {expert_moves, "expert_moves", "", 0.1, 3, 1, 0.4, "time of moving tokens to their experts and back, over its law: dispatch kernels, and what hides"},

@@ -121,7 +121,7 @@ std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs) {
   std::map<std::tuple<std::string, Precision, std::string, bool>, FitPool> pools;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Scenario& s = runs[i].scenario;
-    const Precision own = runs[i].experts() ? Precision::bf16 : s.plan.precision;
+    const Precision own = runs[i].experts() || s.stack.row.joint_precisions ? Precision::bf16 : s.plan.precision;
     FitPool& pool = pools[{s.stack.id, own, hardware_of(s.machine.row), runs[i].experts()}];
     if (pool.members.empty()) pool.stack = s.stack.id, pool.precision = s.plan.precision;
     pool.hardware = hardware_of(s.machine.row), pool.experts = runs[i].experts();

@@ -40,8 +40,9 @@ std::string group_of(const MeasuredRun& run, Leave leave);
 /// What the parts of a fit have in common: GPUs of one architecture behind hosts of one kind.
 std::string hardware_of(const Machine& machine);
 
-/// Runs of one software on one kind of hardware: dense networks in one precision, or those with routed experts in all, since few
-/// are published and what they wait for (hosts, exchanges, passes over rows) does not depend on it.
+/// Runs of one software on one kind of hardware: dense networks in one precision (in all, where the
+/// software's row says so), or those with routed experts in all: what they wait for (hosts, exchanges, passes over rows) does not
+/// depend on it.
 struct FitPool {
   std::string stack, hardware;
   Precision precision = Precision::bf16;   ///< of the first run, where they differ

@@ -114,7 +114,7 @@ class HoldOuts {
 
   HeldOutSteps over_stacks(const JudgedClass& judged) {
     JudgedClass any = judged;
-    any.stacks = {}, any.source = {};
+    any.stacks = judged.teachers, any.source = {};
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < ready_.runs.size(); ++i)
       if (belongs_to(validation_.cases[ready_.case_of[i]], any)) members.push_back(i);
