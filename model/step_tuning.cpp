@@ -28,11 +28,24 @@ std::span<const Precision> nearest_precisions(Precision precision) {
   return half;
 }
 
+/// What one software makes of kernels holds for another on the same libraries; what it hides of its moves does not.
+bool speaks_of_kernels(StepParameter parameter) {
+  using enum StepParameter;
+  return parameter == products || parameter == attention || parameter == memory || parameter == kernel_gap || parameter == host_per_launch;
+}
+
 const StepFit* fit_of(const Profile& profile, const std::string& stack, Precision precision, bool experts) {
   const auto found = std::find_if(profile.steps.begin(), profile.steps.end(), [&](const StepFit& fit) {
     return fit.stack == stack && fit.precision == precision && fit.experts == experts;
   });
   return found == profile.steps.end() ? nullptr : &*found;
+}
+
+FoundFit found(StepFit fit, const Stack& stack, Precision precision) {
+  const bool foreign = fit.stack != stack.id, borrowed = foreign || fit.precision != precision;
+  if (foreign) std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
+  if (borrowed) fit.spread = transferred_spread(fit.spread);
+  return {std::move(fit), borrowed};
 }
 
 }  // namespace
@@ -60,7 +73,7 @@ FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision pre
   stacks.insert(stacks.end(), stack.tuned_like.begin(), stack.tuned_like.end());
   for (const Precision near : nearest_precisions(precision))
     for (const std::string& id : stacks)
-      if (const StepFit* fit = fit_of(profile, id, near, experts)) return {fit, id != stack.id || near != precision};
+      if (const StepFit* fit = fit_of(profile, id, near, experts)) return found(*fit, stack, precision);
   return {};
 }
 

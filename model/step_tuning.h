@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "model/profile.h"
 #include "model/stack.h"
@@ -23,10 +24,11 @@ StepTuning neutral_tuning(const Stack& stack, const Profile& profile);
 StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* fit);
 
 /// The profile's fit for this software, precision and kind of network, or what comes nearest: of the software that the
-/// stack names as its like, of the precision next in width. nullptr: nobody measured anything near.
+/// stack names as its like, of the precision next in width. Of another software's only those values that speak of kernels: what that
+/// one hides of its moves says nothing. Empty: nobody measured anything near.
 struct FoundFit {
-  const StepFit* fit = nullptr;
-  bool borrowed = false;       ///< of another software or precision
+  std::optional<StepFit> fit;
+  bool borrowed = false;       ///< of another software or precision; the spread is wider then
 };
 FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts);
 

@@ -23,6 +23,10 @@ namespace {
 
 constexpr const char* built_in = "built-in";
 
+bool names_built_in(const Arguments& arguments) {
+  return std::find(arguments.words.begin(), arguments.words.end(), built_in) != arguments.words.end();
+}
+
 bool is_record_file(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string::npos && (text[first] == '[' || text[first] == '{');
@@ -107,7 +111,7 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
 
 Expected<FitWishes> wishes_of(const Arguments& arguments) {
   FitWishes wishes;
-  wishes.from_profile = std::find(arguments.words.begin(), arguments.words.end(), built_in) == arguments.words.end();
+  wishes.from_profile = !names_built_in(arguments);
   for (const std::string& name : split_list(arguments.value("--parameters"))) {
     const auto parameter = parse_step_parameter(name, "--parameters");
     if (!parameter) return tl::unexpected(parameter.error());
@@ -146,9 +150,13 @@ std::string hardware_of(const Profile& profile) {
   return {};
 }
 
-Profile with_pools(Profile profile, const std::string& hardware, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
+/// `published`: the fits of the program's own records take the place of all older ones, and one that nothing could be held out
+/// against stays away: for others it is no more than a guess.
+Profile with_pools(Profile profile, const std::string& hardware, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs,
+                   bool published) {
+  if (published) profile.steps.clear();
   for (const FitPool& pool : pools) {
-    if (pool.hardware != hardware || pool.result.runs == 0) continue;
+    if (pool.hardware != hardware || pool.result.runs == 0 || (published && pool.result.groups == 0)) continue;
     for (StepFit& fit : fit_rows(pool, runs)) {
       if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
       if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
@@ -159,14 +167,15 @@ Profile with_pools(Profile profile, const std::string& hardware, const std::vect
 }
 
 /// Into a folder: every profile of the catalogue whose hardware the runs speak of.
-Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
+Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs,
+                           bool published) {
   int written = 0;
   for (const Profile& profile : catalog().profiles) {
     const std::string hardware = hardware_of(profile);
     if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return pool.hardware == hardware; })) continue;
     auto output = OutputFile::open((folder / (profile.id + ".json")).string(), "--output");
     if (!output) return tl::unexpected(output.error());
-    if (auto done = output->write(write_profile(with_pools(profile, hardware, pools, runs))); !done) return tl::unexpected(done.error());
+    if (auto done = output->write(write_profile(with_pools(profile, hardware, pools, runs, published))); !done) return tl::unexpected(done.error());
     ++written;
   }
   return written;
@@ -186,7 +195,7 @@ Expected<void> write_fits(const Arguments& arguments, const std::vector<FitPool>
   if (!arguments.has("--output")) return {};
   const std::string name = arguments.value("--output");
   if (std::filesystem::is_directory(name)) {
-    if (const auto done = write_folder(name, pools, runs); !done) return tl::unexpected(done.error());
+    if (const auto done = write_folder(name, pools, runs, names_built_in(arguments)); !done) return tl::unexpected(done.error());
     return {};
   }
   const auto gpu = single_gpu(runs);
@@ -197,7 +206,7 @@ Expected<void> write_fits(const Arguments& arguments, const std::vector<FitPool>
   if (!profile) return tl::unexpected(profile.error());
   auto output = OutputFile::open(name, "--output");
   if (!output) return tl::unexpected(output.error());
-  Profile fitted = with_pools(std::move(*profile), hardware_of(runs.front().scenario.machine.row), pools, runs);
+  Profile fitted = with_pools(std::move(*profile), hardware_of(runs.front().scenario.machine.row), pools, runs, false);
   fitted.id = *id;
   fitted.aliases.clear();
   return output->write(write_profile(fitted));

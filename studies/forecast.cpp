@@ -77,7 +77,8 @@ Expected<StepReport> forecast_step(const Scenario& scenario, const Program& prog
 }  // namespace
 
 CostModel cost_model(const Scenario& scenario) {
-  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, 0, step_fit(scenario).fit};
+  const FoundFit found = step_fit(scenario);
+  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, 0, found.fit ? &*found.fit : nullptr};
 }
 
 Expected<Prediction> predict(const Scenario& scenario, bool reasons) {

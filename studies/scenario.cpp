@@ -111,7 +111,7 @@ class Resolver {
 
   void note_fit() {
     const FoundFit found = step_fit(scenario_);
-    if (found.fit != nullptr) remark(fit_remark(scenario_, found));
+    if (found.fit) remark(fit_remark(scenario_, found));
   }
 
   Expected<void> check_precision() {

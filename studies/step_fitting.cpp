@@ -57,8 +57,8 @@ std::vector<StepParameter> parameters_of(const Stack& stack, bool experts) {
 
 std::vector<StepValue> start_of(const FitPool& pool, const MeasuredRun& run, const FitWishes& wishes) {
   const Scenario& s = run.scenario;
-  const StepFit* known = wishes.from_profile ? step_fit(s).fit : nullptr;
-  const StepTuning believed = tuning_of(s.stack.row, s.profile.row, known);
+  const FoundFit known = wishes.from_profile ? step_fit(s) : FoundFit{};
+  const StepTuning believed = tuning_of(s.stack.row, s.profile.row, known.fit ? &*known.fit : nullptr);
   std::vector<StepValue> start;
   for (const StepParameter parameter : wishes.parameters.empty() ? parameters_of(s.stack.row, pool.experts) : wishes.parameters) {
     const StepParameterRow& row = row_of(parameter);

@@ -35,9 +35,9 @@ std::string parameter_lines(const FitPool& pool) {
   std::string text;
   for (const StepValue& value : pool.result.values) {
     const StepParameterRow& row = row_of(value.parameter);
-    const std::string head = fmt::format("  {} {} ({} to {} is plausible)", name_without_unit(row), value_text(row, value.value),
+    const std::string head = fmt::format("{} {} ({} to {} is plausible)", name_without_unit(row), value_text(row, value.value),
                                          value_text(row, row.low), value_text(row, row.high));
-    text += paragraph(fmt::format("{}: {}", head.substr(2), row.meaning), "  ", "    ", report_columns);
+    text += paragraph(fmt::format("{}: {}", head, row.meaning), "  ", "    ", report_columns);
   }
   return text;
 }

@@ -14,22 +14,22 @@ constexpr std::string_view nemo = "nemo megatron-bridge megatron-bridge-2606";
 
 // The closed form: per-layer sums with three fitted numbers per class, no simulation, tried on the same records.
 constexpr JudgedClass classes[] = {
-    {"Korthikanti, eight runs", a100, "", "", "megatron-2022", korthikanti, Leave::model, "", 0.025, 0.024},
-    {"Korthikanti, parameters of other software", a100, "", "dense", "megatron-2022", korthikanti, Leave::stack, unblocked, 0.05, 0.053},
-    {"A100 tensor and pipeline parallel", a100, "", "dense", megatrons, "", Leave::model, "", 0.045, 0.048},
-    {"vTrain multi-node", a100, "", "dense", "", "VIA-Research/vTrain", Leave::model, "", 0.055, 0.060},
-    {"BigScience A100", a100, "", "dense", "", "bigscience-workshop", Leave::model, "", 0.035, 0.038},
-    {"H100 dense bf16", h100, "bf16", "dense", nemo, "", Leave::source, "", 0.03, 0.031},
-    {"H100 dense fp8", h100, "fp8", "dense", nemo, "", Leave::source, "", 0.05, 0.052},
-    {"Blackwell dense", blackwell, "", "dense", nemo, "", Leave::source, "", 0.045, 0.049},
-    {"Blackwell dense bf16", blackwell, "bf16", "dense", nemo, "", Leave::source, "", 0.07, 0.029},
-    {"Blackwell dense fp8", blackwell, "fp8", "dense", nemo, "", Leave::source, "", 0.07, 0.069},
-    {"Blackwell dense mxfp8", blackwell, "mxfp8", "dense", nemo, "", Leave::source, "", 0.07, 0.034},
-    {"Blackwell dense nvfp4", blackwell, "nvfp4", "dense", nemo, "", Leave::source, "", 0.07, 0.048},
-    {"fully sharded", "", "", "sharded", "", "", Leave::model, "", 0.065, 0.070},
-    {"fully sharded, parameters of other software", "", "", "sharded", "", "", Leave::stack, "", 0.11, 0.118},
-    {"routed experts", "", "", "moe", "", "", Leave::release, "", 0.12, 0.130},
-    {"long context, parameters of short runs", "", "", "long", "", "", Leave::length, "", 0.07, 0},
+    {"Korthikanti, eight runs", a100, "", "", "megatron-2022", korthikanti, Leave::model, 0.025, 0.024},
+    {"Korthikanti, parameters of other software", a100, "", "dense", "megatron-2022", korthikanti, Leave::stack, 0.05, 0.053, unblocked},
+    {"A100 tensor and pipeline parallel", a100, "", "dense", megatrons, "", Leave::model, 0.045, 0.048},
+    {"vTrain multi-node", a100, "", "dense", "", "VIA-Research/vTrain", Leave::model, 0.055, 0.060},
+    {"BigScience A100", a100, "", "dense", "", "bigscience-workshop", Leave::model, 0.035, 0.038},
+    {"H100 dense bf16", h100, "bf16", "dense", nemo, "", Leave::source, 0.03, 0.031},
+    {"H100 dense fp8", h100, "fp8", "dense", nemo, "", Leave::source, 0.05, 0.052},
+    {"Blackwell dense", blackwell, "", "dense", nemo, "", Leave::source, 0.045, 0.049},
+    {"Blackwell dense bf16", blackwell, "bf16", "dense", nemo, "", Leave::source, 0.07, 0.029},
+    {"Blackwell dense fp8", blackwell, "fp8", "dense", nemo, "", Leave::source, 0.07, 0.069},
+    {"Blackwell dense mxfp8", blackwell, "mxfp8", "dense", nemo, "", Leave::source, 0.07, 0.034},
+    {"Blackwell dense nvfp4", blackwell, "nvfp4", "dense", nemo, "", Leave::source, 0.07, 0.048},
+    {"fully sharded", "", "", "sharded", "", "", Leave::model, 0.065, 0.070},
+    {"fully sharded, parameters of other software", "", "", "sharded", "", "", Leave::stack, 0.11, 0.118},
+    {"routed experts", "", "", "moe", "", "", Leave::release, 0.12, 0.130},
+    {"long context, parameters of short runs", "", "", "long", "", "", Leave::length, 0.07, 0},
 };
 
 bool among(std::string_view words, std::string_view one, bool beginning = false) {

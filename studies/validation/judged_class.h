@@ -15,9 +15,9 @@ namespace stepcast {
 struct JudgedClass {
   std::string_view name, gpus, precisions, kinds, stacks, source;
   Leave leave = Leave::source;
-  std::string_view teachers = {};      ///< Leave::stack: software that speaks for the one left out; "" = any
   double goal = 0;                     ///< mean |error| that we mean to stay below
   double closed_form = 0;              ///< what a closed form with as many parameters reached on these runs, held out; 0 = not tried
+  std::string_view teachers = {};      ///< Leave::stack: software that speaks for the one left out; "" = any
 };
 std::span<const JudgedClass> judged_classes();
 bool belongs_to(const ValidatedCase& row, const JudgedClass& judged);

@@ -44,7 +44,7 @@ Outcome forecast_run(const Run& run, Fits fits) {
   Scenario& scenario = made->scenario;
   const Precision precision = scenario.plan.precision;
   if (fits == Fits::ignored) scenario.profile.row.steps.clear();
-  if (const FoundFit found = step_fit(scenario); found.fit != nullptr) made->assumptions.push_back(fit_remark(scenario, found));
+  if (const FoundFit found = step_fit(scenario); found.fit) made->assumptions.push_back(fit_remark(scenario, found));
   const auto prediction = predict(scenario);
   if (!prediction) return SkippedRun{run.id, to_text(prediction.error())};
   const StepReport& step = prediction->step;

@@ -45,8 +45,20 @@ TEST(StepTuning, TheOwnFitComesBeforeAnotherPrecisionAndAnotherStack) {
   const Profile fewer = with_fits({fit_for("nemo", Precision::bf16, 1.1)});
   EXPECT_EQ(find_step_fit(fewer, core(), Precision::bf16, false).fit->values[0].value, 1.1);
   EXPECT_TRUE(find_step_fit(fewer, core(), Precision::bf16, false).borrowed);
-  EXPECT_EQ(find_step_fit(fewer, core(), Precision::fp8, false).fit, nullptr);
-  EXPECT_EQ(find_step_fit(fewer, core(), Precision::bf16, true).fit, nullptr) << "experts have fits of their own";
+  EXPECT_FALSE(find_step_fit(fewer, core(), Precision::fp8, false).fit.has_value());
+  EXPECT_FALSE(find_step_fit(fewer, core(), Precision::bf16, true).fit.has_value()) << "experts have fits of their own";
+}
+
+TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {
+  StepFit fit = fit_for("nemo", Precision::bf16, 1.1);
+  fit.values.push_back({StepParameter::activation_moves, 0.5});
+  const Profile profile = with_fits({fit});
+  const FoundFit found = find_step_fit(profile, core(), Precision::bf16, false);
+  ASSERT_TRUE(found.fit.has_value());
+  const StepTuning tuning = tuning_of(core(), profile, &*found.fit);
+  EXPECT_EQ(tuning[StepParameter::products], 1.1);
+  EXPECT_EQ(tuning[StepParameter::activation_moves], 1);
+  EXPECT_GT(tuning.spread.p90, fit.spread.p90);
 }
 
 TEST(StepTuning, FitsAreKeptInTheProfile) {

@@ -20,16 +20,16 @@ using Changes = std::vector<std::pair<std::string, std::string>>;
 
 /// A job as its log's argument dump tells it: Llama 3 8B on 16 GPUs with these arguments instead.
 std::string dump_of(const Changes& changes) {
-  auto arguments = sample::llama_arguments();
+  auto arguments = sample_log::llama_arguments();
   for (const auto& [name, value] : changes)
     for (auto& [known, old] : arguments)
       if (known == name) old = value;
-  return sample::megatron_dump(arguments);
+  return sample_log::megatron_dump(arguments);
 }
 
 std::string log_of(const Changes& changes, double seconds, int global_batch) {
   const double ms = 1000 * seconds;
-  return dump_of(changes) + sample::megatron_steps({2 * ms, ms, ms, ms, ms}, global_batch);
+  return dump_of(changes) + sample_log::megatron_steps({2 * ms, ms, ms, ms, ms}, global_batch);
 }
 
 Scenario scenario_of_log(const std::string& log) {
@@ -87,7 +87,7 @@ TEST(CalibrateRuns, TwoLogsBringTheForecastOfAThirdNearer) {
 TEST(CalibrateRuns, TwoPublishedRunsBringOthersOfTheirSoftwareNearer) {
   // vTrain's cluster: every pair of neighbours in the list forecasts the next run.
   std::vector<MeasuredRun> runs;
-  for (const Run& record : shipped_records())
+  for (const stepcast::Run& record : shipped_records())
     if (record.source.starts_with("VIA-Research/vTrain"))
       if (auto run = measured_run(record); run && run->witness) {
         run->scenario.profile.row.steps.clear();

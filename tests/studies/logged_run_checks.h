@@ -11,7 +11,7 @@
 #include "studies/validation/stack_rule.h"
 #include "tests/calibrate/import/sample_logs.h"
 
-namespace stepcast::sample {
+namespace stepcast::sample_log {
 
 using Printed = std::vector<std::pair<std::string, std::string>>;
 
@@ -35,7 +35,7 @@ inline Expected<LoggedRun> run_of_log(const std::string& text, const LoggedRunHi
 
 inline Expected<LoggedRun> megatron_run(const Printed& changes = {}) {
   return run_of_log(
-      sample::megatron_dump(changed(sample::llama_arguments(), changes)) + sample::megatron_steps(sample::settled_ms),
+      sample_log::megatron_dump(changed(sample_log::llama_arguments(), changes)) + sample_log::megatron_steps(sample_log::settled_ms),
       {"dgx-h100", "", 0});
 }
 
@@ -58,4 +58,4 @@ inline double forecast_of(const stepcast::Run& run) {
   return prediction ? prediction->step.step_time.value() : 0;
 }
 
-}  // namespace stepcast::sample
+}  // namespace stepcast::sample_log

@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-using namespace sample;
+using namespace sample_log;
 
 TEST(LoggedRun, MegatronFromItsDump) {
   const auto made = megatron_run();
@@ -46,9 +46,9 @@ TEST(LoggedRun, CanBeForecast) {
 }
 
 TEST(LoggedRun, MegatronFromItsScript) {
-  auto log = read_training_log(sample::megatron_steps(sample::settled_ms), "job.log");
+  auto log = read_training_log(sample_log::megatron_steps(sample_log::settled_ms), "job.log");
   ASSERT_TRUE(log);
-  ASSERT_TRUE(add_launch_arguments(*log, sample::megatron_script, "run.sh"));
+  ASSERT_TRUE(add_launch_arguments(*log, sample_log::megatron_script, "run.sh"));
   const auto made = logged_run(*log, {"dgx-h100", "", 0});
   ASSERT_TRUE(made) << refusal_of(made);
   EXPECT_EQ(made->run.parallel.gpus, 16);
@@ -142,7 +142,7 @@ TEST(LoggedRun, Contradictions) {
                     "a global batch of 128, but the arguments say 256"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"num_layers", "many"}})), "num_layers: 'many'"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"num_query_groups", "7"}})), "7 query groups do not divide 32 heads"));
-  const std::string dump = sample::megatron_dump(sample::llama_arguments()) + sample::megatron_line(1, 10);
+  const std::string dump = sample_log::megatron_dump(sample_log::llama_arguments()) + sample_log::megatron_line(1, 10);
   EXPECT_TRUE(holds(refusal_of(run_of_log(dump, {"dgx-h100", "", 32})), "16 GPUs by world_size, but 32 by --gpus"));
 }
 
@@ -156,11 +156,11 @@ TEST(LoggedRun, SizesBeyondAnyJob) {
 
 TEST(LoggedRun, WhatIsMissingAndHowToSayIt) {
   EXPECT_TRUE(
-      holds(refusal_of(run_of_log(sample::megatron_line(1, 10), {"dgx-h100", "", 0})), "no arguments of the run"));
+      holds(refusal_of(run_of_log(sample_log::megatron_line(1, 10), {"dgx-h100", "", 0})), "no arguments of the run"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"padded_vocab_size", "None"}})), "the vocabulary (--network ID"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"world_size", "None"}})), "the number of GPUs (--gpus N)"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"micro_batch_size", "None"}})), "the micro-batch"));
-  const std::string dump = sample::megatron_dump(sample::llama_arguments()) + sample::megatron_line(1, 10);
+  const std::string dump = sample_log::megatron_dump(sample_log::llama_arguments()) + sample_log::megatron_line(1, 10);
   EXPECT_TRUE(holds(refusal_of(run_of_log(dump, {})), "does not name its GPU (--machine"));
   EXPECT_TRUE(holds(refusal_of(run_of_log(dump, {"dgx-h101", "", 0})), "--machine"));
   EXPECT_TRUE(holds(refusal_of(run_of_log(dump, {"dgx-h100", "llama3-9b", 0})), "llama3-8b"));

@@ -16,7 +16,7 @@ LaunchLine launch(const std::string& text) {
 }
 
 TEST(LaunchArguments, AScriptWithArraysAndVariables) {
-  const LaunchLine line = launch(sample::megatron_script);
+  const LaunchLine line = launch(sample_log::megatron_script);
   EXPECT_EQ(line.program, "pretrain_gpt.py");
   EXPECT_EQ(line.nodes, 2);  // of #SBATCH, through SLURM_NNODES
   EXPECT_EQ(line.gpus(), 16);

@@ -22,11 +22,11 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST(TrainingLog, MegatronWithItsPrintedArguments) {
   const TrainingLog log =
-      read_log(sample::megatron_dump(sample::llama_arguments()) + sample::megatron_steps(sample::settled_ms));
+      read_log(sample_log::megatron_dump(sample_log::llama_arguments()) + sample_log::megatron_steps(sample_log::settled_ms));
   EXPECT_EQ(log.framework, "megatron-lm");
   EXPECT_EQ(log.arguments.at("tensor_model_parallel_size"), "2");
   EXPECT_EQ(log.arguments.at("num_layers_per_virtual_pipeline_stage"), "None");
-  EXPECT_EQ(log.printed.size(), sample::llama_arguments().size());
+  EXPECT_EQ(log.printed.size(), sample_log::llama_arguments().size());
   EXPECT_EQ(log.date, "2025-03-04");
   ASSERT_EQ(log.steps.size(), 6u);
   EXPECT_EQ(log.steps[1].iteration, 2);
@@ -37,16 +37,16 @@ TEST(TrainingLog, MegatronWithItsPrintedArguments) {
 
 TEST(TrainingLog, NamesWithoutDotsAndTheSettledVocabulary) {
   const std::string longest(48, 'x');
-  const TrainingLog log = read_log(sample::megatron_dump({{longest, "7"}, {"list_of_things", "[1, 2]"}}) +
+  const TrainingLog log = read_log(sample_log::megatron_dump({{longest, "7"}, {"list_of_things", "[1, 2]"}}) +
                                    " > padded vocab (size: 50257) with 943 dummy tokens (new size: 51200)\n" +
-                                   sample::megatron_line(1, 10));
+                                   sample_log::megatron_line(1, 10));
   EXPECT_EQ(log.arguments.at(longest), "7");
   EXPECT_EQ(log.arguments.at("list_of_things"), "[1, 2]");
   EXPECT_EQ(log.arguments.at("padded_vocab_size"), "51200");
 }
 
 TEST(TrainingLog, RanksThatRepeatALineAndTheirPrefixes) {
-  const std::string line = sample::megatron_line(7, 1000);
+  const std::string line = sample_log::megatron_line(7, 1000);
   const TrainingLog log = read_log("15: " + line + "31: " + line + "[default7]:[rank7]: " + line);
   ASSERT_EQ(log.steps.size(), 1u);
   EXPECT_EQ(log.steps[0].iteration, 7);
@@ -64,7 +64,7 @@ TEST(TrainingLog, LinesWithoutALeadingBlank) {
 TEST(TrainingLog, TheCommandShownInTheLog) {
   const TrainingLog log =
       read_log("+ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py --num-layers 32 --swiglu --lr=1e-4\n" +
-               sample::megatron_line(1, 10));
+               sample_log::megatron_line(1, 10));
   EXPECT_EQ(log.gpus, 16);
   EXPECT_EQ(log.gpus_per_node, 8);
   EXPECT_EQ(log.arguments.at("num_layers"), "32");
@@ -73,11 +73,11 @@ TEST(TrainingLog, TheCommandShownInTheLog) {
 }
 
 TEST(TrainingLog, AScriptBesideTheLog) {
-  TrainingLog log = read_log(sample::megatron_line(1, 10));
+  TrainingLog log = read_log(sample_log::megatron_line(1, 10));
   const auto alone = need_arguments(log);
   ASSERT_FALSE(alone);
   EXPECT_TRUE(has(alone.error().hint, "launch command"));
-  ASSERT_TRUE(add_launch_arguments(log, sample::megatron_script, "run.sh"));
+  ASSERT_TRUE(add_launch_arguments(log, sample_log::megatron_script, "run.sh"));
   EXPECT_TRUE(need_arguments(log));
   EXPECT_EQ(log.gpus, 16);
   EXPECT_EQ(log.arguments.at("hidden_size"), "4096");
@@ -86,35 +86,35 @@ TEST(TrainingLog, AScriptBesideTheLog) {
 }
 
 TEST(TrainingLog, AScriptOfAnotherRun) {
-  auto arguments = sample::llama_arguments();
+  auto arguments = sample_log::llama_arguments();
   for (auto& [name, value] : arguments)
     if (name == "hidden_size") value = "5120";
-  TrainingLog log = read_log(sample::megatron_dump(arguments) + sample::megatron_line(1, 10));
-  const auto added = add_launch_arguments(log, sample::megatron_script, "run.sh");
+  TrainingLog log = read_log(sample_log::megatron_dump(arguments) + sample_log::megatron_line(1, 10));
+  const auto added = add_launch_arguments(log, sample_log::megatron_script, "run.sh");
   ASSERT_FALSE(added);
   EXPECT_TRUE(has(to_text(added.error()), "hidden_size is 4096, but the log prints 5120")) << to_text(added.error());
   // Flags that the program itself turns off, and other spellings of a number, are no contradiction.
-  TrainingLog same = read_log(sample::megatron_dump({{"sequence_parallel", "False"}, {"lr", "0.00015"}}) +
-                              sample::megatron_line(1, 10));
-  EXPECT_TRUE(add_launch_arguments(same, sample::megatron_script, "run.sh"));
+  TrainingLog same = read_log(sample_log::megatron_dump({{"sequence_parallel", "False"}, {"lr", "0.00015"}}) +
+                              sample_log::megatron_line(1, 10));
+  EXPECT_TRUE(add_launch_arguments(same, sample_log::megatron_script, "run.sh"));
   EXPECT_EQ(same.arguments.at("sequence_parallel"), "False");
 }
 
 TEST(TrainingLog, ACommandAndADumpThatContradict) {
   const std::string error = refusal("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 64\n" +
-                                    sample::megatron_dump({{"num_layers", "32"}}) + sample::megatron_line(1, 10));
+                                    sample_log::megatron_dump({{"num_layers", "32"}}) + sample_log::megatron_line(1, 10));
   EXPECT_TRUE(has(error, "num_layers is 32 where the log prints its arguments, and 24 elsewhere")) << error;
 }
 
 TEST(TrainingLog, MegatronDeepSpeedAndBridgeAreToldApart) {
-  std::string line = sample::megatron_line(1, 10);
+  std::string line = sample_log::megatron_line(1, 10);
   line.insert(line.size() - 1, " samples per second: 12.8 | tokens per gpu per second (tgs): 819.2 | TFLOPs: 55.1 |");
   EXPECT_EQ(read_log(line).framework, "megatron-deepspeed");
   EXPECT_DOUBLE_EQ(read_log(line).steps[0].tokens_per_s_per_gpu, 819.2);
   const std::string bridge =
       "model:\n  num_layers: 32\n  tensor_model_parallel_size: 4\ntrain:\n  global_batch_size: 128\nStep Time : 0.01s "
       "GPU utilization: 512.3MODEL_TFLOP/s/GPU\n" +
-      sample::megatron_line(1, 10);
+      sample_log::megatron_line(1, 10);
   EXPECT_EQ(read_log(bridge).framework, "megatron-bridge");
   EXPECT_EQ(read_log(bridge).arguments.at("model.tensor_model_parallel_size"), "4");
   EXPECT_EQ(read_log(bridge).arguments.at("train.global_batch_size"), "128");
@@ -124,12 +124,12 @@ TEST(TrainingLog, PeakMemoryOfMegatron) {
   const TrainingLog log = read_log(
       "[Rank 0] (after 2 iterations) memory (MB) | allocated: 10.0 | max allocated: 1000.00 | reserved: 1.0\n"
       "[Rank 8] (after 2 iterations) memory (MB) | allocated: 10.0 | max allocated: 2000.00 | reserved: 1.0\n" +
-      sample::megatron_line(1, 10));
+      sample_log::megatron_line(1, 10));
   EXPECT_DOUBLE_EQ(log.steps[0].peak_memory.value(), 2000.0 * 1024 * 1024);
 }
 
 TEST(TrainingLog, NemoLines) {
-  const TrainingLog log = read_log(sample::nemo_steps({10.31, 7.549, 7.556}));
+  const TrainingLog log = read_log(sample_log::nemo_steps({10.31, 7.549, 7.556}));
   EXPECT_EQ(log.framework, "nemo");
   ASSERT_EQ(log.steps.size(), 3u);
   EXPECT_EQ(log.steps[2].iteration, 3);
@@ -138,7 +138,7 @@ TEST(TrainingLog, NemoLines) {
 }
 
 TEST(TrainingLog, NemoProgressBarAndConfiguration) {
-  const TrainingLog log = read_log(sample::nemo_log);
+  const TrainingLog log = read_log(sample_log::nemo_log);
   ASSERT_EQ(log.steps.size(), 3u);
   EXPECT_DOUBLE_EQ(log.steps[1].seconds.value(), 3.0);
   EXPECT_EQ(log.steps[2].iteration, 3);
@@ -150,7 +150,7 @@ TEST(TrainingLog, NemoProgressBarAndConfiguration) {
 }
 
 TEST(TrainingLog, TorchtitanRatesAndSizes) {
-  const TrainingLog log = read_log(sample::torchtitan_log({"4,096", "8,192"}));
+  const TrainingLog log = read_log(sample_log::torchtitan_log({"4,096", "8,192"}));
   EXPECT_EQ(log.framework, "torchtitan");
   ASSERT_EQ(log.steps.size(), 2u);
   EXPECT_EQ(log.steps[1].iteration, 10);
@@ -164,16 +164,16 @@ TEST(TrainingLog, TorchtitanRatesAndSizes) {
 }
 
 TEST(TrainingLog, TorchtitanTomlAndOverrides) {
-  TrainingLog log = read_log(sample::torchtitan_log(
+  TrainingLog log = read_log(sample_log::torchtitan_log(
       {"8,192"},
       "NGPU=8 ./run_train.sh --job.config_file llama3_8b.toml --activation_checkpoint.selective_ac_option 2\n"));
-  ASSERT_TRUE(add_launch_arguments(log, sample::torchtitan_toml, "llama3_8b.toml"));
+  ASSERT_TRUE(add_launch_arguments(log, sample_log::torchtitan_toml, "llama3_8b.toml"));
   EXPECT_EQ(log.gpus, 8);
   EXPECT_EQ(log.arguments.at("activation_checkpoint.selective_ac_option"), "2");  // the command line overrides the file
   EXPECT_EQ(log.arguments.at("parallelism.data_parallel_shard_degree"), "8");     // -1: as the log prints it
   EXPECT_EQ(log.arguments.at("model.converters"), "[\"float8\", \"other\"]");
   // A file that the job wrote into its log.
-  const TrainingLog shown = read_log(std::string(sample::torchtitan_toml) + sample::torchtitan_log({"8,192"}));
+  const TrainingLog shown = read_log(std::string(sample_log::torchtitan_toml) + sample_log::torchtitan_log({"8,192"}));
   EXPECT_EQ(shown.arguments.at("activation_checkpoint.selective_ac_option"), "op");
 }
 
@@ -200,12 +200,12 @@ TEST(TrainingLog, LinesThatEndInTheirFigure) {
 TEST(TrainingLog, CheckpointingOfTorchtitan2026) {
   const TrainingLog log = read_log(
       "[titan] 2026-05-04 13:58:14,761 - root - INFO - Applied SelectiveAC activation checkpointing to the model\n" +
-      sample::torchtitan_log({"8,192"}));
+      sample_log::torchtitan_log({"8,192"}));
   EXPECT_EQ(log.arguments.at("activation_checkpoint.selective_ac_option"), "op");
 }
 
 TEST(TrainingLog, DeepSpeedTimerAndItsJson) {
-  const TrainingLog log = read_log(sample::deepspeed_log);
+  const TrainingLog log = read_log(sample_log::deepspeed_log);
   EXPECT_EQ(log.framework, "deepspeed");
   EXPECT_EQ(log.gpus, 8);
   ASSERT_EQ(log.steps.size(), 3u);
@@ -237,27 +237,27 @@ TEST(TrainingLog, WhatIsNoLog) {
 }
 
 TEST(TrainingLog, TimesThatAreNone) {
-  EXPECT_TRUE(has(refusal(sample::megatron_line(3, 0)), "job.log:1: iteration 3 has no time above zero"));
-  EXPECT_TRUE(has(refusal(sample::torchtitan_log({"0"})), "no time above zero"));
+  EXPECT_TRUE(has(refusal(sample_log::megatron_line(3, 0)), "job.log:1: iteration 3 has no time above zero"));
+  EXPECT_TRUE(has(refusal(sample_log::torchtitan_log({"0"})), "no time above zero"));
 }
 
 TEST(TrainingLog, CutOffAtTheEndAndInTheMiddle) {
   const std::string
-      good = sample::megatron_line(1, 5000),
+      good = sample_log::megatron_line(1, 5000),
       cut = " iteration        2/     100 | consumed samples:          256 | elapsed time per iteration (ms): 50";
   const TrainingLog log = read_log(good + cut);
   EXPECT_EQ(log.steps.size(), 1u);
   ASSERT_EQ(log.notes.size(), 1u);
   EXPECT_EQ(log.notes[0], "line 2: cut off, left out");
   EXPECT_TRUE(has(refusal(cut + "\n" + good), "job.log:1: a step line of Megatron-LM that is cut off"));
-  EXPECT_EQ(read_log(sample::torchtitan_log({"8,192"}) + "[titan] step: 20  loss:  7.1  grad_norm: 1.0").steps.size(),
+  EXPECT_EQ(read_log(sample_log::torchtitan_log({"8,192"}) + "[titan] step: 20  loss:  7.1  grad_norm: 1.0").steps.size(),
             1u);
   EXPECT_TRUE(
       has(refusal("json = {\n \"stage\": 3\nsteps: 1 loss: 1 iter time (s): 1.5 samples/sec: 2\n"), "does not end"));
 }
 
 TEST(TrainingLog, FilesOfArgumentsThatAreNone) {
-  TrainingLog log = read_log(sample::megatron_line(1, 10));
+  TrainingLog log = read_log(sample_log::megatron_line(1, 10));
   const auto prose = add_launch_arguments(log, "dear reader\n", "notes.txt");
   ASSERT_FALSE(prose);
   EXPECT_TRUE(has(to_text(prose.error()), "notes.txt:1")) << to_text(prose.error());
