@@ -37,8 +37,8 @@ double host_stretch(const ProgramBlock& block, const BlockPrices& prices, const 
   return kernels.value() > 0 && host > kernels ? host / kernels : 1;
 }
 
-// Exchanges of one micro-batch's rows beside the compute of another (Megatron-Core's combined forward and backward,
-// --overlap-moe-expert-parallel-comm): what compute can hide slows it as any collective beside it does, the rest shows.
+// Exchanges of one micro-batch's rows beside the compute of another (Megatron-Core's combined forward and backward): what
+// compute can hide slows it as any collective beside it does, the rest shows.
 void hide_exchanges(const ProgramBlock& block, double slowdown, BlockPrices& prices) {
   Seconds compute, exchanges;
   for (const Price& price : prices.works) compute += price.time;

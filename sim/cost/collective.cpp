@@ -103,9 +103,10 @@ double CostModel::distinct_share(const Move& move, const Span& span, std::int64_
   return (1 - missed) * parts / move.choices;
 }
 
-// Transformer Engine casts an input or a gradient before it gathers it over the tensor-parallel ranks, so that what crosses
-// has the width of the product that reads it (pytorch/distributed.py gather_along_first_dim of a Float8Tensor; user buffers
-// hold Float8 too). Block-scaled types, which need both layouts, are taken to cross wide. Reduce-scatters carry the wide output of a product, and so does the LM head's gather.
+// Transformer Engine casts an input or a gradient before its gather, so that what crosses has the width of the product that
+// reads it (pytorch/distributed.py gather_along_first_dim of a Float8Tensor; user buffers hold Float8 too). Block-scaled
+// types, which need both layouts, are taken to cross wide. Reduce-scatters carry the wide output of a product, and so does
+// the gather of the LM head.
 double CostModel::cast_share(const Move& move) const {
   const bool gathers = move.kind == MoveKind::all_gather && move.cargo == Cargo::activation && move.for_product;
   const bool cast = gathers && stack_->gathers_cast && precision_ == Precision::fp8 && move.element_bytes == 2;

@@ -202,7 +202,8 @@ std::string assumptions(const Page& page) {
   std::string text = page.heading("Defaults and assumptions") + wrapped(parts, ", ", "  ", page_columns);
   const Profile& profile = page.scenario.profile.row;
   text += paragraph(rates_text(page.scenario), "  ", "    ", page_columns);
-  if (!profile.step_spread_source.empty())
+  const bool fitted = step_fit(page.scenario).fit.has_value();  // its remark speaks of the interval too
+  if (!fitted && !profile.step_spread_source.empty())
     text += paragraph("interval: " + profile.step_spread_source, "  ", "    ", page_columns);
   if (*page.prediction.step.interval_kind != '\0')
     text += paragraph(fmt::format("interval: widened to that of {} in stepcast validate", page.prediction.step.interval_kind), "  ", "    ", page_columns);

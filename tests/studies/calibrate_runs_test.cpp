@@ -159,7 +159,9 @@ TEST(CalibrateRuns, WrongInputIsExplained) {
   EXPECT_NE(refusal(words + " --parameters product").find("did you mean 'products'"), std::string::npos);
   EXPECT_NE(refusal(words + " --parameters products,memory,attention,contention").find("at most 3"), std::string::npos);
   EXPECT_NE(refusal(words + " --leave-out day").find("source, model, release or run"), std::string::npos);
-  EXPECT_NE(refusal(words + " --launch a.sh,b.sh").find("--launch"), std::string::npos);
+  const std::string script = testing_program::own_path("job.sh");
+  write_file(script, "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py --bf16\n");
+  EXPECT_NE(refusal(words + " --launch " + script + "," + script).find("--launch"), std::string::npos);
   EXPECT_NE(refusal(words + " --hold-out 0.2").find("does not go with calibrate runs"), std::string::npos);
   EXPECT_NE(refusal("").find("something is missing"), std::string::npos);
 }

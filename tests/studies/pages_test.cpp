@@ -57,7 +57,8 @@ TEST(Pages, ShowWhatTheProgramPrints) {
 
 TEST(Pages, EveryExampleIsShownAsItStands) {
   std::string page;
-  for (const std::string& line : page_lines(pages_root + "docs/examples.md")) page += line + "\n";
+  for (const char* name : {"docs/examples.md", "docs/runs.md"})
+    for (const std::string& line : page_lines(pages_root + name)) page += line + "\n";
   for (const auto& entry : std::filesystem::directory_iterator(pages_root + "examples")) {
     const std::string name = entry.path().filename();
     EXPECT_NE(page.find("examples/" + name), std::string::npos) << name;

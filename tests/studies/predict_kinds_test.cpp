@@ -128,7 +128,7 @@ TEST(PredictKinds, SlicesShortenThePipelineAndHoldLess) {
   // Smaller kernels: the same work in more pieces takes longer. The model's FLOPs are those of whole sequences.
   const double busy = phase_sum(cut, {"forward", "backward"}), whole_busy = phase_sum(whole, {"forward", "backward"});
   EXPECT_GT(busy, whole_busy);
-  EXPECT_LT(busy, 1.25 * whole_busy);
+  EXPECT_LT(busy, 1.3 * whole_busy);  // each of four times as many kernels has its gap too
   EXPECT_NEAR(cut.at("hfu").get<double>() * cut.at("step_time_s").get<double>(),
               whole.at("hfu").get<double>() * whole.at("step_time_s").get<double>(), 1e-6);
   EXPECT_THAT(cut.at("assumptions").dump(), HasSubstr("slices of a sequence"));
