@@ -141,5 +141,42 @@ TEST(CollectiveLaw, trays_of_a_rack_are_one_domain) {
                "ports infiniband");
 }
 
+/// Seconds for 100 GB over four nodes of 8 GPUs, `inside` members on each, through `ports` NICs of 50 GB/s per node. Inside
+/// a node nothing takes time.
+double through_shared_ports(CollectiveKind kind, std::int64_t inside, int ports, FabricKind fabric = FabricKind::infiniband) {
+  Machine machine = law_machine();
+  machine.levels[1].fabric = fabric;
+  machine.levels[1].ports = ports;
+  machine.levels[1].bandwidth_per_gpu = BytesPerSecond(ports * 50e9 / 8);
+  Profile profile;
+  for (const int ranks : {2, 4, 8}) profile.collectives.push_back(law_curve(kind, ranks, 1, 0, 1e15));
+  profile.scale_out = {{fabric, 1, Seconds(0), Seconds(0), Seconds(0), Source::fitted, {1, 1}}};
+  const std::int64_t below[] = {inside};
+  return collective_time(machine, profile, kind, Bytes(100e9), GroupPlacement{4 * inside, 4, 0, below}).time.value();
+}
+
+TEST(CollectiveLaw, rings_of_several_ranks_per_node_share_one_of_the_shared_ports) {
+  for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    // 8 GPUs, 4 ports. Alone on its node a rank has half a port; 2 and 4 ranks have 2/8 and 4/8 of one; 8 have all four.
+    EXPECT_NEAR(through_shared_ports(kind, 1, 4), 100.0 / 25, 1e-9);
+    EXPECT_NEAR(through_shared_ports(kind, 2, 4), 100.0 / 12.5, 1e-9);
+    EXPECT_NEAR(through_shared_ports(kind, 4, 4), 100.0 / 25, 1e-9);
+    EXPECT_NEAR(through_shared_ports(kind, 8, 4), 100.0 / 200, 1e-9);
+  }
+}
+
+TEST(CollectiveLaw, rings_enter_by_their_members_ports_where_each_has_one) {
+  for (const int inside : {1, 2, 4, 8})
+    EXPECT_NEAR(through_shared_ports(CollectiveKind::all_gather, inside, 8), 100.0 / (50 * inside), 1e-9) << inside;
+}
+
+TEST(CollectiveLaw, exchanges_and_ethernet_queue_at_no_single_port) {
+  for (const int inside : {1, 2, 4, 8}) {
+    // Of 4 n - 1 peers 3 n are elsewhere, each rank has 25 GB/s.
+    EXPECT_NEAR(through_shared_ports(CollectiveKind::all_to_all, inside, 4), 100.0 * 3 * inside / (4 * inside - 1) / 25, 1e-9);
+    EXPECT_NEAR(through_shared_ports(CollectiveKind::all_gather, inside, 4, FabricKind::ethernet), 100.0 / (25 * inside), 1e-9);
+  }
+}
+
 }  // namespace
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 #include "model/stack.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "model/catalog.h"
 
@@ -35,6 +36,147 @@ TEST(CatalogStacks, DifferWhereTheSoftwareDid) {
   const Stack& now = **find_row(catalog().stacks, "megatron-core", "stack");
   EXPECT_EQ(now.attention, AttentionForm::fused);
   EXPECT_EQ(now.gradient_reduces, Manners::overlapped);
+}
+
+/// One field each, set to what no default is.
+struct FieldChange { const char* key; void (*change)(Stack&); };
+constexpr FieldChange field_changes[] = {
+    {"id", [](Stack& s) { s.id = "other"; }},
+    {"name", [](Stack& s) { s.name = "Other"; }},
+    {"aliases", [](Stack& s) { s.aliases = {"another"}; }},
+    {"source", [](Stack& s) { s.source = "elsewhere"; }},
+    {"from", [](Stack& s) { s.from = "2024-02"; }},
+    {"until", [](Stack& s) { s.until = "2025-03"; }},
+    {"attention", [](Stack& s) { s.attention = AttentionForm::unfused; }},
+    {"fused", [](Stack& s) { s.fused = {"norm", "expert.up", "shared.up", "attn.up", "attn.down"}; }},
+    {"recompute_whole", [](Stack& s) { s.recompute_whole = false; }},
+    {"gradient_bytes", [](Stack& s) { s.gradient_bytes = 2; }},
+    {"half_gradients", [](Stack& s) { s.half_gradients = true; }},
+    {"accumulates_apart", [](Stack& s) { s.accumulates_apart = true; }},
+    {"dropout", [](Stack& s) { s.dropout = true; }},
+    {"master_bytes", [](Stack& s) { s.master_bytes = 2; }},
+    {"optimizer_bytes", [](Stack& s) { s.optimizer_bytes = 4; }},
+    {"gradient_bucket", [](Stack& s) { s.gradient_bucket = Bytes(25e6); }},
+    {"activation_moves", [](Stack& s) { s.activation_moves = Manners::overlapped; }},
+    {"activation_pieces", [](Stack& s) { s.activation_pieces = 3; }},
+    {"gathers_cast", [](Stack& s) { s.gathers_cast = true; }},
+    {"ring_moves", [](Stack& s) { s.ring_moves = Manners::blocking; }},
+    {"weight_gathers", [](Stack& s) { s.weight_gathers = Manners::blocking; }},
+    {"gradient_reduces", [](Stack& s) { s.gradient_reduces = Manners::blocking; }},
+    {"boundary_sends", [](Stack& s) { s.boundary_sends = Manners::overlapped; }},
+    {"statements", [](Stack& s) { s.statements = {"home boundary: s on tp"}; }},
+    {"loss_bytes", [](Stack& s) { s.loss_bytes = 2; }},
+    {"host_per_launch", [](Stack& s) { s.host_per_launch = Seconds(3e-6); }},
+    {"host_per_step", [](Stack& s) { s.host_per_step = Seconds(3e-3); }},
+    {"expert_dispatch", [](Stack& s) { s.expert_dispatch = Dispatch::tokens; }},
+    {"expert_moves", [](Stack& s) { s.expert_moves = Manners::overlapped; }},
+    {"captured", [](Stack& s) { s.captured = Capture::static_parts; }},
+    {"calls_per_kernel", [](Stack& s) { s.calls_per_kernel = 5; }},
+    {"calls_per_expert", [](Stack& s) { s.calls_per_expert = 2; }},
+    {"calls_per_dispatch", [](Stack& s) { s.calls_per_dispatch = 40; }},
+    {"narrow_attention", [](Stack& s) { s.narrow_attention = true; }},
+    {"narrow_head", [](Stack& s) { s.narrow_head = true; }},
+    {"attention_rate", [](Stack& s) { s.attention_rate = 0.5; }},
+    {"eager", [](Stack& s) { s.eager = true; }},
+    {"ampere_attention", [](Stack& s) { s.ampere_attention = true; }},
+    {"launch_gap", [](Stack& s) { s.launch_gap = Seconds(1e-4); }},
+    {"data_wait", [](Stack& s) { s.data_wait = Seconds(0.25); }},
+    {"gradient_stand_ins", [](Stack& s) { s.gradient_stand_ins = true; }},
+    {"loss_in_place", [](Stack& s) { s.loss_in_place = true; }},
+    {"gates_in_experts", [](Stack& s) { s.gates_in_experts = true; }},
+    {"rotary_key_per_head", [](Stack& s) { s.rotary_key_per_head = true; }},
+    {"workspace", [](Stack& s) { s.workspace = Bytes(64e6); }},
+    {"framework_memory", [](Stack& s) { s.framework_memory = Bytes(1e9); }},
+    {"allocator_slack", [](Stack& s) { s.allocator_slack = 0.125; }},
+    {"parameters", [](Stack& s) { s.parameters = {"products", "memory"}; }},
+    {"expert_parameters", [](Stack& s) { s.expert_parameters = {"host_per_launch_s"}; }},
+    {"joint_precisions", [](Stack& s) { s.joint_precisions = true; }},
+    {"tuned_like", [](Stack& s) { s.tuned_like = {"nemo", "jax"}; }},
+};
+
+Stack plain_stack() {
+  Stack stack;
+  stack.id = "plain", stack.name = "Plain", stack.source = "nowhere", stack.from = "2023-01";
+  return stack;
+}
+
+nlohmann::json keys_of(const Stack& stack) { return nlohmann::json::parse(write_stack(stack)); }
+
+TEST(StackFields, EachIsWrittenReadAndLeavesTheOthersAlone) {
+  const nlohmann::json plain = keys_of(plain_stack());
+  for (const FieldChange& field : field_changes) {
+    Stack stack = plain_stack();
+    field.change(stack);
+    const auto read = read_stack(write_stack(stack), "s.json");
+    ASSERT_TRUE(read.has_value()) << field.key << ": " << to_text(read.error());
+    EXPECT_EQ(write_stack(*read), write_stack(stack)) << field.key;
+    nlohmann::json now = keys_of(stack);
+    EXPECT_NE(now.value(field.key, nlohmann::json()), plain.value(field.key, nlohmann::json())) << field.key;
+    nlohmann::json others = plain;
+    now.erase(field.key), others.erase(field.key);
+    EXPECT_EQ(now, others) << field.key;
+  }
+}
+
+TEST(StackFields, TheTestKnowsThemAll) {
+  Stack stack = plain_stack();
+  for (const FieldChange& field : field_changes) field.change(stack);
+  EXPECT_EQ(keys_of(stack).size(), std::size(field_changes));
+}
+
+TEST(StackFields, WhatAFileLeavesOutIsAsInTheStruct) {
+  nlohmann::json file = keys_of(plain_stack());
+  const std::string whole = write_stack(*read_stack(file.dump(), "s.json"));
+  for (const char* key : {"expert_dispatch", "expert_moves", "captured", "calls_per_kernel", "calls_per_expert", "calls_per_dispatch",
+                          "narrow_attention", "narrow_head", "gradient_stand_ins", "loss_in_place", "gates_in_experts",
+                          "rotary_key_per_head", "workspace"}) {
+    nlohmann::json less = file;
+    ASSERT_EQ(less.erase(key), 1U) << key;
+    const auto read = read_stack(less.dump(), "s.json");
+    ASSERT_TRUE(read.has_value()) << to_text(read.error());
+    EXPECT_EQ(write_stack(*read), whole) << key;
+  }
+}
+
+TEST(StackFields, ValuesOutOfRangeAreRefusedByName) {
+  const auto refusal = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json file = keys_of(plain_stack());
+    file[key] = value;
+    const auto read = read_stack(file.dump(), "s.json");
+    return read ? "accepted" : to_text(read.error());
+  };
+  const std::pair<const char*, nlohmann::json> wrong[] = {
+      {"calls_per_kernel", -1}, {"calls_per_expert", 101}, {"calls_per_dispatch", 1001}, {"attention_rate", 0},
+      {"attention_rate", 2.5},  {"activation_pieces", 0},  {"gradient_bytes", 0},        {"captured", "steps"},
+      {"expert_dispatch", "row"}, {"expert_moves", "hidden"}, {"dropout", 0.1},          {"eager", 1},
+      {"parameters", {"products", "memory", "attention", "contention"}}, {"parameters", {"product"}},
+      {"expert_parameters", {"producs"}}, {"until", "2024"}, {"launch_gap", "1 GB"}};
+  for (const auto& [key, value] : wrong)
+    EXPECT_NE(refusal(key, value).find(std::string("/") + key), std::string::npos) << key << ": " << refusal(key, value);
+}
+
+TEST(StackFields, HalfGradientsAreOfFp16Alone) {
+  Stack stack = plain_stack();
+  for (const Precision precision : {Precision::fp16, Precision::bf16}) EXPECT_EQ(gradient_bytes(stack, precision), 4);
+  stack.half_gradients = true;
+  EXPECT_EQ(gradient_bytes(stack, Precision::fp16), 2);
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp8})
+    EXPECT_EQ(gradient_bytes(stack, precision), 4);
+}
+
+TEST(CatalogStacks, FitsAreBorrowedFromOtherStacksOfTheCatalogue) {
+  for (const Stack& stack : catalog().stacks)
+    for (const std::string& id : stack.tuned_like) {
+      const auto known = find_row(catalog().stacks, id, "stack");
+      ASSERT_TRUE(known.has_value()) << stack.id << " is tuned like " << id;
+      EXPECT_EQ((*known)->id, id) << "an alias: fits go by id";
+      EXPECT_NE(id, stack.id);
+    }
+}
+
+TEST(CatalogStacks, BeginBeforeTheyEnd) {
+  for (const Stack& stack : catalog().stacks)
+    EXPECT_TRUE(stack.until.empty() || stack.from <= stack.until) << stack.id;
 }
 
 }  // namespace
