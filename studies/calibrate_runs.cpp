@@ -27,9 +27,13 @@ bool names_built_in(const Arguments& arguments) {
   return std::find(arguments.words.begin(), arguments.words.end(), built_in) != arguments.words.end();
 }
 
+/// Records are a JSON object or a list of objects. Lines of logs begin with a bracket too: a time, a rank, a level.
 bool is_record_file(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && (text[first] == '[' || text[first] == '{');
+  constexpr const char* blanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string::npos || text[first] != '[') return first != std::string::npos && text[first] == '{';
+  const std::size_t second = text.find_first_not_of(blanks, first + 1);
+  return second == std::string::npos || text[second] == '{' || text[second] == ']';
 }
 
 LoggedRunHints hints_of(const Arguments& arguments) {
@@ -115,6 +119,8 @@ Expected<FitWishes> wishes_of(const Arguments& arguments) {
   for (const std::string& name : split_list(arguments.value("--parameters"))) {
     const auto parameter = parse_step_parameter(name, "--parameters");
     if (!parameter) return tl::unexpected(parameter.error());
+    if (std::find(wishes.parameters.begin(), wishes.parameters.end(), *parameter) != wishes.parameters.end())
+      return fail("--parameters", fmt::format("{} twice", name), "once each");
     wishes.parameters.push_back(*parameter);
   }
   if (wishes.parameters.size() > most_fitted)
@@ -139,6 +145,7 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
     else ++skipped[to_text(run.error())];
   }
   for (const auto& [why, count] : skipped) notes.push_back(fmt::format("{} left out: {}", count, why));
+  if (records.empty()) return fail("runs", "the files hold no record", "training logs, or records with a measured step time");
   if (runs.empty()) return fail("runs", "none can be forecast", notes.empty() ? "" : notes.back());
   return runs;
 }

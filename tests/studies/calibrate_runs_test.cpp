@@ -145,6 +145,24 @@ TEST(CalibrateRuns, ChosenParametersAreFitted) {
   EXPECT_EQ(parameters[0].at("name"), "memory");
 }
 
+TEST(CalibrateRuns, LogsWhoseLinesBeginWithABracketAreNoRecords) {
+  const std::vector<std::pair<std::string, std::string>> logs = {
+      {"nemo", sample_log::nemo_log}, {"pytorch-fsdp", sample_log::torchtitan_log({"400", "6,100", "6,150", "6,120"})}, {"deepspeed-zero", sample_log::deepspeed_log}};
+  for (const auto& [stack, text] : logs) {
+    const std::string log = testing_program::own_path(stack + ".log");
+    write_file(log, text);
+    const auto ran = testing_program::run("calibrate runs " + log + " --machine dgx-h100");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(ran.out.starts_with(stack + " ")) << ran.out;
+  }
+  const std::string bare = testing_program::own_path("bare.log"), script = testing_program::own_path("job.sh");
+  write_file(bare, sample_log::megatron_steps(sample_log::settled_ms));
+  write_file(script, sample_log::megatron_script);
+  const auto ran = testing_program::run("calibrate runs " + bare + " --launch " + script + " --gpus 16 --machine dgx-h100");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(ran.out.starts_with("megatron-core ")) << ran.out;
+}
+
 std::string refusal(const std::string& arguments) {
   const auto ran = testing_program::run("calibrate runs " + arguments);
   EXPECT_EQ(ran.code, 2) << ran.out;
@@ -158,12 +176,16 @@ TEST(CalibrateRuns, WrongInputIsExplained) {
   EXPECT_NE(refusal("no-such.log").find("no-such.log"), std::string::npos);
   EXPECT_NE(refusal(words + " --parameters product").find("did you mean 'products'"), std::string::npos);
   EXPECT_NE(refusal(words + " --parameters products,memory,attention,contention").find("at most 3"), std::string::npos);
+  EXPECT_NE(refusal(words + " --parameters memory,products,memory").find("memory twice"), std::string::npos);
   EXPECT_NE(refusal(words + " --leave-out day").find("source, model, release or run"), std::string::npos);
   const std::string script = testing_program::own_path("job.sh");
   write_file(script, "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py --bf16\n");
   EXPECT_NE(refusal(words + " --launch " + script + "," + script).find("--launch"), std::string::npos);
   EXPECT_NE(refusal(words + " --hold-out 0.2").find("does not go with calibrate runs"), std::string::npos);
   EXPECT_NE(refusal("").find("something is missing"), std::string::npos);
+  const std::string empty = testing_program::own_path("empty.json");
+  write_file(empty, "[ ]");
+  EXPECT_NE(refusal(empty).find("hold no record"), std::string::npos);
 }
 
 }  // namespace
