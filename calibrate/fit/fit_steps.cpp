@@ -70,7 +70,7 @@ std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::s
   };
   Fit best = fit_log_error(model, measured, ranges, 2 * options.scatter, tolerance);
   // A floor that does not bind has no slope: a second search begins where it does.
-  if (options.second_start && std::any_of(options.start.begin(), options.start.end(), is_floor)) {
+  if (std::any_of(options.start.begin(), options.start.end(), is_floor)) {
     for (std::size_t i = 0; i < parameters; ++i)
       if (is_floor(options.start[i])) ranges[i].start = 2 * row_of(options.start[i].parameter).typical;
     if (Fit other = fit_log_error(model, measured, ranges, 2 * options.scatter, tolerance); other.loss < best.loss) best = std::move(other);
@@ -110,10 +110,9 @@ StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& 
     return result;
   }
   result.held_out.resize(steps.size());
-  StepFitOptions near = options;  // most runs stay: what they want is not far
-  near.second_start = false;
   for (const auto& [name, members] : groups) {
-    const auto values = fit_step_values(steps, witnesses_without(steps, &name), forecasts, near, result.values);
+    // From the same start as the fit on all: a search that began at its result would know the group that is left out.
+    const auto values = fit_step_values(steps, witnesses_without(steps, &name), forecasts, options, options.start);
     std::vector<double> seconds(members.size());
     forecasts(members, values, seconds);
     for (std::size_t i = 0; i < members.size(); ++i) result.held_out[members[i]] = seconds[i];

@@ -29,7 +29,6 @@ struct StepFitOptions {
   /// parameters (StepParameterRow::doubt). Steps of one configuration repeat within 0.1 to 1 %, releases of one software
   /// differ by 1 to 8 % (MLPerf training results v3.0 to v4.1, Megatron-Bridge 25.09 to 26.08).
   double scatter = 0.03;
-  bool second_start = true;          ///< try another start for parameters without a slope
 };
 
 struct StepFitResult {

@@ -54,6 +54,17 @@ TEST(FitSteps, FindsTheParametersThatMadeTheSteps) {
   EXPECT_EQ(result.runs, 24);
 }
 
+TEST(FitSteps, WhatIsForecastLeftOutDoesNotKnowItsOwnMeasurements) {
+  Trial trial;
+  const auto before = fit_steps(trial.samples, trial.forecasts(), {neutral});
+  for (std::size_t i = 0; i < trial.samples.size(); ++i)
+    if (trial.samples[i].group == "group 0") trial.samples[i].seconds *= 1.2;
+  const auto after = fit_steps(trial.samples, trial.forecasts(), {neutral});
+  EXPECT_NE(before.values[0].value, after.values[0].value);
+  for (std::size_t i = 0; i < trial.samples.size(); ++i)
+    if (trial.samples[i].group == "group 0") EXPECT_EQ(before.held_out[i], after.held_out[i]);  // to the last digit
+}
+
 TEST(FitSteps, DoubtfulStepsAreForecastButMoveNothing) {
   Trial trial;
   const auto before = fit_steps(trial.samples, trial.forecasts(), {neutral});
