@@ -160,8 +160,8 @@ class SplitReader {
     if (ask_.error()) return tl::unexpected(*ask_.error());
     if (!micro)
       return fail(source_.log.where, "neither the log nor its arguments tell the micro-batch",
-                  unread_file().empty() ? "the script or configuration that the run was started with"
-                                        : fmt::format("give {:.80} beside the log", unread_file()));
+                  unread_file().empty() ? "--launch FILE: the script or configuration that the run was started with"
+                                        : fmt::format("--launch {:.80}", unread_file()));
     const std::int64_t each = bounded_product({*micro, p_.dp});
     run_.global_batch = global ? *global : logged > 0 ? logged : bounded_product({each, accumulation.value_or(1)});
     if (!global && logged == 0) source_.assumptions.push_back(fmt::format("global batch {}", run_.global_batch));

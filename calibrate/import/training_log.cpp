@@ -191,7 +191,7 @@ Expected<void> need_arguments(const TrainingLog& log) {
   if (!log.arguments.empty()) return {};
   return fail(
       log.where, "the log shows steps, but no arguments of the run",
-      "give the script or configuration it was started with (launch command, TOML, YAML or JSON) beside the log");
+      "--launch FILE: the script or configuration it was started with (launch command, TOML, YAML or JSON)");
 }
 
 Expected<ArgumentMap> shown_yaml(std::span<const LogLine> lines, std::string_view name, const std::string& where) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/json_writer.h"
 #include "model/quantity_text.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t most_listed = 12;  ///< runs of a pool that get a line each
 constexpr std::size_t report_columns = 110;
+constexpr double bound_share = 1e-3;     ///< this near the end of a range a search was stopped by it
 
 double mean_miss(const FitPool& pool, const std::vector<MeasuredRun>& runs, const std::vector<double>& seconds) {
   double sum = 0, n = 0;
@@ -42,6 +44,21 @@ std::string parameter_lines(const FitPool& pool) {
   return text;
 }
 
+/// Values that the search would have pushed on: no such number explains these steps.
+std::string bound_lines(const FitPool& pool) {
+  std::vector<std::string> ends;
+  for (const StepValue& value : pool.result.values) {
+    const StepParameterRow& row = row_of(value.parameter);
+    const bool lowest = row.low > 0 && value.value <= (1 + bound_share) * row.low;  // 0 is no odd value: nothing of it
+    if (lowest || value.value >= (1 - bound_share) * row.high) ends.push_back(name_without_unit(row));
+  }
+  if (ends.empty()) return {};
+  return paragraph(fmt::format("{} at the end of the plausible range: the runs differ from their forecasts by more than such numbers stand for. "
+                               "Look for arguments that were not taken into account, another machine or a slow part of it.",
+                               fmt::join(ends, ", ")),
+                   "  ", "    ", report_columns);
+}
+
 std::string signed_miss(double forecast, double measured) { return fmt::format("{:+.1f} %", 100 * (forecast / measured - 1)); }
 
 std::string run_lines(const FitPool& pool, const std::vector<MeasuredRun>& runs, const std::vector<double>& neutral) {
@@ -57,13 +74,14 @@ std::string run_lines(const FitPool& pool, const std::vector<MeasuredRun>& runs,
 
 std::string pool_text(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   const auto neutral = forecast_steps(runs, pool.members, nullptr);
-  std::string text = fmt::format("{} {}{}, {}: {} runs\n", pool.stack, to_text(pool.precision), pool.experts ? " with experts" : "", pool.hardware, pool.result.runs);
+  std::string text = fmt::format("{} {}{}, {}: {} run{}\n", pool.stack, to_text(pool.precision), pool.experts ? " with experts" : "", pool.hardware, pool.result.runs,
+                                 pool.result.runs == 1 ? "" : "s");
   if (pool.result.runs == 0) return text + "  doubtful records only: nothing is fitted\n\n";
   text += fmt::format("  mean error {:.1f} % by the laws alone, {:.1f} % fitted", 100 * mean_miss(pool, runs, neutral), 100 * pool.result.mape);
   if (pool.result.groups > 0)
     text += fmt::format(", {:.1f} % with the {} left out ({} of them); measured over forecast {:.2f} to {:.2f}", 100 * pool.result.held_out_mape,
                         to_text(pool.leave), pool.result.groups, pool.result.spread.p10, pool.result.spread.p90);
-  return text + '\n' + parameter_lines(pool) + run_lines(pool, runs, neutral) + '\n';
+  return text + '\n' + parameter_lines(pool) + bound_lines(pool) + run_lines(pool, runs, neutral) + '\n';
 }
 
 void pool_json(JsonWriter& json, const FitPool& pool, const std::vector<MeasuredRun>& runs) {

@@ -163,6 +163,17 @@ TEST(CalibrateRuns, LogsWhoseLinesBeginWithABracketAreNoRecords) {
   EXPECT_TRUE(ran.out.starts_with("megatron-core ")) << ran.out;
 }
 
+TEST(CalibrateRuns, AValueAtTheEndOfItsRangeIsNamed) {
+  const std::string log = testing_program::own_path("job.log"), words = " --machine dgx-h100 --parameters products";
+  const double usual = seconds_of(scenario_of_log(log_of({}, 1, 128)));
+  write_file(log, log_of({}, 4 * usual, 128));
+  EXPECT_NE(testing_program::run("calibrate runs " + log + words).out.find("products at the end of the plausible range"), std::string::npos);
+  write_file(log, log_of({}, 1.05 * usual, 128));
+  const auto ran = testing_program::run("calibrate runs " + log + words);
+  EXPECT_EQ(ran.out.find("at the end of"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find(": 1 run\n"), std::string::npos) << ran.out;
+}
+
 std::string refusal(const std::string& arguments) {
   const auto ran = testing_program::run("calibrate runs " + arguments);
   EXPECT_EQ(ran.code, 2) << ran.out;
@@ -183,6 +194,9 @@ TEST(CalibrateRuns, WrongInputIsExplained) {
   EXPECT_NE(refusal(words + " --launch " + script + "," + script).find("--launch"), std::string::npos);
   EXPECT_NE(refusal(words + " --hold-out 0.2").find("does not go with calibrate runs"), std::string::npos);
   EXPECT_NE(refusal("").find("something is missing"), std::string::npos);
+  const std::string bare = testing_program::own_path("bare.log");
+  write_file(bare, sample_log::megatron_steps(sample_log::settled_ms));
+  EXPECT_NE(refusal(bare + " --machine dgx-h100").find("--launch FILE"), std::string::npos);
   const std::string empty = testing_program::own_path("empty.json");
   write_file(empty, "[ ]");
   EXPECT_NE(refusal(empty).find("hold no record"), std::string::npos);

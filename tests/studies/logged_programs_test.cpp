@@ -86,7 +86,7 @@ TEST(LoggedPrograms, TorchtitanNamesAFileThatWasNotGiven) {
       "[titan] 2025-06-04 08:51:58,557 - root - INFO - step: 10  loss: 10.7  memory: 30.99GiB(32.62%)  tps: 8,192  "
       "tflops: 407.35  mfu: 41.19%\n";
   EXPECT_TRUE(holds(refusal_of(run_of_log(text, {"dgx-h100", "", 0})),
-                    "the micro-batch (give ./train_configs/llama3_8b.toml beside the log)"));
+                    "the micro-batch (--launch ./train_configs/llama3_8b.toml)"));
   auto log = read_training_log(text, "job.log");
   ASSERT_TRUE(add_launch_arguments(*log, sample_log::torchtitan_toml, "llama3_8b.toml"));
   const auto made = logged_run(*log, {"dgx-h100", "", 0});
