@@ -1,6 +1,7 @@
 // stepcast calibrate runs: measured steps, from logs of own jobs or records of published runs, as step parameters of
 // their software in the profile of their GPU.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -157,6 +158,22 @@ std::string hardware_of(const Profile& profile) {
   return {};
 }
 
+/// Between the least and the greatest of n ratios lie (n - 1) / (n + 1) of the next: nine span an 80 % interval. Of fewer, what was
+/// believed before makes up the rest, and the interval is no narrower than their own.
+Spread spread_of_few(const Spread& own, const Spread& before, int runs) {
+  constexpr double enough = 9;
+  const double weight = std::min(1.0, runs / enough);
+  const auto mixed = [&](double a, double b) { return std::exp(weight * std::log(a) + (1 - weight) * std::log(b)); };
+  return {std::min(own.p10, mixed(own.p10, before.p10)), std::max(own.p90, mixed(own.p90, before.p90))};
+}
+
+/// The interval that the profile gives to this software's steps so far.
+Spread spread_before(const Profile& profile, const StepFit& fit) {
+  for (const StepFit& known : profile.steps)
+    if (known.stack == fit.stack && known.precision == fit.precision && known.experts == fit.experts) return known.spread;
+  return profile.step_spread;
+}
+
 /// `published`: the fits of the program's own records take the place of all older ones, and one that nothing could be held out
 /// against stays away: for others it is no more than a guess.
 Profile with_pools(Profile profile, const std::string& hardware, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs,
@@ -166,6 +183,7 @@ Profile with_pools(Profile profile, const std::string& hardware, const std::vect
     if (pool.hardware != hardware || pool.result.runs == 0 || (published && pool.result.groups == 0)) continue;
     for (StepFit& fit : fit_rows(pool, runs)) {
       if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
+      else if (!published) fit.spread = spread_of_few(fit.spread, spread_before(profile, fit), fit.runs);
       if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
       put_fit(profile, std::move(fit));
     }

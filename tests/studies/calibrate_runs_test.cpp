@@ -79,6 +79,12 @@ TEST(CalibrateRuns, TwoLogsBringTheForecastOfAThirdNearer) {
   const double measured = measured_of(third, 256), before = seconds_of(scenario);
   const auto read = read_profile(*read_text_file(profile), profile);
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
+  // Two runs that agree do not make an interval of 2 %: what was believed before fills it up.
+  ASSERT_EQ(read->steps.size(), scenario.profile.row.steps.size() + 1);
+  const Spread& spread = read->steps.back().spread;
+  const Spread& usual = scenario.profile.row.step_spread;
+  EXPECT_LT(spread.p10, 1 - 0.5 * (1 - usual.p10));
+  EXPECT_GT(spread.p90, 1 + 0.5 * (usual.p90 - 1));
   scenario.profile.row = *read;
   const double after = seconds_of(scenario);
   EXPECT_LT(std::abs(after / measured - 1), 0.5 * std::abs(before / measured - 1)) << before << " -> " << after << " of " << measured;
