@@ -1,4 +1,4 @@
-// stepcast validate: statistics by hand, strict records, the stack rule, and the shipped runs.
+// stepcast validate: statistics by hand, strict records, and the shipped runs.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -10,7 +10,6 @@
 #include "studies/validation/embedded_runs.h"
 #include "studies/validation/run_machine.h"
 #include "studies/validation/run_scenario.h"
-#include "studies/validation/stack_rule.h"
 #include "studies/validation/validation.h"
 #include "tests/studies/run_program.h"
 
@@ -117,36 +116,6 @@ TEST(RunRecords, ErrorsNameThePlace) {
 }
 
 TEST(RunRecords, ListInAnObjectReadsToo) { EXPECT_TRUE(read_runs("{\"runs\": [" + minimal + "]}", "r.json").has_value()); }
-
-Run dated(const char* software, const char* date) {
-  stepcast::Run run = run_of(minimal);
-  run.software = *software ? MaybeText(software) : std::nullopt;
-  run.date = date;
-  return run;
-}
-
-TEST(StackRule, FollowsSoftwareAndDate) {
-  EXPECT_EQ(stack_of(dated("Megatron-LM", "2021-04")).id, "megatron-2020");
-  EXPECT_EQ(stack_of(dated("Megatron-LM", "2022-05")).id, "megatron-2022");
-  EXPECT_EQ(stack_of(dated("Megatron-LM 23e00ed0", "2026-05")).id, "megatron-core");
-  EXPECT_EQ(stack_of(dated("Megatron-DeepSpeed", "2022-02")).id, "megatron-deepspeed-2022");
-  EXPECT_EQ(stack_of(dated("Megatron-DeepSpeed", "2023-11")).id, "megatron-deepspeed");
-  EXPECT_EQ(stack_of(dated("NeMo AutoModel (PyTorch FSDP2)", "2026-02")).id, "pytorch-fsdp");
-  EXPECT_EQ(stack_of(dated("NeMo 24.11", "2024-11")).id, "nemo");
-  EXPECT_FALSE(stack_of(dated("NeMo 24.11", "2024-11")).guessed);
-  EXPECT_TRUE(stack_of(dated("", "2022-05")).guessed);
-  EXPECT_EQ(stack_of(dated("", "2022-05")).id, "megatron-2022");
-}
-
-TEST(StackRule, EveryRowNamesAStackOfTheCatalogue) {
-  for (const StackRule& rule : stack_rules()) EXPECT_TRUE(find_row(catalog().stacks, std::string(rule.stack), "stack").has_value()) << rule.stack;
-}
-
-TEST(StackRule, IdDoesNotMatter) {
-  stepcast::Run a = run_of(minimal), b = a;
-  b.id = "torchtitan-llm-foundry";
-  EXPECT_EQ(stack_of(a).id, stack_of(b).id);
-}
 
 TEST(RunMachines, RecordsOverrideTheCatalogue) {
   stepcast::Run run = run_of(minimal);
