@@ -39,6 +39,7 @@ void forecast_neutral(const FitPool& pool, const std::vector<MeasuredRun>& runs,
 void hold_out(FitPool pool, const std::vector<MeasuredRun>& runs, std::optional<Leave> leave, HeldOutSteps& out) {
   FitWishes wishes;
   if (leave && several_groups(pool, runs, *leave)) wishes.leave = leave;
+  else if (leave == Leave::stack) return forecast_neutral(pool, runs, out);  // no other software: its own must not speak for it
   fit_pool(pool, runs, wishes);
   if (pool.result.held_out.empty()) return forecast_neutral(pool, runs, out);
   add_intervals(pool, runs, out);

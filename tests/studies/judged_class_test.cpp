@@ -1,6 +1,7 @@
 // The judged classes: who belongs, their figures, and that a held-out forecast does not know its group.
 #include "studies/validation/judged_class.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -80,6 +81,17 @@ TEST(JudgedClass, HeldOutForecastsComeFromOtherModels) {
   ASSERT_NE(own, rows.end());
   EXPECT_EQ(own->held_out.n, 8u);
   EXPECT_LE(own->held_out.mape, 0.025);
+}
+
+TEST(JudgedClass, WithoutOtherSoftwareTheLawsAloneSpeak) {
+  // These records are of one software: nothing may be fitted to it where the class says that others speak for it.
+  const auto records = records_of("Korthikanti et al. 2022");
+  Validation validation = validate_runs(records, Fits::ignored);
+  const auto rows = judged_rows_held_out(validation, records);
+  const auto foreign = std::find_if(rows.begin(), rows.end(), [](const JudgedRow& row) { return row.judged->leave == Leave::stack; });
+  ASSERT_NE(foreign, rows.end());
+  ASSERT_EQ(foreign->held_out.n, 8u);
+  EXPECT_DOUBLE_EQ(foreign->held_out.mape, foreign->fitted.mape);  // the fits were ignored
 }
 
 TEST(JudgedClass, EveryClassHasAGoalAndANameOfItsOwn) {
