@@ -98,8 +98,6 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
-bool is_cast(const Operator& op) { return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op); }
-
 /// Under a narrow plan every projection keeps its weight cast, as is and transposed, from one optimizer step to the next
 /// (TransformerEngine: weight workspaces filled on the first micro-batch). Gathered weights are cast anew and keep none.
 void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {

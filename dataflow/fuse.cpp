@@ -2,12 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
-#include <span>
-
-#include <fmt/format.h>
-
-#include "dataflow/moves.h"
 
 namespace stepcast {
 
@@ -20,21 +14,11 @@ int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms) {
 }
 
 bool operator==(const Group& a, const Group& b) {
-  return a.size == b.size && std::equal(a.digits.begin(), a.digits.end(), b.digits.begin(), b.digits.end(),
-                                        [](const Group::Digit& x, const Group::Digit& y) { return x.stride == y.stride && x.size == y.size; });
+  const auto same = [](const Group::Digit& x, const Group::Digit& y) { return x.stride == y.stride && x.size == y.size; };
+  return a.size == b.size && std::equal(a.digits.begin(), a.digits.end(), b.digits.begin(), b.digits.end(), same);
 }
 
 namespace {
-
-bool blocks(const Stack& stack, const PlacedItem& item) {
-  if (item.move == MoveKind::ring) return stack.ring_moves == Manners::blocking;
-  switch (item.cargo) {
-    case Cargo::activation: return stack.activation_moves == Manners::blocking;
-    case Cargo::weight: return stack.weight_gathers == Manners::blocking;
-    case Cargo::gradient: return stack.gradient_reduces == Manners::blocking;
-    default: return true;
-  }
-}
 
 /// Walks one list and emits works and moves with their edges.
 class ListBuilder {
@@ -129,7 +113,8 @@ class ListBuilder {
   static bool adds(const std::string& function) { return function == "add" || function == "bias"; }
 
   bool hands_on(const PlacedItem& item) const {
-    return item.kind == PlacedKind::gradient && item.pass != Pass::weight_grad && item.reads.front() >= 0 && adds(c_.block.operators[item.op].function);
+    const bool of_input = item.kind == PlacedKind::gradient && item.pass != Pass::weight_grad;
+    return of_input && item.reads.front() >= 0 && adds(c_.block.operators[item.op].function);
   }
 
   /// Addition and bias hand their gradient on: the contribution is the same memory as the output's gradient, there as soon as
@@ -286,51 +271,6 @@ class ListBuilder {
 };
 
 }  // namespace
-
-namespace {
-
-bool feeds_product(const Operator& op) { return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op); }
-
-}  // namespace
-
-Move make_move(const FuseContext& c, const PlacedItem& item) {
-  const Copy &from = c.placed.copies[item.reads.front()], &to = c.placed.copies[item.writes.front()];
-  const std::string& tensor = c.network.tensors[from.tensor].name;
-  Move move;
-  const bool weight = item.cargo == Cargo::weight || item.cargo == Cargo::gradient;
-  // Weights move in buckets: the label is that of the bucket.
-  move.label = weight ? (from.gradient ? "gradients " : "weights ") : (from.gradient ? "d" + tensor + " " : tensor + " ");
-  move.label += to_text(item.move);
-  move.kind = item.move;
-  move.pass = item.pass;
-  move.when = item.when;
-  move.cargo = item.cargo;
-  move.group = intern_group(c.groups, c.mesh, item.atoms);
-  move.received = Bytes(item.received);
-  move.local_before = Bytes(from.bytes);
-  move.local_after = Bytes(to.bytes);
-  move.launches = item.launches;
-  move.steps = item.steps;
-  move.blocking = blocks(c.stack, item);
-  move.ahead = item.ahead;
-  move.again = item.again;
-  move.element_bytes = c.network.tensors[from.tensor].bytes_per_element;
-  move.for_product = item.op >= 0 && feeds_product(c.block.operators[item.op]);
-  // Routed rows: the fullest rank sets the time.
-  const std::vector<int>& dims = c.network.tensors[from.tensor].dims;
-  const bool routed = std::any_of(dims.begin(), dims.end(), [&](int d) { return c.network.dims[d].expected; });
-  if (routed) {
-    move.max_rank_factor = c.imbalance;
-    move.experts = static_cast<double>(c.network.dims[c.network.find_dim("e")].extent);
-    move.choices = static_cast<double>(c.network.dims[c.network.find_dim("k")].extent);
-  }
-  if (c.explain) {
-    move.because = fmt::format("{}{}: {} -> {}", from.gradient ? "d" : "", tensor, to_text(from.place, c.network, from.tensor, c.mesh), to_text(to.place, c.network, to.tensor, c.mesh));
-    if (item.op >= 0) move.because += ", for " + c.block.operators[item.op].name;
-    if (item.statement >= 0) move.because += fmt::format(" ({})", print(c.statements[item.statement]));
-  }
-  return move;
-}
 
 ProgramBlock fuse(const FuseContext& c) {
   ProgramBlock out;

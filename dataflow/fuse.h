@@ -48,6 +48,8 @@ bool add_works(const FuseContext& context, const Launch& launch, const std::vect
 
 /// Stays in its operands' type under a narrower plan: attention core, router, LM head.
 bool keeps_width(const Operator& op);
+/// A projection: a product whose operands a narrower plan casts.
+bool is_cast(const Operator& op);
 
 /// Ranks that do the same work again: product of the atoms on which the operator is not split.
 double repeats(const FuseContext& context, int op);

@@ -263,6 +263,8 @@ KernelWork look_up(const FuseContext& c, const PlacedItem& item) {
 
 bool keeps_width(const Operator& op) { return has_tag(op, "attn.core") || has_tag(op, "router") || has_tag(op, "head"); }
 
+bool is_cast(const Operator& op) { return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op); }
+
 double repeats(const FuseContext& c, int op) {
   double ranks = 1;
   for (std::size_t a = 0; a < c.mesh.atoms.size(); ++a)
