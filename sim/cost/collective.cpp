@@ -81,8 +81,8 @@ Price CostModel::ring(const Move& move, const Group& group, const Span& span) co
 }
 
 // Software with user buffers cuts a gather or scatter of activations and the product beside it into pieces that overlap
-// (TransformerEngine, user buffers). The first piece has nothing to
-// hide behind; the others slow the product as any collective beside it does.
+// (TransformerEngine, user buffers). The first piece has nothing to hide behind; the others slow the product as any collective
+// beside it does.
 double CostModel::shown_of(const Move& move, const Span& span) const {
   const bool cut = stack_->activation_pieces > 1 && stack_->activation_moves == Manners::overlapped;
   const bool gathers = move.kind == MoveKind::all_gather || move.kind == MoveKind::reduce_scatter;
@@ -119,7 +119,8 @@ Price CostModel::move(const Move& move, const Group& group) const {
   const Span span = span_of(group, *machine_, ranks_);
   if (move.kind == MoveKind::ring) return ring(move, group, span);
   // Separate calls of one bucket run one after the other, each with its share of the bytes.
-  Price price = collective(collective_kind(move.kind), move.received * (cast_share(move) * distinct_share(move, span, group.size) / move.launches), group, span);
+  const double share = cast_share(move) * distinct_share(move, span, group.size) / move.launches;
+  Price price = collective(collective_kind(move.kind), move.received * share, group, span);
   price.time = price.time * move.launches * move.max_rank_factor * shown_of(move, span) * tuning_[parameter_of(move)];
   return price;
 }

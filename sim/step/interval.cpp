@@ -78,9 +78,9 @@ KindSpread spread_of_kind(const Program& program) {
 }
 
 // Where steps of this software were measured, their held-out errors are the interval: they contain what kernels, collectives
-// and the software's own ways add. Elsewhere the profile's hold-outs say how far whole steps fall from their forecast; time that rests on a law which those runs
-// did not use (transferred, datasheet, assumed) takes that law's own spread where it is wider; so does all time where
-// the profile has no hold-outs. Hidden moves count too, for a wrong law would uncover them.
+// and the software's own ways add. Elsewhere the profile's hold-outs say how far whole steps fall from their forecast; time
+// that rests on a law which those runs did not use (transferred, datasheet, assumed) takes that law's own spread where it is
+// wider; so does all time where the profile has no hold-outs. Hidden moves count too, for a wrong law would uncover them.
 Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step) {
   if (cost.tuning().fitted()) return cost.tuning().spread;
   const Profile& profile = cost.profile();

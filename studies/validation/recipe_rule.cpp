@@ -8,7 +8,8 @@
 namespace stepcast {
 namespace {
 
-/// Fields with "" match anything; `gpus`, `networks` and `precision` hold words of which one has to occur.
+/// Fields with "" match anything. `gpus` and `networks` hold words of which one has to be the name, or its beginning up to a
+/// hyphen; `precision` is the record's.
 struct RecipeRule {
   std::string_view from, until;  ///< container releases, `until` included
   std::string_view gpus, networks, precision;
@@ -76,7 +77,8 @@ std::string release_of(const Run& run) {
 bool fits(const RecipeRule& rule, const Run& run) {
   const std::string release = release_of(run);
   if (release < rule.from || (!rule.until.empty() && release > rule.until)) return false;
-  return holds(rule.gpus, run.hardware.gpu) && holds(rule.networks, run.model.name) && (rule.precision.empty() || run.precision.value_or("") == rule.precision);
+  const bool in_precision = rule.precision.empty() || run.precision.value_or("") == rule.precision;
+  return in_precision && holds(rule.gpus, run.hardware.gpu) && holds(rule.networks, run.model.name);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which training software a record ran on, from its software string and date.
+// Which training software a record ran on, from its software string, its date and, where those say too little, its id.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace stepcast {
 
-/// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one)
-/// its month is before `until` ("" = no end), and `id` occurs in its id.
+/// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one),
+/// the record's month is before `until` ("" = no end), and `id` occurs in the record's id.
 struct StackRule { std::string_view software, until, stack, id = {}; };
 std::span<const StackRule> stack_rules();
 
