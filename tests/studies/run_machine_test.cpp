@@ -53,7 +53,8 @@ TEST(MachineStates, AreOfOneSourceAndItsGpus) {
 TEST(MachineStates, AreSaid) {
   const auto says = [](const char* id) {
     const auto assumptions = machine_of(on_machine(id))->assumptions;
-    return std::any_of(assumptions.begin(), assumptions.end(), [](const std::string& text) { return text.find("PCIe") != std::string::npos; });
+    const auto names_it = [](const std::string& text) { return text.find("PCIe") != std::string::npos; };
+    return std::any_of(assumptions.begin(), assumptions.end(), names_it);
   };
   EXPECT_TRUE(says("x-02-24"));
   EXPECT_FALSE(says("x-02-25"));

@@ -35,7 +35,8 @@ RunScenario made_of(const Run& run) {
 }
 
 bool assumes(const RunScenario& made, const std::string& words) {
-  return std::any_of(made.assumptions.begin(), made.assumptions.end(), [&](const std::string& text) { return text.find(words) != std::string::npos; });
+  const auto says = [&](const std::string& text) { return text.find(words) != std::string::npos; };
+  return std::any_of(made.assumptions.begin(), made.assumptions.end(), says);
 }
 
 TEST(RunDropout, IsWhatTheSoftwareDidForGptsOnly) {
@@ -112,7 +113,8 @@ TEST(KnownNetworks, HaveWhatRecordsLeaveOut) {
     run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
     return made_of(run).scenario.network.row;
   };
-  const NetworkSpec oss = network("GPT-OSS-20B"), qwen = network("Qwen3-30B-A3B"), deepseek = network("DeepSeek-V3-671B"), other = network("Mixtral");
+  const NetworkSpec oss = network("GPT-OSS-20B"), qwen = network("Qwen3-30B-A3B");
+  const NetworkSpec deepseek = network("DeepSeek-V3-671B"), other = network("Mixtral");
   EXPECT_TRUE(oss.qkv_bias && oss.out_bias && oss.experts.router_bias && oss.experts.expert_bias);
   EXPECT_TRUE(qwen.qk_norm && !qwen.qkv_bias && !qwen.experts.router_bias);
   EXPECT_TRUE(deepseek.experts.router_bias && !deepseek.experts.expert_bias && !deepseek.qk_norm);
