@@ -1,0 +1,89 @@
+// Which measured runs are fitted together, and which parameters the stack lets a fit turn.
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+#include "studies/step_fitting.h"
+
+namespace stepcast {
+namespace {
+
+struct PoolCase { const char* stack; Precision precision; const char* machine; bool experts; };
+
+std::vector<MeasuredRun> runs_of_cases(const std::vector<PoolCase>& cases) {
+  std::vector<MeasuredRun> runs;
+  for (const PoolCase& c : cases) {
+    MeasuredRun run;
+    run.scenario.stack.id = c.stack;
+    run.scenario.stack.row = **find_row(catalog().stacks, c.stack, "stack");
+    run.scenario.plan.precision = c.precision;
+    run.scenario.machine.row = **find_row(catalog().machines, c.machine, "machine");
+    run.scenario.network.row.experts.count = c.experts ? 8 : 0;
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::size_t pools_among(const std::vector<PoolCase>& cases) { return pools_of(runs_of_cases(cases)).size(); }
+
+constexpr Precision bf16 = Precision::bf16, fp8 = Precision::fp8;
+
+TEST(FitPools, PrecisionsAreApartUnlessTheStackJoinsThem) {
+  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", fp8, "dgx-h100", false}}), 2U);
+  EXPECT_EQ(pools_among({{"jax", bf16, "dgx-h100", false}, {"jax", fp8, "dgx-h100", false}}), 1U);
+  auto runs = runs_of_cases({{"nemo", bf16, "dgx-h100", false}, {"nemo", fp8, "dgx-h100", false}});
+  for (MeasuredRun& run : runs) run.scenario.stack.row.joint_precisions = true;
+  EXPECT_EQ(pools_of(runs).size(), 1U);
+}
+
+TEST(FitPools, RoutedRunsAreApartFromDenseOnesAndInAllPrecisions) {
+  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "dgx-h100", true}, {"nemo", fp8, "dgx-h100", true}}), 2U);
+}
+
+TEST(FitPools, HardwareIsTheArchitectureAndTheKindOfHost) {
+  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "dgx-a100", false}}), 2U);
+  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "grand-teton-h100-96gb", false}}), 1U);
+  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "alps-gh200", false}}), 2U);
+}
+
+/// Parameters that a fit turns over two steps on 8 H100, as if they were measured.
+std::vector<StepParameter> fitted_parameters(bool experts, const Stack& stack) {
+  std::vector<MeasuredRun> runs;
+  for (const std::int64_t batch : {16, 64}) {
+    stepcast::Run run;
+    run.id = "batch-" + std::to_string(batch), run.source = run.id, run.date = "2025-09", run.software = "NeMo 25.09";
+    run.model.name = run.id;
+    run.model.layers = 8, run.model.hidden = 2048, run.model.ffn_hidden = 8192, run.model.heads = 16, run.model.seq_len = 2048;
+    run.model.vocab = 51200, run.model.gated_mlp = true;
+    if (experts) run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
+    run.hardware.gpu = "H100-80GB-SXM", run.hardware.gpus_per_node = 8;
+    run.parallel.gpus = run.parallel.dp = 8;
+    run.micro_batch = 1, run.global_batch = batch, run.precision = "bf16";
+    run.measured.step_time_s = 0.02 * static_cast<double>(batch);
+    auto measured = measured_run(run);
+    EXPECT_TRUE(measured.has_value()) << (measured ? "" : to_text(measured.error()));
+    if (!measured) return {};
+    measured->scenario.stack.row.parameters = stack.parameters;
+    measured->scenario.stack.row.expert_parameters = stack.expert_parameters;
+    runs.push_back(std::move(*measured));
+  }
+  auto pools = pools_of(runs);
+  EXPECT_EQ(pools.size(), 1U);
+  fit_pool(pools.at(0), runs, {});
+  std::vector<StepParameter> turned;
+  for (const StepValue& value : fit_row(pools.at(0), runs).values) turned.push_back(value.parameter);
+  return turned;
+}
+
+TEST(FitParameters, AreThoseThatTheStackNamesForTheKindOfNetwork) {
+  using Names = std::vector<StepParameter>;
+  Stack stack;
+  stack.parameters = {"products"};
+  EXPECT_EQ(fitted_parameters(false, stack), (Names{StepParameter::products}));
+  EXPECT_EQ(fitted_parameters(true, stack), (Names{StepParameter::products})) << "no others are named for experts";
+  stack.expert_parameters = {"host_per_launch_s", "memory"};
+  EXPECT_EQ(fitted_parameters(false, stack), (Names{StepParameter::products}));
+  EXPECT_EQ(fitted_parameters(true, stack), (Names{StepParameter::host_per_launch, StepParameter::memory}));
+}
+
+}  // namespace
+}  // namespace stepcast
