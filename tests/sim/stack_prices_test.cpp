@@ -54,6 +54,22 @@ TEST(StackPrices, CastsAreChargedWhereTheLeftOperandIsNew) {
   EXPECT_NEAR((forward - weight_grad).value(), cast.value(), 1e-12);
 }
 
+TEST(StackPrices, RowsOfExpertsThatRunOneByOneAreCastOnTheirOwn) {  // read once, written as is and transposed
+  Stack stack = bare_stack();
+  KernelWork work = cube("expert.up");
+  work.routed = true;
+  const double element = (Bytes(8192.0 * 8192) / h100().memory.memory).value();
+  for (const auto& [precision, bytes] : {std::pair{Precision::fp8, 2.0 + 1 + 1}, {Precision::nvfp4, 2.0 + 0.5 + 0.5}}) {
+    stack.calls_per_expert = 2;
+    const Seconds alone = time_of(stack, precision, work);
+    stack.calls_per_expert = 0;
+    EXPECT_NEAR((alone - time_of(stack, precision, work)).value(), (bytes - 2) * element, 1e-12) << "2 bytes where norms cast for it";
+    EXPECT_EQ(time_of(stack, precision, work), time_of(stack, precision, cube("mlp.up"))) << "a routed product like any other";
+  }
+  stack.calls_per_expert = 2;
+  EXPECT_EQ(time_of(stack, Precision::bf16, work), time_of(stack, Precision::bf16, cube("mlp.up"))) << "nothing is cast";
+}
+
 StepFit fit_of(StepParameter parameter, double value) {
   StepFit fit;
   fit.values = {{parameter, value}};

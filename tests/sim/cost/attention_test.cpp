@@ -72,5 +72,20 @@ TEST(AttentionPrice, ANarrowCoreGainsUnderNarrowPlansOnly) {
   }
 }
 
+TEST(AttentionPrice, NoOtherKernelFollowsTheAttentionOfAStack) {
+  Machine machine = small::machine();
+  machine.gpu.architecture = "hopper";
+  const Profile profile = small::profile();
+  const Stack plain = small::stack();
+  Stack other = plain;
+  other.attention_rate = 0.5, other.ampere_attention = other.narrow_attention = true;
+  KernelWork product = small::gemm(1, Pass::forward), stream;
+  product.head_dim = 64;
+  stream.bytes = Bytes(1e12);
+  for (const KernelWork& work : {product, stream})
+    EXPECT_EQ(CostModel(machine, profile, other, Precision::fp8).work(work).time,
+              CostModel(machine, profile, plain, Precision::fp8).work(work).time);
+}
+
 }  // namespace
 }  // namespace stepcast
