@@ -125,6 +125,7 @@ Expected<Stack> read_stack(const std::string& text, const std::string& where) {
   file.read("loss_bytes", stack.loss_bytes, NumberRange{0.5, 16});
   file.read("host_per_launch", stack.host_per_launch, Zero::allowed);
   file.read("host_per_step", stack.host_per_step, Zero::allowed);
+  file.optional("skew_per_doubling", stack.skew_per_doubling, Zero::allowed);
   read_routing(file, stack);
   file.optional("narrow_attention", stack.narrow_attention);
   file.optional("narrow_head", stack.narrow_head);
@@ -174,6 +175,7 @@ std::string write_stack(const Stack& stack) {
   json.field("loss_bytes", stack.loss_bytes);
   json.field("host_per_launch", stack.host_per_launch);
   json.field("host_per_step", stack.host_per_step);
+  if (stack.skew_per_doubling.value() > 0) json.field("skew_per_doubling", stack.skew_per_doubling);
   write_routing(json, stack);
   json.field("narrow_attention", stack.narrow_attention);
   json.field("narrow_head", stack.narrow_head);

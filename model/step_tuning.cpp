@@ -14,7 +14,7 @@ double& value_of(StepTuning& tuning, StepParameter parameter) { return tuning.va
 /// Precisions whose steps are alike, nearest first: the same element width, then the next.
 std::span<const Precision> nearest_precisions(Precision precision) {
   using enum Precision;
-  static constexpr Precision half[] = {bf16, fp16}, other_half[] = {fp16, bf16}, eight[] = {fp8, mxfp8}, blocks[] = {mxfp8, fp8},
+  static constexpr Precision half[] = {bf16, fp16, fp8}, other_half[] = {fp16, bf16}, eight[] = {fp8, mxfp8}, blocks[] = {mxfp8, fp8},
                              four[] = {nvfp4, mxfp8, fp8}, single[] = {fp32, tf32}, mixed[] = {tf32, fp32};
   switch (precision) {
     case bf16: return half;
@@ -48,6 +48,27 @@ FoundFit found(StepFit fit, const Stack& stack, Precision precision) {
   return {std::move(fit), borrowed};
 }
 
+// What other software makes of products on this GPU. Laws alone are too fast for nearly every software: clocks sink under
+// sustained load, and no step is as tidy as a benchmark. The interval holds what pools of published runs want beside the mean of
+// the others on their hardware.
+FoundFit mean_fit(const Profile& profile) {
+  constexpr Spread of_means{0.88, 1.22};
+  StepFit mean;
+  double sum = 0;
+  for (const StepFit& fit : profile.steps)
+    for (const StepValue& value : fit.values) {
+      if (value.parameter != StepParameter::products || fit.experts) continue;
+      sum += value.value * fit.groups, mean.groups += fit.groups, mean.runs += fit.runs;
+    }
+  if (mean.groups == 0) return {};
+  mean.values = {{StepParameter::products, sum / mean.groups}};
+  mean.spread = of_means;
+  mean.groups = 0;  // nothing of this software was held out
+  mean.gpus = {profile.gpu};
+  mean.source = "all software of this profile";
+  return {std::move(mean), true};
+}
+
 }  // namespace
 
 StepTuning neutral_tuning(const Stack& stack, const Profile& profile) {
@@ -71,10 +92,10 @@ StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* 
 FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
   std::vector<std::string> stacks = {stack.id};
   stacks.insert(stacks.end(), stack.tuned_like.begin(), stack.tuned_like.end());
-  for (const Precision near : nearest_precisions(precision))
-    for (const std::string& id : stacks)
+  for (const std::string& id : stacks)
+    for (const Precision near : nearest_precisions(precision))
       if (const StepFit* fit = fit_of(profile, id, near, experts)) return found(*fit, stack, precision);
-  return {};
+  return mean_fit(profile);
 }
 
 std::string fit_text(const StepFit& fit) {

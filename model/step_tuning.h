@@ -24,7 +24,7 @@ StepTuning neutral_tuning(const Stack& stack, const Profile& profile);
 StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* fit);
 
 /// The profile's fit for this software, precision and kind of network, or what comes nearest: of the software that the
-/// stack names as its like, of the precision next in width. Of another software's only those values that speak of kernels: what that
+/// stack names as its like, of the precision next in width; in the end the mean of `products` over all software of the profile. Of another software's only those values that speak of kernels: what that
 /// one hides of its moves says nothing. Empty: nobody measured anything near.
 struct FoundFit {
   std::optional<StepFit> fit;

@@ -50,7 +50,8 @@ class CostModel {
   [[nodiscard]] Price send(Bytes bytes, std::int64_t distance) const;
   /// The same between two ranks, which may stand on different nodes although they are near.
   [[nodiscard]] Price send(Bytes bytes, std::int64_t from, std::int64_t to) const;
-  /// Bytes read and written once by a memory-bound kernel (optimizer, norm).
+  /// Bytes read and written once by a kernel that does nothing else (optimizer, gradient norm): the law alone, for the step
+  /// parameter of memory speaks of passes over activations.
   [[nodiscard]] Price memory(Bytes bytes) const;
 
   [[nodiscard]] const Machine& machine() const { return *machine_; }

@@ -1,6 +1,7 @@
 #include "sim/step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -24,6 +25,12 @@ int busiest(const Timeline& timeline) {
   return rank;
 }
 
+/// The slowest of more nodes is slower: by as much with each doubling, as extremes of a distribution with light tails grow.
+Seconds skew(const StepView& view) {
+  const double nodes = static_cast<double>(view.program.ranks) / static_cast<double>(view.cost.machine().levels.front().gpus);
+  return view.cost.stack().skew_per_doubling * std::log2(std::max(1.0, nodes));
+}
+
 Phases phases_of(const StepView& view, const Tail& tail) {
   Phases phases;
   const Program& program = view.program;
@@ -41,7 +48,7 @@ Phases phases_of(const StepView& view, const Tail& tail) {
   phases.clip = tail.clip;
   phases.optimizer = tail.optimizer;
   phases.parameter_gather = tail.parameter_gather;
-  phases.host = Seconds(view.cost.tuning()[StepParameter::host_per_step]);
+  phases.host = Seconds(view.cost.tuning()[StepParameter::host_per_step]) + skew(view);
   phases.data_wait = view.cost.stack().data_wait;
   const double ranks_per_stage = static_cast<double>(program.ranks) / static_cast<double>(program.stages);
   const BytesPerSecond link = view.cost.machine().host_link;

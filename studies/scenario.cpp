@@ -10,6 +10,7 @@
 #include "sim/schedule/order.h"
 #include "studies/layout.h"
 #include "studies/mapped_run.h"
+#include "studies/segments.h"
 #include "studies/split.h"
 
 namespace stepcast {
@@ -264,6 +265,7 @@ class Resolver {
   }
 
   Expected<void> machine_holds() {
+    if (const std::string text = take_segments(scenario_.machine.row, scenario_.plan.gpus); !text.empty()) remark(text);
     const Machine& machine = scenario_.machine.row;
     const std::int64_t per_node = machine.levels.front().gpus;
     if (scenario_.plan.gpus > per_node && scenario_.plan.gpus % per_node != 0)
@@ -310,7 +312,8 @@ FoundFit step_fit(const Scenario& scenario) {
 
 std::string fit_remark(const Scenario& scenario, const FoundFit& found) {
   const StepFit& fit = *found.fit;
-  std::string text = fmt::format("interval and {}: from {} measured runs of {} {}", fit_text(fit), fit.runs, fit.stack, to_text(fit.precision));
+  std::string text = fmt::format("interval and {}: from {} measured runs of {}", fit_text(fit), fit.runs,
+                                 fit.stack.empty() ? fit.source : fmt::format("{} {}", fit.stack, to_text(fit.precision)));
   if (fit.groups > 0) text += fmt::format(", {:.1f} % off with the {} left out", 100 * fit.held_out_mape, fit.left_out);
   if (!fitted_on(fit, scenario.machine.row.gpu.id)) text += fmt::format(", on {}", fmt::join(fit.gpus, ", "));
   if (found.borrowed) text += fmt::format("; none of {} {} are at hand", scenario.stack.row.id, to_text(scenario.plan.precision));

@@ -55,16 +55,29 @@ std::vector<StepParameter> parameters_of(const Stack& stack, bool experts) {
   return parameters;
 }
 
-std::vector<StepValue> start_of(const FitPool& pool, const MeasuredRun& run, const FitWishes& wishes) {
-  const Scenario& s = run.scenario;
+/// Those that the stack names, but no more than half as many as there are runs: the first ones say most.
+std::vector<StepParameter> usual_parameters(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
+  auto parameters = parameters_of(runs[pool.members.front()].scenario.stack.row, pool.experts);
+  const auto witnesses = std::count_if(pool.members.begin(), pool.members.end(), [&](std::size_t i) { return runs[i].witness; });
+  parameters.resize(std::min(parameters.size(), std::max<std::size_t>(1, static_cast<std::size_t>(witnesses) / 2)));
+  return parameters;
+}
+
+/// What is believed of the pool's parameters before it is fitted, and how firmly.
+struct Belief { std::vector<StepValue> start; double certainty = 1; };
+
+Belief belief_of(const FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWishes& wishes) {
+  constexpr double of_own_fit = 3, of_borrowed = 1.75;
+  const Scenario& s = runs[pool.members.front()].scenario;
   const FoundFit known = wishes.from_profile ? step_fit(s) : FoundFit{};
   const StepTuning believed = tuning_of(s.stack.row, s.profile.row, known.fit ? &*known.fit : nullptr);
-  std::vector<StepValue> start;
-  for (const StepParameter parameter : wishes.parameters.empty() ? parameters_of(s.stack.row, pool.experts) : wishes.parameters) {
+  Belief belief;
+  if (known.fit) belief.certainty = known.borrowed ? of_borrowed : of_own_fit;
+  for (const StepParameter parameter : wishes.parameters.empty() ? usual_parameters(pool, runs) : wishes.parameters) {
     const StepParameterRow& row = row_of(parameter);
-    start.push_back({parameter, std::clamp(believed[parameter], row.low, row.high)});
+    belief.start.push_back({parameter, std::clamp(believed[parameter], row.low, row.high)});
   }
-  return start;
+  return belief;
 }
 
 }  // namespace
@@ -106,7 +119,8 @@ Expected<MeasuredRun> measured_run(const Run& run) {
   out.release = out.source + " " + run.date;
   out.model = run.model.name;
   out.seconds = *run.measured.step_time_s;
-  out.witness = doubt_about(run).empty();
+  const bool tunes = run.kind == "lora" || run.kind == "sft";  // adapters, packed documents: other kernels than training runs
+  out.witness = !tunes && doubt_about(run).empty();
   out.program = std::move(*program);
   out.scenario = std::move(made->scenario);
   return out;
@@ -147,7 +161,10 @@ void fit_pool(FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWish
     fit.values.assign(values.begin(), values.end());
     on_all_processors(which.size(), [&](std::size_t i) { seconds[i] = seconds_of(runs[pool.members[which[i]]], &fit); });
   };
-  pool.result = fit_steps(steps, forecasts, {start_of(pool, runs[pool.members.front()], wishes), to_text(pool.leave)});
+  const Belief belief = belief_of(pool, runs, wishes);
+  StepFitOptions options{belief.start, to_text(pool.leave)};
+  options.certainty = belief.certainty;
+  pool.result = fit_steps(steps, forecasts, options);
 }
 
 StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs) {

@@ -27,7 +27,7 @@ struct MeasuredRun {
   Scenario scenario;
   Program program;
   double seconds = 0;
-  bool witness = true;                     ///< false: the record is doubtful
+  bool witness = true;                     ///< false: the record is doubtful, or of the tuning of a trained network
   [[nodiscard]] bool experts() const { return scenario.network.row.experts.count > 0; }
 };
 

@@ -23,8 +23,30 @@ std::vector<StepValue> with_values(std::span<const StepValue> start, std::span<c
   return out;
 }
 
-/// Costs of the host count only where they outlast the GPU.
-bool is_floor(const StepValue& value) { return value.parameter == StepParameter::host_per_launch; }
+/// Where a search may begin: a floor that does not bind has no slope, and valleys of two parameters have several bottoms.
+std::vector<double> places(const StepValue& believed) {
+  const StepParameterRow& row = row_of(believed.parameter);
+  std::vector<double> values;
+  if (row.low > 0) values = {0.6 * believed.value, believed.value, 1.6 * believed.value};
+  else values = {believed.value, row.typical, 3 * row.typical};
+  for (double& value : values) value = std::clamp(value, lowest(row), row.high);
+  return values;
+}
+
+/// Every combination of places.
+std::vector<std::vector<double>> grid(std::span<const StepValue> start) {
+  std::vector<std::vector<double>> points(1);
+  for (const StepValue& value : start) {
+    std::vector<std::vector<double>> longer;
+    for (const std::vector<double>& point : points)
+      for (const double place : places(value)) {
+        longer.push_back(point);
+        longer.back().push_back(place);
+      }
+    points = std::move(longer);
+  }
+  return points;
+}
 
 /// How far a value lies from what was believed of it, in standard deviations.
 double distance(const StepValue& value, double believed) {
@@ -50,44 +72,47 @@ double mean_error(std::span<const StepSample> steps, const std::vector<double>& 
 }  // namespace
 
 std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::span<const std::size_t> which,
-                                       const StepForecasts& forecasts, const StepFitOptions& options,
-                                       std::span<const StepValue> from) {
+                                       const StepForecasts& forecasts, const StepFitOptions& options) {
   const std::size_t parameters = options.start.size();
   if (parameters == 0 || which.empty()) return options.start;
-  std::vector<FitParameter> ranges;
-  for (const StepValue& value : from) {
-    const StepParameterRow& row = row_of(value.parameter);
-    ranges.push_back({std::clamp(value.value, lowest(row), row.high), lowest(row), row.high});
-  }
   // What is believed beforehand counts like one more measured step per parameter.
-  std::vector<double> measured(parameters, 1.0);
+  std::vector<double> measured(parameters, 1.0), predicted(parameters + which.size());
   for (const std::size_t i : which) measured.push_back(steps[i].seconds);
-  const auto model = [&](std::span<const double> values, std::span<double> predicted) {
+  const auto model = [&](std::span<const double> values, std::span<double> out) {
     const auto tried = with_values(options.start, values);
-    for (std::size_t i = 0; i < parameters; ++i)
-      predicted[i] = std::exp(options.scatter * distance(tried[i], options.start[i].value));
-    forecasts(which, tried, predicted.subspan(parameters));
+    for (std::size_t i = 0; i < parameters; ++i) out[i] = std::exp(options.scatter * options.certainty * distance(tried[i], options.start[i].value));
+    forecasts(which, tried, out.subspan(parameters));
   };
-  Fit best = fit_log_error(model, measured, ranges, 2 * options.scatter, tolerance);
-  // A floor that does not bind has no slope: a second search begins where it does.
-  if (std::any_of(options.start.begin(), options.start.end(), is_floor)) {
-    for (std::size_t i = 0; i < parameters; ++i)
-      if (is_floor(options.start[i])) ranges[i].start = 2 * row_of(options.start[i].parameter).typical;
-    if (Fit other = fit_log_error(model, measured, ranges, 2 * options.scatter, tolerance); other.loss < best.loss) best = std::move(other);
+  const double knee = 2 * options.scatter;
+  std::vector<double> from;
+  double least = 0;
+  for (const std::vector<double>& point : grid(options.start)) {
+    model(point, predicted);
+    const double loss = log_error_loss(predicted, measured, knee);
+    if (from.empty() || loss < least) from = point, least = loss;
   }
-  auto found = with_values(options.start, best.parameters);
+  std::vector<FitParameter> ranges;
+  for (std::size_t i = 0; i < parameters; ++i) {
+    const StepParameterRow& row = row_of(options.start[i].parameter);
+    ranges.push_back({from[i], lowest(row), row.high});
+  }
+  auto found = with_values(options.start, fit_log_error(model, measured, ranges, knee, tolerance).parameters);
   for (StepValue& value : found)  // logarithms may leave a bound by a last digit
     value.value = std::clamp(value.value, row_of(value.parameter).low, row_of(value.parameter).high);
   return found;
 }
 
-Spread step_spread(std::span<const double> measured_over_forecast) {
+Spread step_spread(std::span<const double> measured_over_forecast, int groups) {
   const auto n = static_cast<double>(measured_over_forecast.size());
   if (n < 2) return {};
   std::vector<double> ratios(measured_over_forecast.begin(), measured_over_forecast.end());
   constexpr double least = 0.02;
   const double level = std::min(1.0, 0.9 * (n + 1) / n);
-  return {std::min(1 - least, percentile(ratios, 1 - level)), std::max(1 + least, percentile(ratios, level))};
+  constexpr double group_scatter = 0.06;
+  const double low = std::log(percentile(ratios, 1 - level)), high = std::log(percentile(ratios, level));
+  const double middle = (low + high) / 2, half = (high - low) / 2, count = std::max(1, groups);
+  const double wide = std::sqrt(half * half * (1 + 1 / count) + group_scatter * group_scatter / count);
+  return {std::min(1 - least, std::exp(middle - wide)), std::max(1 + least, std::exp(middle + wide))};
 }
 
 StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& forecasts, const StepFitOptions& options) {
@@ -95,7 +120,7 @@ StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& 
   std::vector<std::size_t> all(steps.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   const auto witnesses = witnesses_without(steps, nullptr);
-  result.values = fit_step_values(steps, witnesses, forecasts, options, options.start);
+  result.values = fit_step_values(steps, witnesses, forecasts, options);
   result.fitted.resize(steps.size());
   forecasts(all, result.values, result.fitted);
   result.runs = static_cast<int>(witnesses.size());
@@ -112,7 +137,7 @@ StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& 
   result.held_out.resize(steps.size());
   for (const auto& [name, members] : groups) {
     // From the same start as the fit on all: a search that began at its result would know the group that is left out.
-    const auto values = fit_step_values(steps, witnesses_without(steps, &name), forecasts, options, options.start);
+    const auto values = fit_step_values(steps, witnesses_without(steps, &name), forecasts, options);
     std::vector<double> seconds(members.size());
     forecasts(members, values, seconds);
     for (std::size_t i = 0; i < members.size(); ++i) result.held_out[members[i]] = seconds[i];
@@ -120,7 +145,7 @@ StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& 
   std::vector<double> ratios;
   for (const std::size_t i : witnesses) ratios.push_back(steps[i].seconds / result.held_out[i]);
   result.held_out_mape = mean_error(steps, result.held_out);
-  result.spread = step_spread(ratios);
+  result.spread = step_spread(ratios, result.groups);
   return result;
 }
 

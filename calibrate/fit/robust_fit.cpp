@@ -12,6 +12,11 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+double huber(double error, double knee) {
+  const double size = std::abs(error);
+  return size <= knee ? 0.5 * size * size : knee * (size - 0.5 * knee);
+}
+
 struct Problem {
   const std::function<void(std::span<const double>, std::span<double>)>& model;
   VectorXd log_measured, low, high;
@@ -28,10 +33,7 @@ struct Problem {
 
   [[nodiscard]] double loss(const VectorXd& error) const {
     double sum = 0;
-    for (const double e : error) {
-      const double a = std::abs(e);
-      sum += a <= knee ? 0.5 * a * a : knee * (a - 0.5 * knee);
-    }
+    for (const double e : error) sum += huber(e, knee);
     return sum / static_cast<double>(error.size());
   }
 
@@ -49,9 +51,13 @@ struct Problem {
 };
 
 /// One damped Gauss-Newton step on the weighted errors (weights make the Huber loss a sequence of least squares).
-VectorXd damped_step(const Problem& problem, const MatrixXd& slopes, const VectorXd& error, double damping) {
+/// Parameters at a bound that would leave it stand still, so that the others do not follow a step that cannot be made.
+VectorXd damped_step(const Problem& problem, const VectorXd& x, MatrixXd slopes, const VectorXd& error, double damping) {
   const VectorXd weights =
       error.unaryExpr([&](double e) { return std::abs(e) <= problem.knee ? 1.0 : problem.knee / std::abs(e); });
+  const VectorXd uphill = slopes.transpose() * weights.asDiagonal() * error;
+  for (Eigen::Index j = 0; j < x.size(); ++j)
+    if ((x[j] <= problem.low[j] && uphill[j] > 0) || (x[j] >= problem.high[j] && uphill[j] < 0)) slopes.col(j).setZero();
   MatrixXd normal = slopes.transpose() * weights.asDiagonal() * slopes;
   normal.diagonal() *= 1 + damping;
   normal.diagonal().array() += 1e-12;
@@ -59,6 +65,12 @@ VectorXd damped_step(const Problem& problem, const MatrixXd& slopes, const Vecto
 }
 
 }  // namespace
+
+double log_error_loss(std::span<const double> predicted, std::span<const double> measured, double knee) {
+  double sum = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) sum += huber(std::log(predicted[i] / measured[i]), knee);
+  return sum / static_cast<double>(measured.size());
+}
 
 Fit fit_log_error(const std::function<void(std::span<const double>, std::span<double>)>& model,
                   std::span<const double> measured, std::span<const FitParameter> parameters, double knee, double tolerance) {
@@ -83,7 +95,7 @@ Fit fit_log_error(const std::function<void(std::span<const double>, std::span<do
     bool improved = false;
     double gain = 0;
     while (!improved && damping < most_damping) {
-      const VectorXd next = problem.clamped(x + damped_step(problem, slopes, error, damping));
+      const VectorXd next = problem.clamped(x + damped_step(problem, x, slopes, error, damping));
       const VectorXd next_error = problem.errors(next);
       const double next_loss = problem.loss(next_error);
       improved = std::isfinite(next_loss) && next_loss < loss;

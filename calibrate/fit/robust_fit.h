@@ -15,6 +15,9 @@ struct Fit {
   double loss = 0;                 ///< mean Huber loss of the log error; comparable between fits on the same data
 };
 
+/// Mean Huber loss of log(predicted / measured): what the fit makes least.
+double log_error_loss(std::span<const double> predicted, std::span<const double> measured, double knee);
+
 /// Finds parameters that minimise the Huber loss of log(model / measured) over all samples, by Levenberg-Marquardt on the
 /// parameters' logarithms with numeric derivatives. `model` writes one positive prediction per measured value.
 /// Deterministic. Errors beyond `knee` (0.1 = 10 %) count linearly, so that a few disturbed samples do not steer the fit.

@@ -1,4 +1,6 @@
 // The price of fused attention: its law, and which kernel of which age the software runs.
+#include <algorithm>
+
 #include "sim/cost.h"
 
 namespace stepcast {
@@ -32,7 +34,7 @@ bool is_narrow(Precision precision) {
 double rate_share(const Stack& stack, const Gpu& gpu, Precision precision, double head_dim) {
   const bool newer = gpu.architecture == "hopper" || gpu.architecture == "blackwell";
   const bool own_kernel = newer && !stack.ampere_attention;
-  double share = stack.attention_rate;
+  double share = newer ? stack.attention_rate : std::min(1.0, stack.attention_rate);  // faster kernels are those for newer GPUs
   if (newer && stack.ampere_attention) share *= ampere_attention_share;
   if (own_kernel && head_dim > 0 && head_dim <= small_head) share *= hopper_small_head;
   if (stack.narrow_attention && is_narrow(precision)) share *= narrow_attention_gain;

@@ -145,7 +145,7 @@ Price CostModel::gemm(const KernelWork& work) const {
 
 Price CostModel::memory(Bytes bytes) const {
   const MemoryLaw& law = profile_->memory;
-  return {memory_time(law, bytes) * tuning_[StepParameter::memory], law.source, law.spread, "memory stream", false, 0};
+  return {memory_time(law, bytes), law.source, law.spread, "memory stream", false, 0};
 }
 
 Price CostModel::work(const KernelWork& work) const {
@@ -160,6 +160,7 @@ Price CostModel::work(const KernelWork& work) const {
     case KernelClass::pointwise:
     case KernelClass::lookup:
       price = memory(work.bytes);
+      price.time = price.time * tuning_[StepParameter::memory];
       price.time += profile_->memory.t0 * (work.launches - 1);
       break;
   }

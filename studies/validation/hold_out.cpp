@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-struct HeldOutStep { double seconds = 0, low = 0, high = 0; };
+struct HeldOutStep { double seconds = 0, low = 0, high = 0; const char* left_out = "all"; };
 using HeldOutSteps = std::map<std::size_t, HeldOutStep>;  ///< by index into the runs
 
 /// The interval of each forecast comes from the errors of the other groups.
@@ -22,8 +22,8 @@ void add_intervals(const FitPool& pool, const std::vector<MeasuredRun>& runs, He
       if (other.witness && group_of(other, pool.leave) != group_of(run, pool.leave)) others.push_back(other.seconds / pool.result.held_out[j]);
     }
     const double forecast = pool.result.held_out[i];
-    const Spread spread = others.size() > 1 ? step_spread(others) : run.scenario.profile.row.step_spread;
-    out[pool.members[i]] = {forecast, forecast * spread.p10, forecast * spread.p90};
+    const Spread spread = others.size() > 1 ? step_spread(others, pool.result.groups - 1) : run.scenario.profile.row.step_spread;
+    out[pool.members[i]] = {forecast, forecast * spread.p10, forecast * spread.p90, to_text(pool.leave)};
   }
 }
 
@@ -73,7 +73,7 @@ void hold_out_long(const FitPool& whole, const std::vector<MeasuredRun>& runs, H
   const Spread spread = shorter.result.groups > 0 ? fit.spread : runs[longer.members.front()].scenario.profile.row.step_spread;
   const auto seconds = forecast_steps(runs, longer.members, &fit);
   for (std::size_t i = 0; i < longer.members.size(); ++i)
-    out[longer.members[i]] = {seconds[i], seconds[i] * spread.p10, seconds[i] * spread.p90};
+    out[longer.members[i]] = {seconds[i], seconds[i] * spread.p10, seconds[i] * spread.p90, to_text(Leave::length)};
 }
 
 struct ReadyRuns {
@@ -134,6 +134,7 @@ void put(const HeldOutSteps& steps, const ReadyRuns& ready, std::vector<Validate
   for (const auto& [run, step] : steps) {
     ValidatedCase& one = cases[ready.case_of[run]];
     one.held_out_s = step.seconds, one.held_out_low_s = step.low, one.held_out_high_s = step.high;
+    one.left_out = step.left_out;
   }
 }
 

@@ -51,7 +51,7 @@ void class_row_cells(HtmlTable& table, const JudgedRow& row) {
   const bool made = row.held_out.n > 0;
   const ErrorSummary& shown = made ? row.held_out : row.fitted;
   table.row({html_escaped(row.judged->name), count_cell(shown.n),
-             maybe_cell(made, "<b>" + html_percent(row.held_out.mape) + "</b>"), to_text(row.judged->leave),
+             maybe_cell(made, "<b>" + html_percent(row.held_out.mape) + "</b>"), html_escaped(row.left_out),
              goal_verdict(row), maybe_cell(row.fitted.n > 0, html_percent(row.fitted.mape)),
              html_signed_percent(shown.bias), html_percent(shown.p90), html_signed_percent(shown.worst),
              maybe_cell(shown.n > 0, html_percent(row.coverage)), fmt::format("{:.2f}", row.spearman),

@@ -1,6 +1,7 @@
 #include "studies/validation/judged_class.h"
 
 #include <algorithm>
+#include <map>
 
 namespace stepcast {
 namespace {
@@ -66,6 +67,19 @@ bool belongs_to(const ValidatedCase& row, const JudgedClass& judged) {
          among(judged.stacks, row.stack) && row.source.starts_with(judged.source);
 }
 
+/// "source 20, model 21" without the numbers, the most frequent first.
+std::string left_out_of(const std::vector<const ValidatedCase*>& rows) {
+  std::map<std::string, int> counts;
+  for (const ValidatedCase* one : rows)
+    if (one->held_out_s > 0) ++counts[one->left_out];
+  std::vector<std::pair<int, std::string>> order;
+  for (const auto& [name, count] : counts) order.emplace_back(-count, name);
+  std::sort(order.begin(), order.end());
+  std::string text;
+  for (const auto& [count, name] : order) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 JudgedRow judged_row(const JudgedClass& judged, const std::vector<const ValidatedCase*>& all) {
   JudgedRow row;
   row.judged = &judged;
@@ -84,6 +98,7 @@ JudgedRow judged_row(const JudgedClass& judged, const std::vector<const Validate
     const bool covered = held_out ? inside(one->held_out_low_s, one->measured_s, one->held_out_high_s) : inside(one->low_s, one->measured_s, one->high_s);
     row.coverage += covered ? 1 : 0;
   }
+  row.left_out = left_out_of(sound);
   row.doubtful = all.size() - sound.size();
   row.fitted = summarise(fitted);
   row.with_doubts = summarise(with_doubts);

@@ -34,6 +34,7 @@ struct JudgedRow {
   double regret = 0;                   ///< mean over groups of what the forecast's first choice costs over the best
   double baseline_mape = 0;            ///< every run forecast at the class's median FLOP/s
   std::size_t doubtful = 0;
+  std::string left_out;                ///< what was left out at once, the most frequent first: "source, model"; "" = nothing
 };
 /// Over the runs of a class; held-out figures where the runs have held-out forecasts.
 JudgedRow judged_row(const JudgedClass& judged, const std::vector<const ValidatedCase*>& members);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "studies/validation/recipe_rule.h"
+#include "studies/segments.h"
 #include "studies/validation/run_machine.h"
 #include "studies/validation/stack_rule.h"
 
@@ -66,15 +67,6 @@ void take_dropout(NetworkSpec& spec, const Stack& stack, std::vector<std::string
   assumptions.emplace_back("dropout");
 }
 
-/// Jobs on racks of 72 GPUs take whole trays of 64, so that groups of 8, 16, 32 and 64 stay inside one rack.
-void take_segments(Machine& machine, std::int64_t gpus, std::vector<std::string>& assumptions) {
-  Level& rack = machine.levels.front();
-  constexpr std::int64_t all = 72, used = 64;
-  if (rack.gpus != all || gpus <= all || gpus % all == 0 || gpus % used != 0) return;
-  rack.gpus = used;
-  assumptions.push_back(fmt::format("{} of the {} GPUs of each rack in use", used, all));
-}
-
 }  // namespace
 
 Expected<RunScenario> scenario_of(const Run& run) {
@@ -85,7 +77,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
   auto machine = machine_of(run);
   if (!machine) return tl::unexpected(machine.error());
   for (std::string& text : machine->assumptions) assumptions.push_back(std::move(text));
-  take_segments(machine->row, run.parallel.gpus, assumptions);
+  if (std::string text = take_segments(machine->row, run.parallel.gpus); !text.empty()) assumptions.push_back(std::move(text));
 
   const RunStack named = stack_of(run);
   if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));

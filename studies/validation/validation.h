@@ -17,6 +17,7 @@ struct ValidatedCase {
   double error = 0;                    ///< predicted / measured - 1
   double held_out_s = 0;               ///< forecast by step parameters that were fitted without this run's group; 0 = not made
   double held_out_low_s = 0, held_out_high_s = 0;
+  std::string left_out;                ///< what that group was: "source", "model", "release", "stack", "length"; "all" = laws alone
   std::string doubt;                   ///< why the record is no witness (doubts/*.json); such runs are forecast, but fit nothing
   double model_flops = 0, gpus = 1;    ///< causal attention counted by half
   bool time_reported = true;           ///< false: derived from a rate, no witness for FLOP counts

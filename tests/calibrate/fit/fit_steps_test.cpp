@@ -124,15 +124,18 @@ TEST(FitSteps, OneGroupHoldsNothingOut) {
 
 TEST(StepSpread, ReachesFurtherForFewSamples) {
   std::vector<double> few = {0.9, 0.95, 1, 1.05, 1.1};  // level 0.9 x 6 / 5 is beyond the last
-  EXPECT_DOUBLE_EQ(step_spread(few).p10, 0.9);
-  EXPECT_DOUBLE_EQ(step_spread(few).p90, 1.1);
+  const int endless = 1'000'000;
+  EXPECT_NEAR(step_spread(few, endless).p10, 0.9, 1e-6);
+  EXPECT_NEAR(step_spread(few, endless).p90, 1.1, 1e-6);
   std::vector<double> many;
   for (int i = 0; i <= 1000; ++i) many.push_back(0.9 + 0.2 * i / 1000);
-  EXPECT_NEAR(step_spread(many).p10, 0.92, 0.001);
-  EXPECT_NEAR(step_spread(many).p90, 1.08, 0.001);
+  EXPECT_NEAR(step_spread(many, endless).p10, 0.92, 0.001);
+  EXPECT_NEAR(step_spread(many, endless).p90, 1.08, 0.001);
   const std::vector<double> same = {1, 1, 1};
-  EXPECT_DOUBLE_EQ(step_spread(same).p10, 0.98);
-  EXPECT_DOUBLE_EQ(step_spread({}).p90, 1);
+  EXPECT_DOUBLE_EQ(step_spread(same, endless).p10, 0.98);
+  // Two groups: the logarithm's half width is 0.06 / sqrt(2) beside nothing measured.
+  EXPECT_NEAR(std::log(step_spread(same, 2).p90), 0.06 / std::sqrt(2.0), 1e-9);
+  EXPECT_DOUBLE_EQ(step_spread({}, 1).p90, 1);
 }
 
 }  // namespace
