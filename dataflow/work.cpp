@@ -197,6 +197,12 @@ double eager_passes(const std::string& function) {
   return function == "swiglu" ? 5.0 / 3 : 1;
 }
 
+/// Addition and bias hand their gradient on unchanged; only a bias's own gradient is summed.
+bool hands_gradient_on(const FuseContext& c, const PlacedItem& item) {
+  const std::string& function = c.block.operators[item.op].function;
+  return item.kind == PlacedKind::gradient && item.pass != Pass::weight_grad && (function == "add" || function == "bias");
+}
+
 /// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
                    const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
@@ -205,12 +211,10 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   double bytes = 0;
   for (const PlacedItem* item : members)
     for (int copy : item->writes)
-      if (copy >= 0) written.push_back(copy);
+      if (copy >= 0 && !hands_gradient_on(c, *item)) written.push_back(copy);
   for (const PlacedItem* item : members) {
+    if (hands_gradient_on(c, *item)) continue;
     const Operator& op = c.block.operators[item->op];
-    // Addition and bias hand their gradient on unchanged; only a bias's own gradient is summed.
-    const bool handed_on = item->kind == PlacedKind::gradient && item->pass != Pass::weight_grad && (op.function == "add" || op.function == "bias");
-    if (handed_on) continue;
     const double side = backward_reads(op).mask_bytes_per_output;
     if (side > 0) bytes += side * local_elements(c.network, op.output.tensor, placement_of(op.output, c.splits[item->op], c.mesh, true), c.mesh);
     for (int copy : item->reads) {

@@ -96,6 +96,8 @@ void write_routing(JsonWriter& json, const Stack& stack) {
 }  // namespace
 
 double gradient_bytes(const Stack& stack, Precision precision) {
+  constexpr double single = 4;
+  if (precision == Precision::fp32 || precision == Precision::tf32) return std::max(single, stack.gradient_bytes);
   return stack.half_gradients && precision == Precision::fp16 ? 2 : stack.gradient_bytes;
 }
 

@@ -120,7 +120,7 @@ Expected<StepReport> forecast_slices(std::span<const Program> slices, const Cost
   const int directions = directions_of(one_copy.schedule);
   std::optional<Program> doubled;
   if (directions == 2 && slices.size() == 1) {
-    doubled = both_ways(one_copy, cost.stack().gradient_bytes);
+    doubled = both_ways(one_copy, gradient_bytes(cost.stack(), cost.precision()));
     slices = {&*doubled, 1};
   }
   const Program& program = slices.front();

@@ -151,11 +151,11 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
   return runs;
 }
 
-/// The hardware of a profile: that of the first machine of the catalogue with its GPU.
-std::string hardware_of(const Profile& profile) {
+/// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its GPU.
+bool speaks_of(const FitPool& pool, const Profile& profile) {
   for (const Machine& machine : catalog().machines)
-    if (machine.gpu.id == profile.gpu) return hardware_of(machine);
-  return {};
+    if (machine.gpu.id == profile.gpu) return hardware_of(machine, pool.experts) == pool.hardware;
+  return false;
 }
 
 /// Between the least and the greatest of n ratios lie (n - 1) / (n + 1) of the next: nine span an 80 % interval. Of fewer, what was
@@ -176,11 +176,10 @@ Spread spread_before(const Profile& profile, const StepFit& fit) {
 
 /// `published`: the fits of the program's own records take the place of all older ones, and one that nothing could be held out
 /// against stays away: for others it is no more than a guess.
-Profile with_pools(Profile profile, const std::string& hardware, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs,
-                   bool published) {
+Profile with_pools(Profile profile, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs, bool published) {
   if (published) profile.steps.clear();
   for (const FitPool& pool : pools) {
-    if (pool.hardware != hardware || pool.result.runs == 0 || (published && pool.result.groups == 0)) continue;
+    if (!speaks_of(pool, profile) || pool.result.runs == 0 || (published && pool.result.groups == 0)) continue;
     for (StepFit& fit : fit_rows(pool, runs)) {
       if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
       else if (!published) fit.spread = spread_of_few(fit.spread, spread_before(profile, fit), fit.runs);
@@ -196,11 +195,10 @@ Expected<int> write_folder(const std::filesystem::path& folder, const std::vecto
                            bool published) {
   int written = 0;
   for (const Profile& profile : catalog().profiles) {
-    const std::string hardware = hardware_of(profile);
-    if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return pool.hardware == hardware; })) continue;
+    if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); })) continue;
     auto output = OutputFile::open((folder / (profile.id + ".json")).string(), "--output");
     if (!output) return tl::unexpected(output.error());
-    if (auto done = output->write(write_profile(with_pools(profile, hardware, pools, runs, published))); !done) return tl::unexpected(done.error());
+    if (auto done = output->write(write_profile(with_pools(profile, pools, runs, published))); !done) return tl::unexpected(done.error());
     ++written;
   }
   return written;
@@ -231,7 +229,7 @@ Expected<void> write_fits(const Arguments& arguments, const std::vector<FitPool>
   if (!profile) return tl::unexpected(profile.error());
   auto output = OutputFile::open(name, "--output");
   if (!output) return tl::unexpected(output.error());
-  Profile fitted = with_pools(std::move(*profile), hardware_of(runs.front().scenario.machine.row), pools, runs, false);
+  Profile fitted = with_pools(std::move(*profile), pools, runs, false);
   fitted.id = *id;
   fitted.aliases.clear();
   return output->write(write_profile(fitted));

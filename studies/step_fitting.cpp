@@ -126,9 +126,9 @@ Expected<MeasuredRun> measured_run(const Run& run) {
   return out;
 }
 
-std::string hardware_of(const Machine& machine) {
+std::string hardware_of(const Machine& machine, bool experts) {
   if (machine.gpu.scale_up_bandwidth.value() <= 0) return machine.gpu.architecture + " card";  // a workstation's chip of that name
-  return machine.gpu.architecture + (machine.host_link > fastest_slot ? " in one package with its host" : "");
+  return machine.gpu.architecture + (experts && machine.host_link > fastest_slot ? " in one package with its host" : "");
 }
 
 std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs) {
@@ -136,9 +136,9 @@ std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Scenario& s = runs[i].scenario;
     const Precision own = runs[i].experts() || s.stack.row.joint_precisions ? Precision::bf16 : s.plan.precision;
-    FitPool& pool = pools[{s.stack.id, own, hardware_of(s.machine.row), runs[i].experts()}];
+    FitPool& pool = pools[{s.stack.id, own, hardware_of(s.machine.row, runs[i].experts()), runs[i].experts()}];
     if (pool.members.empty()) pool.stack = s.stack.id, pool.precision = s.plan.precision;
-    pool.hardware = hardware_of(s.machine.row), pool.experts = runs[i].experts();
+    pool.hardware = hardware_of(s.machine.row, runs[i].experts()), pool.experts = runs[i].experts();
     pool.members.push_back(i);
   }
   std::vector<FitPool> out;

@@ -37,8 +37,9 @@ Expected<MeasuredRun> measured_run(const Run& run);
 /// Which group a run is of.
 std::string group_of(const MeasuredRun& run, Leave leave);
 
-/// What the parts of a fit have in common: GPUs of one architecture behind hosts of one kind.
-std::string hardware_of(const Machine& machine);
+/// What the parts of a fit have in common: GPUs of one architecture; for routed experts, which wait for their hosts, behind hosts
+/// of one kind.
+std::string hardware_of(const Machine& machine, bool experts);
 
 /// Runs of one software on one kind of hardware: dense networks in one precision (in all, where the
 /// software's row says so), or those with routed experts in all: what they wait for (hosts, exchanges, passes over rows) does not

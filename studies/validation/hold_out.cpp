@@ -51,8 +51,8 @@ std::vector<FitPool> pools_over_stacks(const std::vector<MeasuredRun>& runs, con
   for (const std::size_t i : of) {
     const Scenario& s = runs[i].scenario;
     const bool narrow = s.plan.precision == Precision::fp8 || s.plan.precision == Precision::mxfp8 || s.plan.precision == Precision::nvfp4;
-    FitPool& pool = pools[{hardware_of(s.machine.row), narrow}];
-    pool.hardware = hardware_of(s.machine.row), pool.precision = s.plan.precision;
+    FitPool& pool = pools[{hardware_of(s.machine.row, runs[i].experts()), narrow}];
+    pool.hardware = hardware_of(s.machine.row, runs[i].experts()), pool.precision = s.plan.precision;
     pool.members.push_back(i);
   }
   std::vector<FitPool> out;
