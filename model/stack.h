@@ -56,7 +56,7 @@ struct Stack {
   std::vector<std::string> statements;           ///< notation that this software always implies, after the plan's own lines
   double loss_bytes = 4;                         ///< element size of logits in the loss (fp32 in old stacks)
   Seconds host_per_launch, host_per_step;        ///< CPU time per kernel launch; fixed work per step
-  Seconds skew_per_doubling;                     ///< what a step waits for its slowest node, per doubling of nodes
+  Seconds skew_per_doubling;                     ///< what a step waits for its slowest node, per doubling of innermost levels in use
   Dispatch expert_dispatch = Dispatch::rows;
   Manners expert_moves = Manners::blocking;      ///< exchanges of routed rows; overlapped: beside another micro-batch's compute
   Capture captured = Capture::nothing;

@@ -68,6 +68,7 @@ constexpr FieldChange field_changes[] = {
     {"loss_bytes", [](Stack& s) { s.loss_bytes = 2; }},
     {"host_per_launch", [](Stack& s) { s.host_per_launch = Seconds(3e-6); }},
     {"host_per_step", [](Stack& s) { s.host_per_step = Seconds(3e-3); }},
+    {"skew_per_doubling", [](Stack& s) { s.skew_per_doubling = Seconds(2e-3); }},
     {"expert_dispatch", [](Stack& s) { s.expert_dispatch = Dispatch::tokens; }},
     {"expert_moves", [](Stack& s) { s.expert_moves = Manners::overlapped; }},
     {"captured", [](Stack& s) { s.captured = Capture::static_parts; }},

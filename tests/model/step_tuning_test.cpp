@@ -45,8 +45,20 @@ TEST(StepTuning, TheOwnFitComesBeforeAnotherPrecisionAndAnotherStack) {
   const Profile fewer = with_fits({fit_for("nemo", Precision::bf16, 1.1)});
   EXPECT_EQ(find_step_fit(fewer, core(), Precision::bf16, false).fit->values[0].value, 1.1);
   EXPECT_TRUE(find_step_fit(fewer, core(), Precision::bf16, false).borrowed);
-  EXPECT_FALSE(find_step_fit(fewer, core(), Precision::fp8, false).fit.has_value());
-  EXPECT_FALSE(find_step_fit(fewer, core(), Precision::bf16, true).fit.has_value()) << "experts have fits of their own";
+  const Profile narrow = with_fits({fit_for("nemo", Precision::bf16, 1.1), fit_for("megatron-core", Precision::fp8, 1.2)});
+  EXPECT_EQ(find_step_fit(narrow, core(), Precision::bf16, false).fit->values[0].value, 1.2) << "the own software in fp8 comes first";
+}
+
+TEST(StepTuning, WhereNothingIsNearTheMeanOfAllSoftwareHolds) {
+  StepFit many = fit_for("nemo", Precision::fp8, 1.2), few = fit_for("jax", Precision::bf16, 1.0);
+  many.groups = 9, few.groups = 1;
+  const FoundFit found = find_step_fit(with_fits({many, few}), core(), Precision::fp32, false);
+  ASSERT_TRUE(found.fit.has_value());
+  EXPECT_NEAR(found.fit->values[0].value, 1.18, 1e-12);
+  EXPECT_TRUE(found.borrowed);
+  EXPECT_LT(found.fit->spread.p10, 0.9);
+  EXPECT_TRUE(find_step_fit(with_fits({many}), core(), Precision::bf16, true).fit.has_value()) << "also of experts";
+  EXPECT_FALSE(find_step_fit(with_fits({}), core(), Precision::bf16, false).fit.has_value());
 }
 
 TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {

@@ -225,6 +225,16 @@ TEST(Forecast, SharedWeightsSyncBetweenStages) {
   EXPECT_NEAR(Steps().of(program).phases.gradient_sync.value(), 0.75, 1e-9);
 }
 
+TEST(Forecast, MoreNodesWaitLongerForTheirSlowest) {
+  Steps steps;
+  steps.machine.levels.front().gpus = 4;
+  steps.stack.skew_per_doubling = Seconds(0.01);
+  Program program = small::pipeline(small::plain_layer(), 1, 1, 1);
+  const double alone = steps.of(program).phases.host.value();  // one node or less
+  program.ranks = 16;                                          // four nodes: two doublings
+  EXPECT_NEAR(steps.of(program).phases.host.value() - alone, 0.02, 1e-12);
+}
+
 TEST(Forecast, HostAndDataStandAroundTheStep) {
   Steps steps;
   steps.stack.host_per_step = Seconds(0.15);

@@ -39,16 +39,17 @@ TEST(FitPools, RoutedRunsAreApartFromDenseOnesAndInAllPrecisions) {
   EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "dgx-h100", true}, {"nemo", fp8, "dgx-h100", true}}), 2U);
 }
 
-TEST(FitPools, HardwareIsTheArchitectureAndTheKindOfHost) {
+TEST(FitPools, HardwareIsTheArchitectureAndForExpertsTheKindOfHost) {
   EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "dgx-a100", false}}), 2U);
   EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "grand-teton-h100-96gb", false}}), 1U);
-  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "alps-gh200", false}}), 2U);
+  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "alps-gh200", false}}), 1U);
+  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", true}, {"nemo", bf16, "alps-gh200", true}}), 2U);
 }
 
-/// Parameters that a fit turns over two steps on 8 H100, as if they were measured.
-std::vector<StepParameter> fitted_parameters(bool experts, const Stack& stack) {
+/// Parameters that a fit turns over steps of these batches on 8 H100, as if they were measured.
+std::vector<StepParameter> fitted_parameters(bool experts, const Stack& stack, const std::vector<std::int64_t>& batches = {16, 32, 64, 128}) {
   std::vector<MeasuredRun> runs;
-  for (const std::int64_t batch : {16, 64}) {
+  for (const std::int64_t batch : batches) {
     stepcast::Run run;
     run.id = "batch-" + std::to_string(batch), run.source = run.id, run.date = "2025-09", run.software = "NeMo 25.09";
     run.model.name = run.id;
@@ -83,6 +84,7 @@ TEST(FitParameters, AreThoseThatTheStackNamesForTheKindOfNetwork) {
   stack.expert_parameters = {"host_per_launch_s", "memory"};
   EXPECT_EQ(fitted_parameters(false, stack), (Names{StepParameter::products}));
   EXPECT_EQ(fitted_parameters(true, stack), (Names{StepParameter::host_per_launch, StepParameter::memory}));
+  EXPECT_EQ(fitted_parameters(true, stack, {16, 64}), (Names{StepParameter::host_per_launch})) << "two runs for each";
 }
 
 }  // namespace

@@ -87,5 +87,14 @@ TEST(AttentionPrice, NoOtherKernelFollowsTheAttentionOfAStack) {
               CostModel(machine, profile, plain, Precision::fp8).work(work).time);
 }
 
+TEST(AttentionPrice, KernelsForNewerGpusGiveOlderOnesNothing) {
+  AttentionCase fast{"hopper"}, old{"ampere"};
+  fast.stack.attention_rate = old.stack.attention_rate = 1.2;
+  EXPECT_NEAR(fast.rate(), 1.2, 1e-9);
+  EXPECT_NEAR(old.rate(), 1, 1e-9);
+  old.stack.attention_rate = 0.5;
+  EXPECT_NEAR(old.rate(), 0.5, 1e-9) << "a slow kernel is slow everywhere";
+}
+
 }  // namespace
 }  // namespace stepcast
