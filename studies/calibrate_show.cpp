@@ -13,6 +13,7 @@
 #include "studies/report/paint.h"
 #include "studies/report/profile_figures.h"
 #include "studies/report/profile_laws.h"
+#include "studies/report/step_fits.h"
 #include "studies/report/table.h"
 
 namespace stepcast {
@@ -125,6 +126,7 @@ std::string profile_text(const Profile& profile, const Gpu* gpu, const Console& 
   if (!profile.collectives.empty())
     text += heading("Bus bandwidth by size of the buffer") + collectives_text(bus_rows(profile));
   if (!profile.scale_out.empty()) text += heading("Across nodes") + across_nodes_text(rows);
+  if (const std::string fits = step_fits_text(profile); !fits.empty()) text += heading("Measured steps") + fits;
   return text;
 }
 
@@ -188,6 +190,7 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
   json.open_list("collectives");
   for (const BusRow& row : bus_rows(profile)) write_bus(json, row);
   json.close();
+  write_step_fits(json, profile);
   const RateCurve curve = rate_curve(profile, gpu);
   json.open("products_over_m");
   json.field("precision", curve.precision);

@@ -184,7 +184,10 @@ TEST_F(CalibrateCommand, ShowHasRoofsLawsCollectivesAndAPlot) {
   for (const char* part :
        {"Roofs", "989 TFLOP/s", "Laws", "attention", "Bus bandwidth", "all_reduce", "Across nodes", "n = k = 4096"})
     EXPECT_THAT(ran.out, HasSubstr(part));
+  EXPECT_NE(ran.out.find("Measured steps"), std::string::npos);
   const json figures = json::parse(run("calibrate show h100-sxm --json").out);
+  ASSERT_FALSE(figures.at("steps").empty());
+  for (const auto& fit : figures.at("steps")) EXPECT_LE(fit.at("parameters").size(), 3u);
   EXPECT_EQ(figures.at("profile"), "h100-sxm");
   EXPECT_EQ(figures.at("products_over_m").at("rate_flops_per_s").size(), 16U);
   for (const json& point : figures.at("products_over_m").at("rate_flops_per_s")) EXPECT_LT(point[1], 989e12);
