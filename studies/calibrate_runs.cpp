@@ -17,7 +17,7 @@
 #include "studies/report/calibrate_report.h"
 #include "studies/report/runs_report.h"
 #include "studies/step_fitting.h"
-#include "studies/validation/embedded_runs.h"
+#include "studies/validation/built_in_runs.h"
 
 namespace stepcast {
 namespace {
@@ -58,16 +58,6 @@ Expected<Run> run_of_log(const std::string& text, const std::string& name, const
   if (!made) return tl::unexpected(made.error());
   for (const std::string& note : made->assumptions) notes.push_back(fmt::format("{}: {}", name, note));
   return made->run;
-}
-
-Expected<std::vector<Run>> built_in_runs() {
-  std::vector<Run> runs;
-  for (const EmbeddedFile& file : embedded_runs()) {
-    auto read = read_runs(std::string(file.text), std::string(file.name));
-    if (!read) return read;
-    runs.insert(runs.end(), read->begin(), read->end());
-  }
-  return runs;
 }
 
 std::vector<std::string> split_list(const std::string& text) {

@@ -4,7 +4,7 @@
 #include "model/json_reader.h"
 #include "studies/commands.h"
 #include "studies/output_file.h"
-#include "studies/validation/embedded_runs.h"
+#include "studies/validation/built_in_runs.h"
 #include "studies/validation/html_page.h"
 #include "studies/validation/report.h"
 
@@ -12,15 +12,7 @@ namespace stepcast {
 namespace {
 
 Expected<std::vector<Run>> runs_of(const Arguments& arguments) {
-  if (arguments.words.empty()) {
-    std::vector<Run> runs;
-    for (const EmbeddedFile& file : embedded_runs()) {
-      auto read = read_runs(std::string(file.text), std::string(file.name));
-      if (!read) return read;
-      runs.insert(runs.end(), read->begin(), read->end());
-    }
-    return runs;
-  }
+  if (arguments.words.empty()) return built_in_runs();
   const auto text = read_text_file(arguments.words.front());
   if (!text) return tl::unexpected(text.error());
   auto runs = read_runs(*text, arguments.words.front());
