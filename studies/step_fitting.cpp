@@ -55,9 +55,11 @@ std::vector<StepParameter> parameters_of(const Stack& stack, bool experts) {
   return parameters;
 }
 
-/// Those that the stack names, but no more than half as many as there are runs: the first ones say most.
-std::vector<StepParameter> usual_parameters(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
+/// Those that the stack names. Where nothing is known of them, no more than half as many as there are runs, for the first ones say
+/// most; what a known fit holds stays, and moves as little as the runs ask for.
+std::vector<StepParameter> usual_parameters(const FitPool& pool, const std::vector<MeasuredRun>& runs, bool known) {
   auto parameters = parameters_of(runs[pool.members.front()].scenario.stack.row, pool.experts);
+  if (known) return parameters;
   const auto witnesses = std::count_if(pool.members.begin(), pool.members.end(), [&](std::size_t i) { return runs[i].witness; });
   parameters.resize(std::min(parameters.size(), std::max<std::size_t>(1, static_cast<std::size_t>(witnesses) / 2)));
   return parameters;
@@ -73,7 +75,7 @@ Belief belief_of(const FitPool& pool, const std::vector<MeasuredRun>& runs, cons
   const StepTuning believed = tuning_of(s.stack.row, s.profile.row, known.fit ? &*known.fit : nullptr);
   Belief belief;
   if (known.fit) belief.certainty = known.borrowed ? of_borrowed : of_own_fit;
-  for (const StepParameter parameter : wishes.parameters.empty() ? usual_parameters(pool, runs) : wishes.parameters) {
+  for (const StepParameter parameter : wishes.parameters.empty() ? usual_parameters(pool, runs, known.fit.has_value()) : wishes.parameters) {
     const StepParameterRow& row = row_of(parameter);
     belief.start.push_back({parameter, std::clamp(believed[parameter], row.low, row.high)});
   }

@@ -30,8 +30,8 @@ struct StepFitOptions {
   /// differ by 1 to 8 % (MLPerf training results v3.0 to v4.1, Megatron-Bridge 25.09 to 26.08).
   double scatter = 0.03;
   /// How much less than a row's `doubt` the start is doubted: 1 for what laws and rows say by themselves; 3 for the fit of many
-  /// runs of this software, 1.75 for a borrowed one. Tried on 1,260 triples of published runs, two of which teach the third
-  /// (mean error 5.4 % before, 4.7 with 1, 4.4 with 3; borrowed 4.9 up to 2, 5.1 with 3).
+  /// runs of this software, 1.75 for a borrowed one. Tried on 1,260 triples of published runs, two of which teach the third, with
+  /// `scatter` multiplied instead: mean error 5.4 % before, 4.7 with 1, 4.4 with 3; borrowed 4.9 up to 2, 5.1 with 3.
   double certainty = 1;
 };
 

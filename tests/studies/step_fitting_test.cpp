@@ -3,6 +3,7 @@
 
 #include "model/catalog.h"
 #include "studies/step_fitting.h"
+#include "studies/validation/built_in_runs.h"
 
 namespace stepcast {
 namespace {
@@ -85,6 +86,35 @@ TEST(FitParameters, AreThoseThatTheStackNamesForTheKindOfNetwork) {
   EXPECT_EQ(fitted_parameters(false, stack), (Names{StepParameter::products}));
   EXPECT_EQ(fitted_parameters(true, stack), (Names{StepParameter::host_per_launch, StepParameter::memory}));
   EXPECT_EQ(fitted_parameters(true, stack, {16, 64}), (Names{StepParameter::host_per_launch})) << "two runs for each";
+}
+
+// Two runs of a software whose fit is known: values that two runs alone would not be trusted with stay near what they were.
+TEST(FitParameters, AKnownFitKeepsAllItsValues) {
+  std::vector<MeasuredRun> runs;
+  const auto records = built_in_runs();
+  ASSERT_TRUE(records.has_value());
+  for (const stepcast::Run& record : *records) {
+    if (runs.size() == 2 || record.hardware.gpu != "H100-80GB-SXM" || record.precision != "bf16" || record.model.experts) continue;
+    auto run = measured_run(record);
+    if (run && run->witness && run->scenario.stack.row.id == "nemo") runs.push_back(std::move(*run));
+  }
+  ASSERT_EQ(runs.size(), 2U);
+  const FoundFit known = step_fit(runs[0].scenario);
+  ASSERT_TRUE(known.fit.has_value());
+  ASSERT_GE(known.fit->values.size(), 2U);
+  const std::vector<std::size_t> both = {0, 1};
+  const auto forecasts = forecast_steps(runs, both, &*known.fit);
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].seconds = forecasts[i];
+  auto pools = pools_of(runs);
+  FitWishes wishes;
+  wishes.from_profile = true;
+  fit_pool(pools.at(0), runs, wishes);
+  const StepFit fit = fit_row(pools.at(0), runs);
+  ASSERT_EQ(fit.values.size(), known.fit->values.size());
+  for (std::size_t i = 0; i < fit.values.size(); ++i) {
+    EXPECT_EQ(fit.values[i].parameter, known.fit->values[i].parameter);
+    EXPECT_NEAR(fit.values[i].value, known.fit->values[i].value, 0.02 * known.fit->values[i].value);
+  }
 }
 
 }  // namespace
