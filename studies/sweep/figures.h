@@ -1,0 +1,49 @@
+// What a sweep knows of one configuration: figures by name. Constraints, objectives, tables and result files read the same rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/error.h"
+
+namespace stepcast {
+
+/// Base units; those of a StepReport and of the plan behind it.
+enum class Figure : std::uint8_t {
+  step_time, p10, p90, tokens_per_s_per_gpu, mfu, hfu, bubble,
+  forward, backward, pipeline_bubble, exposed_communication, gradient_sync, clip, optimizer, parameter_gather, host, other,
+  memory_peak, memory_headroom, weights, gradients, optimizer_states, activations,
+  cost, energy,
+  gpus, tp, cp, pp, dp, ep, etp, chunks, micro_batch, micro_batches, zero, sequence,
+  count_,
+};
+constexpr std::size_t figure_count = static_cast<std::size_t>(Figure::count_);
+using Figures = std::array<double, figure_count>;
+
+enum class FigureUnit : std::uint8_t { seconds, bytes, share, rate, dollars, joules, count };
+
+/// When it is known: of the plan before any price, of memory before any time, or after the whole forecast.
+enum class FigureNeeds : std::uint8_t { plan, memory, forecast };
+
+struct FigureRow {
+  Figure figure;
+  std::string_view name;      ///< in constraints and --pareto: "step_time", "memory.peak", "tp"
+  std::string_view key;       ///< in JSON and as a column: "step_time_s"
+  FigureUnit unit;
+  FigureNeeds needs;
+  bool more_is_better = false;
+  std::string_view doc;       ///< one line
+};
+std::span<const FigureRow> figure_rows();
+const FigureRow& row_of(Figure figure);
+/// By name; the error suggests the nearest one.
+Expected<Figure> find_figure(std::string_view name, const std::string& where);
+
+/// "20.3 s", "36.6 %", "40.1 GiB": three digits with the unit that a reader wants.
+std::string figure_text(Figure figure, double value);
+
+}  // namespace stepcast
