@@ -1,19 +1,15 @@
 #include "sim/step.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "sim/step/around.h"
 #include "sim/step/parts.h"
 
 namespace stepcast {
 
 namespace {
-
-// Token ids and labels reach the GPU as 8-byte integers (PyTorch int64), one share of a stage's ranks each; ranks that
-// need the same tokens get them over the fabric, which is as small.
-constexpr Bytes token_id{8};
 
 Seconds occupied(const Timeline& timeline, int rank) { return timeline.busy[rank] + timeline.hop_wait[rank]; }
 
@@ -23,12 +19,6 @@ int busiest(const Timeline& timeline) {
     if (occupied(timeline, i) > occupied(timeline, rank)) rank = i;
   }
   return rank;
-}
-
-/// The slowest of more nodes is slower: by as much with each doubling, as extremes of a distribution with light tails grow.
-Seconds skew(const StepView& view) {
-  const double nodes = static_cast<double>(view.program.ranks) / static_cast<double>(view.cost.machine().levels.front().gpus);
-  return view.cost.stack().skew_per_doubling * std::log2(std::max(1.0, nodes));
 }
 
 Phases phases_of(const StepView& view, const Tail& tail) {
@@ -48,11 +38,9 @@ Phases phases_of(const StepView& view, const Tail& tail) {
   phases.clip = tail.clip;
   phases.optimizer = tail.optimizer;
   phases.parameter_gather = tail.parameter_gather;
-  phases.host = Seconds(view.cost.tuning()[StepParameter::host_per_step]) + skew(view);
-  phases.data_wait = view.cost.stack().data_wait;
-  const double ranks_per_stage = static_cast<double>(program.ranks) / static_cast<double>(program.stages);
-  const BytesPerSecond link = view.cost.machine().host_link;
-  if (link.value() > 0) phases.host_to_device = token_id * (program.tokens_per_step / ranks_per_stage) / link;
+  phases.host = host_time(program, view.cost);
+  phases.data_wait = data_wait(view.cost);
+  phases.host_to_device = host_to_device(program, view.cost);
   return phases;
 }
 

@@ -1,40 +1,18 @@
 // Activations in flight: kept from the end of a forward to the end of its backward (fused) or weight gradient.
 // A rank does one action at a time, so these counts follow from its order alone.
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 #include "sim/schedule/engine_parts.h"
+#include "sim/schedule/in_flight.h"
 
 namespace stepcast {
 namespace {
-
-/// By ActionKind: a unit more, one less, or no change.
-using ChangeByKind = std::array<std::int32_t, 4>;
-constexpr ChangeByKind held_until_weight_grad = {1, -1, 0, -1};
-constexpr ChangeByKind held_until_input_grad = {1, -1, -1, 0};
-constexpr ChangeByKind pending_weight_grad = {0, 0, 1, -1};
 
 struct InFlightPeak {
   std::int32_t count = 0;
   std::size_t actions = 0;  ///< how many actions the rank has begun when it is reached first
 };
-
-/// Calls `add(action, change)` in the order in which memory changes: what runs at once with the next action frees
-/// nothing before that one has taken its share.
-template <typename Add>
-void walk_changes(std::span<const Action> actions, const ChangeByKind& changes, Add add) {
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    const std::int32_t change = changes[static_cast<std::size_t>(actions[i].kind)];
-    if (actions[i].with_next && change < 0 && i + 1 < actions.size()) {
-      ++i;
-      add(i, changes[static_cast<std::size_t>(actions[i].kind)]);
-      add(i - 1, change);
-    } else {
-      add(i, change);
-    }
-  }
-}
 
 InFlightPeak find_in_flight_peak(std::span<const Action> actions, const ChangeByKind& changes) {
   InFlightPeak peak;

@@ -1,0 +1,68 @@
+// How long a step takes at least, and what memory it needs exactly, from parts that many steps share. Costs a fraction of a
+// microsecond where a forecast runs every action of the pipeline.
+//
+// Never above sim/step.h's forecast: each term is a chain of work that any order of the kind must run through.
+//   - A rank works m x its stages' times, and stands still for the hops that hold it. Before it, the first micro-batch passes the
+//     stages in front; after it, where backward is fused, the last one goes back through them.
+//   - 1F1B holds p-r micro-batches from rank r on, so each block of p-r goes there and back once.
+//   - Rank 0 closes its first stage's gradients last: what its collectives cannot hide behind that stage's backward shows. Likewise
+//     its first stage's parameters.
+// Exact where stages are equal, one per rank and hops hold their rank or are free; a few percent low for interleaved stages.
+#pragma once
+
+#include <vector>
+
+#include "sim/schedule/order.h"
+#include "sim/search/held_units.h"
+#include "sim/search/stage_shape.h"
+#include "sim/search/step_costs.h"
+#include "sim/search/unit_costs.h"
+
+namespace stepcast {
+
+/// Stages and ranks of a shape at a unit's costs.
+struct UnitsOnShape {
+  struct OnRank {
+    double work = 0, split_work = 0;           ///< seconds per micro-batch; split_work: without weight gradients
+    double fullest = 0, gathered = 0, shared = 0;  ///< bytes
+  };
+  const UnitCosts* units = nullptr;
+  const StageShape* shape = nullptr;
+  std::vector<StageCost> stages;   ///< by kind of stage
+  std::vector<OnRank> ranks;       ///< by kind of rank
+  double compute = 0;              ///< seconds of kernels per micro-batch, all ranks of one pipeline
+};
+UnitsOnShape units_on_shape(const UnitCosts& units, const StageShape& shape);
+
+/// Once-per-step costs of a shape.
+struct OnceOnShape {
+  const StepCosts* costs = nullptr;
+  const StageShape* shape = nullptr;
+  std::vector<RankOnce> ranks;     ///< by kind of rank
+  double updates = 0;              ///< seconds: norm and optimizer
+};
+OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape);
+
+/// What a bound must know of a kind of schedule.
+struct ScheduleTraits {
+  bool supported = false;          ///< false: no bound, the forecast itself must be asked
+  bool split_backward = false;     ///< weight gradients may come later than the rest
+  bool one_by_one = false;         ///< 1F1B with one stage per rank
+};
+ScheduleTraits schedule_traits(const ScheduleKind& kind);
+
+struct PipelineBound {
+  double makespan = 0;             ///< seconds
+  double first_rank_end = 0;       ///< of rank 0, which the last gradient reaches
+};
+/// `hop`: seconds of the shortest send and gather between neighbours; `blocking`: it holds both ranks.
+PipelineBound bound_pipeline(const UnitsOnShape& units, const ScheduleTraits& traits, double hop, bool blocking, double micro_batches);
+
+/// Seconds of the step.
+double bound_step(const UnitsOnShape& units, const OnceOnShape& once, const PipelineBound& pipeline, const ScheduleTraits& traits,
+                  double micro_batches);
+
+/// Bytes in tensors on the fullest rank; rank_memory() makes the device's peak of it.
+double tensor_bytes(const UnitsOnShape& units, const OnceOnShape& once, const HeldUnits& held);
+
+}  // namespace stepcast

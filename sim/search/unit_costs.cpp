@@ -1,0 +1,130 @@
+#include "sim/search/unit_costs.h"
+
+#include <algorithm>
+#include <string>
+
+#include "sim/streams/walk.h"
+
+namespace stepcast {
+
+namespace {
+
+StageCost cost_of(const ChunkTimes& times) {
+  StageCost cost;
+  cost.forward = times.forward.value();
+  cost.input_grad = times.input_grad.value();
+  cost.weight_grad = times.weight_grad.value();
+  cost.compute = (times.forward_compute + times.backward_compute).value();
+  for (const Seconds& seconds : times.run_forward) cost.run_forward.push_back(seconds.value());
+  for (const Seconds& seconds : times.run_backward) cost.run_backward.push_back(seconds.value());
+  return cost;
+}
+
+}  // namespace
+
+UnitCosts::UnitCosts(Program program, const CostModel& cost)
+    : program_(std::move(program)), overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
+  prices_ = price_blocks(program_, cost);
+  memory_ = block_memories(program_);
+  find_fabric(tiers_);
+  find_shared();
+  if (!program_.edges.empty()) {
+    const StageEdge& edge = program_.edges.front();
+    edge_bytes_ = edge.bytes;
+    if (edge.gather) edge_gather_ = price_move(program_, *edge.gather, cost).time.value();
+  }
+  if (!adds_up()) return;
+  std::vector<StageCost> blocks;
+  for (int block = 0; block < static_cast<int>(program_.blocks.size()); ++block) blocks.push_back(walked({{block, 1}}));
+  blocks_ = std::move(blocks);
+}
+
+void UnitCosts::find_fabric(int tiers) {
+  for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
+    const ProgramBlock& block = program_.blocks[b];
+    Fabric fabric{std::vector<double>(static_cast<std::size_t>(tiers)), std::vector<double>(static_cast<std::size_t>(tiers))};
+    const auto add = [&](const std::vector<Item>& items, std::vector<double>& seconds) {
+      for (const Item& item : items)
+        if (item.is_move) seconds[prices_[b].moves[item.index].tier] += prices_[b].moves[item.index].time.value();
+    };
+    add(block.forward, fabric.forward);
+    add(block.backward, fabric.backward);
+    fabric_.push_back(std::move(fabric));
+  }
+}
+
+void UnitCosts::find_shared() {
+  std::vector<std::string> labels;
+  for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
+    for (const Buffer& buffer : program_.blocks[b].buffers) {
+      if (buffer.count != Count::shared) continue;
+      const auto known = std::find(labels.begin(), labels.end(), buffer.label);
+      const int label = static_cast<int>(known - labels.begin());
+      if (known == labels.end()) labels.push_back(buffer.label);
+      shared_.push_back({static_cast<int>(b), label, buffer.bytes.value()});
+    }
+  }
+  labels_ = static_cast<int>(labels.size());
+}
+
+// Where every move that takes time stands in the way of compute, one block begins when the one before has ended.
+bool UnitCosts::adds_up() const {
+  for (std::size_t b = 0; b < program_.blocks.size(); ++b)
+    for (std::size_t i = 0; i < program_.blocks[b].moves.size(); ++i)
+      if (!program_.blocks[b].moves[i].blocking && prices_[b].moves[i].time.value() > 0) return false;
+  return true;
+}
+
+StageCost UnitCosts::walked(const std::vector<BlockRun>& runs) const {
+  ChunkWalk walk(program_, prices_, overlap_, tiers_);
+  return cost_of(walk.times({0, 0, runs}));
+}
+
+StageCost UnitCosts::stage(const std::vector<BlockRun>& runs) const {
+  StageCost cost;
+  if (blocks_.empty()) {
+    cost = walked(runs);
+  } else {
+    for (const BlockRun& run : runs) {
+      const StageCost& block = blocks_[run.block];
+      const double count = static_cast<double>(run.count);
+      cost.forward += block.forward * count;
+      cost.input_grad += block.input_grad * count;
+      cost.weight_grad += block.weight_grad * count;
+      cost.compute += block.compute * count;
+      cost.run_forward.push_back(block.forward * count);
+      cost.run_backward.push_back(block.backward() * count);
+    }
+  }
+  add_memory(runs, cost);
+  return cost;
+}
+
+void UnitCosts::add_memory(const std::vector<BlockRun>& runs, StageCost& cost) const {
+  for (const BlockRun& run : runs) cost.saved += memory_[run.block].saved.value() * static_cast<double>(run.count);
+  cost.fullest = fullest_moment(runs, memory_);
+}
+
+double UnitCosts::gathered(const std::vector<BlockRun>& runs) const {
+  double most = 0;
+  for (const BlockRun& run : runs) {
+    const BlockMemory& block = memory_[run.block];
+    most = std::max(most, block.gathered.value() * static_cast<double>(std::min(block.window, run.count)));
+  }
+  return most;
+}
+
+double UnitCosts::shared(const std::vector<BlockRun>& runs) const {
+  double sum = 0;
+  for (int label = 0; label < labels_; ++label) {
+    double most = 0;
+    for (const SharedBuffer& buffer : shared_) {
+      const bool here = std::any_of(runs.begin(), runs.end(), [&](const BlockRun& run) { return run.block == buffer.block; });
+      if (buffer.label == label && here) most = std::max(most, buffer.bytes);
+    }
+    sum += most;
+  }
+  return sum;
+}
+
+}  // namespace stepcast

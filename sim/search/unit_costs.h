@@ -1,0 +1,67 @@
+// What one micro-batch costs in each block of a program: times from the streams, memory by lifetime. Neither how layers lie on
+// stages nor what happens once per step is in it, so that one of these serves all steps that differ in those alone.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/cost.h"
+#include "sim/memory/block_memory.h"
+#include "sim/search/stage_shape.h"
+#include "sim/streams.h"
+
+namespace stepcast {
+
+/// One virtual stage; seconds and bytes of one micro-batch.
+struct StageCost {
+  double forward = 0, input_grad = 0, weight_grad = 0;
+  double compute = 0;                       ///< forward and backward without waiting for moves
+  std::vector<double> run_forward, run_backward;
+  double saved = 0;                         ///< kept until backward
+  Moment fullest;                           ///< on top of what is kept by units in flight
+  [[nodiscard]] double backward() const { return input_grad + weight_grad; }
+  [[nodiscard]] double all() const { return forward + input_grad + weight_grad; }
+};
+
+class UnitCosts {
+ public:
+  /// `cost` with the program's ranks; both are needed as long as this lives.
+  UnitCosts(Program program, const CostModel& cost);
+
+  [[nodiscard]] StageCost stage(const std::vector<BlockRun>& runs) const;
+  /// Bytes on a rank that runs all of `runs`: the largest window of gathered weights and what blocks share by name.
+  [[nodiscard]] double gathered(const std::vector<BlockRun>& runs) const;
+  [[nodiscard]] double shared(const std::vector<BlockRun>& runs) const;
+  /// Seconds per copy of a block that its own moves hold each fabric tier, by tier: forward and backward list.
+  [[nodiscard]] const std::vector<double>& fabric_forward(int block) const { return fabric_[block].forward; }
+  [[nodiscard]] const std::vector<double>& fabric_backward(int block) const { return fabric_[block].backward; }
+
+  /// Between neighbouring stages: bytes sent and seconds of the gather behind, of programs with more than one stage.
+  [[nodiscard]] Bytes edge_bytes() const { return edge_bytes_; }
+  [[nodiscard]] double edge_gather() const { return edge_gather_; }
+
+ private:
+  struct Fabric { std::vector<double> forward, backward; };
+  struct SharedBuffer { int block; int label; double bytes; };
+
+  void price(const CostModel& cost);
+  void find_fabric(int tiers);
+  void find_shared();
+  [[nodiscard]] bool adds_up() const;
+  [[nodiscard]] StageCost walked(const std::vector<BlockRun>& runs) const;
+  void add_memory(const std::vector<BlockRun>& runs, StageCost& cost) const;
+
+  Program program_;
+  std::vector<BlockPrices> prices_;
+  std::vector<BlockMemory> memory_;
+  std::vector<Fabric> fabric_;
+  std::vector<SharedBuffer> shared_;
+  int labels_ = 0;
+  std::vector<StageCost> blocks_;           ///< of one copy, where copies simply add up; empty where moves run beside kernels
+  OverlapLaw overlap_;
+  int tiers_ = 1;
+  Bytes edge_bytes_;
+  double edge_gather_ = 0;
+};
+
+}  // namespace stepcast
