@@ -10,6 +10,7 @@
 #include "studies/help.h"
 #include "studies/rates.h"
 #include "studies/schedule.h"
+#include "studies/whatif.h"
 
 namespace stepcast {
 namespace {
@@ -134,6 +135,22 @@ const std::vector<Command>& table() {
                     "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
                     "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
        .run = predict_command},
+      {.name = "whatif",
+       .usage = "NETWORK|SCENARIO.json [flags]",
+       .summary = "what moves the step: each rate of the machine and each number of the plan, changed",
+       .about = "Changes one thing of a run at a time and forecasts it again: rates and delays of the machine by 1/F and F, with\n"
+                "the fitted laws behind them, and the neighbours of the plan. Largest effect first, by the time that a token takes;\n"
+                "then what each does to throughput, memory and phases, what has no effect and why, and what cannot run.\n"
+                "--change asks for one change, or several at once. Rates take a factor (nic=2x): compute hbm hbm-capacity nvlink\n"
+                "or pcie, nic, other levels by name, latency network-latency host-link kernel-start host-per-launch host-per-step\n"
+                "data-wait skew contention, own-type. Flags of the run, without dashes, take a value or, if counts, a factor.",
+       .least_words = 1,
+       .most_words = 1,
+       .flags = whatif_flags(),
+       .examples = {"stepcast whatif llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
+                    "stepcast whatif llama3-8b --gpus 64 --zero 3 --global-batch 256 --top 5 --json",
+                    "stepcast whatif llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --change nic=2x --change micro-batch=2"},
+       .run = whatif_command},
       {.name = "validate",
        .usage = "[RUNS.json] [flags]",
        .summary = "forecast measured runs and report the errors per class",
