@@ -10,6 +10,7 @@
 #include "model/machine.h"
 #include "sim/schedule/order.h"
 #include "studies/layout.h"
+#include "studies/ways.h"
 
 namespace stepcast {
 namespace {
@@ -64,6 +65,18 @@ Expected<void> check_layout(const std::string& text, const std::string& where) {
   return {};
 }
 
+Expected<void> check_context_kind(const std::string& text, const std::string& where) {
+  const auto kind = parse_context_kind(text, where);
+  if (!kind) return tl::unexpected(kind.error());
+  return {};
+}
+
+Expected<void> check_order(const std::string& text, const std::string& where) {
+  const auto order = parse_order(text, where);
+  if (!order) return tl::unexpected(order.error());
+  return {};
+}
+
 Expected<void> check_family(const std::string& text, const std::string& where) { return one_of(text, where, hf_families()); }
 
 constexpr std::string_view hardware = "Machine and software";
@@ -83,6 +96,10 @@ constexpr std::array rows = {
          .doc = "training software (default megatron-core)"},
     Flag{.name = "--profile", .key = "profile", .value = "ID|FILE", .group = hardware,
          .doc = "measured rates (default: the profile of the machine's GPU)"},
+    Flag{.name = "--dp-overlap", .key = "dp_overlap", .value = "on|off", .group = hardware,
+         .doc = "gradient reductions and weight gathers run beside compute (default: the stack's way)", .check = check_switch},
+    Flag{.name = "--tp-overlap", .key = "tp_overlap", .value = "on|off", .group = hardware,
+         .doc = "moves of activations inside a layer run beside compute (default: the stack's way)", .check = check_switch},
 
     Flag{.name = "--tp", .key = "tp", .value = "N", .group = split, .doc = "tensor parallelism (default 1)",
          .kind = FlagKind::count, .most = most_ways, .splits = true},
@@ -90,6 +107,9 @@ constexpr std::array rows = {
          .kind = FlagKind::count, .most = most_ways, .splits = true},
     Flag{.name = "--cp", .key = "cp", .value = "N", .group = split, .doc = "context parallelism (default 1)",
          .kind = FlagKind::count, .most = most_ways, .splits = true},
+    Flag{.name = "--cp-kind", .key = "cp_kind", .value = "KIND", .group = split,
+         .doc = "ring, gather or ulysses: how cp brings keys and values together (default ring)", .splits = true,
+         .check = check_context_kind},
     Flag{.name = "--ep", .key = "ep", .value = "N", .group = split,
          .doc = "expert parallelism, folded over tp, cp and dp (default 1)",
          .kind = FlagKind::count, .most = most_ways, .splits = true},
@@ -115,6 +135,13 @@ constexpr std::array rows = {
     Flag{.name = "--zero", .key = "zero", .value = "0..3", .group = split,
          .doc = "1 shards the optimizer, 2 gradients too, 3 weights too (default 1)",
          .kind = FlagKind::count, .least = 0, .most = 3, .splits = true},
+    Flag{.name = "--order", .key = "order", .value = "AXES", .group = split,
+         .doc = "axes on the machine's ranks, fastest first (default tp-cp-dp-pp)", .splits = true, .check = check_order},
+    Flag{.name = "--scatter-boundary", .key = "scatter_boundary", .value = "on|off", .group = split,
+         .doc = "stages send tp pieces, gathered behind; without sp (default: the stack's way)", .check = check_switch},
+    Flag{.name = "--save-gathered", .key = "save_gathered", .value = "on|off", .group = split,
+         .doc = "keep what sp gathered for backward instead of gathering again (default off)", .splits = true,
+         .check = check_switch},
     Flag{.name = "--recompute", .key = "recompute", .value = "WHAT", .group = split,
          .doc = "none, selective, full, or full:N on N layers of each stage (default none)", .splits = true,
          .check = check_recompute},

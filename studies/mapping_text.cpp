@@ -1,5 +1,7 @@
 #include "studies/mapping_text.h"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,12 +12,70 @@
 namespace stepcast {
 namespace {
 
+const char* context_alias(ContextKind kind) {
+  constexpr const char* names[] = {"cp", "cp_gather", "ulysses"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::int64_t axis_size(const Split& split, MeshAxis axis) {
+  switch (axis) {
+    case MeshAxis::tp: return split.tp;
+    case MeshAxis::cp: return split.cp;
+    case MeshAxis::dp: return split.dp;
+    case MeshAxis::pp: return split.pp;
+  }
+  return 1;
+}
+
+/// A single stage takes no place between the others: it stands last, where every second mesh line can have it too.
+MeshOrder order_of(const Split& split) {
+  MeshOrder order = split.order;
+  if (split.pp == 1) std::stable_partition(order.begin(), order.end(), [](MeshAxis axis) { return axis != MeshAxis::pp; });
+  return order;
+}
+
+std::string mesh_line(const Split& split) {
+  std::string line = "mesh";
+  for (const MeshAxis axis : order_of(split)) line += fmt::format(" {}:{}", to_text(axis), axis_size(split, axis));
+  return line + "\n";
+}
+
+struct ExpertAxis { const char* name; std::int64_t size; };
+using ExpertAxes = std::array<ExpertAxis, 3>;
+
+ExpertAxes expert_axes(const Split& split) { return {{{"etp", split.etp}, {"ep", split.ep}, {"edp", split.edp()}}}; }
+
+/// How many of etp, ep and edp are faster than the stages; -1 where none of their cuts is the stages'. Size 1 counts as
+/// faster: behind the last cut there is nothing left but stages.
+int axes_before_stages(const ExpertAxes& axes, std::int64_t stride) {
+  std::int64_t ranks = 1;
+  int found = ranks == stride ? 0 : -1;
+  for (int i = 0; i < 3; ++i) {
+    ranks *= axes[i].size;
+    if (ranks == stride) found = i + 1;
+  }
+  return found;
+}
+
+std::string expert_mesh_line(const Split& split) {
+  if (!split.experts) return {};
+  const ExpertAxes axes = expert_axes(split);
+  const int before = axes_before_stages(axes, stage_stride(split));
+  std::string line = "mesh";
+  for (int i = 0; i < 3; ++i) {
+    if (i == before) line += fmt::format(" pp:{}", split.pp);
+    line += fmt::format(" {}:{}", axes[i].name, axes[i].size);
+  }
+  if (before < 0 || before == 3) line += fmt::format(" pp:{}", split.pp);
+  return line + "\n";
+}
+
 /// In the order in which the aliases must stand: the first match wins, so sp takes what tp left and cp what both left.
 std::vector<std::string> aliases_of(const Split& split) {
   std::vector<std::string> names = {"tp"};
   if (split.vocabulary) names.emplace_back("vocab");
   if (split.sequence) names.emplace_back("sp");
-  if (split.cp > 1) names.emplace_back("cp");
+  if (split.cp > 1) names.emplace_back(context_alias(split.context));
   names.emplace_back("dp");
   if (split.experts) {
     names.emplace_back("ep");
@@ -46,6 +106,14 @@ std::string recompute_line(const Split& split) {
                      split.recompute_whole ? " whole" : "", layers);
 }
 
+/// What a stage keeps gathered for backward, and how its stream goes to the next.
+std::string moves_lines(const Split& split) {
+  std::string lines;
+  if (!split.kept_gathers.empty()) lines += fmt::format("save {} at use\n", fmt::join(split.kept_gathers, ", "));
+  if (split.scatter == Scatter::stated) lines += fmt::format("{}\n", scatter_statement);
+  return lines;
+}
+
 /// Experts live on axes of their own: what is kept in shards over the data ranks is kept over theirs (rule 24).
 std::string expert_home_line(const Split& split) {
   static const std::vector<std::string> kept = {"", "optimizer", "optimizer", "weights"};
@@ -57,11 +125,22 @@ std::string expert_home_line(const Split& split) {
 
 }  // namespace
 
+std::int64_t stage_stride(const Split& split) {
+  std::int64_t stride = 1;
+  for (const MeshAxis axis : order_of(split)) {
+    if (axis == MeshAxis::pp) break;
+    stride *= axis_size(split, axis);
+  }
+  return stride;
+}
+
+bool experts_meet_stages(const Split& split) {
+  return !split.experts || axes_before_stages(expert_axes(split), stage_stride(split)) >= 0;
+}
+
 std::string mapping_text(const Split& split) {
-  std::string meshes = fmt::format("mesh tp:{} cp:{} dp:{} pp:{}\n", split.tp, split.cp, split.dp, split.pp);
-  if (split.experts) meshes += fmt::format("mesh etp:{} ep:{} edp:{} pp:{}\n", split.etp, split.ep, split.edp(), split.pp);
-  return meshes + expert_home_line(split) +
-         fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + stage_line(split) + recompute_line(split);
+  return mesh_line(split) + expert_mesh_line(split) + expert_home_line(split) +
+         fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + stage_line(split) + recompute_line(split) + moves_lines(split);
 }
 
 }  // namespace stepcast

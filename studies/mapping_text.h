@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "studies/flags.h"
+#include "studies/ways.h"
 
 namespace stepcast {
+
+/// Who says that the stream crosses between stages in tp pieces.
+enum class Scatter : std::uint8_t { none, stated, implied };  ///< stated: a line of the mapping; implied: the stack
 
 /// A split as the flags state it, checked.
 struct Split {
@@ -22,6 +26,10 @@ struct Split {
   bool recompute_whole = false;  ///< the stack runs a recomputed region to its end
   std::string schedule = "1f1b";
   std::int64_t micro_batches = 1;
+  ContextKind context = ContextKind::ring;
+  MeshOrder order = usual_order;
+  Scatter scatter = Scatter::none;
+  std::vector<std::string> kept_gathers;  ///< tensors that backward finds gathered, as forward used them
   std::vector<std::int64_t> layers;  ///< per virtual stage, in forward order; empty: the same number on all
 };
 
@@ -33,5 +41,11 @@ struct Split {
 ///   save O at use
 /// Axes of size 1 stay in the mesh, since the aliases name them.
 std::string mapping_text(const Split& split);
+
+/// Ranks between neighbouring stages.
+std::int64_t stage_stride(const Split& split);
+/// Can a second mesh line lay etp, ep and edp on the same ranks, with the stages where the first line has them? Only
+/// where etp, etp x ep or all of a stage's ranks end at stage_stride(), which they always do with pp first or last.
+bool experts_meet_stages(const Split& split);
 
 }  // namespace stepcast

@@ -7,11 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower.h"
+#include "dataflow/read_plan.h"
 #include "sim/schedule/order.h"
 #include "studies/layout.h"
 #include "studies/mapped_run.h"
 #include "studies/segments.h"
-#include "studies/split.h"
+#include "studies/split_plan.h"
 
 namespace stepcast {
 namespace {
@@ -38,6 +39,7 @@ class Resolver {
     if (auto done = noun(scenario_.machine, request_.machine, "machine", default_machine, choose_machine); !done)
       return done;
     if (auto done = noun(scenario_.stack, request_.stack, "stack", default_stack, choose_stack); !done) return done;
+    take_ways();
     return profile();
   }
 
@@ -53,6 +55,17 @@ class Resolver {
     slot = std::move(*chosen);
     assume(key, slot.id, "default");
     return {};
+  }
+
+  [[nodiscard]] std::optional<bool> wish(std::string_view key) const {
+    if (request_.find(key) == nullptr) return std::nullopt;
+    return request_.text(key, "off") == "on";
+  }
+
+  void take_ways() {
+    scenario_.ways = {wish("dp_overlap"), wish("tp_overlap"), std::nullopt};
+    if (!wish("scatter_boundary").value_or(true)) scenario_.ways.scatter_boundary = false;  // on is a line of the mapping
+    scenario_.stack.row = with_ways(std::move(scenario_.stack.row), scenario_.ways);
   }
 
   static bool is_called(const Gpu& gpu, const std::string& name) {
@@ -135,94 +148,119 @@ class Resolver {
   Expected<void> from_mapping() {
     auto run = read_mapped_run(*request_.mapping, request_, scenario_.plan);
     if (!run) return tl::unexpected(run.error());
+    if (auto done = check_boundary(run->plan); !done) return done;
     scenario_.plan = run->plan;
     scenario_.micro_batches = run->micro_batches;
-    scenario_.split = run->split;
+    scenario_.split = run->split + in_words(scenario_.ways);
     for (Assumption& assumption : run->assumptions) scenario_.assumptions.push_back(std::move(assumption));
     return {};
   }
 
-  Expected<void> from_flags() {
-    Split split;
-    split.tp = count("tp", 1);
-    split.cp = count("cp", 1);
-    split.pp = count("pp", 1);
-    split.chunks = count("chunks", 1);
-    split.experts = scenario_.network.row.experts.count > 0;
-    split.ep = request_.count("ep", 1);
-    split.etp = request_.count("etp", 1);
-    if (split.experts) assume_experts();
-    split.zero = count("zero", 1, "default");
-    split.sequence = sequence_split(split);
-    if (request_.text("sp", "off") == "on" && split.tp == 1)
-      remark("sp splits what tp leaves alone: without tp it does nothing");
-    split.schedule = text("schedule", split.chunks > 1 ? "interleaved-1f1b" : "1f1b", "default");
-    if (const auto kind = find_schedule(split.schedule); kind && split.chunks == 1 && (*kind)->own_chunks > 1) {
-      split.chunks = (*kind)->own_chunks;
-      remark(fmt::format("{} runs {} chunks per stage", split.schedule, split.chunks));
-    }
-    if (const auto kind = find_schedule(split.schedule); kind && (*kind)->takes_slices) count("seq_splits", 1, "default");
-    split.recompute = *parse_recompute(text("recompute", "none", "default"), "recompute");
-    split.recompute_whole = scenario_.stack.row.recompute_whole;
-    split_vocabulary(split);
-    if (split.recompute.kind == Recompute::Kind::selective && scenario_.stack.row.attention == AttentionForm::fused)
-      remark("selective recompute saves little here: the fused attention kernel keeps no scores");
+  /// Beside a mapping --scatter-boundary may only take back what the stack implies: the rest is the mapping's to say.
+  Expected<void> check_boundary(const Plan& plan) {
+    const auto asked = wish("scatter_boundary");
+    if (!asked) return {};
+    const auto parsed = read_plan(plan);
+    if (!parsed) return tl::unexpected(parsed.error());
+    const bool said = std::any_of(parsed->statements.begin(), parsed->statements.end(), [](const Statement& statement) {
+      const auto* home = std::get_if<HomeStatement>(&statement.body);
+      return home != nullptr && home->what == "boundary";
+    });
+    if (!*asked && !said) return {};
+    return fail(request_.where("scatter_boundary"), fmt::format("the mapping {} says how the work is split", plan.mapping_where),
+                fmt::format("change its line '{}'", scatter_statement));
+  }
 
+  Expected<void> from_flags() {
+    SplitWishes wishes = wishes_of_request();
+    say_split(wishes, split_of(wishes, scenario_.network.row, scenario_.stack.row));
     Plan& plan = scenario_.plan;
-    const std::int64_t ways = split.tp * split.cp * split.pp;
-    plan.gpus = count("gpus", whole_nodes(ways), "whole nodes");
-    split.dp = std::max<std::int64_t>(1, plan.gpus / ways);
+    plan.gpus = wishes.gpus = count("gpus", whole_nodes(wishes.ways()), "whole nodes");
     if (request_.find("gpus") != nullptr)
       if (auto good = machine_holds(); !good) return good;
-    const std::int64_t batches = default_batches_per_stage * split.pp;
-    plan.global_batch = count("global_batch", batches * plan.micro_batch * split.dp,
-                              fmt::format("{} micro-batches", batches));
-    split.micro_batches = plan.global_batch / (plan.micro_batch * split.dp);
-    const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence,
-                         scenario_.machine.row.max_gpus()};
-    if (auto laid = lay_layers(split); !laid) return laid;
-    if (auto good = check_split(split, size, scenario_.network.row, origin()); !good) return good;
-    plan.mapping_where = "mapping made from the flags";
-    if (auto laid = balance_layers(split); !laid) return laid;
-    plan.mapping = mapping_text(split);
-    scenario_.micro_batches = split.micro_batches;
-    scenario_.split = in_words(split);
-    return {};
+    const std::int64_t batches = default_batches_per_stage * wishes.pp;
+    plan.global_batch = wishes.global_batch =
+        count("global_batch", batches * plan.micro_batch * wishes.dp(), fmt::format("{} micro-batches", batches));
+    return take_split(wishes);
   }
 
-  /// What --layout says of layers on stages; `balanced` starts from any split and weighs it when all else is known.
-  Expected<void> lay_layers(Split& split) {
-    const std::string where = request_.where("layout");
-    const auto choice = parse_layout(request_.text("layout", "even"), where);
-    if (!choice) return tl::unexpected(choice.error());
-    layout_ = choice->kind;
-    if (layout_ == LayoutChoice::Kind::even) return {};
+  Expected<void> take_split(const SplitWishes& wishes) {
     const NetworkSpec& network = scenario_.network.row;
-    auto layers = layout_ == LayoutChoice::Kind::given
-                      ? given_layers(*choice, network, split.pp, split.chunks, where)
-                      : nearly_even_layers(network.layers, split.pp * split.chunks, request_.where("pp"));
-    if (!layers) return tl::unexpected(layers.error());
-    split.layers = std::move(*layers);
-    return {};
-  }
-
-  Expected<void> balance_layers(Split& split) {
-    if (layout_ == LayoutChoice::Kind::balanced) {
+    const auto layout = parse_layout(request_.text("layout", "even"), request_.where("layout"));
+    if (!layout) return tl::unexpected(layout.error());
+    Split split = split_of(wishes, network, scenario_.stack.row);
+    SplitSize size = wishes.size();
+    size.max_gpus = scenario_.machine.row.max_gpus();
+    if (auto laid = lay_layers(split, *layout, network, request_.where("layout"), request_.where("pp")); !laid) return laid;
+    if (auto good = check_split(split, size, network, origin()); !good) return good;
+    if (layout->kind == LayoutChoice::Kind::balanced) {
       auto layers = balanced_layers(scenario_, split);
       if (!layers) return tl::unexpected(layers.error());
       split.layers = std::move(*layers);
     }
-    const auto other = [&](std::int64_t count) { return count != split.layers.front(); };
-    if (std::none_of(split.layers.begin(), split.layers.end(), other)) split.layers.clear();
+    drop_even_layers(split);
+    scenario_.plan = plan_of(split, size, scenario_.plan);
+    scenario_.micro_batches = split.micro_batches;
+    scenario_.split = in_words(split) + in_words(scenario_.ways);
     return {};
   }
 
-  /// On beside tp unless the network's own sequence does not divide; a sequence that was asked for must (check_split).
-  bool sequence_split(const Split& split) {
-    const std::int64_t positions = scenario_.plan.sequence;
-    const bool divides = positions % (split.cp * split.tp) == 0 || request_.find("sequence") != nullptr;
-    const std::string why = divides ? "default" : fmt::format("sequence {} does not divide by tp {}", positions, split.tp);
-    return text("sp", split.tp > 1 && divides ? "on" : "off", why) == "on" && split.tp > 1;
+  /// All but GPUs and batch, whose defaults wait for the rest. A sequence that was asked for must divide for sp (check_split);
+  /// the network's own need not.
+  [[nodiscard]] SplitWishes wishes_of_request() const {
+    SplitWishes wishes;
+    for (auto [key, slot] : {std::pair{"tp", &wishes.tp}, {"cp", &wishes.cp}, {"pp", &wishes.pp}, {"chunks", &wishes.chunks},
+                             {"ep", &wishes.ep}, {"etp", &wishes.etp}, {"zero", &wishes.zero}})
+      *slot = request_.count(key, *slot);
+    wishes.gpus = wishes.ways();
+    wishes.micro_batch = scenario_.plan.micro_batch;
+    wishes.sequence = scenario_.plan.sequence;
+    wishes.sp = wish("sp");
+    if (!wishes.sp && request_.find("sequence") != nullptr) wishes.sp = true;
+    wishes.schedule = request_.text("schedule", "");
+    wishes.recompute = *parse_recompute(request_.text("recompute", "none"), "recompute");
+    wishes.context = *parse_context_kind(request_.text("cp_kind", "ring"), "cp_kind");
+    wishes.order = *parse_order(request_.text("order", to_text(usual_order)), "order");
+    wishes.scatter_boundary = wish("scatter_boundary");
+    wishes.save_gathered = wish("save_gathered").value_or(false);
+    return wishes;
+  }
+
+  /// Which of it nobody said, and what a user should know of it.
+  void say_split(const SplitWishes& wishes, const Split& split) {
+    if (split.experts) assume_experts();
+    count("zero", 1, "default");
+    say_sequence_split(wishes);
+    const std::string usual = wishes.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+    text("schedule", usual.c_str(), "default");
+    if (split.chunks != wishes.chunks) remark(fmt::format("{} runs {} chunks per stage", split.schedule, split.chunks));
+    if (const auto kind = find_schedule(split.schedule); kind && (*kind)->takes_slices) count("seq_splits", 1, "default");
+    text("recompute", "none", "default");
+    if (split.cp > 1) text("cp_kind", "ring", "default");
+    if (split.tp > 1 && !split.vocabulary)
+      remark(fmt::format("vocabulary {} does not divide by tp {}: embedding and LM head are whole on every rank",
+                         scenario_.network.row.vocab, split.tp));
+    if (split.recompute.kind == Recompute::Kind::selective && scenario_.stack.row.attention == AttentionForm::fused)
+      remark("selective recompute saves little here: the fused attention kernel keeps no scores");
+    say_idle_wishes(wishes, split);
+  }
+
+  void say_sequence_split(const SplitWishes& wishes) {
+    const bool divides = sequence_divides(wishes) || request_.find("sequence") != nullptr;
+    const std::string why =
+        divides ? "default" : fmt::format("sequence {} does not divide by tp {}", wishes.sequence, wishes.tp);
+    text("sp", wishes.tp > 1 && divides ? "on" : "off", why);
+    if (wish("sp").value_or(false) && wishes.tp == 1) remark("sp splits what tp leaves alone: without tp it does nothing");
+  }
+
+  /// What was asked for and does nothing here.
+  void say_idle_wishes(const SplitWishes& wishes, const Split& split) {
+    if (request_.find("cp_kind") != nullptr && split.cp == 1) remark("cp-kind says how cp moves keys and values: without cp it does nothing");
+    if (wishes.save_gathered && !keeps_gathers(split))
+      remark(split.sequence ? "save-gathered does nothing: full recomputation gathers again what it reads"
+                            : "save-gathered keeps what sp gathers: without sp it does nothing");
+    if (wishes.scatter_boundary.value_or(false) && !crosses_repeated(split))
+      remark("scatter-boundary cuts what every tp rank would send: without tp and pp, or with sp, it does nothing");
   }
 
   void assume_experts() {
@@ -230,14 +268,6 @@ class Resolver {
     count("ep", 1, "default");
     count("etp", 1, "default");
     remark(fmt::format("rows per expert: fullest rank {:.2f} x the mean{}", experts.imbalance, experts.imbalance == 1 ? " (balanced, assumed)" : ""));
-  }
-
-  void split_vocabulary(Split& split) {
-    const std::int64_t rows = scenario_.network.row.vocab;
-    split.vocabulary = split.tp > 1 && rows % split.tp == 0;
-    if (split.tp > 1 && !split.vocabulary)
-      remark(fmt::format(
-          "vocabulary {} does not divide by tp {}: embedding and LM head are whole on every rank", rows, split.tp));
   }
 
   /// The fewest whole innermost instances (nodes) that hold `ways` ranks; `ways` itself where that exceeds the machine.
@@ -251,17 +281,8 @@ class Resolver {
     return {request_.where("gpus"),   request_.where("tp"),           request_.where("cp"),
             request_.where("pp"),     request_.where("chunks"),       request_.where("global_batch"),
             request_.where("sequence"), request_.where("schedule"),   request_.where("recompute"),
-            request_.where("ep"), request_.where("etp")};
-  }
-
-  static std::string in_words(const Split& split) {
-    std::string words = fmt::format("tp {}, cp {}, pp {}, dp {}", split.tp, split.cp, split.pp, split.dp);
-    if (split.chunks > 1) words += fmt::format(", {} chunks", split.chunks);
-    if (!split.layers.empty()) words += ", uneven layers";
-    if (split.experts) words += fmt::format(", ep {}, etp {}", split.ep, split.etp);
-    if (split.sequence) words += ", sp";
-    if (split.zero > 0) words += fmt::format(", zero {}", split.zero);
-    return words + fmt::format(", {}", split.schedule);
+            request_.where("ep"),     request_.where("etp"),          request_.where("order"),
+            request_.where("scatter_boundary")};
   }
 
   Expected<void> machine_holds() {
@@ -299,7 +320,6 @@ class Resolver {
 
   const Request& request_;
   Scenario scenario_;
-  LayoutChoice::Kind layout_ = LayoutChoice::Kind::even;
 };
 
 }  // namespace

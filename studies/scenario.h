@@ -9,6 +9,7 @@
 #include "model/step_tuning.h"
 #include "studies/choose.h"
 #include "studies/request.h"
+#include "studies/ways.h"
 
 namespace stepcast {
 
@@ -28,7 +29,8 @@ struct PipelineChoice {
 struct Scenario {
   Chosen<NetworkSpec> network;
   Chosen<Machine> machine;
-  Chosen<Stack> stack;
+  Chosen<Stack> stack;               ///< with `ways`; its id is that of the row without them
+  StackWays ways;
   Chosen<Profile> profile;           ///< id empty: the user's own, or made for the GPU
   bool own_profile = false;          ///< the user's own
   Plan plan;

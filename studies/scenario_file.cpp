@@ -83,6 +83,15 @@ void write_noun(Json& file, const char* key, const Chosen<Row>& chosen, std::str
   }
 }
 
+void write_ways(Json& file, const StackWays& ways) {
+  const auto put = [&](const char* key, const std::optional<bool>& on) {
+    if (on) file[key] = *on ? "on" : "off";
+  };
+  put("dp_overlap", ways.dp_overlap);
+  put("tp_overlap", ways.tp_overlap);
+  put("scatter_boundary", ways.scatter_boundary);
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::size_t begin = 0;
@@ -122,6 +131,7 @@ std::string write_scenario(const Scenario& scenario) {
   write_noun(file, "stack", scenario.stack, write_stack);
   if (scenario.own_profile || !scenario.profile.id.empty())
     write_noun(file, "profile", scenario.profile, write_profile);
+  write_ways(file, scenario.ways);
   const Plan& plan = scenario.plan;
   file["gpus"] = plan.gpus;
   file["micro_batch"] = plan.micro_batch;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/error.h"
@@ -12,15 +14,33 @@
 namespace stepcast {
 
 /// Where each number came from ("--tp", "run.json:/tp", "default"), so that errors point there.
-struct SplitOrigin { std::string gpus, tp, cp, pp, chunks, global_batch, sequence, schedule, recompute, ep, etp; };
+struct SplitOrigin {
+  std::string gpus, tp, cp, pp, chunks, global_batch, sequence, schedule, recompute, ep, etp;
+  std::string order = "--order", scatter = "--scatter-boundary";
+};
 
 struct SplitSize {
   std::int64_t gpus = 1, micro_batch = 1, global_batch = 1, sequence = 1;
   std::int64_t max_gpus = INT64_MAX;  ///< of the machine
 };
 
-/// Every rule that the flags can break: GPUs / (tp cp pp), heads, MLP and sequence over tp and cp, layers over stages
-/// and chunks, batch over micro-batch x dp, the schedule's own rule. The hint lists the nearest values that work.
+/// One thing that can be wrong with a split. Rules stand in an order in which each may rely on those before it.
+struct SplitRule {
+  std::string_view id;  ///< in a few words, for counting: "GPUs do not divide by tp x cp x pp"
+  /// The bare arithmetic; takes no memory where the rule holds.
+  bool (*holds)(const Split& split, const SplitSize& size, const NetworkSpec& network);
+  /// Where it does not hold: the numbers, and the nearest that would.
+  Error (*explain)(const Split& split, const SplitSize& size, const NetworkSpec& network, const SplitOrigin& origin);
+
+  [[nodiscard]] Expected<void> check(const Split& split, const SplitSize& size, const NetworkSpec& network,
+                                     const SplitOrigin& origin) const;
+};
+/// Every rule that the flags can break: heads and widths over tp, layers over stages and chunks, GPUs / (tp cp pp),
+/// experts, sequence over tp and cp, batch over micro-batch x dp, the schedule's own rule.
+std::span<const SplitRule> split_rules();
+/// The first rule that is broken; null when all hold.
+const SplitRule* broken_rule(const Split& split, const SplitSize& size, const NetworkSpec& network);
+/// The same with the error. The hint lists the nearest values that work.
 Expected<void> check_split(const Split& split, const SplitSize& size, const NetworkSpec& network,
                            const SplitOrigin& origin);
 
@@ -31,6 +51,14 @@ struct ScheduledRun {
 };
 /// The schedule's own rule, and a bound on the number of actions.
 Expected<void> check_schedule(const ScheduledRun& run, const std::string& where, const std::string& batch_where);
+/// The same without a word where it does not hold; names of schedules are checked before.
+bool runs_schedule(std::string_view schedule, std::int64_t stages, std::int64_t chunks, std::int64_t micro_batches);
+
+/// Do attention heads divide over `ways`? dataflow-semantics rule 4 for `par g*r`: the kv groups take gcd(ways, groups),
+/// the queries per group the rest.
+bool heads_split(const NetworkSpec& network, std::int64_t ways);
+/// Is there a layer whose MLP is not made of experts?
+bool has_plain_mlp(const NetworkSpec& network);
 
 /// Tensor-parallel sizes that this network's heads and MLP width allow, ascending.
 std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network);

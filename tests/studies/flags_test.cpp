@@ -38,6 +38,17 @@ TEST(Flags, NamesSuggestTheNearest) {
   EXPECT_THAT(flag_refusal("--attention-flops", "half"), HasSubstr("causal"));
 }
 
+TEST(Flags, WaysToRunASplit) {
+  EXPECT_EQ(flag_refusal("--cp-kind", "ulysses"), "accepted");
+  EXPECT_THAT(flag_refusal("--cp-kind", "a2a"), HasSubstr("one of: ring gather ulysses"));
+  EXPECT_EQ(flag_refusal("--order", "tp-cp-pp-dp"), "accepted");
+  EXPECT_THAT(flag_refusal("--order", "tp-pp-dp"), HasSubstr("cp is missing"));
+  for (const char* name : {"--scatter-boundary", "--save-gathered", "--dp-overlap", "--tp-overlap"}) {
+    EXPECT_EQ(flag_refusal(name, "on"), "accepted");
+    EXPECT_THAT(flag_refusal(name, "yes"), HasSubstr("one of: on off")) << name;
+  }
+}
+
 TEST(Flags, RecomputeForms) {
   EXPECT_EQ(parse_recompute("none", "")->kind, Recompute::Kind::none);
   EXPECT_EQ(parse_recompute("selective", "")->kind, Recompute::Kind::selective);

@@ -52,6 +52,56 @@ TEST(MappingText, UnevenLayersAreAListInOrderOfVirtualStages) {
   EXPECT_THAT(mapping_text(split), testing::HasSubstr("par layer on pp zigzag list [9,8,8,7] sched zb-v"));
 }
 
+TEST(MappingText, KindsOfContextParallelismAreTheAliasesOfThatName) {
+  Split split;
+  split.cp = 2;
+  split.context = ContextKind::gather;
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("use tp, cp_gather, dp, zero1\n"));
+  split.context = ContextKind::ulysses;
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("use tp, ulysses, dp, zero1\n"));
+  split.cp = 1;
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("use tp, dp, zero1\n"));
+}
+
+TEST(MappingText, TheOrderIsThatOfTheMesh) {
+  Split split;
+  split.tp = 8;
+  split.cp = 2;
+  split.dp = 16;
+  split.pp = 4;
+  split.order = *parse_order("tp-cp-pp-dp", "");
+  EXPECT_THAT(mapping_text(split), testing::StartsWith("mesh tp:8 cp:2 pp:4 dp:16\n"));
+  EXPECT_EQ(stage_stride(split), 16);
+  split.order = *parse_order("pp-dp-cp-tp", "");
+  EXPECT_THAT(mapping_text(split), testing::StartsWith("mesh pp:4 dp:16 cp:2 tp:8\n"));
+  EXPECT_EQ(stage_stride(split), 1);
+  split.pp = 1;  // no stages: nothing for others to lie around
+  EXPECT_THAT(mapping_text(split), testing::StartsWith("mesh dp:16 cp:2 tp:8 pp:1\n"));
+}
+
+TEST(MappingText, ExpertsLieAroundTheSameStages) {
+  Split split;
+  split.experts = true;
+  split.tp = 4;
+  split.dp = 4;
+  split.pp = 2;
+  const auto second_line = [&](const char* order, std::int64_t etp, std::int64_t ep) {
+    split.order = *parse_order(order, "");
+    split.etp = etp;
+    split.ep = ep;
+    const std::string text = mapping_text(split);
+    const std::size_t begin = text.find('\n') + 1;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(second_line("tp-cp-dp-pp", 1, 8), "mesh etp:1 ep:8 edp:2 pp:2");
+  EXPECT_EQ(second_line("pp-tp-cp-dp", 1, 8), "mesh etp:1 pp:2 ep:8 edp:2");
+  EXPECT_EQ(second_line("tp-cp-pp-dp", 1, 4), "mesh etp:1 ep:4 pp:2 edp:4");
+  EXPECT_EQ(second_line("tp-cp-pp-dp", 4, 2), "mesh etp:4 pp:2 ep:2 edp:2");
+  EXPECT_TRUE(experts_meet_stages(split));
+  split.ep = 2, split.etp = 1;
+  EXPECT_FALSE(experts_meet_stages(split));
+}
+
 TEST(MappingText, EveryChoiceIsTextThatParses) {
   for (const std::int64_t zero : {0, 1, 2, 3})
     for (const auto kind : {Recompute::Kind::none, Recompute::Kind::selective, Recompute::Kind::full})

@@ -1,5 +1,7 @@
 #include "studies/split.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,6 +124,96 @@ TEST(Split, RecomputeMoreLayersThanThereAre) {
   Case more;
   more.split.recompute = {Recompute::Kind::full, 81};
   EXPECT_THAT(more.answer(), HasSubstr("from 1 to 20"));  // 80 layers on 4 stages
+}
+
+TEST(Split, UlyssesSplitsHeadsOverBothAndNeedsNoSecondPiece) {
+  Case context;
+  context.split.tp = 4;
+  context.split.cp = 2;
+  context.split.dp = 16;
+  context.split.sequence = false;
+  context.size.sequence = 8194;  // 2 x 4097
+  EXPECT_THAT(context.answer(), HasSubstr("--cp: sequence 8194 does not divide by 4 for cp 2 (two pieces per rank)"));
+  context.split.context = ContextKind::ulysses;
+  EXPECT_EQ(context.answer(), "good");
+  context.size.sequence = 8193;
+  EXPECT_THAT(context.answer(), HasSubstr("does not divide by 2 for cp 2 (nearest sequences: 8192 or 8194)"));
+  Case heads;
+  heads.split.context = ContextKind::ulysses;
+  heads.split.cp = 16;  // tp 8 x cp 16 = 128 ways for 64 heads
+  heads.split.dp = 1;
+  EXPECT_EQ(heads.answer(),
+            "--cp: 64 heads (8 kv groups x 8) do not divide by tp 8 x cp 16 = 128, as ulysses splits them "
+            "(legal cp at tp 8: 1, 2, 4, 8; or --cp-kind ring)");
+  heads.split.context = ContextKind::ring;
+  EXPECT_EQ(heads.answer(), "good");
+}
+
+TEST(Split, ABoundaryInPiecesMustDivide) {
+  Case pieces;
+  pieces.split.sequence = false;
+  pieces.split.scatter = Scatter::stated;
+  pieces.size.sequence = 8196;
+  EXPECT_EQ(pieces.answer(),
+            "--scatter-boundary: sequence 8196 does not divide by tp 8 x cp 1 = 8, in which pieces it goes to the next stage "
+            "(nearest sequences: 8192 or 8200; or --scatter-boundary off)");
+  pieces.split.scatter = Scatter::none;
+  EXPECT_EQ(pieces.answer(), "good");
+}
+
+TEST(Split, ExpertsMustEndWhereTheOrderPutsTheStages) {
+  NetworkSpec network = large();
+  network.experts.count = 8;
+  network.experts.top_k = 2;
+  network.experts.ffn_hidden = 4096;
+  Case sparse;
+  sparse.split.experts = true;
+  const auto answer = [&](std::int64_t ep, std::int64_t etp, MeshOrder order) {
+    sparse.split.ep = ep;
+    sparse.split.etp = etp;
+    sparse.split.order = order;
+    const auto good = check_split(sparse.split, sparse.size, network, flags);
+    return good ? "good" : to_text(good.error());
+  };
+  const MeshOrder middle = *parse_order("tp-cp-pp-dp", ""), first = *parse_order("pp-tp-cp-dp", "");
+  EXPECT_EQ(answer(4, 1, usual_order), "good");
+  EXPECT_EQ(answer(4, 1, first), "good");
+  EXPECT_EQ(answer(8, 1, middle), "good");  // stages 8 ranks apart, behind ep
+  EXPECT_EQ(answer(4, 2, middle), "good");
+  EXPECT_EQ(answer(4, 1, middle),
+            "--order: order tp-cp-pp-dp puts stages 8 ranks apart, where no axis of the experts ends (etp 1, times ep 4, times edp 32) "
+            "(etp or ep x etp of 8, or an order with pp first or last)");
+}
+
+TEST(Split, RulesAreWalkedInOrderAndSayTheSameAsTheCheck) {
+  std::set<std::string_view> ids;
+  for (const SplitRule& rule : split_rules()) EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
+  // Every small split: the first rule that does not hold is the one whose error check_split gives.
+  std::set<std::string_view> seen;
+  for (const std::int64_t tp : {1, 3, 7, 8})
+    for (const std::int64_t pp : {1, 3, 4})
+      for (const std::int64_t cp : {1, 3})
+        for (const std::int64_t batch : {1000, 1024})
+          for (const std::int64_t ep : {1, 2}) {
+            Case c;
+            c.split.tp = tp;
+            c.split.pp = pp;
+            c.split.cp = cp;
+            c.split.ep = ep;
+            c.split.dp = std::max<std::int64_t>(1, 512 / (tp * cp * pp));
+            c.size.global_batch = batch;
+            c.split.micro_batches = batch / c.split.dp;
+            const SplitRule* broken = broken_rule(c.split, c.size, large());
+            EXPECT_EQ(broken == nullptr, c.answer() == "good");
+            if (broken == nullptr) continue;
+            seen.insert(broken->id);
+            EXPECT_EQ(to_text(broken->check(c.split, c.size, large(), flags).error()), c.answer());
+            for (const SplitRule& rule : split_rules()) {
+              if (rule.id == broken->id) break;
+              EXPECT_TRUE(rule.check(c.split, c.size, large(), flags)) << rule.id;
+            }
+          }
+  EXPECT_GE(seen.size(), 5U);
 }
 
 TEST(Split, NearestHelpers) {
