@@ -12,6 +12,7 @@
 #include "model/error.h"
 #include "model/machine.h"
 #include "model/network.h"
+#include "model/stack.h"
 
 namespace stepcast {
 
@@ -29,6 +30,7 @@ struct AxisContext {
   const Machine* machine = nullptr;
   std::int64_t most_gpus = 1;               ///< the largest of the sweep's GPU counts
   std::int64_t global_batch = 1, sequence = 1;
+  const Stack* stack = nullptr;             ///< null: not known yet
 };
 
 struct AxisRow {
@@ -36,9 +38,14 @@ struct AxisRow {
   std::string_view key;                     ///< in scenario and space files: "micro_batch"
   std::string_view flag;                    ///< "--micro-batch"; "" = space files only
   bool number = false;                      ///< values are whole numbers, so that ranges make sense
-  /// What a sweep tries where nobody says; one value = what predict takes. Every row has it.
+  /// A value that the flag has not: "auto", what predict takes where nobody says. For the schedule that is 1f1b, with chunks
+  /// interleaved-1f1b; for sp on where the sequence divides by tp; else the stack's own way. "": none.
+  std::string_view own_word = {};
+  /// Values with commas inside (layouts) are parted by ";".
+  bool commas = false;
+  /// What a sweep tries where nobody says; one value = what predict takes. gpus alone has none: it must be said.
   std::vector<std::string> (*usual)(const AxisContext&) = nullptr;
-  /// Every value that could ever be legal, for "all".
+  /// Every value that could ever be legal, for "all"; none: there is no such list.
   std::vector<std::string> (*all)(const AxisContext&) = nullptr;
   std::string_view doc = {};                ///< "tensor parallelism; default: powers of two inside a node"
 };
@@ -48,10 +55,15 @@ std::span<const AxisRow> axis_rows();
 const AxisRow& row_of(AxisId id);
 const AxisRow* find_axis(std::string_view key_or_flag);
 
+/// Values of one axis; longer lists are refused.
+constexpr std::size_t most_axis_values = 10'000;
+
 /// "8", "1,2,4,8", "1..8" (each), "1..64*2" (times 2), "all", or several joined by commas. Duplicates and empty lists are errors; each
-/// value passes the flag's own check. Ascending lists stay as written: the first value is the one that stands for an axis without
-/// effect.
+/// value passes the flag's own check. Lists stay as written: the first value is the one that stands for an axis without effect.
 Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, const std::string& text, const std::string& where,
+                                                    const AxisContext& context);
+/// The same of a list whose items may be any of that: those of a space file.
+Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, std::span<const std::string> texts, const std::string& where,
                                                     const AxisContext& context);
 
 }  // namespace stepcast
