@@ -4,7 +4,7 @@
 # One list for building, testing and benchmarks (Debian 12 names).
 packages=(g++ cmake ninja-build ccache mold
           libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev libboost-graph-dev libeigen3-dev
-          libyaml-cpp-dev
+          libyaml-cpp-dev libsqlite3-dev
           libgtest-dev libgmock-dev libbenchmark-dev)
 
 say() { printf 'stepcast: %s\n' "$*" >&2; }
