@@ -167,8 +167,8 @@ class Resolver {
       return home != nullptr && home->what == "boundary";
     });
     if (!*asked && !said) return {};
-    return fail(request_.where("scatter_boundary"), fmt::format("the mapping {} says how the work is split", plan.mapping_where),
-                fmt::format("change its line '{}'", scatter_statement));
+    return fail(request_.where("scatter_boundary"), fmt::format("the mapping {} already says how the work is split", plan.mapping_where),
+                fmt::format("{} '{}'", said ? "it has the line" : "add the line", scatter_statement));
   }
 
   Expected<void> from_flags() {
@@ -255,7 +255,8 @@ class Resolver {
 
   /// What was asked for and does nothing here.
   void say_idle_wishes(const SplitWishes& wishes, const Split& split) {
-    if (request_.find("cp_kind") != nullptr && split.cp == 1) remark("cp-kind says how cp moves keys and values: without cp it does nothing");
+    if (request_.find("cp_kind") != nullptr && split.cp == 1)
+      remark("cp-kind says how cp moves keys and values: without cp it does nothing");
     if (wishes.save_gathered && !keeps_gathers(split))
       remark(split.sequence ? "save-gathered does nothing: full recomputation gathers again what it reads"
                             : "save-gathered keeps what sp gathers: without sp it does nothing");

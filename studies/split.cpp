@@ -55,7 +55,9 @@ std::string nearest_multiples(std::int64_t wanted, std::int64_t step, std::int64
 std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network) {
   std::vector<std::int64_t> sizes;
   for (const std::int64_t ways : divisors(network.heads))
-    if (heads_split(network, ways) && (!has_plain_mlp(network) || network.ffn_hidden % ways == 0) && network.experts.shared_ffn_hidden % ways == 0) sizes.push_back(ways);
+    if (heads_split(network, ways) && (!has_plain_mlp(network) || network.ffn_hidden % ways == 0) &&
+        network.experts.shared_ffn_hidden % ways == 0)
+      sizes.push_back(ways);
   return sizes;
 }
 

@@ -204,7 +204,8 @@ bool schedule_fits(const Split& split, const SplitSize&, const NetworkSpec&) {
 }
 Error schedule_error(const BrokenSplit& a) {
   const Split& split = a.split;
-  return check_schedule(ScheduledRun{split.schedule, split.pp, split.chunks, split.micro_batches}, a.origin.schedule, a.origin.global_batch).error();
+  const ScheduledRun run{split.schedule, split.pp, split.chunks, split.micro_batches};
+  return check_schedule(run, a.origin.schedule, a.origin.global_batch).error();
 }
 
 using Holds = bool (*)(const Split&, const SplitSize&, const NetworkSpec&);
@@ -246,7 +247,8 @@ Expected<void> SplitRule::check(const Split& split, const SplitSize& size, const
 }
 
 const SplitRule* broken_rule(const Split& split, const SplitSize& size, const NetworkSpec& network) {
-  const auto broken = std::find_if(rule_table.begin(), rule_table.end(), [&](const SplitRule& r) { return !r.holds(split, size, network); });
+  const auto broken = std::find_if(rule_table.begin(), rule_table.end(),
+                                   [&](const SplitRule& rule) { return !rule.holds(split, size, network); });
   return broken == rule_table.end() ? nullptr : &*broken;
 }
 

@@ -45,8 +45,8 @@ Expected<MeshOrder> parse_order(const std::string& text, const std::string& wher
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto found = std::find(mesh_axes.begin(), mesh_axes.end(), words[i]);
     if (found == mesh_axes.end()) return wrong(fmt::format("it has no axis '{}'", words[i].substr(0, 20)));
-    if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) != words.begin() + static_cast<std::ptrdiff_t>(i))
-      return wrong(fmt::format("{} stands there twice", words[i]));
+    const auto here = words.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(words.begin(), here, words[i]) != here) return wrong(fmt::format("{} stands there twice", words[i]));
     order[i] = static_cast<MeshAxis>(found - mesh_axes.begin());
   }
   for (const char* axis : mesh_axes)

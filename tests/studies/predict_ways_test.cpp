@@ -1,0 +1,208 @@
+// Ways to run one split, by what they change in the report.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/studies/run_program.h"
+
+namespace stepcast {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing_program::own_path;
+using testing_program::run;
+
+/// tp 4, pp 4, dp 4 on 8 nodes of 8; 16 micro-batches.
+const std::string base = "predict llama3-70b --gpus 64 --tp 4 --pp 4";
+
+json report_of(const std::string& line) {
+  const auto ran = run(line + " --json");
+  EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
+  return ran.code == 0 ? json::parse(ran.out) : json();
+}
+
+/// Sum of one column over the collectives of a kind and an axis; "" = any axis.
+double sum_of(const json& report, const std::string& kind, const std::string& axis, const char* column) {
+  double sum = 0;
+  for (const json& one : report.at("collectives"))
+    if (one.at("kind") == kind && (axis.empty() || one.at("axis") == axis)) sum += one.at(column).get<double>();
+  return sum;
+}
+
+std::string span_of_sends(const json& report) {
+  for (const json& one : report.at("collectives"))
+    if (one.at("kind") == "send_recv") return one.at("span");
+  return "none";
+}
+
+double peak(const json& report) { return report.at("memory").at("peak_bytes"); }
+double step(const json& report) { return report.at("step_time_s"); }
+double phase(const json& report, const char* name) { return report.at("phases_s").at(name); }
+
+// 32 layers x 4 micro-batches = 128 attention cores, forward and backward.
+TEST(PredictWays, KindsOfContextParallelismMoveWhatTheirNamesSay) {
+  const std::string line = "predict llama3-8b --gpus 16 --tp 2 --cp 4 --seq 32768 --global-batch 8";
+  const json ring = report_of(line), gather = report_of(line + " --cp-kind gather"), ulysses = report_of(line + " --cp-kind ulysses");
+  EXPECT_EQ(report_of(line + " --cp-kind ring").at("step_time_s"), ring.at("step_time_s"));
+  EXPECT_GT(sum_of(ring, "ring", "cp", "count"), 0);
+  EXPECT_EQ(sum_of(ring, "all_to_all", "cp", "count"), 0);
+  // K and V gathered forward and again backward, their gradients scattered: two of each per core.
+  EXPECT_EQ(sum_of(gather, "all_gather", "cp", "count"), 4 * 128);
+  EXPECT_EQ(sum_of(gather, "reduce_scatter", "cp", "count"), 2 * 128);
+  EXPECT_EQ(sum_of(gather, "ring", "cp", "count"), 0);
+  // Q, K, V and O, there and back.
+  EXPECT_EQ(sum_of(ulysses, "all_to_all", "cp", "count"), 8 * 128);
+  EXPECT_EQ(sum_of(ulysses, "ring", "cp", "count"), 0);
+  // Rings run beside the core, the others stand before it.
+  EXPECT_LT(phase(ring, "exposed_communication"), phase(gather, "exposed_communication"));
+  EXPECT_LT(phase(ring, "exposed_communication"), phase(ulysses, "exposed_communication"));
+  EXPECT_THAT(ulysses.at("run").at("split"), HasSubstr("cp by ulysses"));
+}
+
+TEST(PredictWays, UlyssesNeedsHeadsAndNoSecondPiece) {
+  const std::string line = "predict llama3-8b --gpus 64 --cp 64 --seq 32768";  // 32 heads
+  EXPECT_EQ(run(line).code, 0);
+  const auto refused = run(line + " --cp-kind ulysses");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--cp: 32 heads (8 kv groups x 4) do not divide by tp 1 x cp 64"), HasSubstr("--cp-kind ring")));
+  const std::string odd = "predict llama3-8b --gpus 8 --cp 2 --seq 8190";  // 2 x 4095
+  EXPECT_EQ(run(odd).code, 2);
+  EXPECT_EQ(run(odd + " --cp-kind ulysses").code, 0);
+}
+
+TEST(PredictWays, OrderSaysWhoSharesANode) {
+  const json usual = report_of(base), near = report_of(base + " --order tp-cp-pp-dp"), first = report_of(base + " --order pp-tp-cp-dp");
+  EXPECT_EQ(span_of_sends(usual), "cluster");
+  EXPECT_EQ(span_of_sends(near), "node");  // stage 0 and 1 of 4 ranks each
+  EXPECT_EQ(span_of_sends(first), "node");
+  EXPECT_LT(sum_of(near, "send_recv", "", "time_s"), sum_of(usual, "send_recv", "", "time_s"));
+  // What stages gain data ranks lose: two of them shared a node.
+  EXPECT_GT(sum_of(near, "reduce_scatter", "dp", "time_s"), 1.5 * sum_of(usual, "reduce_scatter", "dp", "time_s"));
+  EXPECT_EQ(sum_of(near, "all_gather", "tp", "time_s"), sum_of(usual, "all_gather", "tp", "time_s"));
+  // With stages fastest, tensor ranks are on four nodes.
+  EXPECT_GT(sum_of(first, "all_gather", "tp", "time_s"), 2 * sum_of(usual, "all_gather", "tp", "time_s"));
+  EXPECT_EQ(peak(near), peak(usual));
+  EXPECT_THAT(near.at("run").at("split"), HasSubstr("order tp-cp-pp-dp"));
+  EXPECT_EQ(report_of("predict llama3-8b --gpus 8 --tp 2 --order tp-cp-pp-dp").at("step_time_s"),
+            report_of("predict llama3-8b --gpus 8 --tp 2").at("step_time_s"));  // one stage stands nowhere between
+}
+
+TEST(PredictWays, OrdersOfExpertsThatLineUpRunAndOthersSayWhy) {
+  const std::string line = "predict mixtral-8x7b --gpus 64 --tp 4 --pp 4 --order ";
+  EXPECT_EQ(span_of_sends(report_of(line + "pp-tp-cp-dp --ep 8")), "node");
+  EXPECT_EQ(span_of_sends(report_of(line + "tp-cp-pp-dp --ep 4")), "node");
+  EXPECT_EQ(span_of_sends(report_of(line + "tp-cp-dp-pp --ep 8")), "cluster");
+  const auto refused = run(line + "tp-cp-pp-dp --ep 8");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--order: order tp-cp-pp-dp puts stages 4 ranks apart"), HasSubstr("pp first or last")));
+}
+
+TEST(PredictWays, AScatteredBoundarySendsOncePerTensorGroup) {
+  const std::string line = base + " --sp off";
+  const json whole = report_of(line), pieces = report_of(line + " --scatter-boundary on");
+  EXPECT_DOUBLE_EQ(sum_of(whole, "send_recv", "", "bytes"), 4 * sum_of(pieces, "send_recv", "", "bytes"));
+  EXPECT_EQ(sum_of(whole, "all_gather", "tp", "count"), 0);
+  EXPECT_EQ(sum_of(pieces, "all_gather", "tp", "count"), 16);  // stage 0 gets a gradient per micro-batch
+  EXPECT_LT(step(pieces), step(whole));
+  EXPECT_EQ(report_of(line + " --scatter-boundary off").at("step_time_s"), whole.at("step_time_s"));
+}
+
+TEST(PredictWays, AStackThatScattersDoesSoOnceAndCanBeTold) {
+  const std::string line = base + " --sp off --stack megatron-2022";
+  const json implied = report_of(line), off = report_of(line + " --scatter-boundary off");
+  EXPECT_EQ(report_of(line + " --scatter-boundary on").at("collectives"), implied.at("collectives"));
+  EXPECT_DOUBLE_EQ(sum_of(off, "send_recv", "", "bytes"), 4 * sum_of(implied, "send_recv", "", "bytes"));
+  EXPECT_EQ(sum_of(off, "all_gather", "tp", "count"), 0);
+  EXPECT_EQ(off.at("run").at("stack"), "megatron-2022");
+}
+
+// 20 layers of two gathers and the embedding's or head's one, 16 micro-batches.
+TEST(PredictWays, KeptGathersTakeMemoryForTime) {
+  const json again = report_of(base), kept = report_of(base + " --save-gathered on");
+  const double fewer = sum_of(again, "all_gather", "tp", "count") - sum_of(kept, "all_gather", "tp", "count");
+  EXPECT_GE(fewer, 2 * 20 * 16);
+  EXPECT_LE(fewer, (2 * 20 + 1) * 16);
+  EXPECT_LT(step(kept), step(again));
+  // Rank 0 holds 4 micro-batches of 20 layers: of two tensors of 8192 x 8192 bf16 each it had a quarter. The allocator adds 4 %.
+  const double more = 4.0 * 20 * 2 * 0.75 * 8192 * 8192 * 2;
+  EXPECT_NEAR((peak(kept) - peak(again)) / more, 1.04, 0.02);
+}
+
+TEST(PredictWays, OverlapOfDataRanksHidesGradientsAndWeights) {
+  const json beside = report_of(base), stands = report_of(base + " --dp-overlap off");
+  EXPECT_EQ(report_of(base + " --dp-overlap on").at("step_time_s"), beside.at("step_time_s"));  // as the stack has it
+  EXPECT_GT(phase(stands, "gradient_sync"), 2 * phase(beside, "gradient_sync"));
+  EXPECT_GT(phase(stands, "parameter_gather"), 2 * phase(beside, "parameter_gather"));
+  EXPECT_DOUBLE_EQ(sum_of(stands, "reduce_scatter", "dp", "exposed_s"), sum_of(stands, "reduce_scatter", "dp", "time_s"));
+  EXPECT_GT(step(stands), step(beside));
+  EXPECT_THAT(stands.at("run").at("split"), HasSubstr("dp overlap off"));
+}
+
+TEST(PredictWays, OverlapOfTensorRanksHidesActivations) {
+  const json stands = report_of(base), beside = report_of(base + " --tp-overlap on");
+  EXPECT_LT(phase(beside, "exposed_communication"), 0.5 * phase(stands, "exposed_communication"));
+  EXPECT_LT(step(beside), step(stands));
+  EXPECT_EQ(report_of(base + " --tp-overlap off").at("step_time_s"), stands.at("step_time_s"));
+}
+
+TEST(PredictWays, WhatDoesNothingIsSaid) {
+  EXPECT_THAT(run("predict llama3-8b --cp-kind ulysses").out, HasSubstr("without cp it does nothing"));
+  EXPECT_THAT(run("predict llama3-8b --tp 2 --sp off --save-gathered on").out, HasSubstr("without sp it does nothing"));
+  EXPECT_THAT(run(base + " --recompute full --save-gathered on").out, HasSubstr("save-gathered does nothing"));
+  EXPECT_THAT(run(base + " --scatter-boundary on").out, HasSubstr("scatter-boundary cuts what every tp rank would send"));
+  EXPECT_THAT(run(base + " --sp off --scatter-boundary on --save-gathered off").out, Not(HasSubstr("nothing:")));
+  EXPECT_THAT(run("predict llama3-8b --cp 2").out, HasSubstr("--cp-kind ring"));
+  EXPECT_THAT(run("predict llama3-8b").out, Not(HasSubstr("--cp-kind")));
+}
+
+TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
+  for (const char* ways : {"--cp 2 --cp-kind ulysses", "--order tp-cp-pp-dp", "--sp off --scatter-boundary on", "--save-gathered on",
+                           "--dp-overlap off", "--tp-overlap on --stack nemo",
+                           "--stack megatron-2022 --sp off --scatter-boundary off --dp-overlap on"}) {
+    const std::string line = base + " " + ways, path = own_path("run.json");
+    const auto printed = run(line + " --print-scenario");
+    ASSERT_EQ(printed.code, 0) << printed.err;
+    std::ofstream(path) << printed.out;
+    const json first = report_of(line), second = report_of("predict " + path);
+    EXPECT_EQ(first.at("step_time_s"), second.at("step_time_s")) << ways;
+    EXPECT_EQ(first.at("collectives"), second.at("collectives")) << ways;
+    EXPECT_EQ(peak(first), peak(second)) << ways;
+    EXPECT_EQ(second.at("defaults"), json::array()) << ways;
+    EXPECT_EQ(run("predict " + path + " --print-scenario").out, printed.out) << ways;
+  }
+}
+
+TEST(PredictWays, KeysOfAScenarioFileMeanTheSame) {
+  const std::string path = own_path("keys.json");
+  std::ofstream(path) << R"({"network": "llama3-70b", "gpus": 64, "tp": 4, "pp": 4, "order": "tp-cp-pp-dp", "cp_kind": "gather",
+    "sp": "off", "scatter_boundary": "on", "save_gathered": "off", "dp_overlap": "off", "tp_overlap": "on"})";
+  const json by_keys = report_of("predict " + path);
+  const json by_flags = report_of(base + " --order tp-cp-pp-dp --sp off --scatter-boundary on --dp-overlap off --tp-overlap on");
+  EXPECT_EQ(by_keys.at("collectives"), by_flags.at("collectives"));
+  EXPECT_NE(by_keys.at("collectives"), report_of(base).at("collectives"));
+  std::ofstream(path) << R"({"network": "llama3-70b", "order": "tp-pp"})";
+  EXPECT_THAT(run("predict " + path).err, HasSubstr("keys.json:/order: 'tp-pp' is no order of the mesh: cp is missing"));
+}
+
+TEST(PredictWays, BesideAMappingOnlyTheStacksOwnWaysMayBeTold) {
+  const std::string path = own_path("plan.flow"), line = "predict llama3-70b --stack megatron-2022 --mapping " + path;
+  std::ofstream(path) << "mesh tp:4 cp:1 dp:4 pp:4\nuse tp, vocab, dp, zero1\npar layer on pp sched 1f1b for mb:16\n";
+  const json plain = report_of(line), whole = report_of(line + " --scatter-boundary off");
+  EXPECT_DOUBLE_EQ(sum_of(whole, "send_recv", "", "bytes"), 4 * sum_of(plain, "send_recv", "", "bytes"));
+  EXPECT_LT(phase(report_of(line + " --dp-overlap on"), "gradient_sync"), phase(plain, "gradient_sync"));
+  for (const char* flag : {"--cp-kind ring", "--order tp-cp-dp-pp", "--save-gathered on"})
+    EXPECT_THAT(run(line + " " + flag).err, HasSubstr("already says how the work is split")) << flag;
+  EXPECT_THAT(run(line + " --scatter-boundary on").err,
+              AllOf(HasSubstr("--scatter-boundary: the mapping"), HasSubstr("add the line 'home boundary: s on tp'")));
+  std::ofstream(path, std::ios::app) << "home boundary: s on tp\n";
+  EXPECT_EQ(run(line + " --scatter-boundary off").code, 2);
+  EXPECT_EQ(run(line).code, 0);
+}
+
+}  // namespace
+}  // namespace stepcast
