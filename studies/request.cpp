@@ -84,14 +84,17 @@ Expected<Request> read_request(const std::string& word, const Arguments& argumen
   const auto as = arguments.flags.find("--as");
   auto request = start(word, as == arguments.flags.end() ? "" : as->second);
   if (!request) return request;
+  if (auto done = take_flags(*request, arguments); !done) return tl::unexpected(done.error());
+  return request;
+}
+
+Expected<void> take_flags(Request& request, const Arguments& arguments) {
   for (const auto& [name, text] : arguments.flags) {
     const Flag* flag = find_flag(run_flags(), name);
-    if (flag != nullptr && !flag->key.empty() && !is_noun(flag->key))
-      request->values[std::string(flag->key)] = {text, name};
+    if (flag != nullptr && !flag->key.empty() && !is_noun(flag->key)) request.values[std::string(flag->key)] = {text, name};
   }
-  if (auto done = take_nouns(*request, arguments); !done) return tl::unexpected(done.error());
-  if (auto done = take_mapping(*request, arguments); !done) return tl::unexpected(done.error());
-  return request;
+  if (auto done = take_nouns(request, arguments); !done) return done;
+  return take_mapping(request, arguments);
 }
 
 }  // namespace stepcast

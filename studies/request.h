@@ -30,5 +30,7 @@ struct Request {
 
 /// `word` names a network or a scenario file; flags override the file.
 Expected<Request> read_request(const std::string& word, const Arguments& arguments);
+/// What the flags say, over what is there; those that are not run flags are left to the command.
+Expected<void> take_flags(Request& request, const Arguments& arguments);
 
 }  // namespace stepcast

@@ -12,38 +12,38 @@ namespace stepcast {
 namespace {
 
 using AxisValues = std::vector<std::string>;
-using Numbers = std::vector<std::int64_t>;
+using AxisNumbers = std::vector<std::int64_t>;
 
 // What has been searched with profit; further values can always be said.
 constexpr std::int64_t deepest_usual_pipeline = 64, most_usual_chunks = 8, most_usual_ep = 64, most_usual_cp = 16;
-constexpr std::int64_t long_sequence = 16'384;       // from here on cp pays; Llama 3 (arXiv 2407.21783) turned it on at 131,072
+constexpr std::int64_t long_positions = 16'384;       // from here on cp pays; Llama 3 (arXiv 2407.21783) turned it on at 131,072
 constexpr std::int64_t positions_per_cp_rank = 4096;
 constexpr std::size_t few_pipelines = 4;             // layer counts with fewer divisors than this (61, 94) are split unevenly
 constexpr std::int64_t most_ways_per_axis = 32'768;  // as the flags have it
 
-AxisValues values_of(const Numbers& numbers) {
+AxisValues values_of(const AxisNumbers& numbers) {
   AxisValues values;
   for (const std::int64_t number : numbers) values.push_back(std::to_string(number));
   return values;
 }
 
-Numbers numbers_if(const Numbers& numbers, const std::function<bool(std::int64_t)>& wanted) {
-  Numbers kept;
+AxisNumbers numbers_if(const AxisNumbers& numbers, const std::function<bool(std::int64_t)>& wanted) {
+  AxisNumbers kept;
   std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(kept), wanted);
   return kept;
 }
 
-Numbers powers_of_two(std::int64_t most) {
-  Numbers powers = {1};
+AxisNumbers powers_of_two(std::int64_t most) {
+  AxisNumbers powers = {1};
   while (powers.back() <= most / 2) powers.push_back(2 * powers.back());
   return powers;
 }
 
-Numbers divisors_to(std::int64_t number, std::int64_t most) {
+AxisNumbers divisors_to(std::int64_t number, std::int64_t most) {
   return numbers_if(divisors(number), [&](std::int64_t d) { return d <= std::min(most, most_ways_per_axis); });
 }
 
-bool contains(const Numbers& numbers, std::int64_t number) { return std::find(numbers.begin(), numbers.end(), number) != numbers.end(); }
+bool lists_number(const AxisNumbers& numbers, std::int64_t number) { return std::find(numbers.begin(), numbers.end(), number) != numbers.end(); }
 
 AxisValues no_values(const AxisContext&) { return {}; }
 AxisValues one_alone(const AxisContext&) { return {"1"}; }
@@ -72,16 +72,16 @@ AxisValues all_precisions(const AxisContext& c) {
 }
 
 AxisValues usual_tp(const AxisContext& c) {
-  const Numbers legal = legal_tensor_sizes(*c.network);
+  const AxisNumbers legal = legal_tensor_sizes(*c.network);
   const std::int64_t most = std::min(c.machine->levels.front().gpus, c.most_gpus);
-  return values_of(numbers_if(powers_of_two(most), [&](std::int64_t ways) { return contains(legal, ways); }));
+  return values_of(numbers_if(powers_of_two(most), [&](std::int64_t ways) { return lists_number(legal, ways); }));
 }
 AxisValues all_tp(const AxisContext& c) {
   return values_of(numbers_if(legal_tensor_sizes(*c.network), [&](std::int64_t ways) { return ways <= c.most_gpus; }));
 }
 
 AxisValues usual_cp(const AxisContext& c) {
-  if (c.sequence < long_sequence) return {"1"};
+  if (c.sequence < long_positions) return {"1"};
   const std::int64_t most = std::min({c.sequence / positions_per_cp_rank, most_usual_cp, c.most_gpus});
   return values_of(numbers_if(powers_of_two(most), [&](std::int64_t ways) { return ways == 1 || c.sequence % (2 * ways) == 0; }));
 }
@@ -91,10 +91,10 @@ AxisValues all_cp_kinds(const AxisContext&) {
   return {to_text(ContextKind::ring), to_text(ContextKind::gather), to_text(ContextKind::ulysses)};
 }
 
-Numbers even_pipelines(const NetworkSpec& network) { return divisors_to(network.layers, deepest_usual_pipeline); }
+AxisNumbers even_pipelines(const NetworkSpec& network) { return divisors_to(network.layers, deepest_usual_pipeline); }
 bool splits_evenly(const NetworkSpec& network) { return even_pipelines(network).size() >= few_pipelines; }
 AxisValues usual_pp(const AxisContext& c) {
-  const Numbers depths =
+  const AxisNumbers depths =
       splits_evenly(*c.network) ? even_pipelines(*c.network) : powers_of_two(std::min(c.network->layers, deepest_usual_pipeline));
   return values_of(numbers_if(depths, [&](std::int64_t depth) { return depth <= c.most_gpus; }));
 }
@@ -110,7 +110,7 @@ AxisValues all_layouts(const AxisContext&) { return {"even", "balanced"}; }
 AxisValues usual_ep(const AxisContext& c) {
   const std::int64_t experts = c.network->experts.count;
   if (experts == 0) return {"1"};
-  const Numbers powers = powers_of_two(std::min({experts, most_usual_ep, c.most_gpus}));
+  const AxisNumbers powers = powers_of_two(std::min({experts, most_usual_ep, c.most_gpus}));
   return values_of(numbers_if(powers, [&](std::int64_t ways) { return experts % ways == 0; }));
 }
 AxisValues all_ep(const AxisContext& c) {

@@ -1,0 +1,74 @@
+#include "studies/sweep/sweep_flags.h"
+
+#include <vector>
+
+#include "studies/study_flags.h"
+#include "studies/sweep/axes.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view axes_group = "Axes (one value; several: 1,2,4 or 1..8 or 1..64*2; all that can be legal: all)";
+constexpr std::string_view goal_group = "What is best";
+constexpr std::string_view work_group = "How it is searched";
+constexpr std::string_view out_group = "Output";
+
+std::vector<Flag> own_sweep_flags() {
+  return {
+      {.name = "--space", .key = "", .value = "FILE", .group = axes_group, .doc = "a study file with axes; flags win over it"},
+
+      {.name = "--objective", .key = "", .value = "FIGURE", .group = goal_group,
+       .doc = "step_time, tokens_per_s_per_gpu, cost, energy, memory_headroom, ... (default step_time)"},
+      {.name = "--where", .key = "", .value = "TEXT", .group = goal_group, .doc = "constraint: \"memory.peak < 70 GiB and tp <= 8\""},
+      {.name = "--pareto", .key = "", .value = "FIGURES", .group = goal_group,
+       .doc = "the front of two figures or more too: step_time,memory.peak"},
+      {.name = "--top", .key = "", .value = "K", .group = goal_group, .doc = "best configurations that are listed (default 10)",
+       .kind = FlagKind::count, .most = 1'000'000},
+      {.name = "--price", .key = "", .value = "USD", .group = goal_group, .doc = "of a GPU-hour in US dollars, for cost"},
+
+      {.name = "--exhaustive", .key = "", .value = "", .group = work_group, .doc = "price every configuration that fits; prune none",
+       .kind = FlagKind::toggle},
+      {.name = "--threads", .key = "", .value = "N", .group = work_group, .doc = "(default: all processors)", .kind = FlagKind::count,
+       .most = 4096},
+      {.name = "--shard", .key = "", .value = "I/N", .group = work_group,
+       .doc = "part I, from 0, of N; auto: as Slurm, MPI or Kubernetes say"},
+      {.name = "--result", .key = "", .value = "FILE", .group = work_group, .doc = "keep what was found, for --resume and stepcast merge"},
+      {.name = "--resume", .key = "", .value = "", .group = work_group, .doc = "go on where the --result FILE ends",
+       .kind = FlagKind::toggle},
+
+      {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units", .kind = FlagKind::toggle},
+      {.name = "--csv", .key = "", .value = "FILE", .group = out_group, .doc = "the listed configurations as CSV"},
+      {.name = "--jsonl", .key = "", .value = "FILE", .group = out_group, .doc = "the same as JSON Lines"},
+      {.name = "--sqlite", .key = "", .value = "FILE", .group = out_group, .doc = "the same as an SQLite database"},
+      {.name = "--html", .key = "", .value = "FILE", .group = out_group, .doc = "an explorer for the browser, in one file"},
+  };
+}
+
+/// A run flag as an axis: a text of any values.
+Flag axis_flag(const AxisRow& row, Flag flag) {
+  flag.value = "LIST";
+  flag.group = axes_group;
+  flag.doc = row.doc;
+  flag.kind = FlagKind::text;
+  flag.check = nullptr;
+  return flag;
+}
+
+std::vector<Flag> make_sweep_flags() {
+  std::vector<Flag> flags;
+  for (const Flag& flag : study_flags({}))
+    if (find_axis(flag.name) == nullptr && flag.name != "--mapping") flags.push_back(flag);
+  for (const AxisRow& row : axis_rows())
+    if (!row.flag.empty()) flags.push_back(axis_flag(row, *find_flag(run_flags(), row.flag)));
+  for (const Flag& flag : own_sweep_flags()) flags.push_back(flag);
+  return flags;
+}
+
+}  // namespace
+
+std::span<const Flag> sweep_flags() {
+  static const std::vector<Flag> flags = make_sweep_flags();
+  return flags;
+}
+
+}  // namespace stepcast
