@@ -10,7 +10,7 @@
 
 #include "studies/sweep/where_code.h"
 
-namespace stepcast {
+namespace stepcast::where_test {
 namespace {
 
 using testing::ElementsAre;
@@ -381,4 +381,4 @@ TEST(Where, AnyWordsAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::where_test
