@@ -74,6 +74,12 @@ Flops hardware_flops(const Program& program, double units) {
   return per_stage_rank * (static_cast<double>(program.ranks / program.stages) * units);
 }
 
+Seconds kernel_time(const StepView& view) {
+  Seconds all;
+  for (const ChunkTimes& chunk : view.chunks) all += (chunk.forward_compute + chunk.backward_compute) * view.units;
+  return all / static_cast<double>(view.order.ranks);
+}
+
 void add_rates(const Program& program, StepReport& report) {
   const double ranks = static_cast<double>(program.ranks);
   report.hardware_flops_per_gpu = report.hardware_flops / report.step_time / ranks;
@@ -133,6 +139,7 @@ Expected<StepReport> forecast_slices(std::span<const Program> slices, const Cost
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;
   report.bubble_fraction = timeline.bubble_fraction();
+  report.kernel_time = kernel_time(view);
   report.stages = stage_reports(view);
   report.collectives = collective_rows(view, tail);
   report.memory = peak_memory(program, order, timeline, cost.machine(), cost.stack());

@@ -49,6 +49,7 @@ struct StepReport {
   FlopsPerSecond hardware_flops_per_gpu;  ///< executed on tensor cores incl. recompute
   Flops hardware_flops;                   ///< of the step, all ranks
   double bubble_fraction = 0;             ///< of the makespan, idle time averaged over ranks
+  Seconds kernel_time;                    ///< in kernels, without waiting for moves, averaged over ranks
   Phases phases;
   std::vector<StageReport> stages;
   std::vector<CollectiveReport> collectives;

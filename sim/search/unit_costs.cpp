@@ -37,6 +37,8 @@ UnitCosts::UnitCosts(Program program, const CostModel& cost)
   std::vector<StageCost> blocks;
   for (int block = 0; block < static_cast<int>(program_.blocks.size()); ++block) blocks.push_back(walked({{block, 1}}));
   blocks_ = std::move(blocks);
+  program_ = {};  // many of these live at once, and nothing is left to walk
+  prices_.clear();
 }
 
 void UnitCosts::find_fabric(int tiers) {

@@ -47,7 +47,7 @@ std::string question_difference(const SweepQuestion& a, const SweepQuestion& b);
 /// Configurations that were looked at and dismissed without a price, with the nearest miss in memory. Each configuration of
 /// SweepResult::done is enumerated once.
 struct SweepTally {
-  std::uint64_t enumerated = 0, does_not_fit = 0, excluded = 0;  ///< excluded: by the constraint, before any price or after
+  std::uint64_t enumerated = 0, does_not_fit = 0, excluded = 0;  ///< excluded: by what the plan and memory say to the constraint
   std::map<std::string, std::uint64_t> illegal;            ///< by reason
   double smallest_overflow_bytes = 0;                      ///< of does_not_fit > 0
   std::uint64_t smallest_overflow_index = 0;

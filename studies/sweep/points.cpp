@@ -1,0 +1,238 @@
+#include "studies/sweep/points.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dataflow/lower.h"
+#include "studies/layout.h"
+#include "studies/scenario.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view left_open = "auto";
+
+bool said_on(const std::string& value) { return value == "on"; }
+
+std::optional<bool> wish_of(const std::string& value) {
+  return value == left_open ? std::nullopt : std::optional(said_on(value));
+}
+
+/// Axes inside a node first, in the usual order, then those across nodes.
+MeshOrder order_of_tiers(const Space& space, const Digits& digits) {
+  const auto in_node = [&](MeshAxis axis) {
+    switch (axis) {
+      case MeshAxis::tp: case MeshAxis::cp: return space.value(digits, AxisId::tp_tier) == "node";
+      case MeshAxis::dp: return space.value(digits, AxisId::dp_tier) == "node";
+      case MeshAxis::pp: return space.value(digits, AxisId::pp_tier) == "node";
+    }
+    return false;
+  };
+  MeshOrder order = usual_order;
+  std::stable_partition(order.begin(), order.end(), in_node);
+  return order;
+}
+
+/// A run of any split: what resolve() then says of nouns and numbers holds for all points of this setting.
+Request setting_request(const Space& space, const Digits& digits) {
+  Request request = space.request;
+  const std::string& gpus = space.value(digits, AxisId::gpus);
+  for (const AxisRow& row : axis_rows()) request.values.erase(std::string(row.key));
+  request.values["gpus"] = {gpus, "--gpus"};
+  request.values["global_batch"] = {gpus, "--global-batch"};
+  for (const AxisId id : {AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap})
+    if (const std::string& value = space.value(digits, id); value != left_open)
+      request.values[std::string(row_of(id).key)] = {value, std::string(row_of(id).flag)};
+  if (space.value(digits, AxisId::scatter_boundary) == "off") request.values["scatter_boundary"] = {"off", "--scatter-boundary"};
+  return request;
+}
+
+}  // namespace
+
+Expected<SpacePoints> SpacePoints::make(const Space& space) {
+  SpacePoints points(space);
+  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::recompute)]) {
+    const auto recompute = parse_recompute(text, "--recompute");
+    if (!recompute) return tl::unexpected(recompute.error());
+    points.recompute_.push_back(*recompute);
+  }
+  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::layout)]) {
+    auto layout = parse_layout(text, "--layout");
+    if (!layout) return tl::unexpected(layout.error());
+    points.layouts_.push_back(std::move(*layout));
+  }
+  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::order)]) {
+    const auto order = parse_order(text, "--order");
+    if (!order) return tl::unexpected(order.error());
+    points.orders_.push_back(*order);
+  }
+  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::cp_kind)]) {
+    const auto kind = parse_context_kind(text, "--cp-kind");
+    if (!kind) return tl::unexpected(kind.error());
+    points.contexts_.push_back(*kind);
+  }
+  // Every GPU count and precision is asked about at once: a machine that lacks one is an error before any work.
+  Digits digits{};
+  const auto counts = space.values[static_cast<std::size_t>(AxisId::gpus)].size();
+  const auto precisions = space.values[static_cast<std::size_t>(AxisId::precision)].size();
+  for (std::size_t gpus = 0; gpus < counts; ++gpus) {
+    for (std::size_t precision = 0; precision < precisions; ++precision) {
+      digits[static_cast<std::size_t>(AxisId::gpus)] = static_cast<std::uint16_t>(gpus);
+      digits[static_cast<std::size_t>(AxisId::precision)] = static_cast<std::uint16_t>(precision);
+      if (auto found = points.find_setting(digits); !found) return tl::unexpected(found.error());
+    }
+  }
+  return points;
+}
+
+Expected<std::size_t> SpacePoints::find_setting(const Digits& digits) {
+  const auto digit = [&](AxisId id) { return static_cast<int>(digits[static_cast<std::size_t>(id)]); };
+  const auto key = std::make_tuple(digit(AxisId::gpus), digit(AxisId::precision), digit(AxisId::tp_overlap), digit(AxisId::dp_overlap),
+                                   digit(AxisId::scatter_boundary));
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  auto scenario = resolve(setting_request(*space_, digits));
+  if (!scenario) return tl::unexpected(scenario.error());
+  auto setting = std::make_unique<Setting>();
+  setting->scenario = std::move(*scenario);
+  setting->cost = std::make_unique<CostModel>(cost_model(setting->scenario).with_ranks(setting->scenario.plan.gpus));
+  settings_.push_back(std::move(setting));
+  known_[key] = settings_.size() - 1;
+  return settings_.size() - 1;
+}
+
+const Setting& SpacePoints::setting(const Digits& digits) {
+  // make() has asked for every GPU count and precision; switches of the software change nothing that could fail.
+  return *settings_[find_setting(digits).value()];
+}
+
+bool SpacePoints::balances_layers(const Digits& digits) const {
+  return layouts_[digits[static_cast<std::size_t>(AxisId::layout)]].kind == LayoutChoice::Kind::balanced;
+}
+
+SplitWishes SpacePoints::wishes(const Digits& digits) const {
+  SplitWishes wishes;
+  for (const auto& [id, slot] : {std::pair{AxisId::gpus, &wishes.gpus}, {AxisId::tp, &wishes.tp}, {AxisId::cp, &wishes.cp},
+                                 {AxisId::pp, &wishes.pp}, {AxisId::chunks, &wishes.chunks}, {AxisId::ep, &wishes.ep},
+                                 {AxisId::etp, &wishes.etp}, {AxisId::zero, &wishes.zero}, {AxisId::micro_batch, &wishes.micro_batch}})
+    *slot = space_->number(digits, id);
+  wishes.global_batch = space_->global_batch;
+  wishes.sequence = space_->sequence;
+  wishes.sp = wish_of(space_->value(digits, AxisId::sp));
+  wishes.scatter_boundary = wish_of(space_->value(digits, AxisId::scatter_boundary));
+  wishes.save_gathered = said_on(space_->value(digits, AxisId::save_gathered));
+  if (const std::string& schedule = space_->value(digits, AxisId::schedule); schedule != left_open) wishes.schedule = schedule;
+  const auto digit = [&](AxisId id) { return digits[static_cast<std::size_t>(id)]; };
+  wishes.recompute = recompute_[digit(AxisId::recompute)];
+  wishes.context = contexts_[digit(AxisId::cp_kind)];
+  wishes.order = space_->tiers ? order_of_tiers(*space_, digits) : orders_[digit(AxisId::order)];
+  return wishes;
+}
+
+Expected<Split> SpacePoints::split(const Digits& digits) const {
+  const Scenario& scenario = settings_.front()->scenario;
+  Split split = split_of(wishes(digits), scenario.network.row, scenario.stack.row);
+  const LayoutChoice& layout = layouts_[digits[static_cast<std::size_t>(AxisId::layout)]];
+  if (auto laid = lay_layers(split, layout, scenario.network.row, "--layout", "--pp"); !laid) return tl::unexpected(laid.error());
+  return split;
+}
+
+Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
+  const Scenario& setting_scenario = setting(digits).scenario;
+  Scenario scenario = setting_scenario;
+  auto split_here = split(digits);
+  if (!split_here) return tl::unexpected(split_here.error());
+  const SplitWishes wished = wishes(digits);
+  if (balances_layers(digits)) {
+    auto layers = balanced_layers(scenario, *split_here);
+    if (!layers) return tl::unexpected(layers.error());
+    split_here->layers = std::move(*layers);
+  }
+  drop_even_layers(*split_here);
+  scenario.plan = plan_of(*split_here, wished.size(), scenario.plan);
+  scenario.micro_batches = split_here->micro_batches;
+  scenario.split = in_words(*split_here) + in_words(scenario.ways);
+  return scenario;
+}
+
+Expected<Program> SpacePoints::program(const Digits& digits) {
+  const Scenario& scenario = setting(digits).scenario;
+  auto split_here = split(digits);
+  if (!split_here) return tl::unexpected(split_here.error());
+  drop_even_layers(*split_here);
+  return lower(scenario.network.row, plan_of(*split_here, wishes(digits).size(), scenario.plan), scenario.stack.row);
+}
+
+Expected<Prediction> SpacePoints::predict(const Digits& digits) {
+  const auto point = scenario(digits);
+  if (!point) return tl::unexpected(point.error());
+  return stepcast::predict(*point);
+}
+
+std::string SpacePoints::command(const Digits& digits) const {
+  std::string text = fmt::format("--global-batch {} --seq {}", space_->global_batch, space_->sequence);
+  for (const AxisRow& row : axis_rows()) {
+    const std::string& value = space_->value(digits, row.id);
+    if (row.flag.empty() || value == left_open || (space_->tiers && row.id == AxisId::order)) continue;
+    text += fmt::format(" {} {}", row.flag, value);
+  }
+  if (space_->tiers) text += fmt::format(" --order {}", to_text(order_of_tiers(*space_, digits)));
+  // A sequence that predict is told must divide, unless it is told too that nothing is split along it.
+  const SplitWishes wished = wishes(digits);
+  if (!wished.sp && wished.tp > 1 && !sequence_divides(wished)) text += " --sp off";
+  return text;
+}
+
+void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, const Stack& stack, Figures& figures) {
+  const Split split = split_of(wishes, network, stack);
+  for (const auto& [figure, value] :
+       {std::pair{Figure::gpus, wishes.gpus}, {Figure::tp, wishes.tp}, {Figure::cp, wishes.cp}, {Figure::pp, wishes.pp},
+        {Figure::dp, split.dp}, {Figure::ep, wishes.ep}, {Figure::etp, wishes.etp}, {Figure::chunks, split.chunks},
+        {Figure::micro_batch, wishes.micro_batch}, {Figure::micro_batches, split.micro_batches}, {Figure::zero, wishes.zero},
+        {Figure::sequence, wishes.sequence}})
+    figures[static_cast<std::size_t>(figure)] = static_cast<double>(value);
+}
+
+Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Prediction& prediction, double price) {
+  Figures figures{};
+  const auto set = [&](Figure figure, double value) { figures[static_cast<std::size_t>(figure)] = value; };
+  const StepReport& step = prediction.step;
+  const Phases& phases = step.phases;
+  const double gpus = static_cast<double>(scenario.plan.gpus), seconds = step.step_time.value();
+  const double tokens = static_cast<double>(scenario.plan.global_batch) * static_cast<double>(scenario.plan.sequence);
+  set(Figure::step_time, seconds);
+  set(Figure::p10, step.p10.value());
+  set(Figure::p90, step.p90.value());
+  set(Figure::tokens_per_s_per_gpu, tokens / seconds / gpus);
+  set(Figure::mfu, prediction.mfu);
+  set(Figure::hfu, prediction.hfu);
+  set(Figure::bubble, step.bubble_fraction);
+  set(Figure::forward, phases.forward.value());
+  set(Figure::backward, phases.backward.value());
+  set(Figure::pipeline_bubble, phases.bubble.value());
+  set(Figure::exposed_communication, phases.exposed_communication.value());
+  set(Figure::gradient_sync, phases.gradient_sync.value());
+  set(Figure::clip, phases.clip.value());
+  set(Figure::optimizer, phases.optimizer.value());
+  set(Figure::parameter_gather, phases.parameter_gather.value());
+  set(Figure::host, phases.host.value());
+  set(Figure::other, (phases.data_wait + phases.host_to_device).value());
+  set(Figure::memory_peak, std::round(step.memory.peak.value()));
+  set(Figure::memory_headroom, std::round((step.memory.capacity - step.memory.peak).value()));
+  set(Figure::weights, step.memory.weights.value());
+  set(Figure::gradients, step.memory.gradients.value());
+  set(Figure::optimizer_states, step.memory.optimizer.value());
+  set(Figure::activations, step.memory.activations.value());
+  set(Figure::cost, price * gpus * seconds / 3600 / tokens * 1e9);
+  set(Figure::energy, step_energy(scenario.machine.row.gpu, gpus, seconds, step.kernel_time.value()));
+  set_plan_figures(wishes, scenario.network.row, scenario.stack.row, figures);
+  return figures;
+}
+
+double step_energy(const Gpu& gpu, double gpus, double step_s, double kernel_s) {
+  const double idle = gpu.power_w * idle_power_share;
+  return gpus * (idle * step_s + (gpu.power_w - idle) * kernel_s);
+}
+
+}  // namespace stepcast

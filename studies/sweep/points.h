@@ -1,0 +1,74 @@
+// A point of a space as the forecast wants it: split, plan, software. Shared by legality, fast prices and exact forecasts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "dataflow/program.h"
+#include "model/error.h"
+#include "sim/cost.h"
+#include "studies/forecast.h"
+#include "studies/split_plan.h"
+#include "studies/sweep/figures.h"
+#include "studies/sweep/space.h"
+
+namespace stepcast {
+
+/// One setting of what is not split: machine at a GPU count, software with its switches, precision. Lives as long as the points.
+struct Setting {
+  Scenario scenario;                 ///< its plan holds what a split says nothing about
+  std::unique_ptr<CostModel> cost;   ///< of all ranks in use
+};
+
+/// Not for several threads at once.
+class SpacePoints {
+ public:
+  /// Errors: what predict says of nouns, precision and GPU counts that the machine has not.
+  static Expected<SpacePoints> make(const Space& space);
+
+  [[nodiscard]] const Space& space() const { return *space_; }
+  [[nodiscard]] const NetworkSpec& network() const { return settings_.front()->scenario.network.row; }
+  [[nodiscard]] const Stack& stack() const { return settings_.front()->scenario.stack.row; }
+  [[nodiscard]] bool balances_layers(const Digits& digits) const;
+  [[nodiscard]] SplitWishes wishes(const Digits& digits) const;
+  /// Completed, with layers laid nearly evenly where the layout is to be balanced; not checked. Layers that cannot be laid: no split.
+  [[nodiscard]] Expected<Split> split(const Digits& digits) const;
+  [[nodiscard]] const Setting& setting(const Digits& digits);
+  /// Of a legal point.
+  Expected<Program> program(const Digits& digits);
+  Expected<Scenario> scenario(const Digits& digits);
+  /// The whole forecast of a legal point.
+  Expected<Prediction> predict(const Digits& digits);
+  /// The flags that make predict repeat the point: "--tp 8 --pp 4 ...", what the sweep was told included.
+  [[nodiscard]] std::string command(const Digits& digits) const;
+
+ private:
+  explicit SpacePoints(const Space& space) : space_(&space) {}
+  Expected<std::size_t> find_setting(const Digits& digits);
+
+  const Space* space_;
+  std::vector<std::unique_ptr<Setting>> settings_;
+  std::map<std::tuple<int, int, int, int, int>, std::size_t> known_;   ///< by digits of gpus, precision, overlaps, scatter
+  std::vector<Recompute> recompute_;        ///< by digit
+  std::vector<LayoutChoice> layouts_;
+  std::vector<MeshOrder> orders_;
+  std::vector<ContextKind> contexts_;
+};
+
+/// All that a row of results holds. `price` in US dollars per GPU and hour, 0 = not said.
+Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Prediction& prediction, double price);
+
+/// Those that are known before any price.
+void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, const Stack& stack, Figures& figures);
+
+/// Power of a GPU that waits, as a share of its limit; kernels are taken to run at the limit. Assumed: A100 and H100 boards report 60 to
+/// 120 W of 400 and 700 W while idle.
+constexpr double idle_power_share = 0.15;
+/// Joules of a step: kernels run `kernel_s` on the average GPU.
+double step_energy(const Gpu& gpu, double gpus, double step_s, double kernel_s);
+
+}  // namespace stepcast

@@ -1,0 +1,85 @@
+// The fast price of a point: a bound of its step time and its exact memory, put together from parts that many points share. Parts
+// are taken out of lowered programs of points that stand for all with the same key.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/search/step_bound.h"
+#include "studies/sweep/points.h"
+
+namespace stepcast {
+
+struct FastPrice {
+  bool bounded = false;        ///< false: nothing is known before the forecast itself
+  double step_s = 0;           ///< at least
+  double memory_bytes = 0;     ///< peak on the fullest rank
+  double kernel_s = 0;         ///< in kernels on the average rank
+};
+
+/// One per thread.
+class Pricer {
+ public:
+  explicit Pricer(SpacePoints& points);
+  /// Of a legal point. `changed`: the outermost axis whose digit differs from the last call's; AxisId{0} on the first.
+  FastPrice price(const Digits& digits, AxisId changed);
+  /// Programs lowered so far.
+  [[nodiscard]] std::uint64_t lowered() const { return lowered_; }
+
+ private:
+  using Key = std::array<std::int32_t, 24>;
+  struct KeyHash { std::size_t operator()(const Key& key) const; };
+  template <typename Part> using Parts = std::unordered_map<Key, std::unique_ptr<Part>, KeyHash>;
+  struct Shape {
+    StageShape shape;
+    int number = 0;
+    std::unordered_map<std::int64_t, HeldUnits> held;   ///< by micro-batches
+  };
+  struct Once {
+    std::unique_ptr<StepCosts> costs;
+    std::vector<std::unique_ptr<OnceOnShape>> on_shape;   ///< by Shape::number
+    [[nodiscard]] bool exists() const { return costs != nullptr; }
+  };
+
+  [[nodiscard]] Key unit_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const;
+  [[nodiscard]] Key once_key(const Digits& digits) const;
+  [[nodiscard]] Key shape_key(const Digits& digits) const;
+  UnitCosts* find_units(const Digits& digits);
+  Shape* find_shape(const Digits& digits);
+  Once* find_once(const Digits& digits);
+  const Program* program(const Digits& digits);
+  void enter_units(const Digits& digits);
+  void enter_shape(const Digits& digits);
+  void enter_pipeline(const Digits& digits);
+  const OnceOnShape& once_on(Once& once);
+  void make_room();
+  [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const { return digits[static_cast<std::size_t>(axis)]; }
+
+  SpacePoints& points_;
+  bool implied_homes_ = false;              ///< the software says where weights live: parts depend on all ranks
+  Parts<UnitCosts> units_;
+  Parts<Shape> shapes_;
+  Parts<Once> onces_;
+  std::vector<const ScheduleKind*> kinds_;  ///< by digit of the schedule; null: by chunks
+  const Program* program_ = nullptr;        ///< of program_digits_
+  Expected<Program> lowered_program_;
+  Digits program_digits_{};
+  std::uint64_t lowered_ = 0;
+
+  // Of the last point.
+  UnitCosts* unit_ = nullptr;
+  Shape* shape_ = nullptr;
+  Once* once_ = nullptr;
+  const ScheduleKind* kind_ = nullptr;
+  ScheduleTraits traits_;
+  UnitsOnShape on_shape_;
+  const HeldUnits* held_ = nullptr;
+  PipelineBound pipeline_;
+  double micro_batches_ = 1;
+  bool bounded_ = false;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,105 @@
+#include "studies/sweep/repeats.h"
+
+#include <algorithm>
+
+namespace stepcast {
+namespace {
+
+bool is_later(const Digits& digits, AxisId axis) { return digits[static_cast<std::size_t>(axis)] > 0; }
+
+std::int64_t ranks_on(const SplitWishes& wishes, MeshAxis axis) {
+  switch (axis) {
+    case MeshAxis::tp: return wishes.tp;
+    case MeshAxis::cp: return wishes.cp;
+    case MeshAxis::dp: return wishes.dp();
+    case MeshAxis::pp: return wishes.pp;
+  }
+  return 1;
+}
+
+/// Axes with more than one rank, in order: all that an order of the mesh decides.
+std::vector<MeshAxis> axes_in_use(const SplitWishes& wishes) {
+  std::vector<MeshAxis> axes;
+  for (const MeshAxis axis : wishes.order)
+    if (ranks_on(wishes, axis) > 1) axes.push_back(axis);
+  return axes;
+}
+
+/// The point with its schedule left alone: repeats do not look at it, and it need not be legal yet.
+bool same_order(const SpacePoints& points, const Digits& a, const Digits& b) {
+  return axes_in_use(points.wishes(a)) == axes_in_use(points.wishes(b));
+}
+
+}  // namespace
+
+bool repeats_context_kind(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::cp_kind) && points.wishes(digits).cp == 1;
+}
+
+bool repeats_order(const SpacePoints& points, const Digits& digits) {
+  Digits earlier = digits;
+  auto& digit = earlier[static_cast<std::size_t>(AxisId::order)];
+  while (digit > 0) {
+    --digit;
+    if (same_order(points, earlier, digits)) return true;
+  }
+  return false;
+}
+
+bool repeats_tier(const SpacePoints& points, const Digits& digits) {
+  if (!points.space().tiers) return false;
+  const auto count = [&](AxisId axis) { return points.space().values[static_cast<std::size_t>(axis)].size(); };
+  Digits earlier = digits;
+  const auto at = [&](AxisId axis) -> std::uint16_t& { return earlier[static_cast<std::size_t>(axis)]; };
+  for (at(AxisId::tp_tier) = 0; at(AxisId::tp_tier) < count(AxisId::tp_tier); ++at(AxisId::tp_tier))
+    for (at(AxisId::pp_tier) = 0; at(AxisId::pp_tier) < count(AxisId::pp_tier); ++at(AxisId::pp_tier))
+      for (at(AxisId::dp_tier) = 0; at(AxisId::dp_tier) < count(AxisId::dp_tier); ++at(AxisId::dp_tier)) {
+        if (earlier == digits) return false;
+        if (same_order(points, earlier, digits)) return true;
+      }
+  return false;
+}
+
+bool repeats_sequence_split(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::sp) && points.wishes(digits).tp == 1;
+}
+
+bool repeats_scatter(const SpacePoints& points, const Digits& digits) {
+  if (!is_later(digits, AxisId::scatter_boundary)) return false;
+  const auto split = points.split(digits);
+  return split && !crosses_repeated(*split);
+}
+
+bool repeats_kept_gathers(const SpacePoints& points, const Digits& digits) {
+  if (!is_later(digits, AxisId::save_gathered)) return false;
+  const auto split = points.split(digits);
+  return split && !keeps_gathers(*split);
+}
+
+bool repeats_tensor_overlap(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::tp_overlap) && points.wishes(digits).tp == 1;
+}
+
+bool repeats_chunks(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::chunks) && points.wishes(digits).pp == 1;
+}
+
+bool repeats_schedule(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::schedule) && points.wishes(digits).pp == 1;
+}
+
+bool repeats_layout(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::layout) && points.wishes(digits).pp == 1;
+}
+
+bool repeats_zero(const SpacePoints& points, const Digits& digits) {
+  const SplitWishes wishes = points.wishes(digits);
+  return is_later(digits, AxisId::zero) && wishes.dp() * wishes.cp == 1;
+}
+
+bool repeats_data_overlap(const SpacePoints& points, const Digits& digits) {
+  const SplitWishes wishes = points.wishes(digits);
+  return is_later(digits, AxisId::dp_overlap) && wishes.dp() * wishes.cp == 1;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,173 @@
+#include "studies/sweep/worker.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace stepcast {
+namespace {
+
+// Candidates of a stretch that wait for a closer look; when full they are looked at, so that memory does not grow.
+constexpr std::size_t most_listed = 1 << 16;
+
+SweepRow row_at(const Space& space, std::uint64_t index, const Digits& digits, const Figures& figures) {
+  SweepRow row{index, {}, figures};
+  for (const AxisRow& axis : axis_rows()) row.choices.push_back(space.value(digits, axis.id));
+  return row;
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<SweepWorker>> SweepWorker::make(SharedSweep& shared) {
+  auto points = SpacePoints::make(shared.space);
+  if (!points) return tl::unexpected(points.error());
+  return std::unique_ptr<SweepWorker>(new SweepWorker(shared, std::move(*points)));
+}
+
+SweepWorker::SweepWorker(SharedSweep& shared, SpacePoints points)
+    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_), costs_(shared.objective, shared.front, points_), list_(most_listed) {}
+
+Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
+  stretch_ = {range, {}, {}, {}};
+  index_ = range.begin;
+  digits_ = shared_.space.digits(index_);
+  changed_ = unpriced_ = AxisId{};
+  std::uint64_t steps = 0;
+  while (index_ < range.end) {
+    if ((++steps & 1023) == 0 && shared_.options.stop && shared_.options.stop()) return std::nullopt;
+    const Legality::Verdict verdict = legality_.ask(digits_, changed_);
+    if (verdict.reason >= 0) {
+      const std::uint64_t stride = shared_.space.stride(verdict.axis);
+      const std::uint64_t next = std::min(range.end, (index_ / stride + 1) * stride);
+      dismiss(verdict, next - index_);
+      advance(next);
+      continue;
+    }
+    if (auto taken = take_point(); !taken) return tl::unexpected(taken.error());
+    advance(index_ + 1);
+  }
+  if (auto looked = look_at_list(); !looked) return tl::unexpected(looked.error());
+  stretch_.tally.enumerated = range.size();
+  stretch_.work.lowered = pricer_.lowered() - lowered_before_;
+  lowered_before_ = pricer_.lowered();
+  if (shared_.options.stop && shared_.options.stop()) return std::nullopt;
+  return std::move(stretch_);
+}
+
+void SweepWorker::advance(std::uint64_t to) {
+  index_ = to;
+  if (to >= stretch_.range.end) return;
+  const Digits before = digits_;
+  digits_ = shared_.space.digits(to);
+  const auto differs = std::mismatch(before.begin(), before.end(), digits_.begin()).first - before.begin();
+  changed_ = static_cast<AxisId>(differs);
+  unpriced_ = std::min(unpriced_, changed_);
+}
+
+void SweepWorker::dismiss(const Legality::Verdict& verdict, std::uint64_t count) {
+  stretch_.tally.illegal[std::string(legality_.reasons()[static_cast<std::size_t>(verdict.reason)])] += count;
+}
+
+Figures SweepWorker::plan_figures(const Digits& digits) const {
+  Figures figures{};
+  set_plan_figures(points_.wishes(digits), points_.network(), points_.stack(), figures);
+  return figures;
+}
+
+Where::Answer SweepWorker::ask(const Figures& figures, FigureNeeds known, const Digits& digits) const {
+  std::array<std::string_view, axis_count> words;
+  for (const AxisRow& axis : axis_rows()) words[static_cast<std::size_t>(axis.id)] = shared_.space.value(digits, axis.id);
+  return shared_.where.ask(figures, known, words);
+}
+
+Expected<void> SweepWorker::take_point() {
+  if (!shared_.where.empty() && ask(plan_figures(digits_), FigureNeeds::plan, digits_) == Where::Answer::no) {
+    ++stretch_.tally.excluded;
+    return {};
+  }
+  const FastPrice price = pricer_.price(digits_, unpriced_);
+  unpriced_ = AxisId::count_;
+  return price.bounded ? take_bounded(price) : forecast_point(index_, digits_, nullptr);
+}
+
+void SweepWorker::overflow(double bytes, std::uint64_t index) {
+  SweepTally one;
+  one.does_not_fit = 1;
+  one.smallest_overflow_bytes = std::round(bytes);
+  one.smallest_overflow_index = index;
+  stretch_.tally.add(one);
+}
+
+Expected<void> SweepWorker::take_bounded(const FastPrice& price) {
+  const Setting& setting = points_.setting(digits_);
+  const double capacity = setting.scenario.machine.row.gpu.memory.value();
+  if (price.memory_bytes > capacity) {
+    overflow(price.memory_bytes - capacity, index_);
+    return {};
+  }
+  if (shared_.where.needs() >= FigureNeeds::memory && !shared_.where.empty()) {
+    Figures figures = plan_figures(digits_);
+    figures[static_cast<std::size_t>(Figure::memory_peak)] = std::round(price.memory_bytes);
+    figures[static_cast<std::size_t>(Figure::memory_headroom)] = std::round(capacity - price.memory_bytes);
+    if (ask(figures, FigureNeeds::memory, digits_) == Where::Answer::no) {
+      ++stretch_.tally.excluded;
+      return {};
+    }
+  }
+  if (shared_.options.exhaustive) return forecast_point(index_, digits_, &price);
+  ++stretch_.work.priced;
+  const Costs costs = costs_.at_least(price, setting);
+  if (!shared_.standings.open(costs)) {
+    ++stretch_.work.pruned;
+    return {};
+  }
+  list_.add(index_, costs);
+  return list_.full() ? look_at_list() : Expected<void>{};
+}
+
+Expected<void> SweepWorker::look_at_list() {
+  Expected<void> outcome;
+  stretch_.work.pruned += list_.look_through(shared_.standings, [&](const Shortlist::Entry& entry) {
+    if (shared_.options.stop && shared_.options.stop()) return false;
+    const FastPrice least{true, entry.at_least.of[step_cost], 0, 0};
+    const Digits digits = shared_.space.digits(entry.number);
+    outcome = forecast_point(entry.number, digits, &least);
+    --stretch_.work.priced;  // forecast_point counts what it prices; this one was counted with its fast price
+    return outcome.has_value();
+  });
+  return outcome;
+}
+
+Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price) {
+  const auto scenario = points_.scenario(digits);
+  if (!scenario) return tl::unexpected(scenario.error());
+  const auto prediction = predict(*scenario);
+  if (!prediction) {
+    ++stretch_.tally.illegal[fmt::format("the forecast refuses: {}", prediction.error().what)];
+    ++stretch_.work.priced;
+    return {};
+  }
+  const MemoryReport& memory = prediction->step.memory;
+  if (!memory.fits && price == nullptr) {
+    overflow((memory.peak - memory.capacity).value(), index);
+    return {};
+  }
+  ++stretch_.work.priced;
+  ++stretch_.work.refined;
+  const Figures figures = figures_of(*scenario, points_.wishes(digits), *prediction, shared_.space.price_per_gpu_hour);
+  if (price != nullptr) {
+    const double exact = prediction->step.step_time.value(), gap = (exact - price->step_s) / exact;
+    stretch_.work.largest_gap = std::max(stretch_.work.largest_gap, gap);
+    if (gap < -1e-9) ++stretch_.work.above;
+  }
+  if (!shared_.where.empty() && ask(figures, FigureNeeds::forecast, digits) != Where::Answer::yes) {
+    ++stretch_.work.excluded_late;
+    return {};
+  }
+  shared_.standings.enter(index, costs_.of(figures));
+  stretch_.rows.push_back(row_at(shared_.space, index, digits, figures));
+  return {};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,66 @@
+// One thread of a sweep: walks stretches of numbers. Internal to studies/sweep.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/search/standings.h"
+#include "studies/sweep/costs.h"
+#include "studies/sweep/legality.h"
+#include "studies/sweep/pricer.h"
+#include "studies/sweep/run.h"
+
+namespace stepcast {
+
+/// What all threads of a sweep share and none of them changes, but for the standings.
+struct SharedSweep {
+  const Space& space;
+  const SweepOptions& options;
+  Where where;
+  Figure objective = Figure::step_time;
+  std::vector<Figure> front;
+  Standings standings;
+};
+
+/// What came out of one stretch.
+struct Stretch {
+  IndexRange range;
+  SweepTally tally;
+  SweepWork work;
+  std::vector<SweepRow> rows;     ///< forecast, and met by the constraint
+};
+
+class SweepWorker {
+ public:
+  static Expected<std::unique_ptr<SweepWorker>> make(SharedSweep& shared);
+  /// Nothing when it was told to stop: the stretch then counts as not begun.
+  Expected<std::optional<Stretch>> walk(IndexRange range);
+
+ private:
+  SweepWorker(SharedSweep& shared, SpacePoints points);
+  void dismiss(const Legality::Verdict& verdict, std::uint64_t count);
+  Expected<void> take_point();
+  Expected<void> take_bounded(const FastPrice& price);
+  Expected<void> look_at_list();
+  Expected<void> forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price);
+  void overflow(double bytes, std::uint64_t index);
+  [[nodiscard]] Where::Answer ask(const Figures& figures, FigureNeeds known, const Digits& digits) const;
+  [[nodiscard]] Figures plan_figures(const Digits& digits) const;
+  void advance(std::uint64_t to);
+
+  SharedSweep& shared_;
+  SpacePoints points_;
+  Legality legality_;
+  Pricer pricer_;
+  CostRule costs_;
+  Shortlist list_;
+  Stretch stretch_;
+  std::uint64_t index_ = 0;
+  Digits digits_{};
+  AxisId changed_{}, unpriced_{};   ///< outermost axes that changed since the last step, and since the last price
+  std::uint64_t lowered_before_ = 0;
+};
+
+}  // namespace stepcast
