@@ -1,5 +1,6 @@
 #include "studies/sweep/figures.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -85,6 +86,11 @@ std::string dollars_text(double value) {
   return std::abs(value) >= 0.1 || value == 0 ? fmt::format("$ {:.2f}", value) : fmt::format("$ {:.2g}", value);
 }
 
+/// "memory_peak" for "memory.peak": its key begins so.
+bool same_figure_name(std::string_view name, std::string_view text) {
+  return std::equal(name.begin(), name.end(), text.begin(), text.end(), [](char a, char b) { return a == b || (a == '.' && b == '_'); });
+}
+
 }  // namespace
 
 std::span<const FigureRow> figure_rows() { return rows_of_figures; }
@@ -94,7 +100,7 @@ const FigureRow& row_of(Figure figure) { return rows_of_figures[static_cast<std:
 Expected<Figure> find_figure(std::string_view name, const std::string& where) {
   std::vector<std::string> names;
   for (const FigureRow& row : rows_of_figures) {
-    if (name == row.name || (!row.alias.empty() && name == row.alias)) return row.figure;
+    if (same_figure_name(row.name, name) || (!row.alias.empty() && name == row.alias)) return row.figure;
     names.emplace_back(row.name);
   }
   return fail(where, fmt::format("unknown figure '{}'", name.substr(0, 60)), name_hint(name, names));

@@ -48,7 +48,7 @@ struct FigureRow {
 /// In the order of Figure.
 std::span<const FigureRow> figure_rows();
 const FigureRow& row_of(Figure figure);
-/// By name or alias, letter by letter; the error suggests the nearest name.
+/// By name or alias, letter by letter, but memory_peak is memory.peak too; the error suggests the nearest name.
 Expected<Figure> find_figure(std::string_view name, const std::string& where);
 
 /// As reports print it, three digits with the unit that a reader wants: "20.3 s", "36.6 %", "40.1 GiB", "$ 1.23", "4.13 MJ". Counts

@@ -66,6 +66,8 @@ TEST(Figures, MoreIsBetterOfWhatOneWants) {
 TEST(Figures, ShortNamesAreReadToo) {
   EXPECT_EQ(find_figure("time", "--pareto").value(), Figure::step_time);
   EXPECT_EQ(find_figure("memory", "--pareto").value(), Figure::memory_peak);
+  EXPECT_EQ(find_figure("memory_headroom", "--objective").value(), Figure::memory_headroom);
+  EXPECT_FALSE(find_figure("step.time", "--objective"));
 }
 
 TEST(Figures, UnknownOnesSuggestTheNearest) {
