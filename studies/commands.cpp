@@ -18,6 +18,12 @@ namespace {
 constexpr std::array json_only = {Flag{.name = "--json", .key = "", .value = "", .group = "Output",
                                        .doc = "one JSON document", .kind = FlagKind::toggle}};
 
+constexpr std::array merge_flags = {
+    Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
+         .doc = "the whole result by its ending: .jsonl, .csv, .sqlite or .db", .kind = FlagKind::text, .alias = "-o"},
+    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: counts, top, pareto", .kind = FlagKind::toggle},
+};
+
 constexpr std::array validate_flags = {
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: cases, skipped, classes, groups", .kind = FlagKind::toggle},
     Flag{.name = "--cases", .key = "", .value = "", .group = "Output", .doc = "every run in a line, worst first", .kind = FlagKind::toggle},
@@ -151,6 +157,17 @@ const std::vector<Command>& table() {
                     "stepcast whatif llama3-8b --gpus 64 --zero 3 --global-batch 256 --top 5 --json",
                     "stepcast whatif llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --change nic=2x --change micro-batch=2"},
        .run = whatif_command},
+      {.name = "merge",
+       .usage = "FILES... [-o RESULT] [--json]",
+       .summary = "the results of a sweep's shards as one, checked for what is missing or done twice",
+       .about = "Takes the .jsonl files that the shards of one sweep wrote and gives the result that one process would have given,\n"
+                "byte by byte. Files of different questions, missing or unfinished shards and work done twice are errors that say\n"
+                "which. Of one finished result it shows the best rows, or makes a table: -o RESULT.csv, -o RESULT.sqlite.",
+       .least_words = 1,
+       .most_words = 100'000,
+       .flags = merge_flags,
+       .examples = {"stepcast merge --help"},
+       .run = merge_command},
       {.name = "validate",
        .usage = "[RUNS.json] [flags]",
        .summary = "forecast measured runs and report the errors per class",
