@@ -138,6 +138,27 @@ bool experts_meet_stages(const Split& split) {
   return !split.experts || axes_before_stages(expert_axes(split), stage_stride(split)) >= 0;
 }
 
+std::size_t MeshCuts::first_crossing() const {
+  for (std::size_t i = 0; i + 1 < count; ++i)
+    if (at[i + 1] % at[i] != 0) return i;
+  return count;
+}
+
+MeshCuts mesh_cuts(const Split& split) {
+  MeshCuts cuts;
+  const auto add = [&](std::int64_t ranks) { cuts.at[cuts.count++] = ranks; };
+  std::int64_t ranks = 1;
+  for (const MeshAxis axis : order_of(split)) add(ranks *= axis_size(split, axis));
+  if (split.experts) {
+    const ExpertAxes axes = expert_axes(split);
+    const int before = axes_before_stages(axes, stage_stride(split));
+    ranks = 1;
+    for (int i = 0; i < 3; ++i) add(ranks *= axes[i].size * (i == before ? split.pp : 1));
+  }
+  std::sort(cuts.at.begin(), cuts.at.begin() + static_cast<std::ptrdiff_t>(cuts.count));
+  return cuts;
+}
+
 std::string mapping_text(const Split& split) {
   return mesh_line(split) + expert_mesh_line(split) + expert_home_line(split) +
          fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + stage_line(split) + recompute_line(split) + moves_lines(split);

@@ -1,6 +1,8 @@
 // The parallelism flags as text of the notation: what the flags mean is what this text means.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -47,5 +49,14 @@ std::int64_t stage_stride(const Split& split);
 /// Can a second mesh line lay etp, ep and edp on the same ranks, with the stages where the first line has them? Only
 /// where etp, etp x ep or all of a stage's ranks end at stage_stride(), which they always do with pp first or last.
 bool experts_meet_stages(const Split& split);
+
+/// Ranks at which the axes of both mesh lines end, ascending; each must divide the next (dataflow/mesh.h). At most eight.
+struct MeshCuts {
+  std::array<std::int64_t, 8> at{};
+  std::size_t count = 0;
+  /// The first one that does not divide its successor; `count` when all do.
+  [[nodiscard]] std::size_t first_crossing() const;
+};
+MeshCuts mesh_cuts(const Split& split);
 
 }  // namespace stepcast

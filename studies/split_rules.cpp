@@ -136,6 +136,21 @@ Error order_error(const BrokenSplit& a) {
           fmt::format("etp or ep x etp of {}, or an order with pp first or last", stride)};
 }
 
+bool cuts_fit(const Split& split, const SplitSize&, const NetworkSpec&) {
+  if (!split.experts) return true;
+  const MeshCuts cuts = mesh_cuts(split);
+  return cuts.first_crossing() == cuts.count;
+}
+Error cuts_error(const BrokenSplit& a) {
+  const Split& split = a.split;
+  const MeshCuts cuts = mesh_cuts(split);
+  const std::size_t i = cuts.first_crossing();
+  return {a.origin.ep,
+          fmt::format("ep {} and etp {} end at other ranks than tp {}, cp {} and dp {}: {} does not divide {}", split.ep, split.etp,
+                      split.tp, split.cp, split.dp, cuts.at[i], cuts.at[i + 1]),
+          "etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them"};
+}
+
 bool positions_fit(const Split&, const SplitSize& size, const NetworkSpec& network) {
   return network.positions != Positions::learned || network.max_positions <= 0 || size.sequence <= network.max_positions;
 }
@@ -229,6 +244,7 @@ constexpr std::array rule_table = {
     rule_of<expert_ranks_error>("ep x etp does not divide tp x cp x dp", expert_ranks_fit),
     rule_of<shared_width_error>("shared expert width does not divide by tp", shared_width_fits),
     rule_of<order_error>("experts do not line up with the stages' order", order_fits),
+    rule_of<cuts_error>("experts and tensors end at ranks that do not divide", cuts_fit),
     rule_of<positions_error>("sequence longer than the learned positions", positions_fit),
     rule_of<sequence_error>("sequence does not divide by cp and tp", sequence_fits),
     rule_of<context_heads_error>("heads do not divide by tp x cp (ulysses)", context_heads_fit),

@@ -1,5 +1,7 @@
 #include "studies/split_plan.h"
 
+#include <random>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,6 +131,42 @@ TEST(SplitPlan, TheBoundaryIsCutOnceAndOnlyWhereRanksWouldSendTheSame) {
   w.sp = false;
   w.pp = 1;
   EXPECT_EQ(split_of(w, called("llama3-70b"), core()).scatter, Scatter::none);
+}
+
+// What the rules let pass can be placed: nothing is left for the notation to refuse.
+TEST(SplitPlan, EverySplitThatHoldsTheRulesIsAProgram) {
+  std::mt19937 random(9);
+  const auto pick = [&](std::vector<std::int64_t> values) { return values[random() % values.size()]; };
+  const std::vector<std::string> networks = {"llama3-70b", "mixtral-8x7b", "deepseek-v3", "gpt2-1.5b"};
+  const std::vector<std::string> orders = {"tp-cp-dp-pp", "tp-cp-pp-dp", "pp-tp-cp-dp", "tp-pp-cp-dp", "cp-tp-dp-pp"};
+  const std::vector<std::string> schedules = {"", "gpipe", "zb-h1", "zb-v", "interleaved-1f1b"};
+  int good = 0;
+  for (int i = 0; i < 6000; ++i) {
+    const NetworkSpec& network = called(networks[random() % networks.size()]);
+    SplitWishes w;
+    w.gpus = pick({16, 48, 64});
+    w.tp = pick({1, 2, 4, 5}), w.cp = pick({1, 1, 2, 3}), w.pp = pick({1, 2, 4}), w.chunks = pick({1, 1, 2});
+    if (network.experts.count > 0) w.ep = pick({1, 2, 4, 8}), w.etp = pick({1, 1, 2});
+    w.zero = pick({0, 1, 2, 3});
+    w.global_batch = pick({64, 96});
+    w.sequence = pick({512, 1000, 1026});
+    if (random() % 2 == 0) w.sp = random() % 2 == 0;
+    w.schedule = schedules[random() % schedules.size()];
+    w.recompute.kind = static_cast<Recompute::Kind>(random() % 3);
+    w.context = static_cast<ContextKind>(random() % 3);
+    w.order = *parse_order(orders[random() % orders.size()], "");
+    if (random() % 2 == 0) w.scatter_boundary = random() % 2 == 0;
+    w.save_gathered = random() % 2 == 0;
+    const Stack& row = catalog().stacks[random() % catalog().stacks.size()];
+    const Stack stack = with_ways(row, {.dp_overlap = {}, .tp_overlap = {}, .scatter_boundary = w.scatter_boundary});
+    const Split split = split_of(w, network, stack);
+    if (broken_rule(split, w.size(), network) != nullptr) continue;
+    ++good;
+    const auto program = lower(network, plan_of(split, w.size(), {}), stack);
+    ASSERT_TRUE(program) << network.id << ", " << stack.id << ", " << in_words(split) << ": " << to_text(program.error());
+    EXPECT_EQ(program->stage_stride, stage_stride(split)) << in_words(split);
+  }
+  EXPECT_GT(good, 500);
 }
 
 }  // namespace

@@ -185,6 +185,27 @@ TEST(Split, ExpertsMustEndWhereTheOrderPutsTheStages) {
             "(etp or ep x etp of 8, or an order with pp first or last)");
 }
 
+TEST(Split, ExpertsAndTensorsMustEndAtRanksThatDivide) {
+  NetworkSpec network = large();
+  network.experts.count = 8;
+  network.experts.ffn_hidden = 4096;
+  Case sparse;
+  sparse.split.experts = true;
+  sparse.split.tp = 2;
+  sparse.split.cp = 3;
+  sparse.split.dp = 4;
+  sparse.split.pp = 4;
+  sparse.split.ep = 4;  // experts end at 4 ranks, tp x cp at 6
+  sparse.size = {96, 1, 96, 6144};
+  const auto refused = check_split(sparse.split, sparse.size, network, flags);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(to_text(refused.error()),
+            "--ep: ep 4 and etp 1 end at other ranks than tp 2, cp 3 and dp 4: 4 does not divide 6 "
+            "(etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them)");
+  sparse.split.ep = 2;
+  EXPECT_TRUE(check_split(sparse.split, sparse.size, network, flags));
+}
+
 TEST(Split, RulesAreWalkedInOrderAndSayTheSameAsTheCheck) {
   std::set<std::string_view> ids;
   for (const SplitRule& rule : split_rules()) EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
