@@ -9,6 +9,7 @@
 #include "studies/calibrate.h"
 #include "studies/help.h"
 #include "studies/rates.h"
+#include "studies/scale.h"
 #include "studies/schedule.h"
 #include "studies/whatif.h"
 
@@ -168,6 +169,20 @@ const std::vector<Command>& table() {
        .flags = merge_flags,
        .examples = {"stepcast merge --help"},
        .run = merge_command},
+      {.name = "scale",
+       .usage = "NETWORK|SCENARIO.json [flags]",
+       .summary = "strong and weak scaling of a plan, its serial share, and what breaks first",
+       .about = "Forecasts one plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps the global\n"
+                "batch, weak scaling the batch per GPU; --global-batch is that of the smallest count. Gives speed-up and efficiency\n"
+                "against the smallest count, the serial share by Amdahl's and Gustafson's laws with how well they fit, and what\n"
+                "breaks first at 2, 4 and 10 times as many GPUs. Counts that are not legal are listed with the reason.",
+       .least_words = 1,
+       .most_words = 1,
+       .flags = scale_flags(),
+       .examples = {"stepcast scale llama3-70b --machine dgx-h100 --gpus 128 --tp 8 --pp 4 --global-batch 1024",
+                    "stepcast scale llama3-8b --gpus 8,16,24,32 --zero 3 --global-batch 96 --strong",
+                    "stepcast scale gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --weak --json"},
+       .run = scale_command},
       {.name = "validate",
        .usage = "[RUNS.json] [flags]",
        .summary = "forecast measured runs and report the errors per class",
