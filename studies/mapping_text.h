@@ -35,12 +35,14 @@ struct Split {
   std::vector<std::int64_t> layers;  ///< per virtual stage, in forward order; empty: the same number on all
 };
 
-/// Three to five lines:
+/// Three to eight lines:
 ///   mesh tp:8 cp:1 dp:16 pp:4
 ///   use tp, vocab, sp, dp, zero1
 ///   par layer on pp sched 1f1b for mb:64
 ///   recompute attn.core
 ///   save O at use
+///   save norm1.y, norm2.y, norm3.y at use
+///   home boundary: s on tp
 /// Axes of size 1 stay in the mesh, since the aliases name them.
 std::string mapping_text(const Split& split);
 
