@@ -190,6 +190,10 @@ StepFit read_step_fit(JsonObject& object) {
   object.read("mape", fit.mape, NumberRange{0, 10});
   object.optional("held_out_mape", fit.held_out_mape, NumberRange{0, 10});
   fit.spread = read_spread(object, "spread");
+  if (object.has("pairs") || object.has("pair_spread")) {  // one says nothing without the other
+    object.read("pairs", fit.pairs, IntegerRange{1, 1'000'000});
+    object.read("pair_spread", fit.pair_spread, NumberRange{0.001, 1});
+  }
   object.read("gpus", fit.gpus);
   object.read("source", fit.source);
   return fit;

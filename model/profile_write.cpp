@@ -149,6 +149,7 @@ Json to_json(const StepFit& fit) {
   row["mape"] = shorter(fit.mape);
   if (fit.groups > 0) row["held_out_mape"] = shorter(fit.held_out_mape);
   row["spread"] = {shorter(fit.spread.p10), shorter(fit.spread.p90)};
+  if (fit.pairs > 0) row["pairs"] = fit.pairs, row["pair_spread"] = shorter(fit.pair_spread);
   row["gpus"] = fit.gpus;
   row["source"] = fit.source;
   return row;

@@ -53,6 +53,8 @@ struct StepFit {
   std::string left_out;            ///< what a group is: "source", "model", "release"; "" = nothing was held out
   double mape = 0, held_out_mape = 0;  ///< mean of |predicted / measured - 1|, fitted on all and with the own group left out
   Spread spread;                   ///< 10th to 90th percentile of measured over predicted, held out
+  double pair_spread = 0;          ///< a split forecast slower by less, as a logarithm, may be the faster one: one-sided 90 %; 0 = not known
+  int pairs = 0;                   ///< of held-out runs of one job with two splits, that pair_spread comes from
   std::vector<std::string> gpus;   ///< catalogue ids that the runs were on; elsewhere the fit is transferred, its spread wider
   std::string source;              ///< whose runs
 };

@@ -32,6 +32,12 @@ struct FoundFit {
 };
 FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts);
 
+/// How much slower, as a logarithm, the forecast of one split may be than that of another of the same job and the split still be
+/// the faster one, with 10 % chance. The fit's own figure; of one that is borrowed or knows no pairs, at least the usual one.
+double pair_spread_of(const FoundFit& found, bool experts);
+/// Where nobody measured two splits of one job.
+double usual_pair_spread(bool experts);
+
 /// "products 1.09, activation_moves 0.44": for lines that say which values are in force.
 std::string fit_text(const StepFit& fit);
 

@@ -157,11 +157,23 @@ Spread spread_of_few(const Spread& own, const Spread& before, int runs) {
   return {std::min(own.p10, mixed(own.p10, before.p10)), std::max(own.p90, mixed(own.p90, before.p90))};
 }
 
+/// What the profile says of this software so far; nullptr: nothing.
+const StepFit* fit_before(const Profile& profile, const StepFit& fit) {
+  for (const StepFit& known : profile.steps)
+    if (known.stack == fit.stack && known.precision == fit.precision && known.experts == fit.experts) return &known;
+  return nullptr;
+}
+
 /// The interval that the profile gives to this software's steps so far.
 Spread spread_before(const Profile& profile, const StepFit& fit) {
-  for (const StepFit& known : profile.steps)
-    if (known.stack == fit.stack && known.precision == fit.precision && known.experts == fit.experts) return known.spread;
-  return profile.step_spread;
+  const StepFit* known = fit_before(profile, fit);
+  return known ? known->spread : profile.step_spread;
+}
+
+/// Own runs of which no two are of one job say nothing of pairs: what was known of them stays.
+void keep_pairs(const Profile& profile, StepFit& fit) {
+  const StepFit* known = fit_before(profile, fit);
+  if (fit.pairs == 0 && known) fit.pairs = known->pairs, fit.pair_spread = known->pair_spread;
 }
 
 /// `published`: the fits of the program's own records take the place of all older ones, and one that nothing could be held out
@@ -174,6 +186,7 @@ Profile with_pools(Profile profile, const std::vector<FitPool>& pools, const std
       if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
       else if (!published) fit.spread = spread_of_few(fit.spread, spread_before(profile, fit), fit.runs);
       if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
+      if (!published) keep_pairs(profile, fit);
       put_fit(profile, std::move(fit));
     }
   }

@@ -65,8 +65,18 @@ std::vector<StepParameter> usual_parameters(const FitPool& pool, const std::vect
   return parameters;
 }
 
+/// Same shapes, GPUs with their network, batch, precision, software and month. Not the source, nor the network's name: every log of
+/// a user's is its own.
+std::string job_of(const Run& run, const Scenario& s) {
+  NetworkSpec shapes = s.network.row;
+  shapes.id = shapes.name = shapes.source = "", shapes.aliases.clear();
+  return fmt::format("{} {} {:g} B/s, {} GPUs, batch {} x {}, {} {} {} {:.7}", write_network(shapes), s.machine.row.gpu.id,
+                     s.machine.row.levels.back().bandwidth_per_gpu.value(), s.plan.gpus, s.plan.global_batch, s.plan.sequence,
+                     to_text(s.plan.precision), s.stack.id, run.software.value_or(""), run.date);
+}
+
 /// What is believed of the pool's parameters before it is fitted, and how firmly.
-struct Belief { std::vector<StepValue> start; double certainty = 1; };
+struct Belief { std::vector<StepValue> start; double certainty = 1, pair_spread = 0; };
 
 Belief belief_of(const FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWishes& wishes) {
   constexpr double of_own_fit = 3, of_borrowed = 1.75;
@@ -74,6 +84,7 @@ Belief belief_of(const FitPool& pool, const std::vector<MeasuredRun>& runs, cons
   const FoundFit known = wishes.from_profile ? step_fit(s) : FoundFit{};
   const StepTuning believed = tuning_of(s.stack.row, s.profile.row, known.fit ? &*known.fit : nullptr);
   Belief belief;
+  belief.pair_spread = pair_spread_of(known, pool.experts);
   if (known.fit) belief.certainty = known.borrowed ? of_borrowed : of_own_fit;
   for (const StepParameter parameter : wishes.parameters.empty() ? usual_parameters(pool, runs, known.fit.has_value()) : wishes.parameters) {
     const StepParameterRow& row = row_of(parameter);
@@ -125,6 +136,8 @@ Expected<MeasuredRun> measured_run(const Run& run) {
   out.witness = !tunes && doubt_about(run).empty();
   out.program = std::move(*program);
   out.scenario = std::move(made->scenario);
+  out.job = job_of(run, out.scenario);
+  out.split = fmt::format("{}\nmicro-batch {}", out.scenario.plan.mapping, out.scenario.plan.micro_batch);
   return out;
 }
 
@@ -157,7 +170,7 @@ std::vector<double> forecast_steps(const std::vector<MeasuredRun>& runs, const s
 void fit_pool(FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWishes& wishes) {
   pool.leave = wishes.leave.value_or(leave_of(pool, runs));
   std::vector<StepSample> steps;
-  for (const std::size_t i : pool.members) steps.push_back({runs[i].seconds, group_of(runs[i], pool.leave), runs[i].witness});
+  for (const std::size_t i : pool.members) steps.push_back({runs[i].seconds, group_of(runs[i], pool.leave), runs[i].witness, runs[i].job, runs[i].split});
   const StepForecasts forecasts = [&](std::span<const std::size_t> which, std::span<const StepValue> values, std::span<double> seconds) {
     StepFit fit;
     fit.values.assign(values.begin(), values.end());
@@ -165,7 +178,7 @@ void fit_pool(FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWish
   };
   const Belief belief = belief_of(pool, runs, wishes);
   StepFitOptions options{belief.start, to_text(pool.leave)};
-  options.certainty = belief.certainty;
+  options.certainty = belief.certainty, options.pair_spread = belief.pair_spread;
   pool.result = fit_steps(steps, forecasts, options);
 }
 
@@ -177,6 +190,7 @@ StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   if (fit.groups > 0) fit.left_out = to_text(pool.leave);
   fit.mape = pool.result.mape, fit.held_out_mape = pool.result.held_out_mape;
   fit.spread = pool.result.spread;
+  if (pool.result.pairs.pairs > 0) fit.pairs = pool.result.pairs.pairs, fit.pair_spread = pool.result.pairs.spread;
   std::set<std::string> gpus, sources;
   for (const std::size_t i : pool.members) {
     if (!runs[i].witness) continue;

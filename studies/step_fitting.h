@@ -26,6 +26,7 @@ struct MeasuredRun {
   std::string id, source, release, model;  ///< source: the publication; release: the same with its month
   Scenario scenario;
   Program program;
+  std::string job, split;                  ///< runs of one job differ in their split only: network, machine, batch, software are one
   double seconds = 0;
   bool witness = true;                     ///< false: the record is doubtful, or of the tuning of a trained network
   [[nodiscard]] bool experts() const { return scenario.network.row.experts.count > 0; }

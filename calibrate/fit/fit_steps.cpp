@@ -143,9 +143,14 @@ StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& 
     for (std::size_t i = 0; i < members.size(); ++i) result.held_out[members[i]] = seconds[i];
   }
   std::vector<double> ratios;
-  for (const std::size_t i : witnesses) ratios.push_back(steps[i].seconds / result.held_out[i]);
+  std::vector<JobResidual> residuals;
+  for (const std::size_t i : witnesses) {
+    ratios.push_back(steps[i].seconds / result.held_out[i]);
+    residuals.push_back({steps[i].job, steps[i].split, std::log(ratios.back())});
+  }
   result.held_out_mape = mean_error(steps, result.held_out);
   result.spread = step_spread(ratios, result.groups);
+  result.pairs = fit_pair_spread(residuals, options.pair_spread);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/pair_spread.h"
 #include "model/step_parameter.h"
 
 namespace stepcast {
@@ -17,6 +18,7 @@ struct StepSample {
   double seconds = 0;
   std::string group;         ///< left out together: a publication, a model, a release
   bool witness = true;       ///< false: its record is doubtful; it is forecast, but nothing is fitted to it
+  std::string job = {}, split = {};  ///< JobResidual's; job "" = compared with nobody
 };
 
 /// Forecasts of the steps `which` with `values` in force, seconds, in their order. All must be positive.
@@ -33,6 +35,7 @@ struct StepFitOptions {
   /// runs of this software, 1.75 for a borrowed one. Tried on 1,260 triples of published runs, two of which teach the third, with
   /// `scatter` multiplied instead: mean error 5.4 % before, 4.7 with 1, 4.4 with 3; borrowed 4.9 up to 2, 5.1 with 3.
   double certainty = 1;
+  double pair_spread = 0.055;        ///< believed beforehand: fit_pair_spread
 };
 
 struct StepFitResult {
@@ -42,6 +45,7 @@ struct StepFitResult {
   int runs = 0, groups = 0;          ///< witnesses and their groups
   double mape = 0, held_out_mape = 0;  ///< over witnesses
   Spread spread;                     ///< 10th to 90th percentile of measured over held-out forecast; {1, 1}: not known
+  PairSpread pairs;                  ///< of witnesses, held out; no pairs: nothing is known
 };
 
 /// Maximum a posteriori: the Huber loss of log(forecast / measured) and the distance from `start` in units of the rows'

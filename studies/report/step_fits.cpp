@@ -43,6 +43,7 @@ void write_step_fits(JsonWriter& json, const Profile& profile) {
       json.field("held_out_mape", fit.held_out_mape);
     }
     json.field("spread", std::vector<double>{fit.spread.p10, fit.spread.p90});
+    if (fit.pairs > 0) json.field("pairs", fit.pairs), json.field("pair_spread", fit.pair_spread);
     json.field("gpus", fit.gpus);
     json.field("source", fit.source);
     json.close();

@@ -89,6 +89,37 @@ TEST(StepTuning, FitsAreKeptInTheProfile) {
   EXPECT_EQ(fit.held_out_mape, 0.04);
 }
 
+TEST(StepTuning, PairsAreKeptWithTheirSpreadAndNeverAlone) {
+  StepFit fit = fit_for("nemo", Precision::fp8, 1.1);
+  EXPECT_EQ(write_profile(with_fits({fit})).find("pair_spread"), std::string::npos) << "nothing is known";
+  fit.pairs = 7, fit.pair_spread = 0.04;
+  std::string text = write_profile(with_fits({fit}));
+  const auto again = read_profile(text, "p.json");
+  ASSERT_TRUE(again.has_value()) << to_text(again.error());
+  EXPECT_EQ(again->steps[0].pairs, 7);
+  EXPECT_EQ(again->steps[0].pair_spread, 0.04);
+  const auto error_with = [&](const std::string& old, const std::string& put) {
+    std::string changed = text;
+    changed.replace(changed.find(old), old.size(), put);
+    const auto read = read_profile(changed, "p.json");
+    return read ? std::string("read") : to_text(read.error());
+  };
+  EXPECT_NE(error_with("\"pairs\":7,", "").find("pairs"), std::string::npos);
+  EXPECT_NE(error_with("\"pair_spread\":0.04,", "").find("pair_spread"), std::string::npos);
+  EXPECT_NE(error_with("\"pair_spread\":0.04", "\"pair_spread\":4").find("/steps/0/pair_spread"), std::string::npos);
+}
+
+TEST(StepTuning, OfABorrowedFitPairsAreNoSurerThanUsual) {
+  StepFit sure = fit_for("nemo", Precision::bf16, 1.1), open = sure;
+  sure.pairs = 9, sure.pair_spread = 0.02;
+  open.pairs = 9, open.pair_spread = 0.2;
+  EXPECT_EQ(pair_spread_of({sure, false}, false), 0.02);
+  EXPECT_EQ(pair_spread_of({sure, true}, false), usual_pair_spread(false));
+  EXPECT_EQ(pair_spread_of({open, true}, false), 0.2);
+  EXPECT_EQ(pair_spread_of({fit_for("nemo", Precision::bf16, 1.1), false}, false), usual_pair_spread(false)) << "it knows no pairs";
+  EXPECT_EQ(pair_spread_of({}, true), usual_pair_spread(true));
+}
+
 TEST(StepTuning, WrongFitsAreRefusedByName) {
   const auto error = [](StepFit fit) {
     const auto read = read_profile(write_profile(with_fits({fit, fit_for("jax", Precision::bf16, 1)})), "p.json");

@@ -100,6 +100,26 @@ TEST(CalibrateRuns, TwoRunsThatAgreeMakeNoNarrowInterval) {
   const Spread& usual = scenario.profile.row.step_spread;
   EXPECT_LT(found.fit->spread.p10, 1 - 0.75 * (1 - usual.p10));
   EXPECT_GT(found.fit->spread.p90, 1 + 0.75 * (usual.p90 - 1));
+  // One pair of one job, which differs by nothing: a quarter of what three jobs' worth of belief says.
+  EXPECT_EQ(found.fit->pairs, 1);
+  EXPECT_GT(found.fit->pair_spread, 0.8 * usual_pair_spread(false));
+  EXPECT_LT(found.fit->pair_spread, usual_pair_spread(false));
+}
+
+TEST(CalibrateRuns, ASingleLogKeepsWhatIsKnownOfPairs) {
+  const std::string log = testing_program::own_path("a.log"), profile = testing_program::own_path("p.json");
+  write_file(log, log_of({}, 10, 128));
+  const auto ran = testing_program::run("calibrate runs " + log + " --machine dgx-b200 -o " + profile);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto read = read_profile(*read_text_file(profile), profile);
+  ASSERT_TRUE(read.has_value()) << to_text(read.error());
+  const Stack& stack = **find_row(catalog().stacks, "megatron-core", "stack");
+  const auto shipped = find_step_fit(**find_row(catalog().profiles, "b200-sxm", "profile"), stack, Precision::bf16, false).fit;
+  const auto own = find_step_fit(*read, stack, Precision::bf16, false).fit;
+  ASSERT_TRUE(own && shipped && shipped->pairs > 0);
+  EXPECT_EQ(own->source, log);
+  EXPECT_EQ(own->pairs, shipped->pairs);
+  EXPECT_EQ(own->pair_spread, shipped->pair_spread);
 }
 
 TEST(CalibrateRuns, TwoPublishedRunsBringOthersOfTheirSoftwareNearer) {

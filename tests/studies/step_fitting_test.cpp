@@ -47,20 +47,48 @@ TEST(FitPools, HardwareIsTheArchitectureAndForExpertsTheKindOfHost) {
   EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", true}, {"nemo", bf16, "alps-gh200", true}}), 2U);
 }
 
+/// 8 layers on 8 H100, as if they were measured.
+stepcast::Run small_run(const std::string& name, std::int64_t batch) {
+  stepcast::Run run;
+  run.id = name, run.source = name, run.date = "2025-09", run.software = "NeMo 25.09";
+  run.model.name = name;
+  run.model.layers = 8, run.model.hidden = 2048, run.model.ffn_hidden = 8192, run.model.heads = 16, run.model.seq_len = 2048;
+  run.model.vocab = 51200, run.model.gated_mlp = true;
+  run.hardware.gpu = "H100-80GB-SXM", run.hardware.gpus_per_node = 8;
+  run.parallel.gpus = run.parallel.dp = 8;
+  run.micro_batch = 1, run.global_batch = batch, run.precision = "bf16";
+  run.measured.step_time_s = 0.02 * static_cast<double>(batch);
+  return run;
+}
+
+TEST(MeasuredJobs, RunsOfOneJobDifferInTheirSplitOnly) {
+  const stepcast::Run one = small_run("a.log", 64), again = small_run("b.log", 64);
+  const MeasuredRun first = *measured_run(one);
+  EXPECT_EQ(measured_run(again)->job, first.job) << "names and sources are the logs' own";
+  EXPECT_EQ(measured_run(again)->split, first.split);
+  std::vector<stepcast::Run> splits(3, again), others(6, again);
+  splits[0].micro_batch = 2;
+  splits[1].recompute = "full";
+  splits[2].parallel.dp = 4, splits[2].parallel.tp = 2;
+  for (const auto& run : splits) {
+    EXPECT_EQ(measured_run(run)->job, first.job);
+    EXPECT_NE(measured_run(run)->split, first.split);
+  }
+  others[0].global_batch = 128;
+  others[1].model.heads = 32;
+  others[2].date = "2025-10";
+  others[3].software = "NeMo 25.11";
+  others[4].hardware.inter_node_gbit_per_s = 100;
+  others[5].precision = "fp8";
+  for (const auto& run : others) EXPECT_NE(measured_run(run)->job, first.job);
+}
+
 /// Parameters that a fit turns over steps of these batches on 8 H100, as if they were measured.
 std::vector<StepParameter> fitted_parameters(bool experts, const Stack& stack, const std::vector<std::int64_t>& batches = {16, 32, 64, 128}) {
   std::vector<MeasuredRun> runs;
   for (const std::int64_t batch : batches) {
-    stepcast::Run run;
-    run.id = "batch-" + std::to_string(batch), run.source = run.id, run.date = "2025-09", run.software = "NeMo 25.09";
-    run.model.name = run.id;
-    run.model.layers = 8, run.model.hidden = 2048, run.model.ffn_hidden = 8192, run.model.heads = 16, run.model.seq_len = 2048;
-    run.model.vocab = 51200, run.model.gated_mlp = true;
+    stepcast::Run run = small_run("batch-" + std::to_string(batch), batch);
     if (experts) run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
-    run.hardware.gpu = "H100-80GB-SXM", run.hardware.gpus_per_node = 8;
-    run.parallel.gpus = run.parallel.dp = 8;
-    run.micro_batch = 1, run.global_batch = batch, run.precision = "bf16";
-    run.measured.step_time_s = 0.02 * static_cast<double>(batch);
     auto measured = measured_run(run);
     EXPECT_TRUE(measured.has_value()) << (measured ? "" : to_text(measured.error()));
     if (!measured) return {};

@@ -65,6 +65,21 @@ TEST(FitSteps, WhatIsForecastLeftOutDoesNotKnowItsOwnMeasurements) {
     if (trial.samples[i].group == "group 0") EXPECT_EQ(before.held_out[i], after.held_out[i]);  // to the last digit
 }
 
+TEST(FitSteps, PairsOfAJobAreWitnessesHeldOut) {
+  Trial trial;
+  for (std::size_t i = 0; i < 4; ++i) trial.samples[i].job = "a", trial.samples[i].split = "tp " + std::to_string(i);
+  StepFitOptions options{neutral};
+  options.pair_spread = 0.1;
+  const auto exact = fit_steps(trial.samples, trial.forecasts(), options);
+  EXPECT_EQ(exact.pairs.pairs, 6);
+  EXPECT_EQ(exact.pairs.jobs, 1);
+  EXPECT_LT(exact.pairs.spread, 0.1);
+  trial.samples[3].witness = false;
+  EXPECT_EQ(fit_steps(trial.samples, trial.forecasts(), options).pairs.pairs, 3) << "a doubtful record says nothing";
+  for (StepSample& sample : trial.samples) sample.group = "one";
+  EXPECT_EQ(fit_steps(trial.samples, trial.forecasts(), options).pairs.pairs, 0) << "nothing was held out";
+}
+
 TEST(FitSteps, DoubtfulStepsAreForecastButMoveNothing) {
   Trial trial;
   const auto before = fit_steps(trial.samples, trial.forecasts(), {neutral});
