@@ -1,0 +1,32 @@
+// What a sweep's answer is worth: jobs that people measured with several splits, forecast without having seen their network.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "studies/validation/run_record.h"
+
+namespace stepcast {
+
+/// One job (MeasuredRun::job) of at least three splits. Step parameters and pair spread are of other networks: where the software was
+/// measured with no other one, neutral values and the pairs of all other software.
+struct MeasuredSweep {
+  std::string network, source;
+  std::size_t runs = 0, tied = 0;      ///< measured; within the error of the forecast's best
+  double pair_spread = 0;
+  double regret = 0;                   ///< measured time of the forecast's best over the best measured one, minus 1
+  double regret_of_two = 0;            ///< the same when the two of measure_first are measured and the better one is taken
+  bool best_tied = false;              ///< the best measured one is in the tie set
+};
+
+enum class Doubtful : bool { left_out, counted };   ///< records that doubts/*.json names; they teach nothing either way
+
+/// Uses all processors.
+std::vector<MeasuredSweep> measured_sweeps(const std::vector<Run>& records, Doubtful doubtful = Doubtful::left_out);
+
+/// Means over jobs whose source begins with one of `sources` (empty: over all). No job: zeros.
+struct SweepFigures { std::size_t jobs = 0; double regret = 0, regret_of_two = 0, coverage = 0, tied_share = 0; };
+SweepFigures mean_figures(const std::vector<MeasuredSweep>& sweeps, const std::vector<std::string>& sources = {});
+
+}  // namespace stepcast
