@@ -43,7 +43,9 @@ AxisNumbers divisors_to(std::int64_t number, std::int64_t most) {
   return numbers_if(divisors(number), [&](std::int64_t d) { return d <= std::min(most, most_ways_per_axis); });
 }
 
-bool lists_number(const AxisNumbers& numbers, std::int64_t number) { return std::find(numbers.begin(), numbers.end(), number) != numbers.end(); }
+bool lists_number(const AxisNumbers& numbers, std::int64_t number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
 
 AxisValues no_values(const AxisContext&) { return {}; }
 AxisValues one_alone(const AxisContext&) { return {"1"}; }
