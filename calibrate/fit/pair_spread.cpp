@@ -50,7 +50,8 @@ PairSpread pairs_seen(std::span<const JobResidual> residuals) {
 PairSpread fit_pair_spread(std::span<const JobResidual> residuals, double believed) {
   constexpr double jobs_of_belief = 3;
   PairSpread result = pairs_seen(residuals);
-  result.spread = std::sqrt((result.jobs * result.spread * result.spread + jobs_of_belief * believed * believed) / (result.jobs + jobs_of_belief));
+  const double seen = result.jobs * result.spread * result.spread, belief = jobs_of_belief * believed * believed;
+  result.spread = std::sqrt((seen + belief) / (result.jobs + jobs_of_belief));
   return result;
 }
 

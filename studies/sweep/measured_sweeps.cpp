@@ -87,7 +87,8 @@ std::vector<JobResidual> residuals_without(const std::string& network, const Swe
 }
 
 /// As a fit would know it that never saw this network.
-double spread_without(const std::string& network, const SweptPool& own, const std::vector<SweptPool>& pools, const std::vector<MeasuredRun>& runs) {
+double spread_without(const std::string& network, const SweptPool& own, const std::vector<SweptPool>& pools,
+                      const std::vector<MeasuredRun>& runs) {
   std::vector<JobResidual> all, same;
   for (const SweptPool& swept : pools) {
     if (swept.pool.experts != own.pool.experts) continue;
@@ -143,8 +144,10 @@ std::vector<MeasuredSweep> measured_sweeps(const std::vector<Run>& records, Doub
       if (!ready.runs[run].witness && doubtful == Doubtful::left_out) continue;
       jobs[ready.runs[run].job].push_back({&ready.runs[run], swept.forecasts[i], ready.choices[run]});
     }
-    for (const auto& [job, runs] : jobs)
-      if (by_forecast(runs).size() >= fewest_splits) sweeps.push_back(sweep_of(runs, spread_without(runs.front().run->model, swept, pools, ready.runs)));
+    for (const auto& [job, runs] : jobs) {
+      if (by_forecast(runs).size() < fewest_splits) continue;
+      sweeps.push_back(sweep_of(runs, spread_without(runs.front().run->model, swept, pools, ready.runs)));
+    }
   }
   return sweeps;
 }

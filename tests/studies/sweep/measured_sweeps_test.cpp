@@ -23,8 +23,8 @@ const std::vector<MeasuredSweep>& shipped_sweeps() {
 }
 
 void print(const char* what, const SweepFigures& f) {
-  std::printf("%s: %zu jobs, mean regret %.2f %%, of the two to measure %.2f %%, best measured is tied in %.0f %%, tied %.0f %% of the runs\n", what, f.jobs,
-              100 * f.regret, 100 * f.regret_of_two, 100 * f.coverage, 100 * f.tied_share);
+  std::printf("%s: %zu jobs, mean regret %.2f %%, of the two to measure %.2f %%, best measured is tied in %.0f %%, tied %.0f %% of the runs\n",
+              what, f.jobs, 100 * f.regret, 100 * f.regret_of_two, 100 * f.coverage, 100 * f.tied_share);
 }
 
 void expect_goals(const SweepFigures& f) {
@@ -57,7 +57,7 @@ TEST(MeasuredSweeps, NothingOfTheOwnNetworkIsKnown) {
   const char* network = "GPT-39.1B";
   int step = 0;
   for (stepcast::Run& run : changed)
-    if (run.model.name == network && run.measured.step_time_s) run.measured.step_time_s = *run.measured.step_time_s * (1 + 0.1 * (step++ % 3));
+    if (run.model.name == network && run.measured.step_time_s) *run.measured.step_time_s *= 1 + 0.1 * (step++ % 3);
   const auto& before = shipped_sweeps();
   const auto after = measured_sweeps(changed);
   ASSERT_EQ(before.size(), after.size());

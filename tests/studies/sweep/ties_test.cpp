@@ -49,16 +49,17 @@ TEST(Ties, TextSaysHowManyAndWhatToMeasure) {
   const std::vector<std::string> names = {"tp 8", "tp 8 pp 2", "tp 4 pp 4", "pp 8"};
   EXPECT_EQ(ties_text(ties_of(steps, choices, std::log(1.05), true), names, steps),
             "these 3 are within the error of a comparison (5.0 %); measure these 2 to decide: tp 8; tp 4 pp 4");
-  EXPECT_NE(ties_text(ties_of(std::span(steps).first(3), std::span(choices).first(3), std::log(1.05), false), names, std::span(steps).first(3))
-                .find("these 3, and perhaps more beyond the list, are within"),
-            std::string::npos);
+  const auto three = std::span(steps).first(3);
+  const Ties cut = ties_of(three, std::span(choices).first(3), std::log(1.05), false);
+  EXPECT_NE(ties_text(cut, names, three).find("these 3, and perhaps more beyond the list, are within"), std::string::npos);
 }
 
 TEST(Ties, ALeaderAndALoneRowAreNamedAsSuch) {
   const std::vector<double> steps = {10, 11};
   const Choices choices = {{"8"}, {"4"}};
   const std::vector<std::string> names = {"tp 8", "tp 4"};
-  EXPECT_EQ(ties_text(ties_of(steps, choices, std::log(1.05), true), names, steps), "tp 8 leads by 10.0 %, more than the error of a comparison (5.0 %)");
+  EXPECT_EQ(ties_text(ties_of(steps, choices, std::log(1.05), true), names, steps),
+            "tp 8 leads by 10.0 %, more than the error of a comparison (5.0 %)");
   const auto one = std::span(steps).first(1);
   EXPECT_EQ(ties_text(ties_of(one, std::span(choices).first(1), 0.05, true), names, one), "tp 8 stands alone");
   EXPECT_NE(ties_text(ties_of(one, std::span(choices).first(1), 0.05, false), names, one).find("--top"), std::string::npos);
