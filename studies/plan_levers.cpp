@@ -21,6 +21,8 @@ struct PlanRow {
 
 bool has_stages(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "pp") != "1"; }
 bool has_tensor_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "tp") != "1"; }
+bool has_context_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "cp") != "1"; }
+bool has_sequence_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "sp") == "on"; }
 bool has_experts(const Scenario& scenario, const Request&) { return scenario.network.row.experts.count > 0; }
 
 const std::vector<PlanRow>& plan_rows() {
@@ -35,6 +37,13 @@ const std::vector<PlanRow>& plan_rows() {
       {"zero", "sharding stage", "1", Walk::steps_of_one},
       {"recompute", "recompute", "none", Walk::words, {"none", "selective", "full"}},
       {"sp", "sequence parallelism", "off", Walk::words, {"on", "off"}, has_tensor_split, "without tp it does nothing"},
+      {"save_gathered", "gathered activations kept", "off", Walk::words, {"on", "off"}, has_sequence_split,
+       "without sp it does nothing"},
+      {"cp_kind", "context parallelism by", "ring", Walk::words, {"ring", "gather", "ulysses"}, has_context_split,
+       "without cp it does nothing"},
+      {"order", "axes on the ranks", "tp-cp-dp-pp", Walk::words, {"tp-cp-dp-pp", "tp-cp-pp-dp"}},
+      {"dp_overlap", "gradients beside compute", "the stack's way", Walk::words, {"on", "off"}},
+      {"tp_overlap", "activations beside compute", "the stack's way", Walk::words, {"on", "off"}},
       {"layout", "layers on stages", "even", Walk::words, {"even", "balanced"}, has_stages, "there is one stage"},
       {"precision", "number type", "bf16", Walk::words, {"bf16", "fp8"}}};
   return rows;
@@ -121,6 +130,7 @@ PlanLever schedule_lever(const Request& request, const Scenario& scenario) {
 
 }  // namespace
 
+// Not what depends on nothing else: a sequence that is said has to divide, where the network's own turns sp off.
 Request pinned(Request request, const Scenario& scenario) {
   const Plan& plan = scenario.plan;
   const auto pin = [&](const char* key, std::string value) {
@@ -128,8 +138,6 @@ Request pinned(Request request, const Scenario& scenario) {
   };
   pin("gpus", std::to_string(plan.gpus));
   pin("global_batch", std::to_string(plan.global_batch));
-  pin("micro_batch", std::to_string(plan.micro_batch));
-  pin("sequence", std::to_string(plan.sequence));
   pin("precision", to_text(plan.precision));
   if (!request.profile) request.profile = scenario.profile;
   return request;

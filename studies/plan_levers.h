@@ -23,7 +23,7 @@ struct PlanLever {
   std::string idle;
 };
 
-/// `request` with GPUs, batch, sequence and type said as the scenario has them and the profile chosen, so that a neighbour
+/// `request` with GPUs, batch and type said as the scenario has them and the profile chosen, so that a neighbour
 /// differs from the run in what its lever says and in nothing that a default would follow.
 Request pinned(Request request, const Scenario& scenario);
 

@@ -11,11 +11,8 @@ std::vector<Flag> study_flags(std::initializer_list<Flag> own) {
   };
   for (const Flag& flag : run_flags()) {
     const auto* instead = own_row(flag.name);
-    if (instead != own.end() && instead->group == flag.group) {
-      flags.push_back(*instead);
-    } else if (flag.group != "Output" && instead == own.end()) {
-      flags.push_back(flag);
-    }
+    if (flag.group == "Output") continue;
+    flags.push_back(instead == own.end() ? flag : *instead);
   }
   for (const Flag& flag : own)
     if (find_flag(flags, flag.name) == nullptr) flags.push_back(flag);

@@ -77,7 +77,7 @@ std::string horizons(const ScalingCurve& curve, const Paint& paint) {
   Table table({{""}, {"GPUs", Align::right}, {"efficiency", Align::right}, {"micro-batches", Align::right}, {"bubble", Align::right},
                {"memory", Align::right}, {"most above ideal"}});
   std::string reasons;
-  bool said_first = true;  // above the table, by first_break
+  bool said_first = curve.runs.front().outcome.fits;  // above the table, by first_break
   for (const Horizon& horizon : curve.horizons) {
     if (horizon.run) {
       const ScaledRun& run = *horizon.run;
@@ -116,6 +116,9 @@ std::string speed_plot(const ScaleStudy& study, const Console& console) {
 }  // namespace
 
 std::string first_break(const ScalingCurve& curve) {
+  const Outcome& smallest = curve.runs.front().outcome;
+  if (!smallest.fits)
+    return fmt::format("already the smallest run does not fit: {} of {}", format_bytes(smallest.memory), format_bytes(smallest.capacity));
   for (const Horizon& horizon : curve.horizons)
     if (!horizon.breaks.empty())
       return fmt::format("at {:.3g}x ({} GPUs): {}", horizon.times, grouped_digits(static_cast<double>(horizon.wanted)),

@@ -187,6 +187,12 @@ TEST(Scale, TheMachinesEndIsSaid) {
   EXPECT_EQ(weak["ahead"][2]["at"]["gpus"], 416);
 }
 
+TEST(Scale, ARunThatDoesNotFitIsBrokenFromTheStart) {
+  const json strong = answer("llama3-70b --gpus 8 --global-batch 64 --strong")["strong"];
+  EXPECT_FALSE(strong["runs"][0]["fits"].get<bool>());
+  EXPECT_THAT(strong["breaks_first"].get<std::string>(), HasSubstr("already the smallest run does not fit"));
+}
+
 TEST(Scale, TextHoldsTableFitPlotAndVerdict) {
   const auto ran = run("scale llama3-8b --gpus 8 --global-batch 128");
   EXPECT_EQ(ran.code, 0) << ran.err;

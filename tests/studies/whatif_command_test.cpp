@@ -242,13 +242,28 @@ TEST(WhatIf, IllegalNeighboursSayWhy) {
   EXPECT_THAT(why, HasSubstr("8 GPUs are not a multiple of tp 16"));
 }
 
+// 8190 positions do not divide by tp 4, which turns sp off; neighbours must not turn it on and fail.
+TEST(WhatIf, NeighboursKeepWhatDefaultsDecided) {
+  std::string network = run("show network llama3-8b --json").out;
+  const std::size_t at = network.find("\"sequence\": 8192");
+  ASSERT_NE(at, std::string::npos);
+  network.replace(at, 16, "\"sequence\": 8190");
+  const std::string path = testing_program::own_path("odd_sequence.json");
+  std::ofstream(path) << network;
+  const json study = answer(path + " --gpus 8 --tp 4 --global-batch 32");
+  bool doubled = false;
+  for (const json& lever : study["levers"])
+    for (const json& variation : lever["variations"]) doubled |= lever["id"] == "micro-batch" && variation["to"] == "2";
+  EXPECT_TRUE(doubled);
+}
+
 TEST(WhatIf, AMappingKeepsItsSplit) {
   const std::string path = testing_program::own_path("whatif.flow");
   std::ofstream(path) << "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp, zero1\n";
   const auto ran = run("whatif llama3-8b --gpus 8 --global-batch 64 --mapping " + path);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("tp, pp, cp"));
-  EXPECT_THAT(ran.out, HasSubstr("the mapping says it"));
+  EXPECT_THAT(ran.out, HasSubstr("mapping says it: change it there"));
   EXPECT_THAT(ran.out, HasSubstr("micro-batch"));
 }
 
