@@ -192,7 +192,7 @@ constexpr std::array<AxisRow, axis_count> axis_table = {{
     {.id = AxisId::recompute, .key = "recompute", .flag = "--recompute", .usual = usual_recompute, .all = all_recompute,
      .doc = "none, selective, full, full:N; default: none,full, with unfused attention selective too"},
     {.id = AxisId::micro_batch, .key = "micro_batch", .flag = "--micro-batch", .number = true, .usual = usual_micro_batches,
-     .all = all_micro_batches, .doc = "sequences per rank and micro-batch; default: 1,2,4,8"},
+     .all = all_micro_batches, .doc = "sequences per rank and micro-batch; default: of 1,2,4,8 those that divide the batch"},
     {.id = AxisId::chunks, .key = "chunks", .flag = "--chunks", .number = true, .usual = usual_chunks, .all = all_chunks,
      .doc = "virtual stages per rank; default: divisors of the layers to 8"},
     {.id = AxisId::schedule, .key = "schedule", .flag = "--schedule", .own_word = "auto", .usual = auto_alone, .all = all_schedule_kinds,

@@ -145,6 +145,7 @@ Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
   if (!split_here) return tl::unexpected(split_here.error());
   const SplitWishes wished = wishes(digits);
   if (balances_layers(digits)) {
+    scenario.plan = plan_of(*split_here, wished.size(), scenario.plan);
     auto layers = balanced_layers(scenario, *split_here);
     if (!layers) return tl::unexpected(layers.error());
     split_here->layers = std::move(*layers);

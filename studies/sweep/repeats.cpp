@@ -80,8 +80,19 @@ bool repeats_tensor_overlap(const SpacePoints& points, const Digits& digits) {
   return is_later(digits, AxisId::tp_overlap) && points.wishes(digits).tp == 1;
 }
 
+/// A schedule may bring chunks of its own, whether they are asked for or not.
 bool repeats_chunks(const SpacePoints& points, const Digits& digits) {
-  return is_later(digits, AxisId::chunks) && points.wishes(digits).pp == 1;
+  const auto laid = [&](const Digits& at) {
+    const Split split = split_of(points.wishes(at), points.network(), points.stack());
+    return std::pair(split.schedule, split.chunks);
+  };
+  Digits earlier = digits;
+  auto& digit = earlier[static_cast<std::size_t>(AxisId::chunks)];
+  while (digit > 0) {
+    --digit;
+    if (points.wishes(digits).pp == 1 || laid(earlier) == laid(digits)) return true;
+  }
+  return false;
 }
 
 bool repeats_schedule(const SpacePoints& points, const Digits& digits) {

@@ -28,7 +28,7 @@ std::vector<Flag> own_sweep_flags() {
 
       {.name = "--exhaustive", .key = "", .value = "", .group = work_group, .doc = "price every configuration that fits; prune none",
        .kind = FlagKind::toggle},
-      {.name = "--threads", .key = "", .value = "N", .group = work_group, .doc = "(default: all processors)", .kind = FlagKind::count,
+      {.name = "--threads", .key = "", .value = "N", .group = work_group, .doc = "threads that price (default: one per processor)", .kind = FlagKind::count,
        .most = 4096},
       {.name = "--shard", .key = "", .value = "I/N", .group = work_group,
        .doc = "part I, from 0, of N; auto: as Slurm, MPI or Kubernetes say"},
@@ -44,6 +44,12 @@ std::vector<Flag> own_sweep_flags() {
   };
 }
 
+/// Which batch is trained has no default here: its steps are what is compared.
+Flag fixed_flag(Flag flag) {
+  if (flag.name == "--global-batch") flag.doc = "sequences per step; required";
+  return flag;
+}
+
 /// A run flag as an axis: a text of any values.
 Flag axis_flag(const AxisRow& row, Flag flag) {
   flag.value = "LIST";
@@ -57,7 +63,7 @@ Flag axis_flag(const AxisRow& row, Flag flag) {
 std::vector<Flag> make_sweep_flags() {
   std::vector<Flag> flags;
   for (const Flag& flag : study_flags({}))
-    if (find_axis(flag.name) == nullptr && flag.name != "--mapping") flags.push_back(flag);
+    if (find_axis(flag.name) == nullptr && flag.name != "--mapping") flags.push_back(fixed_flag(flag));
   for (const AxisRow& row : axis_rows())
     if (!row.flag.empty()) flags.push_back(axis_flag(row, *find_flag(run_flags(), row.flag)));
   for (const Flag& flag : own_sweep_flags()) flags.push_back(flag);

@@ -9,7 +9,7 @@ namespace stepcast {
 namespace {
 
 // Candidates of a stretch that wait for a closer look; when full they are looked at, so that memory does not grow.
-constexpr std::size_t most_listed = 1 << 16;
+constexpr std::size_t most_candidates = 1 << 16;
 
 SweepRow row_at(const Space& space, std::uint64_t index, const Digits& digits, const Figures& figures) {
   SweepRow row{index, {}, figures};
@@ -26,7 +26,7 @@ Expected<std::unique_ptr<SweepWorker>> SweepWorker::make(SharedSweep& shared) {
 }
 
 SweepWorker::SweepWorker(SharedSweep& shared, SpacePoints points)
-    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_), costs_(shared.objective, shared.front, points_), list_(most_listed) {}
+    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_), costs_(shared.objective, shared.front, points_), list_(most_candidates) {}
 
 Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
   stretch_ = {range, {}, {}, {}};

@@ -35,9 +35,9 @@ void compare_memory(ValidatedCase& row, const Run& run, const MemoryReport& memo
   row.predicted_memory = (memory.peak - memory.framework).value();
 }
 
-using Outcome = std::variant<std::monostate, ValidatedCase, SkippedRun>;
+using RunOutcome = std::variant<std::monostate, ValidatedCase, SkippedRun>;
 
-Outcome forecast_run(const Run& run, Fits fits) {
+RunOutcome forecast_run(const Run& run, Fits fits) {
   if (!run.measured.step_time_s) return SkippedRun{run.id, "measured/step_time_s: the record has no time"};
   auto made = scenario_of(run);
   if (!made) return SkippedRun{run.id, to_text(made.error())};
@@ -70,8 +70,8 @@ Outcome forecast_run(const Run& run, Fits fits) {
   return row;
 }
 
-std::vector<Outcome> forecast_all(const std::vector<Run>& runs, Fits fits) {
-  std::vector<Outcome> outcomes(runs.size());
+std::vector<RunOutcome> forecast_all(const std::vector<Run>& runs, Fits fits) {
+  std::vector<RunOutcome> outcomes(runs.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < runs.size(); i = next++) outcomes[i] = forecast_run(runs[i], fits);
@@ -157,7 +157,7 @@ std::vector<ValidatedClass> class_rows(const std::vector<ValidatedCase>& cases, 
 
 Validation validate_runs(const std::vector<Run>& runs, Fits fits) {
   Validation result;
-  for (Outcome& outcome : forecast_all(runs, fits)) {
+  for (RunOutcome& outcome : forecast_all(runs, fits)) {
     if (auto* row = std::get_if<ValidatedCase>(&outcome)) result.cases.push_back(std::move(*row));
     if (auto* skipped = std::get_if<SkippedRun>(&outcome)) result.skipped.push_back(std::move(*skipped));
   }
