@@ -18,7 +18,7 @@ using testing::SizeIs;
 using Values = std::vector<std::string>;
 
 /// What the defaults go by, with the nouns behind it.
-struct Setting {
+struct AxisSetting {
   NetworkSpec network;
   Machine machine;
   Stack stack;
@@ -26,14 +26,14 @@ struct Setting {
   [[nodiscard]] AxisContext context() const { return {&network, &machine, gpus, batch, sequence, &stack}; }
 };
 
-Setting setting(const char* network, const char* machine = "dgx-h100", const char* stack = "megatron-core") {
+AxisSetting setting(const char* network, const char* machine = "dgx-h100", const char* stack = "megatron-core") {
   return {choose_network(network, "")->row, choose_machine(machine, "")->row, choose_stack(stack, "")->row};
 }
 
-Values usual(AxisId axis, const Setting& setting) { return row_of(axis).usual(setting.context()); }
-Values all(AxisId axis, const Setting& setting) { return row_of(axis).all(setting.context()); }
+Values usual(AxisId axis, const AxisSetting& setting) { return row_of(axis).usual(setting.context()); }
+Values all(AxisId axis, const AxisSetting& setting) { return row_of(axis).all(setting.context()); }
 
-Values read(AxisId axis, const std::string& text, const Setting& from = setting("llama3-8b")) {
+Values read(AxisId axis, const std::string& text, const AxisSetting& from = setting("llama3-8b")) {
   const auto values = read_axis_values(row_of(axis), text, "--flag", from.context());
   return values ? *values : Values{"error: " + to_text(values.error())};
 }
@@ -44,7 +44,7 @@ std::string error(AxisId axis, const std::string& text) {
 }
 
 TEST(Axes, EachIsAFlagOfPredictAndHasAUsualValue) {
-  const Setting dense = setting("llama3-8b");
+  const AxisSetting dense = setting("llama3-8b");
   for (const AxisRow& row : axis_rows()) {
     EXPECT_EQ(&row_of(row.id), &row);
     EXPECT_EQ(find_axis(row.key), &row);
@@ -64,7 +64,7 @@ TEST(Axes, EachIsAFlagOfPredictAndHasAUsualValue) {
 // Whatever the table gives must pass the rule that a user's values pass.
 TEST(Axes, UsualAndAllValuesAreReadable) {
   for (const char* network : {"llama3-8b", "deepseek-v3", "gpt2-1.5b", "qwen1.5-moe-a2.7b"}) {
-    const Setting from = setting(network);
+    const AxisSetting from = setting(network);
     for (const AxisRow& row : axis_rows()) {
       for (const Values& values : {row.usual(from.context()), row.all(from.context())}) {
         if (values.empty()) continue;
@@ -77,7 +77,7 @@ TEST(Axes, UsualAndAllValuesAreReadable) {
 }
 
 TEST(Axes, DefaultsOfADenseNetwork) {
-  const Setting llama = setting("llama3-8b");  // 32 layers, 32 heads in 8 groups
+  const AxisSetting llama = setting("llama3-8b");  // 32 layers, 32 heads in 8 groups
   EXPECT_THAT(usual(AxisId::tp, llama), ElementsAre("1", "2", "4", "8"));
   EXPECT_THAT(usual(AxisId::pp, llama), ElementsAre("1", "2", "4", "8", "16", "32"));
   EXPECT_THAT(usual(AxisId::cp, llama), ElementsAre("1"));
@@ -93,12 +93,12 @@ TEST(Axes, DefaultsOfADenseNetwork) {
 }
 
 TEST(Axes, DefaultsStayBelowTheGpusAndTheHeads) {
-  Setting few = setting("llama3-8b");
+  AxisSetting few = setting("llama3-8b");
   few.gpus = 4;
   EXPECT_THAT(usual(AxisId::tp, few), ElementsAre("1", "2", "4"));
   EXPECT_THAT(usual(AxisId::pp, few), ElementsAre("1", "2", "4"));
   EXPECT_THAT(usual(AxisId::tp, setting("gpt2-1.5b")), ElementsAre("1"));  // 25 heads
-  Setting nvl72 = setting("llama3-70b", "gb200-nvl72");
+  AxisSetting nvl72 = setting("llama3-70b", "gb200-nvl72");
   EXPECT_THAT(usual(AxisId::tp, nvl72), ElementsAre("1", "2", "4", "8", "16", "32", "64"));
   EXPECT_THAT(all(AxisId::pp, few), ElementsAre("1", "2", "4"));
 }
@@ -114,7 +114,7 @@ TEST(Axes, DefaultsOfExpertsGoByTheirCount) {
 
 // 61 layers divide by nothing: an engineer lays them unevenly, as DeepSeek did on 16 stages.
 TEST(Axes, LayersWithFewDivisorsAreLaidUnevenly) {
-  Setting deepseek = setting("deepseek-v3");
+  AxisSetting deepseek = setting("deepseek-v3");
   deepseek.gpus = 2048;
   EXPECT_THAT(usual(AxisId::pp, deepseek), ElementsAre("1", "2", "4", "8", "16", "32"));
   EXPECT_THAT(usual(AxisId::layout, deepseek), ElementsAre("balanced"));
@@ -123,7 +123,7 @@ TEST(Axes, LayersWithFewDivisorsAreLaidUnevenly) {
 }
 
 TEST(Axes, LongSequencesAreSplitOverContextRanks) {
-  Setting llama = setting("llama3-8b");
+  AxisSetting llama = setting("llama3-8b");
   llama.sequence = 16'383;
   EXPECT_THAT(usual(AxisId::cp, llama), ElementsAre("1"));
   llama.sequence = 16'384;
@@ -136,7 +136,7 @@ TEST(Axes, LongSequencesAreSplitOverContextRanks) {
 }
 
 TEST(Axes, MicroBatchesDivideTheBatch) {
-  Setting llama = setting("llama3-8b");
+  AxisSetting llama = setting("llama3-8b");
   llama.batch = 12;
   EXPECT_THAT(usual(AxisId::micro_batch, llama), ElementsAre("1", "2", "4"));
   EXPECT_THAT(all(AxisId::micro_batch, llama), ElementsAre("1", "2", "3", "4", "6", "12"));
@@ -144,7 +144,7 @@ TEST(Axes, MicroBatchesDivideTheBatch) {
 
 TEST(Axes, SelectiveRecomputationIsUsualWhereAttentionKeepsScores) {
   EXPECT_THAT(usual(AxisId::recompute, setting("gpt3-175b", "dgx-a100", "megatron-2022")), ElementsAre("none", "selective", "full"));
-  Setting unknown = setting("gpt3-175b", "dgx-a100", "megatron-2022");
+  AxisSetting unknown = setting("gpt3-175b", "dgx-a100", "megatron-2022");
   AxisContext context = unknown.context();
   context.stack = nullptr;
   EXPECT_THAT(row_of(AxisId::recompute).usual(context), ElementsAre("none", "full"));
@@ -195,7 +195,7 @@ TEST(AxisValues, LayoutsHaveCommasOfTheirOwn) {
 }
 
 TEST(AxisValues, OfSpaceFilesAreListsOfAnyOfThat) {
-  const Setting from = setting("llama3-8b");
+  const AxisSetting from = setting("llama3-8b");
   const Values texts = {"1..4", "8"}, none = {};
   EXPECT_THAT(*read_axis_values(row_of(AxisId::tp), texts, "space.json:/axes/tp", from.context()), ElementsAre("1", "2", "3", "4", "8"));
   const auto empty = read_axis_values(row_of(AxisId::tp), none, "space.json:/axes/tp", from.context());
