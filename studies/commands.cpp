@@ -11,6 +11,7 @@
 #include "studies/rates.h"
 #include "studies/scale.h"
 #include "studies/schedule.h"
+#include "studies/sweep/sweep_flags.h"
 #include "studies/whatif.h"
 
 namespace stepcast {
@@ -158,6 +159,22 @@ const std::vector<Command>& table() {
                     "stepcast whatif llama3-8b --gpus 64 --zero 3 --global-batch 256 --top 5 --json",
                     "stepcast whatif llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --change nic=2x --change micro-batch=2"},
        .run = whatif_command},
+      {.name = "sweep",
+       .usage = "NETWORK|SCENARIO.json --gpus N[,N..] --global-batch B [flags] | --space FILE [flags]",
+       .summary = "every way to run a job: the best, which are tied with it, and why",
+       .about = "Looks at every configuration of the axes: which can run, what fits, and by a bound of the step time which may be the\n"
+                "best; those are forecast in full, so that the list is the one that forecasting all would give. Configurations\n"
+                "within the error of a comparison are marked as ties, the first is held against the next other split and against\n"
+                "the usual rule of thumb, and its predict command is printed. Nothing that fits, or meets --where, is a result too.\n"
+                "Ctrl-C or SIGTERM ends a sweep whole: the report says what is done, -o FILE.jsonl keeps it for --resume, and the\n"
+                "exit code is 1.",
+       .least_words = 0,
+       .most_words = 1,
+       .flags = sweep_flags(),
+       .examples = {"stepcast sweep llama3-8b --machine dgx-h100 --gpus 8 --global-batch 128",
+                    "stepcast sweep llama3-70b --gpus 32,64 --global-batch 128 --pareto time,memory --top 5 --json",
+                    "stepcast sweep --space studies/spaces/llama3-70b-64.json --dry-run"},
+       .run = sweep_command},
       {.name = "merge",
        .usage = "FILES... [-o RESULT] [--json]",
        .summary = "the results of a sweep's shards as one, checked for what is missing or done twice",

@@ -34,6 +34,7 @@ int run_program(const std::vector<std::string>& arguments, Console& console);
 Expected<void> predict_command(const Arguments& arguments, Console& console);
 Expected<void> whatif_command(const Arguments& arguments, Console& console);
 Expected<void> scale_command(const Arguments& arguments, Console& console);
+Expected<void> sweep_command(const Arguments& arguments, Console& console);
 Expected<void> merge_command(const Arguments& arguments, Console& console);
 Expected<void> dataflow_command(const Arguments& arguments, Console& console);
 Expected<void> schedule_command(const Arguments& arguments, Console& console);

@@ -26,21 +26,20 @@ std::vector<Flag> own_sweep_flags() {
        .kind = FlagKind::count, .most = 1'000'000},
       {.name = "--price", .key = "", .value = "USD", .group = goal_group, .doc = "of a GPU-hour in US dollars, for cost"},
 
-      {.name = "--exhaustive", .key = "", .value = "", .group = work_group, .doc = "price every configuration that fits; prune none",
-       .kind = FlagKind::toggle},
-      {.name = "--threads", .key = "", .value = "N", .group = work_group, .doc = "threads that price (default: one per processor)", .kind = FlagKind::count,
-       .most = 4096},
+      {.name = "--exhaustive", .key = "", .value = "", .group = work_group,
+       .doc = "forecast every configuration that fits by the event engine; prune none", .kind = FlagKind::toggle},
+      {.name = "--threads", .key = "", .value = "N", .group = work_group,
+       .doc = "the result does not depend on it (default: one per processor)", .kind = FlagKind::count, .most = 4096},
       {.name = "--shard", .key = "", .value = "I/N", .group = work_group,
        .doc = "part I, from 0, of N; auto: as Slurm, MPI or Kubernetes say"},
-      {.name = "--result", .key = "", .value = "FILE", .group = work_group, .doc = "keep what was found, for --resume and stepcast merge"},
-      {.name = "--resume", .key = "", .value = "", .group = work_group, .doc = "go on where the --result FILE ends",
-       .kind = FlagKind::toggle},
+      {.name = "--resume", .key = "", .value = "", .group = work_group,
+       .doc = "go on from the -o FILE.jsonl of an interrupted run, or begin where there is none", .kind = FlagKind::toggle},
+      {.name = "--dry-run", .key = "", .value = "", .group = work_group,
+       .doc = "only count the configurations, list the axes and estimate the time", .kind = FlagKind::toggle},
 
+      {.name = "--output", .key = "", .value = "FILE", .group = out_group,
+       .doc = ".jsonl: what was found, kept while the sweep runs, for --resume and merge; .csv, .sqlite: tables; may be repeated", .alias = "-o", .repeats = true},
       {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units", .kind = FlagKind::toggle},
-      {.name = "--csv", .key = "", .value = "FILE", .group = out_group, .doc = "the listed configurations as CSV"},
-      {.name = "--jsonl", .key = "", .value = "FILE", .group = out_group, .doc = "the same as JSON Lines"},
-      {.name = "--sqlite", .key = "", .value = "FILE", .group = out_group, .doc = "the same as an SQLite database"},
-      {.name = "--html", .key = "", .value = "FILE", .group = out_group, .doc = "an explorer for the browser, in one file"},
   };
 }
 

@@ -1,0 +1,64 @@
+// The answers of stepcast sweep: what was looked at and dismissed, the best configurations and which of them are tied, why the first
+// one wins, and the command that forecasts it. JSON holds the same in base units.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "studies/console.h"
+#include "studies/sweep/progress.h"
+#include "studies/sweep/run.h"
+#include "studies/sweep/verdict.h"
+
+namespace stepcast {
+
+/// What a constraint leaves nothing of.
+struct WithoutWhere {
+  SweepRow best;                        ///< of the space without the constraint
+  std::vector<Figure> figures;          ///< that the constraint mentions
+};
+
+struct SweepAnswer {
+  const Space* space = nullptr;
+  SweptSpace swept;
+  std::string network_name, machine_name, gpu_name;   ///< for people
+  std::uint64_t before = 0;             ///< configurations that an earlier run had done
+  int threads = 1;
+  std::string shard_source;             ///< "" for all of the space
+  bool ended_early = false;
+  Verdict verdict;
+  std::vector<SweepRow> best_by_gpus;   ///< ascending; empty for one GPU count
+  std::optional<Overflow> overflow;     ///< where nothing fits
+  std::string broken_rule;              ///< where nothing can run
+  std::optional<WithoutWhere> without_where;
+  std::vector<std::string> written;     ///< files
+  std::function<std::string(std::uint64_t index)> command;   ///< that forecasts one configuration
+};
+
+std::string sweep_text(const SweepAnswer& answer, const Console& console);
+std::string sweep_json(const SweepAnswer& answer);
+
+/// Of --dry-run.
+struct SweepPlan {
+  const Space* space = nullptr;
+  std::string network_name, machine_name, gpu_name, shard_source, space_hash;
+  std::uint64_t configurations = 0;     ///< of the shard
+  int threads = 1;
+  SweepEstimate estimate;
+};
+std::string sweep_plan_text(const SweepPlan& plan, const Console& console);
+std::string sweep_plan_json(const SweepPlan& plan);
+
+// Shared by both.
+
+/// Priced in all runs so far: what fits and what the plan and memory say to the constraint does not exclude.
+std::uint64_t priced_in_all(const SweepResult& result);
+/// "3.1 s of exposed communication", with what it is held against, in a sentence.
+std::string why_sentence(const SweepAnswer& answer, const Rival& rival);
+/// Names of the tied rows by the choices in which they differ, in the order of TiedRows::rows.
+std::vector<std::string> tied_names(const SweepAnswer& answer);
+
+}  // namespace stepcast
