@@ -178,7 +178,15 @@ class SweepRun {
   }
 
  private:
+  /// Nothing is written and nothing gone on from.
+  [[nodiscard]] Expected<void> check_dry_run() const {
+    for (const char* other : {output_flag, "--resume", "--exhaustive"})
+      if (arguments_.has(other)) return fail("--dry-run", fmt::format("does not go with {}", other), "leave one of them out");
+    return {};
+  }
+
   Expected<void> show_plan(const SweepQuestion& question, const Shard& shard) {
+    if (auto good = check_dry_run(); !good) return good;
     SweepPlan plan{&space_, answer_.network_name, answer_.machine_name, answer_.gpu_name, answer_.shard_source, question.hash(),
                    range_of(shard, space_.size()).size(), answer_.threads, {}};
     const auto estimate = estimate_sweep(space_, plan.configurations, plan.threads);

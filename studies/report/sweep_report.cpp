@@ -15,8 +15,11 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t most_reasons = 6, most_shown = 50;
+constexpr double least_phase_share = 1e-4;   // of the step; shorter phases are in --json
 
 std::string whole_number(std::uint64_t n) { return grouped_digits(static_cast<double>(n)); }
+
+std::string count_of(std::uint64_t n) { return fmt::format("{} configuration{}", whole_number(n), n == 1 ? "" : "s"); }
 
 double figure_in(const SweepRow& row, Figure figure) { return row.figures[static_cast<std::size_t>(figure)]; }
 std::string figure_cell(const SweepRow& row, Figure figure) { return figure_text(figure, figure_in(row, figure)); }
@@ -102,7 +105,7 @@ std::string counts_text(const SweepAnswer& answer, const Paint& paint) {
   const SweepTally& tally = answer.swept.result.tally;
   const SweepWork& work = answer.swept.work;
   const double run_here = static_cast<double>(tally.enumerated - answer.before);
-  std::string text = fmt::format("\n{}  {}\n", paint.bold(whole_number(tally.enumerated) + " configurations"),
+  std::string text = fmt::format("\n{}  {}\n", paint.bold(count_of(tally.enumerated)),
                                  paint.dim(fmt::format("{}, {} configurations/s, {} {}", duration_text(work.seconds),
                                                        short_count(work.seconds > 0 ? run_here / work.seconds : 0), answer.threads,
                                                        answer.threads == 1 ? "thread" : "threads")));
@@ -113,7 +116,7 @@ std::string counts_text(const SweepAnswer& answer, const Paint& paint) {
   if (const std::uint64_t excluded = tally.excluded + work.excluded_late; excluded > 0)
     text += line(fmt::format("{} excluded by '{}'{}", whole_number(excluded), answer.space->where,
                              work.excluded_late > 0 ? fmt::format(", {} of them after their forecast", whole_number(work.excluded_late)) : ""));
-  text += line(priced_line(answer));
+  if (priced_in_all(answer.swept.result) > 0) text += line(priced_line(answer));
   if (work.above > 0)
     text += paint.bad(fmt::format("  WARNING: the bound of {} lay above their forecast, so that the list may lack a better one; --exhaustive is sure\n",
                                   whole_number(work.above)));
@@ -186,7 +189,7 @@ std::string other_lists(const SweepAnswer& answer, const Paint& paint) {
             rows_table(answer, pointers(answer.best_by_gpus, most_shown), [](std::size_t) { return ""; });
   if (result.pareto.empty()) return text;
   text += fmt::format("\n{}  {}\n", paint.bold(fmt::format("Pareto front of {}", fmt::join(result.question.pareto, ", "))),
-                      paint.dim(fmt::format("{} configurations", whole_number(result.pareto.size()))));
+                      paint.dim(count_of(result.pareto.size())));
   text += rows_table(answer, pointers(result.pareto, most_shown), [](std::size_t i) { return fmt::format("{}", i + 1); });
   if (result.pareto.size() > most_shown) text += fmt::format("  and {} more, in --json and -o\n", whole_number(result.pareto.size() - most_shown));
   return text;
@@ -224,8 +227,9 @@ std::string why_text(const SweepAnswer& answer, const Paint& paint) {
       table.add(cells);
     };
     add(Figure::step_time);
+    const double least = least_phase_share * figure_in(winner, Figure::step_time);
     for (const Figure figure : phase_figures())
-      if (figure_in(winner, figure) > 0 || std::any_of(rivals.begin(), rivals.end(), [&](const Rival* r) { return figure_in(r->row, figure) > 0; }))
+      if (figure_in(winner, figure) > least || std::any_of(rivals.begin(), rivals.end(), [&](const Rival* r) { return figure_in(r->row, figure) > least; }))
         add(figure);
     text += table.text("  ");
   }
@@ -254,7 +258,8 @@ std::string nothing_text(const SweepAnswer& answer, const Paint& paint) {
   if (answer.without_where) {
     const SweepRow& best = answer.without_where->best;
     std::vector<std::string> figures;
-    for (const Figure figure : answer.without_where->figures) figures.push_back(fmt::format("{} {}", row_of(figure).name, figure_cell(best, figure)));
+    for (const Figure figure : answer.without_where->figures)
+      if (figure != Figure::step_time) figures.push_back(fmt::format("{} {}", row_of(figure).name, figure_cell(best, figure)));
     text = fmt::format("Without it the best is {}: {}{}{}", row_words(*answer.space, best), figure_cell(best, Figure::step_time),
                        figures.empty() ? "" : ", with ", fmt::format("{}", fmt::join(figures, ", ")));
   }
@@ -313,7 +318,7 @@ std::string sweep_plan_text(const SweepPlan& plan, const Console& console) {
   const Paint paint(console);
   std::string text = sweep_title(*plan.space, plan.network_name, plan.gpu_name, plan.machine_name, paint);
   if (!plan.shard_source.empty()) text += plan.shard_source + "\n";
-  text += fmt::format("\n{}  {}\n", paint.bold(whole_number(plan.configurations) + " configurations"),
+  text += fmt::format("\n{}  {}\n", paint.bold(count_of(plan.configurations)),
                       paint.dim(fmt::format("about {} of them can run; roughly {} on {} {}", format_percent(plan.estimate.runnable_share),
                                             duration_text(plan.estimate.seconds), plan.threads, plan.threads == 1 ? "thread" : "threads")));
   for (const AxisRow& axis : axis_rows())

@@ -25,7 +25,7 @@ std::string noun_word(const std::optional<Chosen<Row>>& chosen, const std::strin
   return chosen->id.empty() ? in_full : chosen->id;
 }
 
-std::string nouns_of(const Arguments& arguments, const Space& space) {
+std::string nouns_of(const Arguments& arguments, const Space& space, const std::string& default_machine) {
   const Request& request = space.request;
   const bool scenario = is_scenario_file(arguments);
   const std::string word = arguments.words.empty() ? "" : arguments.words[0];
@@ -38,7 +38,8 @@ std::string nouns_of(const Arguments& arguments, const Space& space) {
     if (!scenario || !typed.empty()) add(flag, noun_word(chosen, typed, in_full));
   };
   add("--as", arguments.value("--as"));
-  add_noun("--machine", request.machine, "MACHINE.json");
+  if (!scenario && !request.machine && arguments.value("--machine").empty()) add("--machine", default_machine);
+  else add_noun("--machine", request.machine, "MACHINE.json");
   add_noun("--stack", request.stack, "STACK.json");
   add_noun("--profile", request.profile, "PROFILE.json");
   for (const auto& [key, value] : request.values) {
@@ -59,8 +60,8 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
-PredictLine::PredictLine(const Arguments& arguments, const Space& space, const SpacePoints& points)
-    : nouns_(nouns_of(arguments, space)), space_(space), points_(points) {}
+PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points)
+    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), space_(space), points_(points) {}
 
 std::string PredictLine::of(std::uint64_t index) const {
   const std::string flags = points_.command(space_.digits(index));
