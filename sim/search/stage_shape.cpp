@@ -43,14 +43,27 @@ void find_rank_kinds(StageShape& shape) {
   }
 }
 
+int crossings_between(const StageShape& shape, int from, int to) {
+  int crossings = 0;
+  for (int stage = from; stage < to; ++stage) crossings += shape.rank_of[stage] != shape.rank_of[stage + 1] ? 1 : 0;
+  return crossings;
+}
+
 StageShape::Way way_to(const StageShape& shape, int rank) {
   StageShape::Way way;
   way.rank = rank;
   way.kind = shape.rank_kind_of[rank];
   way.first = static_cast<int>(std::find(shape.rank_of.begin(), shape.rank_of.end(), rank) - shape.rank_of.begin());
   way.before.assign(shape.kinds.size(), 0);
-  way.behind.assign(shape.kinds.size(), 0);
-  for (int stage = 0; stage < shape.stages(); ++stage) ++(stage < way.first ? way.before : way.behind)[shape.kind_of[stage]];
+  for (int stage = 0; stage < way.first; ++stage) ++way.before[shape.kind_of[stage]];
+  way.crossings_before = crossings_between(shape, 0, way.first);
+  for (int stage = way.first; stage < shape.stages(); ++stage) {
+    if (shape.rank_of[stage] != rank) continue;
+    std::vector<int> behind(shape.kinds.size(), 0);
+    for (int later = stage; later < shape.stages(); ++later) ++behind[shape.kind_of[later]];
+    way.behind.push_back(std::move(behind));
+    way.crossings_behind.push_back(crossings_between(shape, stage, shape.stages() - 1));
+  }
   return way;
 }
 
@@ -74,6 +87,9 @@ StageShape stage_shape(const Program& program) {
     shape.kind_of.push_back(kind_of_runs(shape, chunk.runs));
     shape.rank_of.push_back(chunk.stage);
   }
+  shape.stages_of.assign(shape.kinds.size(), 0);
+  for (const int kind : shape.kind_of) ++shape.stages_of[kind];
+  shape.crossings = crossings_between(shape, 0, shape.stages() - 1);
   find_rank_kinds(shape);
   find_ways(shape);
   return shape;

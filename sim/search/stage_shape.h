@@ -12,10 +12,12 @@ struct StageShape {
   int ranks = 1;
   std::vector<std::vector<BlockRun>> kinds;   ///< distinct lists of blocks
   std::vector<int> kind_of, rank_of;          ///< by virtual stage
+  std::vector<int> stages_of;                 ///< virtual stages of each kind
+  int crossings = 0;                          ///< neighbouring stages on different ranks
   struct RankKind {
     std::vector<int> count;                   ///< virtual stages of each kind on such a rank
     std::vector<BlockRun> runs;               ///< of all of them
-    std::vector<int> stages;                  ///< of the first such rank, ascending
+    std::vector<int> stages;                  ///< of the first such rank, ascending; kinds are alike on all of them
   };
   std::vector<RankKind> rank_kinds;           ///< ranks with equal lists in equal order
   std::vector<int> rank_kind_of;              ///< by rank
@@ -25,7 +27,9 @@ struct StageShape {
   struct Way {
     int rank = 0, kind = 0, first = 0;
     std::vector<int> before;                  ///< stages of each kind in front of `first`
-    std::vector<int> behind;                  ///< stages of each kind from `first` on
+    int crossings_before = 0;
+    std::vector<std::vector<int>> behind;     ///< for each stage of this very rank, ascending: stages of each kind from it on
+    std::vector<int> crossings_behind;
   };
   std::vector<Way> ways;
 

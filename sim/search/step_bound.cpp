@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace stepcast {
 
@@ -114,25 +115,27 @@ double parameters_shown(const UnitsOnShape& units, const OnceOnShape& once, doub
 
 }  // namespace
 
-UnitsOnShape units_on_shape(const UnitCosts& units, const StageShape& shape) {
-  UnitsOnShape on{&units, &shape, {}, {}, 0};
-  on.stages.reserve(shape.kinds.size());
-  for (const auto& runs : shape.kinds) on.stages.push_back(units.stage(runs));
-  for (const StageShape::RankKind& kind : shape.rank_kinds) {
-    UnitsOnShape::OnRank rank;
-    for (std::size_t stage = 0; stage < kind.count.size(); ++stage) {
-      if (kind.count[stage] == 0) continue;
+void lay_units(const UnitCosts& units, const StageShape& shape, UnitsOnShape& on) {
+  on.units = &units;
+  on.shape = &shape;
+  on.compute = 0;
+  on.stages.resize(shape.kinds.size());
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) units.lay_stage(shape.kinds[kind], on.stages[kind]);
+  on.ranks.assign(shape.rank_kinds.size(), {});
+  for (std::size_t kind = 0; kind < shape.rank_kinds.size(); ++kind) {
+    const StageShape::RankKind& here = shape.rank_kinds[kind];
+    UnitsOnShape::OnRank& rank = on.ranks[kind];
+    for (std::size_t stage = 0; stage < here.count.size(); ++stage) {
+      if (here.count[stage] == 0) continue;
       const StageCost& cost = on.stages[stage];
-      rank.work += kind.count[stage] * cost.all();
-      rank.split_work += kind.count[stage] * (cost.forward + cost.input_grad);
+      rank.work += here.count[stage] * cost.all();
+      rank.split_work += here.count[stage] * (cost.forward + cost.input_grad);
       rank.fullest = std::max(rank.fullest, cost.fullest.sum());
     }
-    rank.gathered = units.gathered(kind.runs);
-    rank.shared = units.shared(kind.runs);
-    on.ranks.push_back(rank);
+    rank.gathered = units.gathered(here.runs);
+    rank.shared = units.shared(here.runs);
   }
-  for (const int kind : shape.kind_of) on.compute += on.stages[kind].compute;
-  return on;
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) on.compute += shape.stages_of[kind] * on.stages[kind].compute;
 }
 
 OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape) {
@@ -149,22 +152,37 @@ ScheduleTraits schedule_traits(const ScheduleKind& kind) {
   return traits;
 }
 
-PipelineBound bound_pipeline(const UnitsOnShape& units, const ScheduleTraits& traits, double hop, bool blocking, double m) {
+PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, const ScheduleTraits& traits, double hop, bool blocking,
+                             double m) {
   const StageShape& shape = *units.shape;
+  const auto backward = traits.split_backward ? input_grad_of : backward_of;
   PipelineBound bound;
+  // There and back from the first stage on; stages that stand next to each other on one rank hand over for nothing.
+  bound.first_rank_end = sum_over(shape.stages_of, units.stages, forward_of) + sum_over(shape.stages_of, units.stages, backward) + 2 * hop * shape.crossings;
   for (const StageShape::Way& way : shape.ways) {
     const UnitsOnShape::OnRank& rank = units.ranks[way.kind];
-    const double there = sum_over(way.before, units.stages, forward_of) + way.first * hop;
-    const double back = sum_over(way.before, units.stages, traits.split_backward ? input_grad_of : backward_of) + way.first * hop;
-    const double held = blocking ? hop * held_by_hops(shape, way, traits, m) : 0;
-    const double works = m * (traits.split_backward ? rank.split_work : rank.work) + held;
+    const double there = sum_over(way.before, units.stages, forward_of) + way.crossings_before * hop;
+    const double back = sum_over(way.before, units.stages, backward) + way.crossings_before * hop;
+    const double standing = blocking ? hop * held_by_hops(shape, way, traits, m) : 0;
+    const double works = m * (traits.split_backward ? rank.split_work : rank.work) + standing;
     bound.first_rank_end = std::max(bound.first_rank_end, there + works + back);
-    bound.makespan = std::max(bound.makespan, there + m * rank.work + held);
-    if (!traits.one_by_one) continue;
-    const int round = shape.ranks - way.rank;
-    const double trip = sum_over(way.behind, units.stages, all_of) + 2 * hop * (round - 1);
-    const double trips = std::floor((m - 1) / round) + 1;
-    bound.first_rank_end = std::max(bound.first_rank_end, there + trips * trip + back);
+    bound.makespan = std::max(bound.makespan, there + m * rank.work + standing);
+    if (traits.one_by_one) {
+      const int round = shape.ranks - way.rank;
+      const double trip = sum_over(way.behind.front(), units.stages, all_of) + 2 * hop * (round - 1);
+      bound.first_rank_end = std::max(bound.first_rank_end, there + (std::floor((m - 1) / round) + 1) * trip + back);
+      continue;
+    }
+    double stays = 0;
+    for (std::size_t i = 0; i < way.behind.size(); ++i) {
+      stays += sum_over(way.behind[i], units.stages, forward_of) + sum_over(way.behind[i], units.stages, backward) + 2 * hop * way.crossings_behind[i];
+      if (traits.split_backward) stays += units.stages[shape.kind_of[shape.rank_kinds[way.kind].stages[i]]].weight_grad;
+    }
+    int most = 1;
+    for (const std::vector<int>& counts : held[way.kind]) most = std::max(most, std::accumulate(counts.begin(), counts.end(), 0));
+    const double all_stays = m * stays / most;
+    bound.makespan = std::max(bound.makespan, there + all_stays);
+    if (!traits.split_backward) bound.first_rank_end = std::max(bound.first_rank_end, there + all_stays + back);
   }
   bound.makespan = std::max(bound.makespan, bound.first_rank_end);
   return bound;

@@ -4,7 +4,10 @@
 // Never above sim/step.h's forecast: each term is a chain of work that any order of the kind must run through.
 //   - A rank works m x its stages' times, and stands still for the hops that hold it. Before it, the first micro-batch passes the
 //     stages in front; after it, where backward is fused, the last one goes back through them.
-//   - 1F1B holds p-r micro-batches from rank r on, so each block of p-r goes there and back once.
+//   - A unit that a rank holds stays from its forward until the last stage has sent its gradient back; no more are held at once than
+//     the order's fullest moment has. So a rank takes at least the sum of all stays over that number (Little's law), and 1F1B, which
+//     holds p-r from rank r on, sends each block of p-r there and back once.
+//   - The first micro-batch goes to the end and back.
 //   - Rank 0 closes its first stage's gradients last: what its collectives cannot hide behind that stage's backward shows. Likewise
 //     its first stage's parameters.
 // Exact where stages are equal, one per rank and hops hold their rank or are free; a few percent low for interleaved stages.
@@ -32,7 +35,8 @@ struct UnitsOnShape {
   std::vector<OnRank> ranks;       ///< by kind of rank
   double compute = 0;              ///< seconds of kernels per micro-batch, all ranks of one pipeline
 };
-UnitsOnShape units_on_shape(const UnitCosts& units, const StageShape& shape);
+/// Into `on`, whose room is used again.
+void lay_units(const UnitCosts& units, const StageShape& shape, UnitsOnShape& on);
 
 /// Once-per-step costs of a shape.
 struct OnceOnShape {
@@ -55,8 +59,9 @@ struct PipelineBound {
   double makespan = 0;             ///< seconds
   double first_rank_end = 0;       ///< of rank 0, which the last gradient reaches
 };
-/// `hop`: seconds of the shortest send and gather between neighbours; `blocking`: it holds both ranks.
-PipelineBound bound_pipeline(const UnitsOnShape& units, const ScheduleTraits& traits, double hop, bool blocking, double micro_batches);
+/// `held`: of this shape, kind and number of micro-batches. `hop`: seconds of the shortest send and gather between neighbours; `blocking`: it holds both ranks.
+PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, const ScheduleTraits& traits, double hop, bool blocking,
+                             double micro_batches);
 
 /// Seconds of the step.
 double bound_step(const UnitsOnShape& units, const OnceOnShape& once, const PipelineBound& pipeline, const ScheduleTraits& traits,

@@ -1,6 +1,7 @@
 #include "sim/search/step_costs.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/memory/block_memory.h"
 #include "sim/step/around.h"
@@ -48,12 +49,22 @@ void StepCosts::find_sends(const Program& program) {
     if ((seen & tier) == 0) sends_.push_back(send);
     seen |= tier;
   }
+  if (sends_.empty()) return;
+  const auto crossing = std::find_if(program.edges.begin(), program.edges.end(), [](const StageEdge& edge) { return edge.rank_distance > 0; });
+  if (crossing == program.edges.end()) return;
+  edge_bytes_ = crossing->bytes;
+  gather_ = crossing->gather;
+  if (gather_) gather_group_ = program.groups[gather_->group];
 }
 
-double StepCosts::send(Bytes bytes) const {
-  double least = sends_.empty() ? 0 : 1e300;
-  for (const Send& send : sends_) least = std::min(least, cost_->send(bytes, send.from, send.to).time.value());
-  return least;
+double StepCosts::hop(double times) const {
+  if (sends_.empty()) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Send& send : sends_) least = std::min(least, cost_->send(edge_bytes_ * times, send.from, send.to).time.value());
+  if (!gather_) return least;
+  Move gather = *gather_;
+  gather.received = gather.received * times;
+  return least + cost_->move(gather, gather_group_).time.value();
 }
 
 RankOnce StepCosts::on_rank(const std::vector<BlockRun>& runs) const {

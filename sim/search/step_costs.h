@@ -2,6 +2,7 @@
 // and the bytes that stay. From a lowered program; how its layers lie on stages does not matter.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "sim/cost.h"
@@ -38,8 +39,9 @@ class StepCosts {
   [[nodiscard]] double updates(const StageShape& shape) const;
   /// Data wait, host, copy to the device, and what stands serially behind the pipeline on every rank.
   [[nodiscard]] double fixed() const { return fixed_; }
-  /// Seconds of the shortest send between neighbouring stages of these bytes, 0 with one stage.
-  [[nodiscard]] double send(Bytes bytes) const;
+  /// Seconds of the shortest send between neighbouring stages, with the gather behind it, of micro-batches of so many times the
+  /// program's own; 0 with one stage.
+  [[nodiscard]] double hop(double times) const;
   [[nodiscard]] double contention() const { return contention_; }
 
  private:
@@ -51,6 +53,9 @@ class StepCosts {
   double gradient_bytes_ = 0, optimizer_bytes_ = 0;   ///< traffic per element
   struct Send { std::int64_t from = 0, to = 0; };
   std::vector<Send> sends_;                 ///< one per fabric tier in use
+  Bytes edge_bytes_;
+  std::optional<Move> gather_;
+  Group gather_group_;
   double fixed_ = 0, contention_ = 0;
 };
 

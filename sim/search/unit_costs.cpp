@@ -22,28 +22,23 @@ StageCost cost_of(const ChunkTimes& times) {
 
 }  // namespace
 
-UnitCosts::UnitCosts(Program program, const CostModel& cost)
-    : program_(std::move(program)), overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
-  prices_ = price_blocks(program_, cost);
-  memory_ = block_memories(program_);
-  find_fabric(tiers_);
-  find_shared();
-  if (!program_.edges.empty()) {
-    const StageEdge& edge = program_.edges.front();
-    edge_bytes_ = edge.bytes;
-    if (edge.gather) edge_gather_ = price_move(program_, *edge.gather, cost).time.value();
+UnitCosts::UnitCosts(const Program& program, const CostModel& cost)
+    : overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
+  prices_ = price_blocks(program, cost);
+  memory_ = block_memories(program);
+  find_fabric(program, tiers_);
+  find_shared(program);
+  if (!adds_up(program)) {
+    program_ = program;
+    return;
   }
-  if (!adds_up()) return;
-  std::vector<StageCost> blocks;
-  for (int block = 0; block < static_cast<int>(program_.blocks.size()); ++block) blocks.push_back(walked({{block, 1}}));
-  blocks_ = std::move(blocks);
-  program_ = {};  // many of these live at once, and nothing is left to walk
-  prices_.clear();
+  for (int block = 0; block < static_cast<int>(program.blocks.size()); ++block) blocks_.push_back(walked(program, {{block, 1}}));
+  prices_.clear();  // many of these live at once, and nothing is left to walk
 }
 
-void UnitCosts::find_fabric(int tiers) {
-  for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
-    const ProgramBlock& block = program_.blocks[b];
+void UnitCosts::find_fabric(const Program& program, int tiers) {
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    const ProgramBlock& block = program.blocks[b];
     Fabric fabric{std::vector<double>(static_cast<std::size_t>(tiers)), std::vector<double>(static_cast<std::size_t>(tiers))};
     const auto add = [&](const std::vector<Item>& items, std::vector<double>& seconds) {
       for (const Item& item : items)
@@ -55,10 +50,10 @@ void UnitCosts::find_fabric(int tiers) {
   }
 }
 
-void UnitCosts::find_shared() {
+void UnitCosts::find_shared(const Program& program) {
   std::vector<std::string> labels;
-  for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
-    for (const Buffer& buffer : program_.blocks[b].buffers) {
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    for (const Buffer& buffer : program.blocks[b].buffers) {
       if (buffer.count != Count::shared) continue;
       const auto known = std::find(labels.begin(), labels.end(), buffer.label);
       const int label = static_cast<int>(known - labels.begin());
@@ -70,23 +65,25 @@ void UnitCosts::find_shared() {
 }
 
 // Where every move that takes time stands in the way of compute, one block begins when the one before has ended.
-bool UnitCosts::adds_up() const {
-  for (std::size_t b = 0; b < program_.blocks.size(); ++b)
-    for (std::size_t i = 0; i < program_.blocks[b].moves.size(); ++i)
-      if (!program_.blocks[b].moves[i].blocking && prices_[b].moves[i].time.value() > 0) return false;
+bool UnitCosts::adds_up(const Program& program) const {
+  for (std::size_t b = 0; b < program.blocks.size(); ++b)
+    for (std::size_t i = 0; i < program.blocks[b].moves.size(); ++i)
+      if (!program.blocks[b].moves[i].blocking && prices_[b].moves[i].time.value() > 0) return false;
   return true;
 }
 
-StageCost UnitCosts::walked(const std::vector<BlockRun>& runs) const {
-  ChunkWalk walk(program_, prices_, overlap_, tiers_);
+StageCost UnitCosts::walked(const Program& program, const std::vector<BlockRun>& runs) const {
+  ChunkWalk walk(program, prices_, overlap_, tiers_);
   return cost_of(walk.times({0, 0, runs}));
 }
 
-StageCost UnitCosts::stage(const std::vector<BlockRun>& runs) const {
-  StageCost cost;
+void UnitCosts::lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const {
   if (blocks_.empty()) {
-    cost = walked(runs);
+    cost = walked(program_, runs);
   } else {
+    cost.forward = cost.input_grad = cost.weight_grad = cost.compute = cost.saved = 0;
+    cost.run_forward.clear();
+    cost.run_backward.clear();
     for (const BlockRun& run : runs) {
       const StageCost& block = blocks_[run.block];
       const double count = static_cast<double>(run.count);
@@ -99,7 +96,6 @@ StageCost UnitCosts::stage(const std::vector<BlockRun>& runs) const {
     }
   }
   add_memory(runs, cost);
-  return cost;
 }
 
 void UnitCosts::add_memory(const std::vector<BlockRun>& runs, StageCost& cost) const {

@@ -25,10 +25,11 @@ struct StageCost {
 
 class UnitCosts {
  public:
-  /// `cost` with the program's ranks; both are needed as long as this lives.
-  UnitCosts(Program program, const CostModel& cost);
+  /// `cost` with the program's ranks; it must outlive this.
+  UnitCosts(const Program& program, const CostModel& cost);
 
-  [[nodiscard]] StageCost stage(const std::vector<BlockRun>& runs) const;
+  /// Into `cost`, whose room is used again.
+  void lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const;
   /// Bytes on a rank that runs all of `runs`: the largest window of gathered weights and what blocks share by name.
   [[nodiscard]] double gathered(const std::vector<BlockRun>& runs) const;
   [[nodiscard]] double shared(const std::vector<BlockRun>& runs) const;
@@ -36,22 +37,17 @@ class UnitCosts {
   [[nodiscard]] const std::vector<double>& fabric_forward(int block) const { return fabric_[block].forward; }
   [[nodiscard]] const std::vector<double>& fabric_backward(int block) const { return fabric_[block].backward; }
 
-  /// Between neighbouring stages: bytes sent and seconds of the gather behind, of programs with more than one stage.
-  [[nodiscard]] Bytes edge_bytes() const { return edge_bytes_; }
-  [[nodiscard]] double edge_gather() const { return edge_gather_; }
-
  private:
   struct Fabric { std::vector<double> forward, backward; };
   struct SharedBuffer { int block; int label; double bytes; };
 
-  void price(const CostModel& cost);
-  void find_fabric(int tiers);
-  void find_shared();
-  [[nodiscard]] bool adds_up() const;
-  [[nodiscard]] StageCost walked(const std::vector<BlockRun>& runs) const;
+  void find_fabric(const Program& program, int tiers);
+  void find_shared(const Program& program);
+  [[nodiscard]] bool adds_up(const Program& program) const;
+  [[nodiscard]] StageCost walked(const Program& program, const std::vector<BlockRun>& runs) const;
   void add_memory(const std::vector<BlockRun>& runs, StageCost& cost) const;
 
-  Program program_;
+  Program program_;                         ///< only where stages must be walked
   std::vector<BlockPrices> prices_;
   std::vector<BlockMemory> memory_;
   std::vector<Fabric> fabric_;
@@ -60,8 +56,6 @@ class UnitCosts {
   std::vector<StageCost> blocks_;           ///< of one copy, where copies simply add up; empty where moves run beside kernels
   OverlapLaw overlap_;
   int tiers_ = 1;
-  Bytes edge_bytes_;
-  double edge_gather_ = 0;
 };
 
 }  // namespace stepcast

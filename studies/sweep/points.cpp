@@ -21,19 +21,16 @@ std::optional<bool> wish_of(const std::string& value) {
 }
 
 /// Axes inside a node first, in the usual order, then those across nodes.
-MeshOrder order_of_tiers(const Space& space, const Digits& digits) {
+MeshOrder order_of_tiers(bool tp_in_node, bool pp_in_node, bool dp_in_node) {
   const auto in_node = [&](MeshAxis axis) {
-    switch (axis) {
-      case MeshAxis::tp: case MeshAxis::cp: return space.value(digits, AxisId::tp_tier) == "node";
-      case MeshAxis::dp: return space.value(digits, AxisId::dp_tier) == "node";
-      case MeshAxis::pp: return space.value(digits, AxisId::pp_tier) == "node";
-    }
-    return false;
+    return axis == MeshAxis::pp ? pp_in_node : axis == MeshAxis::dp ? dp_in_node : tp_in_node;
   };
   MeshOrder order = usual_order;
   std::stable_partition(order.begin(), order.end(), in_node);
   return order;
 }
+
+constexpr AxisId switch_axes[] = {AxisId::gpus, AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap, AxisId::scatter_boundary};
 
 /// A run of any split: what resolve() then says of nouns and numbers holds for all points of this setting.
 Request setting_request(const Space& space, const Digits& digits) {
@@ -53,62 +50,94 @@ Request setting_request(const Space& space, const Digits& digits) {
 
 Expected<SpacePoints> SpacePoints::make(const Space& space) {
   SpacePoints points(space);
-  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::recompute)]) {
-    const auto recompute = parse_recompute(text, "--recompute");
-    if (!recompute) return tl::unexpected(recompute.error());
-    points.recompute_.push_back(*recompute);
-  }
-  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::layout)]) {
-    auto layout = parse_layout(text, "--layout");
-    if (!layout) return tl::unexpected(layout.error());
-    points.layouts_.push_back(std::move(*layout));
-  }
-  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::order)]) {
-    const auto order = parse_order(text, "--order");
-    if (!order) return tl::unexpected(order.error());
-    points.orders_.push_back(*order);
-  }
-  for (const std::string& text : space.values[static_cast<std::size_t>(AxisId::cp_kind)]) {
-    const auto kind = parse_context_kind(text, "--cp-kind");
-    if (!kind) return tl::unexpected(kind.error());
-    points.contexts_.push_back(*kind);
-  }
-  // Every GPU count and precision is asked about at once: a machine that lacks one is an error before any work.
-  Digits digits{};
-  const auto counts = space.values[static_cast<std::size_t>(AxisId::gpus)].size();
-  const auto precisions = space.values[static_cast<std::size_t>(AxisId::precision)].size();
-  for (std::size_t gpus = 0; gpus < counts; ++gpus) {
-    for (std::size_t precision = 0; precision < precisions; ++precision) {
-      digits[static_cast<std::size_t>(AxisId::gpus)] = static_cast<std::uint16_t>(gpus);
-      digits[static_cast<std::size_t>(AxisId::precision)] = static_cast<std::uint16_t>(precision);
-      if (auto found = points.find_setting(digits); !found) return tl::unexpected(found.error());
-    }
-  }
+  if (auto read = points.read_words(); !read) return tl::unexpected(read.error());
+  if (auto read = points.read_settings(); !read) return tl::unexpected(read.error());
   return points;
 }
 
-Expected<std::size_t> SpacePoints::find_setting(const Digits& digits) {
-  const auto digit = [&](AxisId id) { return static_cast<int>(digits[static_cast<std::size_t>(id)]); };
-  const auto key = std::make_tuple(digit(AxisId::gpus), digit(AxisId::precision), digit(AxisId::tp_overlap), digit(AxisId::dp_overlap),
-                                   digit(AxisId::scatter_boundary));
-  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+Expected<void> SpacePoints::read_words() {
+  const auto each = [&](AxisId axis, auto take) -> Expected<void> {
+    for (const std::string& text : space_->values[static_cast<std::size_t>(axis)])
+      if (auto taken = take(text, std::string(row_of(axis).flag)); !taken) return tl::unexpected(taken.error());
+    return {};
+  };
+  const auto parsed = [](auto parse, auto& into) {
+    return [parse, &into](const std::string& text, const std::string& where) -> Expected<void> {
+      auto value = parse(text, where);
+      if (!value) return tl::unexpected(value.error());
+      into.push_back(std::move(*value));
+      return {};
+    };
+  };
+  const auto plain = [](auto turn, auto& into) {
+    return [turn, &into](const std::string& text, const std::string&) -> Expected<void> {
+      into.push_back(turn(text));
+      return {};
+    };
+  };
+  const auto schedule_word = [](const std::string& text) { return text == left_open ? std::string() : text; };
+  for (const Expected<void>& read :
+       {each(AxisId::recompute, parsed(parse_recompute, recompute_)), each(AxisId::layout, parsed(parse_layout, layouts_)),
+        each(AxisId::cp_kind, parsed(parse_context_kind, contexts_)), each(AxisId::sp, plain(wish_of, sequence_split_)),
+        each(AxisId::scatter_boundary, plain(wish_of, scatter_)), each(AxisId::save_gathered, plain(said_on, save_gathered_)),
+        each(AxisId::schedule, plain(schedule_word, schedules_))})
+    if (!read) return read;
+  if (!space_->tiers) return each(AxisId::order, parsed(parse_order, orders_));
+  for (int combination = 0; combination < 8; ++combination)
+    orders_.push_back(order_of_tiers((combination & 4) == 0, (combination & 2) == 0, (combination & 1) == 0));
+  return {};
+}
+
+/// Every GPU count and precision is asked about at once: a machine that lacks one is an error before any work.
+Expected<void> SpacePoints::read_settings() {
+  std::size_t combinations = 1;
+  for (const AxisId axis : switch_axes) combinations *= space_->values[static_cast<std::size_t>(axis)].size();
+  by_switches_.assign(combinations, nullptr);
+  Digits digits{};
+  const auto count = [&](AxisId axis) { return space_->values[static_cast<std::size_t>(axis)].size(); };
+  for (std::size_t gpus = 0; gpus < count(AxisId::gpus); ++gpus) {
+    for (std::size_t precision = 0; precision < count(AxisId::precision); ++precision) {
+      digits[static_cast<std::size_t>(AxisId::gpus)] = static_cast<std::uint16_t>(gpus);
+      digits[static_cast<std::size_t>(AxisId::precision)] = static_cast<std::uint16_t>(precision);
+      if (auto found = find_setting(digits); !found) return tl::unexpected(found.error());
+    }
+  }
+  return {};
+}
+
+std::size_t SpacePoints::switches_of(const Digits& digits) const {
+  std::size_t place = 0;
+  for (const AxisId axis : switch_axes)
+    place = place * space_->values[static_cast<std::size_t>(axis)].size() + digits[static_cast<std::size_t>(axis)];
+  return place;
+}
+
+Expected<const Setting*> SpacePoints::find_setting(const Digits& digits) {
+  const Setting*& known = by_switches_[switches_of(digits)];
+  if (known != nullptr) return known;
   auto scenario = resolve(setting_request(*space_, digits));
   if (!scenario) return tl::unexpected(scenario.error());
   auto setting = std::make_unique<Setting>();
   setting->scenario = std::move(*scenario);
   setting->cost = std::make_unique<CostModel>(cost_model(setting->scenario).with_ranks(setting->scenario.plan.gpus));
+  known = setting.get();
   settings_.push_back(std::move(setting));
-  known_[key] = settings_.size() - 1;
-  return settings_.size() - 1;
+  return known;
 }
 
-const Setting& SpacePoints::setting(const Digits& digits) {
+const Setting& SpacePoints::make_setting(const Digits& digits) {
   // make() has asked for every GPU count and precision; switches of the software change nothing that could fail.
-  return *settings_[find_setting(digits).value()];
+  return *find_setting(digits).value();
 }
 
 bool SpacePoints::balances_layers(const Digits& digits) const {
   return layouts_[digits[static_cast<std::size_t>(AxisId::layout)]].kind == LayoutChoice::Kind::balanced;
+}
+
+const MeshOrder& SpacePoints::order(const Digits& digits) const {
+  if (!space_->tiers) return orders_[digits[static_cast<std::size_t>(AxisId::order)]];
+  const auto across = [&](AxisId axis) { return space_->value(digits, axis) == "node" ? 0U : 1U; };
+  return orders_[4 * across(AxisId::tp_tier) + 2 * across(AxisId::pp_tier) + across(AxisId::dp_tier)];
 }
 
 SplitWishes SpacePoints::wishes(const Digits& digits) const {
@@ -119,20 +148,20 @@ SplitWishes SpacePoints::wishes(const Digits& digits) const {
     *slot = space_->number(digits, id);
   wishes.global_batch = space_->global_batch;
   wishes.sequence = space_->sequence;
-  wishes.sp = wish_of(space_->value(digits, AxisId::sp));
-  wishes.scatter_boundary = wish_of(space_->value(digits, AxisId::scatter_boundary));
-  wishes.save_gathered = said_on(space_->value(digits, AxisId::save_gathered));
-  if (const std::string& schedule = space_->value(digits, AxisId::schedule); schedule != left_open) wishes.schedule = schedule;
   const auto digit = [&](AxisId id) { return digits[static_cast<std::size_t>(id)]; };
+  wishes.sp = sequence_split_[digit(AxisId::sp)];
+  wishes.scatter_boundary = scatter_[digit(AxisId::scatter_boundary)];
+  wishes.save_gathered = save_gathered_[digit(AxisId::save_gathered)] != 0;
+  wishes.schedule = schedules_[digit(AxisId::schedule)];
   wishes.recompute = recompute_[digit(AxisId::recompute)];
   wishes.context = contexts_[digit(AxisId::cp_kind)];
-  wishes.order = space_->tiers ? order_of_tiers(*space_, digits) : orders_[digit(AxisId::order)];
+  wishes.order = order(digits);
   return wishes;
 }
 
-Expected<Split> SpacePoints::split(const Digits& digits) const {
+Expected<Split> SpacePoints::split(const Digits& digits, const SplitWishes& wishes) const {
   const Scenario& scenario = settings_.front()->scenario;
-  Split split = split_of(wishes(digits), scenario.network.row, scenario.stack.row);
+  Split split = split_of(wishes, scenario.network.row, scenario.stack.row);
   const LayoutChoice& layout = layouts_[digits[static_cast<std::size_t>(AxisId::layout)]];
   if (auto laid = lay_layers(split, layout, scenario.network.row, "--layout", "--pp"); !laid) return tl::unexpected(laid.error());
   return split;
@@ -157,12 +186,21 @@ Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
   return scenario;
 }
 
-Expected<Program> SpacePoints::program(const Digits& digits) {
+Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes) {
   const Scenario& scenario = setting(digits).scenario;
-  auto split_here = split(digits);
+  auto split_here = split(digits, wishes);
   if (!split_here) return tl::unexpected(split_here.error());
   drop_even_layers(*split_here);
-  return lower(scenario.network.row, plan_of(*split_here, wishes(digits).size(), scenario.plan), scenario.stack.row);
+  return lower(scenario.network.row, plan_of(*split_here, wishes.size(), scenario.plan), scenario.stack.row);
+}
+
+Expected<Program> SpacePoints::program(const Digits& digits) { return lowered(digits, wishes(digits)); }
+
+Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch) {
+  SplitWishes one = wishes(digits);
+  one.micro_batch = micro_batch;
+  one.global_batch = micro_batch * one.dp();
+  return lowered(digits, one);
 }
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {
@@ -178,7 +216,7 @@ std::string SpacePoints::command(const Digits& digits) const {
     if (row.flag.empty() || value == left_open || (space_->tiers && row.id == AxisId::order)) continue;
     text += fmt::format(" {} {}", row.flag, value);
   }
-  if (space_->tiers) text += fmt::format(" --order {}", to_text(order_of_tiers(*space_, digits)));
+  if (space_->tiers) text += fmt::format(" --order {}", to_text(order(digits)));
   // A sequence that predict is told must divide, unless it is told too that nothing is split along it.
   const SplitWishes wished = wishes(digits);
   if (!wished.sp && wished.tp > 1 && !sequence_divides(wished)) text += " --sp off";

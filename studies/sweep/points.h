@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "dataflow/program.h"
@@ -35,11 +34,19 @@ class SpacePoints {
   [[nodiscard]] const Stack& stack() const { return settings_.front()->scenario.stack.row; }
   [[nodiscard]] bool balances_layers(const Digits& digits) const;
   [[nodiscard]] SplitWishes wishes(const Digits& digits) const;
+  [[nodiscard]] const Recompute& recompute(const Digits& digits) const { return recompute_[digits[static_cast<std::size_t>(AxisId::recompute)]]; }
+  [[nodiscard]] const MeshOrder& order(const Digits& digits) const;
   /// Completed, with layers laid nearly evenly where the layout is to be balanced; not checked. Layers that cannot be laid: no split.
-  [[nodiscard]] Expected<Split> split(const Digits& digits) const;
-  [[nodiscard]] const Setting& setting(const Digits& digits);
+  [[nodiscard]] Expected<Split> split(const Digits& digits) const { return split(digits, wishes(digits)); }
+  [[nodiscard]] Expected<Split> split(const Digits& digits, const SplitWishes& wishes) const;
+  [[nodiscard]] const Setting& setting(const Digits& digits) {
+    const Setting* known = by_switches_[switches_of(digits)];
+    return known != nullptr ? *known : make_setting(digits);
+  }
   /// Of a legal point.
   Expected<Program> program(const Digits& digits);
+  /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch: for what a micro-batch costs.
+  Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch);
   Expected<Scenario> scenario(const Digits& digits);
   /// The whole forecast of a legal point.
   Expected<Prediction> predict(const Digits& digits);
@@ -48,15 +55,24 @@ class SpacePoints {
 
  private:
   explicit SpacePoints(const Space& space) : space_(&space) {}
-  Expected<std::size_t> find_setting(const Digits& digits);
+  Expected<void> read_words();
+  Expected<void> read_settings();
+  [[nodiscard]] std::size_t switches_of(const Digits& digits) const;
+  Expected<const Setting*> find_setting(const Digits& digits);
+  const Setting& make_setting(const Digits& digits);
+  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes);
 
   const Space* space_;
   std::vector<std::unique_ptr<Setting>> settings_;
-  std::map<std::tuple<int, int, int, int, int>, std::size_t> known_;   ///< by digits of gpus, precision, overlaps, scatter
-  std::vector<Recompute> recompute_;        ///< by digit
+  std::vector<const Setting*> by_switches_;
+  // What the words of an axis stand for, by digit.
+  std::vector<Recompute> recompute_;
   std::vector<LayoutChoice> layouts_;
-  std::vector<MeshOrder> orders_;
+  std::vector<MeshOrder> orders_;           ///< with tiers by 4 tp + 2 pp + dp, 1 where that is across nodes
   std::vector<ContextKind> contexts_;
+  std::vector<std::optional<bool>> sequence_split_, scatter_;
+  std::vector<char> save_gathered_;
+  std::vector<std::string> schedules_;      ///< "" by chunks
 };
 
 /// All that a row of results holds. `price` in US dollars per GPU and hour, 0 = not said.

@@ -34,24 +34,25 @@ std::size_t Pricer::KeyHash::operator()(const Key& key) const {
 
 Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unexpected(Error{})) {
   for (const std::string& name : points.space().values[static_cast<std::size_t>(AxisId::schedule)]) kinds_.push_back(kind_named(name));
+  once_here_.assign(points.space().values[static_cast<std::size_t>(AxisId::zero)].size() * points.space().values[static_cast<std::size_t>(AxisId::dp_overlap)].size(), nullptr);
   for (const std::string& statement : points.stack().statements)
     implied_homes_ = implied_homes_ || !statement.starts_with("home boundary:");
+  const auto& zero = points.space().numbers[static_cast<std::size_t>(AxisId::zero)];
+  units_vary_inside_ = implied_homes_ || std::any_of(zero.begin(), zero.end(), [](std::int64_t stage) { return stage >= 2; });
 }
 
 // What a micro-batch costs in a block follows from how the block is split and where its groups lie. Data ranks matter where
-// weights are kept in shards over them, pipeline stages only by being one or several (a tied embedding, sends).
-Pricer::Key Pricer::unit_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const {
+// gradients or weights are kept in shards over them: then each micro-batch reduces or gathers.
+Pricer::Key Pricer::family_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const {
   using enum AxisId;
   Key key{};
   std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, sp, scatter_boundary, save_gathered, tp_overlap, recompute, micro_batch})
-    key[at++] = digit(digits, axis);
-  const bool by_all_ranks = split.zero == 3 || implied_homes_ || (split.experts && wishes.order != usual_order);
-  key[at++] = split.pp > 1;
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, tp_overlap, recompute}) key[at++] = digit(digits, axis);
+  key[at++] = split.sequence;
+  key[at++] = !split.kept_gathers.empty();
+  const bool by_all_ranks = split.zero >= 2 || implied_homes_ || (split.experts && wishes.order != usual_order);
   key[at++] = by_all_ranks ? 1 + digit(digits, zero) : 0;
-  key[at++] = by_all_ranks ? digit(digits, pp) : 0;
-  key[at++] = by_all_ranks ? digit(digits, order) : 0;
-  key[at++] = by_all_ranks ? 4 * digit(digits, tp_tier) + 2 * digit(digits, pp_tier) + digit(digits, dp_tier) : 0;
+  for (const AxisId axis : {dp_overlap, pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = by_all_ranks ? digit(digits, axis) : 0;
   key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp));
   key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp));
   return key;
@@ -61,10 +62,10 @@ Pricer::Key Pricer::once_key(const Digits& digits) const {
   using enum AxisId;
   Key key{};
   std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, dp_overlap})
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, scatter_boundary, zero, dp_overlap})
     key[at++] = digit(digits, axis);
   // Layers that are not recomputed are blocks of their own, so that the blocks' numbers differ.
-  key[at++] = points_.wishes(digits).recompute.layers > 0;
+  key[at++] = points_.recompute(digits).layers > 0;
   return key;
 }
 
@@ -73,8 +74,7 @@ Pricer::Key Pricer::shape_key(const Digits& digits) const {
   Key key{};
   std::size_t at = 0;
   for (const AxisId axis : {pp, chunks, schedule, layout}) key[at++] = digit(digits, axis);
-  const Recompute recomputed = points_.wishes(digits).recompute;
-  key[at++] = recomputed.layers > 0 ? 1 + digit(digits, recompute) : 0;
+  key[at++] = points_.recompute(digits).layers > 0 ? 1 + digit(digits, recompute) : 0;
   return key;
 }
 
@@ -87,37 +87,59 @@ const Program* Pricer::program(const Digits& digits) {
   return program_;
 }
 
+std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits) {
+  auto one = points_.unit_program(digits, 1);
+  const auto two = points_.unit_program(digits, 2);
+  lowered_ += 2;
+  if (!one || !two) return nullptr;
+  auto family = std::make_unique<UnitFamily>(std::move(*one), *two);
+  return family->grows_evenly() ? std::move(family) : nullptr;
+}
+
 UnitCosts* Pricer::find_units(const Digits& digits) {
   const SplitWishes wishes = points_.wishes(digits);
-  const Split split = split_of(wishes, points_.network(), points_.stack());
-  std::unique_ptr<UnitCosts>& part = units_[unit_key(digits, wishes, split)];
-  if (part == nullptr)
-    if (const Program* lowered = program(digits)) part = std::make_unique<UnitCosts>(*lowered, *points_.setting(digits).cost);
-  return part.get();
+  std::unique_ptr<Family>& family = families_[family_key(digits, wishes, split_of(wishes, points_.network(), points_.stack()))];
+  if (family == nullptr) family = std::make_unique<Family>(Family{lower_family(digits), {}});
+  std::unique_ptr<UnitCosts>& units = family->by_micro_batch[wishes.micro_batch];
+  if (units != nullptr) return units.get();
+  const Program* here = family->programs ? &family->programs->at(static_cast<double>(wishes.micro_batch)) : program(digits);
+  if (here != nullptr) units = std::make_unique<UnitCosts>(*here, *points_.setting(digits).cost);
+  ++units_;
+  return units.get();
 }
 
 Pricer::Shape* Pricer::find_shape(const Digits& digits) {
   const int number = static_cast<int>(shapes_.size());
   std::unique_ptr<Shape>& part = shapes_[shape_key(digits)];
-  if (part == nullptr)
-    if (const Program* lowered = program(digits)) part = std::make_unique<Shape>(Shape{stage_shape(*lowered), number, {}});
+  if (part != nullptr) return part.get();
+  const Program* lowered = program(digits);
+  if (lowered == nullptr) return nullptr;
+  const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
+  if (kind == nullptr) kind = kind_named(lowered->schedule);
+  part = std::make_unique<Shape>(Shape{stage_shape(*lowered), number, kind, schedule_traits(*kind), {}});
   return part.get();
 }
 
 Pricer::Once* Pricer::find_once(const Digits& digits) {
+  const std::size_t overlaps = points_.space().values[static_cast<std::size_t>(AxisId::dp_overlap)].size();
+  Once*& here = once_here_[static_cast<std::size_t>(digit(digits, AxisId::zero)) * overlaps + static_cast<std::size_t>(digit(digits, AxisId::dp_overlap))];
+  if (here != nullptr) return here;
   std::unique_ptr<Once>& part = onces_[once_key(digits)];
   if (part == nullptr) {
     part = std::make_unique<Once>();
     if (const Program* lowered = program(digits)) part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
+    part->micro_batch = static_cast<double>(points_.space().number(digits, AxisId::micro_batch));
   }
-  return part.get();
+  return here = part.get();
 }
 
 void Pricer::make_room() {
-  if (units_.size() <= most_parts && shapes_.size() <= most_parts && onces_.size() <= most_parts) return;
-  units_.clear();
+  if (units_ <= most_parts && shapes_.size() <= most_parts && onces_.size() <= most_parts) return;
+  families_.clear();
+  units_ = 0;
   shapes_.clear();
   onces_.clear();
+  std::fill(once_here_.begin(), once_here_.end(), nullptr);
 }
 
 const OnceOnShape& Pricer::once_on(Once& once) {
@@ -127,49 +149,57 @@ const OnceOnShape& Pricer::once_on(Once& once) {
   return *on;
 }
 
-void Pricer::enter_shape(const Digits& digits) {
-  shape_ = find_shape(digits);
-  bounded_ = unit_ != nullptr && shape_ != nullptr && once_->exists();
-  if (!bounded_) return;
-  const SplitWishes wishes = points_.wishes(digits);
-  const Split split = split_of(wishes, points_.network(), points_.stack());
-  kind_ = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
-  if (kind_ == nullptr) kind_ = kind_named(split.schedule);
-  traits_ = schedule_traits(*kind_);
-  bounded_ = traits_.supported && !points_.balances_layers(digits);
-  if (!bounded_) return;
-  on_shape_ = units_on_shape(*unit_, shape_->shape);
-  micro_batches_ = static_cast<double>(split.micro_batches);
-  const auto known = shape_->held.find(split.micro_batches);
+bool Pricer::find_held(const ScheduleSize& size) {
+  const auto known = shape_->held.find(size.micro_batches);
   if (known != shape_->held.end()) {
     held_ = &known->second;
-  } else {
-    auto held = held_units(shape_->shape, *kind_, {static_cast<int>(split.pp), static_cast<int>(split.chunks), static_cast<int>(split.micro_batches), 0});
-    bounded_ = held.has_value();
-    if (bounded_) held_ = &shape_->held.emplace(split.micro_batches, std::move(*held)).first->second;
+    return true;
   }
-  if (bounded_) enter_pipeline(digits);
+  auto held = held_units(shape_->shape, *shape_->kind, size);
+  if (!held) return false;
+  held_ = &shape_->held.emplace(size.micro_batches, std::move(*held)).first->second;
+  return true;
 }
 
-void Pricer::enter_pipeline(const Digits& digits) {
-  const bool blocking = points_.setting(digits).scenario.stack.row.boundary_sends == Manners::blocking;
-  const double hop = shape_->shape.ranks > 1 ? once_->costs->send(unit_->edge_bytes()) + unit_->edge_gather() : 0;
-  pipeline_ = bound_pipeline(on_shape_, traits_, hop, blocking, micro_batches_);
+bool Pricer::enter_shape(const Digits& digits) {
+  shape_ = find_shape(digits);
+  if (unit_ == nullptr || shape_ == nullptr || !shape_->traits.supported || points_.balances_layers(digits)) return false;
+  const Space& space = points_.space();
+  const std::int64_t gpus = space.number(digits, AxisId::gpus), micro_batch = space.number(digits, AxisId::micro_batch);
+  const std::int64_t ways = space.number(digits, AxisId::tp) * space.number(digits, AxisId::cp) * space.number(digits, AxisId::pp);
+  const std::int64_t micro_batches = space.global_batch / (micro_batch * (gpus / ways));
+  micro_batches_ = static_cast<double>(micro_batches);
+  const ScheduleSize size{shape_->shape.ranks, shape_->shape.stages() / shape_->shape.ranks, static_cast<int>(micro_batches), 0};
+  if (!find_held(size)) return false;
+  lay_units(*unit_, shape_->shape, on_shape_);
+  return true;
 }
 
 FastPrice Pricer::price(const Digits& digits, AxisId changed) {
-  if (changed <= AxisId::micro_batch) {
+  if (changed <= AxisId::recompute) std::fill(once_here_.begin(), once_here_.end(), nullptr);
+  const UnitCosts* before = unit_;
+  if (changed <= AxisId::micro_batch || units_vary_inside_) {
     make_room();
     unit_ = find_units(digits);
   }
-  once_ = find_once(digits);
-  if (changed <= AxisId::layout) enter_shape(digits);
-  if (!bounded_ || !once_->exists()) return {};
-  const OnceOnShape& once = once_on(*once_);
+  laid_ = laid_ && changed > AxisId::layout && unit_ == before;
+  Once& once = *find_once(digits);
+  if (!once.exists()) return {};
+  if (!laid_) {
+    laid_ = true;
+    bounded_ = enter_shape(digits);
+    if (bounded_) {
+      const bool blocking = points_.setting(digits).scenario.stack.row.boundary_sends == Manners::blocking;
+      const double hop = once.costs->hop(static_cast<double>(points_.space().number(digits, AxisId::micro_batch)) / once.micro_batch);
+      pipeline_ = bound_pipeline(on_shape_, *held_, shape_->traits, hop, blocking, micro_batches_);
+    }
+  }
+  if (!bounded_) return {};
+  const OnceOnShape& once_here = once_on(once);
   FastPrice price;
   price.bounded = true;
-  price.step_s = bound_step(on_shape_, once, pipeline_, traits_, micro_batches_);
-  price.memory_bytes = rank_memory(Bytes(tensor_bytes(on_shape_, once, *held_)), points_.setting(digits).scenario.stack.row).peak.value();
+  price.step_s = bound_step(on_shape_, once_here, pipeline_, shape_->traits, micro_batches_);
+  price.memory_bytes = rank_memory(Bytes(tensor_bytes(on_shape_, once_here, *held_)), points_.setting(digits).scenario.stack.row).peak.value();
   price.kernel_s = on_shape_.compute * micro_batches_ / shape_->shape.ranks;
   return price;
 }

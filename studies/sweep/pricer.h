@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/search/step_bound.h"
+#include "sim/search/unit_family.h"
 #include "studies/sweep/points.h"
 
 namespace stepcast {
@@ -36,34 +37,45 @@ class Pricer {
   struct Shape {
     StageShape shape;
     int number = 0;
+    const ScheduleKind* kind = nullptr;
+    ScheduleTraits traits;
     std::unordered_map<std::int64_t, HeldUnits> held;   ///< by micro-batches
   };
   struct Once {
     std::unique_ptr<StepCosts> costs;
+    double micro_batch = 1;                 ///< of the program it was made of
     std::vector<std::unique_ptr<OnceOnShape>> on_shape;   ///< by Shape::number
     [[nodiscard]] bool exists() const { return costs != nullptr; }
   };
 
-  [[nodiscard]] Key unit_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const;
+  struct Family {
+    std::unique_ptr<UnitFamily> programs;   ///< null: lowered one by one
+    std::unordered_map<std::int64_t, std::unique_ptr<UnitCosts>> by_micro_batch;
+  };
+
+  [[nodiscard]] Key family_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const;
   [[nodiscard]] Key once_key(const Digits& digits) const;
   [[nodiscard]] Key shape_key(const Digits& digits) const;
+  std::unique_ptr<UnitFamily> lower_family(const Digits& digits);
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
   Once* find_once(const Digits& digits);
   const Program* program(const Digits& digits);
-  void enter_units(const Digits& digits);
-  void enter_shape(const Digits& digits);
-  void enter_pipeline(const Digits& digits);
+  bool enter_shape(const Digits& digits);
+  bool find_held(const ScheduleSize& size);
   const OnceOnShape& once_on(Once& once);
   void make_room();
   [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const { return digits[static_cast<std::size_t>(axis)]; }
 
   SpacePoints& points_;
-  bool implied_homes_ = false;              ///< the software says where weights live: parts depend on all ranks
-  Parts<UnitCosts> units_;
+  bool implied_homes_ = false;              ///< the software says where weights live: units depend on all ranks
+  bool units_vary_inside_ = false;          ///< units may depend on axes behind the micro-batch: sharding and its overlap
+  Parts<Family> families_;
+  std::size_t units_ = 0;                   ///< in all families
   Parts<Shape> shapes_;
   Parts<Once> onces_;
   std::vector<const ScheduleKind*> kinds_;  ///< by digit of the schedule; null: by chunks
+  std::vector<Once*> once_here_;            ///< by digits of zero and dp_overlap, while no other digit that matters changes
   const Program* program_ = nullptr;        ///< of program_digits_
   Expected<Program> lowered_program_;
   Digits program_digits_{};
@@ -72,14 +84,11 @@ class Pricer {
   // Of the last point.
   UnitCosts* unit_ = nullptr;
   Shape* shape_ = nullptr;
-  Once* once_ = nullptr;
-  const ScheduleKind* kind_ = nullptr;
-  ScheduleTraits traits_;
   UnitsOnShape on_shape_;
   const HeldUnits* held_ = nullptr;
   PipelineBound pipeline_;
   double micro_batches_ = 1;
-  bool bounded_ = false;
+  bool laid_ = false, bounded_ = false;     ///< laid_: the four above are of the last point's units and shape
 };
 
 }  // namespace stepcast

@@ -11,6 +11,8 @@ namespace {
 // Candidates of a stretch that wait for a closer look; when full they are looked at, so that memory does not grow.
 constexpr std::size_t most_candidates = 1 << 16;
 
+constexpr AxisId innermost = static_cast<AxisId>(axis_count - 1);
+
 SweepRow row_at(const Space& space, std::uint64_t index, const Digits& digits, const Figures& figures) {
   SweepRow row{index, {}, figures};
   for (const AxisRow& axis : axis_rows()) row.choices.push_back(space.value(digits, axis.id));
@@ -26,7 +28,9 @@ Expected<std::unique_ptr<SweepWorker>> SweepWorker::make(SharedSweep& shared) {
 }
 
 SweepWorker::SweepWorker(SharedSweep& shared, SpacePoints points)
-    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_), costs_(shared.objective, shared.front, points_), list_(most_candidates) {}
+    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_), costs_(shared.objective, shared.front, points_), list_(most_candidates) {
+  for (const AxisRow& row : axis_rows()) strides_[static_cast<std::size_t>(row.id)] = shared.space.stride(row.id);
+}
 
 Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
   stretch_ = {range, {}, {}, {}};
@@ -38,14 +42,13 @@ Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
     if ((++steps & 1023) == 0 && shared_.options.stop && shared_.options.stop()) return std::nullopt;
     const Legality::Verdict verdict = legality_.ask(digits_, changed_);
     if (verdict.reason >= 0) {
-      const std::uint64_t stride = shared_.space.stride(verdict.axis);
-      const std::uint64_t next = std::min(range.end, (index_ / stride + 1) * stride);
-      dismiss(verdict, next - index_);
-      advance(next);
+      const std::uint64_t from = index_;
+      advance(verdict.axis);
+      dismiss(verdict, std::min(range.end, index_) - from);
       continue;
     }
     if (auto taken = take_point(); !taken) return tl::unexpected(taken.error());
-    advance(index_ + 1);
+    advance(innermost);
   }
   if (auto looked = look_at_list(); !looked) return tl::unexpected(looked.error());
   stretch_.tally.enumerated = range.size();
@@ -55,13 +58,14 @@ Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
   return std::move(stretch_);
 }
 
-void SweepWorker::advance(std::uint64_t to) {
-  index_ = to;
-  if (to >= stretch_.range.end) return;
-  const Digits before = digits_;
-  digits_ = shared_.space.digits(to);
-  const auto differs = std::mismatch(before.begin(), before.end(), digits_.begin()).first - before.begin();
-  changed_ = static_cast<AxisId>(differs);
+/// To the next number that differs on `axis` or outside of it.
+void SweepWorker::advance(AxisId axis) {
+  index_ = (index_ / strides_[static_cast<std::size_t>(axis)] + 1) * strides_[static_cast<std::size_t>(axis)];
+  if (index_ >= stretch_.range.end) return;
+  for (std::size_t inner = static_cast<std::size_t>(axis) + 1; inner < axis_count; ++inner) digits_[inner] = 0;
+  std::size_t at = static_cast<std::size_t>(axis);
+  while (++digits_[at] == shared_.space.values[at].size()) digits_[at--] = 0;
+  changed_ = static_cast<AxisId>(at);
   unpriced_ = std::min(unpriced_, changed_);
 }
 
@@ -149,8 +153,9 @@ Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& di
     return {};
   }
   const MemoryReport& memory = prediction->step.memory;
-  if (!memory.fits && price == nullptr) {
+  if (!memory.fits) {
     overflow((memory.peak - memory.capacity).value(), index);
+    if (price != nullptr) ++stretch_.work.above;  // the fast price said that it fits
     return {};
   }
   ++stretch_.work.priced;

@@ -1,6 +1,7 @@
 // One thread of a sweep: walks stretches of numbers. Internal to studies/sweep.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -48,7 +49,7 @@ class SweepWorker {
   void overflow(double bytes, std::uint64_t index);
   [[nodiscard]] Where::Answer ask(const Figures& figures, FigureNeeds known, const Digits& digits) const;
   [[nodiscard]] Figures plan_figures(const Digits& digits) const;
-  void advance(std::uint64_t to);
+  void advance(AxisId axis);
 
   SharedSweep& shared_;
   SpacePoints points_;
@@ -59,6 +60,7 @@ class SweepWorker {
   Stretch stretch_;
   std::uint64_t index_ = 0;
   Digits digits_{};
+  std::array<std::uint64_t, axis_count> strides_{};
   AxisId changed_{}, unpriced_{};   ///< outermost axes that changed since the last step, and since the last price
   std::uint64_t lowered_before_ = 0;
 };

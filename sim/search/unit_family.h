@@ -1,0 +1,37 @@
+// Programs that differ in nothing but the size of a micro-batch. Every size in them is a constant plus a part in proportion to the
+// micro-batch (weights stay, activations grow), so two of them say all.
+#pragma once
+
+#include <vector>
+
+#include "dataflow/program.h"
+
+namespace stepcast {
+
+class UnitFamily {
+ public:
+  /// Lowered with micro-batches of 1 and 2 sequences.
+  UnitFamily(Program one, const Program& two);
+  UnitFamily(const UnitFamily&) = delete;
+  UnitFamily& operator=(const UnitFamily&) = delete;
+
+  /// Do both have the same works, moves and buffers, so that sizes between and beyond them are known?
+  [[nodiscard]] bool grows_evenly() const { return even_; }
+  /// Blocks with a micro-batch of so many sequences; valid until the next call. Chunks, edges and what is once per step stay those
+  /// of the first program.
+  const Program& at(double micro_batch);
+
+ private:
+  /// A size in program_ that depends on the micro-batch.
+  template <typename Size> struct Line { Size* size; double at_one, per_more; };
+  template <typename Size> void pair(std::vector<Line<Size>>& lines, Size& one, Size two);
+  void pair_blocks(ProgramBlock& one, const ProgramBlock& two);
+
+  Program program_;
+  std::vector<Line<double>> numbers_;
+  std::vector<Line<Bytes>> bytes_;
+  std::vector<Line<Flops>> flops_;
+  bool even_ = true;
+};
+
+}  // namespace stepcast
