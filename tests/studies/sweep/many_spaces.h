@@ -85,7 +85,7 @@ inline constexpr SmallSpace small_spaces[] = {
      "llama2-70b --machine mi300x-server --stack jax --gpus 64 --global-batch 128 --seq 4096 --tp 1,2,4,8 --pp 1,2,4,5 --recompute none,full --micro-batch 1,2 "
      "--chunks 1,2,5 --zero 3,1 --sp off,on"},
     {"TinyCounts",
-     "llama3.2-1b --machine two-2080ti-pc --gpus 1,2 --global-batch 8 --seq 1024 --precision fp16 --tp 1,2 --pp 1,2 --recompute none,selective,full,full:1,full:3 "
+     "llama3.2-1b --machine l40s-server --gpus 1,2 --global-batch 8 --seq 1024 --precision fp16 --tp 1,2 --pp 1,2 --recompute none,selective,full,full:1,full:3 "
      "--micro-batch all --chunks 1,2,4,8 --zero 0,1,2,3 --sp auto,off,on --dp-overlap off,on --tp-overlap off,on --schedule auto,gpipe,zb-v"},
     {"DeepPipeline",
      "megatron-145b --machine dgx-a100 --stack megatron-2020 --gpus 160,320 --global-batch 64 --seq 2048 --tp 1,2,4,8 --pp 10,16,20,40,80 "
