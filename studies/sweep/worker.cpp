@@ -145,11 +145,11 @@ Expected<void> SweepWorker::look_at_list() {
 
 Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price) {
   const auto scenario = points_.scenario(digits);
-  if (!scenario) return tl::unexpected(scenario.error());
-  const auto prediction = predict(*scenario);
+  const auto prediction = scenario ? predict(*scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
   if (!prediction) {
+    // Only points that are always forecast may be refused: what is counted must not depend on what was pruned.
+    if (price != nullptr) return tl::unexpected(prediction.error());
     ++stretch_.tally.illegal[fmt::format("the forecast refuses: {}", prediction.error().what)];
-    ++stretch_.work.priced;
     return {};
   }
   const MemoryReport& memory = prediction->step.memory;
@@ -158,9 +158,13 @@ Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& di
     if (price != nullptr) ++stretch_.work.above;  // the fast price said that it fits
     return {};
   }
+  const Figures figures = figures_of(*scenario, points_.wishes(digits), *prediction, shared_.space.price_per_gpu_hour);
+  if (price == nullptr && !shared_.where.empty() && ask(figures, FigureNeeds::memory, digits) == Where::Answer::no) {
+    ++stretch_.tally.excluded;
+    return {};
+  }
   ++stretch_.work.priced;
   ++stretch_.work.refined;
-  const Figures figures = figures_of(*scenario, points_.wishes(digits), *prediction, shared_.space.price_per_gpu_hour);
   if (price != nullptr) {
     const double exact = prediction->step.step_time.value(), gap = (exact - price->step_s) / exact;
     stretch_.work.largest_gap = std::max(stretch_.work.largest_gap, gap);
