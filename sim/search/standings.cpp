@@ -16,12 +16,12 @@ double surely(double at_least) { return at_least - rounding * std::abs(at_least)
 
 Standings::Standings(std::uint64_t top, int front) : top_(top), front_(front), worst_(std::numeric_limits<double>::infinity()) {}
 
-bool Standings::dominated(const Costs& at_least) const {
+bool Standings::dominated(const Costs& costs) const {
   for (const Costs& point : points_) {
     bool below = false, above = false;
     for (int i = 1; i <= front_ && !above; ++i) {
-      above = point.of[i] > at_least.of[i];
-      below = below || point.of[i] < surely(at_least.of[i]);
+      above = point.of[i] > costs.of[i];
+      below = below || point.of[i] < costs.of[i];
     }
     if (below && !above) return true;
   }
@@ -31,8 +31,10 @@ bool Standings::dominated(const Costs& at_least) const {
 bool Standings::open(const Costs& at_least) const {
   if (surely(at_least.of[0]) <= worst_.load(std::memory_order_relaxed) && top_ > 0) return true;
   if (front_ == 0) return false;
+  Costs least = at_least;
+  for (double& cost : least.of) cost = surely(cost);
   const std::shared_lock lock(mutex_);
-  return !dominated(at_least);
+  return !dominated(least);
 }
 
 void Standings::enter(std::uint64_t number, const Costs& costs) {

@@ -34,7 +34,7 @@ class Standings {
     std::uint64_t number;
     bool operator<(const Place& other) const { return cost != other.cost ? cost < other.cost : number < other.number; }
   };
-  [[nodiscard]] bool dominated(const Costs& at_least) const;
+  [[nodiscard]] bool dominated(const Costs& costs) const;
 
   std::uint64_t top_;
   int front_;
