@@ -168,8 +168,8 @@ class SweepRun {
     auto question = question_of(space_, arguments_.has("--exhaustive"));
     if (!question) return tl::unexpected(question.error());
     if (arguments_.has("--dry-run")) return show_plan(*question, *shard);
-    if (auto opened = outputs_.open(output_names(arguments_), arguments_.has("--resume"), *question, *shard); !opened) return opened;
     const InterruptGuard guard;
+    if (auto opened = outputs_.open(output_names(arguments_), arguments_.has("--resume"), *question, *shard); !opened) return opened;
     if (auto swept = sweep(*shard); !swept) return swept;
     explain();
     console_.out << (arguments_.has("--json") ? sweep_json(answer_) : sweep_text(answer_, console_));

@@ -65,7 +65,8 @@ std::string batch_text(const Space& space) {
 }
 
 std::string sweep_title(const Space& space, const std::string& network, const std::string& gpu, const std::string& machine, const Paint& paint) {
-  const auto& counts = space.values[static_cast<std::size_t>(AxisId::gpus)];
+  std::vector<std::string> counts;
+  for (const std::int64_t gpus : space.numbers[static_cast<std::size_t>(AxisId::gpus)]) counts.push_back(whole_number(static_cast<std::uint64_t>(gpus)));
   return paint.bold(fmt::format("{} on {} x {} ({})", network, fmt::join(counts, ", "), gpu, machine)) + "\n" + batch_text(space) + "\n";
 }
 
@@ -293,7 +294,7 @@ std::string why_sentence(const SweepAnswer& answer, const Rival& rival) {
   std::string who = rival.rank == 0 ? "the usual rule of thumb" : fmt::format("number {}{}", rival.rank, rival.other_split ? ", the best with another split" : "");
   who += fmt::format(" ({})", row_words(*answer.space, rival.row));
   if (std::abs(saved) < 5e-7) return fmt::format("Against {}: as fast.", who);
-  std::string text = fmt::format("Against {}: {} {} by {} ({}), most of it {} of {}", who, saved > 0 ? "wins" : "slower", saved > 0 ? "" : "",
+  std::string text = fmt::format("Against {}: {} by {} ({}), most of it {} of {}", who, saved > 0 ? "wins" : "slower",
                                  format_seconds(Seconds(std::abs(saved))), format_percent(std::abs(saved) / figure_in(rival.row, Figure::step_time)),
                                  format_seconds(Seconds(std::abs(main.seconds))), phase);
   const PhaseGap& against = saved >= 0 ? gaps.back() : gaps.front();

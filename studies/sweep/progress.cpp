@@ -21,9 +21,14 @@ constexpr double parts_beyond_sample = 3;
 
 double seconds_since(SampleClock::time_point began) { return std::chrono::duration<double>(SampleClock::now() - began).count(); }
 
-/// Legality and fast price of a range, as a worker asks for them; gives how many can run.
-std::uint64_t price_range(const Space& space, Legality& legality, Pricer& pricer, IndexRange range) {
-  std::uint64_t runnable = 0;
+struct PricedRange {
+  std::uint64_t runnable = 0, unbounded = 0;
+  Digits last_unbounded{};
+};
+
+/// Legality and fast price of a range, as a worker asks for them.
+PricedRange price_range(const Space& space, Legality& legality, Pricer& pricer, IndexRange range) {
+  PricedRange priced;
   for (std::uint64_t index = range.begin; index < range.end;) {
     const Digits digits = space.digits(index);
     const Legality::Verdict verdict = legality.ask(digits, AxisId{});
@@ -32,10 +37,18 @@ std::uint64_t price_range(const Space& space, Legality& legality, Pricer& pricer
       index = (index / stride + 1) * stride;
       continue;
     }
-    pricer.price(digits, AxisId{});
-    ++runnable, ++index;
+    ++priced.runnable, ++index;
+    if (pricer.price(digits, AxisId{}).bounded) continue;
+    ++priced.unbounded;
+    priced.last_unbounded = digits;
   }
-  return runnable;
+  return priced;
+}
+
+double forecast_seconds(SpacePoints& points, const Digits& digits) {
+  const auto began = SampleClock::now();
+  (void)points.predict(digits);
+  return seconds_since(began);
 }
 
 }  // namespace
@@ -86,23 +99,24 @@ Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configu
   const std::uint64_t size = space.size(), stretch = std::min(sampled_size, size);
   const std::uint64_t stretches = std::min(sampled_stretches, (size + stretch - 1) / stretch);
   const auto began = SampleClock::now();
-  double parts_s = 0, prices_s = 0;
+  double parts_s = 0, prices_s = 0, forecasts_s = 0;
   std::uint64_t walked = 0, runnable = 0;
   for (std::uint64_t i = 0; i < stretches && (i == 0 || seconds_since(began) < longest_sample_s); ++i) {
     const std::uint64_t begin = size / stretches * i;
     const IndexRange range{begin, std::min(size, begin + stretch)};
     const auto first = SampleClock::now();
-    price_range(space, legality, pricer, range);
+    const PricedRange priced = price_range(space, legality, pricer, range);
     const double cold = seconds_since(first);
     const auto again = SampleClock::now();
-    runnable += price_range(space, legality, pricer, range);
+    price_range(space, legality, pricer, range);
     const double warm = seconds_since(again);
     prices_s += warm, parts_s += std::max(0.0, cold - warm);
-    walked += range.size();
+    if (priced.unbounded > 0) forecasts_s += static_cast<double>(priced.unbounded) * forecast_seconds(*points, priced.last_unbounded);
+    walked += range.size(), runnable += priced.runnable;
   }
   const double share = static_cast<double>(configurations) / static_cast<double>(walked);
   SweepEstimate estimate;
-  estimate.seconds = prices_s * share / threads + parts_s * std::min(share, parts_beyond_sample);
+  estimate.seconds = (prices_s + forecasts_s) * share / threads + parts_s * std::min(share, parts_beyond_sample);
   estimate.runnable_share = static_cast<double>(runnable) / static_cast<double>(walked);
   return estimate;
 }

@@ -1,0 +1,321 @@
+// stepcast sweep as a user types it.
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/sweep/result_file.h"
+#include "studies/sweep/run.h"
+#include "tests/studies/run_program.h"
+#include "tests/studies/sweep/space_of.h"
+
+namespace stepcast {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing_program::own_path;
+using testing_program::Ran;
+using testing_program::run;
+
+const std::string small = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
+const std::string several = "--space " STEPCAST_SOURCE_DIR "/studies/spaces/llama3-70b-64.json";  // 38,880: several stretches of work
+
+json swept(const std::string& line, int code = 0) {
+  const Ran ran = run("sweep " + line + " --json");
+  EXPECT_EQ(ran.code, code) << line << "\n" << ran.err;
+  const json answer = json::parse(ran.out, nullptr, false);
+  EXPECT_FALSE(answer.is_discarded()) << line << ran.out;
+  return answer;
+}
+
+std::string text_of(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Words as a shell parts them; the only quotes in use are single ones.
+std::vector<std::string> shell_words(const std::string& line) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '\'') quoted = !quoted;
+    else if (c == ' ' && !quoted) words.emplace_back();
+    else words.back() += c;
+  }
+  return words;
+}
+
+/// Runs the command of a row as it is printed.
+void expect_same_forecast(const json& row) {
+  std::vector<std::string> words = shell_words(row["command"]);
+  ASSERT_EQ(words[0], "stepcast");
+  words.erase(words.begin());
+  words.emplace_back("--json");
+  const Ran ran = run(words);
+  ASSERT_EQ(ran.code, 0) << row["command"] << ran.err;
+  const json forecast = json::parse(ran.out);
+  EXPECT_EQ(forecast["step_time_s"], row["report"]["step_time_s"]) << row["command"];
+  EXPECT_EQ(std::round(forecast["memory"]["peak_bytes"].get<double>()), row["report"]["memory_peak_bytes"].get<double>()) << row["command"];
+}
+
+TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
+  const json answer = swept(small + " --top 5 --pareto time,memory");
+  for (const char* key : {"enumerated", "illegal", "does_not_fit", "smallest_overflow", "excluded", "priced", "pruned", "refined", "lowered",
+                          "elapsed_s", "max_fast_exact_gap", "bound_above_exact", "top", "ties", "pareto", "best_by_gpus", "why", "complete",
+                          "shard", "space_hash"})
+    EXPECT_TRUE(answer.contains(key)) << key;
+  std::uint64_t illegal = 0;
+  for (const json& n : answer["illegal"]) illegal += n.get<std::uint64_t>();
+  EXPECT_EQ(answer["enumerated"], 512);
+  EXPECT_EQ(answer["enumerated"], illegal + answer["does_not_fit"].get<std::uint64_t>() + answer["excluded"].get<std::uint64_t>() +
+                                      answer["priced"].get<std::uint64_t>());
+  EXPECT_EQ(answer["priced"], answer["pruned"].get<std::uint64_t>() + answer["refined"].get<std::uint64_t>());
+  EXPECT_EQ(answer["bound_above_exact"], 0);
+  EXPECT_TRUE(answer["complete"].get<bool>());
+  ASSERT_EQ(answer["top"].size(), 5U);
+  EXPECT_EQ(answer["top"][0]["plan"]["pp"], "2");
+  EXPECT_GT(answer["pareto"].size(), 1U);
+  EXPECT_EQ(answer["pareto"][0]["index"], answer["top"][0]["index"]);
+}
+
+TEST(SweepCommand, ThePrintedCommandForecastsTheSame) {
+  const json plain = swept(small + " --top 3");
+  for (const json& row : plain["top"]) expect_same_forecast(row);
+  expect_same_forecast(plain["why"]["naive"]);
+
+  const std::string network = own_path("network.json"), scenario = own_path("run.json"), space = own_path("space.json");
+  std::ofstream(network) << run("show network llama3-8b --json").out;
+  expect_same_forecast(swept(network + " --gpus 16 --global-batch 64 --pp 4 --layout 9,8,8,7;even --top 1")["top"][0]);
+  std::ofstream(scenario) << R"({"network": "llama3-8b", "machine": "dgx-a100", "gpus": 16, "global_batch": 64, "pp": 2, "seq_splits": 1})";
+  expect_same_forecast(swept(scenario + " --tp 1,2,4 --zero 1,2 --top 1")["top"][0]);
+  std::ofstream(space) << R"({"network": "gpt3-13b", "machine": "dgx-a100", "stack": "megatron-2022", "global_batch": 64, "sequence": 2048,
+    "axes": {"gpus": 32, "tp": [2, 4], "pp": 4, "tp_tier": "all", "pp_tier": "all", "dp_tier": "all", "sp": "all", "micro_batch": 1}})";
+  expect_same_forecast(swept("--space " + space + " --top 1")["top"][0]);
+  expect_same_forecast(swept("llama3-8b --gpus 16 --global-batch 64 --pp 4 --chunks 1 --layout Ett|tttttttttt|tttttttttt|ttttttttttL")["top"][0]);
+}
+
+TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
+  const Ran ran = run("sweep " + small);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  for (const char* part : {"Llama 3 8B on 8 x NVIDIA H100", "512 configurations", "cannot run, or repeat another", "GPUs do not divide by tp x cp x pp",
+                           "do not fit: smallest overflow", "dismissed by their bound", "largest gap between", "Best by step_time", " 1=",
+                           "within the error of a comparison", "Why the first one wins", "the best with another split",
+                           "the usual rule of thumb", "most of it", "stepcast predict llama3-8b --machine dgx-h100 --global-batch 64"})
+    EXPECT_THAT(ran.out, HasSubstr(part));
+  EXPECT_THAT(ran.out, Not(HasSubstr("WARNING")));
+}
+
+// The error of a comparison is one-sided, so that tied rows lie within its factor of the first, and the next one does not.
+TEST(SweepCommand, TiesAreTheRowsWithinThePairSpread) {
+  const json answer = swept(small);
+  const double spread = answer["ties"]["pair_spread"], first = answer["top"][0]["report"]["step_time_s"];
+  const std::size_t count = answer["ties"]["count"];
+  ASSERT_GT(count, 1U);
+  ASSERT_LT(count, answer["top"].size());
+  EXPECT_LE(answer["top"][count - 1]["report"]["step_time_s"].get<double>(), first * std::exp(spread));
+  EXPECT_GT(answer["top"][count]["report"]["step_time_s"].get<double>(), first * std::exp(spread));
+  EXPECT_EQ(answer["ties"]["measure"].size(), 2U);
+  EXPECT_EQ(answer["ties"]["measure"][0], 0);
+}
+
+TEST(SweepCommand, TiesAreOfOneGpuCountAndOfTimes) {
+  const json answer = swept("llama3-8b --gpus 8,16 --global-batch 64 --objective cost --price 2 --top 20");
+  const json& top = answer["top"];
+  for (const json& row : answer["ties"]["rows"]) EXPECT_EQ(top[row.get<std::size_t>()]["plan"]["gpus"], top[0]["plan"]["gpus"]);
+  bool both = false;
+  for (const json& row : top) both |= row["plan"]["gpus"] != top[0]["plan"]["gpus"];
+  EXPECT_TRUE(both) << "the list holds one count only, and the test shows nothing";
+  EXPECT_TRUE(swept(small + " --objective memory_headroom")["ties"].is_null());
+}
+
+TEST(SweepCommand, EachGpuCountHasItsBest) {
+  const json answer = swept("llama3-8b --gpus 16,8 --global-batch 64 --top 2");
+  ASSERT_EQ(answer["best_by_gpus"].size(), 2U);
+  for (const json& best : answer["best_by_gpus"]) {
+    const json alone = swept(fmt::format("llama3-8b --gpus {} --global-batch 64 --top 1", best["plan"]["gpus"].get<std::string>()));
+    EXPECT_EQ(best["report"], alone["top"][0]["report"]);
+    expect_same_forecast(best);
+  }
+  EXPECT_EQ(answer["best_by_gpus"][0]["plan"]["gpus"], "8");
+  EXPECT_EQ(swept(small)["best_by_gpus"].size(), 0U);
+}
+
+TEST(SweepCommand, WhyAddsUpToTheDifference) {
+  const json answer = swept(small);
+  const double first = answer["top"][0]["report"]["step_time_s"];
+  for (const char* rival : {"runner_up", "naive"}) {
+    const json& why = answer["why"][rival];
+    double sum = 0;
+    for (const json& phase : why["winner_less_rival_s"]) sum += phase.get<double>();
+    EXPECT_NEAR(sum, first - why["report"]["step_time_s"].get<double>(), 1e-9) << rival;
+  }
+  // Ranks 2 and 3 differ from the first in chunks alone.
+  EXPECT_EQ(answer["why"]["runner_up"]["rank"], 4);
+  EXPECT_TRUE(answer["why"]["runner_up"]["other_split"].get<bool>());
+  EXPECT_TRUE(swept(small + " --tp 8 --pp 1 --micro-batch 1 --recompute none")["why"]["naive_wins"].get<bool>());
+}
+
+TEST(SweepCommand, ExhaustiveFindsTheSame) {
+  const json fast = swept(small), all = swept(small + " --exhaustive");
+  EXPECT_EQ(all["pruned"], 0);
+  EXPECT_GT(all["refined"], fast["refined"]);
+  EXPECT_EQ(all["top"], fast["top"]);
+}
+
+TEST(SweepCommand, ShardsMergeToTheWhole) {
+  const std::string whole = own_path("whole.jsonl");
+  std::string parts;
+  for (int i = 0; i < 3; ++i) {
+    const std::string part = own_path(fmt::format("{}.jsonl", i));
+    std::filesystem::remove(part);
+    const json answer = swept(fmt::format("{} --shard {}/3 -o {}", several, i, part));
+    EXPECT_EQ(answer["shard"]["index"], i);
+    EXPECT_TRUE(answer["complete"].get<bool>());
+    parts += " " + part;
+  }
+  std::filesystem::remove(whole);
+  EXPECT_EQ(run("sweep " + several + " --threads 2 -o " + whole).code, 0);
+  const std::string merged = own_path("merged.jsonl");
+  EXPECT_EQ(run("merge" + parts + " -o " + merged).code, 0);
+  EXPECT_EQ(text_of(merged), text_of(whole));
+}
+
+TEST(SweepCommand, ResumeGoesOnFromWhatIsDone) {
+  const Space space = testing_space::good(several);
+  SweepOptions options;
+  int asked = 0;
+  options.stop = [&] { return ++asked > 20; };
+  const auto partial = run_sweep(space, {}, options);
+  ASSERT_TRUE(partial.has_value());
+  ASSERT_FALSE(partial->result.complete());
+  const std::string kept = own_path("kept.jsonl"), whole = own_path("whole.jsonl");
+  for (const std::string& name : {kept, whole}) std::filesystem::remove(name);
+  std::ofstream(kept, std::ios::binary) << write_result(partial->result);
+
+  const Ran refused = run("sweep " + several + " -o " + kept);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("holds an unfinished result of this sweep"));
+  EXPECT_EQ(text_of(kept), write_result(partial->result));
+
+  const json answer = swept(several + " --resume -o " + kept);
+  EXPECT_EQ(answer["done_before"], partial->result.tally.enumerated);
+  EXPECT_EQ(answer["enumerated"], space.size());
+  EXPECT_EQ(run("sweep " + several + " -o " + whole).code, 0);
+  EXPECT_EQ(text_of(kept), text_of(whole));
+}
+
+TEST(SweepCommand, CtrlCLeavesAWholeResult) {
+  const std::string kept = own_path("kept.jsonl");
+  std::filesystem::remove(kept);
+  std::thread user([&] {
+    while (!std::filesystem::exists(kept)) std::this_thread::yield();
+    kill(getpid(), SIGINT);
+  });
+  const Ran ran = run("sweep --space " STEPCAST_SOURCE_DIR "/studies/spaces/calculon.json --exhaustive --threads 1 --json -o " + kept);
+  user.join();
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("of 3,902,976 configurations done; they are in " + kept + ": go on with the same command and --resume"));
+  EXPECT_FALSE(json::parse(ran.out)["complete"].get<bool>());
+  const auto result = read_result_file(kept);
+  ASSERT_TRUE(result.has_value()) << to_text(result.error());
+  EXPECT_FALSE(result->complete());
+}
+
+TEST(SweepCommand, TablesAreWrittenBesideTheResult) {
+  const std::string table = own_path("r.csv"), base = own_path("r.sqlite"), kept = own_path("r.jsonl");
+  std::filesystem::remove(kept);
+  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {} -o {}", small, table, base, kept));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Written: " + table));
+  EXPECT_THAT(text_of(table), testing::StartsWith("list,rank,index,gpus,precision,tp,"));
+  EXPECT_THAT(text_of(base), testing::StartsWith("SQLite format 3"));
+  EXPECT_EQ(read_result_file(kept)->top.size(), 3U);
+}
+
+TEST(SweepCommand, NothingLeftIsAResultWithItsReason) {
+  const Ran illegal = run("sweep llama3-70b --gpus 7 --tp 3 --global-batch 64");
+  EXPECT_EQ(illegal.code, 0);
+  EXPECT_THAT(illegal.out, HasSubstr("No configuration of this space can run."));
+  EXPECT_THAT(illegal.out, HasSubstr("legal tp: 1, 2, 4, 8"));
+
+  const std::string large = "llama3-70b --gpus 8 --global-batch 64";
+  const Ran overflow = run("sweep " + large);
+  EXPECT_EQ(overflow.code, 0);
+  EXPECT_THAT(overflow.out, HasSubstr("No configuration fits in memory."));
+  EXPECT_THAT(overflow.out, HasSubstr("The nearest miss holds optimizer"));
+  const json answer = swept(large);
+  EXPECT_TRUE(answer["top"].empty());
+  EXPECT_TRUE(answer["why"].is_null());
+  EXPECT_GT(answer["smallest_overflow"]["bytes"], 0);
+  EXPECT_EQ(answer["smallest_overflow"]["plan"]["tp"], "8");
+
+  for (const char* where : {"tp>16", "memory.peak<1GiB", "step_time<1s"}) {
+    const Ran ran = run(fmt::format("sweep {} --where {}", small, where));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("No configuration meets the constraint.")) << where;
+    EXPECT_THAT(ran.out, HasSubstr("Without it the best is tp 1, pp 2")) << where;
+    EXPECT_THAT(ran.out, HasSubstr(fmt::format("excluded by '{}'", where)));
+    const json excluded = swept(fmt::format("{} --where {}", small, where));
+    EXPECT_EQ(excluded["excluded"], 150 + (std::string(where) == "tp>16" ? 66 : 0)) << where;
+    EXPECT_TRUE(excluded.contains("best_without_where"));
+  }
+}
+
+TEST(SweepCommand, DryRunOnlyCounts) {
+  const json plan = swept(several + " --dry-run --shard 1/3");
+  EXPECT_EQ(plan["configurations"], 38'880 / 3);
+  EXPECT_EQ(plan["axes"]["zero"], json({"1", "2", "3"}));
+  EXPECT_GT(plan["estimate_s"], 0);
+  EXPECT_EQ(plan["space_hash"], swept(several + " --shard 0/500")["space_hash"]);
+  const Ran text = run("sweep " + small + " --dry-run");
+  EXPECT_THAT(text.out, HasSubstr("512 configurations"));
+  EXPECT_THAT(text.out, HasSubstr("micro-batch       1, 2, 4, 8"));
+}
+
+TEST(SweepCommand, MistakesAreExplained) {
+  const std::string notes = own_path("notes.jsonl");
+  std::ofstream(notes) << "my notes\n";
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "no network is named"},
+      {"llama3-8b --global-batch 8", "the number of GPUs is missing"},
+      {"llama3-8b --gpus 8", "the global batch is missing"},
+      {small + " --tp 0", "--tp"},
+      {small + " --where tpp<3", "tpp"},
+      {small + " --objective speed", "unknown figure 'speed'"},
+      {small + " --objective cost", "--price"},
+      {small + " --pareto time", "two figures or more"},
+      {small + " --resume", "there is no file to go on from"},
+      {small + " --shard 3/3", "--shard"},
+      {small + " --dry-run -o x.csv", "does not go with --output"},
+      {small + " -o x.xlsx", "unknown ending '.xlsx'"},
+      {small + " -o a.jsonl -o b.jsonl", "a.jsonl and b.jsonl would both keep the result"},
+      {small + " -o a.csv -o ./a.csv", "./a.csv is named twice"},
+      {small + " -o a.csv,", "an empty name"},
+      {small + " -o no/such/folder/a.csv", "cannot be written: No such file or directory"},
+      {small + " -o no/such/folder/a.jsonl", "cannot be written: No such file or directory"},
+      {small + " -o /dev/full", "/dev/full is no regular file"},
+      {small + " -o " + notes, "is no whole result of a sweep"},
+      {small + " --resume -o " + notes, "nothing was changed in it"},
+  };
+  for (const auto& [line, what] : cases) {
+    const Ran ran = run("sweep " + line);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_EQ(ran.out, "") << line;
+    EXPECT_THAT(ran.err, HasSubstr(what)) << line;
+  }
+  EXPECT_EQ(text_of(notes), "my notes\n");
+}
+
+}  // namespace
+}  // namespace stepcast
