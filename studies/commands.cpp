@@ -22,7 +22,7 @@ constexpr std::array json_only = {Flag{.name = "--json", .key = "", .value = "",
 
 constexpr std::array merge_flags = {
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
-         .doc = "the whole result by its ending: .jsonl, .csv, .sqlite or .db", .kind = FlagKind::text, .alias = "-o"},
+         .doc = "the whole result by its ending: .jsonl, .csv, .sqlite, .db or .html", .kind = FlagKind::text, .alias = "-o"},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: counts, top, pareto", .kind = FlagKind::toggle},
 };
 
@@ -180,7 +180,8 @@ const std::vector<Command>& table() {
        .summary = "the results of a sweep's shards as one, checked for what is missing or done twice",
        .about = "Takes the .jsonl files that the shards of one sweep wrote and gives the result that one process would have given,\n"
                 "byte by byte. Files of different questions, missing or unfinished shards and work done twice are errors that say\n"
-                "which. Of one finished result it shows the best rows, or makes a table: -o RESULT.csv, -o RESULT.sqlite.",
+                "which. Of one finished result it shows the best rows, or makes a table or a page to explore in a browser: -o RESULT.csv,\n"
+                "-o RESULT.sqlite, -o RESULT.html.",
        .least_words = 1,
        .most_words = 100'000,
        .flags = merge_flags,

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/sweep/explorer.h"
 #include "studies/sweep/result_file.h"
 
 namespace stepcast {
@@ -14,11 +15,13 @@ namespace {
 
 Expected<std::string> json_lines(const SweepResult& result) { return write_result(result); }
 Expected<std::string> csv_text(const SweepResult& result) { return csv_table(result); }
+Expected<std::string> explorer_text(const SweepResult& result) { return explorer_page(result); }
 
 constexpr ExportKind kinds_of_export[] = {{".jsonl", "JSON Lines; the only kind that --resume and merge read", json_lines},
                                           {".csv", "a table of the rows (RFC 4180)", csv_text},
                                           {".sqlite", "an SQLite database: tables question, tally, rows", sqlite_database},
-                                          {".db", "the same", sqlite_database}};
+                                          {".db", "the same", sqlite_database},
+                                          {".html", "a page to explore in a browser", explorer_text}};
 
 bool is_whole_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });

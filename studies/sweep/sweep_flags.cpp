@@ -38,7 +38,9 @@ std::vector<Flag> own_sweep_flags() {
        .doc = "only count the configurations, list the axes and estimate the time", .kind = FlagKind::toggle},
 
       {.name = "--output", .key = "", .value = "FILE", .group = out_group,
-       .doc = ".jsonl: what was found, kept while the sweep runs, for --resume and merge; .csv, .sqlite: tables; may be repeated", .alias = "-o", .repeats = true},
+       .doc = ".jsonl: what was found, kept while the sweep runs, for --resume and merge; .csv, .sqlite: tables; .html: a page to "
+              "explore; may be repeated",
+       .alias = "-o", .repeats = true},
       {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units", .kind = FlagKind::toggle},
   };
 }
