@@ -119,8 +119,8 @@ std::string counts_text(const SweepAnswer& answer, const Paint& paint) {
                              work.excluded_late > 0 ? fmt::format(", {} of them after their forecast", whole_number(work.excluded_late)) : ""));
   if (priced_in_all(answer.swept.result) > 0) text += line(priced_line(answer));
   if (work.above > 0)
-    text += paint.bad(fmt::format("  WARNING: the bound of {} lay above their forecast, so that the list may lack a better one; --exhaustive is sure\n",
-                                  whole_number(work.above)));
+    text += paint.bad(fmt::format("  WARNING: the bounds of {} did not hold against the forecast: a better one may be missing; --exhaustive is sure\n",
+                                  count_of(work.above)));
   return text;
 }
 
@@ -206,7 +206,7 @@ std::string signed_gap(double seconds) {
 std::string rival_name(const Rival& rival) { return rival.rank == 0 ? "rule of thumb" : fmt::format("number {}", rival.rank); }
 
 std::string why_text(const SweepAnswer& answer, const Paint& paint) {
-  const Verdict& verdict = answer.verdict;
+  const SweepVerdict& verdict = answer.verdict;
   const SweepRow& winner = answer.swept.result.top.front();
   std::vector<const Rival*> rivals;
   for (const auto* rival : {&verdict.runner_up, &verdict.naive})

@@ -29,7 +29,7 @@ struct SweepAnswer {
   int threads = 1;
   std::string shard_source;             ///< "" for all of the space
   bool ended_early = false;
-  Verdict verdict;
+  SweepVerdict verdict;
   std::vector<SweepRow> best_by_gpus;   ///< ascending; empty for one GPU count
   std::optional<Overflow> overflow;     ///< where nothing fits
   std::string broken_rule;              ///< where nothing can run

@@ -36,7 +36,7 @@ bool is_timed(const std::string& objective) {
 }
 
 /// What ranks the rows, as a cost: throughputs are turned over.
-double cost_of(const SweepRow& row, Figure objective) {
+double objective_cost(const SweepRow& row, Figure objective) {
   const double value = figure_at(row.figures, objective);
   return row_of(objective).more_is_better ? 1 / value : value;
 }
@@ -50,7 +50,7 @@ std::optional<TiedRows> tied_rows(SpacePoints& points, const SweepResult& result
   for (std::size_t i = 0; i < result.top.size(); ++i) {
     if (!same_gpus(result.top[i], result.top.front())) continue;
     tied.rows.push_back(i);
-    costs.push_back(cost_of(result.top[i], objective));
+    costs.push_back(objective_cost(result.top[i], objective));
     choices.push_back(result.top[i].choices);
   }
   if (!(costs.front() > 0) || !std::isfinite(costs.back())) return std::nullopt;
@@ -155,7 +155,7 @@ class RuleOfThumb {
 };
 
 /// The rule of thumb's choice at the winner's GPU count, forecast.
-void add_naive(SpacePoints& points, const SweepRow& winner, Verdict& verdict) {
+void add_naive(SpacePoints& points, const SweepRow& winner, SweepVerdict& verdict) {
   const Space& space = points.space();
   const auto digits = rule_of_thumb(points, space.digits(winner.index)[static_cast<std::size_t>(AxisId::gpus)]);
   verdict.naive_in_vain = !digits;
@@ -186,8 +186,8 @@ std::span<const Figure> phase_figures() { return phases_of_figures; }
 
 std::optional<Digits> rule_of_thumb(SpacePoints& points, std::uint16_t gpus_digit) { return RuleOfThumb(points, gpus_digit).find(); }
 
-Verdict verdict_of(SpacePoints& points, const SweepResult& result, bool listed_all) {
-  Verdict verdict;
+SweepVerdict verdict_of(SpacePoints& points, const SweepResult& result, bool listed_all) {
+  SweepVerdict verdict;
   if (result.top.empty()) return verdict;
   verdict.tied = tied_rows(points, result, listed_all);
   verdict.runner_up = runner_up_of(result.top);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct TiedRows {
   Ties ties;                           ///< places in `rows`
 };
 
-struct Verdict {
+struct SweepVerdict {
   std::optional<TiedRows> tied;        ///< none: the objective does not follow the step time, or there is no row
   std::optional<Rival> runner_up, naive;
   bool naive_wins = false;             ///< the rule of thumb's choice is the winner itself
@@ -36,7 +37,7 @@ struct Verdict {
 };
 
 /// `listed_all`: the list holds every configuration that was priced. Of an empty list: nothing.
-Verdict verdict_of(SpacePoints& points, const SweepResult& result, bool listed_all);
+SweepVerdict verdict_of(SpacePoints& points, const SweepResult& result, bool listed_all);
 
 /// Winner less rival, largest gain first (negative: the winner takes less).
 struct PhaseGap { Figure figure; double seconds = 0; };

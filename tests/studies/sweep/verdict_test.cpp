@@ -94,7 +94,7 @@ class Reported : public testing::Test {
 TEST_F(Reported, ABoundAboveTheForecastIsAWarning) {
   EXPECT_THAT(text(), testing::Not(HasSubstr("WARNING")));
   answer_.swept.work.above = 2;
-  EXPECT_THAT(text(), HasSubstr("WARNING: the bound of 2 lay above their forecast"));
+  EXPECT_THAT(text(), HasSubstr("WARNING: the bounds of 2 configurations did not hold"));
 }
 
 TEST_F(Reported, ASentenceNamesTheLargestPhase) {
