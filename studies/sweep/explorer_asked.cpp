@@ -40,7 +40,8 @@ std::string choices_at(const SweepQuestion& question, std::uint64_t index) {
 
 std::string unfinished_note(const SweepResult& result) {
   const IndexRange all = range_of(result.shard, result.question.size());
-  std::string part = result.shard.count > 1 ? fmt::format("This is part {} of {}, counted from 0.", result.shard.index, result.shard.count) : "";
+  std::string part;
+  if (result.shard.count > 1) part = fmt::format("This is part {} of {}, counted from 0.", result.shard.index, result.shard.count);
   if (!result.complete())
     part += fmt::format("{}Unfinished: {} of {} configurations were looked at.", part.empty() ? "" : " ",
                         tally_count(result.tally.enumerated), tally_count(all.end - all.begin));
@@ -62,8 +63,8 @@ std::string axes_table(const SweepQuestion& question) {
     else table.row({html_escaped(axis.key), tally_count(axis.values.size()), shown_values(axis)});
   }
   std::string text = table.empty() ? "" : table.text();
-  if (!single.empty()) text += fmt::format("<p class=\"soft\">One value: {}</p>\n", html_escaped(fmt::format("{}", fmt::join(single, ", "))));
-  return text;
+  if (single.empty()) return text;
+  return text + fmt::format("<p class=\"soft\">One value: {}</p>\n", html_escaped(fmt::format("{}", fmt::join(single, ", "))));
 }
 
 /// "gpus" is an axis, and the first that a reader asks for.

@@ -87,7 +87,8 @@ std::string explored_columns(const std::vector<ExploredRow>& rows, const std::ve
                      json_list(rows, [](const ExploredRow& row) { return fmt::format("\"{}\"", row.row->index); }),
                      json_list(rows, [](const ExploredRow& row) { return std::to_string(row.rank); }),
                      json_list(rows, [](const ExploredRow& row) { return std::string(row.front ? "1" : "0"); }),
-                     json_list(axes, [&](const ExploredAxis& axis) { return axis.numbers(rows); }), json_list(figure_rows(), figure_column));
+                     json_list(axes, [&](const ExploredAxis& axis) { return axis.numbers(rows); }),
+                     json_list(figure_rows(), figure_column));
 }
 
 /// Outside of texts JSON has no "<", and inside an escape means the same.

@@ -19,7 +19,8 @@ class Details {
     this.panel.replaceChildren(
       make("h3", { "aria-live": isPinned ? "polite" : null }, this.heading(row, isPinned)),
       this.choices(row, compare ? best : null),
-      isPinned ? make("button", { type: "button", onclick: () => this.selection.pin(row) }, "Let go") : make("span", { class: "soft" }, "Click a row or a mark to pin it."),
+      isPinned ? make("button", { type: "button", onclick: () => this.selection.pin(row) }, "Let go")
+        : make("span", { class: "soft" }, "Click a row or a mark to pin it."),
       make("div", { class: "shares" },
         make("div", {}, make("h4", {}, "Step time" + this.interval(row)), ...shares(TIME_SHARES)),
         make("div", {}, make("h4", {}, "Memory of the fullest rank"), ...shares(MEMORY_SHARES),
@@ -27,8 +28,8 @@ class Details {
   }
 
   heading(row, isPinned) {
-    const place = row === this.sweep.best ? `Best by ${this.sweep.objective.name}` : `Number ${grouped(row.id + 1)} by ${this.sweep.objective.name}`;
-    return `${isPinned ? "Pinned: " : ""}${place}${row.front ? ", on the Pareto front" : ""}`;
+    const place = row === this.sweep.best ? "Best" : `Number ${grouped(row.id + 1)}`;
+    return `${isPinned ? "Pinned: " : ""}${place} by ${this.sweep.objective.name}${row.front ? ", on the Pareto front" : ""}`;
   }
 
   interval(row) {
@@ -41,7 +42,8 @@ class Details {
     return make("ul", { class: "choices" }, ...this.sweep.varyingAxes.map((axis) => {
       const isOther = best && axis.text(best) !== axis.text(row);
       return make("li", { title: isOther ? `the best has ${shortened(axis.text(best), 200)}` : null },
-        make("span", { class: "soft" }, axis.name + " "), make("span", { class: isOther ? "changed" : null }, shortened(axis.text(row), 300)));
+        make("span", { class: "soft" }, axis.name + " "),
+        make("span", { class: isOther ? "changed" : null }, shortened(axis.text(row), 300)));
     }));
   }
 

@@ -2,8 +2,8 @@
 
 const WORD = /(?:"[^"]*"?|[^\s"])+/g;
 const CONDITION = /^([A-Za-z][\w.-]*)(<=|>=|!=|==|=|<|>)(.*)$/s;
-const SIZES = { "": 1, "%": 0.01, k: 1e3, m: 1e6, g: 1e9, ns: 1e-9, us: 1e-6, "\u00b5s": 1e-6, ms: 1e-3, s: 1, min: 60, b: 1, kb: 1e3, mb: 1e6,
-  gb: 1e9, tb: 1e12, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4, j: 1, kj: 1e3, mj: 1e6, gj: 1e9 };
+const SIZES = { "": 1, "%": 0.01, k: 1e3, m: 1e6, g: 1e9, ns: 1e-9, us: 1e-6, "\u00b5s": 1e-6, ms: 1e-3, s: 1, min: 60,
+  b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4, j: 1, kj: 1e3, mj: 1e6, gj: 1e9 };
 
 const COMPARE = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b };
 
@@ -67,8 +67,8 @@ function readFilter(sweep, text) {
 
 function startFilter(sweep, selection) {
   const box = byId("filter"), said = byId("filter-said");
-  const usual = sweep.varyingAxes.slice(0, 2).map((axis) => `${axis.key}=${axis.text(sweep.best)}`);
-  box.placeholder = shortened(usual.join(" ") || "mfu>40%", 60);
+  const usual = sweep.varyingAxes.map((axis) => `${axis.key}=${axis.text(sweep.best)}`).filter((word) => /^[\w=.-]+$/.test(word));
+  box.placeholder = shortened(usual.slice(0, 3).join(" ") || "mfu>40%", 60);
   box.addEventListener("input", () => {
     const { passes, wrong } = readFilter(sweep, box.value);
     box.setAttribute("aria-invalid", wrong !== "");

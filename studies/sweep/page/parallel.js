@@ -42,7 +42,8 @@ class Parallel {
     // The axes stay while they are dragged or have the focus.
     if (this.drawn !== width) this.drawAxes(gap), this.drawn = width;
     this.mark();
-    this.surface.canvas.setAttribute("aria-label", `${this.selection.shown.length} lines through ${this.columns.map((c) => c.name).join(", ")}`);
+    const names = this.columns.map((column) => column.name).join(", ");
+    this.surface.canvas.setAttribute("aria-label", `${plural(this.selection.shown.length, "line", "lines")} through ${names}`);
   }
 
   drawAxes(gap) {
@@ -75,7 +76,8 @@ class Parallel {
 
   mark() {
     if (!this.marks) return;
-    const path = (row, name) => draw("polyline", { class: name, points: this.points(row).filter((p) => Number.isFinite(p[1])).join(" ") });
+    const known = (row) => this.points(row).filter(([, y]) => Number.isFinite(y));
+    const path = (row, name) => draw("polyline", { class: name, points: known(row).join(" ") });
     const { pinned, hovered } = this.selection;
     this.marks.replaceChildren(...(pinned ? [path(pinned, "pinned")] : []), ...(hovered ? [path(hovered, "hovered")] : []));
   }

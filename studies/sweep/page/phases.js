@@ -11,18 +11,21 @@ const REST_COLOUR = "#6b7280";
 
 /** [{name, doc, colour, value}] of a row; the rest makes the whole full where it is more than rounding. */
 function partsOf(sweep, row, { whole, parts, rest }) {
-  const list = parts.map(([name, colour]) => ({ name, colour, doc: sweep.figure(name).doc, value: sweep.figure(name).value(row) || 0 }));
-  const left = (sweep.figure(whole).value(row) || 0) - list.reduce((sum, part) => sum + part.value, 0);
-  const isReal = Math.abs(left) > 1e-3 * Math.abs(sweep.figure(whole).value(row) || 0);
+  const valueOf = (name) => sweep.figure(name).value(row) || 0;
+  const list = parts.map(([name, colour]) => ({ name, colour, doc: sweep.figure(name).doc, value: valueOf(name) }));
+  const left = valueOf(whole) - list.reduce((sum, part) => sum + part.value, 0);
+  const isReal = Math.abs(left) > 1e-3 * Math.abs(valueOf(whole));
   return [...list, { name: rest, colour: REST_COLOUR, doc: `${whole} less the others`, value: isReal ? left : 0 }];
 }
 
 /** `full`: the value that takes the whole width. */
 function stackBar(name, unit, parts, full) {
-  const words = parts.filter((part) => part.value > 0).map((part) => `${part.name} ${figureText(unit, part.value)}`).join(", ");
-  const pieces = parts.filter((part) => part.value > 0 && full > 0).map((part) =>
-    make("i", { title: `${part.name}: ${figureText(unit, part.value)}`, style: { width: (100 * part.value) / full + "%", background: part.colour } }));
-  return make("div", {}, make("span", { class: "stack-name" }, name), make("div", { class: "stack", role: "img", "aria-label": `${name}: ${words}` }, ...pieces));
+  const seen = parts.filter((part) => part.value > 0), words = (part) => `${part.name} ${figureText(unit, part.value)}`;
+  const pieces = seen.map((part) =>
+    make("i", { title: words(part), style: { width: (100 * part.value) / full + "%", background: part.colour } }));
+  const label = `${name}: ${seen.map(words).join(", ")}`;
+  return make("div", {}, make("span", { class: "stack-name" }, name),
+    make("div", { class: "stack", role: "img", "aria-label": label }, ...pieces));
 }
 
 const sumOf = (parts) => parts.reduce((sum, part) => sum + Math.max(0, part.value), 0);
@@ -36,14 +39,16 @@ function shareTable(heads, lines) {
     make("tbody", {}, ...lines)));
 }
 
+/** A cell is a text, or {text, class}. */
 const shareLine = (name, cells, options = {}) =>
-  make("tr", options, make("th", { scope: "row" }, ...name), ...cells.map((cell) => make("td", { class: "n " + (cell.class || "") }, cell.text ?? cell)));
+  make("tr", options, make("th", { scope: "row" }, ...name),
+    ...cells.map((cell) => make("td", { class: "n " + (cell.class || "") }, cell.text ?? cell)));
 
 /** One row by itself. */
 function sharesOf(sweep, row, shares) {
   const whole = sweep.figure(shares.whole), parts = partsOf(sweep, row, shares), total = whole.value(row);
-  const lines = parts.filter((part) => part.value !== 0).map((part) =>
-    shareLine([swatch(part), spaced(part.name)], [figureText(whole.unit, part.value), figureText("share", total ? part.value / total : null)], { title: part.doc }));
+  const lines = parts.filter((part) => part.value !== 0).map((part) => shareLine([swatch(part), spaced(part.name)],
+    [figureText(whole.unit, part.value), figureText("share", total ? part.value / total : null)], { title: part.doc }));
   lines.push(shareLine([spaced(whole.name)], [whole.text(row), ""], { class: "sum" }));
   return [stackBar(whole.name, whole.unit, parts, sumOf(parts)), shareTable(["part", "", "share"], lines)];
 }
@@ -57,10 +62,12 @@ function sharesAgainst(sweep, row, best, shares) {
   const whole = sweep.figure(shares.whole), { unit } = whole;
   const [mine, its] = [row, best].map((one) => partsOf(sweep, one, shares));
   const full = Math.max(sumOf(mine), sumOf(its)), total = whole.value(row), least = whole.value(best);
-  const lines = mine.map((part, i) => [part, its[i].value]).filter(([part, other]) => part.value !== 0 || other !== 0).map(([part, other]) =>
-    shareLine([swatch(part), spaced(part.name)], [figureText(unit, other), figureText(unit, part.value), differenceCell(unit, part.value - other)], { title: part.doc }));
+  const pairs = mine.map((part, i) => [part, its[i].value]).filter(([part, other]) => part.value !== 0 || other !== 0);
+  const lines = pairs.map(([part, other]) => shareLine([swatch(part), spaced(part.name)],
+    [figureText(unit, other), figureText(unit, part.value), differenceCell(unit, part.value - other)], { title: part.doc }));
   const more = total !== null && least ? `, ${percentText(total / least - 1)} against the best` : "";
   const sum = differenceCell(unit, (total || 0) - (least || 0));
   lines.push(shareLine([spaced(whole.name)], [whole.text(best), whole.text(row), sum], { class: "sum" }));
-  return [stackBar("best", unit, its, full), stackBar("pinned" + more, unit, mine, full), shareTable(["part", "best", "pinned", "change"], lines)];
+  return [stackBar("best", unit, its, full), stackBar("pinned" + more, unit, mine, full),
+    shareTable(["part", "best", "pinned", "change"], lines)];
 }

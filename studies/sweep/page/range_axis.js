@@ -13,7 +13,8 @@ class RangeAxis {
       class: "grip", x: x - GRIP / 2, width: GRIP, y: top - 6, height: this.foot - top + 12, tabindex: 0, role: "slider",
       "aria-orientation": "vertical", "aria-label": `range of ${column.name}`, "aria-valuemin": 0, "aria-valuemax": 100,
     });
-    this.group = draw("g", {}, draw("line", { x1: x, x2: x, y1: top, y2: this.foot, class: "axis-line" }), ...this.labels(gap), this.bar, this.grip);
+    const line = draw("line", { x1: x, x2: x, y1: top, y2: this.foot, class: "axis-line" });
+    this.group = draw("g", {}, line, ...this.labels(gap), this.bar, this.grip);
     this.listen();
     this.show();
   }
@@ -22,9 +23,10 @@ class RangeAxis {
     const letters = Math.max(5, Math.floor(gap / 7.5));
     const name = draw("text", { x: this.x, y: 14, class: "mid axis-name" }, shortened(this.column.name, letters + 2));
     name.append(draw("title", {}, `${this.column.name}: ${this.column.doc}`));
-    const which = this.column.kind === "axis" || this.column.unit === "count" ? "" : this.column.more ? "\u2191 better" : "\u2193 better";
-    const ticks = this.scale.ticks.map(({ value, text }) =>
-      draw("text", { x: this.x + 7, y: this.scale.at(value) + 4, class: "on-lines" }, shortened(text, letters), draw("title", {}, shortened(text, 300))));
+    const isChoice = this.column.kind === "axis" || this.column.unit === "count";
+    const which = isChoice ? "" : this.column.more ? "\u2191 better" : "\u2193 better";
+    const ticks = this.scale.ticks.map(({ value, text }) => draw("text", { x: this.x + 7, y: this.scale.at(value) + 4, class: "on-lines" },
+      shortened(text, letters), draw("title", {}, shortened(text, 300))));
     return [name, draw("text", { x: this.x, y: 26, class: "mid soft" }, which), ...ticks];
   }
 

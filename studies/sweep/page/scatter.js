@@ -17,7 +17,8 @@ class Scatter {
     const known = this.sweep.figures.filter((figure) => this.sweep.isKnown(figure));
     const across = this.sweep.figure("step_time"), up = this.sweep.figure("memory.peak");
     for (const [{ figure }, chosen] of [[this.choosers[0], across], [this.choosers[1], up]])
-      figure.replaceChildren(...known.map((one) => make("option", { value: one.name, selected: one === chosen, title: one.doc }, one.name)));
+      figure.replaceChildren(...known.map((one) =>
+        make("option", { value: one.name, selected: one === chosen, title: one.doc }, one.name)));
   }
 
   listen() {
@@ -36,7 +37,8 @@ class Scatter {
   }
 
   paint(width) {
-    const height = Math.round(Math.min(560, Math.max(280, width * 0.85))), { left, right, top, bottom } = SCATTER;
+    const { left, right, top, bottom } = SCATTER;
+    const height = Math.round(Math.min(560, Math.max(280, width * 0.85)));
     this.columns = this.choosers.map(({ figure }) => this.sweep.figure(figure.value));
     const [x, y] = this.columns.map((column, i) => {
       const { log } = this.choosers[i], all = this.sweep.rows.map((row) => column.value(row));
@@ -63,7 +65,8 @@ class Scatter {
     const parts = [draw("rect", { x: left, y: top, width: width - left - right, height: foot - top, class: "frame" })];
     for (const { value, text } of this.x.ticks) {
       const at = this.x.at(value);
-      parts.push(draw("line", { x1: at, x2: at, y1: top, y2: foot, class: "tick" }), draw("text", { x: at, y: foot + 15, class: "mid" }, text));
+      parts.push(draw("line", { x1: at, x2: at, y1: top, y2: foot, class: "tick" }),
+                 draw("text", { x: at, y: foot + 15, class: "mid" }, text));
     }
     for (const { value, text } of this.y.ticks) {
       const at = this.y.at(value);
@@ -72,7 +75,8 @@ class Scatter {
     }
     const [x, y] = this.columns;
     parts.push(draw("text", { x: (left + width - right) / 2, y: height - 6, class: "mid axis-name" }, `${x.name}, ${better(x)}`),
-               draw("text", { transform: `translate(11 ${(top + foot) / 2}) rotate(-90)`, class: "mid axis-name" }, `${y.name}, ${better(y)}`));
+               draw("text", { transform: `translate(11 ${(top + foot) / 2}) rotate(-90)`, class: "mid axis-name" },
+                 `${y.name}, ${better(y)}`));
     this.marks = draw("g");
     this.surface.over.replaceChildren(...parts, this.marks);
   }
@@ -113,7 +117,8 @@ class Scatter {
 
   /** No one of those shown lies on the better side of this line. */
   drawStair(pen) {
-    const points = bestOfTwo(this.selection.shown, ...this.columns).map((row) => this.at(row)).filter((point) => point.every(Number.isFinite));
+    const best = bestOfTwo(this.selection.shown, ...this.columns);
+    const points = best.map((row) => this.at(row)).filter((point) => point.every(Number.isFinite));
     pen.beginPath();
     points.forEach(([x, y], i) => {
       if (i === 0) pen.moveTo(x, y);

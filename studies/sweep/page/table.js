@@ -69,7 +69,8 @@ class RowTable {
     const sign = this.down ? -1 : 1, key = (row) => this.by.value(row);
     const isUnknown = (row) => key(row) === null;
     this.order = [...this.selection.shown].sort((a, b) => isUnknown(a) - isUnknown(b) || sign * (key(a) - key(b)) || a.id - b.id);
-    this.heads.forEach((head, i) => head.setAttribute("aria-sort", this.columns[i] !== this.by ? "none" : this.down ? "descending" : "ascending"));
+    const way = this.down ? "descending" : "ascending";
+    this.heads.forEach((head, i) => head.setAttribute("aria-sort", this.columns[i] === this.by ? way : "none"));
     this.showPage();
   }
 
@@ -90,8 +91,8 @@ class RowTable {
   line(row, isFirst) {
     return make("tr", { "data-row": row.id, tabindex: isFirst ? 0 : -1 }, ...this.columns.map((column, i) => {
       const text = column.text(row), isText = column.kind === "axis" && !column.numeric;
-      return make(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: isText ? null : "n", title: text.length > 24 ? text : null },
-        shortened(text, 200));
+      const about = { scope: i === 0 ? "row" : null, class: isText ? null : "n", title: text.length > 24 ? text : null };
+      return make(i === 0 ? "th" : "td", about, shortened(text, 200));
     }));
   }
 

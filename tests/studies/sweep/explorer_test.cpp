@@ -73,7 +73,8 @@ TEST(SweepExplorer, StandsAloneAndAsksForNothing) {
   const std::string page = explorer_page(synthetic::result(synthetic::question()));
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   EXPECT_THAT(page, HasSubstr("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "));
-  for (const char* word : {"http:", "https:", "url(", "@import", "<img", "<iframe", " src=", "fetch(", "XMLHttpRequest", "import(", "WebSocket"})
+  for (const char* word : {"http:", "https:", "url(", "@import", "<img", "<iframe", " src=", "fetch(", "XMLHttpRequest", "import(",
+                           "WebSocket"})
     EXPECT_THAT(page, Not(HasSubstr(word)));
   EXPECT_EQ(occurrences(page, "<link"), 1U);
   EXPECT_THAT(page, HasSubstr("<link rel=\"icon\" href=\"data:,\">"));
@@ -160,15 +161,37 @@ TEST(SweepExplorer, SaysWhichEndOfAFigureIsBest) {
   EXPECT_EQ(data["figures"][static_cast<std::size_t>(Figure::cost)]["unit"], "dollars");
 }
 
-/// The scripts name figures; a figure renamed here would leave them without it.
+/// Words in double quotes between `begin` and `end`, wherever `begin` stands.
+std::set<std::string> quoted_after(const std::string& text, const std::string& begin, const std::string& end) {
+  std::set<std::string> words;
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+    const std::size_t from = at + begin.size(), stop = text.find(end, from);
+    for (std::size_t open = text.find('"', from); open < stop; open = text.find('"', text.find('"', open + 1) + 1)) {
+      const std::string word = text.substr(open + 1, text.find('"', open + 1) - open - 1);
+      if (!word.starts_with('#')) words.insert(word);  // a colour
+    }
+  }
+  return words;
+}
+
+/// A figure that is renamed would leave the scripts without it.
 TEST(SweepExplorer, ScriptsKnowFiguresByTheirNames) {
   std::string scripts;
   for (const EmbeddedFile& file : embedded_explorer())
-    if (file.name == "phases.js") scripts += file.text;
-  for (const Figure figure : {Figure::forward, Figure::backward, Figure::pipeline_bubble, Figure::exposed_communication, Figure::gradient_sync,
-                              Figure::clip, Figure::optimizer, Figure::parameter_gather, Figure::host, Figure::other, Figure::weights,
-                              Figure::gradients, Figure::optimizer_states, Figure::activations, Figure::step_time, Figure::memory_peak})
-    EXPECT_THAT(scripts, HasSubstr("\"" + std::string(row_of(figure).name) + "\""));
+    if (file.name.ends_with(".js")) scripts += file.text;
+  const auto all_known = [](const std::set<std::string>& names) {
+    for (const std::string& name : names) EXPECT_EQ(row_of(find_figure(name, "page").value()).name, name);
+    return names.size();
+  };
+  EXPECT_GE(all_known(quoted_after(scripts, "figure(", ")")), 3U);
+  EXPECT_GT(all_known(quoted_after(scripts, "_FIGURES = [", "];")), 8U);
+  EXPECT_EQ(all_known(quoted_after(scripts, "const MEMORY_PARTS = [", "];")), 4U);
+  std::set<std::string> phases;
+  for (const Figure figure : {Figure::forward, Figure::backward, Figure::pipeline_bubble, Figure::exposed_communication,
+                              Figure::gradient_sync, Figure::clip, Figure::optimizer, Figure::parameter_gather, Figure::host,
+                              Figure::other})
+    phases.insert(std::string(row_of(figure).name));
+  EXPECT_EQ(quoted_after(scripts, "const PHASES = [", "];"), phases);
 }
 
 TEST(SweepExplorer, UnknownFiguresAreNull) {
@@ -187,8 +210,9 @@ TEST(SweepExplorer, SaysWhatWasAsked) {
   q.axes.push_back({"gpus", {"64", "128"}});
   q.axes.push_back({"precision", {"bf16"}});
   const std::string asked = explorer_asked(q);
-  for (const char* cell : {">network</th><td class=\"t\">llama3-8b<", ">machine</th><td class=\"t\">dgx-h100<", ">GPUs</th><td class=\"t\">64, 128<",
-                           ">global_batch</th><td class=\"t\">256<", ">software</th><td class=\"t\">megatron-core<",
+  for (const char* cell : {">network</th><td class=\"t\">llama3-8b<", ">machine</th><td class=\"t\">dgx-h100<",
+                           ">GPUs</th><td class=\"t\">64, 128<", ">global_batch</th><td class=\"t\">256<",
+                           ">software</th><td class=\"t\">megatron-core<",
                            ">constraint</th><td class=\"t\">tp &lt;= 8<", ">Pareto front of</th><td class=\"t\">step_time, memory.peak, ",
                            ">schedule</th><td class=\"n\">3</td><td class=\"t\">1f1b, gpipe, odd &quot;name&quot;, with comma<",
                            "One value: precision bf16<", ">price</th><td class=\"t\">$ 2.1 per GPU and hour<"})
@@ -204,7 +228,7 @@ TEST(SweepExplorer, LongAxesAreShownInPart) {
 
 TEST(SweepExplorer, CountsWhatWasDismissed) {
   SweepResult result = synthetic::result(synthetic::question());
-  result.tally = {.enumerated = 1234567, .does_not_fit = 83112, .excluded = 5};
+  result.tally.enumerated = 1234567, result.tally.does_not_fit = 83112, result.tally.excluded = 5;
   result.tally.illegal = {{"few", 3}, {"many", 70000}};
   result.tally.smallest_overflow_bytes = 3.1 * 1024 * 1024 * 1024;
   result.tally.smallest_overflow_index = 21 + 7 + 3;  // tp 2 (of 21 each), gpipe (of 7 each), micro_batch 4
@@ -212,7 +236,8 @@ TEST(SweepExplorer, CountsWhatWasDismissed) {
   EXPECT_THAT(counted, HasSubstr(">enumerated</th><td class=\"n\">1,234,567<"));
   EXPECT_THAT(counted, HasSubstr(">illegal</th><td class=\"n\">70,003<"));
   EXPECT_LT(counted.find(">70,000</td><td class=\"t\">many<"), counted.find(">3</td><td class=\"t\">few<"));
-  EXPECT_THAT(counted, HasSubstr(">do not fit</th><td class=\"n\">83,112</td><td class=\"t\">smallest overflow 3.10 GiB at tp 2, schedule gpipe, micro_batch 4<"));
+  EXPECT_THAT(counted, HasSubstr(">do not fit</th><td class=\"n\">83,112</td><td class=\"t\">smallest overflow 3.10 GiB at tp 2, schedule "
+                                 "gpipe, micro_batch 4<"));
   EXPECT_THAT(counted, HasSubstr(">excluded</th><td class=\"n\">5<"));
   EXPECT_THAT(counted, HasSubstr(">can run</th><td class=\"n\">1,081,452<"));  // 1,234,567 - 70,003 - 83,112
   EXPECT_EQ(first_imbalance(counted), "");
@@ -220,7 +245,8 @@ TEST(SweepExplorer, CountsWhatWasDismissed) {
 
 TEST(SweepExplorer, UnfinishedAndPartialResultsSaySo) {
   EXPECT_THAT(explorer_head(synthetic::result(synthetic::question())), Not(HasSubstr("class=\"notice\"")));
-  EXPECT_THAT(explorer_head(synthetic::result(synthetic::question(), {}, 3)), HasSubstr("Unfinished: 39 of 42 configurations were looked at."));
+  EXPECT_THAT(explorer_head(synthetic::result(synthetic::question(), {}, 3)),
+              HasSubstr("Unfinished: 39 of 42 configurations were looked at."));
   const std::string part = explorer_head(synthetic::result(synthetic::question(), Shard{2, 6}, 3));
   EXPECT_THAT(part, HasSubstr("This is part 2 of 6, counted from 0. Unfinished: 4 of 7 configurations"));
 }
