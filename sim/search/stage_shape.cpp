@@ -4,12 +4,12 @@
 
 namespace stepcast {
 
-namespace {
-
 bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
 }
+
+namespace {
 
 int kind_of_runs(StageShape& shape, const std::vector<BlockRun>& runs) {
   const auto known = std::find_if(shape.kinds.begin(), shape.kinds.end(), [&](const auto& kind) { return equal_runs(kind, runs); });

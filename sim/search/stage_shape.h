@@ -38,4 +38,6 @@ struct StageShape {
 
 StageShape stage_shape(const Program& program);
 
+bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b);
+
 }  // namespace stepcast

@@ -31,7 +31,8 @@ double held_by_hops(const StageShape& shape, const StageShape::Way& way, const S
     return rank == p - 1 ? m - 1 : 2 * m + 2 * std::max(0.0, warm_up - 1) - 1;
   }
   double receives = 0;
-  for (const int stage : shape.rank_kinds[way.kind].stages) {
+  for (int stage = 0; stage < shape.stages(); ++stage) {
+    if (shape.rank_of[stage] != rank) continue;
     const bool ahead = stage > 0 && shape.rank_of[stage - 1] != rank;
     const bool back = stage + 1 < shape.stages() && shape.rank_of[stage + 1] != rank;
     receives += (ahead ? m : 0) + (back ? m : 0);
@@ -149,6 +150,7 @@ ScheduleTraits schedule_traits(const ScheduleKind& kind) {
   traits.supported = kind.directions == 1 && kind.make != nullptr && !kind.takes_slices;
   traits.split_backward = kind.splits_backward;
   traits.one_by_one = kind.id == "1f1b";
+  traits.pairs = kind.id == "dualpipev";
   return traits;
 }
 
@@ -163,7 +165,7 @@ PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, c
     const UnitsOnShape::OnRank& rank = units.ranks[way.kind];
     const double there = sum_over(way.before, units.stages, forward_of) + way.crossings_before * hop;
     const double back = sum_over(way.before, units.stages, backward) + way.crossings_before * hop;
-    const double standing = blocking ? hop * held_by_hops(shape, way, traits, m) : 0;
+    const double standing = blocking && !traits.pairs ? hop * held_by_hops(shape, way, traits, m) : 0;
     const double works = m * (traits.split_backward ? rank.split_work : rank.work) + standing;
     bound.first_rank_end = std::max(bound.first_rank_end, there + works + back);
     bound.makespan = std::max(bound.makespan, there + m * rank.work + standing);

@@ -19,6 +19,18 @@ void add_once(const Move& move, const Price& price, BlockOnce& block) {
 
 }  // namespace
 
+CrossingStream crossing_stream(const Program& program, double micro_batch) {
+  CrossingStream stream;
+  const auto crossing = std::find_if(program.edges.begin(), program.edges.end(), [](const StageEdge& edge) { return edge.rank_distance > 0; });
+  if (crossing == program.edges.end()) return stream;
+  stream.bytes = crossing->bytes / micro_batch;
+  stream.gather = crossing->gather;
+  if (!stream.gather) return stream;
+  stream.gather->received = stream.gather->received / micro_batch;
+  stream.group = program.groups[stream.gather->group];
+  return stream;
+}
+
 StepCosts::StepCosts(const Program& program, const CostModel& cost) : cost_(&cost) {
   for (const ProgramBlock& block : program.blocks) {
     BlockOnce once;
@@ -32,6 +44,9 @@ StepCosts::StepCosts(const Program& program, const CostModel& cost) : cost_(&cos
   contention_ = cost.tuning()[StepParameter::contention];
   fixed_ = (data_wait(cost) + host_to_device(program, cost) + host_time(program, cost)).value() + serial_moves(program);
   find_sends(program);
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& run : chunk.runs) mean_persistent_ += blocks_[run.block].persistent * static_cast<double>(run.count);
+  mean_persistent_ /= static_cast<double>(program.stages);
 }
 
 double StepCosts::serial_moves(const Program& program) const {
@@ -49,22 +64,16 @@ void StepCosts::find_sends(const Program& program) {
     if ((seen & tier) == 0) sends_.push_back(send);
     seen |= tier;
   }
-  if (sends_.empty()) return;
-  const auto crossing = std::find_if(program.edges.begin(), program.edges.end(), [](const StageEdge& edge) { return edge.rank_distance > 0; });
-  if (crossing == program.edges.end()) return;
-  edge_bytes_ = crossing->bytes;
-  gather_ = crossing->gather;
-  if (gather_) gather_group_ = program.groups[gather_->group];
 }
 
-double StepCosts::hop(double times) const {
+double StepCosts::hop(const CrossingStream& stream, double micro_batch) const {
   if (sends_.empty()) return 0;
   double least = std::numeric_limits<double>::infinity();
-  for (const Send& send : sends_) least = std::min(least, cost_->send(edge_bytes_ * times, send.from, send.to).time.value());
-  if (!gather_) return least;
-  Move gather = *gather_;
-  gather.received = gather.received * times;
-  return least + cost_->move(gather, gather_group_).time.value();
+  for (const Send& send : sends_) least = std::min(least, cost_->send(stream.bytes * micro_batch, send.from, send.to).time.value());
+  if (!stream.gather) return least;
+  Move gather = *stream.gather;
+  gather.received = gather.received * micro_batch;
+  return least + cost_->move(gather, stream.group).time.value();
 }
 
 RankOnce StepCosts::on_rank(const std::vector<BlockRun>& runs) const {

@@ -28,6 +28,15 @@ struct RankOnce {
   double gradients_beside = 0, gradients_serial = 0, parameters_beside = 0, parameters_serial = 0;  ///< seconds
 };
 
+/// What goes from stage to stage, per sequence of a micro-batch.
+struct CrossingStream {
+  Bytes bytes;
+  std::optional<Move> gather;
+  Group group;
+};
+/// `micro_batch` of the program, in sequences. Nothing crosses where there is one stage.
+CrossingStream crossing_stream(const Program& program, double micro_batch);
+
 class StepCosts {
  public:
   /// `cost` with the program's ranks; it must outlive this.
@@ -39,9 +48,10 @@ class StepCosts {
   [[nodiscard]] double updates(const StageShape& shape) const;
   /// Data wait, host, copy to the device, and what stands serially behind the pipeline on every rank.
   [[nodiscard]] double fixed() const { return fixed_; }
-  /// Seconds of the shortest send between neighbouring stages, with the gather behind it, of micro-batches of so many times the
-  /// program's own; 0 with one stage.
-  [[nodiscard]] double hop(double times) const;
+  /// Seconds of the shortest send between neighbouring stages, with the gather behind it; 0 with one stage.
+  [[nodiscard]] double hop(const CrossingStream& stream, double micro_batch) const;
+  /// Bytes that stay, per rank, on the mean of the stages: no rank layout leaves the fullest rank with less.
+  [[nodiscard]] double mean_persistent() const { return mean_persistent_; }
   [[nodiscard]] double contention() const { return contention_; }
 
  private:
@@ -53,10 +63,7 @@ class StepCosts {
   double gradient_bytes_ = 0, optimizer_bytes_ = 0;   ///< traffic per element
   struct Send { std::int64_t from = 0, to = 0; };
   std::vector<Send> sends_;                 ///< one per fabric tier in use
-  Bytes edge_bytes_;
-  std::optional<Move> gather_;
-  Group gather_group_;
-  double fixed_ = 0, contention_ = 0;
+  double fixed_ = 0, contention_ = 0, mean_persistent_ = 0;
 };
 
 }  // namespace stepcast

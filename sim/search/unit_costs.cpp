@@ -22,16 +22,13 @@ StageCost cost_of(const ChunkTimes& times) {
 
 }  // namespace
 
-UnitCosts::UnitCosts(const Program& program, const CostModel& cost)
-    : overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
+UnitCosts::UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost)
+    : alike_(std::move(alike)), overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
   prices_ = price_blocks(program, cost);
   memory_ = block_memories(program);
   find_fabric(program, tiers_);
   find_shared(program);
-  if (!adds_up(program)) {
-    program_ = program;
-    return;
-  }
+  if (!adds_up(program)) return;
   for (int block = 0; block < static_cast<int>(program.blocks.size()); ++block) blocks_.push_back(walked(program, {{block, 1}}));
   prices_.clear();  // many of these live at once, and nothing is left to walk
 }
@@ -77,9 +74,15 @@ StageCost UnitCosts::walked(const Program& program, const std::vector<BlockRun>&
   return cost_of(walk.times({0, 0, runs}));
 }
 
+const StageCost& UnitCosts::walked_once(const std::vector<BlockRun>& runs) const {
+  const auto known = std::find_if(walked_.begin(), walked_.end(), [&](const Walked& other) { return equal_runs(other.runs, runs); });
+  if (known != walked_.end()) return known->cost;
+  return walked_.emplace_back(Walked{runs, walked(*alike_, runs)}).cost;
+}
+
 void UnitCosts::lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const {
   if (blocks_.empty()) {
-    cost = walked(program_, runs);
+    cost = walked_once(runs);
   } else {
     cost.forward = cost.input_grad = cost.weight_grad = cost.compute = cost.saved = 0;
     cost.run_forward.clear();

@@ -2,7 +2,7 @@
 // stages nor what happens once per step is in it, so that one of these serves all steps that differ in those alone.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "sim/cost.h"
@@ -25,8 +25,9 @@ struct StageCost {
 
 class UnitCosts {
  public:
-  /// `cost` with the program's ranks; it must outlive this.
-  UnitCosts(const Program& program, const CostModel& cost);
+  /// Sizes of `program`; `alike` has the same blocks, items and moves, of whatever size, and is kept for as long as stages may be
+  /// asked for. `cost` with the program's ranks; it must outlive this.
+  UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost);
 
   /// Into `cost`, whose room is used again.
   void lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const;
@@ -41,19 +42,22 @@ class UnitCosts {
   struct Fabric { std::vector<double> forward, backward; };
   struct SharedBuffer { int block; int label; double bytes; };
 
+  const StageCost& walked_once(const std::vector<BlockRun>& runs) const;
   void find_fabric(const Program& program, int tiers);
   void find_shared(const Program& program);
   [[nodiscard]] bool adds_up(const Program& program) const;
   [[nodiscard]] StageCost walked(const Program& program, const std::vector<BlockRun>& runs) const;
   void add_memory(const std::vector<BlockRun>& runs, StageCost& cost) const;
 
-  Program program_;                         ///< only where stages must be walked
+  std::shared_ptr<const Program> alike_;
   std::vector<BlockPrices> prices_;
   std::vector<BlockMemory> memory_;
   std::vector<Fabric> fabric_;
   std::vector<SharedBuffer> shared_;
   int labels_ = 0;
   std::vector<StageCost> blocks_;           ///< of one copy, where copies simply add up; empty where moves run beside kernels
+  struct Walked { std::vector<BlockRun> runs; StageCost cost; };
+  mutable std::vector<Walked> walked_;      ///< what has been asked before; one thread at a time
   OverlapLaw overlap_;
   int tiers_ = 1;
 };

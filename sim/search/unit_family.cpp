@@ -20,11 +20,11 @@ bool same_parts(const ProgramBlock& one, const ProgramBlock& two) {
 
 }  // namespace
 
-UnitFamily::UnitFamily(Program one, const Program& two) : program_(std::move(one)) {
-  even_ = program_.blocks.size() == two.blocks.size();
+UnitFamily::UnitFamily(Program one, const Program& two) : program_(std::make_shared<Program>(std::move(one))) {
+  even_ = program_->blocks.size() == two.blocks.size();
   for (std::size_t b = 0; even_ && b < two.blocks.size(); ++b) {
-    even_ = same_parts(program_.blocks[b], two.blocks[b]);
-    if (even_) pair_blocks(program_.blocks[b], two.blocks[b]);
+    even_ = same_parts(program_->blocks[b], two.blocks[b]);
+    if (even_) pair_blocks(program_->blocks[b], two.blocks[b]);
   }
 }
 
@@ -64,7 +64,7 @@ const Program& UnitFamily::at(double micro_batch) {
   set_lines(numbers_, micro_batch - 1);
   set_lines(bytes_, micro_batch - 1);
   set_lines(flops_, micro_batch - 1);
-  return program_;
+  return *program_;
 }
 
 }  // namespace stepcast

@@ -2,6 +2,7 @@
 // micro-batch (weights stay, activations grow), so two of them say all.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "dataflow/program.h"
@@ -20,6 +21,8 @@ class UnitFamily {
   /// Blocks with a micro-batch of so many sequences; valid until the next call. Chunks, edges and what is once per step stay those
   /// of the first program.
   const Program& at(double micro_batch);
+  /// The program that at() resizes: its blocks and items stay as they are.
+  [[nodiscard]] std::shared_ptr<const Program> alike() const { return program_; }
 
  private:
   /// A size in program_ that depends on the micro-batch.
@@ -27,7 +30,7 @@ class UnitFamily {
   template <typename Size> void pair(std::vector<Line<Size>>& lines, Size& one, Size two);
   void pair_blocks(ProgramBlock& one, const ProgramBlock& two);
 
-  Program program_;
+  std::shared_ptr<Program> program_;
   std::vector<Line<double>> numbers_;
   std::vector<Line<Bytes>> bytes_;
   std::vector<Line<Flops>> flops_;

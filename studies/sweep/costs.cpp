@@ -7,8 +7,9 @@
 
 namespace stepcast {
 
-CostRule::CostRule(Figure objective, std::vector<Figure> front, const SpacePoints& points) : figures_{objective} {
-  figures_.insert(figures_.end(), front.begin(), front.end());
+CostRule::CostRule(Figure objective, const std::vector<Figure>& front, const SpacePoints& points) {
+  figures_.push_back(objective);
+  for (const Figure figure : front) figures_.push_back(figure);
   const Space& space = points.space();
   tokens_ = static_cast<double>(space.global_batch) * static_cast<double>(space.sequence);
   price_ = space.price_per_gpu_hour;

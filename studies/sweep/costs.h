@@ -17,7 +17,7 @@ constexpr int most_front_figures = Costs::most - 2;
 class CostRule {
  public:
   /// `front`: at most most_front_figures.
-  CostRule(Figure objective, std::vector<Figure> front, const SpacePoints& points);
+  CostRule(Figure objective, const std::vector<Figure>& front, const SpacePoints& points);
   [[nodiscard]] Costs of(const Figures& figures) const;
   /// At least; of figures that no bound is known for, minus infinity.
   [[nodiscard]] Costs at_least(const FastPrice& price, const Setting& setting) const;

@@ -1,12 +1,13 @@
 #include "studies/sweep/pricer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stepcast {
 namespace {
 
 // Parts of one size after the other would otherwise pile up: memory must not grow with the space. A part takes some kilobytes.
-constexpr std::size_t most_parts = 4096;
+constexpr std::size_t most_parts = 32768;
 
 const ScheduleKind* kind_named(const std::string& name) {
   for (const ScheduleKind& kind : schedule_kinds())
@@ -34,7 +35,8 @@ std::size_t Pricer::KeyHash::operator()(const Key& key) const {
 
 Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unexpected(Error{})) {
   for (const std::string& name : points.space().values[static_cast<std::size_t>(AxisId::schedule)]) kinds_.push_back(kind_named(name));
-  once_here_.assign(points.space().values[static_cast<std::size_t>(AxisId::zero)].size() * points.space().values[static_cast<std::size_t>(AxisId::dp_overlap)].size(), nullptr);
+  const auto count = [&](AxisId axis) { return points.space().values[static_cast<std::size_t>(axis)].size(); };
+  once_here_.assign(2 * count(AxisId::zero) * count(AxisId::dp_overlap), nullptr);
   for (const std::string& statement : points.stack().statements)
     implied_homes_ = implied_homes_ || !statement.starts_with("home boundary:");
   const auto& zero = points.space().numbers[static_cast<std::size_t>(AxisId::zero)];
@@ -50,22 +52,56 @@ Pricer::Key Pricer::family_key(const Digits& digits, const SplitWishes& wishes, 
   for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, tp_overlap, recompute}) key[at++] = digit(digits, axis);
   key[at++] = split.sequence;
   key[at++] = !split.kept_gathers.empty();
-  const bool by_all_ranks = split.zero >= 2 || implied_homes_ || (split.experts && wishes.order != usual_order);
-  key[at++] = by_all_ranks ? 1 + digit(digits, zero) : 0;
-  for (const AxisId axis : {dp_overlap, pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = by_all_ranks ? digit(digits, axis) : 0;
+  const bool by_data_ranks = split.zero >= 2 || implied_homes_, by_mesh = split.experts && wishes.order != usual_order;
+  key[at++] = by_data_ranks ? 1 + digit(digits, zero) : 0;
+  key[at++] = by_data_ranks ? 1 + digit(digits, dp_overlap) : 0;
+  key[at++] = by_data_ranks ? static_cast<std::int32_t>(split.dp) : 0;
+  key[at++] = by_data_ranks ? static_cast<std::int32_t>(stride_of(wishes, MeshAxis::dp)) : 0;
+  for (const AxisId axis : {pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = by_mesh ? digit(digits, axis) : 0;
   key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp));
   key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp));
   return key;
+}
+
+/// Does the schedule lay the stages there and back?
+bool Pricer::folded(const Digits& digits) const {
+  const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
+  return kind != nullptr && kind->own_chunks == 2;
 }
 
 Pricer::Key Pricer::once_key(const Digits& digits) const {
   using enum AxisId;
   Key key{};
   std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, scatter_boundary, zero, dp_overlap})
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, dp_overlap})
     key[at++] = digit(digits, axis);
+  // Tied weights lie on one rank where the stages make a V.
+  key[at++] = folded(digits);
   // Layers that are not recomputed are blocks of their own, so that the blocks' numbers differ.
   key[at++] = points_.recompute(digits).layers > 0;
+  return key;
+}
+
+/// What crosses between stages, and what gathers it.
+Pricer::Key Pricer::stream_key(const Digits& digits) const {
+  using enum AxisId;
+  Key key{};
+  std::size_t at = 0;
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, sp, scatter_boundary}) key[at++] = digit(digits, axis);
+  const SplitWishes wishes = points_.wishes(digits);
+  key[at++] = wishes.pp > 1;
+  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp));
+  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp));
+  return key;
+}
+
+/// Bytes that stay follow from how weights are split and kept alone.
+Pricer::Key Pricer::persistent_key(const Digits& digits) const {
+  using enum AxisId;
+  Key key{};
+  std::size_t at = 0;
+  for (const AxisId axis : {gpus, precision, tp, cp, pp, ep, etp, zero}) key[at++] = digit(digits, axis);
+  key[at++] = folded(digits);
   return key;
 }
 
@@ -99,11 +135,18 @@ std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits) {
 UnitCosts* Pricer::find_units(const Digits& digits) {
   const SplitWishes wishes = points_.wishes(digits);
   std::unique_ptr<Family>& family = families_[family_key(digits, wishes, split_of(wishes, points_.network(), points_.stack()))];
-  if (family == nullptr) family = std::make_unique<Family>(Family{lower_family(digits), {}});
+  if (family == nullptr) {
+    family = std::make_unique<Family>(Family{lower_family(digits), {}});
+    units_ += 16;  // the program that a family keeps is as large as so many of its units
+  }
   std::unique_ptr<UnitCosts>& units = family->by_micro_batch[wishes.micro_batch];
   if (units != nullptr) return units.get();
-  const Program* here = family->programs ? &family->programs->at(static_cast<double>(wishes.micro_batch)) : program(digits);
-  if (here != nullptr) units = std::make_unique<UnitCosts>(*here, *points_.setting(digits).cost);
+  const CostModel& cost = *points_.setting(digits).cost;
+  if (family->programs != nullptr) {
+    units = std::make_unique<UnitCosts>(family->programs->at(static_cast<double>(wishes.micro_batch)), family->programs->alike(), cost);
+  } else if (const Program* here = program(digits)) {
+    units = std::make_unique<UnitCosts>(*here, std::make_shared<Program>(*here), cost);
+  }
   ++units_;
   return units.get();
 }
@@ -122,24 +165,49 @@ Pricer::Shape* Pricer::find_shape(const Digits& digits) {
 
 Pricer::Once* Pricer::find_once(const Digits& digits) {
   const std::size_t overlaps = points_.space().values[static_cast<std::size_t>(AxisId::dp_overlap)].size();
-  Once*& here = once_here_[static_cast<std::size_t>(digit(digits, AxisId::zero)) * overlaps + static_cast<std::size_t>(digit(digits, AxisId::dp_overlap))];
+  Once*& here = once_here_[(static_cast<std::size_t>(digit(digits, AxisId::zero)) * overlaps + static_cast<std::size_t>(digit(digits, AxisId::dp_overlap))) * 2 +
+                           (folded(digits) ? 1 : 0)];
   if (here != nullptr) return here;
   std::unique_ptr<Once>& part = onces_[once_key(digits)];
   if (part == nullptr) {
     part = std::make_unique<Once>();
     if (const Program* lowered = program(digits)) part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
-    part->micro_batch = static_cast<double>(points_.space().number(digits, AxisId::micro_batch));
   }
   return here = part.get();
 }
 
+const CrossingStream& Pricer::find_stream(const Digits& digits) {
+  std::unique_ptr<CrossingStream>& part = streams_[stream_key(digits)];
+  if (part != nullptr) return *part;
+  const Program* lowered = program(digits);
+  const double micro_batch = static_cast<double>(points_.space().number(digits, AxisId::micro_batch));
+  part = std::make_unique<CrossingStream>(lowered != nullptr ? crossing_stream(*lowered, micro_batch) : CrossingStream{});
+  return *part;
+}
+
+double Pricer::least_peak(const Digits& digits) {
+  const auto [known, added] = persistent_.try_emplace(persistent_key(digits), 0.0);
+  if (added) {
+    const Once& once = *find_once(digits);
+    const Stack& stack = points_.setting(digits).scenario.stack.row;
+    if (once.exists()) known->second = rank_memory(Bytes(once.costs->mean_persistent()), stack).peak.value();
+  }
+  return known->second;
+}
+
 void Pricer::make_room() {
-  if (units_ <= most_parts && shapes_.size() <= most_parts && onces_.size() <= most_parts) return;
+  if (std::max({units_, shapes_.size(), onces_.size(), streams_.size(), persistent_.size()}) <= most_parts) return;
   families_.clear();
   units_ = 0;
   shapes_.clear();
   onces_.clear();
+  streams_.clear();
+  persistent_.clear();
   std::fill(once_here_.begin(), once_here_.end(), nullptr);
+  unit_ = nullptr;
+  shape_ = nullptr;
+  laid_ = false;
+  stale_ = AxisId{};
 }
 
 const OnceOnShape& Pricer::once_on(Once& once) {
@@ -175,13 +243,14 @@ bool Pricer::enter_shape(const Digits& digits) {
   return true;
 }
 
-FastPrice Pricer::price(const Digits& digits, AxisId changed) {
-  if (changed <= AxisId::recompute) std::fill(once_here_.begin(), once_here_.end(), nullptr);
+FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory_cap) {
+  make_room();
+  if (last_changed <= AxisId::recompute) std::fill(once_here_.begin(), once_here_.end(), nullptr);
+  stale_ = std::min(stale_, last_changed);
+  if (least_peak(digits) > memory_cap) return {.bounded = true, .too_large = true};
+  const AxisId changed = std::exchange(stale_, AxisId::count_);
   const UnitCosts* before = unit_;
-  if (changed <= AxisId::micro_batch || units_vary_inside_) {
-    make_room();
-    unit_ = find_units(digits);
-  }
+  if (changed <= AxisId::micro_batch || units_vary_inside_) unit_ = find_units(digits);
   laid_ = laid_ && changed > AxisId::layout && unit_ == before;
   Once& once = *find_once(digits);
   if (!once.exists()) return {};
@@ -190,7 +259,7 @@ FastPrice Pricer::price(const Digits& digits, AxisId changed) {
     bounded_ = enter_shape(digits);
     if (bounded_) {
       const bool blocking = points_.setting(digits).scenario.stack.row.boundary_sends == Manners::blocking;
-      const double hop = once.costs->hop(static_cast<double>(points_.space().number(digits, AxisId::micro_batch)) / once.micro_batch);
+      const double hop = once.costs->hop(find_stream(digits), static_cast<double>(points_.space().number(digits, AxisId::micro_batch)));
       pipeline_ = bound_pipeline(on_shape_, *held_, shape_->traits, hop, blocking, micro_batches_);
     }
   }

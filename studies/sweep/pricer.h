@@ -16,6 +16,7 @@ namespace stepcast {
 
 struct FastPrice {
   bool bounded = false;        ///< false: nothing is known before the forecast itself
+  bool too_large = false;      ///< needs more memory than was asked about; what it takes is not known
   double step_s = 0;           ///< at least
   double memory_bytes = 0;     ///< peak on the fullest rank
   double kernel_s = 0;         ///< in kernels on the average rank
@@ -26,7 +27,8 @@ class Pricer {
  public:
   explicit Pricer(SpacePoints& points);
   /// Of a legal point. `changed`: the outermost axis whose digit differs from the last call's; AxisId{0} on the first.
-  FastPrice price(const Digits& digits, AxisId changed);
+  /// `memory_cap`: bytes; what surely takes more is not looked at any further.
+  FastPrice price(const Digits& digits, AxisId changed, double memory_cap);
   /// Programs lowered so far.
   [[nodiscard]] std::uint64_t lowered() const { return lowered_; }
 
@@ -43,7 +45,6 @@ class Pricer {
   };
   struct Once {
     std::unique_ptr<StepCosts> costs;
-    double micro_batch = 1;                 ///< of the program it was made of
     std::vector<std::unique_ptr<OnceOnShape>> on_shape;   ///< by Shape::number
     [[nodiscard]] bool exists() const { return costs != nullptr; }
   };
@@ -56,12 +57,17 @@ class Pricer {
   [[nodiscard]] Key family_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const;
   [[nodiscard]] Key once_key(const Digits& digits) const;
   [[nodiscard]] Key shape_key(const Digits& digits) const;
+  [[nodiscard]] Key stream_key(const Digits& digits) const;
+  [[nodiscard]] Key persistent_key(const Digits& digits) const;
   std::unique_ptr<UnitFamily> lower_family(const Digits& digits);
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
   Once* find_once(const Digits& digits);
+  const CrossingStream& find_stream(const Digits& digits);
+  double least_peak(const Digits& digits);
   const Program* program(const Digits& digits);
   bool enter_shape(const Digits& digits);
+  [[nodiscard]] bool folded(const Digits& digits) const;
   bool find_held(const ScheduleSize& size);
   const OnceOnShape& once_on(Once& once);
   void make_room();
@@ -74,6 +80,8 @@ class Pricer {
   std::size_t units_ = 0;                   ///< in all families
   Parts<Shape> shapes_;
   Parts<Once> onces_;
+  Parts<CrossingStream> streams_;
+  std::unordered_map<Key, double, KeyHash> persistent_;
   std::vector<const ScheduleKind*> kinds_;  ///< by digit of the schedule; null: by chunks
   std::vector<Once*> once_here_;            ///< by digits of zero and dp_overlap, while no other digit that matters changes
   const Program* program_ = nullptr;        ///< of program_digits_
@@ -81,7 +89,8 @@ class Pricer {
   Digits program_digits_{};
   std::uint64_t lowered_ = 0;
 
-  // Of the last point.
+  AxisId stale_{};                          ///< outermost axis that changed since what follows was found
+  // Of the last point that was put together.
   UnitCosts* unit_ = nullptr;
   Shape* shape_ = nullptr;
   UnitsOnShape on_shape_;

@@ -63,6 +63,7 @@ class SweepCrew {
     const std::lock_guard lock(mutex_);
     add_range(swept_.result.done, stretch.range);
     swept_.result.tally.add(stretch.tally);
+    if (swept_.result.tally.does_not_fit > 0) shared_.smallest_overflow = swept_.result.tally.smallest_overflow_bytes;
     swept_.work.add(stretch.work);
     for (SweepRow& row : stretch.rows) {
       if (!shared_.front.empty()) keep_front(swept_.result.pareto, row, shared_.front);
@@ -186,7 +187,8 @@ Expected<SweptSpace> run_sweep(const Space& space, const Shard& shard, const Swe
   if (earlier != nullptr) swept.result = *earlier;
   swept.result.question = std::move(*question);
   swept.result.shard = shard;
-  SharedSweep shared{space, options, std::move(*where), *objective, front, {space.top, static_cast<int>(front.size())}};
+  SharedSweep shared{space, options, std::move(*where), *objective, front, {space.top, static_cast<int>(front.size())}, std::numeric_limits<double>::infinity()};
+  if (swept.result.tally.does_not_fit > 0) shared.smallest_overflow = swept.result.tally.smallest_overflow_bytes;
   enter_rows(swept.result, CostRule(*objective, front, *points), shared.standings);
   SweepCrew crew(shared, swept, stretches_of(missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)));
   if (auto done = crew.run(); !done) return tl::unexpected(done.error());

@@ -90,9 +90,22 @@ Expected<void> SweepWorker::take_point() {
     ++stretch_.tally.excluded;
     return {};
   }
-  const FastPrice price = pricer_.price(digits_, unpriced_);
+  const double capacity = points_.setting(digits_).scenario.machine.row.gpu.memory.value();
+  // A byte more, for misses are compared rounded.
+  const FastPrice price = pricer_.price(digits_, unpriced_, capacity + nearest_miss() + 1);
   unpriced_ = AxisId::count_;
+  if (price.too_large) {
+    overflow(std::numeric_limits<double>::infinity(), index_);
+    return {};
+  }
   return price.bounded ? take_bounded(price) : forecast_point(index_, digits_, nullptr);
+}
+
+/// Of stretches that have been brought in, and of this one: a stretch that is given up must leave no trace.
+double SweepWorker::nearest_miss() const {
+  const SweepTally& tally = stretch_.tally;
+  const double here = tally.does_not_fit > 0 ? tally.smallest_overflow_bytes : std::numeric_limits<double>::infinity();
+  return std::min(here, shared_.smallest_overflow.load(std::memory_order_relaxed));
 }
 
 void SweepWorker::overflow(double bytes, std::uint64_t index) {
@@ -134,7 +147,7 @@ Expected<void> SweepWorker::look_at_list() {
   Expected<void> outcome;
   stretch_.work.pruned += list_.look_through(shared_.standings, [&](const Shortlist::Entry& entry) {
     if (shared_.options.stop && shared_.options.stop()) return false;
-    const FastPrice least{true, entry.at_least.of[step_cost], 0, 0};
+    const FastPrice least{.bounded = true, .step_s = entry.at_least.of[step_cost]};
     const Digits digits = shared_.space.digits(entry.number);
     outcome = forecast_point(entry.number, digits, &least);
     --stretch_.work.priced;  // forecast_point counts what it prices; this one was counted with its fast price

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,6 +24,8 @@ struct SharedSweep {
   Figure objective = Figure::step_time;
   std::vector<Figure> front;
   Standings standings;
+  /// Bytes; points that surely lack more are counted without a closer look, for only the nearest miss is reported.
+  std::atomic<double> smallest_overflow = std::numeric_limits<double>::infinity();
 };
 
 /// What came out of one stretch.
@@ -46,6 +49,7 @@ class SweepWorker {
   Expected<void> take_bounded(const FastPrice& price);
   Expected<void> look_at_list();
   Expected<void> forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price);
+  [[nodiscard]] double nearest_miss() const;
   void overflow(double bytes, std::uint64_t index);
   [[nodiscard]] Where::Answer ask(const Figures& figures, FigureNeeds known, const Digits& digits) const;
   [[nodiscard]] Figures plan_figures(const Digits& digits) const;
