@@ -79,9 +79,15 @@ class ExploredAxis {
   std::unordered_map<std::string, std::size_t> numbers_;
 };
 
-std::string explored_columns(const std::vector<ExploredRow>& rows, const std::vector<ExploredAxis>& axes) {
+/// Without a price nobody knows the cost, which is 0 then.
+std::string explored_number(const SweepRow& row, Figure figure, const SweepQuestion& question) {
+  if (figure == Figure::cost && question.price_per_gpu_hour == 0) return "null";
+  return json_number(row.figures[static_cast<std::size_t>(figure)]);
+}
+
+std::string explored_columns(const std::vector<ExploredRow>& rows, const std::vector<ExploredAxis>& axes, const SweepQuestion& question) {
   const auto figure_column = [&](const FigureRow& figure) {
-    return json_list(rows, [&](const ExploredRow& row) { return json_number(row.row->figures[static_cast<std::size_t>(figure.figure)]); });
+    return json_list(rows, [&](const ExploredRow& row) { return explored_number(*row.row, figure.figure, question); });
   };
   return fmt::format(R"({{"index":{},"rank":{},"front":{},"choices":{},"figures":{}}})",
                      json_list(rows, [](const ExploredRow& row) { return fmt::format("\"{}\"", row.row->index); }),
@@ -107,13 +113,13 @@ std::string explorer_data(const SweepResult& result) {
   std::string axes_text;
   for (const SweepAxis& axis : q.axes) {
     axes.emplace_back(axis, axes.size(), rows);
-    axes_text += fmt::format(R"({}{{"key":{},"values":{}}})", axes_text.empty() ? "" : ",", json_quoted(axis.key),
-                             json_list(axes.back().values(), json_quoted));
+    axes_text += fmt::format(R"({}{{"key":{},"offered":{},"values":{}}})", axes_text.empty() ? "" : ",", json_quoted(axis.key),
+                             axis.values.size(), json_list(axes.back().values(), json_quoted));
   }
   return without_tags(fmt::format(R"({{"network":{},"machine":{},"objective":{},"pareto":{},"axes":[{}],"figures":{},"rows":{}}})",
                                   json_quoted(q.network), json_quoted(q.machine), json_quoted(q.objective),
                                   json_list(q.pareto, json_quoted), axes_text, json_list(figure_rows(), explored_figure),
-                                  explored_columns(rows, axes)));
+                                  explored_columns(rows, axes, q)));
 }
 
 }  // namespace stepcast

@@ -10,6 +10,7 @@ class AxisColumn {
     this.name = axis.key;
     this.doc = "choice of " + axis.key;
     this.place = place;
+    this.offered = axis.offered;
     this.numeric = axis.values.length > 0 && axis.values.every(isNumber);
     const values = axis.values.map((text, number) => ({ text, number }));
     if (this.numeric) values.sort((a, b) => Number(a.text) - Number(b.text));
@@ -20,6 +21,8 @@ class AxisColumn {
   value(row) { return this.steps[row.choices[this.place]]; }
   text(row) { return this.texts[this.value(row)]; }
   get varies() { return this.texts.length > 1; }
+  /** The question offered several, although all rows may have chosen one. */
+  get isChoice() { return this.offered > 1 || this.varies; }
 }
 
 /** In base units; null where it is not known. */

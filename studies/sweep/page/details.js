@@ -37,9 +37,9 @@ class Details {
     return range ? `: ${range.map((value) => figureText("seconds", value)).join(" to ")} in 8 of 10 cases` : "";
   }
 
-  /** Axes that vary; underlined where the best has another choice. */
+  /** What there was to choose; underlined where the best has another choice. */
   choices(row, best) {
-    return make("ul", { class: "choices" }, ...this.sweep.varyingAxes.map((axis) => {
+    return make("ul", { class: "choices" }, ...this.sweep.axes.filter((axis) => axis.isChoice).map((axis) => {
       const isOther = best && axis.text(best) !== axis.text(row);
       return make("li", { title: isOther ? `the best has ${shortened(axis.text(best), 200)}` : null },
         make("span", { class: "soft" }, axis.name + " "),

@@ -205,6 +205,21 @@ TEST(SweepExplorer, UnknownFiguresAreNull) {
   EXPECT_FALSE(figures[static_cast<std::size_t>(Figure::cost)][1].is_null());
 }
 
+TEST(SweepExplorer, WithoutAPriceThereIsNoCost) {
+  SweepResult result = synthetic::result(synthetic::question());
+  result.question.price_per_gpu_hour = 0;
+  for (const json& cost : data_of(result)["rows"]["figures"][static_cast<std::size_t>(Figure::cost)]) EXPECT_TRUE(cost.is_null());
+}
+
+TEST(SweepExplorer, AxesHaveTheValuesOfTheRowsAndTheNumberOffered) {
+  SweepResult result = synthetic::result(synthetic::question());
+  result.top.resize(2), result.pareto.clear();
+  result.top[0].choices[1] = "odd \"name\", with comma", result.top[1].choices[1] = "1f1b";
+  const json axis = data_of(result)["axes"][1];
+  EXPECT_EQ(axis["offered"], 3);
+  EXPECT_EQ(axis["values"], json({"1f1b", "odd \"name\", with comma"})) << "in the order of the question";
+}
+
 TEST(SweepExplorer, SaysWhatWasAsked) {
   SweepQuestion q = synthetic::question();
   q.axes.push_back({"gpus", {"64", "128"}});
