@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,7 @@ class Pricer {
   explicit Pricer(SpacePoints& points);
   /// Of a legal point. `changed`: the outermost axis whose digit differs from the last call's; AxisId{0} on the first.
   /// `memory_cap`: bytes; what surely takes more is not looked at any further.
-  FastPrice price(const Digits& digits, AxisId changed, double memory_cap);
+  FastPrice price(const Digits& digits, AxisId changed, double memory_cap = std::numeric_limits<double>::infinity());
   /// Programs lowered so far.
   [[nodiscard]] std::uint64_t lowered() const { return lowered_; }
 
