@@ -4,6 +4,7 @@
 
 #include "sim/schedule/closed_form.h"
 #include "sim/schedule/in_flight.h"
+#include "sim/schedule/orders.h"
 
 namespace stepcast {
 
@@ -51,9 +52,12 @@ HeldUnits from_order(const StageShape& shape, const Order& order) {
 
 int settled_micro_batches(const ScheduleKind& kind, const ScheduleSize& size) {
   const bool keeps_all = kind.id == "gpipe" || kind.id == "looped-bfs" || kind.id == "terapipe";
-  const int rounds = 6 * size.ranks;
-  if (keeps_all || size.micro_batches <= rounds) return size.micro_batches;
-  return rounds + size.micro_batches % size.ranks;
+  constexpr int rounds = 6;
+  if (keeps_all || size.micro_batches < (rounds + 1) * size.ranks) return size.micro_batches;
+  // Rounds that share all micro-batches evenly must stay as long as they are.
+  const bool equal_rounds = kind.id == "interleaved-flex" || kind.id == "interleaved-zb";
+  if (equal_rounds) return rounds * orders::group_of_rounds(size.ranks, size.micro_batches);
+  return rounds * size.ranks + size.micro_batches % size.ranks;
 }
 
 Expected<HeldUnits> held_units(const StageShape& shape, const ScheduleKind& kind, const ScheduleSize& size) {

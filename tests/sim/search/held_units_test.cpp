@@ -71,6 +71,19 @@ TEST(HeldUnits, SettledMicroBatchesHoldAsMuchAsAnyMore) {
   }
 }
 
+/// 490 micro-batches on 64 ranks go in 7 rounds of 70; 6 rounds with the same rest would be of 71.
+TEST(HeldUnits, RoundsKeepTheirLength) {
+  std::mt19937 random(8);
+  for (const char* id : {"interleaved-flex", "interleaved-zb"}) {
+    const ScheduleKind& kind = **find_schedule(id);
+    EXPECT_EQ(settled_micro_batches(kind, {64, 2, 490, 0}), 420);
+    EXPECT_EQ(settled_micro_batches(kind, {8, 2, 63, 0}), 54);
+    EXPECT_EQ(settled_micro_batches(kind, {8, 2, 800, 0}), 48);
+    expect_fullest_moments(kind, {64, 2, 490, 0}, random);
+    expect_fullest_moments(kind, {8, 3, 63, 0}, random);
+  }
+}
+
 TEST(HeldUnits, CountsOfBothChunksOfAVPeakApart) {
   const ScheduleKind& kind = **find_schedule("zb-v");
   const Order order = make_order("zb-v", {4, 2, 12, 0}).value();
