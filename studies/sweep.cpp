@@ -123,7 +123,8 @@ std::vector<SweepRow> best_of_each_count(const Space& space, const std::vector<S
   constexpr auto gpus = static_cast<std::size_t>(AxisId::gpus);
   std::vector<SweepRow> best;
   for (std::size_t i = 0; i < space.values[gpus].size(); ++i) {
-    const auto listed = std::find_if(top.begin(), top.end(), [&](const SweepRow& row) { return row.choices[gpus] == space.values[gpus][i]; });
+    const auto has_count = [&](const SweepRow& row) { return row.choices[gpus] == space.values[gpus][i]; };
+    const auto listed = std::find_if(top.begin(), top.end(), has_count);
     if (listed != top.end()) {
       best.push_back(*listed);
       continue;
@@ -155,15 +156,13 @@ class SweepRun {
       : arguments_(arguments), space_(space), points_(points), console_(console), line_(arguments, space, points) {
     const Scenario& scenario = points_.setting(Digits{}).scenario;
     answer_.space = &space;
-    answer_.network_name = scenario.network.row.name;
-    answer_.machine_name = scenario.machine.row.name;
-    answer_.gpu_name = scenario.machine.row.gpu.name;
+    answer_.names = {scenario.network.row.name, scenario.machine.row.name, scenario.machine.row.gpu.name, ""};
     answer_.threads = threads_of(arguments);
     answer_.command = [this](std::uint64_t index) { return line_.of(index); };
   }
 
   Expected<void> run() {
-    const auto shard = shard_of(arguments_, answer_.shard_source);
+    const auto shard = shard_of(arguments_, answer_.names.shard_source);
     if (!shard) return tl::unexpected(shard.error());
     auto question = question_of(space_, arguments_.has("--exhaustive"));
     if (!question) return tl::unexpected(question.error());
@@ -187,8 +186,7 @@ class SweepRun {
 
   Expected<void> show_plan(const SweepQuestion& question, const Shard& shard) {
     if (auto good = check_dry_run(); !good) return good;
-    SweepPlan plan{&space_, answer_.network_name, answer_.machine_name, answer_.gpu_name, answer_.shard_source, question.hash(),
-                   range_of(shard, space_.size()).size(), answer_.threads, {}};
+    SweepPlan plan{&space_, answer_.names, question.hash(), range_of(shard, space_.size()).size(), answer_.threads, {}};
     const auto estimate = estimate_sweep(space_, plan.configurations, plan.threads);
     if (!estimate) return tl::unexpected(estimate.error());
     plan.estimate = *estimate;

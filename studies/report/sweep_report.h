@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "studies/console.h"
+#include "studies/report/paint.h"
 #include "studies/sweep/progress.h"
 #include "studies/sweep/run.h"
 #include "studies/sweep/verdict.h"
@@ -21,13 +22,15 @@ struct WithoutWhere {
   std::vector<Figure> figures;          ///< that the constraint mentions
 };
 
+/// For people.
+struct SweepNames { std::string network, machine, gpu, shard_source; };   ///< shard_source: "" for all of the space
+
 struct SweepAnswer {
   const Space* space = nullptr;
   SweptSpace swept;
-  std::string network_name, machine_name, gpu_name;   ///< for people
+  SweepNames names;
   std::uint64_t before = 0;             ///< configurations that an earlier run had done
   int threads = 1;
-  std::string shard_source;             ///< "" for all of the space
   bool ended_early = false;
   SweepVerdict verdict;
   std::vector<SweepRow> best_by_gpus;   ///< ascending; empty for one GPU count
@@ -44,7 +47,8 @@ std::string sweep_json(const SweepAnswer& answer);
 /// Of --dry-run.
 struct SweepPlan {
   const Space* space = nullptr;
-  std::string network_name, machine_name, gpu_name, shard_source, space_hash;
+  SweepNames names;
+  std::string space_hash;
   std::uint64_t configurations = 0;     ///< of the shard
   int threads = 1;
   SweepEstimate estimate;
@@ -52,11 +56,15 @@ struct SweepPlan {
 std::string sweep_plan_text(const SweepPlan& plan, const Console& console);
 std::string sweep_plan_json(const SweepPlan& plan);
 
-// Shared by both.
+// Parts.
+
+std::string best_rows_text(const SweepAnswer& answer, const Paint& paint);
+std::string other_rows_text(const SweepAnswer& answer, const Paint& paint);
+std::string why_text(const SweepAnswer& answer, const Paint& paint);
 
 /// Priced in all runs so far: what fits and what the plan and memory say to the constraint does not exclude.
 std::uint64_t priced_in_all(const SweepResult& result);
-/// "3.1 s of exposed communication", with what it is held against, in a sentence.
+/// "Against number 4, the best with another split (tp 2, ...): wins by 784 ms (5.5 %), most of it 1.54 s of exposed communication."
 std::string why_sentence(const SweepAnswer& answer, const Rival& rival);
 /// Names of the tied rows by the choices in which they differ, in the order of TiedRows::rows.
 std::vector<std::string> tied_names(const SweepAnswer& answer);

@@ -27,7 +27,8 @@ struct PricedRange {
 };
 
 /// Legality and fast price of a range, as a worker asks for them.
-PricedRange price_range(const Space& space, Legality& legality, Pricer& pricer, IndexRange range) {
+PricedRange price_range(SpacePoints& points, Legality& legality, Pricer& pricer, IndexRange range) {
+  const Space& space = points.space();
   PricedRange priced;
   for (std::uint64_t index = range.begin; index < range.end;) {
     const Digits digits = space.digits(index);
@@ -38,7 +39,8 @@ PricedRange price_range(const Space& space, Legality& legality, Pricer& pricer, 
       continue;
     }
     ++priced.runnable, ++index;
-    if (pricer.price(digits, AxisId{}).bounded) continue;
+    const FastPrice price = pricer.price(digits, AxisId{}, points.setting(digits).scenario.machine.row.gpu.memory.value());
+    if (price.bounded || price.too_large) continue;
     ++priced.unbounded;
     priced.last_unbounded = digits;
   }
@@ -105,10 +107,10 @@ Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configu
     const std::uint64_t begin = size / stretches * i;
     const IndexRange range{begin, std::min(size, begin + stretch)};
     const auto first = SampleClock::now();
-    const PricedRange priced = price_range(space, legality, pricer, range);
+    const PricedRange priced = price_range(*points, legality, pricer, range);
     const double cold = seconds_since(first);
     const auto again = SampleClock::now();
-    price_range(space, legality, pricer, range);
+    price_range(*points, legality, pricer, range);
     const double warm = seconds_since(again);
     prices_s += warm, parts_s += std::max(0.0, cold - warm);
     if (priced.unbounded > 0) forecasts_s += static_cast<double>(priced.unbounded) * forecast_seconds(*points, priced.last_unbounded);

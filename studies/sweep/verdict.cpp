@@ -92,7 +92,9 @@ class RuleOfThumb {
 
  private:
   std::uint16_t& at(AxisId axis) { return digits_[static_cast<std::size_t>(axis)]; }
-  [[nodiscard]] const std::vector<std::int64_t>& numbers(AxisId axis) const { return points_.space().numbers[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] const std::vector<std::int64_t>& numbers(AxisId axis) const {
+    return points_.space().numbers[static_cast<std::size_t>(axis)];
+  }
 
   [[nodiscard]] Tries smallest_first(AxisId axis) const {
     Tries tries;
@@ -143,8 +145,10 @@ class RuleOfThumb {
   }
 
   bool fits() {
-    const FastPrice price = pricer_.price(digits_, AxisId{});
-    if (price.bounded) return price.memory_bytes <= points_.setting(digits_).scenario.machine.row.gpu.memory.value();
+    const double capacity = points_.setting(digits_).scenario.machine.row.gpu.memory.value();
+    const FastPrice price = pricer_.price(digits_, AxisId{}, capacity);
+    if (price.too_large) return false;
+    if (price.bounded) return price.memory_bytes <= capacity;
     const auto prediction = points_.predict(digits_);
     return prediction && prediction->step.memory.fits;
   }
@@ -208,7 +212,8 @@ Expected<Overflow> overflow_of(SpacePoints& points, const SweepResult& result) {
   if (!prediction) return tl::unexpected(prediction.error());
   const MemoryReport& memory = prediction->step.memory;
   const auto rows = lifetime_rows(memory);
-  const auto largest = std::max_element(rows.begin(), rows.end(), [](const LifetimeRow& a, const LifetimeRow& b) { return a.bytes < b.bytes; });
+  const auto smaller = [](const LifetimeRow& a, const LifetimeRow& b) { return a.bytes < b.bytes; };
+  const auto largest = std::max_element(rows.begin(), rows.end(), smaller);
   overflow.largest = fmt::format("{} {} of {}", largest->name, format_bytes(largest->bytes), format_bytes(memory.peak));
   for (const Relief& relief : reliefs)
     if (relief.key == largest->key) overflow.advice = relief.advice;
@@ -229,7 +234,8 @@ std::string broken_rule_text(SpacePoints& points, const SweepTally& tally) {
     const SplitWishes wishes = points.wishes(digits);
     const auto split = points.split(digits);
     if (!split || broken_rule(*split, wishes.size(), points.network()) != rule) continue;
-    const SplitOrigin origin{"--gpus", "--tp", "--cp", "--pp", "--chunks", "--global-batch", "--seq", "--schedule", "--recompute", "--ep", "--etp"};
+    const SplitOrigin origin{"--gpus", "--tp", "--cp", "--pp", "--chunks", "--global-batch", "--seq", "--schedule", "--recompute",
+                             "--ep", "--etp"};
     return to_text(rule->explain(*split, wishes.size(), points.network(), origin));
   }
   return "";

@@ -70,9 +70,9 @@ void expect_same_forecast(const json& row) {
 
 TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
   const json answer = swept(small + " --top 5 --pareto time,memory");
-  for (const char* key : {"enumerated", "illegal", "does_not_fit", "smallest_overflow", "excluded", "priced", "pruned", "refined", "lowered",
-                          "elapsed_s", "max_fast_exact_gap", "bound_above_exact", "top", "ties", "pareto", "best_by_gpus", "why", "complete",
-                          "shard", "space_hash"})
+  for (const char* key : {"enumerated", "illegal", "does_not_fit", "smallest_overflow", "excluded", "priced", "pruned", "refined",
+                          "lowered", "elapsed_s", "max_fast_exact_gap", "bound_above_exact", "top", "ties", "pareto", "best_by_gpus",
+                          "why", "complete", "shard", "space_hash"})
     EXPECT_TRUE(answer.contains(key)) << key;
   std::uint64_t illegal = 0;
   for (const json& n : answer["illegal"]) illegal += n.get<std::uint64_t>();
@@ -96,22 +96,24 @@ TEST(SweepCommand, ThePrintedCommandForecastsTheSame) {
   const std::string network = own_path("network.json"), scenario = own_path("run.json"), space = own_path("space.json");
   std::ofstream(network) << run("show network llama3-8b --json").out;
   expect_same_forecast(swept(network + " --gpus 16 --global-batch 64 --pp 4 --layout 9,8,8,7;even --top 1")["top"][0]);
-  std::ofstream(scenario) << R"({"network": "llama3-8b", "machine": "dgx-a100", "gpus": 16, "global_batch": 64, "pp": 2, "seq_splits": 1})";
+  std::ofstream(scenario) << R"({"network": "llama3-8b", "machine": "dgx-a100", "gpus": 16, "global_batch": 64, "pp": 2})";
   expect_same_forecast(swept(scenario + " --tp 1,2,4 --zero 1,2 --top 1")["top"][0]);
   std::ofstream(space) << R"({"network": "gpt3-13b", "machine": "dgx-a100", "stack": "megatron-2022", "global_batch": 64, "sequence": 2048,
     "axes": {"gpus": 32, "tp": [2, 4], "pp": 4, "tp_tier": "all", "pp_tier": "all", "dp_tier": "all", "sp": "all", "micro_batch": 1}})";
   expect_same_forecast(swept("--space " + space + " --top 1")["top"][0]);
-  expect_same_forecast(swept("llama3-8b --gpus 16 --global-batch 64 --pp 4 --chunks 1 --layout Ett|tttttttttt|tttttttttt|ttttttttttL")["top"][0]);
+  const std::string layout = "Ett|tttttttttt|tttttttttt|ttttttttttL";
+  expect_same_forecast(swept("llama3-8b --gpus 16 --global-batch 64 --pp 4 --chunks 1 --layout " + layout)["top"][0]);
 }
 
 TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
   const Ran ran = run("sweep " + small);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
-  for (const char* part : {"Llama 3 8B on 8 x NVIDIA H100", "512 configurations", "cannot run, or repeat another", "GPUs do not divide by tp x cp x pp",
-                           "do not fit: smallest overflow", "dismissed by their bound", "largest gap between", "Best by step_time", " 1=",
-                           "within the error of a comparison", "Why the first one wins", "the best with another split",
-                           "the usual rule of thumb", "most of it", "stepcast predict llama3-8b --machine dgx-h100 --global-batch 64"})
+  for (const char* part : {"Llama 3 8B on 8 x NVIDIA H100", "512 configurations", "cannot run, or repeat another",
+                           "GPUs do not divide by tp x cp x pp", "do not fit: smallest overflow", "dismissed by their bound",
+                           "largest gap between", "Best by step_time", " 1=", "within the error of a comparison", "Why the first one wins",
+                           "the best with another split", "the usual rule of thumb", "most of it",
+                           "stepcast predict llama3-8b --machine dgx-h100 --global-batch 64"})
     EXPECT_THAT(ran.out, HasSubstr(part));
   EXPECT_THAT(ran.out, Not(HasSubstr("WARNING")));
 }
