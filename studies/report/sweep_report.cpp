@@ -90,7 +90,7 @@ std::string counts_text(const SweepAnswer& answer, const Paint& paint) {
 
 // --- nothing ---
 
-std::string overflow_text(const SweepAnswer& answer) {
+std::string nearest_miss_text(const SweepAnswer& answer) {
   if (!answer.overflow) return "";
   const Overflow& overflow = *answer.overflow;
   return page_line(fmt::format("The nearest miss holds {}. What makes that smaller: {}.", overflow.largest, overflow.advice)) + "  " +
@@ -111,7 +111,7 @@ std::string nothing_text(const SweepAnswer& answer, const Paint& paint) {
   const auto headed = [&](const char* heading, const std::string& text) { return fmt::format("\n{}\n", paint.bold(heading)) + text; };
   if (!answer.swept.result.complete()) return headed("Nothing was found yet.", "");
   if (tally.fitting() > 0) return headed("No configuration meets the constraint.", without_where_text(answer));
-  if (tally.does_not_fit > 0) return headed("No configuration fits in memory.", overflow_text(answer));
+  if (tally.does_not_fit > 0) return headed("No configuration fits in memory.", nearest_miss_text(answer));
   return headed("No configuration of this space can run.", page_line(answer.broken_rule));
 }
 
