@@ -76,9 +76,7 @@ std::string rank_mark(std::size_t i) { return fmt::format("{} ", i + 1); }
 
 std::string ties_line(const SweepAnswer& answer) {
   const TiedRows& tied = *answer.verdict.tied;
-  std::vector<double> steps;
-  for (const std::size_t i : tied.rows) steps.push_back(figure_in(answer.swept.result.top[i], Figure::step_time));
-  return "\n" + paragraph(ties_text(tied.ties, tied_names(answer), steps), "  ", "    ", page_columns);
+  return "\n" + paragraph(ties_text(tied.ties, tied_names(answer), tied.costs), "  ", "    ", page_columns);
 }
 
 }  // namespace

@@ -45,18 +45,17 @@ std::optional<TiedRows> tied_rows(SpacePoints& points, const SweepResult& result
   if (!is_timed(result.question.objective)) return std::nullopt;
   const Figure objective = *find_figure(result.question.objective, "");
   TiedRows tied;
-  std::vector<double> costs;
   std::vector<std::vector<std::string>> choices;
   for (std::size_t i = 0; i < result.top.size(); ++i) {
     if (!same_gpus(result.top[i], result.top.front())) continue;
     tied.rows.push_back(i);
-    costs.push_back(objective_cost(result.top[i], objective));
+    tied.costs.push_back(objective_cost(result.top[i], objective));
     choices.push_back(result.top[i].choices);
   }
-  if (!(costs.front() > 0) || !std::isfinite(costs.back())) return std::nullopt;
+  if (!(tied.costs.front() > 0) || !std::isfinite(tied.costs.back())) return std::nullopt;
   const Scenario& scenario = points.setting(points.space().digits(result.top.front().index)).scenario;
   const double spread = pair_spread_of(step_fit(scenario), scenario.network.row.experts.count > 0);
-  tied.ties = ties_of(costs, choices, spread, listed_all);
+  tied.ties = ties_of(tied.costs, choices, spread, listed_all);
   return tied;
 }
 

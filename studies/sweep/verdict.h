@@ -26,6 +26,7 @@ struct Rival {
 /// Rows of the list with the first one's GPU count, best first, and which of them are tied.
 struct TiedRows {
   std::vector<std::size_t> rows;       ///< places in the list
+  std::vector<double> costs;           ///< of those rows: the objective, less is better
   Ties ties;                           ///< places in `rows`
 };
 

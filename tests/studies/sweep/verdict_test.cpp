@@ -105,6 +105,13 @@ TEST_F(Reported, ASentenceNamesTheLargestPhase) {
   EXPECT_THAT(sentence(10, 10, 0), HasSubstr("as fast"));
 }
 
+// The first by energy may be the slower one.
+TEST_F(Reported, TheLeadIsThatOfTheObjective) {
+  answer_.verdict.tied = TiedRows{{0, 1, 2}, {4, 5, 6}, {}};
+  answer_.verdict.tied->ties.measure = {0};
+  EXPECT_THAT(text(), HasSubstr("leads by 25.0 %"));
+}
+
 TEST_F(Reported, AnUnfinishedSweepSaysSoWhereNothingWasFound) {
   answer_.swept.result.top.clear();
   answer_.swept.result.done.clear();
