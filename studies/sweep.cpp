@@ -20,8 +20,9 @@
 namespace stepcast {
 namespace {
 
-constexpr double look_every_s = 0.25, save_every_s = 2;
+constexpr double look_every_s = 0.25;
 const char* const output_flag = "--output";
+const char* const snapshot_flag = "--snapshot";
 
 /// Names of -o; several are joined by commas.
 std::vector<std::string> output_names(const Arguments& arguments) {
@@ -35,7 +36,13 @@ std::vector<std::string> output_names(const Arguments& arguments) {
   return names;
 }
 
-Expected<void> check_output_names(const std::vector<std::string>& names, bool resume) {
+/// Seconds between writes of the file that can be resumed.
+double save_every(const Arguments& arguments) {
+  constexpr double usual = 2;
+  return arguments.has(snapshot_flag) ? snapshot_seconds(arguments.value(snapshot_flag), snapshot_flag).value() : usual;
+}
+
+Expected<void> check_output_names(const std::vector<std::string>& names, const Arguments& arguments) {
   std::string kept;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) return fail(output_flag, "an empty name", "-o result.jsonl");
@@ -49,18 +56,21 @@ Expected<void> check_output_names(const std::vector<std::string>& names, bool re
       return fail(output_flag, fmt::format("{} and {} would both keep the result", kept, names[i]), "one .jsonl file");
     if (is_resumable(**kind)) kept = names[i];
   }
-  if (resume && kept.empty()) return fail("--resume", "there is no file to go on from", "-o FILE.jsonl, as in the run before");
+  if (!kept.empty()) return {};
+  if (arguments.has("--resume")) return fail("--resume", "there is no file to go on from", "-o FILE.jsonl, as in the run before");
+  if (arguments.has(snapshot_flag)) return fail(snapshot_flag, "there is no file to bring up to date", "-o FILE.jsonl");
   return {};
 }
 
 /// The files of one sweep, opened before the work.
 class SweepOutputs {
  public:
-  Expected<void> open(const std::vector<std::string>& names, bool resume, const SweepQuestion& question, const Shard& shard) {
-    if (auto good = check_output_names(names, resume); !good) return good;
+  Expected<void> open(const Arguments& arguments, const SweepQuestion& question, const Shard& shard) {
+    const std::vector<std::string> names = output_names(arguments);
+    if (auto good = check_output_names(names, arguments); !good) return good;
     for (const std::string& name : names) {
       if (is_resumable(**find_export(name, output_flag))) {
-        auto file = ResultFile::open(name, output_flag, resume, question, shard);
+        auto file = ResultFile::open(name, output_flag, arguments.has("--resume"), question, shard);
         if (!file) return tl::unexpected(file.error());
         kept_.emplace(std::move(*file));
         kept_name_ = name;
@@ -168,7 +178,7 @@ class SweepRun {
     if (!question) return tl::unexpected(question.error());
     if (arguments_.has("--dry-run")) return show_plan(*question, *shard);
     const InterruptGuard guard;
-    if (auto opened = outputs_.open(output_names(arguments_), arguments_.has("--resume"), *question, *shard); !opened) return opened;
+    if (auto opened = outputs_.open(arguments_, *question, *shard); !opened) return opened;
     if (auto swept = sweep(*shard); !swept) return swept;
     explain();
     console_.out << (arguments_.has("--json") ? sweep_json(answer_) : sweep_text(answer_, console_));
@@ -179,7 +189,7 @@ class SweepRun {
  private:
   /// Nothing is written and nothing gone on from.
   [[nodiscard]] Expected<void> check_dry_run() const {
-    for (const char* other : {output_flag, "--resume", "--exhaustive"})
+    for (const char* other : {output_flag, "--resume", snapshot_flag, "--exhaustive"})
       if (arguments_.has(other)) return fail("--dry-run", fmt::format("does not go with {}", other), "leave one of them out");
     return {};
   }
@@ -202,7 +212,8 @@ class SweepRun {
     options.threads = answer_.threads;
     options.exhaustive = arguments_.has("--exhaustive");
     options.stop = interrupted;
-    options.snapshot_s = look_every_s;
+    const double save_every_s = save_every(arguments_);
+    options.snapshot_s = std::min(look_every_s, save_every_s);
     double saved_s = 0;
     options.snapshot = [&](const SweepResult& so_far, const SweepWork& work) -> Expected<void> {
       progress.show(progress_line(so_far, work, answer_.before));

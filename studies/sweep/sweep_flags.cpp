@@ -1,6 +1,9 @@
 #include "studies/sweep/sweep_flags.h"
 
+#include <charconv>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "studies/study_flags.h"
 #include "studies/sweep/axes.h"
@@ -12,6 +15,11 @@ constexpr std::string_view axes_group = "Axes (one value; several: 1,2,4 or 1..8
 constexpr std::string_view goal_group = "What is best";
 constexpr std::string_view work_group = "How it is searched";
 constexpr std::string_view out_group = "Output";
+
+Expected<void> check_snapshot(const std::string& text, const std::string& where) {
+  const auto seconds = snapshot_seconds(text, where);
+  return seconds ? Expected<void>{} : tl::unexpected(seconds.error());
+}
 
 std::vector<Flag> own_sweep_flags() {
   return {
@@ -41,6 +49,8 @@ std::vector<Flag> own_sweep_flags() {
        .doc = ".jsonl: what was found, kept while the sweep runs, for --resume and merge; .csv, .sqlite: tables; .html: a page to "
               "explore; may be repeated",
        .alias = "-o", .repeats = true},
+      {.name = "--snapshot", .key = "", .value = "SECONDS", .group = out_group,
+       .doc = "how often the -o FILE.jsonl is brought up to date (default 2)", .check = check_snapshot},
       {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units", .kind = FlagKind::toggle},
   };
 }
@@ -72,6 +82,15 @@ std::vector<Flag> make_sweep_flags() {
 }
 
 }  // namespace
+
+Expected<double> snapshot_seconds(const std::string& text, const std::string& where) {
+  constexpr double least = 0.01, most = 86'400;
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, seconds);
+  if (problem == std::errc{} && stop == end && seconds >= least && seconds <= most) return seconds;
+  return fail(where, fmt::format("'{:.60}' is no number of seconds", text), fmt::format("from {} to {:.0f}", least, most));
+}
 
 std::span<const Flag> sweep_flags() {
   static const std::vector<Flag> flags = make_sweep_flags();

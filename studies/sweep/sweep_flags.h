@@ -2,12 +2,17 @@
 #pragma once
 
 #include <span>
+#include <string>
 
+#include "model/error.h"
 #include "studies/flags.h"
 
 namespace stepcast {
 
 /// A flag that is an axis (find_axis) has no check of its own: read_axis_values checks each value.
 std::span<const Flag> sweep_flags();
+
+/// --snapshot, from 0.01 s to a day.
+Expected<double> snapshot_seconds(const std::string& text, const std::string& where);
 
 }  // namespace stepcast

@@ -298,6 +298,8 @@ TEST(SweepCommand, MistakesAreExplained) {
       {small + " --objective cost", "--price"},
       {small + " --pareto time", "two figures or more"},
       {small + " --resume", "there is no file to go on from"},
+      {small + " --snapshot 1", "there is no file to bring up to date"},
+      {small + " --snapshot soon -o x.jsonl", "'soon' is no number of seconds"},
       {small + " --shard 3/3", "--shard"},
       {small + " --dry-run -o x.csv", "does not go with --output"},
       {small + " -o x.xlsx", "unknown ending '.xlsx'"},

@@ -32,5 +32,16 @@ TEST(SweepFlags, AxesTakeListsAndEveryFlagStandsOnce) {
   EXPECT_EQ(std::adjacent_find(groups.begin(), groups.end()), groups.end()) << "the help would print a heading twice";
 }
 
+TEST(SweepFlags, SnapshotsAreSecondsToADay) {
+  EXPECT_EQ(snapshot_seconds("0.05", "--snapshot").value(), 0.05);
+  EXPECT_EQ(snapshot_seconds("86400", "--snapshot").value(), 86'400);
+  for (const char* text : {"", "0", "-1", "0.009", "86401", "2s", "often", "nan", "inf"}) {
+    const auto wrong = snapshot_seconds(text, "--snapshot");
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_EQ(wrong.error().where, "--snapshot");
+    EXPECT_EQ(wrong.error().hint, "from 0.01 to 86400");
+  }
+}
+
 }  // namespace
 }  // namespace stepcast
