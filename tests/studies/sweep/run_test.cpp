@@ -2,6 +2,7 @@
 #include "studies/sweep/run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <random>
 
@@ -135,12 +136,13 @@ TEST(Sweep, ConstraintsFilterAndNothingElse) {
   }
 }
 
-/// Many stretches: 92,160 and 55,296 numbers.
+/// Of many stretches.
 std::vector<Space> long_spaces() {
   std::vector<Space> spaces = {space_named("TinyCounts")};
   spaces.back().pareto = {"step_time", "memory.peak"};
   spaces.push_back(testing_space::good(
-      "gpt3-13b --machine dgx-a100 --stack megatron-2022 --gpus 32,64 --global-batch 64 --seq 2048 --tp all --pp all --order all --sp off,on "
+      "gpt3-13b --machine dgx-a100 --stack megatron-2022 --gpus 64 --global-batch 64 --seq 2048 --tp all --pp all "
+      "--order tp-cp-dp-pp,dp-tp-cp-pp,pp-dp-tp-cp,pp-tp-cp-dp --sp off,on "
       "--recompute none,full --micro-batch 1,2,4 --chunks 1,2,4,5,8,10 --zero 0,1 --where pp>=4 --pareto step_time,mfu"));
   return spaces;
 }
@@ -169,31 +171,38 @@ TEST(Sweep, ShardsMergeToTheSameBytes) {
   }
 }
 
-/// Stopped again and again wherever it may be, and gone on with from what was written.
+/// Stopped again and again wherever it may be, and gone on with from what was written. Gives how many runs it took.
+int run_in_parts(const Space& space, int threads, std::mt19937& random, SweepResult& so_far) {
+  for (int runs = 1; runs < 300; ++runs) {
+    std::atomic<int> left = 1 << random() % 11;
+    SweepOptions options;
+    options.threads = threads;
+    options.stop = [&] { return left-- <= 0; };
+    options.snapshot = [&](const SweepResult& result, const SweepWork&) -> Expected<void> {
+      so_far = read_result(write_result(result), "snapshot").value();
+      return {};
+    };
+    const SweepResult before = so_far;
+    swept(space, options, {}, runs > 1 ? &before : nullptr);
+    if (so_far.complete()) return runs;
+  }
+  ADD_FAILURE() << "never got through";
+  return 0;
+}
+
 TEST(Sweep, ResumedRunsEndInTheSameBytes) {
   std::mt19937 random(1);
+  int runs = 0;
   for (const Space& space : long_spaces()) {
+    EXPECT_GT(space.size(), 5U * 4096);
     const std::string whole = write_result(swept(space).result);
-    for (int trial = 0; trial < 6; ++trial) {
+    for (int trial = 0; trial < 4; ++trial) {
       SweepResult so_far;
-      int runs = 0;
-      for (bool begun = false; runs < 200 && !(begun && so_far.complete()); begun = true, ++runs) {
-        std::atomic<int> left = 1 << random() % 12;
-        SweepOptions options;
-        options.threads = 1 + trial % 2;
-        options.stop = [&] { return left-- <= 0; };
-        options.snapshot = [&](const SweepResult& result, const SweepWork&) -> Expected<void> {
-          so_far = read_result(write_result(result), "snapshot").value();
-          return {};
-        };
-        const SweepResult before = so_far;
-        swept(space, options, {}, begun ? &before : nullptr);
-      }
-      EXPECT_GT(runs, 3);
-      ASSERT_TRUE(so_far.complete()) << "never got through a stretch";
+      runs += run_in_parts(space, 1 + trial % 2, random, so_far);
       EXPECT_EQ(write_result(so_far), whole) << trial;
     }
   }
+  EXPECT_GT(runs, 24) << "hardly ever stopped";
 }
 
 TEST(Sweep, ASnapshotsErrorEndsIt) {
