@@ -1,5 +1,7 @@
 #include "sim/search/unit_family.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 namespace stepcast {
@@ -20,7 +22,12 @@ bool same_parts(const ProgramBlock& one, const ProgramBlock& two) {
 
 }  // namespace
 
-UnitFamily::UnitFamily(Program one, const Program& two) : program_(std::make_shared<Program>(std::move(one))) {
+UnitFamily::UnitFamily(Program one, const Program& two) : program_(std::make_shared<Program>(std::move(one))), groups_(program_->groups) {
+  std::set<int> moving;
+  for (const ProgramBlock& block : program_->blocks)
+    for (const Move& move : block.moves)
+      if (move.group >= 0) moving.insert(move.group);
+  moving_.assign(moving.begin(), moving.end());
   even_ = program_->blocks.size() == two.blocks.size();
   for (std::size_t b = 0; even_ && b < two.blocks.size(); ++b) {
     even_ = same_parts(program_->blocks[b], two.blocks[b]);
@@ -58,6 +65,21 @@ void UnitFamily::pair_blocks(ProgramBlock& one, const ProgramBlock& two) {
     pair(bytes_, one.buffers[i].bytes, two.buffers[i].bytes);
     even_ = even_ && one.buffers[i].kind == two.buffers[i].kind && one.buffers[i].count == two.buffers[i].count;
   }
+}
+
+bool UnitFamily::lay(std::span<const Axis> axes) {
+  std::vector<Group> laid = groups_;
+  for (const int group : moving_) {
+    for (Group::Digit& digit : laid[static_cast<std::size_t>(group)].digits) {
+      const auto axis = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) {
+        return digit.stride >= a.from && digit.stride * digit.size <= a.from * a.size;
+      });
+      if (axis == axes.end()) return false;
+      digit.stride = digit.stride / axis->from * axis->to;
+    }
+  }
+  program_->groups = std::move(laid);
+  return true;
 }
 
 const Program& UnitFamily::at(double micro_batch) {

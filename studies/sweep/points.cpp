@@ -120,6 +120,7 @@ Expected<const Setting*> SpacePoints::find_setting(const Digits& digits) {
   auto setting = std::make_unique<Setting>();
   setting->scenario = std::move(*scenario);
   setting->cost = std::make_unique<CostModel>(cost_model(setting->scenario).with_ranks(setting->scenario.plan.gpus));
+  setting->point = setting->scenario;
   known = setting.get();
   settings_.push_back(std::move(setting));
   return known;
@@ -167,46 +168,84 @@ Expected<Split> SpacePoints::split(const Digits& digits, const SplitWishes& wish
   return split;
 }
 
-Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
-  const Scenario& setting_scenario = setting(digits).scenario;
-  Scenario scenario = setting_scenario;
-  auto split_here = split(digits);
-  if (!split_here) return tl::unexpected(split_here.error());
+// Where layers cannot lie evenly, costs of a micro-batch alone decide; else the whole step is weighed against the even split.
+Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const {
+  Digits key = digits;
+  if (network().layers % (split.pp * split.chunks) == 0 || split.zero >= 2) return key;
+  key[static_cast<std::size_t>(AxisId::zero)] = key[static_cast<std::size_t>(AxisId::dp_overlap)] = 0;
+  return key;
+}
+
+Expected<LayerCounts> SpacePoints::balanced(const Digits& digits) {
+  constexpr std::size_t most_remembered = 1 << 16;
   const SplitWishes wished = wishes(digits);
+  const auto nearly_even = split(digits, wished);
+  if (!nearly_even) return tl::unexpected(nearly_even.error());
+  const Digits key = balanced_key(digits, *nearly_even);
+  if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
+  const Setting& here = setting(digits);
+  here.point.plan = plan_of(*nearly_even, wished.size(), here.scenario.plan);
+  auto layers = balanced_layers(here.point, *nearly_even);
+  if (!layers) return layers;
+  if (balanced_.size() >= most_remembered) balanced_.clear();
+  return balanced_[key] = std::move(*layers);
+}
+
+Expected<const Scenario*> SpacePoints::point(const Digits& digits) {
+  const SplitWishes wished = wishes(digits);
+  auto split_here = split(digits, wished);
+  if (!split_here) return tl::unexpected(split_here.error());
   if (balances_layers(digits)) {
-    scenario.plan = plan_of(*split_here, wished.size(), scenario.plan);
-    auto layers = balanced_layers(scenario, *split_here);
+    auto layers = balanced(digits);
     if (!layers) return tl::unexpected(layers.error());
     split_here->layers = std::move(*layers);
   }
   drop_even_layers(*split_here);
-  scenario.plan = plan_of(*split_here, wished.size(), scenario.plan);
-  scenario.micro_batches = split_here->micro_batches;
-  scenario.split = in_words(*split_here) + in_words(scenario.ways);
-  return scenario;
+  const Setting& here = setting(digits);
+  here.point.plan = plan_of(*split_here, wished.size(), here.scenario.plan);
+  here.point.micro_batches = split_here->micro_batches;
+  here.point.split = in_words(*split_here) + in_words(here.point.ways);
+  return &here.point;
 }
 
-Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes) {
+Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
+  const auto at = point(digits);
+  if (!at) return tl::unexpected(at.error());
+  return **at;
+}
+
+Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, Split split) {
   const Scenario& scenario = setting(digits).scenario;
-  auto split_here = split(digits, wishes);
-  if (!split_here) return tl::unexpected(split_here.error());
-  drop_even_layers(*split_here);
-  return lower(scenario.network.row, plan_of(*split_here, wishes.size(), scenario.plan), scenario.stack.row);
+  drop_even_layers(split);
+  return lower(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row);
 }
 
-Expected<Program> SpacePoints::program(const Digits& digits) { return lowered(digits, wishes(digits)); }
+Expected<Program> SpacePoints::program(const Digits& digits) {
+  const SplitWishes wished = wishes(digits);
+  auto here = split(digits, wished);
+  if (!here) return tl::unexpected(here.error());
+  if (balances_layers(digits)) {
+    auto layers = balanced(digits);
+    if (!layers) return tl::unexpected(layers.error());
+    here->layers = std::move(*layers);
+  }
+  return lowered(digits, wished, std::move(*here));
+}
 
-Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch) {
+Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order) {
   SplitWishes one = wishes(digits);
+  one.order = order;
   one.micro_batch = micro_batch;
   one.global_batch = micro_batch * one.dp();
-  return lowered(digits, one);
+  auto here = split(digits, one);
+  if (!here) return tl::unexpected(here.error());
+  return lowered(digits, one, std::move(*here));
 }
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {
-  const auto point = scenario(digits);
-  if (!point) return tl::unexpected(point.error());
-  return stepcast::predict(*point);
+  const auto at = point(digits);
+  if (!at) return tl::unexpected(at.error());
+  return stepcast::predict(**at);
 }
 
 std::string SpacePoints::command(const Digits& digits) const {

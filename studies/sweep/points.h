@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "model/error.h"
 #include "sim/cost.h"
 #include "studies/forecast.h"
+#include "studies/layout.h"
 #include "studies/split_plan.h"
 #include "studies/sweep/figures.h"
 #include "studies/sweep/space.h"
@@ -21,6 +23,7 @@ namespace stepcast {
 struct Setting {
   Scenario scenario;                 ///< its plan holds what a split says nothing about
   std::unique_ptr<CostModel> cost;   ///< of all ranks in use
+  mutable Scenario point;            ///< the same, with the plan of the point that was asked for last
 };
 
 /// Not for several threads at once.
@@ -43,11 +46,16 @@ class SpacePoints {
     const Setting* known = by_switches_[switches_of(digits)];
     return known != nullptr ? *known : make_setting(digits);
   }
+  /// Layers on the virtual stages of a point whose layout is to be balanced.
+  Expected<LayerCounts> balanced(const Digits& digits);
   /// Of a legal point.
   Expected<Program> program(const Digits& digits);
-  /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch: for what a micro-batch costs.
-  Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch);
+  /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in another order:
+  /// for what a micro-batch costs.
+  Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order);
   Expected<Scenario> scenario(const Digits& digits);
+  /// The same without a copy; valid until the next point of this setting.
+  Expected<const Scenario*> point(const Digits& digits);
   /// The whole forecast of a legal point.
   Expected<Prediction> predict(const Digits& digits);
   /// The flags that make predict repeat the point: "--tp 8 --pp 4 ...", what the sweep was told included.
@@ -60,11 +68,13 @@ class SpacePoints {
   [[nodiscard]] std::size_t switches_of(const Digits& digits) const;
   Expected<const Setting*> find_setting(const Digits& digits);
   const Setting& make_setting(const Digits& digits);
-  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes);
+  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, Split split);
+  [[nodiscard]] Digits balanced_key(const Digits& digits, const Split& split) const;
 
   const Space* space_;
   std::vector<std::unique_ptr<Setting>> settings_;
   std::vector<const Setting*> by_switches_;
+  std::map<Digits, LayerCounts> balanced_;
   // What the words of an axis stand for, by digit.
   std::vector<Recompute> recompute_;
   std::vector<LayoutChoice> layouts_;

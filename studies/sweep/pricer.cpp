@@ -52,14 +52,15 @@ Pricer::Key Pricer::family_key(const Digits& digits, const SplitWishes& wishes, 
   for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, tp_overlap, recompute}) key[at++] = digit(digits, axis);
   key[at++] = split.sequence;
   key[at++] = !split.kept_gathers.empty();
-  const bool by_data_ranks = split.zero >= 2 || implied_homes_, by_mesh = split.experts && wishes.order != usual_order;
-  key[at++] = by_data_ranks ? 1 + digit(digits, zero) : 0;
-  key[at++] = by_data_ranks ? 1 + digit(digits, dp_overlap) : 0;
-  key[at++] = by_data_ranks ? static_cast<std::int32_t>(split.dp) : 0;
-  key[at++] = by_data_ranks ? static_cast<std::int32_t>(stride_of(wishes, MeshAxis::dp)) : 0;
-  for (const AxisId axis : {pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = by_mesh ? digit(digits, axis) : 0;
-  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp));
-  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp));
+  if (by_data_ranks(wishes)) {
+    key[at++] = 1 + digit(digits, zero);
+    key[at++] = digit(digits, dp_overlap);
+    key[at++] = static_cast<std::int32_t>(split.dp);
+    for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp}) key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
+  } else if (split.experts && wishes.order != usual_order) {
+    key[at++] = -1;
+    for (const AxisId axis : {pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = digit(digits, axis);
+  }
   return key;
 }
 
@@ -123,44 +124,68 @@ const Program* Pricer::program(const Digits& digits) {
   return program_;
 }
 
-std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits) {
-  auto one = points_.unit_program(digits, 1);
-  const auto two = points_.unit_program(digits, 2);
+std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits, const MeshOrder& order) {
+  auto one = points_.unit_program(digits, 1, order);
+  const auto two = points_.unit_program(digits, 2, order);
   lowered_ += 2;
   if (!one || !two) return nullptr;
   auto family = std::make_unique<UnitFamily>(std::move(*one), *two);
   return family->grows_evenly() ? std::move(family) : nullptr;
 }
 
+std::unique_ptr<UnitCosts> Pricer::make_units(Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere) {
+  const CostModel& cost = *points_.setting(digits).cost;
+  const UnitFamily::Axis axes[] = {{1, wishes.tp, stride_of(wishes, MeshAxis::tp)}, {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)}};
+  if (family.programs != nullptr && (!moves_anywhere || family.programs->lay(axes)))
+    return std::make_unique<UnitCosts>(family.programs->at(static_cast<double>(wishes.micro_batch)), family.programs->alike(), cost);
+  const Program* here = program(digits);
+  return here == nullptr ? nullptr : std::make_unique<UnitCosts>(*here, std::make_shared<Program>(*here), cost);
+}
+
+// Programs whose moves stay between tensor and context ranks are lowered in the usual order of the mesh, and laid on the ranks of
+// others: only where these groups lie differs.
 UnitCosts* Pricer::find_units(const Digits& digits) {
   const SplitWishes wishes = points_.wishes(digits);
-  std::unique_ptr<Family>& family = families_[family_key(digits, wishes, split_of(wishes, points_.network(), points_.stack()))];
+  const Split split = split_of(wishes, points_.network(), points_.stack());
+  const bool moves_anywhere = !by_data_ranks(wishes) && !split.experts;
+  std::unique_ptr<Family>& family = families_[family_key(digits, wishes, split)];
   if (family == nullptr) {
-    family = std::make_unique<Family>(Family{lower_family(digits), {}});
+    family = std::make_unique<Family>(Family{lower_family(digits, moves_anywhere ? usual_order : wishes.order), {}});
     units_ += 16;  // the program that a family keeps is as large as so many of its units
   }
-  std::unique_ptr<UnitCosts>& units = family->by_micro_batch[wishes.micro_batch];
-  if (units != nullptr) return units.get();
-  const CostModel& cost = *points_.setting(digits).cost;
-  if (family->programs != nullptr) {
-    units = std::make_unique<UnitCosts>(family->programs->at(static_cast<double>(wishes.micro_batch)), family->programs->alike(), cost);
-  } else if (const Program* here = program(digits)) {
-    units = std::make_unique<UnitCosts>(*here, std::make_shared<Program>(*here), cost);
+  const Key key{static_cast<std::int32_t>(wishes.micro_batch), static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp)),
+                static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp))};
+  std::unique_ptr<UnitCosts>& units = family->units[key];
+  if (units == nullptr) {
+    units = make_units(*family, digits, wishes, moves_anywhere);
+    ++units_;
   }
-  ++units_;
   return units.get();
 }
 
-Pricer::Shape* Pricer::find_shape(const Digits& digits) {
-  const int number = static_cast<int>(shapes_.size());
-  std::unique_ptr<Shape>& part = shapes_[shape_key(digits)];
-  if (part != nullptr) return part.get();
+std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
+  const Key key = shape_key(digits);
+  if (!points_.balances_layers(digits)) return &shapes_[key];
+  const auto layers = points_.balanced(digits);
+  if (!layers) return nullptr;
+  std::vector<std::int64_t> longer(key.begin(), key.end());
+  longer.insert(longer.end(), layers->begin(), layers->end());
+  return &balanced_shapes_[std::move(longer)];
+}
+
+std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
   const Program* lowered = program(digits);
   if (lowered == nullptr) return nullptr;
   const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
   if (kind == nullptr) kind = kind_named(lowered->schedule);
-  part = std::make_unique<Shape>(Shape{stage_shape(*lowered), number, kind, schedule_traits(*kind), {}});
-  return part.get();
+  return std::make_unique<Shape>(Shape{stage_shape(*lowered), shape_count_++, kind, schedule_traits(*kind), {}});
+}
+
+Pricer::Shape* Pricer::find_shape(const Digits& digits) {
+  std::unique_ptr<Shape>* place = shape_place(digits);
+  if (place == nullptr) return nullptr;
+  if (*place == nullptr) *place = make_shape(digits);
+  return place->get();
 }
 
 Pricer::Once* Pricer::find_once(const Digits& digits) {
@@ -196,10 +221,12 @@ double Pricer::least_peak(const Digits& digits) {
 }
 
 void Pricer::make_room() {
-  if (std::max({units_, shapes_.size(), onces_.size(), streams_.size(), persistent_.size()}) <= most_parts) return;
+  if (std::max({units_, shapes_.size() + balanced_shapes_.size(), onces_.size(), streams_.size(), persistent_.size()}) <= most_parts) return;
   families_.clear();
   units_ = 0;
   shapes_.clear();
+  balanced_shapes_.clear();
+  shape_count_ = 0;
   onces_.clear();
   streams_.clear();
   persistent_.clear();
@@ -231,7 +258,7 @@ bool Pricer::find_held(const ScheduleSize& size) {
 
 bool Pricer::enter_shape(const Digits& digits) {
   shape_ = find_shape(digits);
-  if (unit_ == nullptr || shape_ == nullptr || !shape_->traits.supported || points_.balances_layers(digits)) return false;
+  if (unit_ == nullptr || shape_ == nullptr || !shape_->traits.supported) return false;
   const Space& space = points_.space();
   const std::int64_t gpus = space.number(digits, AxisId::gpus), micro_batch = space.number(digits, AxisId::micro_batch);
   const std::int64_t ways = space.number(digits, AxisId::tp) * space.number(digits, AxisId::cp) * space.number(digits, AxisId::pp);

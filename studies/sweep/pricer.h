@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -52,7 +53,7 @@ class Pricer {
 
   struct Family {
     std::unique_ptr<UnitFamily> programs;   ///< null: lowered one by one
-    std::unordered_map<std::int64_t, std::unique_ptr<UnitCosts>> by_micro_batch;
+    std::unordered_map<Key, std::unique_ptr<UnitCosts>, KeyHash> units;   ///< by micro-batch and where tp and cp lie
   };
 
   [[nodiscard]] Key family_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const;
@@ -60,9 +61,13 @@ class Pricer {
   [[nodiscard]] Key shape_key(const Digits& digits) const;
   [[nodiscard]] Key stream_key(const Digits& digits) const;
   [[nodiscard]] Key persistent_key(const Digits& digits) const;
-  std::unique_ptr<UnitFamily> lower_family(const Digits& digits);
+  std::unique_ptr<UnitFamily> lower_family(const Digits& digits, const MeshOrder& order);
+  std::unique_ptr<UnitCosts> make_units(Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere);
+  [[nodiscard]] bool by_data_ranks(const SplitWishes& wishes) const { return wishes.zero >= 2 || implied_homes_; }
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
+  std::unique_ptr<Shape> make_shape(const Digits& digits);
+  std::unique_ptr<Shape>* shape_place(const Digits& digits);
   Once* find_once(const Digits& digits);
   const CrossingStream& find_stream(const Digits& digits);
   double least_peak(const Digits& digits);
@@ -80,6 +85,8 @@ class Pricer {
   Parts<Family> families_;
   std::size_t units_ = 0;                   ///< in all families
   Parts<Shape> shapes_;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;   ///< by what the key of a shape holds, and layers
+  int shape_count_ = 0;
   Parts<Once> onces_;
   Parts<CrossingStream> streams_;
   std::unordered_map<Key, double, KeyHash> persistent_;

@@ -157,8 +157,8 @@ Expected<void> SweepWorker::look_at_list() {
 }
 
 Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price) {
-  const auto scenario = points_.scenario(digits);
-  const auto prediction = scenario ? predict(*scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
+  const auto scenario = points_.point(digits);
+  const auto prediction = scenario ? predict(**scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
   if (!prediction) {
     // Only points that are always forecast may be refused: what is counted must not depend on what was pruned.
     if (price != nullptr) return tl::unexpected(prediction.error());
@@ -171,7 +171,7 @@ Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& di
     if (price != nullptr) ++stretch_.work.above;  // the fast price said that it fits
     return {};
   }
-  const Figures figures = figures_of(*scenario, points_.wishes(digits), *prediction, shared_.space.price_per_gpu_hour);
+  const Figures figures = figures_of(**scenario, points_.wishes(digits), *prediction, shared_.space.price_per_gpu_hour);
   if (price == nullptr && !shared_.where.empty() && ask(figures, FigureNeeds::memory, digits) == Where::Answer::no) {
     ++stretch_.tally.excluded;
     return {};
