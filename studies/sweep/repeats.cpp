@@ -25,6 +25,16 @@ std::vector<MeshAxis> axes_in_use(const SplitWishes& wishes) {
   return axes;
 }
 
+/// Ranks that hold the same weights, or shares of them: of experts, whose ranks are cut otherwise, or of all else with sp.
+std::int64_t ranks_of_stage(const SplitWishes& wishes) { return wishes.tp * wishes.cp * wishes.dp(); }
+
+/// On one stage all orders come down to the same, if they can run there at all.
+bool runs_on_one_stage(const SpacePoints& points, const Digits& digits) {
+  const Split split = split_of(points.wishes(digits), points.network(), points.stack());
+  constexpr std::int64_t micro_batches = 64;  // their number decides nothing on one stage
+  return runs_schedule(split.schedule, 1, split.chunks, micro_batches);
+}
+
 /// The point with its schedule left alone: repeats do not look at it, and it need not be legal yet.
 bool same_order(const SpacePoints& points, const Digits& a, const Digits& b) {
   return axes_in_use(points.wishes(a)) == axes_in_use(points.wishes(b));
@@ -77,7 +87,8 @@ bool repeats_kept_gathers(const SpacePoints& points, const Digits& digits) {
 }
 
 bool repeats_tensor_overlap(const SpacePoints& points, const Digits& digits) {
-  return is_later(digits, AxisId::tp_overlap) && points.wishes(digits).tp == 1;
+  const SplitWishes wishes = points.wishes(digits);
+  return is_later(digits, AxisId::tp_overlap) && wishes.tp * wishes.cp * wishes.ep * wishes.etp == 1;
 }
 
 /// A schedule may bring chunks of its own, whether they are asked for or not.
@@ -90,13 +101,20 @@ bool repeats_chunks(const SpacePoints& points, const Digits& digits) {
   auto& digit = earlier[static_cast<std::size_t>(AxisId::chunks)];
   while (digit > 0) {
     --digit;
-    if (points.wishes(digits).pp == 1 || laid(earlier) == laid(digits)) return true;
+    if (points.wishes(digits).pp == 1 ? runs_on_one_stage(points, earlier) : laid(earlier) == laid(digits)) return true;
   }
   return false;
 }
 
 bool repeats_schedule(const SpacePoints& points, const Digits& digits) {
-  return is_later(digits, AxisId::schedule) && points.wishes(digits).pp == 1;
+  if (points.wishes(digits).pp > 1) return false;
+  Digits earlier = digits;
+  auto& digit = earlier[static_cast<std::size_t>(AxisId::schedule)];
+  while (digit > 0) {
+    --digit;
+    if (runs_on_one_stage(points, earlier)) return true;
+  }
+  return false;
 }
 
 bool repeats_layout(const SpacePoints& points, const Digits& digits) {
@@ -105,12 +123,13 @@ bool repeats_layout(const SpacePoints& points, const Digits& digits) {
 
 bool repeats_zero(const SpacePoints& points, const Digits& digits) {
   const SplitWishes wishes = points.wishes(digits);
-  return is_later(digits, AxisId::zero) && wishes.dp() * wishes.cp == 1;
+  const bool experts = points.network().experts.count > 0;
+  return is_later(digits, AxisId::zero) && (experts ? ranks_of_stage(wishes) : wishes.dp() * wishes.cp) == 1;
 }
 
 bool repeats_data_overlap(const SpacePoints& points, const Digits& digits) {
   const SplitWishes wishes = points.wishes(digits);
-  return is_later(digits, AxisId::dp_overlap) && wishes.dp() * wishes.cp == 1;
+  return is_later(digits, AxisId::dp_overlap) && ranks_of_stage(wishes) == 1;
 }
 
 }  // namespace stepcast
