@@ -36,7 +36,10 @@ std::size_t Pricer::KeyHash::operator()(const Key& key) const {
 Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unexpected(Error{})) {
   for (const std::string& name : points.space().values[static_cast<std::size_t>(AxisId::schedule)]) kinds_.push_back(kind_named(name));
   const auto count = [&](AxisId axis) { return points.space().values[static_cast<std::size_t>(axis)].size(); };
-  once_here_.assign(2 * count(AxisId::zero) * count(AxisId::dp_overlap), nullptr);
+  once_here_.resize(2 * count(AxisId::zero) * count(AxisId::dp_overlap));
+  peak_here_.resize(once_here_.size());
+  shapes_.resize((count(AxisId::recompute) + 1) * count(AxisId::pp) * count(AxisId::chunks) * count(AxisId::schedule) * count(AxisId::layout));
+  forget_here();
   for (const std::string& statement : points.stack().statements)
     implied_homes_ = implied_homes_ || !statement.starts_with("home boundary:");
   const auto& zero = points.space().numbers[static_cast<std::size_t>(AxisId::zero)];
@@ -106,13 +109,12 @@ Pricer::Key Pricer::persistent_key(const Digits& digits) const {
   return key;
 }
 
-Pricer::Key Pricer::shape_key(const Digits& digits) const {
-  using enum AxisId;
-  Key key{};
-  std::size_t at = 0;
-  for (const AxisId axis : {pp, chunks, schedule, layout}) key[at++] = digit(digits, axis);
-  key[at++] = points_.recompute(digits).layers > 0 ? 1 + digit(digits, recompute) : 0;
-  return key;
+std::size_t Pricer::shape_index(const Digits& digits) const {
+  const auto& values = points_.space().values;
+  std::size_t index = points_.recompute(digits).layers > 0 ? 1 + static_cast<std::size_t>(digit(digits, AxisId::recompute)) : 0;
+  for (const AxisId axis : {AxisId::pp, AxisId::chunks, AxisId::schedule, AxisId::layout})
+    index = index * values[static_cast<std::size_t>(axis)].size() + static_cast<std::size_t>(digit(digits, axis));
+  return index;
 }
 
 const Program* Pricer::program(const Digits& digits) {
@@ -164,13 +166,13 @@ UnitCosts* Pricer::find_units(const Digits& digits) {
 }
 
 std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
-  const Key key = shape_key(digits);
-  if (!points_.balances_layers(digits)) return &shapes_[key];
+  const std::size_t index = shape_index(digits);
+  if (!points_.balances_layers(digits)) return &shapes_[index];
   const auto layers = points_.balanced(digits);
   if (!layers) return nullptr;
-  std::vector<std::int64_t> longer(key.begin(), key.end());
-  longer.insert(longer.end(), layers->begin(), layers->end());
-  return &balanced_shapes_[std::move(longer)];
+  std::vector<std::int64_t> key{static_cast<std::int64_t>(index)};
+  key.insert(key.end(), layers->begin(), layers->end());
+  return &balanced_shapes_[std::move(key)];
 }
 
 std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
@@ -189,9 +191,7 @@ Pricer::Shape* Pricer::find_shape(const Digits& digits) {
 }
 
 Pricer::Once* Pricer::find_once(const Digits& digits) {
-  const std::size_t overlaps = points_.space().values[static_cast<std::size_t>(AxisId::dp_overlap)].size();
-  Once*& here = once_here_[(static_cast<std::size_t>(digit(digits, AxisId::zero)) * overlaps + static_cast<std::size_t>(digit(digits, AxisId::dp_overlap))) * 2 +
-                           (folded(digits) ? 1 : 0)];
+  Once*& here = once_here_[here_place(digits)];
   if (here != nullptr) return here;
   std::unique_ptr<Once>& part = onces_[once_key(digits)];
   if (part == nullptr) {
@@ -211,26 +211,40 @@ const CrossingStream& Pricer::find_stream(const Digits& digits) {
 }
 
 double Pricer::least_peak(const Digits& digits) {
+  double& here = peak_here_[here_place(digits)];
+  if (here >= 0) return here;
   const auto [known, added] = persistent_.try_emplace(persistent_key(digits), 0.0);
   if (added) {
     const Once& once = *find_once(digits);
     const Stack& stack = points_.setting(digits).scenario.stack.row;
     if (once.exists()) known->second = rank_memory(Bytes(once.costs->mean_persistent()), stack).peak.value();
   }
-  return known->second;
+  return here = known->second;
+}
+
+/// Of what changes between two points that share all digits up to recomputation: sharding, its overlap, a V or not.
+std::size_t Pricer::here_place(const Digits& digits) const {
+  const std::size_t overlaps = points_.space().values[static_cast<std::size_t>(AxisId::dp_overlap)].size();
+  const auto zero = static_cast<std::size_t>(digit(digits, AxisId::zero)), overlap = static_cast<std::size_t>(digit(digits, AxisId::dp_overlap));
+  return (zero * overlaps + overlap) * 2 + (folded(digits) ? 1 : 0);
+}
+
+void Pricer::forget_here() {
+  std::fill(once_here_.begin(), once_here_.end(), nullptr);
+  std::fill(peak_here_.begin(), peak_here_.end(), -1.0);
 }
 
 void Pricer::make_room() {
-  if (std::max({units_, shapes_.size() + balanced_shapes_.size(), onces_.size(), streams_.size(), persistent_.size()}) <= most_parts) return;
+  if (std::max({units_, static_cast<std::size_t>(shape_count_), onces_.size(), streams_.size(), persistent_.size()}) <= most_parts) return;
   families_.clear();
   units_ = 0;
-  shapes_.clear();
+  for (std::unique_ptr<Shape>& shape : shapes_) shape.reset();
   balanced_shapes_.clear();
   shape_count_ = 0;
   onces_.clear();
   streams_.clear();
   persistent_.clear();
-  std::fill(once_here_.begin(), once_here_.end(), nullptr);
+  forget_here();
   unit_ = nullptr;
   shape_ = nullptr;
   laid_ = false;
@@ -244,7 +258,9 @@ const OnceOnShape& Pricer::once_on(Once& once) {
   return *on;
 }
 
-bool Pricer::find_held(const ScheduleSize& size) {
+// More micro-batches than an order needs to settle change nothing, so that few orders are made.
+bool Pricer::find_held(ScheduleSize size) {
+  size.micro_batches = settled_micro_batches(*shape_->kind, size);
   const auto known = shape_->held.find(size.micro_batches);
   if (known != shape_->held.end()) {
     held_ = &known->second;
@@ -272,7 +288,7 @@ bool Pricer::enter_shape(const Digits& digits) {
 
 FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory_cap) {
   make_room();
-  if (last_changed <= AxisId::recompute) std::fill(once_here_.begin(), once_here_.end(), nullptr);
+  if (last_changed <= AxisId::recompute) forget_here();
   stale_ = std::min(stale_, last_changed);
   if (least_peak(digits) > memory_cap) return {.bounded = true, .too_large = true};
   const AxisId changed = std::exchange(stale_, AxisId::count_);

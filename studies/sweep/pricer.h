@@ -58,7 +58,9 @@ class Pricer {
 
   [[nodiscard]] Key family_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const;
   [[nodiscard]] Key once_key(const Digits& digits) const;
-  [[nodiscard]] Key shape_key(const Digits& digits) const;
+  [[nodiscard]] std::size_t shape_index(const Digits& digits) const;
+  [[nodiscard]] std::size_t here_place(const Digits& digits) const;
+  void forget_here();
   [[nodiscard]] Key stream_key(const Digits& digits) const;
   [[nodiscard]] Key persistent_key(const Digits& digits) const;
   std::unique_ptr<UnitFamily> lower_family(const Digits& digits, const MeshOrder& order);
@@ -74,7 +76,7 @@ class Pricer {
   const Program* program(const Digits& digits);
   bool enter_shape(const Digits& digits);
   [[nodiscard]] bool folded(const Digits& digits) const;
-  bool find_held(const ScheduleSize& size);
+  bool find_held(ScheduleSize size);
   const OnceOnShape& once_on(Once& once);
   void make_room();
   [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const { return digits[static_cast<std::size_t>(axis)]; }
@@ -84,14 +86,16 @@ class Pricer {
   bool units_vary_inside_ = false;          ///< units may depend on axes behind the micro-batch: sharding and its overlap
   Parts<Family> families_;
   std::size_t units_ = 0;                   ///< in all families
-  Parts<Shape> shapes_;
-  std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;   ///< by what the key of a shape holds, and layers
+  std::vector<std::unique_ptr<Shape>> shapes_;   ///< by shape_index()
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;   ///< by shape_index() and layers
   int shape_count_ = 0;
   Parts<Once> onces_;
   Parts<CrossingStream> streams_;
   std::unordered_map<Key, double, KeyHash> persistent_;
   std::vector<const ScheduleKind*> kinds_;  ///< by digit of the schedule; null: by chunks
-  std::vector<Once*> once_here_;            ///< by digits of zero and dp_overlap, while no other digit that matters changes
+  // By here_place(), while no digit up to recomputation changes.
+  std::vector<Once*> once_here_;
+  std::vector<double> peak_here_;           ///< negative: not asked yet
   const Program* program_ = nullptr;        ///< of program_digits_
   Expected<Program> lowered_program_;
   Digits program_digits_{};
