@@ -7,6 +7,9 @@ packages=(g++ cmake ninja-build ccache mold
           libyaml-cpp-dev libsqlite3-dev
           libgtest-dev libgmock-dev libbenchmark-dev)
 
+# What only tests start: ./test asks for them too where it configures. Tests whose programs are missing are skipped.
+test_packages=(slurmctld slurmd slurm-client munge openmpi-bin)
+
 say() { printf 'stepcast: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
 

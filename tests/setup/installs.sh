@@ -52,4 +52,19 @@ same "a warm run asks nobody" "$([[ -e $work/calls ]] && cat "$work/calls")" ""
 echo 'this is not C' >>"$toy/toy.c"
 run "$toy/stepcast"
 same "a compile error installs nothing" "$(grep -c apt-get "$work/calls")" 0
+
+# What only tests start is asked for by ./test alone, where it configures.
+sed -i 's/^test_packages=.*/test_packages=(launcher)/' "$toy/cmake/setup.sh"
+stand_in dpkg-query <<'TEXT'
+for name in "${@:3}"; do
+  [[ $name == launcher ]] || echo "installed $name"
+done
+TEXT
+write_program again
+rm -rf "$toy/build" "$work/calls"
+run "$toy/stepcast"
+same "the program needs no launcher" "$out $([[ -e $work/calls ]] && cat "$work/calls")" "again in $PWD: "
+rm -rf "$toy/build"
+run "$toy/test"
+has "tests do" "$(<"$work/calls")" "install --no-install-recommends launcher"
 finish
