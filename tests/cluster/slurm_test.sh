@@ -25,10 +25,19 @@ submit sweep_slurm_array.sh
 check_merged sweep_slurm_array.sh 8
 grep -q "Slurm array task 5" "$folder/shard-5.out" || wrong "the report does not say whose shard it is" "$(<"$folder/shard-5.out")"
 
-# One task lost its work, another is half-way: both are done, the others are left as they are.
+# What one task found is lost: it is done again, the others end at once.
 rm "$folder/shard-3.jsonl" "$folder/sweep.jsonl"
 submit sweep_slurm_array.sh
 check_merged "the array submitted again" 8
+
+# Slurm's SIGTERM reaches the program, which says what it has kept.
+folder=$work/cancelled
+mkdir "$folder" && cp "$checkout/studies/spaces/calculon.json" "$checkout/examples/sweep_slurm_array.sh" "$folder/"
+must "a long sweep" sbatch --chdir="$folder" --array=0-0 --wrap='exec bash sweep_slurm_array.sh calculon.json' --output=shard-%a.out --cpus-per-task=1
+wait_for "its file" test -e "$folder/shard-0.jsonl"
+scancel --user="$(id -un)"
+wait_for_jobs "the cancelled job"
+grep -q "go on with the same command and --resume" "$folder/shard-0.out" || wrong "a cancelled job" "$(<"$folder/shard-0.out")"
 
 submit sweep_srun.sh
 check_merged sweep_srun.sh 8
