@@ -63,7 +63,7 @@ finish() {
   exit $((failures != 0))
 }
 
-# Small, and of several nodes: 3,584 configurations.
+# Small, and of several nodes: 3,072 configurations.
 write_space() {
   cat >space.json <<'TEXT'
 {
