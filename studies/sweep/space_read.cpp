@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "studies/scenario.h"
+#include "studies/sweep/costs.h"
 #include "studies/sweep/figures.h"
 #include "studies/sweep/space.h"
 #include "studies/sweep/space_words.h"
@@ -145,6 +146,8 @@ class SpaceReader {
     const std::string full(row_of(*figure).name);
     if (std::find(space_.pareto.begin(), space_.pareto.end(), full) != space_.pareto.end())
       return fail(words_.pareto->where, fmt::format("{} is listed twice", full), "each figure once");
+    if (space_.pareto.size() == most_front_figures)
+      return fail(words_.pareto->where, fmt::format("more than {} figures", most_front_figures), "a front of more holds nearly everything");
     space_.pareto.push_back(full);
     return {};
   }

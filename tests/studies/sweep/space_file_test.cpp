@@ -103,6 +103,8 @@ TEST(SpaceFile, MistakesInGoals) {
   EXPECT_THAT(error(with("\"objective\": \"cost\"", "\"objective\": \"step_tme\"")),
               AllOf(HasSubstr("space.json:/objective"), HasSubstr("step_time")));
   EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "[\"time\", \"step_time\"]")), HasSubstr("space.json:/pareto: step_time is listed twice"));
+  EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", R"(["time", "memory.peak", "mfu", "hfu", "energy"])")),
+              HasSubstr("space.json:/pareto: more than 4 figures"));
   EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "[\"time\"]")), AllOf(HasSubstr("two figures or more"), HasSubstr("--objective")));
   EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "[]")), HasSubstr("two figures or more"));
   EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "\"time\"")), HasSubstr("space.json:/pareto: found"));
