@@ -55,7 +55,8 @@ int check_page(const std::string& path) {
 
 TEST(Pages, OfSweepsOnlyPaceAndWorkMayDiffer) {
   const std::string counts = "144 configurations  0.15 s, 16 k configurations/s, 2 threads\n  9 cannot run\n";
-  const std::string priced = "  52 priced: 48 dismissed by their bound, 4 forecast by the event engine; largest gap between\n    fast and exact 0.1 %\n";
+  const std::string priced =
+      "  52 priced: 48 dismissed by their bound, 4 forecast by the event engine; largest gap between\n    fast and exact 0.1 %\n";
   EXPECT_EQ(settled(counts + priced), "144 configurations\n  9 cannot run\n  52 priced\n");
   EXPECT_EQ(settled("9 configurations  2 min 3 s, 7.8 M configurations/s, 1 thread\n"), "9 configurations\n");
   EXPECT_EQ(settled("MFU 36.6 % of 989\n"), "MFU 36.6 % of 989\n");
