@@ -20,7 +20,7 @@ using testing_program::run;
 /// tp 4, pp 4, dp 4 on 8 nodes of 8; 16 micro-batches.
 const std::string base = "predict llama3-70b --gpus 64 --tp 4 --pp 4";
 
-json report_of(const std::string& line) {
+json ways_report_of(const std::string& line) {
   const auto ran = run(line + " --json");
   EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
   return ran.code == 0 ? json::parse(ran.out) : json();
@@ -47,8 +47,8 @@ double phase(const json& report, const char* name) { return report.at("phases_s"
 // 32 layers x 4 micro-batches = 128 attention cores, forward and backward.
 TEST(PredictWays, KindsOfContextParallelismMoveWhatTheirNamesSay) {
   const std::string line = "predict llama3-8b --gpus 16 --tp 2 --cp 4 --seq 32768 --global-batch 8";
-  const json ring = report_of(line), gather = report_of(line + " --cp-kind gather"), ulysses = report_of(line + " --cp-kind ulysses");
-  EXPECT_EQ(report_of(line + " --cp-kind ring").at("step_time_s"), ring.at("step_time_s"));
+  const json ring = ways_report_of(line), gather = ways_report_of(line + " --cp-kind gather"), ulysses = ways_report_of(line + " --cp-kind ulysses");
+  EXPECT_EQ(ways_report_of(line + " --cp-kind ring").at("step_time_s"), ring.at("step_time_s"));
   EXPECT_GT(sum_of(ring, "ring", "cp", "count"), 0);
   EXPECT_EQ(sum_of(ring, "all_to_all", "cp", "count"), 0);
   // K and V gathered forward and again backward, their gradients scattered: two of each per core.
@@ -76,7 +76,7 @@ TEST(PredictWays, UlyssesNeedsHeadsAndNoSecondPiece) {
 }
 
 TEST(PredictWays, OrderSaysWhoSharesANode) {
-  const json usual = report_of(base), near = report_of(base + " --order tp-cp-pp-dp"), first = report_of(base + " --order pp-tp-cp-dp");
+  const json usual = ways_report_of(base), near = ways_report_of(base + " --order tp-cp-pp-dp"), first = ways_report_of(base + " --order pp-tp-cp-dp");
   EXPECT_EQ(span_of_sends(usual), "cluster");
   EXPECT_EQ(span_of_sends(near), "node");  // stage 0 and 1 of 4 ranks each
   EXPECT_EQ(span_of_sends(first), "node");
@@ -88,15 +88,15 @@ TEST(PredictWays, OrderSaysWhoSharesANode) {
   EXPECT_GT(sum_of(first, "all_gather", "tp", "time_s"), 2 * sum_of(usual, "all_gather", "tp", "time_s"));
   EXPECT_EQ(peak(near), peak(usual));
   EXPECT_THAT(near.at("run").at("split"), HasSubstr("order tp-cp-pp-dp"));
-  EXPECT_EQ(report_of("predict llama3-8b --gpus 8 --tp 2 --order tp-cp-pp-dp").at("step_time_s"),
-            report_of("predict llama3-8b --gpus 8 --tp 2").at("step_time_s"));  // one stage stands nowhere between
+  EXPECT_EQ(ways_report_of("predict llama3-8b --gpus 8 --tp 2 --order tp-cp-pp-dp").at("step_time_s"),
+            ways_report_of("predict llama3-8b --gpus 8 --tp 2").at("step_time_s"));  // one stage stands nowhere between
 }
 
 TEST(PredictWays, OrdersOfExpertsThatLineUpRunAndOthersSayWhy) {
   const std::string line = "predict mixtral-8x7b --gpus 64 --tp 4 --pp 4 --order ";
-  EXPECT_EQ(span_of_sends(report_of(line + "pp-tp-cp-dp --ep 8")), "node");
-  EXPECT_EQ(span_of_sends(report_of(line + "tp-cp-pp-dp --ep 4")), "node");
-  EXPECT_EQ(span_of_sends(report_of(line + "tp-cp-dp-pp --ep 8")), "cluster");
+  EXPECT_EQ(span_of_sends(ways_report_of(line + "pp-tp-cp-dp --ep 8")), "node");
+  EXPECT_EQ(span_of_sends(ways_report_of(line + "tp-cp-pp-dp --ep 4")), "node");
+  EXPECT_EQ(span_of_sends(ways_report_of(line + "tp-cp-dp-pp --ep 8")), "cluster");
   const auto refused = run(line + "tp-cp-pp-dp --ep 8");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("--order: order tp-cp-pp-dp puts stages 4 ranks apart"), HasSubstr("pp first or last")));
@@ -104,18 +104,18 @@ TEST(PredictWays, OrdersOfExpertsThatLineUpRunAndOthersSayWhy) {
 
 TEST(PredictWays, AScatteredBoundarySendsOncePerTensorGroup) {
   const std::string line = base + " --sp off";
-  const json whole = report_of(line), pieces = report_of(line + " --scatter-boundary on");
+  const json whole = ways_report_of(line), pieces = ways_report_of(line + " --scatter-boundary on");
   EXPECT_DOUBLE_EQ(sum_of(whole, "send_recv", "", "bytes"), 4 * sum_of(pieces, "send_recv", "", "bytes"));
   EXPECT_EQ(sum_of(whole, "all_gather", "tp", "count"), 0);
   EXPECT_EQ(sum_of(pieces, "all_gather", "tp", "count"), 16);  // stage 0 gets a gradient per micro-batch
   EXPECT_LT(step(pieces), step(whole));
-  EXPECT_EQ(report_of(line + " --scatter-boundary off").at("step_time_s"), whole.at("step_time_s"));
+  EXPECT_EQ(ways_report_of(line + " --scatter-boundary off").at("step_time_s"), whole.at("step_time_s"));
 }
 
 TEST(PredictWays, AStackThatScattersDoesSoOnceAndCanBeTold) {
   const std::string line = base + " --sp off --stack megatron-2022";
-  const json implied = report_of(line), off = report_of(line + " --scatter-boundary off");
-  EXPECT_EQ(report_of(line + " --scatter-boundary on").at("collectives"), implied.at("collectives"));
+  const json implied = ways_report_of(line), off = ways_report_of(line + " --scatter-boundary off");
+  EXPECT_EQ(ways_report_of(line + " --scatter-boundary on").at("collectives"), implied.at("collectives"));
   EXPECT_DOUBLE_EQ(sum_of(off, "send_recv", "", "bytes"), 4 * sum_of(implied, "send_recv", "", "bytes"));
   EXPECT_EQ(sum_of(off, "all_gather", "tp", "count"), 0);
   EXPECT_EQ(off.at("run").at("stack"), "megatron-2022");
@@ -123,7 +123,7 @@ TEST(PredictWays, AStackThatScattersDoesSoOnceAndCanBeTold) {
 
 // 20 layers of two gathers and the embedding's or head's one, 16 micro-batches.
 TEST(PredictWays, KeptGathersTakeMemoryForTime) {
-  const json again = report_of(base), kept = report_of(base + " --save-gathered on");
+  const json again = ways_report_of(base), kept = ways_report_of(base + " --save-gathered on");
   const double fewer = sum_of(again, "all_gather", "tp", "count") - sum_of(kept, "all_gather", "tp", "count");
   EXPECT_GE(fewer, 2 * 20 * 16);
   EXPECT_LE(fewer, (2 * 20 + 1) * 16);
@@ -134,8 +134,8 @@ TEST(PredictWays, KeptGathersTakeMemoryForTime) {
 }
 
 TEST(PredictWays, OverlapOfDataRanksHidesGradientsAndWeights) {
-  const json beside = report_of(base), stands = report_of(base + " --dp-overlap off");
-  EXPECT_EQ(report_of(base + " --dp-overlap on").at("step_time_s"), beside.at("step_time_s"));  // as the stack has it
+  const json beside = ways_report_of(base), stands = ways_report_of(base + " --dp-overlap off");
+  EXPECT_EQ(ways_report_of(base + " --dp-overlap on").at("step_time_s"), beside.at("step_time_s"));  // as the stack has it
   EXPECT_GT(phase(stands, "gradient_sync"), 2 * phase(beside, "gradient_sync"));
   EXPECT_GT(phase(stands, "parameter_gather"), 2 * phase(beside, "parameter_gather"));
   EXPECT_DOUBLE_EQ(sum_of(stands, "reduce_scatter", "dp", "exposed_s"), sum_of(stands, "reduce_scatter", "dp", "time_s"));
@@ -144,10 +144,10 @@ TEST(PredictWays, OverlapOfDataRanksHidesGradientsAndWeights) {
 }
 
 TEST(PredictWays, OverlapOfTensorRanksHidesActivations) {
-  const json stands = report_of(base), beside = report_of(base + " --tp-overlap on");
+  const json stands = ways_report_of(base), beside = ways_report_of(base + " --tp-overlap on");
   EXPECT_LT(phase(beside, "exposed_communication"), 0.5 * phase(stands, "exposed_communication"));
   EXPECT_LT(step(beside), step(stands));
-  EXPECT_EQ(report_of(base + " --tp-overlap off").at("step_time_s"), stands.at("step_time_s"));
+  EXPECT_EQ(ways_report_of(base + " --tp-overlap off").at("step_time_s"), stands.at("step_time_s"));
 }
 
 TEST(PredictWays, WhatDoesNothingIsSaid) {
@@ -168,7 +168,7 @@ TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
     const auto printed = run(line + " --print-scenario");
     ASSERT_EQ(printed.code, 0) << printed.err;
     std::ofstream(path) << printed.out;
-    const json first = report_of(line), second = report_of("predict " + path);
+    const json first = ways_report_of(line), second = ways_report_of("predict " + path);
     EXPECT_EQ(first.at("step_time_s"), second.at("step_time_s")) << ways;
     EXPECT_EQ(first.at("collectives"), second.at("collectives")) << ways;
     EXPECT_EQ(peak(first), peak(second)) << ways;
@@ -181,10 +181,10 @@ TEST(PredictWays, KeysOfAScenarioFileMeanTheSame) {
   const std::string path = own_path("keys.json");
   std::ofstream(path) << R"({"network": "llama3-70b", "gpus": 64, "tp": 4, "pp": 4, "order": "tp-cp-pp-dp", "cp_kind": "gather",
     "sp": "off", "scatter_boundary": "on", "save_gathered": "off", "dp_overlap": "off", "tp_overlap": "on"})";
-  const json by_keys = report_of("predict " + path);
-  const json by_flags = report_of(base + " --order tp-cp-pp-dp --sp off --scatter-boundary on --dp-overlap off --tp-overlap on");
+  const json by_keys = ways_report_of("predict " + path);
+  const json by_flags = ways_report_of(base + " --order tp-cp-pp-dp --sp off --scatter-boundary on --dp-overlap off --tp-overlap on");
   EXPECT_EQ(by_keys.at("collectives"), by_flags.at("collectives"));
-  EXPECT_NE(by_keys.at("collectives"), report_of(base).at("collectives"));
+  EXPECT_NE(by_keys.at("collectives"), ways_report_of(base).at("collectives"));
   std::ofstream(path) << R"({"network": "llama3-70b", "order": "tp-pp"})";
   EXPECT_THAT(run("predict " + path).err, HasSubstr("keys.json:/order: 'tp-pp' is no order of the mesh: cp is missing"));
 }
@@ -192,9 +192,9 @@ TEST(PredictWays, KeysOfAScenarioFileMeanTheSame) {
 TEST(PredictWays, BesideAMappingOnlyTheStacksOwnWaysMayBeTold) {
   const std::string path = own_path("plan.flow"), line = "predict llama3-70b --stack megatron-2022 --mapping " + path;
   std::ofstream(path) << "mesh tp:4 cp:1 dp:4 pp:4\nuse tp, vocab, dp, zero1\npar layer on pp sched 1f1b for mb:16\n";
-  const json plain = report_of(line), whole = report_of(line + " --scatter-boundary off");
+  const json plain = ways_report_of(line), whole = ways_report_of(line + " --scatter-boundary off");
   EXPECT_DOUBLE_EQ(sum_of(whole, "send_recv", "", "bytes"), 4 * sum_of(plain, "send_recv", "", "bytes"));
-  EXPECT_LT(phase(report_of(line + " --dp-overlap on"), "gradient_sync"), phase(plain, "gradient_sync"));
+  EXPECT_LT(phase(ways_report_of(line + " --dp-overlap on"), "gradient_sync"), phase(plain, "gradient_sync"));
   for (const char* flag : {"--cp-kind ring", "--order tp-cp-dp-pp", "--save-gathered on"})
     EXPECT_THAT(run(line + " " + flag).err, HasSubstr("already says how the work is split")) << flag;
   EXPECT_THAT(run(line + " --scatter-boundary on").err,

@@ -122,14 +122,14 @@ TEST(Scale, EfficiencyNeverRisesOnOneKindOfRun) {
     }
 }
 
-json answer(const std::string& line) {
+json scale_answer(const std::string& line) {
   const auto ran = run("scale " + line + " --json");
   EXPECT_EQ(ran.code, 0) << ran.err;
   return ran.code == 0 ? json::parse(ran.out) : json::object();
 }
 
 TEST(Scale, EachRunIsWhatPredictSays) {
-  const json study = answer("llama3-8b --gpus 16,32 --tp 2 --global-batch 64");
+  const json study = scale_answer("llama3-8b --gpus 16,32 --tp 2 --global-batch 64");
   const json strong = json::parse(run("predict llama3-8b --gpus 32 --tp 2 --global-batch 64 --json").out);
   const json weak = json::parse(run("predict llama3-8b --gpus 32 --tp 2 --global-batch 128 --json").out);
   EXPECT_EQ(study["strong"]["runs"][1]["step_time_s"], strong["step_time_s"]);
@@ -144,13 +144,13 @@ std::vector<std::int64_t> counts_of(const json& curve) {
 }
 
 TEST(Scale, CountsDoubleUpToSixteenTimesOrTheMachine) {
-  EXPECT_THAT(counts_of(answer("llama3-8b --gpus 8 --global-batch 128")["strong"]), testing::ElementsAre(8, 16, 32, 64, 128));
-  EXPECT_THAT(counts_of(answer("llama3-8b --machine jean-zay-a100 --gpus 64 --global-batch 512 --weak")["weak"]),
+  EXPECT_THAT(counts_of(scale_answer("llama3-8b --gpus 8 --global-batch 128")["strong"]), testing::ElementsAre(8, 16, 32, 64, 128));
+  EXPECT_THAT(counts_of(scale_answer("llama3-8b --machine jean-zay-a100 --gpus 64 --global-batch 512 --weak")["weak"]),
               testing::ElementsAre(64, 128, 256));
 }
 
 TEST(Scale, WhatDoesNotDivideIsSkippedWithItsReason) {
-  const json study = answer("llama3-8b --gpus 24,8,20,13 --tp 4 --global-batch 12");
+  const json study = scale_answer("llama3-8b --gpus 24,8,20,13 --tp 4 --global-batch 12");
   EXPECT_THAT(counts_of(study["strong"]), testing::ElementsAre(8, 24));
   EXPECT_THAT(counts_of(study["weak"]), testing::ElementsAre(8, 20, 24));
   const json& skipped = study["strong"]["skipped"];
@@ -160,14 +160,14 @@ TEST(Scale, WhatDoesNotDivideIsSkippedWithItsReason) {
 }
 
 TEST(Scale, OneKindWhereOneIsAskedFor) {
-  EXPECT_FALSE(answer("llama3-8b --gpus 8 --strong").contains("weak"));
-  EXPECT_FALSE(answer("llama3-8b --gpus 8 --weak").contains("strong"));
-  EXPECT_TRUE(answer("llama3-8b --gpus 8 --weak --strong").contains("strong"));
+  EXPECT_FALSE(scale_answer("llama3-8b --gpus 8 --strong").contains("weak"));
+  EXPECT_FALSE(scale_answer("llama3-8b --gpus 8 --weak").contains("strong"));
+  EXPECT_TRUE(scale_answer("llama3-8b --gpus 8 --weak --strong").contains("strong"));
 }
 
 // 64 sequences on 2 ranks of 4 stages: 32 micro-batches each; ten times as many ranks do not divide them, 16 or 32 do.
 TEST(Scale, AheadIsRoundedAndSaysSo) {
-  const json ahead = answer("llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --strong")["strong"]["ahead"];
+  const json ahead = scale_answer("llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --strong")["strong"]["ahead"];
   ASSERT_EQ(ahead.size(), 3u);
   EXPECT_EQ(ahead[0]["at"]["gpus"], 128);
   EXPECT_EQ(ahead[2]["wanted_gpus"], 640);
@@ -176,19 +176,19 @@ TEST(Scale, AheadIsRoundedAndSaysSo) {
 }
 
 TEST(Scale, FewerMicroBatchesThanStagesBreakThePipeline) {
-  const json strong = answer("llama3-70b --gpus 32 --tp 8 --pp 4 --global-batch 4 --strong")["strong"];
+  const json strong = scale_answer("llama3-70b --gpus 32 --tp 8 --pp 4 --global-batch 4 --strong")["strong"];
   EXPECT_THAT(strong["breaks_first"].get<std::string>(), HasSubstr("at 2x (64 GPUs): 2 micro-batches are fewer than 4 stages"));
   EXPECT_EQ(strong["ahead"][0]["most_above_ideal"]["phase"], "bubble");
 }
 
 TEST(Scale, TheMachinesEndIsSaid) {
-  const json weak = answer("llama3-8b --machine jean-zay-a100 --gpus 64 --global-batch 64 --weak")["weak"];
+  const json weak = scale_answer("llama3-8b --machine jean-zay-a100 --gpus 64 --global-batch 64 --weak")["weak"];
   EXPECT_THAT(weak["ahead"][2]["breaks"][0].get<std::string>(), HasSubstr("640 GPUs are more than the 416"));
   EXPECT_EQ(weak["ahead"][2]["at"]["gpus"], 416);
 }
 
 TEST(Scale, ARunThatDoesNotFitIsBrokenFromTheStart) {
-  const json strong = answer("llama3-70b --gpus 8 --global-batch 64 --strong")["strong"];
+  const json strong = scale_answer("llama3-70b --gpus 8 --global-batch 64 --strong")["strong"];
   EXPECT_FALSE(strong["runs"][0]["fits"].get<bool>());
   EXPECT_THAT(strong["breaks_first"].get<std::string>(), HasSubstr("already the smallest run does not fit"));
 }

@@ -38,7 +38,7 @@ json swept(const std::string& line, int code = 0) {
   return answer;
 }
 
-std::string text_of(const std::string& name) {
+std::string file_text_of(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -190,7 +190,7 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
   EXPECT_EQ(run("sweep " + several + " --threads 2 -o " + whole).code, 0);
   const std::string merged = own_path("merged.jsonl");
   EXPECT_EQ(run("merge" + parts + " -o " + merged).code, 0);
-  EXPECT_EQ(text_of(merged), text_of(whole));
+  EXPECT_EQ(file_text_of(merged), file_text_of(whole));
 }
 
 TEST(SweepCommand, ResumeGoesOnFromWhatIsDone) {
@@ -208,13 +208,13 @@ TEST(SweepCommand, ResumeGoesOnFromWhatIsDone) {
   const Ran refused = run("sweep " + several + " -o " + kept);
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("holds an unfinished result of this sweep"));
-  EXPECT_EQ(text_of(kept), write_result(partial->result));
+  EXPECT_EQ(file_text_of(kept), write_result(partial->result));
 
   const json answer = swept(several + " --resume -o " + kept);
   EXPECT_EQ(answer["done_before"], partial->result.tally.enumerated);
   EXPECT_EQ(answer["enumerated"], space.size());
   EXPECT_EQ(run("sweep " + several + " -o " + whole).code, 0);
-  EXPECT_EQ(text_of(kept), text_of(whole));
+  EXPECT_EQ(file_text_of(kept), file_text_of(whole));
 }
 
 TEST(SweepCommand, CtrlCLeavesAWholeResult) {
@@ -240,8 +240,8 @@ TEST(SweepCommand, TablesAreWrittenBesideTheResult) {
   const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {} -o {}", small, table, base, kept));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Written: " + table));
-  EXPECT_THAT(text_of(table), testing::StartsWith("list,rank,index,gpus,precision,tp,"));
-  EXPECT_THAT(text_of(base), testing::StartsWith("SQLite format 3"));
+  EXPECT_THAT(file_text_of(table), testing::StartsWith("list,rank,index,gpus,precision,tp,"));
+  EXPECT_THAT(file_text_of(base), testing::StartsWith("SQLite format 3"));
   EXPECT_EQ(read_result_file(kept)->top.size(), 3U);
 }
 
@@ -318,7 +318,7 @@ TEST(SweepCommand, MistakesAreExplained) {
     EXPECT_EQ(ran.out, "") << line;
     EXPECT_THAT(ran.err, HasSubstr(what)) << line;
   }
-  EXPECT_EQ(text_of(notes), "my notes\n");
+  EXPECT_EQ(file_text_of(notes), "my notes\n");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ StepReport step_of(const Scenario& scenario) {
   return prediction->step;
 }
 
-double seconds_of(const Scenario& scenario) { return step_of(scenario).step_time.value(); }
+double whatif_seconds_of(const Scenario& scenario) { return step_of(scenario).step_time.value(); }
 
 Scenario scaled(Scenario scenario, const MachineLever& lever, double factor) {
   lever.scale(scenario, factor);
@@ -70,19 +70,19 @@ MachineLever lever_called(const Scenario& scenario, const std::string& id) {
 TEST(WhatIf, FactorOneChangesNothing) {
   for (const char* line : runs) {
     const Scenario scenario = scenario_of(line);
-    const double before = seconds_of(scenario);
+    const double before = whatif_seconds_of(scenario);
     for (const MachineLever& lever : machine_levers(scenario))
-      EXPECT_NEAR(seconds_of(scaled(scenario, lever, 1)), before, 1e-12 * before) << line << ": " << lever.id;
+      EXPECT_NEAR(whatif_seconds_of(scaled(scenario, lever, 1)), before, 1e-12 * before) << line << ": " << lever.id;
   }
 }
 
 TEST(WhatIf, MoreRateAndLessDelayNeverSlowAStep) {
   for (const char* line : runs) {
     const Scenario scenario = scenario_of(line);
-    const double before = seconds_of(scenario), hair = 1e-9 * before;
+    const double before = whatif_seconds_of(scenario), hair = 1e-9 * before;
     for (const MachineLever& lever : machine_levers(scenario)) {
-      const double better = seconds_of(scaled(scenario, lever, lever.more_is_faster ? 2 : 0.5));
-      const double worse = seconds_of(scaled(scenario, lever, lever.more_is_faster ? 0.5 : 2));
+      const double better = whatif_seconds_of(scaled(scenario, lever, lever.more_is_faster ? 2 : 0.5));
+      const double worse = whatif_seconds_of(scaled(scenario, lever, lever.more_is_faster ? 0.5 : 2));
       EXPECT_LE(better, before + hair) << line << ": " << lever.id;
       EXPECT_GE(worse, before - hair) << line << ": " << lever.id;
     }
@@ -94,12 +94,12 @@ TEST(WhatIf, MoreRateAndLessDelayNeverSlowAStep) {
 TEST(WhatIf, AllLeversTogetherScaleTheStep) {
   for (const char* line : runs) {
     const Scenario scenario = scenario_of(line);
-    const double before = seconds_of(scenario);
+    const double before = whatif_seconds_of(scenario);
     for (const double k : {2.0, 5.0}) {
       Scenario faster = scenario;
       for (const MachineLever& lever : machine_levers(scenario))
         if (lever.id != "own-type" && lever.id != "contention") lever.scale(faster, lever.more_is_faster ? k : 1 / k);
-      EXPECT_NEAR(seconds_of(faster), before / k, 1e-9 * before) << line;
+      EXPECT_NEAR(whatif_seconds_of(faster), before / k, 1e-9 * before) << line;
     }
   }
 }
@@ -175,14 +175,14 @@ TEST(WhatIf, PointsOfACurveScaleButForTheirLatency) {
   EXPECT_NEAR(scenario.profile.row.collectives[0].points[1].time.value(), 0.2 + 30e-6, 1e-12);
 }
 
-json answer(const std::string& line) {
+json whatif_answer(const std::string& line) {
   const auto ran = run("whatif " + line + " --json");
   EXPECT_EQ(ran.code, 0) << ran.err;
   return ran.code == 0 ? json::parse(ran.out) : json::object();
 }
 
 TEST(WhatIf, ANeighbourIsWhatPredictSaysOfIt) {
-  const json study = answer(runs[0]);
+  const json study = whatif_answer(runs[0]);
   const auto predicted = run("predict llama3-70b --gpus 128 --tp 4 --pp 4 --global-batch 128 --json");
   ASSERT_EQ(predicted.code, 0) << predicted.err;
   bool seen = false;
@@ -196,7 +196,7 @@ TEST(WhatIf, ANeighbourIsWhatPredictSaysOfIt) {
 }
 
 TEST(WhatIf, LargestEffectFirstAndAllAccountedFor) {
-  const json study = answer(runs[0]);
+  const json study = whatif_answer(runs[0]);
   double before = INFINITY;
   std::size_t acting = 0;
   for (const json& lever : study["levers"]) {
@@ -213,7 +213,7 @@ TEST(WhatIf, LargestEffectFirstAndAllAccountedFor) {
 }
 
 TEST(WhatIf, TopKeepsWhatDecidesTheFit) {
-  const json all = answer(runs[0])["levers"], top = answer(std::string(runs[0]) + " --top 2")["levers"];
+  const json all = whatif_answer(runs[0])["levers"], top = whatif_answer(std::string(runs[0]) + " --top 2")["levers"];
   EXPECT_EQ(top[0], all[0]);
   EXPECT_EQ(top[1], all[1]);
   EXPECT_LT(top.size(), all.size());
@@ -221,7 +221,7 @@ TEST(WhatIf, TopKeepsWhatDecidesTheFit) {
 }
 
 TEST(WhatIf, WorkThatGrowsIsJudgedByTheToken) {
-  const json study = answer("llama3-8b --gpus 8 --global-batch 64");
+  const json study = whatif_answer("llama3-8b --gpus 8 --global-batch 64");
   bool doubled = false;
   for (const json& lever : study["levers"])
     for (const json& variation : lever["variations"]) {
@@ -235,7 +235,7 @@ TEST(WhatIf, WorkThatGrowsIsJudgedByTheToken) {
 }
 
 TEST(WhatIf, IllegalNeighboursSayWhy) {
-  const json study = answer("llama3-8b --gpus 8 --tp 8 --global-batch 3");
+  const json study = whatif_answer("llama3-8b --gpus 8 --tp 8 --global-batch 3");
   std::string why;
   for (const json& step : study["cannot_run"])
     if (step["id"] == "tp" && step["to"] == "16") why = step["why"];
@@ -250,7 +250,7 @@ TEST(WhatIf, NeighboursKeepWhatDefaultsDecided) {
   network.replace(at, 16, "\"sequence\": 8190");
   const std::string path = testing_program::own_path("odd_sequence.json");
   std::ofstream(path) << network;
-  const json study = answer(path + " --gpus 8 --tp 4 --global-batch 32");
+  const json study = whatif_answer(path + " --gpus 8 --tp 4 --global-batch 32");
   bool doubled = false;
   for (const json& lever : study["levers"])
     for (const json& variation : lever["variations"]) doubled |= lever["id"] == "micro-batch" && variation["to"] == "2";
@@ -268,13 +268,13 @@ TEST(WhatIf, AMappingKeepsItsSplit) {
 }
 
 TEST(WhatIfChange, OneEqualsTheLeverAndSeveralAreJoint) {
-  const json study = answer(runs[0]), one = answer(std::string(runs[0]) + " --change nvlink=2x");
+  const json study = whatif_answer(runs[0]), one = whatif_answer(std::string(runs[0]) + " --change nvlink=2x");
   const json& levers = study["levers"];
   const auto nvlink = std::find_if(levers.begin(), levers.end(), [](const json& lever) { return lever["id"] == "nvlink"; });
   ASSERT_NE(nvlink, levers.end());
   EXPECT_EQ((*nvlink)["variations"][1]["step_time_s"], one["after"]["step_time_s"]);
-  const json both = answer(std::string(runs[0]) + " --change nvlink=2x --change tp=4");
-  const json tp = answer(std::string(runs[0]) + " --change tp=0.5x");
+  const json both = whatif_answer(std::string(runs[0]) + " --change nvlink=2x --change tp=4");
+  const json tp = whatif_answer(std::string(runs[0]) + " --change tp=0.5x");
   EXPECT_LT(both["after"]["step_time_s"], one["after"]["step_time_s"]);
   EXPECT_LT(both["after"]["step_time_s"], tp["after"]["step_time_s"]);
   EXPECT_EQ(both["alone"][0]["step_time_s"], one["after"]["step_time_s"]);
@@ -282,7 +282,7 @@ TEST(WhatIfChange, OneEqualsTheLeverAndSeveralAreJoint) {
 }
 
 TEST(WhatIfChange, AnotherMachineComesWithItsProfile) {
-  const json changed = answer("llama3-8b --gpus 8 --global-batch 64 --change machine=dgx-a100");
+  const json changed = whatif_answer("llama3-8b --gpus 8 --global-batch 64 --change machine=dgx-a100");
   const auto predicted = run("predict llama3-8b --machine dgx-a100 --gpus 8 --global-batch 64 --json");
   EXPECT_EQ(changed["after"]["step_time_s"], json::parse(predicted.out)["step_time_s"]);
 }

@@ -25,7 +25,7 @@ const std::string good_file = R"({
   "where": "memory.peak < 70 GiB", "objective": "cost", "pareto": ["time", "memory.peak"], "top": 25, "price": 2.5
 })";
 
-std::string with(const std::string& from, const std::string& to) {
+std::string replaced_in(const std::string& from, const std::string& to) {
   std::string text = good_file;
   return file_with(text.replace(text.find(from), from.size(), to));
 }
@@ -61,9 +61,9 @@ TEST(SpaceFile, FlagsWinOverIt) {
 }
 
 TEST(SpaceFile, TheNetworkMayBeNamedBeside) {
-  const std::string file = with("\"network\": \"gpt3-175b\", ", "");
+  const std::string file = replaced_in("\"network\": \"gpt3-175b\", ", "");
   EXPECT_THAT(error(file), AllOf(HasSubstr("space.json:/network: no network is named"), HasSubstr("NETWORK on the command line")));
-  EXPECT_EQ(good("gpt3-13b " + with("\"12,12,12,12,12,12,12,12\"", "\"balanced\"")).request.network->id, "gpt3-13b");
+  EXPECT_EQ(good("gpt3-13b " + replaced_in("\"12,12,12,12,12,12,12,12\"", "\"balanced\"")).request.network->id, "gpt3-13b");
   EXPECT_EQ(good("gpt3-175b " + file).request.network->id, "gpt3-175b");
 }
 
@@ -78,48 +78,48 @@ TEST(SpaceFile, AScenarioFileIsASpaceOfItsValues) {
 }
 
 TEST(SpaceFile, MistakesNameFilePointerAndTheNearestName) {
-  EXPECT_THAT(error(with("\"axes\"", "\"axis\"")), AllOf(HasSubstr("space.json:/axis: unknown key"), HasSubstr("did you mean 'axes'?")));
-  EXPECT_THAT(error(with("\"gpus\"", "\"gpu\"")), AllOf(HasSubstr("space.json:/gpu: unknown key"), HasSubstr("'gpus'")));
-  EXPECT_THAT(error(with("\"micro_batch\"", "\"micro_batches\"")),
+  EXPECT_THAT(error(replaced_in("\"axes\"", "\"axis\"")), AllOf(HasSubstr("space.json:/axis: unknown key"), HasSubstr("did you mean 'axes'?")));
+  EXPECT_THAT(error(replaced_in("\"gpus\"", "\"gpu\"")), AllOf(HasSubstr("space.json:/gpu: unknown key"), HasSubstr("'gpus'")));
+  EXPECT_THAT(error(replaced_in("\"micro_batch\"", "\"micro_batches\"")),
               AllOf(HasSubstr("space.json:/axes/micro_batches: unknown axis"), HasSubstr("did you mean 'micro_batch'?")));
-  EXPECT_THAT(error(with("\"pp\"", "\"--pp\"")), HasSubstr("unknown axis"));
-  EXPECT_THAT(error(with("[1, 2, 4, 8]", "[]")), HasSubstr("space.json:/axes/pp: the list is empty"));
-  EXPECT_THAT(error(with("[1, 2, 4, 8]", "[1, 2, 2]")), HasSubstr("space.json:/axes/pp: 2 is listed twice"));
-  EXPECT_THAT(error(with("[1, 2, 4, 8]", "[1, 0]")), HasSubstr("space.json:/axes/pp: 0 is out of range"));
-  EXPECT_THAT(error(with("[1, 2, 4, 8]", "[1, \"2\"]")), HasSubstr("space.json:/axes/pp"));
-  EXPECT_THAT(error(with("[1, 2, 4, 8]", "1.5")), HasSubstr("space.json:/axes/pp"));
-  EXPECT_THAT(error(with("[1, 2, 4, 8]", "{}")), HasSubstr("space.json:/axes/pp: found an object"));
-  EXPECT_THAT(error(with("[\"none\", \"full\"]", "[\"none\", \"fool\"]")), HasSubstr("space.json:/axes/recompute"));
-  EXPECT_THAT(error(with("\"sp\": \"on\"", "\"sp\": true")), HasSubstr("space.json:/axes/sp: found true"));
-  EXPECT_THAT(error(with("[\"node\", \"cluster\"]", "[\"rack\"]")), HasSubstr("space.json:/axes/tp_tier: unknown tier 'rack'"));
-  EXPECT_THAT(error(with("{ \"tp\"", "{ \"gpus\": 8, \"tp\"")),
+  EXPECT_THAT(error(replaced_in("\"pp\"", "\"--pp\"")), HasSubstr("unknown axis"));
+  EXPECT_THAT(error(replaced_in("[1, 2, 4, 8]", "[]")), HasSubstr("space.json:/axes/pp: the list is empty"));
+  EXPECT_THAT(error(replaced_in("[1, 2, 4, 8]", "[1, 2, 2]")), HasSubstr("space.json:/axes/pp: 2 is listed twice"));
+  EXPECT_THAT(error(replaced_in("[1, 2, 4, 8]", "[1, 0]")), HasSubstr("space.json:/axes/pp: 0 is out of range"));
+  EXPECT_THAT(error(replaced_in("[1, 2, 4, 8]", "[1, \"2\"]")), HasSubstr("space.json:/axes/pp"));
+  EXPECT_THAT(error(replaced_in("[1, 2, 4, 8]", "1.5")), HasSubstr("space.json:/axes/pp"));
+  EXPECT_THAT(error(replaced_in("[1, 2, 4, 8]", "{}")), HasSubstr("space.json:/axes/pp: found an object"));
+  EXPECT_THAT(error(replaced_in("[\"none\", \"full\"]", "[\"none\", \"fool\"]")), HasSubstr("space.json:/axes/recompute"));
+  EXPECT_THAT(error(replaced_in("\"sp\": \"on\"", "\"sp\": true")), HasSubstr("space.json:/axes/sp: found true"));
+  EXPECT_THAT(error(replaced_in("[\"node\", \"cluster\"]", "[\"rack\"]")), HasSubstr("space.json:/axes/tp_tier: unknown tier 'rack'"));
+  EXPECT_THAT(error(replaced_in("{ \"tp\"", "{ \"gpus\": 8, \"tp\"")),
               AllOf(HasSubstr("space.json:/axes/gpus: gpus is said twice"), HasSubstr("space.json:/gpus")));
-  EXPECT_THAT(error(with("\"gpt3-175b\"", "\"gpt3-175\"")), AllOf(HasSubstr("space.json:/network"), HasSubstr("gpt3-175b")));
-  EXPECT_THAT(error(with("\"gpus\": 64", "\"gpus\": [64]")), HasSubstr("space.json:/gpus: found a list of 1"));
+  EXPECT_THAT(error(replaced_in("\"gpt3-175b\"", "\"gpt3-175\"")), AllOf(HasSubstr("space.json:/network"), HasSubstr("gpt3-175b")));
+  EXPECT_THAT(error(replaced_in("\"gpus\": 64", "\"gpus\": [64]")), HasSubstr("space.json:/gpus: found a list of 1"));
   EXPECT_THAT(error(file_with(R"({"network": "llama3-8b", "gpus": 8, "global_batch": 8, "axes": []})")), HasSubstr("space.json:/axes: found a list"));
 }
 
 TEST(SpaceFile, MistakesInGoals) {
-  EXPECT_THAT(error(with("\"objective\": \"cost\"", "\"objective\": \"step_tme\"")),
+  EXPECT_THAT(error(replaced_in("\"objective\": \"cost\"", "\"objective\": \"step_tme\"")),
               AllOf(HasSubstr("space.json:/objective"), HasSubstr("step_time")));
-  EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "[\"time\", \"step_time\"]")), HasSubstr("space.json:/pareto: step_time is listed twice"));
-  EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", R"(["time", "memory.peak", "mfu", "hfu", "energy"])")),
+  EXPECT_THAT(error(replaced_in("[\"time\", \"memory.peak\"]", "[\"time\", \"step_time\"]")), HasSubstr("space.json:/pareto: step_time is listed twice"));
+  EXPECT_THAT(error(replaced_in("[\"time\", \"memory.peak\"]", R"(["time", "memory.peak", "mfu", "hfu", "energy"])")),
               HasSubstr("space.json:/pareto: more than 4 figures"));
-  EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "[\"time\"]")), AllOf(HasSubstr("two figures or more"), HasSubstr("--objective")));
-  EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "[]")), HasSubstr("two figures or more"));
-  EXPECT_THAT(error(with("[\"time\", \"memory.peak\"]", "\"time\"")), HasSubstr("space.json:/pareto: found"));
-  EXPECT_THAT(error(with("25", "0")), HasSubstr("space.json:/top: 0 is out of range"));
-  EXPECT_THAT(error(with("25", "\"25\"")), HasSubstr("space.json:/top: found"));
-  EXPECT_THAT(error(with("2.5", "0")), AllOf(HasSubstr("space.json:/price: 0 is out of range"), HasSubstr("US dollars")));
-  EXPECT_THAT(error(with("2.5", "\"2.5\"")), HasSubstr("space.json:/price: found"));
-  EXPECT_THAT(error(with(", \"price\": 2.5", "")), AllOf(HasSubstr("space.json:/objective: the cost needs the price"), HasSubstr("--price")));
-  EXPECT_THAT(error(with("\"where\": \"memory.peak < 70 GiB\"", "\"where\": 70")), HasSubstr("space.json:/where: found 70"));
+  EXPECT_THAT(error(replaced_in("[\"time\", \"memory.peak\"]", "[\"time\"]")), AllOf(HasSubstr("two figures or more"), HasSubstr("--objective")));
+  EXPECT_THAT(error(replaced_in("[\"time\", \"memory.peak\"]", "[]")), HasSubstr("two figures or more"));
+  EXPECT_THAT(error(replaced_in("[\"time\", \"memory.peak\"]", "\"time\"")), HasSubstr("space.json:/pareto: found"));
+  EXPECT_THAT(error(replaced_in("25", "0")), HasSubstr("space.json:/top: 0 is out of range"));
+  EXPECT_THAT(error(replaced_in("25", "\"25\"")), HasSubstr("space.json:/top: found"));
+  EXPECT_THAT(error(replaced_in("2.5", "0")), AllOf(HasSubstr("space.json:/price: 0 is out of range"), HasSubstr("US dollars")));
+  EXPECT_THAT(error(replaced_in("2.5", "\"2.5\"")), HasSubstr("space.json:/price: found"));
+  EXPECT_THAT(error(replaced_in(", \"price\": 2.5", "")), AllOf(HasSubstr("space.json:/objective: the cost needs the price"), HasSubstr("--price")));
+  EXPECT_THAT(error(replaced_in("\"where\": \"memory.peak < 70 GiB\"", "\"where\": 70")), HasSubstr("space.json:/where: found 70"));
 }
 
 TEST(SpaceFile, BrokenFilesAreErrorsNotCrashes) {
   EXPECT_THAT(error("--space nowhere.json"), HasSubstr("nowhere.json: cannot be read"));
-  EXPECT_THAT(error(with("\"gpus\": 64,", "\"gpus\": 64")), HasSubstr("space.json:2:"));
-  EXPECT_THAT(error(with("\"gpus\": 64", "\"gpus\": 64, \"gpus\": 32")), HasSubstr("gpus"));
+  EXPECT_THAT(error(replaced_in("\"gpus\": 64,", "\"gpus\": 64")), HasSubstr("space.json:2:"));
+  EXPECT_THAT(error(replaced_in("\"gpus\": 64", "\"gpus\": 64, \"gpus\": 32")), HasSubstr("gpus"));
   EXPECT_THAT(error(file_with("[]")), HasSubstr("a JSON object"));
   for (std::size_t length = 0; length + 1 < good_file.size(); length += 3) {
     const auto words = read_space_file(good_file.substr(0, length), "space.json", std::nullopt);
@@ -128,9 +128,9 @@ TEST(SpaceFile, BrokenFilesAreErrorsNotCrashes) {
 }
 
 TEST(SpaceFile, TiersAndSeveralOrdersExcludeEachOther) {
-  EXPECT_THAT(error(with("{ \"tp\"", "{ \"order\": [\"tp-cp-dp-pp\", \"tp-cp-pp-dp\"], \"tp\"")),
+  EXPECT_THAT(error(replaced_in("{ \"tp\"", "{ \"order\": [\"tp-cp-dp-pp\", \"tp-cp-pp-dp\"], \"tp\"")),
               AllOf(HasSubstr("space.json:/axes/tp_tier: tp_tier decides the order"), HasSubstr("either tiers or several orders")));
-  EXPECT_THAT(error(with("{ \"tp\"", "{ \"order\": \"tp-cp-pp-dp\", \"tp\"")), "accepted");
+  EXPECT_THAT(error(replaced_in("{ \"tp\"", "{ \"order\": \"tp-cp-pp-dp\", \"tp\"")), "accepted");
 }
 
 }  // namespace
