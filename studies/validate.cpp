@@ -37,9 +37,11 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   if (!page) return tl::unexpected(page.error());
   Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
   const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, *runs) : judged_rows(validation);
+  const auto sweeps = arguments.has("--hold-out") ? std::optional(judged_sweeps(*runs)) : std::nullopt;
   if (*page)
     if (auto written = (*page)->write(validation_html(validation, judged, *runs)); !written) return written;
-  console.out << (arguments.has("--json") ? validation_json(validation, judged) : validation_text(validation, judged, arguments.has("--cases")));
+  console.out << (arguments.has("--json") ? validation_json(validation, judged, sweeps)
+                                            : validation_text(validation, judged, sweeps, arguments.has("--cases")));
   return {};
 }
 

@@ -116,14 +116,30 @@ void write_class(JsonWriter& json, const ValidatedClass& row) {
   json.close();
 }
 
+void write_sweeps(JsonWriter& json, const JudgedSweeps& sweeps) {
+  json.open("measured_sweeps");
+  for (const auto& [name, figures] : {std::pair{"sound", &sweeps.sound}, {"all", &sweeps.all}}) {
+    json.open(name);
+    json.field("jobs", static_cast<std::int64_t>(figures->jobs));
+    json.field("regret", figures->regret);
+    json.field("regret_of_two", figures->regret_of_two);
+    json.field("coverage", figures->coverage);
+    json.field("tied_share", figures->tied_share);
+    json.close();
+  }
+  json.close();
+}
+
 }  // namespace
 
-std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, bool cases) {
+std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps,
+                            bool cases) {
   std::string text = fmt::format("{} runs forecast, {} skipped; errors of the step time in %, forecast over measured - 1\n"
                                  "all: MAPE {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n\n",
                                  validation.cases.size(), validation.skipped.size(), percent(validation.all.mape), signed_percent(validation.all.bias),
                                  percent(validation.all.p90), signed_percent(validation.all.worst), 100 * validation.coverage);
   text += judged_text(judged);
+  if (sweeps) text += measured_sweeps_text(*sweeps);
   text += class_table(validation, false, "GPU, precision, kind and software");
   text += class_table(validation, true, "Source");
   text += group_table(validation);
@@ -131,7 +147,7 @@ std::string validation_text(const Validation& validation, const std::vector<Judg
   return text + skipped_text(validation);
 }
 
-std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged) {
+std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps) {
   JsonWriter json;
   json.open();
   json.open("all");
@@ -153,6 +169,7 @@ std::string validation_json(const Validation& validation, const std::vector<Judg
   for (const ValidatedClass& row : validation.classes) write_class(json, row);
   json.close();
   write_judged(json, judged);
+  if (sweeps) write_sweeps(json, *sweeps);
   json.open_list("groups");
   for (const RankedGroup& group : validation.groups) {
     json.open();

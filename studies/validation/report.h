@@ -1,18 +1,21 @@
 // What `stepcast validate` prints.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "studies/console.h"
 #include "studies/validation/judged_class.h"
+#include "studies/validation/measured_sweeps.h"
 #include "studies/validation/validation.h"
 
 namespace stepcast {
 
-/// Tables of classes and groups, the worst cases and what was skipped. `cases`: every case in a line.
-std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, bool cases);
+/// Tables of classes and groups, the worst cases and what was skipped. `cases`: every case in a line. `sweeps`: with hold-outs.
+std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps,
+                            bool cases);
 
 /// One document: cases, skipped, classes, groups.
-std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged);
+std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps);
 
 }  // namespace stepcast

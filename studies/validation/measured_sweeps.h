@@ -29,4 +29,10 @@ std::vector<MeasuredSweep> measured_sweeps(const std::vector<Run>& records, Doub
 struct SweepFigures { std::size_t jobs = 0; double regret = 0, regret_of_two = 0, coverage = 0, tied_share = 0; };
 SweepFigures mean_figures(const std::vector<MeasuredSweep>& sweeps, const std::vector<std::string>& sources = {});
 
+/// How sure a sweep's answer is, with the records that doubts name left out and counted.
+struct JudgedSweeps { SweepFigures sound, all; };
+JudgedSweeps judged_sweeps(const std::vector<Run>& records);
+/// Two lines for people; nothing where no job was measured with several splits.
+std::string measured_sweeps_text(const JudgedSweeps& judged);
+
 }  // namespace stepcast

@@ -1,4 +1,4 @@
-#include "studies/sweep/measured_sweeps.h"
+#include "studies/validation/measured_sweeps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -164,6 +164,21 @@ SweepFigures mean_figures(const std::vector<MeasuredSweep>& sweeps, const std::v
   if (sum.jobs == 0) return sum;
   for (double* figure : {&sum.regret, &sum.regret_of_two, &sum.coverage, &sum.tied_share}) *figure /= static_cast<double>(sum.jobs);
   return sum;
+}
+
+JudgedSweeps judged_sweeps(const std::vector<Run>& records) {
+  return {mean_figures(measured_sweeps(records)), mean_figures(measured_sweeps(records, Doubtful::counted))};
+}
+
+std::string measured_sweeps_text(const JudgedSweeps& judged) {
+  std::string text;
+  for (const auto& [figures, what] : {std::pair{&judged.sound, ""}, {&judged.all, ", doubtful records counted"}}) {
+    if (figures->jobs == 0) continue;
+    text += fmt::format("{} jobs measured with three splits or more, network left out{}: regret of the first pick {:.2f} %, of the better of the two\n"
+                        "  to measure {:.2f} %; the best measured split is tied with the first in {:.0f} %, {:.0f} % of the splits are tied\n",
+                        figures->jobs, what, 100 * figures->regret, 100 * figures->regret_of_two, 100 * figures->coverage, 100 * figures->tied_share);
+  }
+  return text.empty() ? text : text + "\n";
 }
 
 }  // namespace stepcast

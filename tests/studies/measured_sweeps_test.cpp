@@ -1,5 +1,5 @@
 // How good the top pick and the tie set are on jobs that people measured with several splits, by forecasts that never saw them.
-#include "studies/sweep/measured_sweeps.h"
+#include "studies/validation/measured_sweeps.h"
 
 #include <cstdio>
 
@@ -15,6 +15,15 @@ const std::vector<std::string> published_sweeps = {"VIA-Research/vTrain", "bigsc
 const std::vector<stepcast::Run>& records() {
   static const auto runs = built_in_runs();
   return *runs;
+}
+
+/// Those of the two publications alone: what must not matter, must not matter here either, and fits are quicker.
+std::vector<stepcast::Run> published_records() {
+  std::vector<stepcast::Run> chosen;
+  for (const stepcast::Run& run : records())
+    for (const std::string& source : published_sweeps)
+      if (run.source.find(source) != std::string::npos) chosen.push_back(run);
+  return chosen;
 }
 
 const std::vector<MeasuredSweep>& shipped_sweeps() {
@@ -53,12 +62,12 @@ TEST(MeasuredSweeps, SoTheyAreWithDoubtfulRecordsCounted) {
 
 TEST(MeasuredSweeps, NothingOfTheOwnNetworkIsKnown) {
   // Other times of one job change its own spread by nothing.
-  auto changed = records();
+  auto changed = published_records();
+  const auto before = measured_sweeps(changed);
   const char* network = "GPT-39.1B";
   int step = 0;
   for (stepcast::Run& run : changed)
     if (run.model.name == network && run.measured.step_time_s) *run.measured.step_time_s *= 1 + 0.1 * (step++ % 3);
-  const auto& before = shipped_sweeps();
   const auto after = measured_sweeps(changed);
   ASSERT_EQ(before.size(), after.size());
   ASSERT_GT(step, 10);
