@@ -15,98 +15,27 @@ const ScheduleKind* kind_named(const std::string& name) {
   return nullptr;
 }
 
-/// Ranks between neighbours on an axis.
-std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
-  std::int64_t stride = 1;
-  for (const MeshAxis axis : wishes.order) {
-    if (axis == wanted) return stride;
-    stride *= axis == MeshAxis::tp ? wishes.tp : axis == MeshAxis::cp ? wishes.cp : axis == MeshAxis::dp ? wishes.dp() : wishes.pp;
-  }
-  return stride;
-}
-
 }  // namespace
 
-std::size_t Pricer::KeyHash::operator()(const Key& key) const {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, offset and prime of its 64-bit form
-  for (const std::int32_t part : key) hash = (hash ^ static_cast<std::uint32_t>(part)) * 0x100000001b3;
-  return hash;
-}
-
 Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unexpected(Error{})) {
-  for (const std::string& name : points.space().values[static_cast<std::size_t>(AxisId::schedule)]) kinds_.push_back(kind_named(name));
-  const auto count = [&](AxisId axis) { return points.space().values[static_cast<std::size_t>(axis)].size(); };
+  const auto& values = points.space().values;
+  for (const std::string& name : values[static_cast<std::size_t>(AxisId::schedule)]) kinds_.push_back(kind_named(name));
+  SplitWishes sharded;
+  for (const std::int64_t stage : points.space().numbers[static_cast<std::size_t>(AxisId::zero)]) {
+    sharded.zero = stage;
+    units_vary_inside_ = units_vary_inside_ || moves_over_data_ranks(sharded, points.stack());
+  }
+  const auto count = [&](AxisId axis) { return values[static_cast<std::size_t>(axis)].size(); };
   once_here_.resize(2 * count(AxisId::zero) * count(AxisId::dp_overlap));
   peak_here_.resize(once_here_.size());
   shapes_.resize((count(AxisId::recompute) + 1) * count(AxisId::pp) * count(AxisId::chunks) * count(AxisId::schedule) * count(AxisId::layout));
   forget_here();
-  for (const std::string& statement : points.stack().statements)
-    implied_homes_ = implied_homes_ || !statement.starts_with("home boundary:");
-  const auto& zero = points.space().numbers[static_cast<std::size_t>(AxisId::zero)];
-  units_vary_inside_ = implied_homes_ || std::any_of(zero.begin(), zero.end(), [](std::int64_t stage) { return stage >= 2; });
-}
-
-// What a micro-batch costs in a block follows from how the block is split and where its groups lie. Data ranks matter where
-// gradients or weights are kept in shards over them: then each micro-batch reduces or gathers.
-Pricer::Key Pricer::family_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const {
-  using enum AxisId;
-  Key key{};
-  std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, tp_overlap, recompute}) key[at++] = digit(digits, axis);
-  key[at++] = split.sequence;
-  key[at++] = !split.kept_gathers.empty();
-  if (by_data_ranks(wishes)) {
-    key[at++] = 1 + digit(digits, zero);
-    key[at++] = digit(digits, dp_overlap);
-    key[at++] = static_cast<std::int32_t>(split.dp);
-    for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp}) key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
-  } else if (split.experts && wishes.order != usual_order) {
-    key[at++] = -1;
-    for (const AxisId axis : {pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = digit(digits, axis);
-  }
-  return key;
 }
 
 /// Does the schedule lay the stages there and back?
 bool Pricer::folded(const Digits& digits) const {
   const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
   return kind != nullptr && kind->own_chunks == 2;
-}
-
-Pricer::Key Pricer::once_key(const Digits& digits) const {
-  using enum AxisId;
-  Key key{};
-  std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, dp_overlap})
-    key[at++] = digit(digits, axis);
-  // Tied weights lie on one rank where the stages make a V.
-  key[at++] = folded(digits);
-  // Layers that are not recomputed are blocks of their own, so that the blocks' numbers differ.
-  key[at++] = points_.recompute(digits).layers > 0;
-  return key;
-}
-
-/// What crosses between stages, and what gathers it.
-Pricer::Key Pricer::stream_key(const Digits& digits) const {
-  using enum AxisId;
-  Key key{};
-  std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, sp, scatter_boundary}) key[at++] = digit(digits, axis);
-  const SplitWishes wishes = points_.wishes(digits);
-  key[at++] = wishes.pp > 1;
-  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp));
-  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp));
-  return key;
-}
-
-/// Bytes that stay follow from how weights are split and kept alone.
-Pricer::Key Pricer::persistent_key(const Digits& digits) const {
-  using enum AxisId;
-  Key key{};
-  std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, pp, ep, etp, zero}) key[at++] = digit(digits, axis);
-  key[at++] = folded(digits);
-  return key;
 }
 
 std::size_t Pricer::shape_index(const Digits& digits) const {
@@ -149,15 +78,13 @@ std::unique_ptr<UnitCosts> Pricer::make_units(Family& family, const Digits& digi
 UnitCosts* Pricer::find_units(const Digits& digits) {
   const SplitWishes wishes = points_.wishes(digits);
   const Split split = split_of(wishes, points_.network(), points_.stack());
-  const bool moves_anywhere = !by_data_ranks(wishes) && !split.experts;
-  std::unique_ptr<Family>& family = families_[family_key(digits, wishes, split)];
+  const bool moves_anywhere = !moves_over_data_ranks(wishes, points_.stack()) && !split.experts;
+  std::unique_ptr<Family>& family = families_[family_key(points_, digits, wishes, split)];
   if (family == nullptr) {
     family = std::make_unique<Family>(Family{lower_family(digits, moves_anywhere ? usual_order : wishes.order), {}});
     units_ += 16;  // the program that a family keeps is as large as so many of its units
   }
-  const Key key{static_cast<std::int32_t>(wishes.micro_batch), static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp)),
-                static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp))};
-  std::unique_ptr<UnitCosts>& units = family->units[key];
+  std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes)];
   if (units == nullptr) {
     units = make_units(*family, digits, wishes, moves_anywhere);
     ++units_;
@@ -193,7 +120,7 @@ Pricer::Shape* Pricer::find_shape(const Digits& digits) {
 Pricer::Once* Pricer::find_once(const Digits& digits) {
   Once*& here = once_here_[here_place(digits)];
   if (here != nullptr) return here;
-  std::unique_ptr<Once>& part = onces_[once_key(digits)];
+  std::unique_ptr<Once>& part = onces_[once_key(points_, digits, folded(digits))];
   if (part == nullptr) {
     part = std::make_unique<Once>();
     if (const Program* lowered = program(digits)) part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
@@ -202,7 +129,7 @@ Pricer::Once* Pricer::find_once(const Digits& digits) {
 }
 
 const CrossingStream& Pricer::find_stream(const Digits& digits) {
-  std::unique_ptr<CrossingStream>& part = streams_[stream_key(digits)];
+  std::unique_ptr<CrossingStream>& part = streams_[stream_key(points_, digits)];
   if (part != nullptr) return *part;
   const Program* lowered = program(digits);
   const double micro_batch = static_cast<double>(points_.space().number(digits, AxisId::micro_batch));
@@ -213,7 +140,7 @@ const CrossingStream& Pricer::find_stream(const Digits& digits) {
 double Pricer::least_peak(const Digits& digits) {
   double& here = peak_here_[here_place(digits)];
   if (here >= 0) return here;
-  const auto [known, added] = persistent_.try_emplace(persistent_key(digits), 0.0);
+  const auto [known, added] = persistent_.try_emplace(persistent_key(digits, folded(digits)), 0.0);
   if (added) {
     const Once& once = *find_once(digits);
     const Stack& stack = points_.setting(digits).scenario.stack.row;

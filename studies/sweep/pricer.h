@@ -2,7 +2,6 @@
 // are taken out of lowered programs of points that stand for all with the same key.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -12,6 +11,7 @@
 
 #include "sim/search/step_bound.h"
 #include "sim/search/unit_family.h"
+#include "studies/sweep/part_keys.h"
 #include "studies/sweep/points.h"
 
 namespace stepcast {
@@ -35,9 +35,7 @@ class Pricer {
   [[nodiscard]] std::uint64_t lowered() const { return lowered_; }
 
  private:
-  using Key = std::array<std::int32_t, 24>;
-  struct KeyHash { std::size_t operator()(const Key& key) const; };
-  template <typename Part> using Parts = std::unordered_map<Key, std::unique_ptr<Part>, KeyHash>;
+  template <typename Part> using Parts = std::unordered_map<PartKey, std::unique_ptr<Part>, PartKeyHash>;
   struct Shape {
     StageShape shape;
     int number = 0;
@@ -53,19 +51,14 @@ class Pricer {
 
   struct Family {
     std::unique_ptr<UnitFamily> programs;   ///< null: lowered one by one
-    std::unordered_map<Key, std::unique_ptr<UnitCosts>, KeyHash> units;   ///< by micro-batch and where tp and cp lie
+    std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;   ///< by micro-batch and where tp and cp lie
   };
 
-  [[nodiscard]] Key family_key(const Digits& digits, const SplitWishes& wishes, const Split& split) const;
-  [[nodiscard]] Key once_key(const Digits& digits) const;
   [[nodiscard]] std::size_t shape_index(const Digits& digits) const;
   [[nodiscard]] std::size_t here_place(const Digits& digits) const;
   void forget_here();
-  [[nodiscard]] Key stream_key(const Digits& digits) const;
-  [[nodiscard]] Key persistent_key(const Digits& digits) const;
   std::unique_ptr<UnitFamily> lower_family(const Digits& digits, const MeshOrder& order);
   std::unique_ptr<UnitCosts> make_units(Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere);
-  [[nodiscard]] bool by_data_ranks(const SplitWishes& wishes) const { return wishes.zero >= 2 || implied_homes_; }
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
   std::unique_ptr<Shape> make_shape(const Digits& digits);
@@ -82,7 +75,6 @@ class Pricer {
   [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const { return digits[static_cast<std::size_t>(axis)]; }
 
   SpacePoints& points_;
-  bool implied_homes_ = false;              ///< the software says where weights live: units depend on all ranks
   bool units_vary_inside_ = false;          ///< units may depend on axes behind the micro-batch: sharding and its overlap
   Parts<Family> families_;
   std::size_t units_ = 0;                   ///< in all families
@@ -91,7 +83,7 @@ class Pricer {
   int shape_count_ = 0;
   Parts<Once> onces_;
   Parts<CrossingStream> streams_;
-  std::unordered_map<Key, double, KeyHash> persistent_;
+  std::unordered_map<PartKey, double, PartKeyHash> persistent_;
   std::vector<const ScheduleKind*> kinds_;  ///< by digit of the schedule; null: by chunks
   // By here_place(), while no digit up to recomputation changes.
   std::vector<Once*> once_here_;
