@@ -4,7 +4,8 @@
 # which would build in every task.
 # $ array=$(sbatch --parsable --array=0-7 sweep_slurm_array.sh space.json)
 # $ sbatch --dependency=afterok:$array --kill-on-invalid-dep=yes --job-name=merge --wrap='stepcast merge shard-*.jsonl -o sweep.jsonl'
-# Submitted again after a failure or a time limit, tasks go on from what is done; those that are through end at once.
+# Submitted again after a failure or a time limit, tasks go on from what is done; those that are through end at once. To hand in
+# a part of the array alone (--array=3), write --shard auto/8 below: Slurm does not tell a part how large the whole was.
 #SBATCH --job-name=sweep
 #SBATCH --cpus-per-task=4
 #SBATCH --time=01:00:00

@@ -52,9 +52,19 @@ class ShardVariables {
   const std::string& where_;
 };
 
+/// A part of an array, handed in again because its tasks were lost, does not tell how large the whole was.
+MaybeShard part_of_array(const ShardVariables& variables, std::uint64_t id, std::uint64_t tasks, std::optional<std::uint64_t> count) {
+  if (count && id < *count) return FoundShard{{id, *count}, fmt::format("Slurm array task {}", id)};
+  if (count)
+    return fail(variables.where(), fmt::format("Slurm array task {} lies beyond the {} of auto/{}", id, *count, *count),
+                "tasks of an array of N count from 0 to N-1; or give the shard: 2/8");
+  return fail(variables.where(), fmt::format("the Slurm array has {} task, number {}: a part of a larger one?", tasks, id),
+              "write auto/N with N tasks of the whole, which count from 0; or give the shard: 2/8");
+}
+
 /// sbatch --array=2-8:3 gives the tasks 2, 5 and 8. Of a list like 1,4,6 only the ends and the count are told: which task is
 /// the second one is not.
-MaybeShard slurm_array(const ShardVariables& variables) {
+MaybeShard slurm_array(const ShardVariables& variables, std::optional<std::uint64_t> wanted, bool tasks_of_tasks) {
   constexpr const char* names[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
                                    "SLURM_ARRAY_TASK_COUNT"};
   if (!variables.has(names[0])) return std::nullopt;
@@ -65,6 +75,7 @@ MaybeShard slurm_array(const ShardVariables& variables) {
     values[i] = *value;
   }
   const auto [id, least, most, step, count] = values;
+  if (!tasks_of_tasks && (wanted ? count != *wanted : count == 1 && id != 0)) return part_of_array(variables, id, count, wanted);
   const bool regular = step > 0 && least <= id && id <= most && (id - least) % step == 0 && (most - least) / step + 1 == count;
   if (!regular)
     return fail(variables.where(),
@@ -141,10 +152,11 @@ tl::unexpected<Error> nothing_found(const ShardVariables& variables) {
 }
 
 Expected<FoundShard> shard_of_environment(const ShardVariables& variables, std::optional<std::uint64_t> count) {
-  const auto array = slurm_array(variables);
-  if (!array) return tl::unexpected(array.error());
   const auto ranks = started_ranks(variables);
   if (!ranks) return tl::unexpected(ranks.error());
+  const bool tasks_of_tasks = *ranks && (*ranks)->shard.count > 1;
+  const auto array = slurm_array(variables, count, tasks_of_tasks);
+  if (!array) return tl::unexpected(array.error());
   if (*array && *ranks && (*array)->shard.count > 1 && (*ranks)->shard.count > 1) return both_of(**array, **ranks);
   if (*array && (!*ranks || (*array)->shard.count > 1)) return **array;
   if (*ranks) return **ranks;

@@ -27,7 +27,7 @@ Environment process_environment();
 ///   srun                  SLURM_PROCID, SLURM_NTASKS, in a job step only: a batch script has them too, and is one process
 ///   Kubernetes            JOB_COMPLETION_INDEX of an indexed job, which does not say of how many: auto/N
 /// An array whose tasks start several ranks each is as many shards as there are ranks in all. auto/N checks the count that is
-/// found. Errors: not of this form; an index beyond the count; variables that contradict each other (with their values), such as
+/// found; a part of a Slurm array, handed in again, needs it, and its tasks are then those of an array of N that counts from 0. Errors: not of this form; an index beyond the count; variables that contradict each other (with their values), such as
 /// an array given as a list; none of them set (with those that were looked for).
 Expected<Shard> read_shard(const std::string& text, const std::string& where, const Environment& environment);
 

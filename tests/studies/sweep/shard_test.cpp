@@ -79,7 +79,7 @@ TEST(Shard, SlurmArraysNeedNotBeginAtZeroNorStepByOne) {
   EXPECT_EQ(shard_of("auto", array_task(1, 1, 4, 1, 4)), "0/4");
   EXPECT_EQ(shard_of("auto", array_task(5, 2, 8, 3, 3)), "1/3");
   EXPECT_EQ(shard_of("auto", array_task(8, 2, 8, 3, 3)), "2/3");
-  EXPECT_EQ(shard_of("auto", array_task(5, 5, 5, 1, 1)), "0/1");
+  EXPECT_EQ(shard_of("auto", array_task(0, 0, 0, 1, 1)), "0/1");
   EXPECT_EQ(source_of("auto", array_task(5, 2, 8, 3, 3)), "Slurm array task 5: shard 1/3");
 }
 
@@ -139,6 +139,18 @@ TEST(Shard, ABatchScriptSubmittedFromAStepIsOneProcess) {
   inherited["SLURM_STEP_ID"] = "0";
   inherited["SLURM_STEP_NUM_TASKS"] = "1";
   EXPECT_THAT(shard_of("auto", inherited), HasSubstr("the one process of a Slurm batch script"));
+}
+
+/// sbatch --array=5 for the one task of 0-7 that was lost: Slurm tells of one task.
+TEST(Shard, PartsOfAnArrayNeedTheNumberOfTheWhole) {
+  EXPECT_EQ(shard_of("auto/8", array_task(5, 5, 5, 1, 1)), "5/8");
+  EXPECT_EQ(shard_of("auto/8", array_task(3, 2, 3, 1, 2)), "3/8");
+  EXPECT_EQ(shard_of("auto/8", array_task(5, 0, 7, 1, 8)), "5/8");
+  EXPECT_EQ(shard_of("auto", array_task(5, 5, 5, 1, 1)),
+            "--shard: the Slurm array has 1 task, number 5: a part of a larger one? (write auto/N with N tasks of the whole, which count "
+            "from 0; or give the shard: 2/8)");
+  EXPECT_THAT(shard_of("auto/4", array_task(5, 5, 5, 1, 1)), HasSubstr("task 5 lies beyond the 4 of auto/4"));
+  EXPECT_EQ(shard_of("auto/6", joined(array_task(5, 2, 8, 3, 3), srun_task(1, 2))), "3/6");
 }
 
 TEST(Shard, ArraysOfSeveralRanksEach) {
