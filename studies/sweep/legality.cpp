@@ -90,7 +90,7 @@ void Legality::add_repeats() {
   add({is_first<repeats_tensor_overlap>, nullptr, {tp, cp, ep, etp, tp_overlap}, {}, {}}, "repeats: tp overlap without tp, cp and ep");
   add({is_first<repeats_chunks>, nullptr, {pp, chunks, schedule}, {}, {}}, "repeats: chunks on one stage, or those that the schedule brings");
   add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule}, {}, {}}, "repeats: schedule on one stage");
-  add({is_first<repeats_layout>, nullptr, {pp, layout}, {}, {}}, "repeats: layout on one stage");
+  add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: layout on one stage");
   add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, zero}, {}, {}}, "repeats: sharding over one rank");
   add({is_first<repeats_data_overlap>, nullptr, {gpus, tp, cp, pp, dp_overlap}, {}, {}}, "repeats: dp overlap without dp");
 }

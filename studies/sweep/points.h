@@ -35,6 +35,7 @@ class SpacePoints {
   [[nodiscard]] const Space& space() const { return *space_; }
   [[nodiscard]] const NetworkSpec& network() const { return settings_.front()->scenario.network.row; }
   [[nodiscard]] const Stack& stack() const { return settings_.front()->scenario.stack.row; }
+  [[nodiscard]] const PipelineChoice& pipeline() const { return settings_.front()->scenario.pipeline; }
   [[nodiscard]] bool balances_layers(const Digits& digits) const;
   [[nodiscard]] SplitWishes wishes(const Digits& digits) const;
   [[nodiscard]] const Recompute& recompute(const Digits& digits) const { return recompute_[digits[static_cast<std::size_t>(AxisId::recompute)]]; }

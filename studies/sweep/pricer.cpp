@@ -20,6 +20,8 @@ const ScheduleKind* kind_named(const std::string& name) {
 Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unexpected(Error{})) {
   const auto& values = points.space().values;
   for (const std::string& name : values[static_cast<std::size_t>(AxisId::schedule)]) kinds_.push_back(kind_named(name));
+  const PipelineChoice& pipeline = points.pipeline();
+  boundable_ = pipeline.slices == 1 && pipeline.memory_cap == 0;
   SplitWishes sharded;
   for (const std::int64_t stage : points.space().numbers[static_cast<std::size_t>(AxisId::zero)]) {
     sharded.zero = stage;
@@ -55,7 +57,9 @@ const Program* Pricer::program(const Digits& digits) {
   return program_;
 }
 
+// Rows of experts are whole: where they do not divide, sizes do not grow in proportion.
 std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits, const MeshOrder& order) {
+  if (points_.network().experts.count > 0) return nullptr;
   auto one = points_.unit_program(digits, 1, order);
   const auto two = points_.unit_program(digits, 2, order);
   lowered_ += 2;
@@ -214,6 +218,7 @@ bool Pricer::enter_shape(const Digits& digits) {
 }
 
 FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory_cap) {
+  if (!boundable_) return {};
   make_room();
   if (last_changed <= AxisId::recompute) forget_here();
   stale_ = std::min(stale_, last_changed);

@@ -75,6 +75,7 @@ class Pricer {
   [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const { return digits[static_cast<std::size_t>(axis)]; }
 
   SpacePoints& points_;
+  bool boundable_ = true;                   ///< neither slices nor a cap, about which the bounds know nothing
   bool units_vary_inside_ = false;          ///< units may depend on axes behind the micro-batch: sharding and its overlap
   Parts<Family> families_;
   std::size_t units_ = 0;                   ///< in all families

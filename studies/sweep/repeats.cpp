@@ -117,8 +117,20 @@ bool repeats_schedule(const SpacePoints& points, const Digits& digits) {
   return false;
 }
 
+/// One stage holds all layers, however they are said to lie, as long as they can lie so at all.
 bool repeats_layout(const SpacePoints& points, const Digits& digits) {
-  return is_later(digits, AxisId::layout) && points.wishes(digits).pp == 1;
+  if (points.wishes(digits).pp > 1) return false;
+  const auto lie = [&](const Digits& at) {
+    const auto split = points.split(at);
+    return split && (!split->layers.empty() || points.network().layers % (split->pp * split->chunks) == 0);
+  };
+  Digits earlier = digits;
+  auto& digit = earlier[static_cast<std::size_t>(AxisId::layout)];
+  while (digit > 0) {
+    --digit;
+    if (lie(earlier)) return true;
+  }
+  return false;
 }
 
 bool repeats_zero(const SpacePoints& points, const Digits& digits) {

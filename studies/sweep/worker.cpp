@@ -162,7 +162,7 @@ Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& di
   if (!prediction) {
     // Only points that are always forecast may be refused: what is counted must not depend on what was pruned.
     if (price != nullptr) return tl::unexpected(prediction.error());
-    ++stretch_.tally.illegal[fmt::format("the forecast refuses: {}", prediction.error().what)];
+    ++stretch_.tally.illegal[fmt::format("the forecast refuses: {}", prediction.error().where)];
     return {};
   }
   const MemoryReport& memory = prediction->step.memory;
