@@ -26,6 +26,7 @@ const std::vector<RuleAxes>& rule_axes() {
       {"ep x etp does not divide tp x cp x dp", {gpus, tp, cp, pp, ep, etp}},
       {"shared expert width does not divide by tp", {tp}},
       {"experts do not line up with the stages' order", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier}},
+      {"experts and tensors end at ranks that do not divide", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier}},
       {"sequence longer than the learned positions", {}},
       {"sequence does not divide by cp and tp", {tp, cp, cp_kind, sp}},
       {"heads do not divide by tp x cp (ulysses)", {tp, cp, cp_kind}},
@@ -91,6 +92,7 @@ void Legality::add_repeats() {
   add({is_first<repeats_chunks>, nullptr, {pp, chunks, schedule}, {}, {}}, "repeats: chunks on one stage, or those that the schedule brings");
   add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule}, {}, {}}, "repeats: schedule on one stage");
   add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: layout on one stage");
+  add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}}, "repeats: balanced layers that lie evenly");
   add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, zero}, {}, {}}, "repeats: sharding over one rank");
   add({is_first<repeats_data_overlap>, nullptr, {gpus, tp, cp, pp, dp_overlap}, {}, {}}, "repeats: dp overlap without dp");
 }

@@ -36,7 +36,7 @@ class Legality {
   [[nodiscard]] bool ask_rule(Rule& rule, const Digits& digits) const;
   static bool split_holds(const Legality& legality, const Rule& rule, const Digits& digits);
   static bool layers_lie(const Legality& legality, const Rule& rule, const Digits& digits);
-  template <bool (*repeats)(const SpacePoints&, const Digits&)>
+  template <auto repeats>
   static bool is_first(const Legality& legality, const Rule&, const Digits& digits) { return !repeats(legality.points_, digits); }
   void add_repeats();
 

@@ -226,7 +226,8 @@ FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory
   const AxisId changed = std::exchange(stale_, AxisId::count_);
   const UnitCosts* before = unit_;
   if (changed <= AxisId::micro_batch || units_vary_inside_) unit_ = find_units(digits);
-  laid_ = laid_ && changed > AxisId::layout && unit_ == before;
+  // Balanced layers may lie otherwise where sharding changes.
+  laid_ = laid_ && changed > AxisId::layout && unit_ == before && !points_.balances_layers(digits);
   Once& once = *find_once(digits);
   if (!once.exists()) return {};
   if (!laid_) {

@@ -1,6 +1,7 @@
 #include "studies/sweep/repeats.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace stepcast {
 namespace {
@@ -131,6 +132,15 @@ bool repeats_layout(const SpacePoints& points, const Digits& digits) {
     if (lie(earlier)) return true;
   }
   return false;
+}
+
+bool repeats_even_layers(SpacePoints& points, const Digits& digits) {
+  if (!points.balances_layers(digits)) return false;
+  const auto& layouts = points.space().values[static_cast<std::size_t>(AxisId::layout)];
+  const auto earlier = layouts.begin() + digits[static_cast<std::size_t>(AxisId::layout)];
+  if (std::find(layouts.begin(), earlier, "even") == earlier) return false;
+  const auto layers = points.balanced(digits);
+  return layers && std::adjacent_find(layers->begin(), layers->end(), std::not_equal_to<>()) == layers->end();
 }
 
 bool repeats_zero(const SpacePoints& points, const Digits& digits) {

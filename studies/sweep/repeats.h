@@ -16,6 +16,8 @@ bool repeats_tensor_overlap(const SpacePoints& points, const Digits& digits);
 bool repeats_chunks(const SpacePoints& points, const Digits& digits);
 bool repeats_schedule(const SpacePoints& points, const Digits& digits);
 bool repeats_layout(const SpacePoints& points, const Digits& digits);
+/// Asks for the balanced layers.
+bool repeats_even_layers(SpacePoints& points, const Digits& digits);
 bool repeats_zero(const SpacePoints& points, const Digits& digits);
 bool repeats_data_overlap(const SpacePoints& points, const Digits& digits);
 
