@@ -44,7 +44,8 @@ PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitW
     key[at++] = digit_of(digits, dp_overlap);
     key[at++] = static_cast<std::int32_t>(split.dp);
     for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp}) key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
-  } else if (split.experts && wishes.order != usual_order) {
+  } else if (split.experts) {
+    // Rows of experts are dealt out over all ranks of a stage, rounded up where they do not divide.
     key[at++] = -1;
     for (const AxisId axis : {pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = digit_of(digits, axis);
   }

@@ -6,7 +6,7 @@
 namespace stepcast {
 namespace {
 
-// Parts of one size after the other would otherwise pile up: memory must not grow with the space. A part takes some kilobytes.
+// Parts would otherwise pile up: memory must not grow with the space. A part takes some kilobytes.
 constexpr std::size_t most_parts = 32768;
 
 const ScheduleKind* kind_named(const std::string& name) {
@@ -30,7 +30,6 @@ Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unex
   const auto count = [&](AxisId axis) { return values[static_cast<std::size_t>(axis)].size(); };
   once_here_.resize(2 * count(AxisId::zero) * count(AxisId::dp_overlap));
   peak_here_.resize(once_here_.size());
-  shapes_.resize((count(AxisId::recompute) + 1) * count(AxisId::pp) * count(AxisId::chunks) * count(AxisId::schedule) * count(AxisId::layout));
   forget_here();
 }
 
@@ -40,11 +39,11 @@ bool Pricer::folded(const Digits& digits) const {
   return kind != nullptr && kind->own_chunks == 2;
 }
 
-std::size_t Pricer::shape_index(const Digits& digits) const {
+std::uint64_t Pricer::shape_index(const Digits& digits) const {
   const auto& values = points_.space().values;
-  std::size_t index = points_.recompute(digits).layers > 0 ? 1 + static_cast<std::size_t>(digit(digits, AxisId::recompute)) : 0;
+  std::uint64_t index = points_.recompute(digits).layers > 0 ? 1 + static_cast<std::uint64_t>(digit(digits, AxisId::recompute)) : 0;
   for (const AxisId axis : {AxisId::pp, AxisId::chunks, AxisId::schedule, AxisId::layout})
-    index = index * values[static_cast<std::size_t>(axis)].size() + static_cast<std::size_t>(digit(digits, axis));
+    index = index * values[static_cast<std::size_t>(axis)].size() + static_cast<std::uint64_t>(digit(digits, axis));
   return index;
 }
 
@@ -86,18 +85,18 @@ UnitCosts* Pricer::find_units(const Digits& digits) {
   std::unique_ptr<Family>& family = families_[family_key(points_, digits, wishes, split)];
   if (family == nullptr) {
     family = std::make_unique<Family>(Family{lower_family(digits, moves_anywhere ? usual_order : wishes.order), {}});
-    units_ += 16;  // the program that a family keeps is as large as so many of its units
+    parts_ += 16;  // the program that a family keeps is as large as so many of its units
   }
   std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes)];
   if (units == nullptr) {
     units = make_units(*family, digits, wishes, moves_anywhere);
-    ++units_;
+    ++parts_;
   }
   return units.get();
 }
 
 std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
-  const std::size_t index = shape_index(digits);
+  const std::uint64_t index = shape_index(digits);
   if (!points_.balances_layers(digits)) return &shapes_[index];
   const auto layers = points_.balanced(digits);
   if (!layers) return nullptr;
@@ -117,7 +116,10 @@ std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
 Pricer::Shape* Pricer::find_shape(const Digits& digits) {
   std::unique_ptr<Shape>* place = shape_place(digits);
   if (place == nullptr) return nullptr;
-  if (*place == nullptr) *place = make_shape(digits);
+  if (*place == nullptr) {
+    *place = make_shape(digits);
+    ++parts_;
+  }
   return place->get();
 }
 
@@ -127,6 +129,7 @@ Pricer::Once* Pricer::find_once(const Digits& digits) {
   std::unique_ptr<Once>& part = onces_[once_key(points_, digits, folded(digits))];
   if (part == nullptr) {
     part = std::make_unique<Once>();
+    ++parts_;
     if (const Program* lowered = program(digits)) part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
   }
   return here = part.get();
@@ -137,6 +140,7 @@ const CrossingStream& Pricer::find_stream(const Digits& digits) {
   if (part != nullptr) return *part;
   const Program* lowered = program(digits);
   const double micro_batch = static_cast<double>(points_.space().number(digits, AxisId::micro_batch));
+  ++parts_;
   part = std::make_unique<CrossingStream>(lowered != nullptr ? crossing_stream(*lowered, micro_batch) : CrossingStream{});
   return *part;
 }
@@ -146,6 +150,7 @@ double Pricer::least_peak(const Digits& digits) {
   if (here >= 0) return here;
   const auto [known, added] = persistent_.try_emplace(persistent_key(digits, folded(digits)), 0.0);
   if (added) {
+    ++parts_;
     const Once& once = *find_once(digits);
     const Stack& stack = points_.setting(digits).scenario.stack.row;
     if (once.exists()) known->second = rank_memory(Bytes(once.costs->mean_persistent()), stack).peak.value();
@@ -166,10 +171,10 @@ void Pricer::forget_here() {
 }
 
 void Pricer::make_room() {
-  if (std::max({units_, static_cast<std::size_t>(shape_count_), onces_.size(), streams_.size(), persistent_.size()}) <= most_parts) return;
+  if (parts_ <= most_parts) return;
   families_.clear();
-  units_ = 0;
-  for (std::unique_ptr<Shape>& shape : shapes_) shape.reset();
+  parts_ = 0;
+  shapes_.clear();
   balanced_shapes_.clear();
   shape_count_ = 0;
   onces_.clear();
@@ -185,7 +190,9 @@ void Pricer::make_room() {
 const OnceOnShape& Pricer::once_on(Once& once) {
   if (once.on_shape.size() <= static_cast<std::size_t>(shape_->number)) once.on_shape.resize(static_cast<std::size_t>(shape_->number) + 1);
   std::unique_ptr<OnceOnShape>& on = once.on_shape[static_cast<std::size_t>(shape_->number)];
-  if (on == nullptr) on = std::make_unique<OnceOnShape>(once_on_shape(*once.costs, shape_->shape));
+  if (on != nullptr) return *on;
+  ++parts_;
+  on = std::make_unique<OnceOnShape>(once_on_shape(*once.costs, shape_->shape));
   return *on;
 }
 
@@ -200,6 +207,7 @@ bool Pricer::find_held(ScheduleSize size) {
   auto held = held_units(shape_->shape, *shape_->kind, size);
   if (!held) return false;
   held_ = &shape_->held.emplace(size.micro_batches, std::move(*held)).first->second;
+  ++parts_;
   return true;
 }
 

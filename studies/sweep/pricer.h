@@ -54,7 +54,7 @@ class Pricer {
     std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;   ///< by micro-batch and where tp and cp lie
   };
 
-  [[nodiscard]] std::size_t shape_index(const Digits& digits) const;
+  [[nodiscard]] std::uint64_t shape_index(const Digits& digits) const;
   [[nodiscard]] std::size_t here_place(const Digits& digits) const;
   void forget_here();
   std::unique_ptr<UnitFamily> lower_family(const Digits& digits, const MeshOrder& order);
@@ -78,8 +78,8 @@ class Pricer {
   bool boundable_ = true;                   ///< neither slices nor a cap, about which the bounds know nothing
   bool units_vary_inside_ = false;          ///< units may depend on axes behind the micro-batch: sharding and its overlap
   Parts<Family> families_;
-  std::size_t units_ = 0;                   ///< in all families
-  std::vector<std::unique_ptr<Shape>> shapes_;   ///< by shape_index()
+  std::size_t parts_ = 0;                   ///< that are kept, of any kind
+  std::unordered_map<std::uint64_t, std::unique_ptr<Shape>> shapes_;   ///< by shape_index()
   std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;   ///< by shape_index() and layers
   int shape_count_ = 0;
   Parts<Once> onces_;

@@ -1,7 +1,7 @@
 #include "studies/sweep/repeats.h"
 
 #include <algorithm>
-#include <functional>
+#include <optional>
 
 namespace stepcast {
 namespace {
@@ -36,7 +36,19 @@ bool runs_on_one_stage(const SpacePoints& points, const Digits& digits) {
   return runs_schedule(split.schedule, 1, split.chunks, micro_batches);
 }
 
-/// The point with its schedule left alone: repeats do not look at it, and it need not be legal yet.
+/// Layers by virtual stage, of a layout that is not to be balanced; none where they cannot lie so.
+std::optional<LayerCounts> stated_layers(const SpacePoints& points, const Digits& digits) {
+  const auto split = points.split(digits);
+  if (!split) return std::nullopt;
+  if (!split->layers.empty()) return split->layers;
+  const std::int64_t parts = split->pp * split->chunks;
+  if (points.network().layers % parts != 0) return std::nullopt;
+  return LayerCounts(static_cast<std::size_t>(parts), points.network().layers / parts);
+}
+
+bool layers_lie_so(const SpacePoints& points, const Digits& digits) { return stated_layers(points, digits).has_value(); }
+
+/// Orders that differ in axes of one rank alone.
 bool same_order(const SpacePoints& points, const Digits& a, const Digits& b) {
   return axes_in_use(points.wishes(a)) == axes_in_use(points.wishes(b));
 }
@@ -76,9 +88,16 @@ bool repeats_sequence_split(const SpacePoints& points, const Digits& digits) {
 }
 
 bool repeats_scatter(const SpacePoints& points, const Digits& digits) {
-  if (!is_later(digits, AxisId::scatter_boundary)) return false;
-  const auto split = points.split(digits);
-  return split && !crosses_repeated(*split);
+  const SplitWishes wishes = points.wishes(digits);
+  if (crosses_repeated(split_of(wishes, points.network(), points.stack()))) return false;
+  Digits earlier = digits;
+  auto& digit = earlier[static_cast<std::size_t>(AxisId::scatter_boundary)];
+  while (digit > 0) {
+    --digit;
+    const Split split = split_of(points.wishes(earlier), points.network(), points.stack());
+    if (split.scatter == Scatter::none || wishes.sequence % (wishes.tp * wishes.cp) == 0) return true;
+  }
+  return false;
 }
 
 bool repeats_kept_gathers(const SpacePoints& points, const Digits& digits) {
@@ -102,7 +121,7 @@ bool repeats_chunks(const SpacePoints& points, const Digits& digits) {
   auto& digit = earlier[static_cast<std::size_t>(AxisId::chunks)];
   while (digit > 0) {
     --digit;
-    if (points.wishes(digits).pp == 1 ? runs_on_one_stage(points, earlier) : laid(earlier) == laid(digits)) return true;
+    if (points.wishes(digits).pp == 1 ? runs_on_one_stage(points, earlier) && layers_lie_so(points, earlier) : laid(earlier) == laid(digits)) return true;
   }
   return false;
 }
@@ -118,29 +137,29 @@ bool repeats_schedule(const SpacePoints& points, const Digits& digits) {
   return false;
 }
 
-/// One stage holds all layers, however they are said to lie, as long as they can lie so at all.
+/// One stage holds all layers, however they are said to lie; elsewhere two layouts may come to the same.
 bool repeats_layout(const SpacePoints& points, const Digits& digits) {
-  if (points.wishes(digits).pp > 1) return false;
-  const auto lie = [&](const Digits& at) {
-    const auto split = points.split(at);
-    return split && (!split->layers.empty() || points.network().layers % (split->pp * split->chunks) == 0);
-  };
   Digits earlier = digits;
   auto& digit = earlier[static_cast<std::size_t>(AxisId::layout)];
+  const auto here = points.balances_layers(digits) ? std::nullopt : stated_layers(points, digits);
   while (digit > 0) {
     --digit;
-    if (lie(earlier)) return true;
+    if (points.wishes(digits).pp == 1 ? layers_lie_so(points, earlier)
+                                      : here && !points.balances_layers(earlier) && stated_layers(points, earlier) == here) return true;
   }
   return false;
 }
 
 bool repeats_even_layers(SpacePoints& points, const Digits& digits) {
   if (!points.balances_layers(digits)) return false;
-  const auto& layouts = points.space().values[static_cast<std::size_t>(AxisId::layout)];
-  const auto earlier = layouts.begin() + digits[static_cast<std::size_t>(AxisId::layout)];
-  if (std::find(layouts.begin(), earlier, "even") == earlier) return false;
-  const auto layers = points.balanced(digits);
-  return layers && std::adjacent_find(layers->begin(), layers->end(), std::not_equal_to<>()) == layers->end();
+  const auto balanced = points.balanced(digits);
+  Digits earlier = digits;
+  auto& digit = earlier[static_cast<std::size_t>(AxisId::layout)];
+  while (balanced && digit > 0) {
+    --digit;
+    if (!points.balances_layers(earlier) && stated_layers(points, earlier) == *balanced) return true;
+  }
+  return false;
 }
 
 bool repeats_zero(const SpacePoints& points, const Digits& digits) {
