@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/step/beside.h"
+
 namespace stepcast {
 
 namespace {
@@ -40,28 +42,28 @@ double held_by_hops(const StageShape& shape, const StageShape::Way& way, const S
   return std::max(0.0, receives - 1);
 }
 
-/// The step's collectives of one rank's first stage, as sim/step/tail.cpp lays them beside it; what came before is taken to be done.
+/// By how much the gradients of one stage close after its backward has ended; what came before is taken to be done.
 double closing(const StageCost& stage, const std::vector<BlockRun>& runs, const StepCosts& costs, double free_share) {
-  double begin = 0, queue = 0;
+  SideBySide beside;
+  double begin = 0;
   for (std::size_t i = runs.size(); i-- > 0;) {
     const double n = static_cast<double>(runs[i].count), wall = stage.run_backward[i];
-    const double move = costs.block(runs[i].block).gradients.beside / free_share;
-    if (move > 0) queue = std::max({queue > 0 ? queue + n * move : 0.0, begin + wall / n + n * move, begin + wall + move});
+    beside.close(begin, n, wall / n, costs.block(runs[i].block).gradients.beside / free_share);
     begin += wall;
   }
-  return queue - stage.backward();
+  return beside.queue() - stage.backward();
 }
 
+/// By how much the parameters of one stage are late for its first forward.
 double opening(const StageCost& stage, const std::vector<BlockRun>& runs, const StepCosts& costs, double free_share) {
-  double begin = 0, queue = 0, late = 0;
+  SideBySide beside;
+  double begin = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double n = static_cast<double>(runs[i].count), wall = stage.run_forward[i];
-    const double move = costs.block(runs[i].block).parameters.beside / free_share;
-    if (move > 0) late = std::max({late, queue + move - begin, queue + n * move - (begin + (n - 1) / n * wall)});
-    queue += n * move;
+    beside.need(begin, n, wall / n, costs.block(runs[i].block).parameters.beside / free_share);
     begin += wall;
   }
-  return late;
+  return beside.late();
 }
 
 /// Share of a pass in which the rank's own moves hold a tier that its step moves need.
@@ -84,12 +86,6 @@ double fabric_share(const UnitsOnShape& units, const OnceOnShape& once, int rank
   return wall > 0 ? std::min(0.9, busy / wall) : 0;
 }
 
-/// What overlapped moves add: what is bare, and what the rest slows the kernels beside it.
-double shown(double bare, double beside, double busy, double contention) {
-  bare = std::clamp(bare, 0.0, beside);
-  return bare + std::min(beside - bare, busy) * (contention / (1 + contention));
-}
-
 double gradients_shown(const UnitsOnShape& units, const OnceOnShape& once, const ScheduleTraits& traits, double busy) {
   const StageShape& shape = *units.shape;
   const int kind = shape.rank_kind_of.front();
@@ -101,7 +97,7 @@ double gradients_shown(const UnitsOnShape& units, const OnceOnShape& once, const
   // Where weight gradients come apart, any of the rank's stages may close last.
   for (std::size_t stage = 0; traits.split_backward && stage < shape.kinds.size(); ++stage)
     if (shape.rank_kinds[kind].count[stage] > 0) least = std::min(least, bare(static_cast<int>(stage)));
-  return rank.gradients_serial + shown(least, rank.gradients_beside, busy, once.costs->contention());
+  return rank.gradients_serial + shown_beside(least, rank.gradients_beside, 0, busy, once.costs->contention());
 }
 
 double parameters_shown(const UnitsOnShape& units, const OnceOnShape& once, double busy) {
@@ -111,7 +107,7 @@ double parameters_shown(const UnitsOnShape& units, const OnceOnShape& once, doub
   if (rank.parameters_beside == 0) return rank.parameters_serial;
   const double free_share = 1 - fabric_share(units, once, kind, false);
   const double bare = opening(units.stages[stage], shape.kinds[stage], *once.costs, free_share);
-  return rank.parameters_serial + shown(bare, rank.parameters_beside, busy, once.costs->contention());
+  return rank.parameters_serial + shown_beside(bare, rank.parameters_beside, 0, busy, once.costs->contention());
 }
 
 }  // namespace

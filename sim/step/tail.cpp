@@ -1,6 +1,7 @@
 // Around the pipeline: gradient collectives, norm and clip, optimizer, parameter collectives.
 #include <algorithm>
 
+#include "sim/step/beside.h"
 #include "sim/step/parts.h"
 
 namespace stepcast {
@@ -16,26 +17,6 @@ struct StageMoves {
   Seconds beside, serial;  ///< all overlapped moves, all blocking ones
   Seconds exposed;         ///< what the overlapped ones add to the step
   std::vector<StepMove> calls;
-};
-
-/// Moves run beside the pipeline, one after the other. From `begin` on, n blocks of `block` seconds close one by one
-/// (gradients) or are needed one by one (parameters), each with `move` seconds on the fabric. Times are the timeline's.
-class SideBySide {
- public:
-  // Reduce j starts when block j has closed and reduce j-1 is done: the last ends at the largest of these lines.
-  void close(double begin, double n, double block, double move) {
-    if (move > 0) queue_ = std::max({queue_ + n * move, begin + block + n * move, begin + n * block + move});
-  }
-  // Block j starts when gather j is done; `late` is by how much the worst of them is.
-  void need(double begin, double n, double block, double move) {
-    if (move > 0) late_ = std::max({late_, queue_ + move - begin, queue_ + n * move - (begin + (n - 1) * block)});
-    queue_ += n * move;
-  }
-  [[nodiscard]] double queue() const { return queue_; }
-  [[nodiscard]] double late() const { return late_; }
-
- private:
-  double queue_ = 0, late_ = 0;
 };
 
 /// A chunk of the stage and when its gradients start to close, or its parameters are first needed.
@@ -138,12 +119,9 @@ StageMoves stage_moves(const StepView& view, int stage, Side side) {
   for (const Visit& visit : visits(view, stage, side)) add_chunk(view, stage, visit, free_share, side, moves, beside);
   const Seconds start = view.timeline.rank_start[stage], end = view.timeline.rank_end[stage];
   const Seconds open = side == Side::gradients ? Seconds(beside.queue()) - end : Seconds(beside.late());
-  const Seconds bare = std::clamp(open, Seconds(0), moves.beside);
-  // What hides slows the kernels that hide it, where there are any beside it.
-  const double slowdown = view.cost.tuning()[StepParameter::contention];
-  const Seconds lead = side == Side::parameters ? start : Seconds(0);
-  const Seconds hidden = std::min(std::max(Seconds(0), moves.beside - bare - lead), view.timeline.busy[stage]);
-  moves.exposed = bare + hidden * (slowdown / (1 + slowdown));
+  const double lead = side == Side::parameters ? start.value() : 0;
+  moves.exposed = Seconds(shown_beside(open.value(), moves.beside.value(), lead, view.timeline.busy[stage].value(),
+                                       view.cost.tuning()[StepParameter::contention]));
   return moves;
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "model/version.h"
+#include "studies/flags.h"
 #include "studies/sweep/worker.h"
 
 namespace stepcast {
@@ -18,25 +19,38 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t most_in_stretch = 1 << 18, least_in_stretch = 1 << 12;
 constexpr std::uint64_t stretches_per_thread = 8;
 
-std::vector<IndexRange> stretches_of(const Ranges& open, int threads) {
-  std::uint64_t left = 0;
-  for (const IndexRange& range : open) left += range.size();
-  const std::uint64_t size =
-      std::clamp(left / (static_cast<std::uint64_t>(threads) * stretches_per_thread) + 1, least_in_stretch, most_in_stretch);
-  std::vector<IndexRange> stretches;
-  for (const IndexRange& range : open)
-    for (std::uint64_t begin = range.begin; begin < range.end; begin += size) stretches.push_back({begin, std::min(range.end, begin + size)});
-  return stretches;
-}
+/// Stretches of what is open, by number: a list of them would grow with the space.
+class Stretches {
+ public:
+  Stretches(Ranges open, int threads) : open_(std::move(open)) {
+    std::uint64_t left = 0;
+    for (const IndexRange& range : open_) left += range.size();
+    size_ = std::clamp(left / (static_cast<std::uint64_t>(threads) * stretches_per_thread) + 1, least_in_stretch, most_in_stretch);
+    for (const IndexRange& range : open_) count_ += in(range);
+  }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] IndexRange at(std::uint64_t number) const {
+    for (const IndexRange& range : open_) {
+      if (number < in(range)) return {range.begin + number * size_, std::min(range.end, range.begin + (number + 1) * size_)};
+      number -= in(range);
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t in(const IndexRange& range) const { return (range.size() + size_ - 1) / size_; }
+  Ranges open_;
+  std::uint64_t size_ = 1, count_ = 0;
+};
 
 /// The threads of one sweep and what they have brought in.
 class SweepCrew {
  public:
-  SweepCrew(SharedSweep& shared, SweptSpace& swept, std::vector<IndexRange> stretches)
+  SweepCrew(SharedSweep& shared, SweptSpace& swept, Stretches stretches)
       : shared_(shared), swept_(swept), stretches_(std::move(stretches)) {}
 
   Expected<void> run() {
-    const int threads = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(shared_.options.threads), std::max<std::size_t>(1, stretches_.size())));
+    const int threads = static_cast<int>(std::clamp<std::uint64_t>(stretches_.count(), 1, static_cast<std::uint64_t>(shared_.options.threads)));
     std::vector<std::thread> crew;
     for (int i = 0; i < threads; ++i) crew.emplace_back([this] { work(); });
     watch(threads);
@@ -50,8 +64,8 @@ class SweepCrew {
   void work() {
     auto worker = SweepWorker::make(shared_);
     if (!worker) return leave(worker.error());
-    for (std::size_t mine = next_++; mine < stretches_.size() && !ended_; mine = next_++) {
-      auto stretch = (*worker)->walk(stretches_[mine]);
+    for (std::uint64_t mine = next_++; mine < stretches_.count() && !ended_; mine = next_++) {
+      auto stretch = (*worker)->walk(stretches_.at(mine));
       if (!stretch) return leave(stretch.error());
       if (!*stretch) break;
       bring(std::move(**stretch));
@@ -97,8 +111,8 @@ class SweepCrew {
 
   SharedSweep& shared_;
   SweptSpace& swept_;
-  std::vector<IndexRange> stretches_;
-  std::atomic<std::size_t> next_ = 0;
+  Stretches stretches_;
+  std::atomic<std::uint64_t> next_ = 0;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -121,9 +135,14 @@ void enter_rows(const SweepResult& result, const CostRule& costs, Standings& sta
       if (entered.insert(row.index).second) standings.enter(row.index, costs.of(row.figures));
 }
 
+/// Any value that the axis may have is good, whether this space tries it or not: "schedule != gpipe" holds where gpipe is not tried.
 std::vector<WordAxis> word_axes(const Space& space) {
   std::vector<WordAxis> axes;
-  for (const AxisRow& row : axis_rows()) axes.push_back({std::string(row.key), space.values[static_cast<std::size_t>(row.id)]});
+  for (const AxisRow& row : axis_rows()) {
+    std::vector<std::string> values = row.flag.empty() ? row.all({}) : space.values[static_cast<std::size_t>(row.id)];
+    if (!row.own_word.empty()) values.emplace_back(row.own_word);
+    axes.push_back({std::string(row.key), std::move(values), find_key(run_flags(), row.key)});
+  }
   return axes;
 }
 
@@ -168,8 +187,16 @@ Expected<SweepQuestion> question_of(const Space& space, bool exhaustive) {
   return question;
 }
 
+Expected<Where> where_of(const Space& space) {
+  auto where = Where::read(space.where, space.where_origin, word_axes(space));
+  if (!where || space.price_per_gpu_hour > 0) return where;
+  const std::vector<Figure> figures = where->figures();
+  if (std::find(figures.begin(), figures.end(), Figure::cost) == figures.end()) return where;
+  return fail(space.where_origin, "the cost needs the price of a GPU-hour", "--price 2.5, in US dollars; \"price\" in a space file");
+}
+
 Expected<SweptSpace> run_sweep(const Space& space, const Shard& shard, const SweepOptions& options, const SweepResult* earlier) {
-  auto where = Where::read(space.where, "--where", word_axes(space));
+  auto where = where_of(space);
   if (!where) return tl::unexpected(where.error());
   const auto objective = find_figure(space.objective, "--objective");
   if (!objective) return tl::unexpected(objective.error());
@@ -190,7 +217,7 @@ Expected<SweptSpace> run_sweep(const Space& space, const Shard& shard, const Swe
   SharedSweep shared{space, options, std::move(*where), *objective, front, {space.top, static_cast<int>(front.size())}, std::numeric_limits<double>::infinity()};
   if (swept.result.tally.does_not_fit > 0) shared.smallest_overflow = swept.result.tally.smallest_overflow_bytes;
   enter_rows(swept.result, CostRule(*objective, front, *points), shared.standings);
-  SweepCrew crew(shared, swept, stretches_of(missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)));
+  SweepCrew crew(shared, swept, {missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)});
   if (auto done = crew.run(); !done) return tl::unexpected(done.error());
   return swept;
 }
