@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -302,7 +303,7 @@ Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Pr
   set(Figure::gradients, step.memory.gradients.value());
   set(Figure::optimizer_states, step.memory.optimizer.value());
   set(Figure::activations, step.memory.activations.value());
-  set(Figure::cost, price * gpus * seconds / 3600 / tokens * 1e9);
+  set(Figure::cost, price > 0 ? price * gpus * seconds / 3600 / tokens * 1e9 : std::numeric_limits<double>::quiet_NaN());
   set(Figure::energy, step_energy(scenario.machine.row.gpu, gpus, seconds, step.kernel_time.value()));
   set_plan_figures(wishes, scenario.network.row, scenario.stack.row, figures);
   return figures;

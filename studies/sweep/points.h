@@ -86,7 +86,7 @@ class SpacePoints {
   std::vector<std::string> schedules_;      ///< "" by chunks
 };
 
-/// All that a row of results holds. `price` in US dollars per GPU and hour, 0 = not said.
+/// All that a row of results holds. `price` in US dollars per GPU and hour, 0 = not said: then the cost is no number.
 Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Prediction& prediction, double price);
 
 /// Those that are known before any price.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/flags.h"
+
 namespace stepcast {
 namespace {
 
@@ -14,6 +16,15 @@ struct WhereSymbol { std::string_view text; WhereOp op; };
 /// Longer ones first.
 constexpr WhereSymbol where_comparisons[] = {{"<=", WhereOp::at_most}, {">=", WhereOp::at_least}, {"==", WhereOp::equal},
                                              {"!=", WhereOp::unequal}, {"<", WhereOp::less},      {">", WhereOp::more}};
+
+/// What to write instead of a word that can never stand there.
+std::optional<std::string> why_no_value(const WordAxis& axis, const std::string& word) {
+  if (axis.values.empty() || std::find(axis.values.begin(), axis.values.end(), word) != axis.values.end()) return std::nullopt;
+  if (axis.flag == nullptr) return name_hint(word, axis.values);
+  auto good = check_flag(*axis.flag, word, "");
+  if (good) return std::nullopt;
+  return good.error().hint.empty() ? name_hint(word, axis.values) : good.error().hint;
+}
 
 double where_value(WhereOp op, double a, double b) {
   switch (op) {
@@ -114,8 +125,8 @@ WhereParser::Part WhereParser::word_compared(WhereOp op, Part axis) {
   const std::vector<std::string>& values = axes_[axis.axis].values;
   if (word.empty())
     text_.error(begin, fmt::format("a value of '{}' is missing", shown(axis)), name_hint("", values));
-  if (!values.empty() && std::find(values.begin(), values.end(), word) == values.end())
-    text_.error(begin, fmt::format("'{}' is no value of '{}'", short_where(word), shown(axis)), name_hint(word, values));
+  else if (const auto hint = why_no_value(axes_[axis.axis], word))
+    text_.error(begin, fmt::format("'{}' is no value of '{}'", short_where(word), shown(axis)), *hint);
   emit({.op = op == WhereOp::equal ? WhereOp::word_is : WhereOp::word_is_not,
         .target = axis.axis,
         .value = static_cast<std::uint32_t>(code_.values.size())});
@@ -275,6 +286,7 @@ void WhereParser::need_share(const Part& figure, const Part& limit) {
 std::optional<WhereOp> WhereParser::accept_comparison() {
   for (const WhereSymbol& symbol : where_comparisons)
     if (text_.accept(symbol.text)) return symbol.op;
+  if (text_.here() == '=') text_.error(text_.at(), "'=' is no comparison", "== for equal, <= for at most");
   return std::nullopt;
 }
 

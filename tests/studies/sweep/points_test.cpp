@@ -41,6 +41,8 @@ TEST(SpacePoints, FiguresAreThoseOfTheReport) {
       EXPECT_EQ(at(Figure::tp) * at(Figure::cp) * at(Figure::pp) * at(Figure::dp), at(Figure::gpus));
       EXPECT_EQ(at(Figure::dp) * at(Figure::micro_batch) * at(Figure::micro_batches), static_cast<double>(space.global_batch));
       EXPECT_GT(at(Figure::energy), 0);
+      const Figures unpriced = figures_of(scenario, points.wishes(digits), prediction, 0);
+      EXPECT_TRUE(std::isnan(unpriced[static_cast<std::size_t>(Figure::cost)]));
       ++looked;
     }
     EXPECT_GT(looked, 0) << small.name;

@@ -202,7 +202,8 @@ TEST(Where, WhatIsMissingOrTooMuchIsNamed) {
   EXPECT_THAT(error_of("tp <= 8 AND pp > 1"), HasSubstr("did you mean 'and'?"));
   EXPECT_THAT(error_of("tp <= 8 && pp > 1"), HasSubstr("found '&' (write 'and')"));
   EXPECT_THAT(error_of("tp <= 8 || pp > 1"), HasSubstr("found '|' (write 'or')"));
-  EXPECT_THAT(error_of("tp = 8"), HasSubstr("found '=' (equality is written ==)"));
+  EXPECT_EQ(error_of("tp = 8"), "--where, column 4: '=' is no comparison (== for equal, <= for at most)");
+  EXPECT_EQ(error_of("schedule = zb-v"), "--where, column 10: '=' is no comparison (== for equal, <= for at most)");
   EXPECT_THAT(error_of("tokens > 12,000"), HasSubstr("a number has no separators"));
   EXPECT_THAT(error_of("8 tp < 3"), HasSubstr("found 'tp'"));
   EXPECT_THAT(error_of("tp <= 8)"), HasSubstr("column 8: expected an operator, 'and', 'or' or the end, found ')'"));
