@@ -10,7 +10,18 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view ways_to_write_numbers = "a list 1,2,4, a range 1..8 or 1..64*2, or all";
+/// Of values that the axis may have: zero ends at 3.
+std::string ways_to_write_numbers(const Flag& flag) {
+  constexpr std::int64_t long_range = 64;
+  if (flag.most < long_range) return fmt::format("a list {},{}, a range {}..{}, or all", flag.least, flag.most, flag.least, flag.most);
+  return fmt::format("a list 1,2,4, a range 1..8 or 1..{}*2, or all", long_range);
+}
+
+/// Instead of a list that is too long.
+std::string shorter_list(const AxisRow& row, const Flag* flag) {
+  if (!row.number) return "a shorter list";
+  return fmt::format("a shorter list, or a range with a factor: 1..{}*2", flag->most);
+}
 
 std::string_view trimmed_item(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\n");
@@ -69,7 +80,7 @@ class AxisValueReader {
 
   Expected<std::int64_t> number(const std::string& text) const {
     auto parsed = parse_count(text, where_, flag_->least, flag_->most);
-    if (!parsed) parsed.error().hint += fmt::format("; {}", ways_to_write_numbers);
+    if (!parsed) parsed.error().hint += "; " + ways_to_write_numbers(*flag_);
     return parsed;
   }
 
@@ -117,7 +128,7 @@ class AxisValueReader {
   Expected<void> add(const std::string& value) {
     if (!seen_.insert(value).second) return fail(where_, fmt::format("{:.60} is listed twice", value), "each value once");
     if (values_.size() == most_axis_values)
-      return fail(where_, fmt::format("more than {} values", most_axis_values), "a shorter list, or a range with a factor: 1..65536*2");
+      return fail(where_, fmt::format("more than {} values", most_axis_values), shorter_list(row_, flag_));
     values_.push_back(value);
     return {};
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/version.h"
 #include "studies/sweep/explorer_parts.h"
 #include "studies/validation/html_text.h"
 
@@ -19,12 +20,12 @@ std::string explorer_files(std::string_view ending) {
 /// The policy makes the browser refuse what the page must not do: ask for anything. The icon is empty, for browsers ask for one.
 std::string explorer_top(const std::string& title) {
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{}{}\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n"
       "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n",
-      html_escaped(title), html_style(), explorer_files(".css"));
+      explorer_mark, version(), html_escaped(title), html_style(), explorer_files(".css"));
 }
 
 }  // namespace

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "studies/sweep/result.h"
 
 namespace stepcast {
+
+/// What the page begins with and no other does; the version follows.
+constexpr std::string_view explorer_mark = "<meta name=\"generator\" content=\"stepcast ";
 
 /// Needs no server: scripts, styles and data (base units, every digit) are inside. Names are escaped whatever they hold. A result
 /// without rows, or of a part of the space, is a page too, which says so.

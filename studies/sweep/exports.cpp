@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -17,11 +18,42 @@ Expected<std::string> json_lines(const SweepResult& result) { return write_resul
 Expected<std::string> csv_text(const SweepResult& result) { return csv_table(result); }
 Expected<std::string> explorer_text(const SweepResult& result) { return explorer_page(result); }
 
-constexpr ExportKind kinds_of_export[] = {{".jsonl", "JSON Lines; the only kind that --resume and merge read", json_lines},
-                                          {".csv", "a table of the rows (RFC 4180)", csv_text},
-                                          {".sqlite", "an SQLite database: tables question, tally, rows", sqlite_database},
-                                          {".db", "the same", sqlite_database},
-                                          {".html", "a page to explore in a browser", explorer_text}};
+constexpr std::string_view csv_begin = "list,rank,index";
+
+/// What a file begins with, at most `size` bytes.
+std::string beginning_of(const std::string& name, std::size_t size) {
+  std::ifstream file(name, std::ios::binary);
+  std::string text(size, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(size));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+bool is_csv_export(const std::string& name) {
+  const std::string begin = std::string(csv_begin) + ',';
+  return beginning_of(name, begin.size()) == begin;
+}
+
+bool is_explorer_page(const std::string& name) {
+  constexpr std::size_t head_size = 4096;
+  return beginning_of(name, head_size).find(explorer_mark) != std::string::npos;
+}
+
+constexpr ExportKind kinds_of_export[] = {
+    {".jsonl", "JSON Lines; the only kind that --resume and merge read", json_lines, nullptr},
+    {".csv", "a table of the rows (RFC 4180)", csv_text, is_csv_export},
+    {".sqlite", "an SQLite database: tables question, tally, rows", sqlite_database, is_sqlite_export},
+    {".db", "the same", sqlite_database, is_sqlite_export},
+    {".html", "a page to explore in a browser", explorer_text, is_explorer_page}};
+
+/// Somebody else's database or table must survive a name typed by mistake.
+Expected<void> check_own(const ExportKind& kind, const std::string& name, const std::string& flag) {
+  if (kind.wrote == nullptr) return check_replaceable(name, flag);
+  std::error_code unknown;
+  const bool file = std::filesystem::is_regular_file(name, unknown);
+  if (!file || std::filesystem::file_size(name, unknown) == 0 || kind.wrote(name)) return {};
+  return fail(flag, fmt::format("{} is there and is no {} file of a sweep", name, kind.ending), "name another file, or remove this one");
+}
 
 bool is_whole_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -66,7 +98,7 @@ std::vector<ExportColumn> export_columns(const SweepQuestion& question) {
 
 std::string csv_table(const SweepResult& result) {
   const std::vector<ExportColumn> columns = export_columns(result.question);
-  std::string text = "list,rank,index";
+  std::string text(csv_begin);
   for (const ExportColumn& column : columns) text += ',' + csv_field(column.name);
   text += "\r\n";
   add_csv_rows(text, "top", result.top, columns);
@@ -92,8 +124,7 @@ bool is_resumable(const ExportKind& kind) { return &kind == kinds_of_export; }
 Expected<ExportFile> ExportFile::open(const std::string& name, const std::string& flag) {
   const auto kind = find_export(name, flag);
   if (!kind) return tl::unexpected(kind.error());
-  if (is_resumable(**kind))
-    if (const auto free = check_replaceable(name, flag); !free) return tl::unexpected(free.error());
+  if (const auto own = check_own(**kind, name, flag); !own) return tl::unexpected(own.error());
   auto file = OutputFile::open(name, flag);
   if (!file) return tl::unexpected(file.error());
   return ExportFile(**kind, std::move(*file));

@@ -30,10 +30,14 @@ std::string csv_table(const SweepResult& result);
 /// numbers, NULL for what is no finite number). Equal results give equal bytes. Errors: SQLite's own.
 Expected<std::string> sqlite_database(const SweepResult& result);
 
+/// Does a file hold the tables of sqlite_database()? It is opened for reading only.
+bool is_sqlite_export(const std::string& name);
+
 struct ExportKind {
   std::string_view ending;  ///< ".csv"
   std::string_view doc;     ///< "JSON Lines, the only kind that can be resumed and merged"
   Expected<std::string> (*text)(const SweepResult& result);
+  bool (*wrote)(const std::string& name);  ///< is what stands there an earlier one of the kind? null: check_replaceable() says
 };
 /// The first one is what names without an ending get.
 std::span<const ExportKind> export_kinds();
@@ -45,7 +49,8 @@ bool is_resumable(const ExportKind& kind);
 /// A file of any kind, opened before the work and written whole or not at all.
 class ExportFile {
  public:
-  /// Errors: an unknown ending; what OutputFile says; results that would not survive (check_replaceable).
+  /// What stands at the name is replaced only if it is empty or an earlier export of the kind. Errors: an unknown ending; another
+  /// file there; what OutputFile says; results that would not survive (check_replaceable).
   static Expected<ExportFile> open(const std::string& name, const std::string& flag);
   Expected<void> write(const SweepResult& result);
 

@@ -1,5 +1,8 @@
 // The table of a sweep's rows as a database, made in memory (sqlite3_serialize) so that it is written like every other file.
+#include <array>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -147,6 +150,15 @@ void add_rows_table(MemoryDatabase& db, const SweepResult& result) {
   add_sql_rows(db, "pareto", result.pareto, columns);
 }
 
+/// Ours are written in one piece, without a log beside them: SQLite's file format, section 1.3, bytes 18 and 19.
+bool is_plain_database(const std::string& name) {
+  constexpr std::string_view magic("SQLite format 3\0", 16);
+  std::array<char, 20> head{};
+  std::ifstream file(name, std::ios::binary);
+  if (!file.read(head.data(), head.size())) return false;
+  return std::string_view(head.data(), magic.size()) == magic && head[18] == 1 && head[19] == 1;
+}
+
 }  // namespace
 
 Expected<std::string> sqlite_database(const SweepResult& result) {
@@ -157,6 +169,18 @@ Expected<std::string> sqlite_database(const SweepResult& result) {
   add_rows_table(db, result);
   db.run("COMMIT");
   return db.bytes();
+}
+
+bool is_sqlite_export(const std::string& name) {
+  if (!is_plain_database(name)) return false;
+  sqlite3* opened = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+  const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> db(opened, sqlite3_close);
+  if (code != SQLITE_OK) return false;
+  int tables = 0;
+  const auto count = [](void* sum, int, char** values, char**) { return *static_cast<int*>(sum) = std::atoi(values[0]), 0; };
+  constexpr const char* sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('question', 'tally', 'rows')";
+  return sqlite3_exec(db.get(), sql, count, &tables, nullptr) == SQLITE_OK && tables == 3;
 }
 
 }  // namespace stepcast

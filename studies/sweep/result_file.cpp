@@ -90,9 +90,19 @@ tl::unexpected<Error> unfinished(const std::string& name, const std::string& fla
               std::string("--resume goes on from it, unless it is still at work; or ") + survives);
 }
 
+/// A name is claimed by a link of its own, which a symbolic link to nothing stands in the way of.
+Expected<void> check_link(const std::string& name, const std::string& flag) {
+  std::error_code unknown;
+  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(name, unknown)) || std::filesystem::exists(name, unknown)) return {};
+  const std::string target = std::filesystem::read_symlink(name, unknown).string();
+  return fail(flag, fmt::format("{} is a symbolic link to {}, which is not there", name, target),
+              "remove the link, or name the file itself");
+}
+
 Expected<void> may_replace(const std::string& name, const std::string& flag, const SweepResult* mine) {
   const Standing standing = standing_at(name);
   if (standing == Standing::folder) return fail(flag, fmt::format("{} is a folder", name), "name a file");
+  if (standing == Standing::nothing) return check_link(name, flag);
   if (standing != Standing::file) return {};
   const auto found = read_result_file(name);
   if (!found)

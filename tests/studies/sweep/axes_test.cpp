@@ -227,6 +227,9 @@ TEST(AxisValues, MistakesInRanges) {
   EXPECT_THAT(error(AxisId::tp, "1..8*"), HasSubstr("not a whole number"));
   EXPECT_THAT(error(AxisId::zero, "0..3*2"), HasSubstr("never leaves 0"));
   EXPECT_THAT(error(AxisId::gpus, "1..10000000"), HasSubstr("more than 10000 values"));
+  EXPECT_THAT(error(AxisId::tp, "1..32768"), AllOf(HasSubstr("more than 10000 values"), HasSubstr("with a factor: 1..32768*2")));
+  EXPECT_EQ(read(AxisId::tp, "1..32768*2").size(), 16U) << "what the hint says is a good list";
+  EXPECT_THAT(error(AxisId::zero, "4"), AllOf(HasSubstr("a list 0,3, a range 0..3, or all"), Not(HasSubstr("64"))));
   EXPECT_THAT(error(AxisId::gpus, "1..2..3"), HasSubstr("'2..3' is not a whole number"));
   EXPECT_THAT(read(AxisId::gpus, "1..10000000*9999999"), ElementsAre("1", "9999999"));
 }

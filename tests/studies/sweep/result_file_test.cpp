@@ -167,6 +167,14 @@ std::string in_child_with_limit(rlim_t bytes, const std::function<std::string()>
   return said;
 }
 
+TEST_F(SweepResultFile, ALinkToNothingIsNamed) {
+  std::filesystem::create_symlink(folder_ + "gone.jsonl", name_);
+  for (const bool resume : {false, true})
+    EXPECT_THAT(refusal(resume), HasSubstr(name_ + " is a symbolic link to " + folder_ + "gone.jsonl, which is not there (remove the link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(name_));
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(SweepResultFile, AFullDiskLeavesTheSnapshotBefore) {
   const std::string before = write_result(synthetic::result(question_, {}, 500));
   const std::string larger = write_result(synthetic::result(question_));
