@@ -8,6 +8,7 @@
 
 #include "studies/calibrate.h"
 #include "studies/help.h"
+#include "studies/interrupt.h"
 #include "studies/rates.h"
 #include "studies/scale.h"
 #include "studies/schedule.h"
@@ -377,6 +378,9 @@ int run_program(const std::vector<std::string>& typed, Console& console) {
         console.err << error_text(done.error());
         return 2;
       }
+    } catch (const Interrupted& end) {
+      console.err << "stepcast: " << end.what() << '\n';
+      return 1;
     } catch (const std::exception& problem) {
       return failed(console, problem.what());
     }

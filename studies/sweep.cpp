@@ -1,7 +1,9 @@
 // stepcast sweep: every configuration of a space, the best of them first, and why.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -77,7 +79,7 @@ class SweepOutputs {
       } else {
         auto file = ExportFile::open(name, output_flag);
         if (!file) return tl::unexpected(file.error());
-        tables_.push_back(std::move(*file));
+        tables_.emplace_back(name, std::move(*file));
       }
     }
     return {};
@@ -88,17 +90,24 @@ class SweepOutputs {
 
   Expected<void> save(const SweepResult& so_far) { return kept_ ? kept_->save(so_far) : Expected<void>{}; }
 
-  /// Of a sweep that ended early they hold what was found until then.
-  Expected<void> write_tables(const SweepResult& result) {
-    for (ExportFile& table : tables_)
-      if (auto written = table.write(result); !written) return written;
-    return {};
+  /// All that can be, with the first error of the others. Of a sweep that ended early they hold what was found until then.
+  Expected<void> finish(const SweepResult& result) {
+    Expected<void> all = save(result);
+    if (all && kept_) written_.insert(kept_name_);
+    for (auto& [name, table] : tables_) {
+      auto one = table.write(result);
+      if (one) written_.insert(name);
+      else if (all) all = std::move(one);
+    }
+    return all;
   }
+  [[nodiscard]] bool has_written(const std::string& name) const { return written_.contains(name); }
 
  private:
   std::optional<ResultFile> kept_;
   std::string kept_name_;
-  std::vector<ExportFile> tables_;
+  std::vector<std::pair<std::string, ExportFile>> tables_;
+  std::set<std::string> written_;
 };
 
 Expected<Shard> shard_of(const Arguments& arguments, std::string& source) {
@@ -153,7 +162,7 @@ std::vector<SweepRow> best_of_each_count(const Space& space, const std::vector<S
 }
 
 std::optional<WithoutWhere> without_where(Space space, int threads) {
-  const auto where = Where::read(space.where, "--where");
+  const auto where = where_of(space);
   space.where.clear();
   auto best = best_alone(std::move(space), threads);
   if (!best) return std::nullopt;
@@ -174,6 +183,7 @@ class SweepRun {
   Expected<void> run() {
     const auto shard = shard_of(arguments_, answer_.names.shard_source);
     if (!shard) return tl::unexpected(shard.error());
+    if (const auto where = where_of(space_); !where) return tl::unexpected(where.error());
     auto question = question_of(space_, arguments_.has("--exhaustive"));
     if (!question) return tl::unexpected(question.error());
     if (arguments_.has("--dry-run")) return show_plan(*question, *shard);
@@ -182,7 +192,9 @@ class SweepRun {
     if (auto swept = sweep(*shard); !swept) return swept;
     explain();
     console_.out << (arguments_.has("--json") ? sweep_json(answer_) : sweep_text(answer_, console_));
-    if (answer_.ended_early) throw std::runtime_error(ended_early());
+    // What was found has been told: from here on the run has failed, not what was asked.
+    if (!finished_) throw std::runtime_error(to_text(finished_.error()));
+    if (answer_.ended_early) throw Interrupted(ended_early());
     return {};
   }
 
@@ -211,7 +223,8 @@ class SweepRun {
     SweepOptions options;
     options.threads = answer_.threads;
     options.exhaustive = arguments_.has("--exhaustive");
-    options.stop = interrupted;
+    std::atomic<bool> unsaved = false;
+    options.stop = [&] { return unsaved || interrupted(); };
     const double save_every_s = save_every(arguments_);
     options.snapshot_s = std::min(look_every_s, save_every_s);
     double saved_s = 0;
@@ -219,15 +232,17 @@ class SweepRun {
       progress.show(progress_line(so_far, work, answer_.before));
       if (work.seconds - saved_s < save_every_s) return {};
       saved_s = work.seconds;
-      return outputs_.save(so_far);
+      if (!unsaved) finished_ = outputs_.save(so_far);
+      unsaved = !finished_;  // ends the sweep: without room for the result it is told what was found until now
+      return {};
     };
     auto swept = run_sweep(space_, shard, options, earlier);
     if (!swept) return tl::unexpected(swept.error());
     answer_.swept = std::move(*swept);
     answer_.ended_early = !answer_.swept.result.complete();
-    if (auto saved = outputs_.save(answer_.swept.result); !saved) return saved;
-    if (auto written = outputs_.write_tables(answer_.swept.result); !written) return written;
-    answer_.written = output_names(arguments_);
+    finished_ = outputs_.finish(answer_.swept.result);
+    for (const std::string& name : output_names(arguments_))
+      if (outputs_.has_written(name)) answer_.written.push_back(name);
     return {};
   }
 
@@ -250,7 +265,7 @@ class SweepRun {
   [[nodiscard]] std::string ended_early() const {
     const SweepResult& result = answer_.swept.result;
     const auto digits = [](std::uint64_t n) { return grouped_digits(static_cast<double>(n)); };
-    const std::string state = fmt::format("interrupted with {} of {} configurations done", digits(configurations_done(result)),
+    const std::string state = fmt::format("interrupted: {} of {} configurations are done", digits(configurations_done(result)),
                                           digits(configurations_in_all(result)));
     const std::string& kept = outputs_.kept_name();
     if (kept.empty()) return state + "; nothing keeps them: with -o FILE.jsonl a run can be resumed";
@@ -264,6 +279,7 @@ class SweepRun {
   PredictLine line_;
   SweepAnswer answer_;
   SweepOutputs outputs_;
+  Expected<void> finished_;
 };
 
 }  // namespace

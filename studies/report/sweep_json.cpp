@@ -4,19 +4,23 @@
 namespace stepcast {
 namespace {
 
-void write_choices(JsonWriter& json, std::string_view key, const std::vector<SweepAxis>& axes, const std::vector<std::string>& choices) {
-  json.open(key);
-  for (std::size_t i = 0; i < axes.size(); ++i) json.field(axes[i].key, choices[i]);
+void write_figures(JsonWriter& json, const SweepRow& row) {
+  json.open("report");
+  for (const FigureRow& figure : figure_rows()) json.field(figure.key, row.figures[static_cast<std::size_t>(figure.figure)]);
+  json.close();
+}
+
+void write_choices(JsonWriter& json, const SweepQuestion& question, const SweepRow& row) {
+  json.open("plan");
+  for (std::size_t i = 0; i < question.axes.size(); ++i) json.field(question.axes[i].key, row.choices[i]);
   json.close();
 }
 
 void write_sweep_row(JsonWriter& json, const SweepAnswer& answer, const SweepRow& row) {
   json.field("index", row.index);
-  write_choices(json, "plan", answer.swept.result.question.axes, row.choices);
+  write_choices(json, answer.swept.result.question, row);
   json.field("command", answer.command(row.index));
-  json.open("report");
-  for (const FigureRow& figure : figure_rows()) json.field(figure.key, row.figures[static_cast<std::size_t>(figure.figure)]);
-  json.close();
+  write_figures(json, row);
 }
 
 void write_sweep_rows(JsonWriter& json, std::string_view key, const SweepAnswer& answer, const std::vector<SweepRow>& rows) {
@@ -126,6 +130,12 @@ void write_without_where(JsonWriter& json, const SweepAnswer& answer) {
 }
 
 }  // namespace
+
+void write_row_figures(JsonWriter& json, const SweepQuestion& question, const SweepRow& row) {
+  json.field("index", row.index);
+  write_choices(json, question, row);
+  write_figures(json, row);
+}
 
 std::string sweep_json(const SweepAnswer& answer) {
   const SweepResult& result = answer.swept.result;

@@ -44,18 +44,18 @@ std::string reasons_text(const SweepTally& tally) {
   return table.empty() ? "" : table.text("      ");
 }
 
-std::string fits_line(const SweepAnswer& answer) {
-  const SweepTally& tally = answer.swept.result.tally;
+std::string fits_line(const SweepResult& result) {
+  const SweepTally& tally = result.tally;
   if (tally.does_not_fit == 0) return "";
   return fmt::format("{} {} not fit: smallest overflow {} at {}", whole_number(tally.does_not_fit), tally.does_not_fit == 1 ? "does" : "do",
-                     format_bytes(Bytes(tally.smallest_overflow_bytes)), words_at(*answer.space, tally.smallest_overflow_index));
+                     format_bytes(Bytes(tally.smallest_overflow_bytes)), words_at(result.question, tally.smallest_overflow_index));
 }
 
-std::string excluded_line(const SweepAnswer& answer) {
-  const std::uint64_t late = answer.swept.work.excluded_late, excluded = answer.swept.result.tally.excluded + late;
+std::string excluded_line(const SweepResult& result, std::uint64_t late) {
+  const std::uint64_t excluded = result.tally.excluded + late;
   if (excluded == 0) return "";
   const std::string after = late > 0 ? fmt::format(", {} of them after their forecast", whole_number(late)) : "";
-  return fmt::format("{} excluded by '{}'{}", whole_number(excluded), answer.space->where, after);
+  return fmt::format("{} excluded by '{}'{}", whole_number(excluded), result.question.where, after);
 }
 
 std::string priced_line(const SweepAnswer& answer) {
@@ -79,9 +79,7 @@ std::string counts_text(const SweepAnswer& answer, const Paint& paint) {
   const SweepTally& tally = answer.swept.result.tally;
   std::string text = fmt::format("\n{}  {}\n", paint.bold(count_of_configurations(tally.enumerated)), paint.dim(pace_text(answer)));
   if (answer.before > 0) text += fmt::format("  {} of them were done before\n", whole_number(answer.before));
-  if (!tally.illegal.empty())
-    text += fmt::format("  {} cannot run, or repeat another\n", whole_number(tally.illegal_sum())) + reasons_text(tally);
-  text += page_line(fits_line(answer)) + page_line(excluded_line(answer)) + page_line(priced_line(answer));
+  text += dismissed_text(answer.swept.result, answer.swept.work.excluded_late) + page_line(priced_line(answer));
   if (const std::uint64_t wrong = answer.swept.work.above; wrong > 0)
     text += paint.bad(page_line(fmt::format("WARNING: the bounds of {} did not hold against the forecast: a better one may be missing; "
                                             "--exhaustive is sure", count_of_configurations(wrong))));
@@ -100,27 +98,41 @@ std::string nearest_miss_text(const SweepAnswer& answer) {
 std::string without_where_text(const SweepAnswer& answer) {
   if (!answer.without_where) return "";
   const SweepRow& best = answer.without_where->best;
-  std::string text = fmt::format("Without it the best is {}: {}", row_words(*answer.space, best), figure_cell(best, Figure::step_time));
+  const std::string words = row_words(answer.swept.result.question, best);
+  std::string text = fmt::format("Without it the best is {}: {}", words, figure_cell(best, Figure::step_time));
   for (const Figure figure : answer.without_where->figures)
     if (figure != Figure::step_time) text += fmt::format(", {} {}", row_of(figure).name, figure_cell(best, figure));
   return page_line(text);
 }
 
 std::string nothing_text(const SweepAnswer& answer, const Paint& paint) {
-  const SweepTally& tally = answer.swept.result.tally;
-  const auto headed = [&](const char* heading, const std::string& text) { return fmt::format("\n{}\n", paint.bold(heading)) + text; };
-  if (!answer.swept.result.complete()) return headed("Nothing was found yet.", "");
-  if (tally.fitting() > 0) return headed("No configuration meets the constraint.", without_where_text(answer));
-  if (tally.does_not_fit > 0) return headed("No configuration fits in memory.", nearest_miss_text(answer));
-  return headed("No configuration of this space can run.", page_line(answer.broken_rule));
+  const SweepResult& result = answer.swept.result;
+  const std::string heading = fmt::format("\n{}\n", paint.bold(nothing_words(result)));
+  if (!result.complete()) return heading;
+  if (result.tally.fitting() > 0) return heading + without_where_text(answer);
+  return heading + (result.tally.does_not_fit > 0 ? nearest_miss_text(answer) : page_line(answer.broken_rule));
 }
 
 std::string found_text(const SweepAnswer& answer, const Paint& paint) {
-  return best_rows_text(answer, paint) + other_rows_text(answer, paint) + why_text(answer, paint) +
+  return best_rows_text(answer, paint) + by_gpus_text(answer, paint) + front_text(answer.swept.result, paint) + why_text(answer, paint) +
          fmt::format("\n{}\n  {}\n", paint.bold("To forecast the first one again"), answer.command(answer.swept.result.top.front().index));
 }
 
 }  // namespace
+
+std::string dismissed_text(const SweepResult& result, std::uint64_t late) {
+  std::string text;
+  if (const std::uint64_t illegal = result.tally.illegal_sum(); illegal > 0)
+    text = fmt::format("  {} cannot run, or {} another\n", whole_number(illegal), illegal == 1 ? "repeats" : "repeat") +
+           reasons_text(result.tally);
+  return text + page_line(fits_line(result)) + page_line(excluded_line(result, late));
+}
+
+std::string nothing_words(const SweepResult& result) {
+  if (!result.complete()) return "Nothing was found yet.";
+  if (result.tally.fitting() > 0) return "No configuration meets the constraint.";
+  return result.tally.does_not_fit > 0 ? "No configuration fits in memory." : "No configuration of this space can run.";
+}
 
 std::uint64_t priced_in_all(const SweepResult& result) { return result.tally.fitting() - result.tally.excluded; }
 
@@ -139,7 +151,7 @@ std::string sweep_plan_text(const SweepPlan& plan, const Console& console) {
   text += fmt::format("\n{}  {}\n", paint.bold(count_of_configurations(plan.configurations)), paint.dim(cost));
   for (const AxisRow& axis : axis_rows()) {
     const std::string values = fmt::format("{}", fmt::join(plan.space->values[static_cast<std::size_t>(axis.id)], ", "));
-    text += paragraph(values, fmt::format("  {:<18}", axis_word(axis)), std::string(20, ' '), page_columns);
+    text += paragraph(values, fmt::format("  {:<18}", axis_word(axis.key)), std::string(20, ' '), page_columns);
   }
   return text;
 }

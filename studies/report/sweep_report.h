@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/json_writer.h"
 #include "studies/console.h"
 #include "studies/report/paint.h"
 #include "studies/sweep/progress.h"
@@ -59,8 +60,18 @@ std::string sweep_plan_json(const SweepPlan& plan);
 // Parts.
 
 std::string best_rows_text(const SweepAnswer& answer, const Paint& paint);
-std::string other_rows_text(const SweepAnswer& answer, const Paint& paint);
+std::string by_gpus_text(const SweepAnswer& answer, const Paint& paint);
+std::string front_text(const SweepResult& result, const Paint& paint);
+/// The best without a word on ties: those of a merged result.
+std::string plain_rows_text(const SweepResult& result, const Paint& paint);
 std::string why_text(const SweepAnswer& answer, const Paint& paint);
+
+/// What cannot run by reason, does not fit, or is excluded. `late`: of the excluded, those that only their forecast excluded.
+std::string dismissed_text(const SweepResult& result, std::uint64_t late);
+/// "No configuration fits in memory.", by what stands in the way of a complete result without rows.
+std::string nothing_words(const SweepResult& result);
+/// The choices and figures of a row, as "plan" and "report".
+void write_row_figures(JsonWriter& json, const SweepQuestion& question, const SweepRow& row);
 
 /// Priced in all runs so far: what fits and what the plan and memory say to the constraint does not exclude.
 std::uint64_t priced_in_all(const SweepResult& result);

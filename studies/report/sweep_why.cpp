@@ -16,6 +16,8 @@ namespace {
 constexpr double least_phase_share = 1e-4;       // of the step; shorter phases are in --json
 constexpr double least_seen_gap_s = 5e-7, telling_share = 0.1;
 
+constexpr const char* rule_words = "tp up to a node, then the smallest pp that fits, micro-batch 1, no recompute if that fits";
+
 using Rivals = std::vector<const Rival*>;
 
 std::string signed_gap(double seconds) {
@@ -28,8 +30,8 @@ std::string gap_words(const PhaseGap& gap) {
 }
 
 std::string rival_words(const SweepAnswer& answer, const Rival& rival) {
-  const std::string row = row_words(*answer.space, rival.row);
-  if (rival.rank == 0) return fmt::format("the usual rule of thumb ({})", row);
+  const std::string row = row_words(answer.swept.result.question, rival.row);
+  if (rival.rank == 0) return fmt::format("the usual rule of thumb ({}; here {})", rule_words, row);
   return fmt::format("number {}{} ({})", rival.rank, rival.other_split ? ", the best with another split" : "", row);
 }
 
@@ -88,8 +90,11 @@ std::string why_text(const SweepAnswer& answer, const Paint& paint) {
     for (const Rival* rival : rivals) text += paragraph(why_sentence(answer, *rival), "  ", "    ", page_columns);
     text += phases_table(answer.swept.result.top.front(), rivals);
   }
-  if (verdict.naive_wins) text += "  The usual rule of thumb leads to the first one as well.\n";
-  if (verdict.naive_in_vain) text += "  The usual rule of thumb finds nothing in this space that fits.\n";
+  const auto rule_line = [](const char* end) {
+    return paragraph(fmt::format("The usual rule of thumb ({}) {}", rule_words, end), "  ", "    ", page_columns);
+  };
+  if (verdict.naive_wins) text += rule_line("leads to the first one as well.");
+  if (verdict.naive_in_vain) text += rule_line("finds nothing in this space that fits.");
   return text;
 }
 

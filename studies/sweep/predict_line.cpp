@@ -12,11 +12,23 @@ namespace stepcast {
 namespace {
 
 /// A scenario file says the nouns and what else stays, so that only what was typed over it is repeated.
-bool is_scenario_file(const Arguments& arguments) {
-  if (arguments.words.empty() || !names_a_file(arguments.words[0])) return false;
+std::optional<Request> typed_scenario(const Arguments& arguments) {
+  if (arguments.words.empty() || !names_a_file(arguments.words[0])) return std::nullopt;
   const auto text = read_text_file(arguments.words[0]);
-  return text && is_scenario(*text);
+  if (!text || !is_scenario(*text)) return std::nullopt;
+  auto request = read_scenario(*text, arguments.words[0]);
+  return request ? std::optional(std::move(*request)) : std::nullopt;
 }
+
+/// The split itself is always shown.
+constexpr AxisId shown_axes[] = {AxisId::gpus, AxisId::tp, AxisId::pp};
+
+/// Axes whose value without a flag is this one whatever the rest is (Resolver::wishes_of_request).
+struct PlainAxis { AxisId axis; std::string_view value; };
+constexpr PlainAxis plain_axes[] = {{AxisId::cp, "1"},          {AxisId::cp_kind, "ring"}, {AxisId::ep, "1"},
+                                    {AxisId::etp, "1"},         {AxisId::zero, "1"},       {AxisId::micro_batch, "1"},
+                                    {AxisId::chunks, "1"},      {AxisId::layout, "even"},  {AxisId::recompute, "none"},
+                                    {AxisId::save_gathered, "off"}};
 
 template <typename Row>
 std::string noun_word(const std::optional<Chosen<Row>>& chosen, const std::string& typed, const char* in_full) {
@@ -27,7 +39,7 @@ std::string noun_word(const std::optional<Chosen<Row>>& chosen, const std::strin
 
 std::string nouns_of(const Arguments& arguments, const Space& space, const std::string& default_machine) {
   const Request& request = space.request;
-  const bool scenario = is_scenario_file(arguments);
+  const bool scenario = typed_scenario(arguments).has_value();
   const std::string word = arguments.words.empty() ? "" : arguments.words[0];
   std::string text = "stepcast predict " + shell_word(noun_word(request.network, word, "NETWORK.json"));
   const auto add = [&](std::string_view flag, const std::string& value) {
@@ -62,16 +74,48 @@ std::string shell_word(std::string_view word) {
 }
 
 PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points)
-    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), space_(space), points_(points) {}
+    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), space_(space), points_(points) {
+  AxisContext context;
+  context.machine = &points.setting(Digits{}).scenario.machine.row;
+  precision_ = row_of(AxisId::precision).usual(context).front();
+  if (auto scenario = typed_scenario(arguments)) said_ = std::move(scenario->values);
+}
+
+std::string PredictLine::usual_value(const AxisRow& axis, const SplitWishes& wishes) const {
+  for (const PlainAxis& plain : plain_axes)
+    if (plain.axis == axis.id) return std::string(plain.value);
+  switch (axis.id) {
+    case AxisId::precision: return precision_;
+    case AxisId::order: return to_text(usual_order);
+    case AxisId::schedule: return wishes.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+    case AxisId::sp: return wishes.tp > 1 && sequence_divides(wishes) ? "on" : "";
+    default: return "";
+  }
+}
+
+void PredictLine::add(std::string& text, std::string_view flag, std::string_view key, const std::string& value,
+                      const std::string& usual) const {
+  const auto said = said_.find(key);
+  if (value != (said == said_.end() ? usual : said->second.text)) text += fmt::format(" {} {}", flag, shell_word(value));
+}
 
 std::string PredictLine::of(std::uint64_t index) const {
-  const std::string flags = points_.command(space_.digits(index));
-  std::string text = nouns_;
-  for (std::size_t at = 0; at < flags.size();) {
-    const std::size_t space = std::min(flags.find(' ', at), flags.size());
-    text += ' ' + shell_word(std::string_view(flags).substr(at, space - at));
-    at = space + 1;
+  const Digits digits = space_.digits(index);
+  const SplitWishes wishes = points_.wishes(digits);
+  std::string text = nouns_, batch = std::to_string(space_.global_batch), sequence = std::to_string(space_.sequence);
+  add(text, "--global-batch", "global_batch", batch, "");
+  const std::size_t before = text.size();
+  add(text, "--seq", "sequence", sequence, std::to_string(points_.network().sequence));
+  const bool told_sequence = text.size() > before || said_.contains("sequence");
+  for (const AxisRow& axis : axis_rows()) {
+    if (axis.flag.empty() || (space_.tiers && axis.id == AxisId::order)) continue;
+    const std::string& value = space_.value(digits, axis.id);
+    const bool shown = std::find(std::begin(shown_axes), std::end(shown_axes), axis.id) != std::end(shown_axes);
+    if (value != axis.own_word) add(text, axis.flag, axis.key, value, shown ? "" : usual_value(axis, wishes));
   }
+  if (space_.tiers) add(text, "--order", "order", to_text(points_.order(digits)), to_text(usual_order));
+  // A sequence that predict is told must divide, unless it is told too that nothing is split along it.
+  if (told_sequence && !wishes.sp && wishes.tp > 1 && !sequence_divides(wishes)) text += " --sp off";
   return text;
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
 #include "studies/arguments.h"
+#include "studies/request.h"
 #include "studies/sweep/points.h"
 
 namespace stepcast {
@@ -17,12 +20,18 @@ class PredictLine {
  public:
   /// Of the sweep that `arguments` asked for.
   PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points);
-  /// "stepcast predict llama3-70b --machine dgx-h100 --global-batch 1024 --seq 8192 --gpus 512 --tp 8 ...". Nouns that a space file
-  /// holds in full stand as NETWORK.json, MACHINE.json, ...: they have to be put into files.
+  /// "stepcast predict llama3-70b --machine dgx-h100 --global-batch 1024 --gpus 512 --tp 8 --pp 4 ...", without what predict, or the
+  /// scenario file of the sweep, says by itself. Nouns that a space file holds in full stand as NETWORK.json, MACHINE.json, ...: they
+  /// have to be put into files.
   [[nodiscard]] std::string of(std::uint64_t index) const;
 
  private:
-  std::string nouns_;
+  void add(std::string& text, std::string_view flag, std::string_view key, const std::string& value, const std::string& usual) const;
+  /// What predict takes where neither the line nor the scenario file says it; "" where that is not sure.
+  [[nodiscard]] std::string usual_value(const AxisRow& axis, const SplitWishes& wishes) const;
+
+  std::string nouns_, precision_;
+  std::map<std::string, Request::Value, std::less<>> said_;   ///< by the scenario file
   const Space& space_;
   const SpacePoints& points_;
 };

@@ -61,7 +61,8 @@ TEST_F(MergeCommand, WritesWhatOneProcessWouldHave) {
     EXPECT_THAT(ran.out, HasSubstr(fmt::format("llama3-8b on dgx-h100: 6,000 configurations from {} file", count)));
     EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
     EXPECT_THAT(ran.out, HasSubstr("Pareto front of step_time, memory.peak, tokens_per_s_per_gpu"));
-    EXPECT_THAT(ran.out, HasSubstr("excluded by 'tp <= 8'"));
+    for (const char* words : {"cannot run, or repeat another", "not fit: smallest overflow", "tokens/s/GPU", "micro-batch"})
+      EXPECT_THAT(ran.out, HasSubstr(words)) << "the words of sweep";
     EXPECT_THAT(ran.out, HasSubstr("Written: " + output));
   }
 }
@@ -77,8 +78,8 @@ TEST_F(MergeCommand, JsonSaysTheSame) {
   EXPECT_EQ(json["illegal"].size(), whole.tally.illegal.size());
   ASSERT_EQ(json["top"].size(), whole.top.size());
   EXPECT_EQ(json["top"][0]["index"], whole.top[0].index);
-  EXPECT_EQ(json["top"][0]["choices"]["tp"], whole.top[0].choices[0]);
-  EXPECT_EQ(json["top"][0]["figures"]["step_time_s"], whole.top[0].figures[0]);
+  EXPECT_EQ(json["top"][0]["plan"]["tp"], whole.top[0].choices[0]);
+  EXPECT_EQ(json["top"][0]["report"]["step_time_s"], whole.top[0].figures[0]);
   EXPECT_EQ(json["pareto"].size(), whole.pareto.size());
 }
 
@@ -95,7 +96,7 @@ TEST_F(MergeCommand, NothingLeftIsAResult) {
   const Ran ran = run("merge" + shards(2));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("0 configurations from 2 files"));
-  EXPECT_THAT(ran.out, HasSubstr("No configuration is left."));
+  EXPECT_THAT(ran.out, HasSubstr("No configuration of this space can run."));
 }
 
 TEST_F(MergeCommand, MistakesAreExplained) {
@@ -108,11 +109,30 @@ TEST_F(MergeCommand, MistakesAreExplained) {
   refused("merge" + all + " -o " + first, "0.jsonl is also one of the files to merge");
   refused("merge" + all + " -o " + folder_ + "r.xlsx", "unknown ending '.xlsx'");
   refused("merge" + all + " -o " + folder_ + "no/such/r.csv", "cannot be written: No such file or directory");
-  refused("merge" + all + " -o /dev/full", "/dev/full: could not be written: No space left on device");
   std::ofstream(folder_ + "notes") << "my notes\n";
   refused("merge " + folder_ + "notes", "notes: this is no result of a sweep");
   refused("merge" + all + " -o " + folder_ + "notes", "notes is there and is no whole result of a sweep");
   EXPECT_EQ(text_of(folder_ + "notes"), "my notes\n");
+}
+
+TEST_F(MergeCommand, OnlyEarlierExportsAreReplaced) {
+  const std::string whole = write("whole.jsonl", synthetic::result(question_));
+  for (const char* ending : {".csv", ".sqlite", ".db", ".html"}) {
+    const std::string name = folder_ + "r" + ending;
+    std::ofstream(name) << "my own work\n";
+    refused("merge " + whole + " -o " + name, fmt::format("--output: {} is there and is no {} file of a sweep\n  name another file", name, ending));
+    EXPECT_EQ(text_of(name), "my own work\n");
+    std::ofstream(name, std::ios::trunc).close();
+    for (const char* before : {"an empty file", "an earlier export"}) EXPECT_EQ(run("merge " + whole + " -o " + name).code, 0) << name << before;
+  }
+}
+
+TEST_F(MergeCommand, WhatCannotBeWrittenIsTold) {
+  const Ran ran = run("merge" + shards(3) + " -o /dev/full");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("Written")));
+  EXPECT_THAT(ran.err, HasSubstr("the run failed: /dev/full: could not be written: No space left on device"));
 }
 
 TEST_F(MergeCommand, AFailedMergeLeavesTheEarlierResult) {

@@ -112,7 +112,7 @@ TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
   for (const char* part : {"Llama 3 8B on 8 x NVIDIA H100", "512 configurations", "cannot run, or repeat another",
                            "GPUs do not divide by tp x cp x pp", "do not fit: smallest overflow", "dismissed by their bound",
                            "largest gap between", "Best by step_time", " 1=", "within the error of a comparison", "Why the first one wins",
-                           "the best with another split", "the usual rule of thumb", "most of it",
+                           "the best with another split", "the usual rule of thumb (tp up to a node, then the smallest pp", "most of it",
                            "stepcast predict llama3-8b --machine dgx-h100 --global-batch 64"})
     EXPECT_THAT(ran.out, HasSubstr(part));
   EXPECT_THAT(ran.out, Not(HasSubstr("WARNING")));
@@ -227,7 +227,8 @@ TEST(SweepCommand, CtrlCLeavesAWholeResult) {
   const Ran ran = run("sweep --space " STEPCAST_SOURCE_DIR "/studies/spaces/calculon.json --exhaustive --threads 1 --json -o " + kept);
   user.join();
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("of 3,902,976 configurations done; they are in " + kept + ": go on with the same command and --resume"));
+  EXPECT_THAT(ran.err, HasSubstr("of 3,902,976 configurations are done; they are in " + kept + ": go on with the same command and --resume"));
+  EXPECT_THAT(ran.err, testing::AllOf(testing::StartsWith("stepcast: interrupted: "), Not(HasSubstr("failed"))));
   EXPECT_FALSE(json::parse(ran.out)["complete"].get<bool>());
   const auto result = read_result_file(kept);
   ASSERT_TRUE(result.has_value()) << to_text(result.error());
@@ -243,6 +244,70 @@ TEST(SweepCommand, TablesAreWrittenBesideTheResult) {
   EXPECT_THAT(file_text_of(table), testing::StartsWith("list,rank,index,gpus,precision,tp,"));
   EXPECT_THAT(file_text_of(base), testing::StartsWith("SQLite format 3"));
   EXPECT_EQ(read_result_file(kept)->top.size(), 3U);
+}
+
+TEST(SweepCommand, TheReportIsPrintedThoughATableCannotBeWritten) {
+  const std::string full = own_path("full.csv"), page = own_path("r.html");
+  std::filesystem::remove(full);
+  std::filesystem::create_symlink("/dev/full", full);
+  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {}", small, full, page));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
+  EXPECT_THAT(ran.out, HasSubstr("Written: " + page + "\n")) << "the others are written all the same";
+  EXPECT_THAT(ran.err, HasSubstr("stepcast: the run failed: " + full + ": could not be written: No space left on device"));
+  std::filesystem::remove(full);
+}
+
+TEST(SweepCommand, ARowsCommandSaysOnlyWhatPredictWouldNotTake) {
+  const std::string command = swept(small + " --tp 2 --pp 1 --micro-batch 1,2 --top 1")["top"][0]["command"];
+  EXPECT_LT(command.size(), 140U) << command;
+  for (const char* usual : {"--seq", "--cp", "--ep", "--etp", "--order", "--save-gathered", "--layout", "--zero", "--precision", "--chunks"})
+    EXPECT_THAT(command, Not(HasSubstr(usual)));
+  EXPECT_THAT(command, HasSubstr("--gpus 8 --tp 2 --pp 1"));
+
+  // Not usual, one by one.
+  for (const char* said : {"--seq 4096", "--cp 2", "--zero 3", "--order tp-dp-pp-cp", "--recompute full", "--sp off", "--precision fp8",
+                           "--save-gathered on", "--chunks 2", "--micro-batch 2", "--layout balanced"}) {
+    const json best = swept(small + " --pp 2 --tp 2 --top 1 " + said)["top"][0];
+    EXPECT_THAT(best["command"].get<std::string>(), HasSubstr(said));
+    expect_same_forecast(best);
+  }
+  // By itself predict splits along no sequence that does not divide; told the same sequence it refuses.
+  const json odd = swept("llama3-8b --gpus 8 --global-batch 64 --tp 8 --pp 1 --seq 4092 --top 1")["top"][0];
+  EXPECT_THAT(odd["command"].get<std::string>(), HasSubstr("--seq 4092 --gpus 8 --tp 8 --pp 1"));
+  EXPECT_THAT(odd["command"].get<std::string>(), HasSubstr("--sp off"));
+  expect_same_forecast(odd);
+
+  // What a scenario file says is usual in its run.
+  const std::string scenario = own_path("run.json");
+  std::ofstream(scenario) << R"({"network": "llama3-8b", "gpus": 8, "global_batch": 64, "zero": 3, "micro_batch": 2, "sequence": 4092})";
+  const json kept = swept(scenario + " --tp 8 --top 1")["top"][0], changed = swept(scenario + " --zero 1 --micro-batch 1 --top 1")["top"][0];
+  EXPECT_THAT(kept["command"].get<std::string>(), Not(HasSubstr("--zero")));
+  EXPECT_THAT(changed["command"].get<std::string>(), HasSubstr("--micro-batch 1"));
+  EXPECT_THAT(changed["command"].get<std::string>(), HasSubstr("--zero 1"));
+  for (const json& row : {kept, changed}) expect_same_forecast(row);
+}
+
+TEST(SweepCommand, FrontsAreShortAndHaveTheirFigures) {
+  const Ran ran = run("sweep " + small + " --price 2 --objective cost --pareto energy,cost,memory,mfu --chunks 1..8 --zero 1,2,3 --seq 4096");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Best by cost, in US dollars per billion tokens"));
+  const std::string front = ran.out.substr(ran.out.find("Pareto front of"));
+  const std::string heading = front.substr(front.find('\n') + 1, 80);
+  for (const char* column : {"energy/step", "cost/B tokens", "memory", "MFU"}) EXPECT_THAT(front, HasSubstr(column)) << heading;
+  EXPECT_THAT(front, HasSubstr("\n  20  "));
+  EXPECT_THAT(front, Not(HasSubstr("\n  21  ")));
+  EXPECT_THAT(front, HasSubstr(" more, in --json and -o"));
+}
+
+TEST(SweepCommand, ALoneRowOfItsGpuCountIsNamedAsSuch) {
+  const std::string fixed = " --global-batch 64 --tp 1 --pp 2 --micro-batch 1 --chunks 1 --objective cost --price 2";
+  const std::string line = "sweep llama3-8b --gpus 8,16" + fixed;
+  const Ran ran = run(line + " --top 2");
+  EXPECT_THAT(ran.out, HasSubstr("number 1 is the only one of the list with 8 GPUs"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("stands alone")));
+  EXPECT_THAT(run(line + " --top 3").out, HasSubstr("number 1 (recompute none) leads by"));
+  EXPECT_THAT(run("sweep llama3-8b --gpus 8 --recompute none" + fixed).out, HasSubstr("number 1 stands alone\n"));
 }
 
 TEST(SweepCommand, NothingLeftIsAResultWithItsReason) {
@@ -294,6 +359,9 @@ TEST(SweepCommand, MistakesAreExplained) {
       {"llama3-8b --gpus 8", "the global batch is missing"},
       {small + " --tp 0", "--tp"},
       {small + " --where tpp<3", "tpp"},
+      {small + " --where cost<3", "--where: the cost needs the price of a GPU-hour\n  --price 2.5"},
+      {small + " --where schedule==gpip", "'gpip' is no value of 'schedule'\n  did you mean 'gpipe'?"},
+      {small + " --where recompute!=ful", "'ful' is no value of 'recompute'"},
       {small + " --objective speed", "unknown figure 'speed'"},
       {small + " --objective cost", "--price"},
       {small + " --pareto time", "two figures or more"},
