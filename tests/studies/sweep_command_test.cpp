@@ -10,12 +10,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "studies/sweep/result_file.h"
 #include "studies/sweep/run.h"
-#include "tests/studies/run_program.h"
 #include "tests/studies/sweep/space_of.h"
+#include "tests/studies/sweep/typed_sweep.h"
 
 namespace stepcast {
 namespace {
@@ -26,46 +25,15 @@ using testing::Not;
 using testing_program::own_path;
 using testing_program::Ran;
 using testing_program::run;
+using testing_sweep::expect_same_forecast;
+using testing_sweep::swept;
 
 const std::string small = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
 const std::string several = "--space " STEPCAST_SOURCE_DIR "/studies/spaces/llama3-70b-64.json";  // 38,880: several stretches of work
 
-json swept(const std::string& line, int code = 0) {
-  const Ran ran = run("sweep " + line + " --json");
-  EXPECT_EQ(ran.code, code) << line << "\n" << ran.err;
-  const json answer = json::parse(ran.out, nullptr, false);
-  EXPECT_FALSE(answer.is_discarded()) << line << ran.out;
-  return answer;
-}
-
 std::string file_text_of(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Words as a shell parts them; the only quotes in use are single ones.
-std::vector<std::string> shell_words(const std::string& line) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '\'') quoted = !quoted;
-    else if (c == ' ' && !quoted) words.emplace_back();
-    else words.back() += c;
-  }
-  return words;
-}
-
-/// Runs the command of a row as it is printed.
-void expect_same_forecast(const json& row) {
-  std::vector<std::string> words = shell_words(row["command"]);
-  ASSERT_EQ(words[0], "stepcast");
-  words.erase(words.begin());
-  words.emplace_back("--json");
-  const Ran ran = run(words);
-  ASSERT_EQ(ran.code, 0) << row["command"] << ran.err;
-  const json forecast = json::parse(ran.out);
-  EXPECT_EQ(forecast["step_time_s"], row["report"]["step_time_s"]) << row["command"];
-  EXPECT_EQ(std::round(forecast["memory"]["peak_bytes"].get<double>()), row["report"]["memory_peak_bytes"].get<double>()) << row["command"];
 }
 
 TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
@@ -86,23 +54,6 @@ TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
   EXPECT_EQ(answer["top"][0]["plan"]["pp"], "2");
   EXPECT_GT(answer["pareto"].size(), 1U);
   EXPECT_EQ(answer["pareto"][0]["index"], answer["top"][0]["index"]);
-}
-
-TEST(SweepCommand, ThePrintedCommandForecastsTheSame) {
-  const json plain = swept(small + " --top 3");
-  for (const json& row : plain["top"]) expect_same_forecast(row);
-  expect_same_forecast(plain["why"]["naive"]);
-
-  const std::string network = own_path("network.json"), scenario = own_path("run.json"), space = own_path("space.json");
-  std::ofstream(network) << run("show network llama3-8b --json").out;
-  expect_same_forecast(swept(network + " --gpus 16 --global-batch 64 --pp 4 --layout 9,8,8,7;even --top 1")["top"][0]);
-  std::ofstream(scenario) << R"({"network": "llama3-8b", "machine": "dgx-a100", "gpus": 16, "global_batch": 64, "pp": 2})";
-  expect_same_forecast(swept(scenario + " --tp 1,2,4 --zero 1,2 --top 1")["top"][0]);
-  std::ofstream(space) << R"({"network": "gpt3-13b", "machine": "dgx-a100", "stack": "megatron-2022", "global_batch": 64, "sequence": 2048,
-    "axes": {"gpus": 32, "tp": [2, 4], "pp": 4, "tp_tier": "all", "pp_tier": "all", "dp_tier": "all", "sp": "all", "micro_batch": 1}})";
-  expect_same_forecast(swept("--space " + space + " --top 1")["top"][0]);
-  const std::string layout = "Ett|tttttttttt|tttttttttt|ttttttttttL";
-  expect_same_forecast(swept("llama3-8b --gpus 16 --global-batch 64 --pp 4 --chunks 1 --layout " + layout)["top"][0]);
 }
 
 TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
@@ -256,58 +207,6 @@ TEST(SweepCommand, TheReportIsPrintedThoughATableCannotBeWritten) {
   EXPECT_THAT(ran.out, HasSubstr("Written: " + page + "\n")) << "the others are written all the same";
   EXPECT_THAT(ran.err, HasSubstr("stepcast: the run failed: " + full + ": could not be written: No space left on device"));
   std::filesystem::remove(full);
-}
-
-TEST(SweepCommand, ARowsCommandSaysOnlyWhatPredictWouldNotTake) {
-  const std::string command = swept(small + " --tp 2 --pp 1 --micro-batch 1,2 --top 1")["top"][0]["command"];
-  EXPECT_LT(command.size(), 140U) << command;
-  for (const char* usual : {"--seq", "--cp", "--ep", "--etp", "--order", "--save-gathered", "--layout", "--zero", "--precision", "--chunks"})
-    EXPECT_THAT(command, Not(HasSubstr(usual)));
-  EXPECT_THAT(command, HasSubstr("--gpus 8 --tp 2 --pp 1"));
-
-  // Not usual, one by one.
-  for (const char* said : {"--seq 4096", "--cp 2", "--zero 3", "--order tp-dp-pp-cp", "--recompute full", "--sp off", "--precision fp8",
-                           "--save-gathered on", "--chunks 2", "--micro-batch 2", "--layout balanced"}) {
-    const json best = swept(small + " --pp 2 --tp 2 --top 1 " + said)["top"][0];
-    EXPECT_THAT(best["command"].get<std::string>(), HasSubstr(said));
-    expect_same_forecast(best);
-  }
-  // By itself predict splits along no sequence that does not divide; told the same sequence it refuses.
-  const json odd = swept("llama3-8b --gpus 8 --global-batch 64 --tp 8 --pp 1 --seq 4092 --top 1")["top"][0];
-  EXPECT_THAT(odd["command"].get<std::string>(), HasSubstr("--seq 4092 --gpus 8 --tp 8 --pp 1"));
-  EXPECT_THAT(odd["command"].get<std::string>(), HasSubstr("--sp off"));
-  expect_same_forecast(odd);
-
-  // What a scenario file says is usual in its run.
-  const std::string scenario = own_path("run.json");
-  std::ofstream(scenario) << R"({"network": "llama3-8b", "gpus": 8, "global_batch": 64, "zero": 3, "micro_batch": 2, "sequence": 4092})";
-  const json kept = swept(scenario + " --tp 8 --top 1")["top"][0], changed = swept(scenario + " --zero 1 --micro-batch 1 --top 1")["top"][0];
-  EXPECT_THAT(kept["command"].get<std::string>(), Not(HasSubstr("--zero")));
-  EXPECT_THAT(changed["command"].get<std::string>(), HasSubstr("--micro-batch 1"));
-  EXPECT_THAT(changed["command"].get<std::string>(), HasSubstr("--zero 1"));
-  for (const json& row : {kept, changed}) expect_same_forecast(row);
-}
-
-TEST(SweepCommand, FrontsAreShortAndHaveTheirFigures) {
-  const Ran ran = run("sweep " + small + " --price 2 --objective cost --pareto energy,cost,memory,mfu --chunks 1..8 --zero 1,2,3 --seq 4096");
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Best by cost, in US dollars per billion tokens"));
-  const std::string front = ran.out.substr(ran.out.find("Pareto front of"));
-  const std::string heading = front.substr(front.find('\n') + 1, 80);
-  for (const char* column : {"energy/step", "cost/B tokens", "memory", "MFU"}) EXPECT_THAT(front, HasSubstr(column)) << heading;
-  EXPECT_THAT(front, HasSubstr("\n  20  "));
-  EXPECT_THAT(front, Not(HasSubstr("\n  21  ")));
-  EXPECT_THAT(front, HasSubstr(" more, in --json and -o"));
-}
-
-TEST(SweepCommand, ALoneRowOfItsGpuCountIsNamedAsSuch) {
-  const std::string fixed = " --global-batch 64 --tp 1 --pp 2 --micro-batch 1 --chunks 1 --objective cost --price 2";
-  const std::string line = "sweep llama3-8b --gpus 8,16" + fixed;
-  const Ran ran = run(line + " --top 2");
-  EXPECT_THAT(ran.out, HasSubstr("number 1 is the only one of the list with 8 GPUs"));
-  EXPECT_THAT(ran.out, Not(HasSubstr("stands alone")));
-  EXPECT_THAT(run(line + " --top 3").out, HasSubstr("number 1 (recompute none) leads by"));
-  EXPECT_THAT(run("sweep llama3-8b --gpus 8 --recompute none" + fixed).out, HasSubstr("number 1 stands alone\n"));
 }
 
 TEST(SweepCommand, NothingLeftIsAResultWithItsReason) {

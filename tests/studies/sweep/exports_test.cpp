@@ -174,6 +174,28 @@ TEST_F(SweepExport, TheEndingSaysTheKind) {
               HasSubstr("-o: r.xlsx: unknown ending '.xlsx' (one of: .jsonl (JSON Lines; the only kind that --resume and merge read), "));
 }
 
+/// As another program would make it.
+void make_database(const std::string& name, const std::string& sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(name.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  sqlite3_close(db);
+}
+
+TEST_F(SweepExport, OtherDatabasesAreNotReplaced) {
+  const std::string name = folder_ + "mine.db";
+  for (const char* sql : {"CREATE TABLE runs (a)", "CREATE TABLE question (a); CREATE TABLE tally (a)",
+                          "PRAGMA journal_mode = WAL; CREATE TABLE question (a); CREATE TABLE tally (a); CREATE TABLE rows (a)"}) {
+    std::filesystem::remove(name);
+    make_database(name, sql);
+    EXPECT_FALSE(is_sqlite_export(name)) << sql;
+    const auto file = ExportFile::open(name, "--output");
+    ASSERT_FALSE(file.has_value()) << sql;
+    EXPECT_THAT(to_text(file.error()), HasSubstr("mine.db is there and is no .db file of a sweep (name another file"));
+    EXPECT_TRUE(std::filesystem::exists(name));
+  }
+}
+
 TEST_F(SweepExport, WhatCannotBeWrittenIsExplained) {
   const SweepResult result = synthetic::result(synthetic::question());
   EXPECT_THAT(written(folder_ + "no/such/r.csv", result), HasSubstr("cannot be written: No such file or directory"));

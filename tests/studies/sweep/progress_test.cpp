@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "studies/sweep/predict_line.h"
 #include "tests/studies/sweep/synthetic_results.h"
 
 namespace stepcast {
@@ -35,14 +34,6 @@ TEST(SweepProgress, RateIsThatOfThisRun) {
   best.figures[static_cast<std::size_t>(Figure::step_time)] = 20.34;
   result.top = {best};
   EXPECT_EQ(progress_line(result, work, 3000), "50.0 %, best 20.3 s");
-}
-
-TEST(PredictLine, WordsAreQuotedForAShell) {
-  EXPECT_EQ(shell_word("llama3-8b"), "llama3-8b");
-  EXPECT_EQ(shell_word("9,8,8,7"), "9,8,8,7");
-  EXPECT_EQ(shell_word("Ett|tt|tL"), "'Ett|tt|tL'");
-  EXPECT_EQ(shell_word("my runs/a'b.json"), "'my runs/a'\\''b.json'");
-  EXPECT_EQ(shell_word(""), "''");
 }
 
 }  // namespace

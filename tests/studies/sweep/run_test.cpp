@@ -213,5 +213,25 @@ TEST(Sweep, ASnapshotsErrorEndsIt) {
   EXPECT_EQ(outcome.error().what, "disk full");
 }
 
+/// Of words that an axis may have, whether the space has them or not; errors say where the constraint stood.
+TEST(SweepConstraint, TakesEveryLegalWord) {
+  Space space = space_named("TwoCopies");
+  for (const char* good : {"schedule != gpipe", "recompute != full:3", "precision != nvfp4", "layout != balanced", "tp_tier == cluster",
+                           "sp == auto", "order == tp-cp-dp-pp"}) {
+    space.where = good;
+    EXPECT_TRUE(where_of(space).has_value()) << good << ": " << to_text(where_of(space).error());
+  }
+  space.where_origin = "space.json:/where";
+  for (const char* wrong : {"schedule != gpip", "recompute != ful", "precision == bf17", "tp_tier == nodes", "sp == yes"}) {
+    space.where = wrong;
+    ASSERT_FALSE(where_of(space).has_value()) << wrong;
+    EXPECT_TRUE(to_text(where_of(space).error()).starts_with("space.json:/where, column ")) << to_text(where_of(space).error());
+  }
+  space.where = "cost < 3 and tp > 1";
+  EXPECT_FALSE(where_of(space).has_value());
+  space.price_per_gpu_hour = 2;
+  EXPECT_TRUE(where_of(space).has_value());
+}
+
 }  // namespace
 }  // namespace stepcast
