@@ -90,7 +90,7 @@ void Legality::add_repeats() {
   add({is_first<repeats_kept_gathers>, nullptr, {tp, cp, sp, save_gathered, recompute}, {}, {}}, "repeats: kept gathers without gathers");
   add({is_first<repeats_tensor_overlap>, nullptr, {tp, cp, ep, etp, tp_overlap}, {}, {}}, "repeats: tp overlap without tp, cp and ep");
   add({is_first<repeats_chunks>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: chunks on one stage, or those that the schedule brings");
-  add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule}, {}, {}}, "repeats: schedule on one stage");
+  add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a schedule that comes to the same");
   add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a layout that comes to the same");
   add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}}, "repeats: balanced layers that another layout states");
   add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, zero}, {}, {}}, "repeats: sharding over one rank");

@@ -89,19 +89,23 @@ Expected<void> SpacePoints::read_words() {
   return {};
 }
 
-/// Every GPU count and precision is asked about at once: a machine that lacks one is an error before any work.
+/// What could be wrong with a machine or a number type is asked before any work; GPU counts beyond the first are looked up as they
+/// come, for each setting keeps its nouns.
 Expected<void> SpacePoints::read_settings() {
+  constexpr std::size_t most_gpu_counts = 256;
+  const auto& counts = space_->numbers[static_cast<std::size_t>(AxisId::gpus)];
+  if (counts.size() > most_gpu_counts)
+    return fail("--gpus", fmt::format("{} GPU counts in one sweep", counts.size()), fmt::format("at most {}", most_gpu_counts));
   std::size_t combinations = 1;
   for (const AxisId axis : switch_axes) combinations *= space_->values[static_cast<std::size_t>(axis)].size();
   by_switches_.assign(combinations, nullptr);
-  Digits digits{};
-  const auto count = [&](AxisId axis) { return space_->values[static_cast<std::size_t>(axis)].size(); };
-  for (std::size_t gpus = 0; gpus < count(AxisId::gpus); ++gpus) {
-    for (std::size_t precision = 0; precision < count(AxisId::precision); ++precision) {
-      digits[static_cast<std::size_t>(AxisId::gpus)] = static_cast<std::uint16_t>(gpus);
-      digits[static_cast<std::size_t>(AxisId::precision)] = static_cast<std::uint16_t>(precision);
+  const auto largest = static_cast<std::uint16_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  for (const std::uint16_t gpus : {std::uint16_t{0}, largest}) {
+    Digits digits{};
+    digits[static_cast<std::size_t>(AxisId::gpus)] = gpus;
+    auto& precision = digits[static_cast<std::size_t>(AxisId::precision)];
+    for (; precision < space_->values[static_cast<std::size_t>(AxisId::precision)].size(); ++precision)
       if (auto found = find_setting(digits); !found) return tl::unexpected(found.error());
-    }
   }
   return {};
 }
@@ -128,7 +132,7 @@ Expected<const Setting*> SpacePoints::find_setting(const Digits& digits) {
 }
 
 const Setting& SpacePoints::make_setting(const Digits& digits) {
-  // make() has asked for every GPU count and precision; switches of the software change nothing that could fail.
+  // make() has asked for every precision and for the most GPUs; fewer of them, and switches of the software, cannot fail.
   return *find_setting(digits).value();
 }
 

@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace stepcast {
 namespace {
 
 bool is_later(const Digits& digits, AxisId axis) { return digits[static_cast<std::size_t>(axis)] > 0; }
+
+/// Is there a value in front of this one on the axis for which `same` holds?
+template <typename Same> bool any_earlier(const Digits& digits, AxisId axis, Same same) {
+  Digits earlier = digits;
+  for (auto& digit = earlier[static_cast<std::size_t>(axis)]; digit > 0;)
+    if (--digit, same(earlier)) return true;
+  return false;
+}
 
 std::int64_t ranks_on(const SplitWishes& wishes, MeshAxis axis) {
   switch (axis) {
@@ -48,6 +58,11 @@ std::optional<LayerCounts> stated_layers(const SpacePoints& points, const Digits
 
 bool layers_lie_so(const SpacePoints& points, const Digits& digits) { return stated_layers(points, digits).has_value(); }
 
+std::pair<std::string, std::int64_t> scheduled(const SpacePoints& points, const Digits& digits) {
+  const Split split = split_of(points.wishes(digits), points.network(), points.stack());
+  return {split.schedule, split.chunks};
+}
+
 /// Orders that differ in axes of one rank alone.
 bool same_order(const SpacePoints& points, const Digits& a, const Digits& b) {
   return axes_in_use(points.wishes(a)) == axes_in_use(points.wishes(b));
@@ -60,13 +75,7 @@ bool repeats_context_kind(const SpacePoints& points, const Digits& digits) {
 }
 
 bool repeats_order(const SpacePoints& points, const Digits& digits) {
-  Digits earlier = digits;
-  auto& digit = earlier[static_cast<std::size_t>(AxisId::order)];
-  while (digit > 0) {
-    --digit;
-    if (same_order(points, earlier, digits)) return true;
-  }
-  return false;
+  return any_earlier(digits, AxisId::order, [&](const Digits& earlier) { return same_order(points, earlier, digits); });
 }
 
 bool repeats_tier(const SpacePoints& points, const Digits& digits) {
@@ -90,14 +99,10 @@ bool repeats_sequence_split(const SpacePoints& points, const Digits& digits) {
 bool repeats_scatter(const SpacePoints& points, const Digits& digits) {
   const SplitWishes wishes = points.wishes(digits);
   if (crosses_repeated(split_of(wishes, points.network(), points.stack()))) return false;
-  Digits earlier = digits;
-  auto& digit = earlier[static_cast<std::size_t>(AxisId::scatter_boundary)];
-  while (digit > 0) {
-    --digit;
+  return any_earlier(digits, AxisId::scatter_boundary, [&](const Digits& earlier) {
     const Split split = split_of(points.wishes(earlier), points.network(), points.stack());
-    if (split.scatter == Scatter::none || wishes.sequence % (wishes.tp * wishes.cp) == 0) return true;
-  }
-  return false;
+    return split.scatter == Scatter::none || wishes.sequence % (wishes.tp * wishes.cp) == 0;
+  });
 }
 
 bool repeats_kept_gathers(const SpacePoints& points, const Digits& digits) {
@@ -113,53 +118,35 @@ bool repeats_tensor_overlap(const SpacePoints& points, const Digits& digits) {
 
 /// A schedule may bring chunks of its own, whether they are asked for or not.
 bool repeats_chunks(const SpacePoints& points, const Digits& digits) {
-  const auto laid = [&](const Digits& at) {
-    const Split split = split_of(points.wishes(at), points.network(), points.stack());
-    return std::pair(split.schedule, split.chunks);
-  };
-  Digits earlier = digits;
-  auto& digit = earlier[static_cast<std::size_t>(AxisId::chunks)];
-  while (digit > 0) {
-    --digit;
-    if (points.wishes(digits).pp == 1 ? runs_on_one_stage(points, earlier) && layers_lie_so(points, earlier) : laid(earlier) == laid(digits)) return true;
-  }
-  return false;
+  return any_earlier(digits, AxisId::chunks, [&](const Digits& earlier) {
+    return points.wishes(digits).pp == 1 ? runs_on_one_stage(points, earlier) && layers_lie_so(points, earlier)
+                                         : scheduled(points, earlier) == scheduled(points, digits);
+  });
 }
 
+/// On one stage all schedules are the same; elsewhere one may be said by name and by default.
 bool repeats_schedule(const SpacePoints& points, const Digits& digits) {
-  if (points.wishes(digits).pp > 1) return false;
-  Digits earlier = digits;
-  auto& digit = earlier[static_cast<std::size_t>(AxisId::schedule)];
-  while (digit > 0) {
-    --digit;
-    if (runs_on_one_stage(points, earlier)) return true;
-  }
-  return false;
+  return any_earlier(digits, AxisId::schedule, [&](const Digits& earlier) {
+    return points.wishes(digits).pp == 1 ? runs_on_one_stage(points, earlier) && layers_lie_so(points, earlier)
+                                         : scheduled(points, earlier) == scheduled(points, digits);
+  });
 }
 
 /// One stage holds all layers, however they are said to lie; elsewhere two layouts may come to the same.
 bool repeats_layout(const SpacePoints& points, const Digits& digits) {
-  Digits earlier = digits;
-  auto& digit = earlier[static_cast<std::size_t>(AxisId::layout)];
   const auto here = points.balances_layers(digits) ? std::nullopt : stated_layers(points, digits);
-  while (digit > 0) {
-    --digit;
-    if (points.wishes(digits).pp == 1 ? layers_lie_so(points, earlier)
-                                      : here && !points.balances_layers(earlier) && stated_layers(points, earlier) == here) return true;
-  }
-  return false;
+  return any_earlier(digits, AxisId::layout, [&](const Digits& earlier) {
+    if (points.wishes(digits).pp == 1) return layers_lie_so(points, earlier);
+    return here && !points.balances_layers(earlier) && stated_layers(points, earlier) == here;
+  });
 }
 
 bool repeats_even_layers(SpacePoints& points, const Digits& digits) {
-  if (!points.balances_layers(digits)) return false;
+  if (!points.balances_layers(digits) || !is_later(digits, AxisId::layout)) return false;
   const auto balanced = points.balanced(digits);
-  Digits earlier = digits;
-  auto& digit = earlier[static_cast<std::size_t>(AxisId::layout)];
-  while (balanced && digit > 0) {
-    --digit;
-    if (!points.balances_layers(earlier) && stated_layers(points, earlier) == *balanced) return true;
-  }
-  return false;
+  return balanced && any_earlier(digits, AxisId::layout, [&](const Digits& earlier) {
+    return !points.balances_layers(earlier) && stated_layers(points, earlier) == *balanced;
+  });
 }
 
 bool repeats_zero(const SpacePoints& points, const Digits& digits) {
