@@ -152,6 +152,10 @@ Expected<ResultFile> ResultFile::open(const std::string& name, const std::string
   ResultFile file;
   file.name_ = name;
   file.part_ = shard.count == 1 ? name + ".part" : fmt::format("{}.{}.part", name, shard.index);
+  if (auto lock = FileLock::take(name))
+    file.lock_.emplace(std::move(*lock));
+  else if (errno == EWOULDBLOCK)
+    return fail(flag, fmt::format("another process works on {}", name), "wait for it, or a file of its own for each shard");
   if (resume && standing == Standing::file) {
     auto earlier = read_earlier(name, flag, nothing);
     if (!earlier) return tl::unexpected(earlier.error());
@@ -171,7 +175,7 @@ Expected<ResultFile> ResultFile::open(const std::string& name, const std::string
 
 ResultFile::ResultFile(ResultFile&& other) noexcept
     : name_(std::move(other.name_)), part_(std::move(other.part_)), earlier_(std::move(other.earlier_)),
-      claimed_(std::exchange(other.claimed_, false)) {}
+      claimed_(std::exchange(other.claimed_, false)), lock_(std::move(other.lock_)) {}
 
 ResultFile::~ResultFile() {
   if (claimed_) std::remove(name_.c_str());

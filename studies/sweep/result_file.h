@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/error.h"
+#include "studies/sweep/file_lock.h"
 #include "studies/sweep/result.h"
 
 namespace stepcast {
@@ -21,7 +22,7 @@ class ResultFile {
   /// Shows that the file can be written and, where there is none, claims the name with a snapshot of nothing done: two shards with
   /// one name by mistake are refused before their work. A claim that no save() followed is taken back. With `resume`, goes on
   /// from what is there, or begins where nothing is. `flag` stands for the name in errors.
-  /// Errors: what check_replaceable() says; to resume: another question or shard, a damaged file.
+  /// Errors: what check_replaceable() says; another process that works on it; to resume: another question or shard, a damaged file.
   static Expected<ResultFile> open(const std::string& name, const std::string& flag, bool resume, const SweepQuestion& question,
                                    const Shard& shard);
   ResultFile(ResultFile&& other) noexcept;
@@ -39,6 +40,7 @@ class ResultFile {
   std::string name_, part_;
   std::optional<SweepResult> earlier_;
   bool claimed_ = false;  ///< what stands at the name is our snapshot of nothing
+  std::optional<FileLock> lock_;
 };
 
 }  // namespace stepcast
