@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "model/json_writer.h"
 #include "studies/report/sweep_report.h"
 
@@ -168,6 +170,7 @@ std::string sweep_plan_json(const SweepPlan& plan) {
   json.field("configurations", plan.configurations);
   json.field("threads", plan.threads);
   json.field("estimate_s", plan.estimate.seconds);
+  json.field("estimate_most_s", std::max(plan.estimate.seconds, plan.estimate.most_seconds));
   json.field("runnable_share", plan.estimate.runnable_share);
   json.open("axes");
   for (const AxisRow& axis : axis_rows()) json.field(axis.key, plan.space->values[static_cast<std::size_t>(axis.id)]);

@@ -145,8 +145,9 @@ std::string sweep_text(const SweepAnswer& answer, const Console& console) {
 
 std::string sweep_plan_text(const SweepPlan& plan, const Console& console) {
   const Paint paint(console);
+  const std::string least = duration_text(plan.estimate.seconds), most = duration_text(std::max(plan.estimate.seconds, plan.estimate.most_seconds));
   const std::string cost = fmt::format("about {} of them can run; roughly {} on {}", format_percent(plan.estimate.runnable_share),
-                                       duration_text(plan.estimate.seconds), threads_text(plan.threads));
+                                       least == most ? least : least + " to " + most, threads_text(plan.threads));
   std::string text = sweep_title(*plan.space, plan.names, paint);
   text += fmt::format("\n{}  {}\n", paint.bold(count_of_configurations(plan.configurations)), paint.dim(cost));
   for (const AxisRow& axis : axis_rows()) {

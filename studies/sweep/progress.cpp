@@ -15,8 +15,11 @@ namespace {
 using SampleClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t sampled_stretches = 64, sampled_size = 4096;
+// Steps through the stretches so that a sample that is cut short has been everywhere: a prime above 64 meets each of up to 64 once.
+constexpr std::uint64_t sampled_step = 107;
 constexpr double longest_sample_s = 0.7;
-// Parts of prices are made once and used often: a whole sweep makes a few times those of a sample, however large it is.
+// Parts of prices are made once and used often: where axes share them, a whole sweep makes a few times those of a sample, however
+// large it is; where they do not, as many more as there are more configurations.
 constexpr double parts_beyond_sample = 3;
 
 double seconds_since(SampleClock::time_point began) { return std::chrono::duration<double>(SampleClock::now() - began).count(); }
@@ -104,7 +107,7 @@ Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configu
   double parts_s = 0, prices_s = 0, forecasts_s = 0;
   std::uint64_t walked = 0, runnable = 0;
   for (std::uint64_t i = 0; i < stretches && (i == 0 || seconds_since(began) < longest_sample_s); ++i) {
-    const std::uint64_t begin = size / stretches * i;
+    const std::uint64_t begin = size / stretches * (i * sampled_step % stretches);
     const IndexRange range{begin, std::min(size, begin + stretch)};
     const auto first = SampleClock::now();
     const PricedRange priced = price_range(*points, legality, pricer, range);
@@ -118,7 +121,9 @@ Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configu
   }
   const double share = static_cast<double>(configurations) / static_cast<double>(walked);
   SweepEstimate estimate;
-  estimate.seconds = (prices_s + forecasts_s) * share / threads + parts_s * std::min(share, parts_beyond_sample);
+  const double prices = (prices_s + forecasts_s) * share / threads;
+  estimate.seconds = prices + parts_s * std::min(share, parts_beyond_sample);
+  estimate.most_seconds = prices + parts_s * std::max(1.0, share / threads);
   estimate.runnable_share = static_cast<double>(runnable) / static_cast<double>(walked);
   return estimate;
 }

@@ -22,7 +22,8 @@ std::string short_count(double count);
 std::string duration_text(double seconds);
 
 struct SweepEstimate {
-  double seconds = 0;            ///< rough: forecasts of the most promising are not in it
+  double seconds = 0;            ///< rough, at least: forecasts of the most promising are not in it, and parts are shared widely
+  double most_seconds = 0;       ///< parts are shared as little as in the sample
   double runnable_share = 0;     ///< of the sampled configurations that can run
 };
 /// Prices a sample of the space, for a second at most. Errors: those of the space's nouns and numbers.

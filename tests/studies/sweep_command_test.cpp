@@ -243,6 +243,7 @@ TEST(SweepCommand, DryRunOnlyCounts) {
   EXPECT_EQ(plan["configurations"], 38'880 / 3);
   EXPECT_EQ(plan["axes"]["zero"], json({"1", "2", "3"}));
   EXPECT_GT(plan["estimate_s"], 0);
+  EXPECT_GE(plan["estimate_most_s"], plan["estimate_s"]);
   EXPECT_EQ(plan["space_hash"], swept(several + " --shard 0/500")["space_hash"]);
   const Ran text = run("sweep " + small + " --dry-run");
   EXPECT_THAT(text.out, HasSubstr("512 configurations"));
