@@ -208,7 +208,8 @@ TEST(SweepExplorer, UnknownFiguresAreNull) {
 TEST(SweepExplorer, WithoutAPriceThereIsNoCost) {
   SweepResult result = synthetic::result(synthetic::question());
   result.question.price_per_gpu_hour = 0;
-  for (const json& cost : data_of(result)["rows"]["figures"][static_cast<std::size_t>(Figure::cost)]) EXPECT_TRUE(cost.is_null());
+  const json data = data_of(result);  // a temporary would be gone in the loop
+  for (const json& cost : data["rows"]["figures"][static_cast<std::size_t>(Figure::cost)]) EXPECT_TRUE(cost.is_null());
 }
 
 TEST(SweepExplorer, AxesHaveTheValuesOfTheRowsAndTheNumberOffered) {
