@@ -119,7 +119,7 @@ TEST_P(LegalSpace, AWalkHearsTheSameAsSinglePoints) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, LegalSpace, testing::ValuesIn(small_spaces), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, LegalSpace, testing::ValuesIn(testing_sweep::tried_spaces()), [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace stepcast

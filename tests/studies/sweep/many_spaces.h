@@ -4,6 +4,7 @@
 #include <array>
 #include <ostream>
 #include <string_view>
+#include <vector>
 
 namespace stepcast::testing_sweep {
 
@@ -97,5 +98,21 @@ inline constexpr SmallSpace small_spaces[] = {
      "llama2-13b --machine dgx-h100 --gpus 16 --global-batch 32 --seq 4096 --tp 1,2 --pp 2,4,8 --recompute none,full --micro-batch 1,2 --chunks 1,2 "
      "--schedule dualpipe,auto,chimera,zb-auto,seq-1f1b,zb-h2 --zero 0,2 --layout even,balanced"},
 };
+
+// Sanitizers make everything ten times slower, and look for other defects than wrong prices: a few spaces show them those.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+/// All of them; with sanitizers four, which have experts, orders, shards of weights, two copies and every switch.
+inline std::vector<SmallSpace> tried_spaces() {
+  std::vector<SmallSpace> spaces;
+  for (const SmallSpace& space : small_spaces)
+    for (const std::string_view few : {"MixtralOrders", "FsdpEagerOnPcie", "TinyCounts", "TwoCopies"})
+      if (!sanitized ? few == "TwoCopies" : few == space.name) spaces.push_back(space);
+  return spaces;
+}
 
 }  // namespace stepcast::testing_sweep

@@ -17,7 +17,7 @@ using testing_space::good;
 /// Figures of a row and of the report behind it say the same, and hang together.
 TEST(SpacePoints, FiguresAreThoseOfTheReport) {
   std::mt19937_64 random(3);
-  for (const auto& small : testing_sweep::small_spaces) {
+  for (const auto& small : testing_sweep::tried_spaces()) {
     const Space space = good(small.line);
     SpacePoints points = SpacePoints::make(space).value();
     Legality legality(points);

@@ -83,7 +83,7 @@ TEST_P(PricedSpace, WalksWithGaps) {
   price(walked);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, PricedSpace, testing::ValuesIn(small_spaces), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, PricedSpace, testing::ValuesIn(testing_sweep::tried_spaces()), [](const auto& tested) { return std::string(tested.param.name); });
 
 /// More parts than a pricer keeps at once: what it forgot it makes again.
 TEST(Pricer, ForgetsPartsAndMakesThemAgain) {

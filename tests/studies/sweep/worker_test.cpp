@@ -80,7 +80,7 @@ TEST_P(CountedSpace, TalliesAreThoseOfThePointsHoweverItIsCut) {
     EXPECT_EQ(priced, alone.fitting());
   }
 }
-INSTANTIATE_TEST_SUITE_P(Of, CountedSpace, testing::ValuesIn(small_spaces), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, CountedSpace, testing::ValuesIn(testing_sweep::tried_spaces()), [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(SweepWorker, AStretchThatWasStoppedCountsAsNotBegun) {
   const Space space = testing_space::good(small_spaces[0].line);
