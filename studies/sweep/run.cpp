@@ -52,7 +52,12 @@ class SweepCrew {
   Expected<void> run() {
     const int threads = static_cast<int>(std::clamp<std::uint64_t>(stretches_.count(), 1, static_cast<std::uint64_t>(shared_.options.threads)));
     std::vector<std::thread> crew;
-    for (int i = 0; i < threads; ++i) crew.emplace_back([this] { work(); });
+    parts_ = std::vector<Part>(static_cast<std::size_t>(threads));
+    for (std::uint64_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].next = stretches_.count() * i / parts_.size();
+      parts_[i].end = stretches_.count() * (i + 1) / parts_.size();
+    }
+    for (std::size_t i = 0; i < parts_.size(); ++i) crew.emplace_back([this, i] { work(i); });
     watch(threads);
     for (std::thread& thread : crew) thread.join();
     swept_.work.seconds = seconds();
@@ -61,11 +66,24 @@ class SweepCrew {
   }
 
  private:
-  void work() {
+  /// A thread's own part of the stretches: neighbours share what prices are made of.
+  struct Part { std::atomic<std::uint64_t> next = 0; std::uint64_t end = 0; };
+
+  /// Own stretches first, then what the others have left.
+  std::optional<std::uint64_t> take_stretch(std::size_t own) {
+    for (std::size_t i = 0; i < parts_.size() && !ended_; ++i) {
+      Part& part = parts_[(own + i) % parts_.size()];
+      if (part.next < part.end)
+        if (const std::uint64_t taken = part.next++; taken < part.end) return taken;
+    }
+    return std::nullopt;
+  }
+
+  void work(std::size_t own) {
     auto worker = SweepWorker::make(shared_);
     if (!worker) return leave(worker.error());
-    for (std::uint64_t mine = next_++; mine < stretches_.count() && !ended_; mine = next_++) {
-      auto stretch = (*worker)->walk(stretches_.at(mine));
+    while (const auto mine = take_stretch(own)) {
+      auto stretch = (*worker)->walk(stretches_.at(*mine));
       if (!stretch) return leave(stretch.error());
       if (!*stretch) break;
       bring(std::move(**stretch));
@@ -112,7 +130,7 @@ class SweepCrew {
   SharedSweep& shared_;
   SweptSpace& swept_;
   Stretches stretches_;
-  std::atomic<std::uint64_t> next_ = 0;
+  std::vector<Part> parts_;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
