@@ -92,8 +92,7 @@ Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Pr
 /// Those that are known before any price.
 void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, const Stack& stack, Figures& figures);
 
-/// Power of a GPU that waits, as a share of its limit; kernels are taken to run at the limit. Assumed: A100 and H100 boards report 60 to
-/// 120 W of 400 and 700 W while idle.
+/// Power of a GPU that waits, as a share of its limit; kernels are taken to run at the limit. Assumed, from no measurement.
 constexpr double idle_power_share = 0.15;
 /// Joules of a step: kernels run `kernel_s` on the average GPU.
 double step_energy(const Gpu& gpu, double gpus, double step_s, double kernel_s);

@@ -64,7 +64,7 @@ Expected<SweepResult> read_earlier(const std::string& name, const std::string& f
   if (!earlier) {
     Error error = earlier.error();
     error.what += "; nothing was changed in it";
-    if (error.hint.empty()) error.hint = "it cannot be resumed: name another file, or remove it to begin anew";
+    error.hint = "it cannot be resumed: name another file, or remove it to begin anew";
     return tl::unexpected(error);
   }
   if (const std::string differs = question_difference(earlier->question, mine.question); !differs.empty())

@@ -184,7 +184,7 @@ Expected<ResultLines> lines_of_result(std::string_view text, const std::string& 
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     out.lines.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return fail(out.at(out.lines.size() - 1), "the file is cut short in this line");
+    if (end == std::string_view::npos) return fail(out.at(out.lines.size() - 1), "the file is cut short in this line", "a whole copy, or a new run under another name");
     text.remove_prefix(end + 1);
   }
   return out;
@@ -197,7 +197,8 @@ Expected<void> check_unchanged(const SweepResult& result, const ResultLines& tex
   for (std::size_t i = 1; i < text.lines.size(); ++i)
     if (text.lines[i] != lines->lines[i]) return fail(text.at(i), "is not as stepcast wrote it", "the file was changed since");
   if (text.lines[0] != lines->lines[0])
-    return fail(text.file, "was changed since stepcast wrote it: the check in line 1 is of other text");
+    return fail(text.file, "was changed since stepcast wrote it: the check in line 1 is of other text",
+                "an unchanged copy, or a new run under another name");
   return {};
 }
 
@@ -217,7 +218,8 @@ Expected<SweepResult> read_result(const std::string& text, const std::string& wh
   auto top = read_result_list(*lines, 1, head->top, "top", result, result.question.objective);
   if (!top) return tl::unexpected(top.error());
   if (head->pareto > 0 && result.question.pareto.empty())
-    return fail(lines->at(1 + head->top), "a row of a Pareto front that nobody asked for");
+    return fail(lines->at(1 + head->top), "a row of a Pareto front that nobody asked for",
+                "an unchanged copy, or a new run under another name");
   const std::string first = result.question.pareto.empty() ? "" : result.question.pareto.front();
   auto front = read_result_list(*lines, 1 + head->top, head->pareto, "pareto", result, first);
   if (!front) return tl::unexpected(front.error());
