@@ -9,8 +9,8 @@
 
 namespace stepcast {
 
-/// What the page begins with and no other does; the version follows.
-constexpr std::string_view explorer_mark = "<meta name=\"generator\" content=\"stepcast ";
+/// Of its page_mark().
+constexpr std::string_view explorer_mark = "sweep";
 
 /// Needs no server: scripts, styles and data (base units, every digit) are inside. Names are escaped whatever they hold. A result
 /// without rows, or of a part of the space, is a page too, which says so.

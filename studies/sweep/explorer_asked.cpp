@@ -6,7 +6,7 @@
 
 #include "model/version.h"
 #include "studies/sweep/explorer_parts.h"
-#include "studies/validation/html_text.h"
+#include "studies/page/html_text.h"
 
 namespace stepcast {
 namespace {

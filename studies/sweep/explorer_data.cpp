@@ -97,13 +97,6 @@ std::string explored_columns(const std::vector<ExploredRow>& rows, const std::ve
                      json_list(figure_rows(), figure_column));
 }
 
-/// Outside of texts JSON has no "<", and inside an escape means the same.
-std::string without_tags(const std::string& json) {
-  std::string safe;
-  for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
-  return safe;
-}
-
 }  // namespace
 
 std::string explorer_data(const SweepResult& result) {
@@ -116,10 +109,9 @@ std::string explorer_data(const SweepResult& result) {
     axes_text += fmt::format(R"({}{{"key":{},"offered":{},"values":{}}})", axes_text.empty() ? "" : ",", json_quoted(axis.key),
                              axis.values.size(), json_list(axes.back().values(), json_quoted));
   }
-  return without_tags(fmt::format(R"({{"network":{},"machine":{},"objective":{},"pareto":{},"axes":[{}],"figures":{},"rows":{}}})",
-                                  json_quoted(q.network), json_quoted(q.machine), json_quoted(q.objective),
-                                  json_list(q.pareto, json_quoted), axes_text, json_list(figure_rows(), explored_figure),
-                                  explored_columns(rows, axes, q)));
+  return fmt::format(R"({{"network":{},"machine":{},"objective":{},"pareto":{},"axes":[{}],"figures":{},"rows":{}}})",
+                     json_quoted(q.network), json_quoted(q.machine), json_quoted(q.objective), json_list(q.pareto, json_quoted),
+                     axes_text, json_list(figure_rows(), explored_figure), explored_columns(rows, axes, q));
 }
 
 }  // namespace stepcast

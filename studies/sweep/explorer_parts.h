@@ -23,7 +23,6 @@ std::string explorer_counted(const SweepResult& result);
 ///   "figures": [{"name", "alias", "key", "unit", "doc", "more": is more better}],
 ///   "rows": {"index": [texts, for they go beyond 2^53], "rank": [in the top list from 1, or 0], "front": [0 or 1],
 ///            "choices": [per axis, per row: number in its values], "figures": [per figure, per row: base units or null]}}
-/// No "<" stands in it, so that no text can end or open an element.
 std::string explorer_data(const SweepResult& result);
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/page/page.h"
 #include "studies/sweep/explorer.h"
 #include "studies/sweep/result_file.h"
 
@@ -34,10 +35,7 @@ bool is_csv_export(const std::string& name) {
   return beginning_of(name, begin.size()) == begin;
 }
 
-bool is_explorer_page(const std::string& name) {
-  constexpr std::size_t head_size = 4096;
-  return beginning_of(name, head_size).find(explorer_mark) != std::string::npos;
-}
+bool is_explorer_page(const std::string& name) { return is_page(name, explorer_mark); }
 
 constexpr ExportKind kinds_of_export[] = {
     {".jsonl", "JSON Lines; the only kind that --resume and merge read", json_lines, nullptr},

@@ -7,7 +7,7 @@
 #include "model/catalog.h"
 #include "model/step_tuning.h"
 #include "studies/validation/html_page.h"
-#include "studies/validation/html_text.h"
+#include "studies/page/html_text.h"
 
 namespace stepcast {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "model/version.h"
 #include "studies/validation/embedded_runs.h"
-#include "studies/validation/html_text.h"
+#include "studies/page/html_text.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

@@ -1,5 +1,5 @@
 // The page's style sheet: light and dark, wide and narrow.
-#include "studies/validation/html_text.h"
+#include "studies/page/html_text.h"
 
 namespace stepcast {
 

@@ -1,4 +1,4 @@
-#include "studies/validation/html_text.h"
+#include "studies/page/html_text.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,0 +1,56 @@
+// A roofline report: all figures, before any of them is drawn. JSON, SVG, HTML and the terminal show these and nothing else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/measurement.h"
+#include "studies/console.h"
+#include "studies/forecast.h"
+#include "studies/request.h"
+#include "studies/roofline/boundaries.h"
+#include "studies/roofline/links.h"
+#include "studies/roofline/operator_points.h"
+#include "studies/roofline/roofs.h"
+#include "studies/roofline/waterfall.h"
+#include "studies/scenario.h"
+
+namespace stepcast {
+
+/// Under which circumstances the figures hold.
+struct Provenance {
+  struct Fact { std::string name, value; };  ///< "profile", "h100-sxm"; "clocks", "not recorded"
+  std::vector<Fact> facts;
+  std::vector<std::string> assumptions;      ///< defaults and remarks, as predict prints them
+};
+Provenance provenance_of(const Scenario& scenario, const Prediction& prediction);
+
+struct RooflineReport {
+  std::string network, machine, gpu, split;  ///< names for people
+  std::int64_t gpus = 1;
+  Precision precision = Precision::bf16;
+  Seconds step_time, p10, p90;
+  Roofs roofs;
+  std::vector<OperatorPoint> points;         ///< heaviest first
+  std::vector<LoosePoint> loose;
+  NetworkRoofline links;
+  std::vector<OperatorBoundaries> boundaries;
+  Waterfall fall;
+  Provenance provenance;
+  std::vector<std::string> warnings;         ///< points above roofs, those of the forecast
+};
+
+struct MeasuredFile { std::string name; Measurements rows; };
+
+/// `request` is what `scenario` was resolved from, for the levers.
+Expected<RooflineReport> roofline_report(const Request& request, const Scenario& scenario, const Prediction& prediction,
+                                         const std::optional<MeasuredFile>& measured = std::nullopt);
+
+/// One document, base units, every digit; points in the report's order. The page's script reads the same.
+std::string roofline_json(const RooflineReport& report);
+std::string roofline_text(const RooflineReport& report, const Console& console);
+std::string roofline_page(const RooflineReport& report);
+
+}  // namespace stepcast
