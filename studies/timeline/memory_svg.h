@@ -1,0 +1,29 @@
+// Memory over time: what lasts the whole step on a rank (weights, gradients, optimizer) and what its micro-batches in flight keep for
+// backward. Temporary buffers and the framework's own are not in it, for they belong to no moment that the scene knows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "studies/timeline/scene.h"
+
+namespace stepcast {
+
+struct MemoryStep { double time = 0, bytes = 0; };  ///< from `time` (seconds in the step) on
+
+/// From the step's begin; a forward takes at its start, a whole backward or the weight gradient frees at its end. At one moment what
+/// is freed comes first only where the rank's order has it so.
+std::vector<MemoryStep> memory_steps(const StepScene& scene, int rank);
+
+/// The ranks that a picture has room for, in rising order: the fullest, the first, the last, others evenly between.
+std::vector<int> memory_ranks(const StepScene& scene);
+
+/// Curves of memory_ranks() and the capacity, as an SVG that follows light and dark. Each curve is a <path class="curve mN"
+/// data-rank="R" data-peak-bytes="B">, N counting from 0 to 6; classes and colours are in memory_svg_style().
+std::string memory_svg(const StepScene& scene);
+const char* memory_svg_style();
+
+/// "7 of 64 ranks ..." in words for a caption.
+std::string memory_caption(const StepScene& scene);
+
+}  // namespace stepcast
