@@ -86,7 +86,7 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   auto fitted = fit_profile(measurements, request);
   if (!fitted) return tl::unexpected(fitted.error());
   describe_fit(*fitted, *start, rows);
-  if (const auto written = output->write(write_profile(fitted->profile)); !written) return written;
+  output->finish(write_profile(fitted->profile));
 
   FitReport report{*fitted, *start, arguments.value("--output"), rows, measurements.notes};
   for (std::vector<std::string> notes : {fitted->notes, doubts_of(fitted->laws, measurements, (*gpu)->id)})

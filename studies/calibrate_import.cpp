@@ -76,7 +76,7 @@ Expected<void> calibrate_import(const Arguments& arguments, Console& console) {
   if (!output) return tl::unexpected(output.error());
   const auto imported = import_files(arguments.words, arguments.value("--format"), *options, "", console);
   if (!imported) return tl::unexpected(imported.error());
-  if (const auto written = output->write(write_measurements(imported->measurements)); !written) return written;
+  output->finish(write_measurements(imported->measurements));
   const std::string name = arguments.value("--output");
   console.out << (arguments.has("--json") ? import_json(*imported, name) : import_report(*imported, name, console));
   return {};

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,10 @@ Expected<void> OutputFile::write(const std::string& text) {
   if (part_ != name_ && std::rename(part_.c_str(), name_.c_str()) != 0) return failed();
   file_.reset();
   return {};
+}
+
+void OutputFile::finish(const std::string& text) {
+  if (const auto written = write(text); !written) throw std::runtime_error(to_text(written.error()));
 }
 
 Expected<void> check_apart(const Arguments& arguments, std::initializer_list<const char*> flags) {

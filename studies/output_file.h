@@ -21,6 +21,8 @@ class OutputFile {
   ~OutputFile();  ///< removes the part if it was not finished
 
   Expected<void> write(const std::string& text);
+  /// The same at the end of a command: what cannot be written then is a run that failed (exit code 1), an exception.
+  void finish(const std::string& text);
 
  private:
   struct Close {

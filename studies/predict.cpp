@@ -94,8 +94,7 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   if (!files) return tl::unexpected(files.error());
   const auto prediction = predict(*scenario, arguments.has("--explain"));
   if (!prediction) return tl::unexpected(prediction.error());
-  for (OpenStepFile& open : *files)
-    if (auto written = open.file.write(open.form->text(*prediction)); !written) return written;
+  for (OpenStepFile& open : *files) open.file.finish(open.form->text(*prediction));
   if (arguments.has("--print-scenario")) {
     console.out << write_scenario(*scenario);
     return {};

@@ -92,8 +92,7 @@ Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   auto run = make_run(*request, arguments);
   if (!run) return tl::unexpected(run.error());
   add_layer_split(*request, *run);
-  for (OpenForm& open : *files)
-    if (auto written = open.file.write(open.form->text(*run)); !written) return written;
+  for (OpenForm& open : *files) open.file.finish(open.form->text(*run));
   console.out << shown(*run, arguments, console);
   return {};
 }

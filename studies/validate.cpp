@@ -38,8 +38,7 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
   const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, *runs) : judged_rows(validation);
   const auto sweeps = arguments.has("--hold-out") ? std::optional(judged_sweeps(*runs)) : std::nullopt;
-  if (*page)
-    if (auto written = (*page)->write(validation_html(validation, judged, *runs)); !written) return written;
+  if (*page) (*page)->finish(validation_html(validation, judged, *runs));
   console.out << (arguments.has("--json") ? validation_json(validation, judged, sweeps)
                                             : validation_text(validation, judged, sweeps, arguments.has("--cases")));
   return {};

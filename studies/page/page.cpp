@@ -1,10 +1,9 @@
 #include "studies/page/page.h"
 
-#include <fstream>
-
 #include <fmt/format.h>
 
 #include "model/version.h"
+#include "studies/named_outputs.h"
 #include "studies/page/html_text.h"
 
 namespace stepcast {
@@ -54,13 +53,6 @@ std::string page_text(const PageParts& parts) {
   return text + "</body>\n</html>\n";
 }
 
-bool is_page(const std::string& name, std::string_view mark) {
-  constexpr std::size_t head_size = 4096;
-  std::ifstream file(name, std::ios::binary);
-  std::string text(head_size, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(head_size));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text.find(page_mark(mark)) != std::string::npos;
-}
+bool is_page(const std::string& name, std::string_view mark) { return file_holds(name, page_mark(mark)); }
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/measurement.h"
+#include "studies/arguments.h"
 #include "studies/console.h"
 #include "studies/forecast.h"
 #include "studies/request.h"
@@ -43,6 +44,8 @@ struct RooflineReport {
 };
 
 struct MeasuredFile { std::string name; Measurements rows; };
+/// The file that a flag names, if it is given. Errors: it cannot be read, or is no file of measurements.
+Expected<std::optional<MeasuredFile>> read_measured_file(const Arguments& arguments, const std::string& flag);
 
 /// `request` is what `scenario` was resolved from, for the levers.
 Expected<RooflineReport> roofline_report(const Request& request, const Scenario& scenario, const Prediction& prediction,

@@ -204,10 +204,12 @@ class SpaceReader {
 
 }  // namespace
 
+Expected<Space> read_space(SpaceWords words) { return SpaceReader(std::move(words)).run(); }
+
 Expected<Space> read_space(const Arguments& arguments) {
   auto words = read_space_words(arguments);
   if (!words) return tl::unexpected(words.error());
-  return SpaceReader(std::move(*words)).run();
+  return read_space(std::move(*words));
 }
 
 }  // namespace stepcast

@@ -10,6 +10,7 @@
 #include "studies/arguments.h"
 #include "studies/request.h"
 #include "studies/sweep/axes.h"
+#include "studies/sweep/space.h"
 
 namespace stepcast {
 
@@ -34,5 +35,8 @@ Expected<SpaceWords> read_space_file(const std::string& text, const std::string&
 
 /// NETWORK, --space and flags. Errors: no network, a key said in two places of a file, a scenario file beside --space, a mapping.
 Expected<SpaceWords> read_space_words(const Arguments& arguments);
+
+/// The space that the words say, as read_space() makes it of a command line's.
+Expected<Space> read_space(SpaceWords words);
 
 }  // namespace stepcast

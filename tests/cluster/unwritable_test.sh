@@ -43,6 +43,22 @@ stepcast merge whole.jsonl -o r.csv >out && cp r.csv before.csv
 fails "no room for a table" "r.csv" limited 1 merge whole.jsonl -o r.csv
 same_bytes "the table before" r.csv before.csv
 
+# What cannot be written at the end is a run that failed, not a wrong command line: exit code 1, and nothing half-written stays.
+fails_at_the_end() {
+  local name=$1
+  shift
+  limited 8 "$@" >/dev/null 2>err
+  (($? == 1)) || wrong "$1 $name without room: another exit code" "$(<err)"
+  grep -q "could not be written" err || wrong "$1 $name without room: does not say so" "$(<err)"
+  [[ ! -e $name && ! -e $name.part ]] || wrong "$1: half of $name was left"
+}
+job=(llama3-8b --machine dgx-h100 --gpus 8 --tp 2 --global-batch 64 --seq 2048)
+fails_at_the_end page.html roofline "${job[@]}" -o page.html
+fails_at_the_end figures.json roofline "${job[@]}" -o figures.json
+fails_at_the_end trace.json timeline "${job[@]}" -o trace.json
+fails_at_the_end step.json predict "${job[@]}" --trace step.json
+fails_at_the_end folder/index.html report "${job[@]}" --no-sweep -o folder
+
 # Root may write everywhere.
 if ((EUID != 0)); then
   mkdir closed && chmod a-w closed

@@ -1,0 +1,16 @@
+// The flags of commands that have no header of their own to list them in.
+#pragma once
+
+#include <span>
+
+#include "studies/flags.h"
+
+namespace stepcast {
+
+std::span<const Flag> json_flag();
+std::span<const Flag> merge_flags();
+std::span<const Flag> validate_flags();
+std::span<const Flag> dataflow_flags();
+std::span<const Flag> schedule_flags();
+
+}  // namespace stepcast

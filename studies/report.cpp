@@ -1,0 +1,117 @@
+// stepcast report: all of a forecast as a folder.
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "studies/commands.h"
+#include "studies/dossier/dossier.h"
+#include "studies/output_file.h"
+#include "studies/page/page.h"
+#include "studies/report/table.h"
+#include "studies/study_flags.h"
+
+namespace stepcast {
+namespace {
+
+namespace fs = std::filesystem;
+const char* const folder_flag = "--output";
+
+/// Of a folder that is there: empty, or holding an earlier report.
+Expected<void> check_own_folder(const fs::path& folder) {
+  std::error_code problem;
+  if (!fs::exists(folder, problem)) return {};
+  if (!fs::is_directory(folder, problem)) return fail(folder_flag, fmt::format("{} is no folder", folder.string()), "name a folder");
+  const bool ours = is_page((folder / "index.html").string(), "report");
+  if (ours || fs::is_empty(folder, problem)) return {};
+  return fail(folder_flag, fmt::format("{} holds files that are no report", folder.string()), "a new or empty folder, or an earlier report's");
+}
+
+/// The folder, made if it was not there and removed again if nothing came into it.
+class ReportFolder {
+ public:
+  static Expected<ReportFolder> open(const std::string& name) {
+    const fs::path path(name);
+    if (name.empty()) return fail(folder_flag, "an empty name", "-o FOLDER");
+    if (auto own = check_own_folder(path); !own) return tl::unexpected(own.error());
+    std::error_code problem;
+    const bool made = fs::create_directories(path, problem);
+    if (problem) return fail(folder_flag, fmt::format("{} cannot be made: {}", name, problem.message()), "a folder in one of yours");
+    ReportFolder folder(path, made);
+    for (const DossierFile& file : dossier_files()) {
+      auto opened = OutputFile::open((path / file.name).string(), folder_flag);
+      if (!opened) return tl::unexpected(opened.error());
+      folder.files_.push_back(std::move(*opened));
+    }
+    return folder;
+  }
+  ReportFolder(ReportFolder&& other) noexcept
+      : path_(std::move(other.path_)), made_(std::exchange(other.made_, false)), files_(std::move(other.files_)) {}
+  ReportFolder& operator=(ReportFolder&&) = delete;
+  ~ReportFolder() {
+    files_.clear();
+    std::error_code not_empty;
+    if (made_) fs::remove(path_, not_empty);
+  }
+
+  /// An earlier report's page that this one lacks goes: its links and figures would be of another run.
+  void finish(const Dossier& dossier) {
+    std::error_code unknown;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const DossierFile& file = dossier_files()[i];
+      if (file.has != nullptr && !file.has(dossier))
+        fs::remove(path_ / file.name, unknown);
+      else
+        files_[i].finish(file.text(dossier));
+    }
+  }
+  [[nodiscard]] std::string name(const DossierFile& file) const { return (path_ / file.name).string(); }
+
+ private:
+  ReportFolder(fs::path path, bool made) : path_(std::move(path)), made_(made) {}
+  fs::path path_;
+  bool made_ = false;
+  std::vector<OutputFile> files_;
+};
+
+int threads_here() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+
+void list_files(const ReportFolder& folder, const Dossier& dossier, Console& console) {
+  Table table({{""}, {""}});
+  for (const DossierFile& file : dossier_files())
+    if (file.has == nullptr || file.has(dossier)) table.add({folder.name(file), std::string(file.about)});
+  console.out << table.text("");
+  if (!dossier.sweep) console.out << "no sweep: " << dossier.sweep_missing << '\n';
+}
+
+}  // namespace
+
+std::span<const Flag> report_flags() {
+  static const std::vector<Flag> flags = study_flags(
+      {{.name = "--output", .key = "", .value = "FOLDER", .group = "Output",
+        .doc = "where: new, empty, or an earlier report's folder", .kind = FlagKind::text, .alias = "-o"},
+       {.name = "--no-sweep", .key = "", .value = "", .group = "Output", .doc = "without the sweep of neighbouring plans",
+        .kind = FlagKind::toggle},
+       {.name = "--measured", .key = "", .value = "FILE", .group = "Output",
+        .doc = "timed kernels of this GPU beside the forecast: what calibrate measure or import wrote", .kind = FlagKind::text}});
+  return flags;
+}
+
+Expected<void> report_command(const Arguments& arguments, Console& console) {
+  if (!arguments.has(folder_flag)) return fail(folder_flag, "no folder is named", "-o FOLDER");
+  Dossier dossier;
+  auto request = read_request(arguments.words.at(0), arguments);
+  if (!request) return tl::unexpected(request.error());
+  dossier.request = std::move(*request);
+  auto measured = read_measured_file(arguments, "--measured");
+  if (!measured) return tl::unexpected(measured.error());
+  if (const auto scenario = resolve(dossier.request); !scenario) return tl::unexpected(scenario.error());
+  auto folder = ReportFolder::open(arguments.value(folder_flag));
+  if (!folder) return tl::unexpected(folder.error());
+  if (auto filled = fill_dossier(dossier, {!arguments.has("--no-sweep"), threads_here(), std::move(*measured)}); !filled) return filled;
+  folder->finish(dossier);
+  list_files(*folder, dossier, console);
+  return {};
+}
+
+}  // namespace stepcast

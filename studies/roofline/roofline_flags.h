@@ -1,0 +1,12 @@
+// What `stepcast roofline` takes beside the flags of a run.
+#pragma once
+
+#include <span>
+
+#include "studies/flags.h"
+
+namespace stepcast {
+
+std::span<const Flag> roofline_flags();
+
+}  // namespace stepcast
