@@ -24,6 +24,7 @@ build_up_to_date() {
   [[ -d $root/build ]] || mkdir -p "$root/build" 2>/dev/null
   [[ -w $root/build ]] || die "cannot write to $root/build; copy the checkout to a folder of yours"
   take_lock "$root/build/$preset.lock"
+  install_page_library
   if ! { is_configured && compile "$@"; }; then
     if ! is_configured || [[ -n $(missing_packages) ]]; then
       install_missing
@@ -107,6 +108,21 @@ install_missing() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
     install --no-install-recommends "${missing[@]}" >&2 \
     || die "could not install; as root run:  apt-get install --no-install-recommends ${missing[*]}"
+}
+
+# The chart library of pages that can be zoomed, where npm is: tried once for each list of versions, without a word, for pages do
+# without it. The folder is there before CMake looks (cmake/StepcastUplot.cmake).
+install_page_library() {
+  local from=$root/studies/page/npm to=$root/build/npm
+  [[ -d $from && ! $to/tried -nt $from/package-lock.json ]] || return 0
+  mkdir -p "$to" && command -v npm >/dev/null || return 0
+  (
+    exec {only}>"$to.lock" && flock "$only"
+    [[ ! $to/tried -nt $from/package-lock.json ]] || exit 0
+    cp "$from/package.json" "$from/package-lock.json" "$to/" && cd "$to" \
+      && timeout 60 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0
+    touch "$to/tried"
+  ) >"$to.log" 2>&1 </dev/null
 }
 
 # One build (or test run) of a folder at a time; the others wait, and say so when it takes longer than a check.
