@@ -10,6 +10,9 @@ packages=(g++ cmake ninja-build ccache mold
 # What only tests start: ./test asks for them too where it configures. Tests whose programs are missing are skipped.
 test_packages=(slurmctld slurmd slurm-client munge openmpi-bin)
 
+# Programs of tests that may come from elsewhere than Debian, whose packages would then be in the way: program:package.
+test_programs=(chromium:chromium node:nodejs npm:npm)
+
 say() { printf 'stepcast: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
 
@@ -88,6 +91,34 @@ missing_packages() {
   for package in "${packages[@]}"; do
     [[ $'\n'$installed$'\n' == *$'\n'"installed $package"$'\n'* ]] || printf '%s\n' "$package"
   done
+}
+
+# The packages of those test_programs that are not on PATH, one per line.
+packages_of_missing_programs() {
+  local one
+  for one in "${test_programs[@]}"; do
+    command -v "${one%%:*}" >/dev/null || printf '%s\n' "${one#*:}"
+  done
+}
+
+# What drives a browser in tests/browser goes to build/browser, never into the checkout's files. Without it those tests are
+# skipped, so that nothing here is fatal.
+fetch_browser_driver() {
+  local from=$root/tests/browser into=$root/build/browser
+  [[ -f $from/package-lock.json ]] || return 0
+  cmp -s "$from/package-lock.json" "$into/fetched" && return
+  command -v npm >/dev/null || { say "npm is not on PATH: tests in a browser are skipped"; return; }
+  take_lock "$root/build/browser.lock"
+  if ! cmp -s "$from/package-lock.json" "$into/fetched"; then
+    say "fetching what drives a browser (log: $into/npm.log)"
+    mkdir -p "$into" && cp "$from"/package{,-lock}.json "$into/"
+    if (cd "$into" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0) >"$into/npm.log" 2>&1; then
+      cp "$from/package-lock.json" "$into/fetched"
+    else
+      say "npm could not fetch it: tests in a browser are skipped"
+    fi
+  fi
+  release_lock
 }
 
 install_missing() {

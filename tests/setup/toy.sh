@@ -13,7 +13,7 @@ make_toy() {
   cp "$checkout/stepcast" "$checkout/test" "$toy/"
   cp "$checkout/cmake/setup.sh" "$toy/cmake/"
   # The toy starts none of them, and a test must not install what its user left out.
-  sed -i 's/^test_packages=.*/test_packages=()/' "$toy/cmake/setup.sh"
+  sed -i 's/^\(test_packages\|test_programs\)=.*/\1=()/' "$toy/cmake/setup.sh"
   cp "$checkout/CMakePresets.json" "$toy/"
   cat >"$toy/CMakeLists.txt" <<'TEXT'
 cmake_minimum_required(VERSION 3.25)
