@@ -105,11 +105,11 @@ bool same_runs(const Chunk& a, const Chunk& b) {
                     [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
 }
 
+}  // namespace
+
 ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
   return {program, prices, cost.overlap(), static_cast<int>(cost.machine().levels.size())};
 }
-
-}  // namespace
 
 Price price_move(const Program& program, const Move& move, const CostModel& cost) {
   static const Group alone;

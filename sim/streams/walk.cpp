@@ -11,6 +11,11 @@ const std::vector<Item>& items_of(const ProgramBlock& block, bool forward) {
   return forward ? block.forward : block.backward;
 }
 
+/// Backward lists begin with the last copy of a run.
+void number_forward(const Chunk& chunk, ListLayout& backward) {
+  for (LaidItem& item : backward.items) item.copy = chunk.runs[item.run].count - 1 - item.copy;
+}
+
 bool carries_activation(const Move& move) { return move.cargo == Cargo::activation || move.cargo == Cargo::boundary; }
 
 }  // namespace
@@ -38,6 +43,22 @@ ChunkTimes ChunkWalk::times(const Chunk& chunk) {
   times.exposed.reserve(exposed_.size());
   for (const double seconds : exposed_) times.exposed.push_back(Seconds(seconds));
   return times;
+}
+
+ChunkLayout ChunkWalk::layout(const Chunk& chunk) {
+  ChunkLayout layout;
+  ChunkTimes times;
+  times.run_forward.resize(chunk.runs.size());
+  times.run_backward.resize(chunk.runs.size());
+  for (const List list : {List::forward, List::backward}) {
+    WalkNotes notes{list == List::forward ? &layout.forward : &layout.backward};
+    noted_ = &notes;
+    lay(chunk, list, times);
+    notes.list->seconds = compute_free_;
+    if (list == List::backward) number_forward(chunk, layout.backward);
+  }
+  noted_ = nullptr;
+  return layout;
 }
 
 void ChunkWalk::lay(const Chunk& chunk, List list, ChunkTimes& times) {
@@ -72,7 +93,7 @@ void ChunkWalk::list_instances(const Chunk& chunk, List list) {
     const std::int64_t laid = std::min<std::int64_t>(chunk.runs[run].count, 3 + prices_[block].ahead);
     const double skipped = static_cast<double>(chunk.runs[run].count - laid);
     for (std::int64_t copy = 0; copy < laid; ++copy) {
-      Instance instance{block, run, items, 0, 1};
+      Instance instance{block, run, items, 0, 1, copy};
       if (copy == laid - 1) instance.skipped = skipped;
       if (copy == laid - 2) instance.weight = 1 + skipped;
       instances_.push_back(instance);
@@ -85,6 +106,7 @@ void ChunkWalk::list_instances(const Chunk& chunk, List list) {
 void ChunkWalk::lay_instance(std::size_t index, List list) {
   const Instance& instance = instances_[index];
   const BlockPrices& prices = prices_[instance.block];
+  if (noted_ != nullptr) note_instance(index);
   skip_copies(index);
   weight_ = instance.weight;
   stretch_ = list == List::forward ? prices.forward_stretch : prices.backward_stretch;
@@ -152,11 +174,13 @@ void ChunkWalk::place(const Instance& instance, const Item& item, int slot, doub
   const ProgramBlock& block = program_.blocks[instance.block];
   const BlockPrices& prices = prices_[instance.block];
   End& end = item_end_[slot];
+  const double before = compute_free_;
   if (!item.is_move) {
     const KernelWork& work = block.works[item.index];
     const End ready = ready_for(instance, item, slot);
     place_work(work.pass, prices.works[item.index].time.value() * stretch_, ready, end, slot);
     if (work.pass != Pass::weight_grad && end.time >= output_.time) output_ = {end.time, -1};
+    if (noted_ != nullptr) note(instance, item, end, ready.move, before);
     return;
   }
   const Move& move = block.moves[item.index];
@@ -167,6 +191,7 @@ void ChunkWalk::place(const Instance& instance, const Item& item, int slot, doub
     place_blocking(move, price, ready, end);
   else
     place_beside(price, ready, end);
+  if (noted_ != nullptr) note(instance, item, end, end.move, before);
   if (carries_activation(move) && move.pass != Pass::weight_grad && end.time >= output_.time) output_ = end;
 }
 
@@ -196,6 +221,7 @@ void ChunkWalk::place_work(Pass pass, double duration, End ready, End& end, int 
 void ChunkWalk::place_blocking(const Move& move, const Price& price, double ready, End& end) {
   Stream& stream = streams_[price.tier];
   const double start = std::max(ready, compute_free_);
+  move_start_ = start;
   end.time = start + price.time.value();
   if (start < stream.free) {
     stream.free += price.time.value();
@@ -212,6 +238,7 @@ void ChunkWalk::place_blocking(const Move& move, const Price& price, double read
 void ChunkWalk::place_beside(const Price& price, double ready, End& end) {
   Stream& stream = streams_[price.tier];
   const double start = std::max(ready, stream.free);
+  move_start_ = start;
   end.time = start + price.time.value() * move_stretch_;
   if (start > stream.free) stream.busy_from = start;
   stream.free = end.time;
@@ -253,6 +280,7 @@ void ChunkWalk::finish(List list, ChunkTimes& times) {
   }
   const double waited = std::max(0.0, last.time - compute_free_);
   weight_ = 1;
+  if (noted_ != nullptr) note_end(list, last.move, waited);
   wait(last.move, waited);
   advance(list == List::forward ? Pass::forward : Pass::input_grad, compute_free_ + waited);
   const auto by_pass = [&](Pass pass) { return Seconds(pass_time_[static_cast<int>(pass)]); };

@@ -6,14 +6,26 @@
 #include <vector>
 
 #include "sim/streams.h"
+#include "sim/streams/layout.h"
 
 namespace stepcast {
+
+/// What layout() has written down, and what it needs to go on.
+struct WalkNotes {
+  ListLayout* list = nullptr;
+  int last_kernel = -1;
+  std::size_t instance_from = 0;  ///< where the notes of the instance being laid begin
+  int run = -1;                   ///< its run
+  std::int64_t left_out = 0;      ///< copies of the run left out before it
+};
 
 /// One walk serves many chunks: its vectors are reused. Times are plain doubles in seconds.
 class ChunkWalk {
  public:
   ChunkWalk(const Program& program, const std::vector<BlockPrices>& prices, const OverlapLaw& overlap, int tiers);
   [[nodiscard]] ChunkTimes times(const Chunk& chunk);
+  /// The same, every copy laid and every item written down: for eyes, not for sweeps.
+  [[nodiscard]] ChunkLayout layout(const Chunk& chunk);
 
  private:
   enum class List : std::uint8_t { forward, backward };
@@ -23,6 +35,7 @@ class ChunkWalk {
     int block = 0, run = 0, first_item = 0;  ///< first_item in item_end_
     double skipped = 0;                      ///< copies left out before this one
     double weight = 1;                       ///< copies that this one stands for, in sums
+    std::int64_t copy = 0;                   ///< of its run, in the order of the list, those left out not counted
   };
   /// Moves of one fabric tier, one after the other. `busy_from` begins the last run of them without a pause.
   struct Stream {
@@ -46,6 +59,12 @@ class ChunkWalk {
   void place_work(Pass pass, double duration, End ready, End& end, int slot);
   void mark_copy();
   void finish(List list, ChunkTimes& times);
+  // notes.cpp
+  void note_instance(std::size_t index);
+  void repeat_notes(double copies);
+  void note(const Instance& instance, const Item& item, const End& end, int waited_for, double before);
+  void note_wait(LaidItem wait, int move, double start, double end);
+  void note_end(List list, int move, double waited);
   void wait(int move, double seconds);
   void advance(Pass pass, double until);
   [[nodiscard]] End ready_for(const Instance& instance, const Item& item, int slot) const;
@@ -60,6 +79,8 @@ class ChunkWalk {
   std::vector<End> item_end_;                 ///< time < 0: not placed yet
   std::vector<double> exposed_;               ///< by flat move
   std::vector<Stream> streams_;               ///< by tier
+  WalkNotes* noted_ = nullptr;                ///< layout() alone: what is laid is written down here
+  double move_start_ = 0;                     ///< of the last move
   double stretch_ = 1, weight_ = 1;           ///< of the instance being laid
   const std::vector<char>* waits_ = nullptr;  ///< BlockPrices::*_waits of its list
   double compute_free_ = 0, block_start_ = 0, mark_ = 0, steady_ = 0;
@@ -70,5 +91,7 @@ class ChunkWalk {
   std::array<double, 5> pass_time_{};  ///< wall time by pass of the item that the compute stream worked or waited for
   double waited_ = 0;
 };
+
+ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost);
 
 }  // namespace stepcast
