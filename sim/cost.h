@@ -22,6 +22,15 @@ struct Price {
   int tier = 0;               ///< moves: level whose fabric carries it, which is the stream it runs on
 };
 
+/// What the price of a work is made of, for reports.
+struct WorkParts {
+  Precision precision = Precision::bf16;  ///< whose peak limits it; of work without products the type of its operands
+  double operand_bytes = 2;               ///< per element as multiplied: a narrow plan casts wider operands down
+  Bytes bytes;                            ///< device memory, every element once
+  Bytes casting;                          ///< moved by a cast beside it
+  Seconds launch;                         ///< what starting it takes of its time
+};
+
 /// How a group lies on the machine: how many members share each level's instance.
 struct Span {
   int level = 0;            ///< index of the outermost level the group crosses
@@ -44,6 +53,7 @@ class CostModel {
   [[nodiscard]] CostModel with_ranks(std::int64_t ranks) const;
 
   [[nodiscard]] Price work(const KernelWork& work) const;
+  [[nodiscard]] WorkParts parts(const KernelWork& work) const;
   /// `group` of the move; local moves cost nothing.
   [[nodiscard]] Price move(const Move& move, const Group& group) const;
   /// Point-to-point of `bytes` between ranks `distance` apart while all ranks of the stage send theirs.
@@ -66,8 +76,10 @@ class CostModel {
  private:
   static constexpr int precisions = 7;
 
+  [[nodiscard]] WorkParts product_parts(const KernelWork& work) const;
   [[nodiscard]] Price gemm(const KernelWork& work) const;
   [[nodiscard]] Price attention(const KernelWork& work) const;
+  [[nodiscard]] Precision attention_precision(const KernelWork& work) const;
   [[nodiscard]] Price collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const;
   [[nodiscard]] Price send_at(int tier, Bytes bytes) const;
   [[nodiscard]] Price inside_node(CollectiveKind kind, std::int64_t ranks, Bytes received) const;

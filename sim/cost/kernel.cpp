@@ -126,21 +126,61 @@ OverlapLaw CostModel::overlap() const {
 // The slow-down of sustained work is a lower clock, so it stretches the compute term and leaves the memory term: a
 // memory-bound kernel draws too little power to be throttled (H200, B200, GB200: none below 30 % of the power limit).
 Price CostModel::gemm(const KernelWork& work) const {
-  const bool cast = cast_down(work, precision_);
-  const Precision precision = cast ? precision_ : rate_for(work.element_bytes, precision_);
-  const RooflineLaw& law = roofline_[static_cast<int>(precision)];
+  const WorkParts parts = product_parts(work);
+  const RooflineLaw& law = roofline_[static_cast<int>(parts.precision)];
   const double slower = tuning_[StepParameter::products] * profile_->sustained_slowdown *
                         (misaligned(work.head_dim) ? off_tensor_cores_of(machine_->gpu, law.compute) : 1);
-  Bytes bytes = work.bytes;
+  Bytes bytes = parts.bytes;
+  if (law.source == Source::datasheet) bytes += read_again(work, parts.operand_bytes, machine_->gpu);
   Seconds casting;
-  if (cast) {
-    const double saved = work.element_bytes - narrow_bytes(precision_);
-    bytes -= Bytes(saved * work.batch * (work.m * work.k + work.k * work.n));
-    if (work.pass != Pass::weight_grad) casting = Bytes(cast_bytes_of(work, *stack_, precision_) * work.batch * work.m * work.k) / profile_->memory.memory;
-  }
-  if (law.source == Source::datasheet) bytes += read_again(work, cast ? narrow_bytes(precision_) : work.element_bytes, machine_->gpu);
+  if (parts.casting.value() > 0) casting = parts.casting / profile_->memory.memory;
   const Seconds time = roofline_time(law, work.flops * slower, bytes) + law.t0 * (work.launches - 1) + casting;
-  return {time, law.source, law.spread, gemm_law(precision), false, 0};
+  return {time, law.source, law.spread, gemm_law(parts.precision), false, 0};
+}
+
+/// The precision is that of the law; `launch` is left to parts().
+WorkParts CostModel::product_parts(const KernelWork& work) const {
+  WorkParts parts;
+  parts.operand_bytes = work.element_bytes;
+  parts.bytes = work.bytes;
+  if (!cast_down(work, precision_)) {
+    parts.precision = rate_for(work.element_bytes, precision_);
+    return parts;
+  }
+  parts.precision = precision_;
+  parts.operand_bytes = narrow_bytes(precision_);
+  const double saved = work.element_bytes - parts.operand_bytes;
+  parts.bytes -= Bytes(saved * work.batch * (work.m * work.k + work.k * work.n));
+  if (work.pass != Pass::weight_grad)
+    parts.casting = Bytes(cast_bytes_of(work, *stack_, precision_) * work.batch * work.m * work.k);
+  return parts;
+}
+
+WorkParts CostModel::parts(const KernelWork& work) const {
+  WorkParts parts;
+  switch (work.kernel) {
+    case KernelClass::gemm:
+      parts = product_parts(work);
+      parts.launch = roofline_[static_cast<int>(parts.precision)].t0;
+      if (misaligned(work.head_dim)) parts.precision = Precision::fp32;
+      break;
+    case KernelClass::attention:
+      parts = {attention_precision(work), work.element_bytes, work.bytes, Bytes(), profile_->attention.t0};
+      break;
+    case KernelClass::pointwise:
+    case KernelClass::lookup:
+      parts = {work.element_bytes >= 4 ? Precision::fp32 : rate_for(work.element_bytes, precision_), work.element_bytes,
+               work.bytes, Bytes(), profile_->memory.t0};
+      break;
+  }
+  parts.launch = (parts.launch + Seconds(tuning_[StepParameter::kernel_gap])) * work.launches;
+  return parts;
+}
+
+/// fp8 at its narrowest: no attention kernel multiplies in 4 bits.
+Precision CostModel::attention_precision(const KernelWork& work) const {
+  if (!stack_->narrow_attention || !narrow(precision_)) return rate_for(work.element_bytes, precision_);
+  return precision_ == Precision::nvfp4 ? Precision::fp8 : precision_;
 }
 
 Price CostModel::memory(Bytes bytes) const {

@@ -40,7 +40,7 @@ struct MemoryRoof {
 struct Ridge {
   Precision precision = Precision::bf16;
   MemoryLevel level = MemoryLevel::hbm;
-  RoofBasis basis = RoofBasis::datasheet;  ///< of both roofs: datasheet, or the fastest measured ones (named by the compute roof's)
+  RoofBasis basis = RoofBasis::datasheet;  ///< of the compute roof: the datasheet's, or the fastest measured one over the fastest measured HBM
   double flops_per_byte = 0;
   FlopsPerSecond rate;
 };
@@ -61,12 +61,16 @@ struct Roofs {
   /// The datasheet's (L2: the best known); 0 where there is none.
   [[nodiscard]] FlopsPerSecond peak(Precision precision) const;
   [[nodiscard]] BytesPerSecond bandwidth(MemoryLevel level) const;
-  /// min(peak, intensity x bandwidth).
+  /// Of a precision without a peak the one that prices fall back on (sim/cost): bf16, fp16, tf32 or fp32.
+  [[nodiscard]] Precision limiting(Precision precision) const;
+  [[nodiscard]] bool measured(MemoryLevel level) const;
+  /// min(peak, intensity x bandwidth); 0 where either is not known.
   [[nodiscard]] FlopsPerSecond attainable(Precision precision, MemoryLevel level, double flops_per_byte) const;
 };
 
-/// x from a decade below the lowest ridge of the datasheet's HBM slope, y from what that slope gives there; both up to the decade
-/// above the highest ridge and the highest peak.
+/// The frame, in whole decades: x from a decade below the lowest ridge of the datasheet's HBM slope to a decade above the highest, y
+/// from what that slope gives at the left edge to the decade above the highest peak. Nothing measured moves it.
+/// A profile of another GPU gives no roof, a law that nobody timed here (transferred, datasheet, assumed) none either: notes say so.
 Roofs roofs_of(const Gpu& gpu, const Profile& profile);
 
 }  // namespace stepcast
