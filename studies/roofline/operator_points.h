@@ -43,17 +43,21 @@ struct OperatorPoint {
   KernelClass kernel = KernelClass::pointwise;
   std::string shape;         ///< "8192 x 7168 x 8192"
   Precision precision = Precision::bf16;  ///< whose peak limits it
+  KernelWork work;           ///< as the program has it; of the first slice where the sequence is cut
+  double operand_bytes = 2;  ///< per element as multiplied, which a narrow plan makes fewer than the work's
   int stage = 0;
   double calls = 0;          ///< per step, on one rank of `stage`
   Seconds time;              ///< one call, alone on its GPU
-  double share = 0;          ///< of the step: calls x time over the step time
+  double share = 0;          ///< of the step: calls x time over the step time; over all points more than 1 where stages differ
   Flops flops;               ///< one call; 0: nothing is counted of it
-  Bytes hbm, l2;             ///< one call: device memory, and between L2 and the multiprocessors
+  Bytes hbm, l2;             ///< one call: device memory, and between L2 and the multiprocessors (operator_traffic.h)
   std::string l2_from;       ///< "tiles of 256 x 128, waves of 12 x 11", "queries in blocks of 128", "each byte once"
   FlopsPerSecond rate;       ///< flops / time
   BytesPerSecond bandwidth;  ///< hbm / time
   double share_of_roof = 0;  ///< rate over the datasheet's roof at the HBM intensity; without FLOPs bandwidth over the datasheet's
-  std::string bound;         ///< "compute", "HBM", "L2", or "launch" where starting it takes longer than all of these
+  /// "compute", "HBM", "L2", or "launch" where starting it takes longer than all of these. "L2" only where somebody measured L2:
+  /// beside an assumed slope nearly every product would be called so.
+  std::string bound;
   Source source = Source::assumed;
   Spread spread;
   std::string law;
@@ -80,12 +84,18 @@ struct LoosePoint {
 };
 
 /// Heaviest first. Sequences cut into slices count the mean over slices. The optimizer and the gradient norm are points of the
-/// block "step".
-Expected<std::vector<OperatorPoint>> operator_points(const Scenario& scenario, const Prediction& prediction, const Roofs& roofs);
+/// block "step": the kernels alone, without the clip's collectives. Equal works of a block (the two norms of a layer) are one point.
+std::vector<OperatorPoint> operator_points(const Scenario& scenario, const Prediction& prediction, const Roofs& roofs);
 
-/// Kernels of `measurements` on this GPU: rows whose shape, pass and precision are those of a point become its `measured`, the
-/// rest loose points. Errors: no row is of a kernel on this GPU.
-Expected<std::vector<LoosePoint>> place_measured(const Measurements& measurements, const std::string& where, const Gpu& gpu,
-                                                 const Roofs& roofs, std::vector<OperatorPoint>& points);
+struct PlacedRows {
+  std::vector<LoosePoint> loose;   ///< equal kernels in one, longest first
+  std::vector<std::string> notes;  ///< how many rows were left out, and why
+};
+
+/// Kernels of `measurements` on this GPU, or on none that the file names: rows whose shape, pass and precision are those of a point
+/// become its `measured`, the rest loose points. Rows with pulled-down clocks, with something beside them, or out of a warm L2, and
+/// rows of other GPUs are left out and counted. Errors: no row is left.
+Expected<PlacedRows> place_measured(const Measurements& measurements, const std::string& where, const Gpu& gpu, const Roofs& roofs,
+                                    std::vector<OperatorPoint>& points);
 
 }  // namespace stepcast
