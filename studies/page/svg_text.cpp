@@ -118,6 +118,13 @@ bool LabelRoom::is_free(const SvgBox& box, const SvgBox& own) const {
   });
 }
 
+bool LabelRoom::take_if_free(const SvgBox& box) {
+  const SvgBox nobody{1, 1, 0, 0};
+  if (!is_free(box, nobody)) return false;
+  take(box);
+  return true;
+}
+
 std::optional<LabelPlace> LabelRoom::place(double x, double y, double radius, double width, double height, const SvgBox& own) {
   // Beside the mark first, then above and below, then farther away in wider and wider turns.
   struct Try { double dx, dy; bool from_end; };

@@ -47,6 +47,8 @@ class LabelRoom {
  public:
   explicit LabelRoom(SvgBox frame) : frame_(frame) {}
   void take(const SvgBox& box) { taken_.push_back(box); }
+  /// Whether there was room, which is taken then.
+  bool take_if_free(const SvgBox& box);
   /// A free place beside a mark of `radius` at x, y, which is taken then; none where everything near is full. The boxes of `own`
   /// (the mark itself) do not count.
   std::optional<LabelPlace> place(double x, double y, double radius, double width, double height, const SvgBox& own);
