@@ -22,7 +22,9 @@ struct BoundaryRow {
   double ridge = 0;             ///< peak / rate, FLOP/B: above it this boundary does not limit; 0 without rate
   std::string stationary;       ///< tensors that stay inside, by the loops: "W", "none", "O"
   std::string text;             ///< "weight-stationary at sm, input multicast over y"; of a link the moves and their reason
-  bool limits = false;          ///< takes longest of all rows and longer than the multiply-adds
+  /// Takes longest of all rows whose rate somebody said or measured, and longer than the multiply-adds. An assumed rate limits nothing:
+  /// beside one nearly every product would be called so.
+  bool limits = false;
 };
 
 struct OperatorBoundaries {
@@ -37,7 +39,9 @@ struct OperatorBoundaries {
   std::string limit;            ///< "compute", or outer of the row that limits
 };
 
-/// Of every matrix product among `points`, heaviest first; attention and memory-bound operators have L2, HBM and links.
+/// Of every operator among `points`, heaviest first. Matrix products have all boundaries, attention L2 and HBM, the rest HBM; a row per
+/// level for the moves of the block that bring an operand or carry the result away, once per micro-batch. What a block gathers or
+/// reduces once per step, in buckets of many tensors, belongs to no operator.
 std::vector<OperatorBoundaries> operator_boundaries(const Scenario& scenario, const Prediction& prediction,
                                                     const std::vector<OperatorPoint>& points, const Roofs& roofs);
 

@@ -1,7 +1,8 @@
 // The network roofline: what compute could reach if one collective were the only limit. x is the FLOPs that a rank executes in the
-// step per byte that it receives by that collective, y these FLOPs over the time that the collective takes in the step; a link's
-// roof is y = x * bandwidth, and with the time to start a call it bends: y = 1 / (calls * latency / FLOPs + 1 / (x * bandwidth)).
-// A collective below the compute roof stands in the way unless it is hidden behind compute.
+// step per byte that this collective brings it over the link, y these FLOPs over the time that the collective takes in the step; a
+// link's roof is y = x * bandwidth, and with the time to start a call it bends: y = 1 / (calls * latency / FLOPs + 1 / (x * bandwidth)).
+// A collective below the compute roof stands in the way unless it is hidden behind compute. The link is the outermost one that the
+// group crosses: what a rank receives comes over it as a whole, except that a ring enters a node of several members once for all.
 // Scaling book (jax-ml/scaling-book 0819a7d, roofline.md); Harvard ML systems book, network roofline.
 #pragma once
 
@@ -29,17 +30,20 @@ struct LinkPoint {
   std::int64_t group_size = 1;
   int stage = 0;
   double calls = 0;          ///< per step, on one rank of `stage`
-  Bytes bytes;               ///< received, one call
+  Bytes bytes;               ///< received, one call (the mean, where calls differ)
+  Bytes over_link;           ///< of them over the link, per GPU
   Seconds time, exposed;     ///< summed over the step
   Seconds latency;           ///< of one call of (almost) no bytes, by the same law
   double flops_per_byte = 0; ///< x
   FlopsPerSecond rate;       ///< y; may lie above the compute roof, and then the collective is not what limits
-  BytesPerSecond bus;        ///< bytes over time
+  BytesPerSecond bus;        ///< bytes over the link, over time
   double share_of_roof = 0;  ///< bus over the link's datasheet rate
   bool limits = false;       ///< lies below the compute roof: alone it would slow the step if nothing hid it
   std::string bound;         ///< "latency" where that is more than half of a call, else "bandwidth"
   Source source = Source::assumed;
-  std::string law, because, outside, warning;
+  std::string law, because;
+  std::string outside;       ///< of the frame: "3.1e+08 FLOP/B lies right of the frame"; "" = inside
+  std::string warning;       ///< faster than the link's datasheet rate: by how much, and what to check; "" = not
   [[nodiscard]] double exposed_share() const { return time.value() > 0 ? exposed / time : 0; }
 };
 
@@ -50,6 +54,16 @@ struct NetworkRoofline {
   FlopsPerSecond peak;           ///< datasheet, of the plan's precision
   std::vector<std::string> notes;
 };
+
+/// x from a decade below the lowest ridge (a compute peak over a link's rate) to three above the highest, y from one below the lowest
+/// peak to three above the highest: x is of the whole step and of one collective, so that those of real jobs lie right of the ridges,
+/// tensor-parallel ones at 1e4 to 1e6, data-parallel ones up to 1e7, and above the compute roof by as much as they are short.
+Frame link_frame(const Machine& machine);
+
+/// The datasheet's rate of every level and of the host link, and of those that carry some of `points` what the profile has for the
+/// kind that brings most bytes. `notes` says of which it has nothing.
+std::vector<LinkRoof> link_roofs(const Scenario& scenario, const Prediction& prediction, const std::vector<LinkPoint>& points,
+                                 std::vector<std::string>& notes);
 
 NetworkRoofline network_roofline(const Scenario& scenario, const Prediction& prediction, const Roofs& roofs);
 
