@@ -159,6 +159,7 @@ void write_link_point(JsonWriter& json, const LinkPoint& point) {
   json.field("stage", point.stage);
   json.field("calls", point.calls);
   json.base_field("received_bytes", point.bytes);
+  json.base_field("over_link_bytes", point.over_link);
   json.base_field("total_s", point.time);
   json.base_field("exposed_s", point.exposed);
   json.field("exposed_share", point.exposed_share());
