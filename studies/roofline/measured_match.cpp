@@ -21,7 +21,8 @@ GemmLayout matched_layout(const KernelWork& work, Precision precision) {
   return work.pass == Pass::weight_grad ? GemmLayout::nt : GemmLayout::nn;
 }
 
-/// What a work's name stands for among memory_ops(); backward "" = none.
+/// What a work's name stands for among memory_ops(); backward "" = none. A loss is not among them: what files time as cross-entropy
+/// reads logits and writes their gradients, which here are several works.
 struct MatchedOp {
   std::string_view label, forward, backward;
 };
@@ -32,7 +33,6 @@ constexpr MatchedOp matched_ops[] = {{"norm", "norm", "norm-backward"},
                                      {"rope", "rope", "rope"},
                                      {"softmax", "softmax", "softmax-backward"},
                                      {"embedding", "embedding", "embedding-backward"},
-                                     {"loss", "cross-entropy", ""},
                                      {"optimizer", "adam", ""}};
 
 std::string_view matched_op(const KernelWork& work) {
