@@ -137,6 +137,41 @@ TEST(WorkPrice, UnmeasuredPrecisionSaysDatasheet) {
   EXPECT_LT(price.time.value(), 1.1);
 }
 
+TEST(WorkParts, SayWhosePeakLimitsAndWhatStartsIt) {
+  Costs costs;
+  costs.profile.gemm[0].t0 = Seconds(0.125);
+  KernelWork work = small::gemm(1, Pass::forward);
+  work.launches = 3;
+  const WorkParts product = costs.model().parts(work);
+  EXPECT_EQ(product.precision, Precision::bf16);
+  EXPECT_EQ(product.operand_bytes, 2);
+  EXPECT_EQ(product.bytes, work.bytes);
+  EXPECT_NEAR(product.launch.value(), 0.375, 1e-9);
+  work.head_dim = 150;
+  EXPECT_EQ(costs.model().parts(work).precision, Precision::fp32) << "off the tensor cores";
+  work.kernel = KernelClass::pointwise;
+  EXPECT_EQ(costs.model().parts(work).precision, Precision::bf16);
+  work.element_bytes = 4;
+  EXPECT_EQ(costs.model().parts(work).precision, Precision::fp32) << "nothing of it runs in tf32";
+}
+
+TEST(WorkParts, NarrowPlansCastDown) {
+  KernelWork work = small::gemm(1, Pass::forward);
+  work.m = 1000, work.n = 2000, work.k = 500;
+  work.bytes = Bytes(2 * (1000 * 500 + 500 * 2000 + 1000 * 2000));
+  const WorkParts cast = Costs().model(Precision::fp8).parts(work);
+  EXPECT_EQ(cast.precision, Precision::fp8);
+  EXPECT_EQ(cast.operand_bytes, 1);
+  EXPECT_EQ(cast.bytes.value(), 1000 * 500 + 500 * 2000 + 2 * 1000 * 2000);
+  EXPECT_EQ(cast.casting.value(), 2 * 1000 * 500);
+  work.pass = Pass::weight_grad;
+  EXPECT_EQ(Costs().model(Precision::fp8).parts(work).casting.value(), 0) << "both operands were cast before";
+  work.keeps_width = true;
+  EXPECT_EQ(Costs().model(Precision::fp8).parts(work).precision, Precision::bf16);
+  work.kernel = KernelClass::attention;
+  EXPECT_EQ(Costs().model(Precision::fp8).parts(work).precision, Precision::bf16);
+}
+
 TEST(WorkPrice, NoKernelBeatsThePeak) {
   for (const double seconds : {1e-6, 1e-3, 1.0}) {
     const KernelWork work = small::gemm(seconds, Pass::forward);
