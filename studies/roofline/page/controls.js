@@ -27,21 +27,21 @@ class Controls {
       const box = make("input", { type: "checkbox", "aria-label": `show ${name}`,
         onchange: (event) => this.view.turn(group[at], event.target.checked) });
       this.chips.push({ box, word: group[at] });
-      const icon = word === "kind" ? `kind-${name} pass-forward` : `pass-${name}`;
+      const icon = word === "kind" ? kindIcon(name) : this.passIcon(name, points[0]);
       return make("span", { class: "chip", "data-chip": group[at] }, box,
         make("button", { type: "button", title: `${name} alone; again: all`, onclick: () => this.view.only(group[at], group) },
-          this.icon(icon, points[0]), name, " ", make("span", { class: "soft" }, shareText(this.report.share(points)))));
+          icon, name, " ", make("span", { class: "soft" }, shareText(this.report.share(points)))));
     }));
   }
 
-  /** The mark itself, as the picture draws it. */
-  icon(classes, point) {
+  /** The mark's outline, as the picture draws it. */
+  passIcon(name, point) {
     const drawn = this.picture.svg.querySelector(`g.point[data-point="${point.id}"] .forecast`), box = drawn.getBBox();
     const room = 1.3 * Math.max(box.width, box.height), left = box.x + box.width / 2 - room / 2, top = box.y + box.height / 2 - room / 2;
     const mark = drawn.cloneNode(true);
     mark.style.vectorEffect = "non-scaling-stroke";
-    return draw("svg", { class: "icon", viewBox: `${left} ${top} ${room} ${room}`, "aria-hidden": "true" },
-      draw("g", { class: `point ${classes}` }, mark));
+    return draw("svg", { class: "picture icon", viewBox: `${left} ${top} ${room} ${room}`, "aria-hidden": "true" },
+      draw("g", { class: "legend" }, mark));
   }
 
   listen() {
@@ -66,3 +66,6 @@ class Controls {
       `${shareText(report.share(shown))} of the step`;
   }
 }
+
+const kindIcon = (name) => draw("svg", { class: "picture icon", viewBox: "0 0 12 12", "aria-hidden": "true" },
+  draw("g", { class: `kind-${name}` }, draw("rect", { class: "swatch", x: 1, y: 1, width: 10, height: 10, rx: 2 })));

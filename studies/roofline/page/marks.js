@@ -23,12 +23,12 @@ const MARKS = {
       { keys: [`loose:${element.dataset.loose}`], words: looseWords(report.loose[element.dataset.loose]) }) },
     { selector: "g.ridge", of: (report, element) => (
       { keys: [`ridge:${element.dataset.ridge}`], words: ridgeWords(report.kernels.ridges[element.dataset.ridge]) }) },
-    { selector: ".roof", of: roofMark },
+    { selector: ".roof[data-roof]", of: roofMark },
   ],
   network: [
     { selector: "g.link-point", chosen: true, of: (report, element) => (
       { keys: [`link:${element.dataset.link}`], words: linkWords(report.links[element.dataset.link]) }) },
-    { selector: ".roof", of: roofMark },
+    { selector: ".roof[data-roof]", of: roofMark },
   ],
   dataflow: [
     { selector: "g.crossing", chosen: true, of: (report, element) => {

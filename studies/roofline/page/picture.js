@@ -38,7 +38,7 @@ class Picture {
     this.svg.addEventListener("pointerleave", () => this.point(null));
     this.svg.addEventListener("focusin", (event) => this.point(this.markOf(event.target)));
     this.svg.addEventListener("focusout", () => this.point(null));
-    this.svg.addEventListener("click", (event) => this.choose(this.markOf(event.target)));
+    this.svg.addEventListener("click", (event) => this.choose(this.nextAt(event)));
     this.svg.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -47,12 +47,33 @@ class Picture {
     return null;
   }
 
+  /** Marks that lie over each other, from the top. */
+  heapAt({ clientX, clientY }) {
+    const marks = document.elementsFromPoint(clientX, clientY).map((element) => this.markOf(element));
+    return [...new Set(marks)].filter((mark) => mark?.isChoice);
+  }
+  /** Clicks on a heap go down through it. */
+  nextAt(event) {
+    const heap = this.heapAt(event), at = heap.findIndex((mark) => mark.keys[0] === this.view.chosen?.[0]);
+    return at < 0 ? this.markOf(event.target) : heap[at + 1] || heap[at];
+  }
+
   point(mark, event) {
     this.view.hover(mark?.keys || null);
     if (!mark) return this.tip.hide();
-    const lines = mark.words.words.map(([name, value]) =>
+    const below = event ? this.heapAt(event).filter((one) => one !== mark).map((one) => one.words.title) : [];
+    const facts = [...mark.words.words, ...(below.length ? [["below it", below.join(", ")]] : [])];
+    const lines = facts.map(([name, value]) =>
       make("span", { class: "fact" }, make("i", {}, name), make("span", {}, shortened(value, 400))));
-    return this.tip.show(...this.placeOf(mark, event), mark.words.title, lines);
+    const place = this.placeOf(mark, event);
+    this.tip.show(...place, mark.words.title, lines);
+    return this.keepInWindow(place[1]);
+  }
+
+  /** Above the mark where the window ends below it. */
+  keepInWindow(y) {
+    const { note } = this.tip, { top, bottom, height } = note.getBoundingClientRect();
+    if (bottom > innerHeight && top - height - 28 > 0) note.style.top = y - 14 - height + "px";
   }
 
   /** Beside the middle of a mark; a line is as long as the picture, so that there it is beside the pointer. */
@@ -96,6 +117,8 @@ class Picture {
   show() {
     const has = this.marks.some((mark) => mark.isChoice && this.view.isChosen(mark.keys));
     this.svg.classList.toggle("has-chosen", has);
+    for (const curve of this.svg.querySelectorAll(".bent[data-link]"))
+      curve.classList.toggle("chosen", this.view.isChosen([`link:${curve.dataset.link}`]));
     for (const { element, keys, isChoice } of this.marks) {
       element.classList.toggle("hovered", this.view.isHovered(keys));
       element.classList.toggle("chosen", isChoice && this.view.isChosen(keys));

@@ -7,5 +7,8 @@ class Plane {
   x(value) { return this.left + (this.width * (Math.log10(value) - this.xLow)) / (this.xHigh - this.xLow); }
   y(value) { return this.top + (this.height * (this.yHigh - Math.log10(value))) / (this.yHigh - this.yLow); }
   get right() { return this.left + this.width; }
-  holdsX(value) { return value > 0 && this.x(value) >= this.left && this.x(value) <= this.right; }
+  /** -1: left of the frame, 1: right of it. */
+  beyondX(value) { return Math.log10(value) < this.xLow ? -1 : Math.log10(value) > this.xHigh ? 1 : 0; }
+  /** -1: above the frame, 1: below it. */
+  beyondY(value) { return Math.log10(value) > this.yHigh ? -1 : Math.log10(value) < this.yLow ? 1 : 0; }
 }

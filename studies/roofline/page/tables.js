@@ -1,7 +1,7 @@
 // The tables below the pictures: sorted by clicking a heading, their rows joined with the marks.
 
 const PASSES = ["forward", "recompute", "input_grad", "weight_grad", "step"];
-const kernelFigures = (point, report) => [`${point.block} ${point.name}`, point.share, point.kind, PASSES.indexOf(point.pass),
+const kernelFigures = (point, report) => [operatorName(point), point.share, point.kind, PASSES.indexOf(point.pass),
   point.shape, point.precision, point.hbm_flops_per_byte, point.l2_flops_per_byte, point.rate_flops_per_s, point.bandwidth_bytes_per_s,
   point.share_of_roof, point.bound, point.calls, point.time_s, point.interval[1] - point.interval[0], point.total_s,
   ...(report.points.some((one) => one.measured) ? [point.measured ? point.time_s / point.measured.time_s : -1] : []), point.source];
@@ -10,7 +10,7 @@ const looseFigures = (point) => [point.kind, point.shape, point.precision, point
 const linkFigures = (link) => [link.name, link.total_s, link.exposed_share, link.axis, link.link, link.group_size,
   PASSES.indexOf(link.pass), link.calls, link.received_bytes, link.latency_s, link.flops_per_byte, link.rate_flops_per_s,
   link.bus_bytes_per_s, link.share_of_roof, link.bound, link.source];
-const boundaryFigures = ({ operator, row }) => [`${operator.block} ${operator.name}`, PASSES.indexOf(operator.pass), row.outer,
+const boundaryFigures = ({ operator, row }) => [operatorName(operator), PASSES.indexOf(operator.pass), row.outer,
   row.crossing_bytes, row.flops_per_byte, row.ridge_flops_per_byte, row.rate_bytes_per_s, row.basis, row.time_s, operator.compute_s,
   row.limits ? 1 : 0, row.stationary, row.text];
 const barFigures = (bar) => [bar.name, bar.time_s, bar.time_s, bar.about];

@@ -13,10 +13,14 @@ function timeText(value) {
   return `${threeDigits(value / size)} ${unit}`;
 }
 const shareText = (share) => (100 * share).toFixed(1) + " %";
-const ridgeText = (value) => (value > 0 ? `${value >= 1000 ? grouped(Math.round(value)) : threeDigits(value)} FLOP/B` : "no FLOPs");
+const perByte = (value) => (value >= 999.5e3 ? metricText(value, "") : value >= 999.5 ? grouped(Math.round(value)) : threeDigits(value));
+const ridgeText = (value) => (value > 0 ? `${perByte(value)} FLOP/B` : "no FLOPs");
 const passText = (pass) => ({ input_grad: "backward, input", weight_grad: "backward, weights" })[pass] || pass;
 
 function intervalWords([low, high], time) { return `${timeText(low * time)} to ${timeText(high * time)}`; }
+
+/** "layer mlp.up", but not "head head". */
+const operatorName = ({ block, name }) => (name === block || name.startsWith(block + " ") ? name : `${block} ${name}`);
 
 function pointWords(point) {
   const words = [["shape", `${point.shape}, ${point.precision}, ${passText(point.pass)}`],
@@ -27,7 +31,7 @@ function pointWords(point) {
     ["in the step", `${grouped(point.calls)} calls, ${timeText(point.total_s)}, ${shareText(point.share)} of the step`]];
   if (point.measured) words.push(["measured", measuredWords(point)]);
   words.push(["time from", `${point.source}: ${point.law}${point.extrapolated ? "; beyond what was measured" : ""}`]);
-  return { title: `${point.block} ${point.name}`, words: [...words, ...flags(point)] };
+  return { title: operatorName(point), words: [...words, ...flags(point)] };
 }
 
 function measuredWords({ measured, time_s }) {
@@ -60,7 +64,7 @@ function barWords(bar, step) {
 
 function crossingWords(operator, row) {
   const rate = row.rate_bytes_per_s > 0 ? `${metricText(row.rate_bytes_per_s, "B/s")}, ${row.basis}` : "not known";
-  return { title: `${operator.block} ${operator.name}: ${row.outer} to ${row.inner}`, words: [
+  return { title: `${operatorName(operator)}: ${row.outer} to ${row.inner}`, words: [
     ["crossing", `${metricText(row.crossing_bytes, "B")} a call, ${ridgeText(row.flops_per_byte)}`], ["rate", rate],
     ["takes", `${timeText(row.time_s)}; its multiply-adds ${timeText(operator.compute_s)}`],
     ...(row.ridge_flops_per_byte > 0 ? [["ridge", ridgeText(row.ridge_flops_per_byte)]] : []),
