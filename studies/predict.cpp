@@ -11,6 +11,7 @@
 #include "studies/request.h"
 #include "studies/scenario.h"
 #include "studies/scenario_file.h"
+#include "studies/timeline/scene.h"
 
 namespace stepcast {
 namespace {
@@ -39,9 +40,21 @@ Expected<void> check_output_flags(const Arguments& arguments) {
 
 struct StepFile {
   const char* flag;
-  std::string (*text)(const Prediction& prediction);
+  Expected<std::string> (*text)(const Scenario& scenario, const Prediction& prediction);
 };
-constexpr StepFile step_files[] = {{"--trace", timeline_trace}, {"--svg", timeline_svg}};
+
+/// Without what is inside of actions: stepcast timeline writes that, too.
+Expected<std::string> trace_of_actions(const Scenario& scenario, const Prediction& prediction) {
+  const auto scene = step_scene(scenario, prediction);
+  if (!scene) return tl::unexpected(scene.error());
+  constexpr TraceChoice choice{TraceDetail::actions, false};
+  if (auto good = check_trace_size(*scene, choice, "--trace"); !good) return tl::unexpected(good.error());
+  return scene_trace(*scene, choice);
+}
+
+Expected<std::string> picture_of_actions(const Scenario&, const Prediction& prediction) { return timeline_svg(prediction); }
+
+constexpr StepFile step_files[] = {{"--trace", trace_of_actions}, {"--svg", picture_of_actions}};
 
 struct OpenStepFile {
   const StepFile* form;
@@ -94,7 +107,11 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   if (!files) return tl::unexpected(files.error());
   const auto prediction = predict(*scenario, arguments.has("--explain"));
   if (!prediction) return tl::unexpected(prediction.error());
-  for (OpenStepFile& open : *files) open.file.finish(open.form->text(*prediction));
+  for (OpenStepFile& open : *files) {
+    const auto text = open.form->text(*scenario, *prediction);
+    if (!text) return tl::unexpected(text.error());
+    open.file.finish(*text);
+  }
   if (arguments.has("--print-scenario")) {
     console.out << write_scenario(*scenario);
     return {};

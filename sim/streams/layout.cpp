@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "sim/streams/walk.h"
 
@@ -9,16 +11,17 @@ namespace stepcast {
 
 namespace {
 
+constexpr double layout_rounding = 1e-9;  // of a list
+
 /// A wait ends with its move, which is written down before it; a block's move comes again in each of its copies.
 void join_waits(ListLayout& list) {
-  const double rounding = 1e-9 * list.seconds;
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     LaidItem& wait = list.items[i];
     if (wait.kind != LaidKind::wait) continue;
     for (std::size_t j = i; j-- > 0 && wait.waits_for < 0;) {
       const LaidItem& move = list.items[j];
       const bool same = move.kind == LaidKind::move && move.block == wait.block && move.item == wait.item;
-      if (same && std::abs(move.end - wait.end) <= rounding) wait.waits_for = static_cast<int>(j);
+      if (same && std::abs(move.end - wait.end) <= layout_rounding * list.seconds) wait.waits_for = static_cast<int>(j);
     }
   }
 }
@@ -26,8 +29,14 @@ void join_waits(ListLayout& list) {
 /// What was moved in time begins where the one before it ends but for the last digits.
 void tile(ListLayout& list) {
   double at = 0;
+  std::map<std::pair<int, bool>, double> moved;  // until when, by tier and whether compute waits
   for (LaidItem& item : list.items) {
-    if (item.kind == LaidKind::move) continue;
+    if (item.kind == LaidKind::move) {
+      double& until = moved[{item.tier, item.blocking}];
+      if (item.start < until && until - item.start <= layout_rounding * list.seconds) item.start = until;
+      item.end = until = std::max(item.start, item.end);
+      continue;
+    }
     item.start = at;
     at = item.end;
   }

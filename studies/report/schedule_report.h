@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "studies/console.h"
@@ -35,9 +36,12 @@ std::string schedule_drawing(const ScheduleRun& run, const Console& console);
 /// PyTorch's compute-only CSV: a row per rank, a cell per action.
 std::string schedule_csv(const ScheduleRun& run);
 /// Chrome's trace event format, which Perfetto reads too: a process per rank with its actions, its sends with arrows to
-/// the actions that they feed, and a counter of activations. A time unit without a name is shown as a microsecond.
+/// the actions that they feed, and a counter of activations. A time unit without a name is shown as a microsecond; the two of a
+/// fused pair are shown one after the other.
 std::string schedule_trace(const ScheduleRun& run);
 std::string schedule_svg(const ScheduleRun& run);
+/// Stands in the picture's first element, so that an earlier one is known.
+constexpr std::string_view schedule_svg_mark = "class=\"stepcast-pipeline\"";
 /// The order with the duration of every action, as --from reads it (sim/schedule/order_json.h).
 std::string schedule_order(const ScheduleRun& run);
 

@@ -40,8 +40,8 @@ class SchedulePicture {
     for (int rank = 0; rank < run_.order.ranks; ++rank) body += row(rank);
     const double width = left + drawn_ + right, height = bottom_ + foot;
     return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-                       "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-label=\"{2}\">\n",
-                       width, height, escaped(run_.name)) +
+                       "viewBox=\"0 0 {0:.0f} {1:.0f}\" {3} role=\"img\" aria-label=\"{2}\">\n",
+                       width, height, escaped(run_.name), schedule_svg_mark) +
            svg_style(shades_) + "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + headings() + axis() +
            body + legend() + "</svg>\n";
   }

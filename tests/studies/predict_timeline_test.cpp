@@ -114,7 +114,7 @@ TEST_F(StepFiles, TraceHasPhasesAroundThePipeline) {  // 4 ranks x 16 micro-batc
   double first_forward = 1e18;
   for (const auto& event : step.events) {
     if (event.at("ph") != "X") continue;
-    const std::string category = event.at("cat"), name = event.at(category == "step" ? "name" : "cat");
+    const std::string category = event.at("cat"), name = event.at(category == "phase" ? "name" : "cat");
     ++count[name];
     length[name] = event.at("dur");
     if (category == "forward") first_forward = std::min(first_forward, event.at("ts").get<double>());
@@ -143,10 +143,9 @@ TEST_F(StepFiles, TraceThreadsHaveNames) {
     names.insert(event.at("args").at("name"));
   }
   EXPECT_EQ(used, named);
-  EXPECT_TRUE(names.contains("compute"));
-  EXPECT_TRUE(names.contains("compute, at once")) << "fused pairs";
-  EXPECT_TRUE(names.contains("send"));
-  EXPECT_TRUE(names.contains("collectives")) << "gradients of both copies";
+  for (const char* name : {"step", "pipeline", "send ahead", "send back", "host"}) EXPECT_TRUE(names.contains(name)) << name;
+  EXPECT_FALSE(names.contains("compute")) << "stepcast timeline has kernels";
+  EXPECT_EQ(names.size(), 6U) << "and the fabric of the gradients of both copies";
 }
 
 TEST_F(StepFiles, PictureAndPageComeTogether) {

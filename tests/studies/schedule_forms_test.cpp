@@ -141,8 +141,9 @@ TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {
     if (phase == "C" && event.at("pid") == 0) held = std::max(held, event.at("args").at("held").get<int>());
     if (phase == "X" && event.at("name") == "1F0") second = event.at("ts");
   }
-  EXPECT_EQ(count["X0"], 12);  // 3 F and 3 B on two ranks
-  EXPECT_EQ(count["X1"], 6);   // sends
+  EXPECT_EQ(count["X1"], 12);  // 3 F and 3 B on two ranks
+  EXPECT_EQ(count["X3"], 3);   // sends ahead
+  EXPECT_EQ(count["X4"], 3);   // and back
   EXPECT_EQ(count["s"], 6);
   EXPECT_EQ(count["f"], 6);
   EXPECT_EQ(count["C"], 12);
