@@ -9,8 +9,8 @@
 namespace stepcast {
 namespace {
 
-/// Another length of sequences is another job, not a way to do this one.
-bool same_job(const LeverEffect& lever) { return lever.id != "seq"; }
+/// Another length of sequences is another job, not a way to do this one; faster units of one type are a part of all types' gain.
+bool counts_as_lever(const LeverEffect& lever) { return lever.id != "seq" && lever.id != "own-type"; }
 
 /// The phase that changed most for the same tokens on the same GPUs.
 std::string lever_phase(const Outcome& before, const Outcome& after) {
@@ -45,7 +45,7 @@ Expected<std::vector<Lever>> biggest_levers(const Request& request, std::size_t 
   if (!study) return tl::unexpected(study.error());
   std::vector<Lever> levers;
   for (const LeverEffect& effect : study->levers) {
-    if (!effect.idle.empty() || !same_job(effect)) continue;
+    if (!effect.idle.empty() || !counts_as_lever(effect)) continue;
     if (auto best = best_variation(effect, study->before)) levers.push_back(*std::move(best));
   }
   std::stable_sort(levers.begin(), levers.end(), [](const Lever& a, const Lever& b) { return a.gain > b.gain; });

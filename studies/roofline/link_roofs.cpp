@@ -41,13 +41,13 @@ RoofBasis link_basis(Source source, const Profile& profile) {
 }
 
 /// The fastest that was timed, else what the curve tends to.
-BytesPerSecond best_of(const CollectiveCurve& curve) {
+BytesPerSecond best_link_rate(const CollectiveCurve& curve) {
   BytesPerSecond best;
   for (const CollectiveCurve::Point& point : curve.points) best = std::max(best, point.received / point.time);
   return best.value() > 0 ? best : curve.bandwidth;
 }
 
-CollectiveKind kind_named(const std::string& name) {
+CollectiveKind link_kind(const std::string& name) {
   using enum CollectiveKind;
   for (const CollectiveKind kind : {all_gather, reduce_scatter, all_reduce, all_to_all})
     if (name == to_text(kind)) return kind;
@@ -71,7 +71,7 @@ const LinkPoint* heaviest_on(const std::vector<LinkPoint>& points, const std::st
 }
 
 /// The law that prices a point's kind and group, asked for its own bytes.
-CollectiveTime law_of(const Scenario& scenario, const Prediction& prediction, int level, const LinkPoint& point) {
+CollectiveTime link_law(const Scenario& scenario, const Prediction& prediction, int level, const LinkPoint& point) {
   const Machine& machine = scenario.machine.row;
   const std::int64_t ranks = prediction.program.ranks;
   const std::optional<Group> group = link_group(prediction, point.axis, point.group_size);
@@ -82,7 +82,7 @@ CollectiveTime law_of(const Scenario& scenario, const Prediction& prediction, in
     placement.nodes = (point.group_size + below[0] - 1) / below[0];
     placement.below = {below.data(), static_cast<std::size_t>(level)};
   }
-  return collective_time(machine, scenario.profile.row, kind_named(point.kind), point.bytes, placement);
+  return collective_time(machine, scenario.profile.row, link_kind(point.kind), point.bytes, placement);
 }
 
 std::string curve_from(const CollectiveCurve& curve, const Profile& profile) {
@@ -97,14 +97,14 @@ LinkRoof curve_roof(const Scenario& scenario, const Prediction& prediction, int 
   const Profile& profile = scenario.profile.row;
   const std::optional<Group> group = link_group(prediction, point.axis, point.group_size);
   const double share = share_over_link(machine, level, point.kind, group, prediction.program.ranks);
-  return {machine.levels[level].name, level_link_name(machine.levels[level]), link_basis(law.source, profile), best_of(*law.curve) * share,
+  return {machine.levels[level].name, level_link_name(machine.levels[level]), link_basis(law.source, profile), best_link_rate(*law.curve) * share,
           curve_from(*law.curve, profile)};
 }
 
 /// What the profile knows of a level; its rate is 0 where that is nothing.
 LinkRoof known_roof(const Scenario& scenario, const Prediction& prediction, int level, const LinkPoint& point) {
   const Level& at = scenario.machine.row.levels[level];
-  const CollectiveTime law = law_of(scenario, prediction, level, point);
+  const CollectiveTime law = link_law(scenario, prediction, level, point);
   // Across instances the law may name the curve of the fabric inside one, which says nothing of this level.
   if (law.curve && (level == 0 || law.curve->nodes > 1))
     return curve_roof(scenario, prediction, level, point, law);

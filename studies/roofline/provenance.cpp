@@ -15,26 +15,26 @@ namespace {
 
 const char* const not_recorded = "not recorded";
 
-std::string recorded(const std::string& value) { return value.empty() ? not_recorded : value; }
+std::string box_value(const std::string& value) { return value.empty() ? not_recorded : value; }
 
-std::string clock_text(const Conditions& conditions) {
+std::string box_clocks(const Conditions& conditions) {
   if (conditions.sm_clock_mhz <= 0 && conditions.memory_clock_mhz <= 0) return not_recorded;
   const auto mhz = [](double value) { return value > 0 ? fmt::format("{:.0f} MHz", value) : std::string(not_recorded); };
   return fmt::format("SM {}, memory {}", mhz(conditions.sm_clock_mhz), mhz(conditions.memory_clock_mhz));
 }
 
-/// Measured over the law's time, 10th to 90th percentile.
-std::string interval_text(const Spread& spread) {
+/// Measured over the law's time, 10th to 90th percentile; of nothing measured, what is believed.
+std::string box_interval(const Spread& spread) {
   if (spread.p10 == 1 && spread.p90 == 1) return "";
-  return fmt::format(", measured {:.3g} to {:.3g} of it in 80 % of cases", spread.p10, spread.p90);
+  return fmt::format("; 80 % of times lie at {:.3g} to {:.3g} of it", spread.p10, spread.p90);
 }
 
 /// Steps take a law alone; its correction, which was held out, answers single questions.
-std::string law_text(Source source, const Spread& spread, const HeldOut& held_out) {
-  std::string text = fmt::format("{}{}", to_text(source), interval_text(spread));
+std::string box_law(Source source, const Spread& spread, const HeldOut& held_out) {
+  std::string text = fmt::format("{}{}", to_text(source), box_interval(spread));
   if (held_out.samples > 0)
-    text += fmt::format("; {} samples held out, {:.1f} % off in the mean, {:.1f} % at the 95th percentile, with the correction that single "
-                        "kernels get",
+    text += fmt::format("; {} samples held out: {:.1f} % off in the mean (MAPE), {:.1f} % at the 95th percentile, with the correction that "
+                        "single kernels get",
                         held_out.samples, 100 * held_out.mape, 100 * held_out.p95);
   else
     text += "; sample count not recorded";
@@ -42,10 +42,10 @@ std::string law_text(Source source, const Spread& spread, const HeldOut& held_ou
 }
 
 std::string curve_error_text(const CollectiveCurve& curve) {
-  std::string text = fmt::format("{}{}", to_text(curve.source), interval_text(curve.spread));
+  std::string text = fmt::format("{}{}", to_text(curve.source), box_interval(curve.spread));
   if (!curve.points.empty()) text += fmt::format(", {} sizes", curve.points.size());
   if (curve.held_out.samples > 0)
-    text += fmt::format("; {} samples held out, {:.1f} % off in the mean, {:.1f} % at the 95th percentile", curve.held_out.samples,
+    text += fmt::format("; {} samples held out: {:.1f} % off in the mean (MAPE), {:.1f} % at the 95th percentile", curve.held_out.samples,
                         100 * curve.held_out.mape, 100 * curve.held_out.p95);
   return text;
 }
@@ -72,16 +72,16 @@ class ProvenanceWriter {
     const Conditions& conditions = profile_.conditions;
     add("GPU", scenario_.machine.row.gpu.name);
     add("profile", profile_.name.empty() || profile_.name == profile_.id ? profile_.id : fmt::format("{}: {}", profile_.id, profile_.name));
-    add("context", recorded(profile_.context));
-    add("device", recorded(conditions.device));
-    add("regime", recorded(profile_.regime));
-    add("clocks", clock_text(conditions));
+    add("context", box_value(profile_.context));
+    add("device", box_value(conditions.device));
+    add("regime", box_value(profile_.regime));
+    add("clocks", box_clocks(conditions));
     add("power limit", conditions.power_limit_w > 0 ? fmt::format("{:.0f} W", conditions.power_limit_w) : not_recorded);
-    add("driver", recorded(conditions.driver));
-    add("CUDA", recorded(conditions.cuda));
-    add("cuBLAS", recorded(conditions.cublas));
-    add("NCCL", recorded(conditions.nccl));
-    add("date", recorded(conditions.date));
+    add("driver", box_value(conditions.driver));
+    add("CUDA", box_value(conditions.cuda));
+    add("cuBLAS", box_value(conditions.cublas));
+    add("NCCL", box_value(conditions.nccl));
+    add("date", box_value(conditions.date));
   }
 
   /// Types in which the step's products run, in the order in which they first occur.
@@ -107,14 +107,14 @@ class ProvenanceWriter {
     for (const Precision type : product_types()) {
       const RooflineLaw* law = find_gemm(profile_, type);
       add(fmt::format("matrix products, {}", to_text(type)),
-          law ? law_text(law->source, law->spread, law->refinement.held_out) : "the profile has no law: the datasheet's rates, derated");
+          law ? box_law(law->source, law->spread, law->refinement.held_out) : "the profile has no law: the datasheet's rates, derated");
     }
     if (has_attention()) {
       const AttentionLaw& law = profile_.attention;
-      add("fused attention", law_text(law.source, law.spread, law.refinement.held_out));
+      add("fused attention", box_law(law.source, law.spread, law.refinement.held_out));
     }
     const MemoryLaw& law = profile_.memory;
-    add("memory-bound kernels", law_text(law.source, law.spread, law.refinement.held_out));
+    add("memory-bound kernels", box_law(law.source, law.spread, law.refinement.held_out));
     const FoundFit found = step_fit(scenario_);
     add("whole steps", found.fit ? fit_remark(scenario_, found) : "no measured step of this software or one like it: laws alone");
     if (!found.fit && !profile_.step_spread_source.empty()) add("interval", profile_.step_spread_source);
@@ -148,13 +148,15 @@ class ProvenanceWriter {
       if (!crossed) continue;
       const ScaleOutLaw* law = find_scale_out(profile_, levels[i].fabric);
       add(fmt::format("across the {}", levels[i].name),
-          law ? fmt::format("{} of the ports' rate, {}{}", law->efficiency, to_text(law->source), interval_text(law->spread))
+          law ? fmt::format("{} of the ports' rate, {}{}", law->efficiency, to_text(law->source), box_interval(law->spread))
               : "no law in the profile: 0.9 of the ports' rate and the latency of published A100 runs");
     }
   }
 
   void conventions() {
-    add("attention FLOPs", fmt::format("executed: causal, half the square; backward 2.5 x forward; MFU counts the {}",
+    add("attention FLOPs", fmt::format("executed: {}; MFU counts the {}",
+                                       has_attention() ? "the causal half of the square, backward 2.5 x forward"
+                                                       : "the full square, backward 2 x forward, for scores are written out",
                                        scenario_.causal_attention ? "causal half" : "full square"));
     add("stack", stack_text());
     add("stepcast", std::string(version()));

@@ -62,7 +62,7 @@ void add_warnings(const Prediction& prediction, RooflineReport& report) {
   add_link_warnings(report.links.points, warnings);
 }
 
-Expected<void> add_measured(const MeasuredFile& measured, const Scenario& scenario, RooflineReport& report) {
+Expected<void> add_measured_rows(const MeasuredFile& measured, const Scenario& scenario, RooflineReport& report) {
   auto placed = place_measured(measured.rows, measured.name, scenario.machine.row.gpu, report.roofs, report.points);
   if (!placed) return tl::unexpected(placed.error());
   report.loose = std::move(placed->loose);
@@ -80,7 +80,7 @@ Expected<RooflineReport> roofline_report(const Request& request, const Scenario&
   report.roofs = roofs_of(scenario.machine.row.gpu, scenario.profile.row);
   report.points = operator_points(scenario, prediction, report.roofs);
   if (measured)
-    if (auto placed = add_measured(*measured, scenario, report); !placed) return tl::unexpected(placed.error());
+    if (auto placed = add_measured_rows(*measured, scenario, report); !placed) return tl::unexpected(placed.error());
   report.links = network_roofline(scenario, prediction, report.roofs);
   report.boundaries = operator_boundaries(scenario, prediction, report.points, report.roofs);
   report.fall = waterfall(scenario, prediction, report.points, report.roofs);

@@ -21,7 +21,7 @@ struct WaterfallBar {
   Seconds time;        ///< may be 0, never below
 };
 
-/// What one change would bring: the largest of those that `stepcast whatif` tries.
+/// What one change would bring: the largest of those that `stepcast whatif` tries, other sequence lengths left out.
 struct Lever {
   std::string id, name, from, to;  ///< "nic", "NIC: into the cluster, infiniband", "50.0 GB/s", "100 GB/s"
   bool of_machine = true;          ///< else a number of the plan
@@ -43,11 +43,13 @@ struct Waterfall {
 /// operator's type), repeated_compute (recompute and padding), hbm and l2 (by operator: what its bytes take beyond its FLOPs),
 /// kernels (what kernels take beyond their roofs: tiles, waves, launches, sustained clocks), beside (kernels slowed by moves beside them
 /// or by the host's launches), exposed communication by link, bubble, gradient_sync, clip, optimizer, parameter_gather, host,
-/// data_wait, host_to_device.
+/// data_wait, host_to_device. L2 has no time where nobody measured it: beside an assumed rate it would take most of `kernels`.
+/// A kernel priced faster than its roofs has its parts shortened to its price. What a rank waits for at a chunk's end names no move;
+/// it is shared out over the links as the rest is.
 Waterfall waterfall(const Scenario& scenario, const Prediction& prediction, const std::vector<OperatorPoint>& points,
                     const Roofs& roofs);
 
-/// From sensitivity(request, 2). Errors: what it says.
+/// From sensitivity(request, 2), at most `most`, one per lever, largest gain first. Errors: what it says.
 Expected<std::vector<Lever>> biggest_levers(const Request& request, std::size_t most);
 
 }  // namespace stepcast
