@@ -21,6 +21,10 @@ constexpr Precision roof_precisions[] = {Precision::fp32, Precision::tf32,  Prec
 // xla/service/gpu/model/gpu_performance_model_base.h, kL2CacheSpeedup).
 constexpr double l2_over_hbm = 2.5;
 
+// Whatever the ridges of a GPU, products with a side of a few elements (routers) have some FLOPs per byte, those of wide layers some
+// thousand: powers of ten that every frame holds.
+constexpr int narrow_products = 0, wide_products = 4;
+
 FlopsPerSecond datasheet_peak(const Gpu& gpu, Precision precision) { return gpu.peak[static_cast<int>(precision)]; }
 
 bool is_unverified(const Gpu& gpu, std::string_view field) {
@@ -180,8 +184,9 @@ class RoofFinder {
     }
     lowest /= bandwidth, highest = peak / bandwidth;
     const auto decade = [](double value) { return static_cast<int>(std::floor(std::log10(value))); };
-    const int x_low = decade(lowest) - 1;
-    return {x_low, static_cast<int>(std::ceil(std::log10(highest))) + 1, decade(bandwidth) + x_low, decade(peak) + 1};
+    const int x_low = std::min(decade(lowest) - 1, narrow_products);
+    const int x_high = std::max(static_cast<int>(std::ceil(std::log10(highest))) + 1, wide_products);
+    return {x_low, x_high, decade(bandwidth) + x_low, decade(peak) + 1};
   }
 
   const Gpu& gpu_;

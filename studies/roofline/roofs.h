@@ -40,7 +40,7 @@ struct MemoryRoof {
 struct Ridge {
   Precision precision = Precision::bf16;
   MemoryLevel level = MemoryLevel::hbm;
-  RoofBasis basis = RoofBasis::datasheet;  ///< of the compute roof: the datasheet's, or the fastest measured one over the fastest measured HBM
+  RoofBasis basis = RoofBasis::datasheet;  ///< of the compute roof: the datasheet's, or the fastest measured, then over measured HBM
   double flops_per_byte = 0;
   FlopsPerSecond rate;
 };
@@ -69,7 +69,8 @@ struct Roofs {
 };
 
 /// The frame, in whole decades: x from a decade below the lowest ridge of the datasheet's HBM slope to a decade above the highest, y
-/// from what that slope gives at the left edge to the decade above the highest peak. Nothing measured moves it.
+/// from what that slope gives at the left edge to the decade above the highest peak; x holds 1 to 10,000 FLOP/B in any case. Nothing
+/// measured moves it.
 /// A profile of another GPU gives no roof, a law that nobody timed here (transferred, datasheet, assumed) none either: notes say so.
 Roofs roofs_of(const Gpu& gpu, const Profile& profile);
 

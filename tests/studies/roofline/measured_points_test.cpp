@@ -10,46 +10,37 @@
 #include "studies/own_shapes.h"
 #include "studies/roofline/operator_points.h"
 #include "studies/study_flags.h"
+#include "tests/studies/roofline/round_gpu.h"
 
 namespace stepcast {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
+using testing_roofline::round_gpu;
 
-const std::string file = "own.json";
+const std::string timed_name = "own.json";
 
-Gpu round_gpu() {
-  Gpu gpu;
-  gpu.id = "round";
-  gpu.multiprocessors = 100;
-  gpu.peak[static_cast<int>(Precision::bf16)] = FlopsPerSecond(1e15);
-  gpu.memory_bandwidth = BytesPerSecond(1e12);
-  gpu.l2 = Bytes(50e6);
-  return gpu;
-}
-
-Roofs round_roofs() {
+Roofs roofs_of_round_gpu() {
   Profile profile;
   profile.gpu = "round";
   return roofs_of(round_gpu(), profile);
 }
 
 /// A file of rows under one context.
-class Rows {
+class TimedFile {
  public:
-  explicit Rows(const std::string& gpu = "round", const std::string& software = "cublas 13.1") { of(gpu, software); }
-  Rows& of(const std::string& gpu, const std::string& software = "cublas 13.1") {
+  explicit TimedFile(const std::string& gpu = "round", const std::string& software = "cublas 13.1") { of(gpu, software); }
+  TimedFile& of(const std::string& gpu, const std::string& software = "cublas 13.1") {
     MeasurementContext context;
     context.gpu = gpu;
     context.software = software;
     return under(context);
   }
-  Rows& under(const MeasurementContext& context) {
+  TimedFile& under(const MeasurementContext& context) {
     context_ = context_index(all_, context);
     return *this;
   }
-  Rows& add(const Query& query, double seconds, bool throttled = false) {
+  TimedFile& add(const Query& query, double seconds, bool throttled = false) {
     Measurement row;
     row.what = query;
     row.time = Seconds(seconds);
@@ -65,10 +56,12 @@ class Rows {
   int context_ = 0;
 };
 
-GemmQuery gemm(double m, double n, double k, GemmLayout layout = GemmLayout::tn) { return {.m = m, .n = n, .k = k, .layout = layout}; }
-MemoryQuery memory(const char* op, double rows, double columns) { return {find_memory_op(op), rows, columns, 2}; }
+GemmQuery timed_gemm(double m, double n, double k, GemmLayout layout = GemmLayout::tn) {
+  return {.m = m, .n = n, .k = k, .layout = layout};
+}
+MemoryQuery timed_stream(const char* op, double rows, double columns) { return {find_memory_op(op), rows, columns, 2}; }
 
-OperatorPoint product(double m, double n, double k, Pass pass) {
+OperatorPoint product_point(double m, double n, double k, Pass pass) {
   OperatorPoint point;
   point.name = "mlp.up";
   point.pass = point.work.pass = pass;
@@ -79,22 +72,22 @@ OperatorPoint product(double m, double n, double k, Pass pass) {
   return point;
 }
 
-struct Placed {
+struct PlacedFile {
   std::vector<OperatorPoint> points;
   PlacedRows rows;
 };
 
-Placed placed(const Rows& rows, std::vector<OperatorPoint> points = {}) {
-  Placed out{std::move(points), {}};
-  auto done = place_measured(rows.all(), file, round_gpu(), round_roofs(), out.points);
+PlacedFile placed_file(const TimedFile& rows, std::vector<OperatorPoint> points = {}) {
+  PlacedFile out{std::move(points), {}};
+  auto done = place_measured(rows.all(), timed_name, round_gpu(), roofs_of_round_gpu(), out.points);
   EXPECT_TRUE(done.has_value()) << (done ? "" : to_text(done.error()));
   if (done) out.rows = std::move(*done);
   return out;
 }
 
-Error refused(const Rows& rows) {
+Error refused_file(const TimedFile& rows) {
   std::vector<OperatorPoint> points;
-  const auto done = place_measured(rows.all(), file, round_gpu(), round_roofs(), points);
+  const auto done = place_measured(rows.all(), timed_name, round_gpu(), roofs_of_round_gpu(), points);
   EXPECT_FALSE(done.has_value());
   return done ? Error{} : done.error();
 }
@@ -102,10 +95,10 @@ Error refused(const Rows& rows) {
 // --- the same kernel ---
 
 TEST(MeasuredPoints, MedianOfAllRowsOfTheShape) {
-  Rows rows;
-  const GemmQuery query = gemm(1000, 2000, 4000);
+  TimedFile rows;
+  const GemmQuery query = timed_gemm(1000, 2000, 4000);
   rows.add(query, 4e-5).add(query, 2e-5).add(query, 3.2e-5);
-  const Placed out = placed(rows, {product(1000, 2000, 4000, Pass::forward)});
+  const PlacedFile out = placed_file(rows, {product_point(1000, 2000, 4000, Pass::forward)});
   ASSERT_TRUE(out.points[0].measured.has_value());
   const MeasuredPoint& measured = *out.points[0].measured;
   EXPECT_EQ(measured.rows, 3);
@@ -119,28 +112,30 @@ TEST(MeasuredPoints, MedianOfAllRowsOfTheShape) {
 }
 
 TEST(MeasuredPoints, LayoutTellsThePass) {
-  const std::vector<OperatorPoint> points = {product(8192, 28672, 4096, Pass::forward), product(8192, 4096, 28672, Pass::input_grad),
-                                             product(4096, 28672, 8192, Pass::weight_grad), product(8192, 28672, 4096, Pass::recompute)};
-  const Placed forward = placed(Rows().add(gemm(8192, 28672, 4096), 4e-3), points);
+  const std::vector<OperatorPoint> points = {
+      product_point(8192, 28672, 4096, Pass::forward), product_point(8192, 4096, 28672, Pass::input_grad),
+      product_point(4096, 28672, 8192, Pass::weight_grad), product_point(8192, 28672, 4096, Pass::recompute)};
+  const PlacedFile forward = placed_file(TimedFile().add(timed_gemm(8192, 28672, 4096), 4e-3), points);
   EXPECT_TRUE(forward.points[0].measured && forward.points[3].measured) << "recompute runs the forward kernel";
   EXPECT_FALSE(forward.points[1].measured || forward.points[2].measured);
-  const Placed input = placed(Rows().add(gemm(8192, 4096, 28672, GemmLayout::nn), 4e-3), points);
+  const PlacedFile input = placed_file(TimedFile().add(timed_gemm(8192, 4096, 28672, GemmLayout::nn), 4e-3), points);
   EXPECT_TRUE(input.points[1].measured);
   EXPECT_FALSE(input.points[0].measured);
   // dw = dyT x has the rows of w: the work's n.
-  const Placed weight = placed(Rows().add(gemm(28672, 4096, 8192, GemmLayout::nt), 4e-3), points);
+  const PlacedFile weight = placed_file(TimedFile().add(timed_gemm(28672, 4096, 8192, GemmLayout::nt), 4e-3), points);
   EXPECT_TRUE(weight.points[2].measured);
-  for (const Query& other : {Query(gemm(8192, 4096, 28672)), Query(gemm(4096, 28672, 8192, GemmLayout::nt)),
-                             Query(gemm(8192, 28672, 4097)), Query(GemmQuery{.m = 8192, .n = 28672, .k = 4096, .batch = 2}),
+  for (const Query& other : {Query(timed_gemm(8192, 4096, 28672)), Query(timed_gemm(4096, 28672, 8192, GemmLayout::nt)),
+                             Query(timed_gemm(8192, 28672, 4097)), Query(GemmQuery{.m = 8192, .n = 28672, .k = 4096, .batch = 2}),
                              Query(GemmQuery{.m = 8192, .n = 28672, .k = 4096, .precision = Precision::fp16})}) {
-    const Placed none = placed(Rows().add(other, 4e-3), points);
+    const PlacedFile none = placed_file(TimedFile().add(other, 4e-3), points);
     for (const OperatorPoint& point : none.points) EXPECT_FALSE(point.measured);
     EXPECT_EQ(none.rows.loose.size(), 1U);
   }
 }
 
 TEST(MeasuredPoints, OwnShapesOfANetworkAreItsOperators) {
-  const auto arguments = parse_arguments(run_flags(), 1, 1, "", {"llama3-8b", "--machine", "dgx-h100", "--gpus", "1", "--global-batch", "4"});
+  const auto arguments =
+      parse_arguments(run_flags(), 1, 1, "", {"llama3-8b", "--machine", "dgx-h100", "--gpus", "1", "--global-batch", "4"});
   ASSERT_TRUE(arguments.has_value());
   const auto request = read_request("llama3-8b", *arguments);
   ASSERT_TRUE(request.has_value());
@@ -151,11 +146,11 @@ TEST(MeasuredPoints, OwnShapesOfANetworkAreItsOperators) {
   const Gpu& gpu = scenario->machine.row.gpu;
   const auto shapes = own_shapes(scenario->network.row, {gpu, scenario->stack.row, Precision::bf16, 0});
   ASSERT_TRUE(shapes.has_value());
-  Rows rows(gpu.id);
+  TimedFile rows(gpu.id);
   for (const Query& query : *shapes) rows.add(query, 1);
   const Roofs roofs = roofs_of(gpu, scenario->profile.row);
   std::vector<OperatorPoint> points = operator_points(*scenario, *prediction, roofs);
-  const auto done = place_measured(rows.all(), file, gpu, roofs, points);
+  const auto done = place_measured(rows.all(), timed_name, gpu, roofs, points);
   ASSERT_TRUE(done.has_value());
   // What no row of such a file is alone: the tail, parts of kernels that files time whole.
   std::vector<std::string> untimed;
@@ -174,13 +169,13 @@ TEST(MeasuredPoints, AttentionMatchesByHeadsAndSequencesThroughItsFlops) {
   point.work.head_dim = 128;
   point.flops = point.work.flops = forward_flops_of(query);
   point.hbm = point.work.bytes = bytes_of(query);
-  EXPECT_TRUE(placed(Rows().add(query, 1e-3), {point}).points[0].measured);
+  EXPECT_TRUE(placed_file(TimedFile().add(query, 1e-3), {point}).points[0].measured);
   for (auto change : {+[](AttentionQuery& q) { q.batch = 1; }, +[](AttentionQuery& q) { q.kv_heads = 32; },
                       +[](AttentionQuery& q) { q.head_dim = 64; }, +[](AttentionQuery& q) { q.pass = AttentionPass::backward; },
                       +[](AttentionQuery& q) { q.pass = AttentionPass::decode; }, +[](AttentionQuery& q) { q.causal = false; }}) {
     AttentionQuery other = query;
     change(other);
-    const Placed out = placed(Rows().add(other, 1e-3), {point});
+    const PlacedFile out = placed_file(TimedFile().add(other, 1e-3), {point});
     EXPECT_FALSE(out.points[0].measured);
     EXPECT_EQ(out.rows.loose.size(), 1U);
   }
@@ -191,23 +186,25 @@ TEST(MeasuredPoints, StreamsMatchByOperatorAndBytes) {
   point.name = point.work.label = "norm dX";
   point.pass = point.work.pass = Pass::input_grad;
   point.hbm = point.work.bytes = Bytes(3.05 * 2 * 8192 * 4096);  // statistics and weights besides
-  EXPECT_TRUE(placed(Rows().add(memory("norm-backward", 8192, 4096), 1e-3), {point}).points[0].measured);
-  for (const MemoryQuery& other : {memory("norm", 8192, 4096), memory("norm-backward", 4096, 4096), memory("add", 8192, 4096)})
-    EXPECT_FALSE(placed(Rows().add(other, 1e-3), {point}).points[0].measured);
+  EXPECT_TRUE(placed_file(TimedFile().add(timed_stream("norm-backward", 8192, 4096), 1e-3), {point}).points[0].measured);
+  for (const MemoryQuery& other :
+       {timed_stream("norm", 8192, 4096), timed_stream("norm-backward", 4096, 4096), timed_stream("add", 8192, 4096)})
+    EXPECT_FALSE(placed_file(TimedFile().add(other, 1e-3), {point}).points[0].measured);
   point.name = point.work.label = "optimizer";
   point.pass = point.work.pass = Pass::step;
-  point.hbm = bytes_of(memory("adam", 8192, 4096));
-  EXPECT_TRUE(placed(Rows().add(memory("adam", 8192, 4096), 1e-3), {point}).points[0].measured);
+  point.hbm = bytes_of(timed_stream("adam", 8192, 4096));
+  EXPECT_TRUE(placed_file(TimedFile().add(timed_stream("adam", 8192, 4096), 1e-3), {point}).points[0].measured);
 }
 
 TEST(MeasuredPoints, NarrowProductsRunAsForwardOnes) {
-  OperatorPoint point = product(8192, 4096, 28672, Pass::input_grad);
+  OperatorPoint point = product_point(8192, 4096, 28672, Pass::input_grad);
   point.precision = Precision::fp8;
   point.operand_bytes = 1;
   const auto query = [](GemmLayout layout, bool scaled, bool casts) {
-    return GemmQuery{.m = 8192, .n = 4096, .k = 28672, .precision = Precision::fp8, .block_scaled = scaled, .layout = layout, .casts_x = casts};
+    return GemmQuery{.m = 8192, .n = 4096, .k = 28672, .precision = Precision::fp8, .block_scaled = scaled, .layout = layout,
+                     .casts_x = casts};
   };
-  const auto same = [&](const GemmQuery& row) { return placed(Rows().add(row, 1e-2), {point}).points[0].measured.has_value(); };
+  const auto same = [&](const GemmQuery& row) { return placed_file(TimedFile().add(row, 1e-2), {point}).points[0].measured.has_value(); };
   EXPECT_TRUE(same(query(GemmLayout::tn, false, false)));
   EXPECT_TRUE(same(query(GemmLayout::tn, false, true))) << "it casts its left operand";
   EXPECT_FALSE(same(query(GemmLayout::nn, false, false)));
@@ -219,18 +216,18 @@ TEST(MeasuredPoints, NarrowProductsRunAsForwardOnes) {
 }
 
 TEST(MeasuredPoints, OddHeadsKeepTheTypeOfTheirOperands) {
-  OperatorPoint point = product(2048, 2048, 150, Pass::forward);
+  OperatorPoint point = product_point(2048, 2048, 150, Pass::forward);
   point.precision = Precision::fp32;
   point.work.head_dim = 150;
-  EXPECT_TRUE(placed(Rows().add(gemm(2048, 2048, 150), 1e-3), {point}).points[0].measured);
-  EXPECT_FALSE(placed(Rows().add(gemm(2048, 2048, 150, GemmLayout::nn), 1e-3), {point}).points[0].measured);
+  EXPECT_TRUE(placed_file(TimedFile().add(timed_gemm(2048, 2048, 150), 1e-3), {point}).points[0].measured);
+  EXPECT_FALSE(placed_file(TimedFile().add(timed_gemm(2048, 2048, 150, GemmLayout::nn), 1e-3), {point}).points[0].measured);
 }
 
 // --- loose ---
 
 TEST(MeasuredPoints, KernelOnTheRidgeIsOnTheRidge) {
   // 3000 x 3000 x 3000 in 2 bytes: 54 GFLOP over 54 MB, which L2 holds: 1000 FLOP/B. At the peak it takes 54 us.
-  const Placed out = placed(Rows().add(gemm(3000, 3000, 3000), 54e-6));
+  const PlacedFile out = placed_file(TimedFile().add(timed_gemm(3000, 3000, 3000), 54e-6));
   ASSERT_EQ(out.rows.loose.size(), 1U);
   const LoosePoint& point = out.rows.loose[0];
   EXPECT_EQ(point.kind, "gemm");
@@ -243,9 +240,9 @@ TEST(MeasuredPoints, KernelOnTheRidgeIsOnTheRidge) {
 }
 
 TEST(MeasuredPoints, EqualLooseKernelsAreOneAndTheLongestComesFirst) {
-  Rows rows;
-  rows.add(gemm(128, 128, 128), 1e-6).add(memory("norm", 8192, 4096), 3e-4).add(gemm(128, 128, 128), 3e-6);
-  const Placed out = placed(rows);
+  TimedFile rows;
+  rows.add(timed_gemm(128, 128, 128), 1e-6).add(timed_stream("norm", 8192, 4096), 3e-4).add(timed_gemm(128, 128, 128), 3e-6);
+  const PlacedFile out = placed_file(rows);
   ASSERT_EQ(out.rows.loose.size(), 2U);
   EXPECT_EQ(out.rows.loose[0].kind, "norm");
   EXPECT_EQ(out.rows.loose[0].outside, "no FLOPs counted");
@@ -255,14 +252,15 @@ TEST(MeasuredPoints, EqualLooseKernelsAreOneAndTheLongestComesFirst) {
 }
 
 TEST(MeasuredPoints, AboveARoofWarns) {
-  Placed out = placed(Rows().add(gemm(3000, 3000, 3000), 27e-6), {product(3000, 3000, 3000, Pass::forward)});
+  PlacedFile out = placed_file(TimedFile().add(timed_gemm(3000, 3000, 3000), 27e-6), {product_point(3000, 3000, 3000, Pass::forward)});
   EXPECT_THAT(out.points[0].warning, HasSubstr("as measured 100 % above the datasheet roof"));
-  out = placed(Rows().add(memory("norm", 8192, 4096), 1e-4));
+  out = placed_file(TimedFile().add(timed_stream("norm", 8192, 4096), 1e-4));
   EXPECT_THAT(out.rows.loose[0].warning, HasSubstr("above the datasheet roof of 1.00 TB/s"));
 }
 
 TEST(MeasuredPoints, LayersOfExpertsAreLoose) {
-  const Placed out = placed(Rows().add(MoeQuery{.tokens = 1024, .hidden = 4096, .inter = 14336, .topk = 2, .experts = 8}, 1e-3));
+  const MoeQuery layer{.tokens = 1024, .hidden = 4096, .inter = 14336, .topk = 2, .experts = 8};
+  const PlacedFile out = placed_file(TimedFile().add(layer, 1e-3));
   ASSERT_EQ(out.rows.loose.size(), 1U);
   EXPECT_EQ(out.rows.loose[0].kind, "experts");
   EXPECT_GT(out.rows.loose[0].flops_per_byte, 0);
@@ -271,8 +269,8 @@ TEST(MeasuredPoints, LayersOfExpertsAreLoose) {
 // --- left out ---
 
 TEST(MeasuredPoints, WhatIsLeftOutIsCounted) {
-  Rows rows;
-  const GemmQuery query = gemm(128, 128, 128);
+  TimedFile rows;
+  const GemmQuery query = timed_gemm(128, 128, 128);
   rows.add(query, 1e-5).add(query, 1e-5, true);
   MeasurementContext context;
   context.gpu = "round";
@@ -286,7 +284,7 @@ TEST(MeasuredPoints, WhatIsLeftOutIsCounted) {
   rows.under(context).add(query, 1e-5);
   rows.of("h100-sxm").add(query, 1e-5);
   rows.of("").add(query, 1e-5).add(TransferQuery{TransferKind::host_to_device, Bytes(1e6)}, 1e-5);
-  const Placed out = placed(rows);
+  const PlacedFile out = placed_file(rows);
   ASSERT_EQ(out.rows.loose.size(), 1U);
   EXPECT_THAT(out.rows.loose[0].source, HasSubstr("median of 3 rows")) << "this GPU's, its sustained one, and one of no named GPU";
   EXPECT_THAT(out.rows.notes, testing::ElementsAre(
@@ -295,27 +293,27 @@ TEST(MeasuredPoints, WhatIsLeftOutIsCounted) {
 }
 
 TEST(MeasuredPoints, FileOfOtherGpusIsRefusedWithTheirNames) {
-  Rows rows("h100-sxm");
-  rows.add(gemm(128, 128, 128), 1e-5).of("a100-80gb").add(gemm(128, 128, 128), 1e-5);
-  const Error error = refused(rows);
-  EXPECT_EQ(error.where, file);
+  TimedFile rows("h100-sxm");
+  rows.add(timed_gemm(128, 128, 128), 1e-5).of("a100-80gb").add(timed_gemm(128, 128, 128), 1e-5);
+  const Error error = refused_file(rows);
+  EXPECT_EQ(error.where, timed_name);
   EXPECT_THAT(error.what, HasSubstr("no row is of a kernel on round: its kernels ran on a100-80gb, h100-sxm"));
   EXPECT_FALSE(error.hint.empty());
 }
 
 TEST(MeasuredPoints, FileWithoutAKernelIsRefusedWithTheReason) {
-  Rows rows;
+  TimedFile rows;
   rows.add(CollectiveQuery{CollectiveKind::all_reduce, 8, 1, Bytes(1e6)}, 1e-5);
-  EXPECT_THAT(refused(rows).what, HasSubstr("1 row of collectives, copies and launches"));
-  EXPECT_THAT(refused(Rows().add(gemm(1, 1, 1), 1e-5, true)).what, HasSubstr("1 row with clocks pulled down"));
-  EXPECT_THAT(refused(Rows()).what, HasSubstr("no row of a kernel on round"));
+  EXPECT_THAT(refused_file(rows).what, HasSubstr("1 row of collectives, copies and launches"));
+  EXPECT_THAT(refused_file(TimedFile().add(timed_gemm(1, 1, 1), 1e-5, true)).what, HasSubstr("1 row with clocks pulled down"));
+  EXPECT_THAT(refused_file(TimedFile()).what, HasSubstr("no row of a kernel on round"));
 }
 
 TEST(MeasuredPoints, HostileNamesStayPlainText) {
   const std::string hostile = "<img src=x onerror=\"alert('&')\">";
-  const Placed out = placed(Rows("round", hostile).add(gemm(128, 128, 128), 1e-5));
+  const PlacedFile out = placed_file(TimedFile("round", hostile).add(timed_gemm(128, 128, 128), 1e-5));
   EXPECT_EQ(out.rows.loose[0].source, hostile + ", own.json");
-  EXPECT_THAT(refused(Rows(hostile).add(gemm(1, 1, 1), 1e-5)).what, HasSubstr(hostile));
+  EXPECT_THAT(refused_file(TimedFile(hostile).add(timed_gemm(1, 1, 1), 1e-5)).what, HasSubstr(hostile));
 }
 
 }  // namespace

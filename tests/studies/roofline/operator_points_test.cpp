@@ -46,7 +46,7 @@ struct PointsOfRun {
   }
 };
 
-Scenario resolved(const std::string& line) {
+Scenario resolved_run(const std::string& line) {
   std::istringstream words(line);
   std::vector<std::string> typed;
   for (std::string word; words >> word;) typed.push_back(word);
@@ -59,7 +59,7 @@ Scenario resolved(const std::string& line) {
   return *scenario;
 }
 
-PointsOfRun points_of(Scenario scenario) {
+PointsOfRun points_of_run(Scenario scenario) {
   PointsOfRun run;
   run.scenario = std::move(scenario);
   auto prediction = predict(run.scenario);
@@ -70,12 +70,12 @@ PointsOfRun points_of(Scenario scenario) {
   return run;
 }
 
-const std::string single = "llama3-8b --machine dgx-h100 --gpus 1 --global-batch 4";
-const std::string staged = "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full";
+const std::string one_gpu_run = "llama3-8b --machine dgx-h100 --gpus 1 --global-batch 4";
+const std::string staged_run = "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full";
 /// Runs whose kernels no move slows: blocking collectives, exchanges that are not overlapped.
-const std::string alone[] = {
-    single,
-    staged,
+const std::string runs_without_overlap[] = {
+    one_gpu_run,
+    staged_run,
     "llama3-8b --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 32",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipe",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --seq-splits 4 --schedule seq-1f1b",
@@ -88,8 +88,8 @@ const std::string alone[] = {
 // --- sums ---
 
 TEST(OperatorPoints, SumToThePhasesOfTheSlowestStage) {
-  for (const std::string& line : alone) {
-    const PointsOfRun run = points_of(resolved(line));
+  for (const std::string& line : runs_without_overlap) {
+    const PointsOfRun run = points_of_run(resolved_run(line));
     const Phases& phases = run.step().phases;
     EXPECT_NEAR(run.seconds({PointPass::forward}) / phases.forward.value(), 1, 1e-9) << line;
     EXPECT_NEAR(run.seconds({PointPass::backward, PointPass::recompute}) / phases.backward.value(), 1, 1e-9) << line;
@@ -98,7 +98,7 @@ TEST(OperatorPoints, SumToThePhasesOfTheSlowestStage) {
 
 /// Weight gathers run beside the kernels, which slows these by the overlap law and no more.
 TEST(OperatorPoints, MovesBesideThemMakePhasesLongerNotPoints) {
-  const PointsOfRun run = points_of(resolved("llama3-8b --machine dgx-h100 --gpus 64 --zero 3 --global-batch 256"));
+  const PointsOfRun run = points_of_run(resolved_run("llama3-8b --machine dgx-h100 --gpus 64 --zero 3 --global-batch 256"));
   const Phases& phases = run.step().phases;
   const double most = 1 + cost_model(run.scenario).overlap().compute_slowdown;
   const double forward = phases.forward.value() / run.seconds({PointPass::forward});
@@ -110,38 +110,38 @@ TEST(OperatorPoints, MovesBesideThemMakePhasesLongerNotPoints) {
 }
 
 TEST(OperatorPoints, FlopsAreWhatTheStageExecutes) {
-  for (const std::string& line : alone) {
-    const PointsOfRun run = points_of(resolved(line));
+  for (const std::string& line : runs_without_overlap) {
+    const PointsOfRun run = points_of_run(resolved_run(line));
     double flops = 0;
     for (const OperatorPoint& point : run.points)
       if (point.stage == run.step().slowest_stage) flops += point.flops.value() * point.calls;
     const double stage = StageWork(run.scenario, run.prediction).matrix_flops(run.step().slowest_stage).value();
     EXPECT_NEAR(flops / stage, 1, 1e-9) << line;
   }
-  const PointsOfRun whole = points_of(resolved(single));
+  const PointsOfRun whole = points_of_run(resolved_run(one_gpu_run));
   double flops = 0;
   for (const OperatorPoint& point : whole.points) flops += point.flops.value() * point.calls;
   EXPECT_NEAR(flops / whole.step().hardware_flops.value(), 1, 1e-9) << "one rank executes all of them";
 }
 
 TEST(OperatorPoints, OptimizerAndNormAreTheTail) {
-  for (const std::string& line : alone) {
-    const PointsOfRun run = points_of(resolved(line));
+  for (const std::string& line : runs_without_overlap) {
+    const PointsOfRun run = points_of_run(resolved_run(line));
     const OperatorPoint optimizer = run.only("step", "optimizer"), norm = run.only("step", "gradient norm");
     EXPECT_NEAR(optimizer.total() / run.step().phases.optimizer, 1, 1e-9) << line;
     EXPECT_LE(norm.total().value(), run.step().phases.clip.value() * (1 + 1e-9)) << line;
     EXPECT_EQ(optimizer.kind, PointKind::optimizer);
     EXPECT_EQ(point_pass(norm.pass), PointPass::step);
   }
-  const PointsOfRun run = points_of(resolved(single));
+  const PointsOfRun run = points_of_run(resolved_run(one_gpu_run));
   EXPECT_NEAR(run.only("step", "gradient norm").total() / run.step().phases.clip, 1, 1e-9) << "no collective on one GPU";
 }
 
 // --- one point ---
 
 TEST(OperatorPoints, FiguresOfOneFollowFromEachOther) {
-  for (const std::string& line : alone) {
-    const PointsOfRun run = points_of(resolved(line));
+  for (const std::string& line : runs_without_overlap) {
+    const PointsOfRun run = points_of_run(resolved_run(line));
     for (const OperatorPoint& p : run.points) {
       SCOPED_TRACE(line + ": " + p.block + " " + p.name);
       ASSERT_GT(p.time.value(), 0);
@@ -170,7 +170,7 @@ TEST(OperatorPoints, FiguresOfOneFollowFromEachOther) {
 }
 
 TEST(OperatorPoints, EqualWorksOfABlockAreOne) {
-  const PointsOfRun run = points_of(resolved(single));
+  const PointsOfRun run = points_of_run(resolved_run(one_gpu_run));
   const double layers = 32, batches = 4;
   EXPECT_EQ(run.only("layer", "norm").calls, 2 * layers * batches);
   EXPECT_EQ(run.only("layer", "mlp.up").calls, layers * batches);
@@ -179,7 +179,7 @@ TEST(OperatorPoints, EqualWorksOfABlockAreOne) {
 }
 
 TEST(OperatorPoints, ProductIsPlacedByItsOwnFigures) {
-  const OperatorPoint up = points_of(resolved(single)).only("layer", "mlp.up");
+  const OperatorPoint up = points_of_run(resolved_run(one_gpu_run)).only("layer", "mlp.up");
   EXPECT_EQ(up.shape, "8192 x 28672 x 4096");
   EXPECT_EQ(up.kind, PointKind::mlp);
   EXPECT_EQ(up.precision, Precision::bf16);
@@ -192,16 +192,18 @@ TEST(OperatorPoints, ProductIsPlacedByItsOwnFigures) {
 }
 
 TEST(OperatorPoints, EmbeddingAndHeadComeFromTheStagesThatHaveThem) {
-  const PointsOfRun run = points_of(resolved(staged));
+  const PointsOfRun run = points_of_run(resolved_run(staged_run));
   ASSERT_EQ(run.named("embedding", "embedding").size(), 2U) << "the look-up, and adding positions";
   for (const OperatorPoint& point : run.named("embedding", "embedding")) EXPECT_EQ(point.stage, 0);
   EXPECT_EQ(run.only("head", "head").stage, 7);
   for (const OperatorPoint& point : run.points)
-    if (point.block == "layer") EXPECT_EQ(point.stage, run.step().slowest_stage) << point.name;
+    if (point.block == "layer") {
+      EXPECT_EQ(point.stage, run.step().slowest_stage) << point.name;
+    }
 }
 
 TEST(OperatorPoints, RecomputeIsAPassOfItsOwn) {
-  const PointsOfRun run = points_of(resolved(staged));
+  const PointsOfRun run = points_of_run(resolved_run(staged_run));
   const OperatorPoint again = run.only("layer", "mlp.up again"), first = run.only("layer", "mlp.up");
   EXPECT_EQ(point_pass(again.pass), PointPass::recompute);
   EXPECT_EQ(again.calls, first.calls);
@@ -210,7 +212,7 @@ TEST(OperatorPoints, RecomputeIsAPassOfItsOwn) {
 
 TEST(OperatorPoints, SlicesCountTheirMean) {
   const std::string line = "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule seq-1f1b --seq-splits ";
-  const PointsOfRun two = points_of(resolved(line + "2")), four = points_of(resolved(line + "4"));
+  const PointsOfRun two = points_of_run(resolved_run(line + "2")), four = points_of_run(resolved_run(line + "4"));
   EXPECT_EQ(four.only("layer", "attn.core").shape, "2048 to 8192 keys, heads of 128");
   EXPECT_EQ(four.only("layer", "attn.core").calls, 2 * two.only("layer", "attn.core").calls);
   const auto flops = [](const OperatorPoint& point) { return point.flops.value() * point.calls; };
@@ -218,7 +220,7 @@ TEST(OperatorPoints, SlicesCountTheirMean) {
 }
 
 TEST(OperatorPoints, NarrowPlanMultipliesNarrowOperandsWhereItCasts) {
-  const PointsOfRun run = points_of(resolved("llama3-8b --machine dgx-h100 --gpus 8 --precision fp8 --global-batch 32"));
+  const PointsOfRun run = points_of_run(resolved_run("llama3-8b --machine dgx-h100 --gpus 8 --precision fp8 --global-batch 32"));
   EXPECT_EQ(run.only("layer", "mlp.up").precision, Precision::fp8);
   EXPECT_EQ(run.only("layer", "mlp.up").operand_bytes, 1);
   EXPECT_EQ(run.only("head", "head").precision, Precision::bf16);
@@ -227,29 +229,29 @@ TEST(OperatorPoints, NarrowPlanMultipliesNarrowOperandsWhereItCasts) {
 }
 
 TEST(OperatorPoints, MeasuredL2CanBeTheBound) {
-  Scenario scenario = resolved(single);
+  Scenario scenario = resolved_run(one_gpu_run);
   scenario.profile.row.roofs = {{"l2 read", 1e11, "burst"}};
-  const PointsOfRun run = points_of(std::move(scenario));
+  const PointsOfRun run = points_of_run(std::move(scenario));
   EXPECT_EQ(run.only("layer", "mlp.up").bound, "L2") << "a level-2 cache slower than device memory";
 }
 
 TEST(OperatorPoints, StartingTakesLongestOfTinyKernels) {
-  Scenario scenario = resolved(single);
+  Scenario scenario = resolved_run(one_gpu_run);
   scenario.profile.row.gemm[0].t0 = Seconds(1);
   for (RooflineLaw& law : scenario.profile.row.gemm) law.t0 = Seconds(1);
-  EXPECT_EQ(points_of(std::move(scenario)).only("layer", "mlp.up").bound, "launch");
+  EXPECT_EQ(points_of_run(std::move(scenario)).only("layer", "mlp.up").bound, "launch");
 }
 
 TEST(OperatorPoints, AboveARoofWarns) {
-  const PointsOfRun foreign = points_of(resolved("llama3-8b --machine rtx-4090-box --gpus 4 --profile a100-sxm-80"));
+  const PointsOfRun foreign = points_of_run(resolved_run("llama3-8b --machine rtx-4090-box --gpus 4 --profile a100-sxm-80"));
   const OperatorPoint up = foreign.only("layer", "mlp.up");
   EXPECT_THAT(up.warning, HasSubstr("above the datasheet roof of 165 TFLOP/s"));
   EXPECT_THAT(up.warning, HasSubstr("boost"));
-  for (const OperatorPoint& point : points_of(resolved(single)).points) EXPECT_EQ(point.warning, "") << point.name;
+  for (const OperatorPoint& point : points_of_run(resolved_run(one_gpu_run)).points) EXPECT_EQ(point.warning, "") << point.name;
 }
 
 TEST(OperatorPoints, HostileLabelsStayPlainText) {
-  Scenario scenario = resolved(single);
+  Scenario scenario = resolved_run(one_gpu_run);
   auto prediction = predict(scenario);
   ASSERT_TRUE(prediction.has_value());
   const std::string label = "<script>alert(\"&'\")</script>", block = "]]>\n</svg>";
@@ -265,7 +267,7 @@ TEST(OperatorPoints, HostileLabelsStayPlainText) {
 
 TEST(OperatorPoints, EveryNetworkOfTheCatalogueHasThem) {
   for (const NetworkSpec& network : catalog().networks) {
-    const PointsOfRun run = points_of(resolved(network.id + " --machine dgx-h100 --gpus 512"));
+    const PointsOfRun run = points_of_run(resolved_run(network.id + " --machine dgx-h100 --gpus 512"));
     for (const OperatorPoint& point : run.points) {
       EXPECT_TRUE(std::isfinite(point.share) && point.share > 0) << network.id << " " << point.name;
       EXPECT_EQ(point.warning, "") << network.id << " " << point.name;

@@ -13,7 +13,7 @@
 namespace stepcast {
 namespace {
 
-KernelWork named(const std::string& label, KernelClass kernel = KernelClass::pointwise) {
+KernelWork named_work(const std::string& label, KernelClass kernel = KernelClass::pointwise) {
   KernelWork work;
   work.label = label;
   work.kernel = kernel;
@@ -31,20 +31,20 @@ TEST(PointKinds, NamesOfTheBuilderHaveTheirs) {
       {"embedding dW", PointKind::embedding},   {"head dX", PointKind::loss},                  {"mtp.head", PointKind::loss},
       {"mtp.proj.stream", PointKind::projection}, {"loss", PointKind::loss},                   {"optimizer", PointKind::optimizer},
       {"gradient norm", PointKind::optimizer},  {"bias_dropout_add", PointKind::other}};
-  for (const auto& [label, kind] : rows) EXPECT_EQ(point_kind(named(label)), kind) << label;
+  for (const auto& [label, kind] : rows) EXPECT_EQ(point_kind(named_work(label)), kind) << label;
 }
 
 TEST(PointKinds, WhatFollowsTheRoutingBelongsToExperts) {
-  KernelWork work = named("swiglu");
+  KernelWork work = named_work("swiglu");
   work.routed = true;
   EXPECT_EQ(point_kind(work), PointKind::experts);
 }
 
 TEST(PointKinds, UnknownNamesGoByTheirKernel) {
-  EXPECT_EQ(point_kind(named("<b>&\"", KernelClass::gemm)), PointKind::projection);
-  EXPECT_EQ(point_kind(named("conv", KernelClass::attention)), PointKind::attention);
-  EXPECT_EQ(point_kind(named("table", KernelClass::lookup)), PointKind::embedding);
-  EXPECT_EQ(point_kind(named("", KernelClass::pointwise)), PointKind::other);
+  EXPECT_EQ(point_kind(named_work("<b>&\"", KernelClass::gemm)), PointKind::projection);
+  EXPECT_EQ(point_kind(named_work("conv", KernelClass::attention)), PointKind::attention);
+  EXPECT_EQ(point_kind(named_work("table", KernelClass::lookup)), PointKind::embedding);
+  EXPECT_EQ(point_kind(named_work("", KernelClass::pointwise)), PointKind::other);
 }
 
 TEST(PointKinds, EachHasAnIdAndAName) {
@@ -72,7 +72,7 @@ bool is_residual(const std::string& label) {
          label.starts_with("add");
 }
 
-std::vector<KernelWork> works_of(const std::string& network, const std::string& stack) {
+std::vector<KernelWork> works_of_network(const std::string& network, const std::string& stack) {
   const auto arguments = parse_arguments(run_flags(), 1, 1, "", {network, "--machine", "dgx-h100", "--gpus", "512", "--stack", stack});
   EXPECT_TRUE(arguments.has_value()) << to_text(arguments.error());
   const auto request = read_request(network, *arguments);
@@ -90,11 +90,13 @@ TEST(PointKinds, EveryNetworkOfTheCatalogueIsKnown) {
   std::set<PointKind> seen;
   for (const NetworkSpec& network : catalog().networks)
     for (const char* stack : {"megatron-core", "megatron-2022", "pytorch-fsdp-eager"}) {
-      const std::vector<KernelWork> works = works_of(network.id, stack);
+      const std::vector<KernelWork> works = works_of_network(network.id, stack);
       EXPECT_TRUE(!works.empty() || std::string(stack) != "megatron-core") << network.id;
       for (const KernelWork& work : works) {
         seen.insert(point_kind(work));
-        if (point_kind(work) == PointKind::other) EXPECT_TRUE(is_residual(work.label)) << network.id << " " << stack << ": " << work.label;
+        if (point_kind(work) == PointKind::other) {
+          EXPECT_TRUE(is_residual(work.label)) << network.id << " " << stack << ": " << work.label;
+        }
       }
     }
   for (const PointKind kind : {PointKind::attention, PointKind::projection, PointKind::mlp, PointKind::experts, PointKind::norm,
