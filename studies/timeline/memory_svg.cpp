@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "model/quantity_text.h"
+#include "studies/page/html_text.h"
 #include "studies/report/schedule_svg_style.h"
 
 namespace stepcast {
@@ -39,7 +40,7 @@ class MemoryPicture {
     for (std::size_t i = 0; i < ranks_.size(); ++i) body += curve(i);
     const double width = memory_left + memory_width + memory_right, height = memory_top + memory_height + memory_foot;
     return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
-                       "aria-label=\"Memory over the step, by rank; at most {} of {}\">\n",
+                       "aria-label=\"Memory over the step, by pipeline rank; at most {} of {}\">\n",
                        width, height, format_bytes(Bytes(most_)), format_bytes(Bytes(scene_.capacity))) +
            body + capacity() + legend() + "</svg>\n";
   }
@@ -84,9 +85,9 @@ class MemoryPicture {
       if (low < high) path += fmt::format("V{:.1f}V{:.1f}", y_of(high), y_of(low));
       path += fmt::format("V{:.1f}", y_of(steps[to - 1].bytes));
     }
-    return fmt::format("<path class=\"curve m{}\" data-rank=\"{}\" data-peak-bytes=\"{:.9g}\" d=\"{}H{:.1f}\"><title>rank {}, at most {}"
+    return fmt::format("<path class=\"curve m{}\" data-rank=\"{}\" data-peak-bytes=\"{:.9g}\" d=\"{}H{:.1f}\"><title>{} {}, at most {}"
                        "</title></path>\n",
-                       number, ranks_[number], highest_of(steps), path, x_of(scene_.end), ranks_[number],
+                       number, ranks_[number], highest_of(steps), path, x_of(scene_.end), word_, ranks_[number],
                        format_bytes(Bytes(highest_of(steps))));
   }
 
@@ -95,13 +96,14 @@ class MemoryPicture {
     const double y = memory_top + memory_height + 40;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const double x = memory_left + 124.0 * static_cast<double>(i);
-      text += fmt::format("<path class=\"curve m{}\" d=\"M{:g} {:g}h14\"/><text x=\"{:g}\" y=\"{:g}\">rank {}: {}</text>\n", i, x, y - 4, x + 18,
-                          y, ranks_[i], format_bytes(Bytes(highest_of(steps_[i]))));
+      text += fmt::format("<path class=\"curve m{}\" d=\"M{:g} {:g}h14\"/><text x=\"{:g}\" y=\"{:g}\">{} {}: {}</text>\n", i, x, y - 4, x + 18,
+                          y, word_, ranks_[i], format_bytes(Bytes(highest_of(steps_[i]))));
     }
     return text;
   }
 
   const StepScene& scene_;
+  std::string word_ = html_escaped(scene_.rank_word);
   std::vector<int> ranks_;
   std::vector<std::vector<MemoryStep>> steps_;
   double most_ = 0, top_bytes_ = 1;
@@ -115,9 +117,9 @@ std::vector<MemoryStep> memory_steps(const StepScene& scene, int rank) {
   for (std::int32_t i = order.begin[rank]; i < order.begin[rank + 1]; ++i) {
     const Action& action = order.actions[i];
     const double kept = scene.kept[action.stage];
-    if (action.kind == ActionKind::forward) changes.push_back({scene.begin + scene.timeline->start[i].value(), kept});
+    if (action.kind == ActionKind::forward) changes.push_back({scene.action_start[i], kept});
     if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_grad)
-      changes.push_back({scene.begin + scene.timeline->end[i].value(), -kept});
+      changes.push_back({scene.action_end[i], -kept});
   }
   std::stable_sort(changes.begin(), changes.end(), [](const MemoryStep& one, const MemoryStep& other) { return one.time < other.time; });
   double held = scene.always.empty() ? 0 : scene.always[rank];

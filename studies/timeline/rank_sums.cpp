@@ -18,33 +18,19 @@ InsideSums sums_of_inside(const std::vector<SceneSpan>& spans) {
   return sums;
 }
 
-std::size_t inside_of_action(const StepScene& scene, const Action& action) {
-  return scene.inside_index(action.stage, action.kind, action.micro_batch % scene.order->slices);
+double held_of_rank(const StepScene& scene, int rank) {
+  double held = 0;
+  if (static_cast<std::size_t>(rank) < scene.holds.size())
+    for (const HopHold& hold : scene.holds[rank]) held += hold.end - hold.start;
+  return held;
 }
 
 }  // namespace
-
-std::vector<double> action_seconds(const StepScene& scene) {
-  const Order& order = *scene.order;
-  std::vector<double> seconds(order.actions.size());
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    const double time = (scene.timeline->end[i] - scene.timeline->start[i]).value();
-    seconds[i] = time;
-    if (!order.actions[i].with_next) continue;
-    const double first = scene.inside_seconds[inside_of_action(scene, order.actions[i])];
-    const double both = first + scene.inside_seconds[inside_of_action(scene, order.actions[i + 1])];
-    seconds[i] = both > 0 ? time * first / both : time / 2;
-    seconds[i + 1] = time - seconds[i];
-    ++i;
-  }
-  return seconds;
-}
 
 std::vector<RankSums> rank_sums(const StepScene& scene) {
   const Order& order = *scene.order;
   std::vector<InsideSums> inside;
   for (const auto& spans : scene.inside) inside.push_back(sums_of_inside(spans));
-  const std::vector<double> seconds = action_seconds(scene);
   double around = 0;
   for (const SceneStretch& stretch : scene.around) around += stretch.end - stretch.start;
   std::vector<RankSums> sums(static_cast<std::size_t>(order.ranks));
@@ -52,16 +38,17 @@ std::vector<RankSums> rank_sums(const StepScene& scene) {
     RankSums& sum = sums[rank];
     double busy = 0;
     for (std::int32_t i = order.begin[rank]; i < order.begin[rank + 1]; ++i) {
-      const std::size_t index = inside_of_action(scene, order.actions[i]);
-      const double stretch = scene.inside_seconds[index] > 0 ? seconds[i] / scene.inside_seconds[index] : 0;
+      const std::size_t index = scene.inside_index(static_cast<std::size_t>(i));
+      const double time = scene.action_end[i] - scene.action_start[i];
+      const double stretch = scene.inside_seconds[index] > 0 ? time / scene.inside_seconds[index] : 0;
       sum.forward += stretch * inside[index].forward;
       sum.backward += stretch * inside[index].backward;
       sum.waiting += stretch * inside[index].waiting;
-      busy += seconds[i];
+      busy += time;
     }
     sum.around = around;
-    sum.idle = std::max(0.0, scene.timeline->makespan.value() - busy);
-    if (!scene.timeline->hop_wait.empty()) sum.held = scene.timeline->hop_wait[rank].value();
+    sum.held = held_of_rank(scene, rank);
+    sum.bubble = std::max(0.0, scene.timeline->makespan.value() - busy - sum.held);
   }
   return sums;
 }

@@ -42,19 +42,19 @@ std::string timeline_head(const StepScene& scene) {
 /// The script fills in what is of the window; without it the whole step stands there.
 std::string window_table(const StepScene& scene) {
   HtmlTable table("Where the time of each rank goes",
-                  {{"rank", CellKind::word},
+                  {{"pipeline rank", CellKind::word},
                    {"forward", CellKind::number, "kernels of forward passes"},
                    {"backward", CellKind::number, "kernels of backward passes, recompute among them"},
                    {"waiting", CellKind::number, "kernels that wait for moves"},
-                   {"idle", CellKind::number, "between actions: the bubble, and what blocking sends hold"},
-                   {"of it held by sends", CellKind::number, "of the whole step's idle time"},
+                   {"held by sends", CellKind::number, "between actions, by sends to and from other stages that nothing may overlap"},
+                   {"bubble", CellKind::number, "between actions, with nothing to do"},
                    {"around the pipeline", CellKind::number, "phases before and after it"},
                    {"computing", CellKind::number, "forward and backward, of the window"}});
   const std::vector<RankSums> sums = rank_sums(scene);
   for (std::size_t rank = 0; rank < sums.size(); ++rank) {
     const RankSums& sum = sums[rank];
-    const auto time = [](double seconds) { return format_seconds(Seconds(seconds)); };
-    table.row({fmt::format("rank {}", rank), time(sum.forward), time(sum.backward), time(sum.waiting), time(sum.idle), time(sum.held),
+    const auto time = [](double seconds) { return seconds > 1e-12 ? format_seconds(Seconds(seconds)) : std::string("0 s"); };
+    table.row({fmt::format("{} {}", html_escaped(scene.rank_word), rank), time(sum.forward), time(sum.backward), time(sum.waiting), time(sum.held), time(sum.bubble),
                time(sum.around), timeline_share(sum.forward + sum.backward, scene.end)});
   }
   return table.text();
@@ -64,7 +64,7 @@ std::string phases_table(const StepScene& scene) {
   if (scene.around.empty()) return "";
   HtmlTable table("Phases around the pipeline", {{"phase", CellKind::word}, {"begins"}, {"takes"}, {"share of the step"}});
   for (const SceneStretch& stretch : scene.around)
-    table.row({html_escaped(stretch.name), format_seconds(Seconds(stretch.start)), format_seconds(Seconds(stretch.end - stretch.start)),
+    table.row({html_escaped(stretch.name), stretch.start > 0 ? format_seconds(Seconds(stretch.start)) : "0 s", format_seconds(Seconds(stretch.end - stretch.start)),
                timeline_share(stretch.end - stretch.start, scene.end)});
   return html_section("around", "Before and after the pipeline", table.text());
 }

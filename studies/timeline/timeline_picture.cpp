@@ -67,11 +67,11 @@ class PipelinePicture {
   }
 
   [[nodiscard]] std::string row_text(int rank, double y) const {
-    std::string text = fmt::format("<g class=\"rank\" data-rank=\"{0}\"><text class=\"end\" x=\"{1:g}\" y=\"{2:g}\">rank {0}</text>"
+    std::string text = fmt::format("<g class=\"rank\" data-rank=\"{0}\"><text class=\"end\" x=\"{1:g}\" y=\"{2:g}\">{4} {0}</text>"
                                    "<path class=\"idle\" d=\"{3}\"/>\n",
-                                   rank, picture_left - 6, y + 12, block(scene_.begin, scene_.begin + scene_.timeline->makespan.value(), y, picture_row));
+                                   rank, picture_left - 6, y + 12, block(scene_.begin, scene_.begin + scene_.timeline->makespan.value(), y), html_escaped(scene_.rank_word));
     std::string around;
-    for (const SceneStretch& stretch : scene_.around) around += block(stretch.start, stretch.end, y, picture_row);
+    for (const SceneStretch& stretch : scene_.around) around += block(stretch.start, stretch.end, y);
     if (!around.empty()) text += fmt::format("<path class=\"step\" d=\"{}\"/>\n", around);
     std::array<std::string, 4> paths = action_paths(rank, y);
     for (std::size_t kind = 0; kind < paths.size(); ++kind)
@@ -79,24 +79,19 @@ class PipelinePicture {
     return text + "</g>\n";
   }
 
-  /// A fused pair stands one above the other.
   [[nodiscard]] std::array<std::string, 4> action_paths(int rank, double y) const {
     const Order& order = *scene_.order;
     std::array<std::string, 4> paths;
     for (std::int32_t i = order.begin[rank]; i < order.begin[rank + 1]; ++i) {
-      const bool first = order.actions[i].with_next, second = i > order.begin[rank] && order.actions[i - 1].with_next;
-      const double height = first || second ? picture_row / 2 : picture_row;
-      paths[static_cast<std::size_t>(order.actions[i].kind)] +=
-          block(scene_.begin + scene_.timeline->start[i].value(), scene_.begin + scene_.timeline->end[i].value(),
-                second ? y + picture_row / 2 : y, height);
+      paths[static_cast<std::size_t>(order.actions[i].kind)] += block(scene_.action_start[i], scene_.action_end[i], y);
     }
     return paths;
   }
 
   /// A hair of paper between neighbours where there is room for it.
-  [[nodiscard]] std::string block(double from, double to, double y, double height) const {
+  [[nodiscard]] std::string block(double from, double to, double y) const {
     const double x = x_of(from), width = x_of(to) - x, drawn = width > 3 ? width - 0.6 : width;
-    return fmt::format("M{:.2f} {:g}h{:.2f}v{:g}h-{:.2f}z", x, y, drawn, height, drawn);
+    return fmt::format("M{:.2f} {:g}h{:.2f}v{:g}h-{:.2f}z", x, y, drawn, picture_row, drawn);
   }
 
   const StepScene& scene_;

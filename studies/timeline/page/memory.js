@@ -67,7 +67,7 @@ class MemoryChart {
       width: this.box.clientWidth, height: CHART_HEIGHT,
       scales: { x: { time: false, range: () => [this.view.from, this.view.to] }, y: { range: [0, this.most] } },
       axes: [{ ...axis, values: moments, space: 100 }, { ...axis, values: (_, list) => list.map((value) => `${value} GiB`), size: 68 }],
-      series: [{ label: "time", value: (_, time) => (time === null ? "-" : momentText(time, this.view.span / 500)) }, ...series],
+      series: [{ label: "time", value: (_, time) => (time === null ? "-" : momentText(time, stepOf(this.view.span))) }, ...series],
       cursor: { drag: { x: true, y: false, setScale: false } },
       hooks: { setSelect: [(plot) => this.choose(plot)] },
     }, this.columns(), this.box);

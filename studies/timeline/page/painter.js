@@ -116,7 +116,7 @@ class Painter {
     if (!this.filters.has(SPAN_KINDS[span.kind])) return;
     const colour = span.kind === 1 ? "wait" : span.kind === 2 ? "move" : PASS_COLOURS[span.pass];
     const name = this.scene.data.names[span.name], isFound = this.found === null || this.found.names.has(span.name);
-    this.block(x, y, width, height, colour, width < 16 ? "" : span.kind === 1 ? `waits: ${name}` : name, !isFound);
+    this.block(x, y, width, height, colour, width < 16 ? "" : name, !isFound);
     if (span.kind === 1 && isFound) this.hatch(x, y, width, height);
     if (this.found !== null && isFound) this.underline(x, y + height - 2, width);
   }

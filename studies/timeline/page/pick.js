@@ -34,7 +34,7 @@ class Picker {
       ["stage", String(rank.stage[i])], ["micro-batch", this.scene.unitText(rank.unit[i])]];
   }
   times(start, end) {
-    return [["start", momentText(start, Math.max((end - start) / 100, 1e-3))], ["duration", lengthText(end - start)],
+    return [["start", momentText(start, Math.max(stepOf(end - start), 1e-3))], ["duration", lengthText(end - start)],
       ["share of the step", figureText("share", (end - start) / this.scene.end)]];
   }
 
@@ -49,8 +49,8 @@ class Picker {
     const { rank } = row, stretch = rank.stretch(i), start = rank.start[i] + span.start * stretch, end = rank.start[i] + span.end * stretch;
     const name = this.scene.data.names[span.name];
     return { y: row.y, height: row.height, row, rank, i, start, end, key: `span ${rank.number} ${i} ${span.stream} ${span.start}`, span,
-      title: span.kind === 1 ? `waits: ${name}` : name,
-      words: [["kind", SPAN_KINDS[span.kind]], ["pass", PASSES[span.pass]], ["layer", String(span.layer)], ["stream", row.name],
+      title: name,
+      words: [["kind", SPAN_KINDS[span.kind]], ["pass", PASSES[span.pass]], ["layer", span.layer < 0 ? "none" : String(span.layer)], ["stream", row.name],
         ...this.words(row, i), ...this.times(start, end)] };
   }
   send(row, lane, time, isLower) {

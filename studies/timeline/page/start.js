@@ -18,7 +18,8 @@ function startButtons(view, tracks) {
   on("unfold", () => tracks.foldAll(true));
   on("fold", () => tracks.foldAll(false));
   const say = () => {
-    byId("range-said").textContent = view.isWhole ? `all ${lengthText(view.span)}` : `${rangeText(view.from, view.to)} (${lengthText(view.span)})`;
+    const step = stepOf(view.span), ends = view.isWhole ? ["whole step", ""] : [momentText(view.from, step), `to ${momentText(view.to, step)}`];
+    byId("range-said").replaceChildren(make("b", {}, lengthText(view.span)), ...ends.map((text) => make("span", {}, text)));
     byId("zoom-out").disabled = byId("zoom-reset").disabled = view.isWhole;
   };
   view.on(say);

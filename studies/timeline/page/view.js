@@ -29,15 +29,22 @@ class View {
 
 const TIME_UNITS = [[1e6, "s"], [1e3, "ms"], [1, "\u00b5s"]];
 
-/** A moment as exactly as `step` needs it. */
+/** Digits behind the point that tell multiples of `step` apart; 0.25 needs two. */
+function digitsFor(step) {
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), tens = step * 10 ** digits;
+  return Math.abs(tens - Math.round(tens)) > 1e-6 ? digits + 1 : digits;
+}
+
+/** A moment as exactly as `step` needs it, in the largest unit that needs no more than four digits behind the point. */
 function momentText(time, step) {
-  const [size, name] = TIME_UNITS.find(([size]) => step * 200 >= size) || TIME_UNITS[2];
-  let digits = Math.min(6, Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9)));
-  if (digits < 6 && Math.abs((step / size) * 10 ** digits - Math.round((step / size) * 10 ** digits)) > 1e-6) ++digits;  // 0.25
+  const [size, name] = TIME_UNITS.find(([size]) => digitsFor(step / size) <= 4) || TIME_UNITS[2];
+  const digits = Math.min(6, digitsFor(step / size));
   return `${(time / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${name}`;
 }
 const lengthText = (time) => figureText("seconds", time * 1e-6);
-const rangeText = (from, to) => `${momentText(from, (to - from) / 200)} to ${momentText(to, (to - from) / 200)}`;
+/** Steps of powers of ten, a few hundred of which are the window. */
+const stepOf = (span) => 10 ** Math.floor(Math.log10(span / 200));
+const rangeText = (from, to) => `${momentText(from, stepOf(to - from))} to ${momentText(to, stepOf(to - from))}`;
 
 /** Colours of the style sheet. */
 class Palette {
