@@ -193,7 +193,7 @@ class RowPlacer {
   [[nodiscard]] std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     const auto add = [&](std::size_t count, const std::string& why) {
-      if (count > 0) notes.push_back(fmt::format("{}: {} {} {}", where_, count, count == 1 ? "row" : "rows", why));
+      if (count > 0) notes.push_back(fmt::format("{} {} {}", count, count == 1 ? "row" : "rows", why));
     };
     add(throttled_, "with clocks pulled down left out");
     add(beside_, "with something else on the GPU left out");

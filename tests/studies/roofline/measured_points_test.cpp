@@ -288,7 +288,7 @@ TEST(MeasuredPoints, WhatIsLeftOutIsCounted) {
   ASSERT_EQ(out.rows.loose.size(), 1U);
   EXPECT_THAT(out.rows.loose[0].source, HasSubstr("median of 3 rows")) << "this GPU's, its sustained one, and one of no named GPU";
   EXPECT_THAT(out.rows.notes, testing::ElementsAre(
-      HasSubstr("own.json: 1 row with clocks pulled down"), HasSubstr("1 row with something else"), HasSubstr("2 rows out of a warm L2"),
+      HasSubstr("1 row with clocks pulled down"), HasSubstr("1 row with something else"), HasSubstr("2 rows out of a warm L2"),
       HasSubstr("1 row of other GPUs left out: h100-sxm"), HasSubstr("1 row of collectives, copies and launches")));
 }
 
