@@ -106,7 +106,7 @@ std::string timeline_written_line(const NamedOutput& output, const TimelineWork&
 Expected<void> check_trace_sizes(const std::vector<NamedOutput>& outputs, const TimelineWork& work) {
   for (const NamedOutput& output : outputs) {
     if (output.form != trace_form) continue;
-    if (auto good = check_trace_size(work.scene, work.choice, output.name); !good) return good;
+    if (auto good = check_trace_size(work.scene, work.choice, timeline_output); !good) return good;
   }
   return {};
 }

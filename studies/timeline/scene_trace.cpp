@@ -17,8 +17,9 @@ namespace stepcast {
 namespace {
 
 constexpr std::array<std::string_view, 4> action_categories = {"forward", "backward", "input gradient", "weight gradient"};
-constexpr std::array<std::string_view, 5> kernel_categories = {"kernel,forward", "kernel,recompute", "kernel,input_grad", "kernel,weight_grad",
-                                                              "kernel,step"};
+/// By Pass. Viewers take commas apart.
+constexpr std::array<std::string_view, 5> kernel_categories = {"kernel,forward", "kernel,recompute", "kernel,input_grad",
+                                                               "kernel,weight_grad", "kernel,step"};
 /// Threads of one stream, at most: sends that are under way at once have one each.
 constexpr int lanes_of_stream = 1000;
 
@@ -215,8 +216,8 @@ Expected<void> check_trace_size(const StepScene& scene, const TraceChoice& choic
   std::string hint;
   if (choice.detail == TraceDetail::kernels) hint = "--detail actions";
   if (choice.all_ranks) hint += hint.empty() ? "--ranks stages" : " or --ranks stages";
-  return fail(where, fmt::format("the trace would have {} events, more than the {} that viewers can show", grouped_digits(static_cast<double>(events)),
-                                 grouped_digits(static_cast<double>(most_trace_events))),
+  const auto text = [](std::int64_t count) { return grouped_digits(static_cast<double>(count)); };
+  return fail(where, fmt::format("the trace would have {} events, more than the {} that viewers can show", text(events), text(most_trace_events)),
               hint.empty() ? "fewer micro-batches" : hint);
 }
 

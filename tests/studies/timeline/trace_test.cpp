@@ -147,7 +147,8 @@ std::map<std::string, double> sums_of(const Threads& threads, int process) {
   std::map<std::string, double> sums;
   for (const auto& [thread, slices] : threads) {
     if (thread.first != process) continue;
-    for (const ReadSlice& slice : slices) sums[slice.category == "phase" ? "phase " + slice.name : slice.category] += 1e-6 * (slice.end - slice.start);
+    for (const ReadSlice& slice : slices)
+      sums[slice.category == "phase" ? "phase " + slice.name : slice.category] += 1e-6 * (slice.end - slice.start);
   }
   return sums;
 }
@@ -170,10 +171,13 @@ TEST(SceneTrace, SumsAreThePhasesOfTheStep) {
     expect(backward, step.phases.backward, "backward");
     expect(sums["wait"] + sums["hold"], step.phases.exposed_communication, "exposed communication");
     expect(sums["phase pipeline"] - kernels - backward - sums["wait"] - sums["hold"], step.phases.bubble, "bubble");
+    int skipped = 0;
     for (const PhaseRow& phase : phase_rows(step.phases)) {
-      const bool inside = phase.key == "forward" || phase.key == "backward" || phase.key == "bubble" || phase.key == "exposed_communication";
+      const bool inside = sums.find("phase " + std::string(phase.name)) == sums.end();
+      skipped += inside && phase.time > Seconds(0) ? 1 : 0;
       if (!inside) expect(sums["phase " + std::string(phase.name)], phase.time, phase.name);
     }
+    EXPECT_LE(skipped, 4) << "forward, backward, bubble, exposed communication";
     double last = 0;
     for (const auto& [thread, slices] : threads) last = std::max(last, slices.back().end);
     EXPECT_NEAR(1e-6 * last, step.step_time.value(), 1e-11);
@@ -240,7 +244,8 @@ TEST(SceneTrace, SlowActionsStretchWhatIsInside) {
   }
   auto sums = sums_of(threads_of(events_of(scene, {})), scene.slowest_stage);
   EXPECT_NEAR(sums["wait"] + sums["hold"], made->prediction.step.phases.exposed_communication.value(), 1e-6 * scene.end);
-  EXPECT_NEAR(sums["kernel,recompute"] + sums["kernel,input_grad"] + sums["kernel,weight_grad"], made->prediction.step.phases.backward.value(), 1e-6 * scene.end);
+  const double backward = sums["kernel,recompute"] + sums["kernel,input_grad"] + sums["kernel,weight_grad"];
+  EXPECT_NEAR(backward, made->prediction.step.phases.backward.value(), 1e-6 * scene.end);
 }
 
 TEST(SceneTrace, HostileNamesAreEscaped) {
