@@ -46,6 +46,7 @@ struct LabelPlace {
 class LabelRoom {
  public:
   explicit LabelRoom(SvgBox frame) : frame_(frame) {}
+  [[nodiscard]] const SvgBox& frame() const { return frame_; }
   void take(const SvgBox& box) { taken_.push_back(box); }
   /// Whether there was room, which is taken then.
   bool take_if_free(const SvgBox& box);

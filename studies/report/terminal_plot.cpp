@@ -11,7 +11,7 @@
 namespace stepcast {
 namespace {
 
-constexpr int plot_rows = 14, widest_plot = 84, narrowest_plot = 20;
+constexpr int widest_plot = 84, narrowest_plot = 20;
 
 /// Bits of a braille cell, two dots wide and four high, from U+2800 (Unicode standard, chapter 21.1).
 constexpr std::uint8_t braille_bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
@@ -22,7 +22,7 @@ std::string braille(std::uint8_t bits) {
           static_cast<char>(0x80U | (code & 0x3FU))};
 }
 
-/// Dots or letters in a grid of cells; row 0 on top.
+/// Dots in a grid of cells, and characters that take a cell's place; row 0 on top.
 class Canvas {
  public:
   Canvas(int columns, int rows, bool unicode)
@@ -38,10 +38,16 @@ class Canvas {
       marks_[at(x, from_top)] = mark;
     }
   }
+  /// A character in the cell of a dot.
+  void write(int x, int y, char letter) {
+    if (x < 0 || y < 0 || x >= dots_across() || y >= dots_up()) return;
+    const int from_top = dots_up() - 1 - y;
+    marks_[unicode_ ? at(x / 2, from_top / 4) : at(x, from_top)] = letter;
+  }
   [[nodiscard]] std::string row(int r) const {
     std::string text;
     for (int c = 0; c < columns_; ++c) {
-      if (!unicode_) {
+      if (!unicode_ || marks_[at(c, r)] != ' ') {
         text += marks_[at(c, r)];
       } else {
         text += bits_[at(c, r)] == 0 ? " " : braille(bits_[at(c, r)]);
@@ -104,6 +110,28 @@ void draw(Canvas& canvas, const PlotLine& line, const LogRange& xs, const LogRan
   }
 }
 
+void write_letters(Canvas& canvas, const LogPlot& plot, const LogRange& xs, const LogRange& ys) {
+  for (const PlotLetter& mark : plot.letters) {
+    if (!(mark.x > 0) || !(mark.y > 0)) continue;
+    canvas.write(static_cast<int>(std::lround(xs.share(mark.x) * (canvas.dots_across() - 1))),
+                 static_cast<int>(std::lround(ys.share(mark.y) * (canvas.dots_up() - 1))), mark.letter);
+  }
+}
+
+/// The axes' ranges: the frame's, else what the lines and letters span.
+std::pair<LogRange, LogRange> plot_ranges(const LogPlot& plot) {
+  LogRange xs, ys;
+  if (plot.frame) {
+    xs.take(plot.frame->x_low), xs.take(plot.frame->x_high), ys.take(plot.frame->y_low), ys.take(plot.frame->y_high);
+    return {xs, ys};
+  }
+  for (const PlotLine& line : plot.lines)
+    for (const auto& [x, y] : line.points) xs.take(x), ys.take(y);
+  for (const PlotLetter& mark : plot.letters)
+    if (mark.x > 0 && mark.y > 0) xs.take(mark.x), ys.take(mark.y);
+  return {xs, ys};
+}
+
 std::string sample_of(const PlotLine& line, bool unicode) {
   if (!unicode) return std::string(3, line.mark);
   std::string text;
@@ -132,9 +160,7 @@ std::string x_axis(const LogPlot& plot, const LogRange& xs, int margin, int colu
 }  // namespace
 
 std::string plot_text(const LogPlot& plot, const Console& console) {
-  LogRange xs, ys;
-  for (const PlotLine& line : plot.lines)
-    for (const auto& [x, y] : line.points) xs.take(x), ys.take(y);
+  const auto [xs, ys] = plot_ranges(plot);
   if (xs.empty() || ys.empty()) return {};
   std::vector<std::string> ticks{plot.y_text(ys.at(1)), plot.y_text(ys.at(0.5)), plot.y_text(ys.at(0))};
   std::size_t width = 0;
@@ -142,14 +168,15 @@ std::string plot_text(const LogPlot& plot, const Console& console) {
   const int margin = static_cast<int>(width) + 4;  // two blanks, the tick, and the axis
   const int name = static_cast<int>(shown_width(plot.x_name)) + 2;
   const int columns = std::clamp(console.columns - margin - name, narrowest_plot, widest_plot);
-  Canvas canvas(columns, plot_rows, console.unicode);
+  Canvas canvas(columns, plot.rows, console.unicode);
   for (const PlotLine& line : plot.lines) draw(canvas, line, xs, ys);
+  write_letters(canvas, plot, xs, ys);
 
   std::string text;
-  for (int row = 0; row < plot_rows; ++row) {
+  for (int row = 0; row < plot.rows; ++row) {
     const std::string tick = row == 0               ? ticks[0]
-                             : row == plot_rows / 2 ? ticks[1]
-                             : row == plot_rows - 1 ? ticks[2]
+                             : row == plot.rows / 2 ? ticks[1]
+                             : row == plot.rows - 1 ? ticks[2]
                                                     : "";
     text += fmt::format("  {}{} {}{}\n", std::string(width - shown_width(tick), ' '), tick,
                         console.unicode ? "\u2502" : "|", canvas.row(row));

@@ -49,12 +49,12 @@ double longest_time(const OperatorBoundaries& one) {
 }
 
 /// A bar of the row's own scale, with a tick where the multiply-adds end.
-std::string time_bar(const BoundaryGrid& grid, const OperatorBoundaries& one, Seconds time) {
+std::string time_bar(const BoundaryGrid& grid, const OperatorBoundaries& one, Seconds time, RoofBasis basis = RoofBasis::datasheet) {
   const double most = longest_time(one), room = grid.cell_width - 16;
   if (!(most > 0)) return {};
   const double width = std::clamp(time.value() / most, 0.0, 1.0) * room, tick = 8 + std::clamp(one.compute.value() / most, 0.0, 1.0) * room;
-  return fmt::format("<rect class=\"time-bar\" x=\"8\" y=\"54\" width=\"{}\" height=\"9\"/><path class=\"compute-tick\" d=\"M{} 51v15\"/>",
-                     svg_number(time.value() > 0 ? std::max(1.0, width) : 0), svg_number(tick));
+  return fmt::format("<rect class=\"time-bar{}\" x=\"8\" y=\"54\" width=\"{}\" height=\"9\"/><path class=\"compute-tick\" d=\"M{} 51v15\"/>",
+                     basis == RoofBasis::assumed ? " assumed" : "", svg_number(time.value() > 0 ? std::max(1.0, width) : 0), svg_number(tick));
 }
 
 std::string cell_frame(const BoundaryGrid& grid, std::size_t column, double y, const std::string& attributes, const std::string& title, const std::string& inside) {
@@ -91,7 +91,7 @@ std::string crossing_cell(const BoundaryGrid& grid, const OperatorBoundaries& on
   std::string inside = picture_text(8, 18, "strong", crosses) +
                        (row.limits ? picture_text(grid.cell_width - 8, 18, "end limit-word strong small", "limits") : "") +
                        picture_text(8, 35, "", row.flops_per_byte > 0 ? flops_per_byte_text(row.flops_per_byte) : "");
-  if (timed) inside += time_bar(grid, one, row.time);
+  if (timed) inside += time_bar(grid, one, row.time, row.basis);
   inside += picture_text(8, 49, "small", timed ? time_words(one, row.time) : row.bytes.value() > 0 ? "rate not known" : "") +
             picture_text(8, 82, "small", svg_shortened(stationary_words(row), grid.characters(11)));
   return cell_frame(grid, grid.column_of(row.outer), y,
@@ -148,7 +148,7 @@ std::string boundaries_svg(const RooflineReport& report) {
   }
   if (count == 0) body += picture_text(picture_width / 2, y += 20, "mid", "no operator has a loop nest to show");
   const std::string rest = report.boundaries.size() > count ? fmt::format("; {} lighter operators stand in the table and the JSON", report.boundaries.size() - count) : "";
-  body += picture_text(side, y + 14, "soft", "Bars: time, one scale per operator; dashed: where its multiply-adds end; \"stays\": the tensor kept inside" + rest + ".");
+  body += picture_text(side, y + 14, "soft", "Bars: time, one scale per operator; pale: by an assumed rate; dashed: where the multiply-adds end; \"stays\": the tensor kept inside" + rest + ".");
   return picture_element("boundaries", y + 28, fmt::format("Boundaries of the {} heaviest operators of {}", count, report.network), "", body);
 }
 

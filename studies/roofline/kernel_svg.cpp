@@ -1,6 +1,6 @@
 // The kernel roofline: roofs, ridges, marks and their key.
 #include <algorithm>
-#include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -50,11 +50,11 @@ double highest_rate(const std::vector<Roof>& roofs) {
 }
 
 /// Above and left of a ridge nothing is attainable, so that its label finds room there.
-std::string ridge_label(const PlanePlace& place, const std::string& label, bool quiet, LabelRoom& room) {
+std::string ridge_label(const PlanePlace& place, const std::string& label, LabelRoom& room) {
   const double width = svg_text_width(label, picture_font);
   double up = 7;
   const auto box = [&] { return SvgBox{place.x - 6 - width, place.y - up - 12, place.x + 8, place.y - up + 4}; };
-  while (!quiet && up < 150 && !room.take_if_free(box())) up += 15;
+  while (up < 150 && !room.take_if_free(box())) up += 15;
   const std::string leader = up > 7 ? fmt::format("<path class=\"leader\" d=\"M-2 -4L-5 {}\"/>", svg_number(-up + 2)) : "";
   return leader + fmt::format("<text class=\"ridge-label end\" x=\"-6\" y=\"{}\">{}</text>", svg_number(-up), svg_escaped(label));
 }
@@ -62,13 +62,12 @@ std::string ridge_label(const PlanePlace& place, const std::string& label, bool 
 std::string ridge_mark(const RooflineReport& report, std::size_t i, const Plane& plane, LabelRoom& room) {
   const Ridge& ridge = report.roofs.ridges[i];
   const PlanePlace place = place_on(plane, ridge.flops_per_byte, ridge.rate);
-  const bool quiet = ridge.precision != report.precision;
   const std::string words = fmt::format("{} ridge, {}: {}", to_text(ridge.level), to_text(ridge.basis), flops_per_byte_text(ridge.flops_per_byte));
   return fmt::format("<g class=\"ridge {}{}\" data-ridge=\"{}\" transform=\"translate({} {})\">", loudness(ridge.precision, report),
                      place.outside() ? " outside" : "", i, svg_number(place.x), svg_number(place.y)) +
          picture_title(fmt::format("{}\n{}: {}", words, to_text(ridge.precision), format_flops(ridge.rate))) +
          fmt::format("<path class=\"drop\" d=\"M0 0V{}\"/><circle r=\"3.5\"/>", svg_number(plane.bottom() - place.y)) +
-         edge_arrow(place, 3.5) + ridge_label(place, words, quiet, room) + "</g>\n";
+         edge_arrow(place, 3.5) + ridge_label(place, words, room) + "</g>\n";
 }
 
 /// Their labels then climb to the right, and no line to one crosses another.
@@ -134,7 +133,13 @@ std::string kernel_roofline_svg(const RooflineReport& report) {
   const Plane plane = kernel_plane(report);
   LabelRoom room({plane.left, plane.top, plane.right(), plane.bottom()});
   std::string ridges;
-  for (const std::size_t i : ridges_from_left(report.roofs)) ridges += ridge_mark(report, i, plane, room);
+  // Only one type's ridges show their labels at a time, so that each type's stand clear of each other.
+  std::map<Precision, LabelRoom> quiet_rooms;
+  for (const std::size_t i : ridges_from_left(report.roofs)) {
+    const Precision precision = report.roofs.ridges[i].precision;
+    LabelRoom& own = precision == report.precision ? room : quiet_rooms.try_emplace(precision, room.frame()).first->second;
+    ridges += ridge_mark(report, i, plane, own);
+  }
   double bottom = plane.bottom() + foot_of_plane;
   const std::string legend = kernel_legend(report, bottom);
   const std::string body =

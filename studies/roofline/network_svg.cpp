@@ -113,7 +113,7 @@ BytesPerSecond roof_rate_of(const NetworkRoofline& links, const std::string& lin
 /// 1/y = c + 1 / (x * rate), c: seconds of latency per FLOP. From where it enters the frame to where it leaves it.
 std::string bent_curve(const RooflineReport& report, std::size_t i, const Plane& plane) {
   const LinkPoint& point = report.links.points[i];
-  const double rate = roof_rate_of(report.links, point.link).value(), flops = point.flops_per_byte * point.bytes.value() * point.calls;
+  const double rate = roof_rate_of(report.links, point.link).value(), flops = (point.rate * point.time).value();
   if (!(rate > 0) || !(flops > 0) || !(point.latency.value() > 0)) return {};
   const double c = point.calls * point.latency.value() / flops;
   const auto x_at = [&](int power) { const double left = std::pow(10.0, -power) - c; return left > 0 ? 1 / (rate * left) : INFINITY; };

@@ -63,6 +63,7 @@ constexpr const char* picture_lines = R"css(
 .picture .cell{stroke-width:1}
 .picture .limits .cell{stroke-width:2.6}
 .picture .time-bar{fill:currentColor;fill-opacity:.7}
+.picture .time-bar.assumed{fill-opacity:.28}
 .picture .compute-tick{fill:none;stroke-width:1.2;stroke-dasharray:2 2}
 .picture .small{font-size:11px}
 )css";

@@ -5,7 +5,7 @@
 
 #include "studies/roofline/report.h"
 
-namespace stepcast::testing_roofline {
+namespace stepcast::testing_pictures {
 
 inline constexpr double peak = 1e15, hbm_rate = 4e12, l2_rate = 8e12, ridge = peak / hbm_rate;
 
@@ -159,4 +159,4 @@ inline RooflineReport sample_report() {
   return report;
 }
 
-}  // namespace stepcast::testing_roofline
+}  // namespace stepcast::testing_pictures
