@@ -83,6 +83,7 @@ class BoundaryView {
       row.stationary = crossing.stationary;
       row.text = crossing.text;
       if (row.outer == "shared memory") row.rate = shared_over_hbm * gpu_.memory_bandwidth;
+      if (row.outer == "registers") row.text = "every multiply-add counted alone: tensor cores share operands inside an instruction";
       one.rows.push_back(std::move(row));
     }
   }

@@ -18,34 +18,42 @@ constexpr const char* sends_name = "boundary";  // of CollectiveReport, sends be
 constexpr Bytes hardly_any{1};
 constexpr Bytes host_token_id{8};               // as sim/step/around.cpp
 
-/// Software that makes a move seem faster than its link: its price is less than what the bytes take.
+/// What makes a move seem faster than its link: its price is less than what the bytes take.
 struct FasterReason {
-  bool (*applies)(const Stack& stack, Precision precision, const Move& move);
+  bool (*applies)(const CostModel& cost, const Move& move);
   const char* words;
 };
 
 bool gathers_or_scatters(const Move& move) { return move.kind == MoveKind::all_gather || move.kind == MoveKind::reduce_scatter; }
 
+/// As prices take it (sim/cost/collective.cpp, parameter_of).
+StepParameter fitted_share(const Move& move) {
+  if (move.cargo == Cargo::gradient || move.cargo == Cargo::weight) return StepParameter::gradient_moves;
+  return move.kind == MoveKind::all_to_all ? StepParameter::expert_moves : StepParameter::activation_moves;
+}
+
 constexpr FasterReason faster_reasons[] = {
-    {[](const Stack& stack, Precision, const Move& move) {
-       return stack.activation_pieces > 1 && stack.activation_moves == Manners::overlapped && move.cargo == Cargo::activation &&
-              gathers_or_scatters(move) && !move.again;
+    {[](const CostModel& cost, const Move& move) {
+       return cost.stack().activation_pieces > 1 && cost.stack().activation_moves == Manners::overlapped &&
+              move.cargo == Cargo::activation && gathers_or_scatters(move) && !move.again;
      },
      "it goes in pieces beside the product that it feeds or drains, and its time here is what shows"},
-    {[](const Stack& stack, Precision, const Move& move) {
-       return stack.expert_moves == Manners::overlapped && move.kind == MoveKind::all_to_all && move.experts > 0;
+    {[](const CostModel& cost, const Move& move) {
+       return cost.stack().expert_moves == Manners::overlapped && move.kind == MoveKind::all_to_all && move.experts > 0;
      },
      "it runs beside the compute of another micro-batch, and its time here is what shows"},
-    {[](const Stack& stack, Precision, const Move& move) { return stack.expert_dispatch == Dispatch::tokens && move.experts > 0; },
+    {[](const CostModel& cost, const Move& move) { return cost.stack().expert_dispatch == Dispatch::tokens && move.experts > 0; },
      "a token that several experts of one destination take crosses once, and its bytes here are those of all copies"},
-    {[](const Stack& stack, Precision precision, const Move& move) {
-       return stack.gathers_cast && precision == Precision::fp8 && move.kind == MoveKind::all_gather && move.for_product;
+    {[](const CostModel& cost, const Move& move) {
+       return cost.stack().gathers_cast && cost.precision() == Precision::fp8 && move.kind == MoveKind::all_gather && move.for_product;
      },
-     "it is cast to fp8 before it crosses, and its bytes here are those of the wide type"}};
+     "it is cast to fp8 before it crosses, and its bytes here are those of the wide type"},
+    {[](const CostModel& cost, const Move& move) { return cost.tuning()[fitted_share(move)] < 1; },
+     "measured steps of this software show less of such moves than their time alone, and its time here is what shows"}};
 
-std::string faster_reason(const Scenario& scenario, const Move* move) {
+std::string faster_reason(const CostModel& cost, const Move* move) {
   for (const FasterReason& reason : faster_reasons)
-    if (move && reason.applies(scenario.stack.row, scenario.plan.precision, *move)) return reason.words;
+    if (move && reason.applies(cost, *move)) return reason.words;
   return "check whether the bytes are those of the buffer (algorithm bandwidth) or those that a rank receives (bus bandwidth), whether "
          "the switch adds up on the way (NVLS: fewer bytes cross than a ring receives), GB against GiB or Gb, and whether the time "
          "counts both directions";
@@ -66,7 +74,7 @@ bool same_link_point(const LinkPoint& a, const LinkPoint& b) {
 class LinkPlotter {
  public:
   LinkPlotter(const Scenario& scenario, const Prediction& prediction, FlopsPerSecond peak)
-      : scenario_(scenario), prediction_(prediction), machine_(scenario.machine.row), peak_(peak), frame_(link_frame(machine_)),
+      : prediction_(prediction), machine_(scenario.machine.row), peak_(peak), frame_(link_frame(machine_)),
         cost_(cost_model(scenario).with_ranks(prediction.program.ranks)), work_(scenario, prediction) {}
 
   std::vector<LinkPoint> run() {
@@ -184,10 +192,9 @@ class LinkPlotter {
     point.share_of_roof = point.bus / link;
     if (point.share_of_roof <= 1.01) return;
     point.warning = fmt::format("{} is {:.0f} % of the link's {}: {}", format_rate(point.bus), 100 * point.share_of_roof,
-                                format_rate(link), faster_reason(scenario_, move));
+                                format_rate(link), faster_reason(cost_, move));
   }
 
-  const Scenario& scenario_;
   const Prediction& prediction_;
   const Machine& machine_;
   const FlopsPerSecond peak_;

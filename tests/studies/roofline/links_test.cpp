@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "studies/roofline/link_groups.h"
 #include "studies/roofline/links.h"
 #include "studies/roofline/stage_work.h"
@@ -145,6 +147,14 @@ TEST(LinkPoints, FasterThanTheirLinkBecauseOfTheSoftwareSaySo) {
   const LinkPoint gather = point_named(network, "dY2 all_gather");
   ASSERT_GT(gather.share_of_roof, 1.01);
   EXPECT_THAT(gather.warning, HasSubstr("beside the product"));
+}
+
+TEST(LinkPoints, FasterThanTheirLinkBecauseOfMeasuredStepsSaySo) {
+  const NetworkRoofline network = network_of(roofline_case("llama3-8b", {{"gpus", "32"}, {"tp", "4"}, {"zero", "3"}, {"stack", "nemo"}}));
+  const auto fitted = [](const LinkPoint& point) { return point.warning.find("measured steps") != std::string::npos; };
+  const auto point = std::find_if(network.points.begin(), network.points.end(), fitted);
+  ASSERT_NE(point, network.points.end());
+  EXPECT_GT(point->share_of_roof, 1.01);
 }
 
 TEST(LinkFrame, FollowsFromTheMachineAlone) {
