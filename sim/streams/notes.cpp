@@ -39,20 +39,26 @@ void ChunkWalk::repeat_notes(double copies) {
   }
 }
 
-// `before`: where compute stood before the item was placed. `waited_for`: the move that compute stood still for, if it did.
-void ChunkWalk::note(const Instance& instance, const Item& item, const End& end, int waited_for, double before) {
+/// Copies that were left out before it do not count.
+std::int64_t ChunkWalk::copy_of(const Instance& instance) const {
+  const Instance* first = &instance;
+  while (first != instances_.data() && (first - 1)->run == instance.run) --first;
+  return &instance - first;
+}
+
+void ChunkWalk::note(const Instance& instance, const Item& item, const Placed& placed) {
   std::vector<LaidItem>& items = noted_->list->items;
   const ProgramBlock& block = program_.blocks[instance.block];
   LaidItem laid;
   laid.block = instance.block;
   laid.item = item.index;
   laid.run = instance.run;
-  laid.copy = instance.copy + (instance.run == noted_->run ? noted_->left_out : 0);
-  laid.end = end.time;
+  laid.copy = copy_of(instance) + (instance.run == noted_->run ? noted_->left_out : 0);
+  laid.start = placed.start;
+  laid.end = placed.end;
   if (!item.is_move) {
     laid.pass = block.works[item.index].pass;
-    laid.start = last_start_;
-    note_wait(laid, waited_for, before, laid.start);
+    note_wait(laid, placed.waited_for, placed.before, placed.start);
     noted_->last_kernel = static_cast<int>(items.size());
     items.push_back(laid);
     return;
@@ -62,11 +68,10 @@ void ChunkWalk::note(const Instance& instance, const Item& item, const End& end,
   laid.pass = move.pass;
   laid.blocking = move.blocking;
   laid.tier = prices_[instance.block].moves[item.index].tier;
-  laid.start = move_start_;
   items.push_back(laid);
   if (move.blocking)
-    note_wait(laid, waited_for, before, end.time);
-  else if (compute_free_ > before)  // the move has stretched the last kernel
+    note_wait(laid, placed.waited_for, placed.before, placed.end);
+  else if (compute_free_ > placed.before)  // the move has stretched the last kernel
     items[static_cast<std::size_t>(noted_->last_kernel)].end = compute_free_;
 }
 

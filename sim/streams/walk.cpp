@@ -38,8 +38,8 @@ ChunkTimes ChunkWalk::times(const Chunk& chunk) {
   std::fill(exposed_.begin(), exposed_.end(), 0.0);
   times.run_forward.resize(chunk.runs.size());
   times.run_backward.resize(chunk.runs.size());
-  lay(chunk, List::forward, times);
-  lay(chunk, List::backward, times);
+  lay<false>(chunk, List::forward, times);
+  lay<false>(chunk, List::backward, times);
   times.exposed.reserve(exposed_.size());
   for (const double seconds : exposed_) times.exposed.push_back(Seconds(seconds));
   return times;
@@ -53,7 +53,7 @@ ChunkLayout ChunkWalk::layout(const Chunk& chunk) {
   for (const List list : {List::forward, List::backward}) {
     WalkNotes notes{list == List::forward ? &layout.forward : &layout.backward};
     noted_ = &notes;
-    lay(chunk, list, times);
+    lay<true>(chunk, list, times);
     notes.list->seconds = compute_free_;
     if (list == List::backward) number_forward(chunk, layout.backward);
   }
@@ -61,17 +61,18 @@ ChunkLayout ChunkWalk::layout(const Chunk& chunk) {
   return layout;
 }
 
+template <bool noted>
 void ChunkWalk::lay(const Chunk& chunk, List list, ChunkTimes& times) {
   reset();
   list_instances(chunk, list);
   std::vector<Seconds>& run_times = list == List::forward ? times.run_forward : times.run_backward;
   double before = 0;
   for (std::size_t i = 0; i < instances_.size(); ++i) {
-    lay_instance(i, list);
+    lay_instance<noted>(i, list);
     run_times[instances_[i].run] += Seconds(compute_free_ - before);
     before = compute_free_;
   }
-  finish(list, times);
+  finish<noted>(list, times);
 }
 
 void ChunkWalk::reset() {
@@ -93,7 +94,7 @@ void ChunkWalk::list_instances(const Chunk& chunk, List list) {
     const std::int64_t laid = std::min<std::int64_t>(chunk.runs[run].count, 3 + prices_[block].ahead);
     const double skipped = static_cast<double>(chunk.runs[run].count - laid);
     for (std::int64_t copy = 0; copy < laid; ++copy) {
-      Instance instance{block, run, items, 0, 1, copy};
+      Instance instance{block, run, items, 0, 1};
       if (copy == laid - 1) instance.skipped = skipped;
       if (copy == laid - 2) instance.weight = 1 + skipped;
       instances_.push_back(instance);
@@ -103,10 +104,11 @@ void ChunkWalk::list_instances(const Chunk& chunk, List list) {
   item_end_.assign(static_cast<std::size_t>(items), End{-1, -1});
 }
 
+template <bool noted>
 void ChunkWalk::lay_instance(std::size_t index, List list) {
   const Instance& instance = instances_[index];
   const BlockPrices& prices = prices_[instance.block];
-  if (noted_ != nullptr) note_instance(index);
+  if constexpr (noted) note_instance(index);
   skip_copies(index);
   weight_ = instance.weight;
   stretch_ = list == List::forward ? prices.forward_stretch : prices.backward_stretch;
@@ -114,11 +116,11 @@ void ChunkWalk::lay_instance(std::size_t index, List list) {
   block_start_ = compute_free_;
   input_ = output_;
   output_ = End{block_start_, -1};
-  start_early(index, list);
+  start_early<noted>(index, list);
   const std::vector<Item>& items = items_of(program_.blocks[instance.block], list == List::forward);
   for (std::size_t i = 0; i < items.size(); ++i) {
     const int slot = instance.first_item + static_cast<int>(i);
-    if (item_end_[slot].time < 0) place(instance, items[i], slot, -1);
+    if (item_end_[slot].time < 0) place<noted>(instance, items[i], slot, -1);
   }
   mark_copy();
 }
@@ -153,6 +155,7 @@ void ChunkWalk::skip_copies(std::size_t index) {
 }
 
 // Gathers of the blocks ahead, as soon as this block starts; at the start of the chunk also those of its first blocks.
+template <bool noted>
 void ChunkWalk::start_early(std::size_t index, List list) {
   const std::size_t reach = std::min(instances_.size(), index + 1 + static_cast<std::size_t>(ahead_));
   for (std::size_t later = index; later < reach; ++later) {
@@ -164,34 +167,36 @@ void ChunkWalk::start_early(std::size_t index, List list) {
       const Item& item = items_of(block, list == List::forward)[position];
       const int slot = instance.first_item + position;
       const bool now = later <= index + static_cast<std::size_t>(block.moves[item.index].ahead);
-      if (now && item_end_[slot].time < 0) place(instance, item, slot, block_start_);
+      if (now && item_end_[slot].time < 0) place<noted>(instance, item, slot, block_start_);
     }
   }
 }
 
 // `earliest` >= 0: the item starts before its block and waits for nothing else.
+template <bool noted>
 void ChunkWalk::place(const Instance& instance, const Item& item, int slot, double earliest) {
   const ProgramBlock& block = program_.blocks[instance.block];
   const BlockPrices& prices = prices_[instance.block];
   End& end = item_end_[slot];
-  const double before = compute_free_;
+  [[maybe_unused]] const double before = compute_free_;
   if (!item.is_move) {
     const KernelWork& work = block.works[item.index];
     const End ready = ready_for(instance, item, slot);
     place_work(work.pass, prices.works[item.index].time.value() * stretch_, ready, end, slot);
     if (work.pass != Pass::weight_grad && end.time >= output_.time) output_ = {end.time, -1};
-    if (noted_ != nullptr) note(instance, item, end, ready.move, before);
+    if constexpr (noted) note(instance, item, {last_start_, end.time, before, ready.move});
     return;
   }
   const Move& move = block.moves[item.index];
   const Price& price = prices.moves[item.index];
   const double ready = earliest >= 0 ? earliest : ready_for(instance, item, slot).time;
+  [[maybe_unused]] const double start = std::max(ready, move.blocking ? compute_free_ : streams_[price.tier].free);
   end.move = prices.first_move + item.index;
   if (move.blocking)
     place_blocking(move, price, ready, end);
   else
     place_beside(price, ready, end);
-  if (noted_ != nullptr) note(instance, item, end, end.move, before);
+  if constexpr (noted) note(instance, item, {start, end.time, before, end.move});
   if (carries_activation(move) && move.pass != Pass::weight_grad && end.time >= output_.time) output_ = end;
 }
 
@@ -221,7 +226,6 @@ void ChunkWalk::place_work(Pass pass, double duration, End ready, End& end, int 
 void ChunkWalk::place_blocking(const Move& move, const Price& price, double ready, End& end) {
   Stream& stream = streams_[price.tier];
   const double start = std::max(ready, compute_free_);
-  move_start_ = start;
   end.time = start + price.time.value();
   if (start < stream.free) {
     stream.free += price.time.value();
@@ -238,7 +242,6 @@ void ChunkWalk::place_blocking(const Move& move, const Price& price, double read
 void ChunkWalk::place_beside(const Price& price, double ready, End& end) {
   Stream& stream = streams_[price.tier];
   const double start = std::max(ready, stream.free);
-  move_start_ = start;
   end.time = start + price.time.value() * move_stretch_;
   if (start > stream.free) stream.busy_from = start;
   stream.free = end.time;
@@ -273,6 +276,7 @@ void ChunkWalk::advance(Pass pass, double until) {
 }
 
 // The chunk is done when its last item is: what is handed on, and moves that nobody in the chunk waits for.
+template <bool noted>
 void ChunkWalk::finish(List list, ChunkTimes& times) {
   End last = output_;
   for (const End& end : item_end_) {
@@ -280,7 +284,7 @@ void ChunkWalk::finish(List list, ChunkTimes& times) {
   }
   const double waited = std::max(0.0, last.time - compute_free_);
   weight_ = 1;
-  if (noted_ != nullptr) note_end(list, last.move, waited);
+  if constexpr (noted) note_end(list, last.move, waited);
   wait(last.move, waited);
   advance(list == List::forward ? Pass::forward : Pass::input_grad, compute_free_ + waited);
   const auto by_pass = [&](Pass pass) { return Seconds(pass_time_[static_cast<int>(pass)]); };

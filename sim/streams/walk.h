@@ -35,7 +35,11 @@ class ChunkWalk {
     int block = 0, run = 0, first_item = 0;  ///< first_item in item_end_
     double skipped = 0;                      ///< copies left out before this one
     double weight = 1;                       ///< copies that this one stands for, in sums
-    std::int64_t copy = 0;                   ///< of its run, in the order of the list, those left out not counted
+  };
+  /// Where an item went. `before`: where compute stood; `waited_for`: the move that it then stood still for, if it did.
+  struct Placed {
+    double start = 0, end = 0, before = 0;
+    int waited_for = -1;
   };
   /// Moves of one fabric tier, one after the other. `busy_from` begins the last run of them without a pause.
   struct Stream {
@@ -47,22 +51,29 @@ class ChunkWalk {
     int move = -1;
   };
 
+  // `noted`: writes down what is laid. times(), which sweeps call by the million, does not even ask.
+  template <bool noted>
   void lay(const Chunk& chunk, List list, ChunkTimes& times);
   void reset();
   void list_instances(const Chunk& chunk, List list);
+  template <bool noted>
   void lay_instance(std::size_t index, List list);
   void skip_copies(std::size_t index);
+  template <bool noted>
   void start_early(std::size_t index, List list);
+  template <bool noted>
   void place(const Instance& instance, const Item& item, int slot, double earliest);
   void place_beside(const Price& price, double ready, End& end);
   void place_blocking(const Move& move, const Price& price, double ready, End& end);
   void place_work(Pass pass, double duration, End ready, End& end, int slot);
   void mark_copy();
+  template <bool noted>
   void finish(List list, ChunkTimes& times);
   // notes.cpp
   void note_instance(std::size_t index);
   void repeat_notes(double copies);
-  void note(const Instance& instance, const Item& item, const End& end, int waited_for, double before);
+  void note(const Instance& instance, const Item& item, const Placed& placed);
+  [[nodiscard]] std::int64_t copy_of(const Instance& instance) const;
   void note_wait(LaidItem wait, int move, double start, double end);
   void note_end(List list, int move, double waited);
   void wait(int move, double seconds);
@@ -80,7 +91,6 @@ class ChunkWalk {
   std::vector<double> exposed_;               ///< by flat move
   std::vector<Stream> streams_;               ///< by tier
   WalkNotes* noted_ = nullptr;                ///< layout() alone: what is laid is written down here
-  double move_start_ = 0;                     ///< of the last move
   double stretch_ = 1, weight_ = 1;           ///< of the instance being laid
   const std::vector<char>* waits_ = nullptr;  ///< BlockPrices::*_waits of its list
   double compute_free_ = 0, block_start_ = 0, mark_ = 0, steady_ = 0;
