@@ -205,6 +205,23 @@ class LinkPlotter {
   std::vector<LinkSum> sums_;
 };
 
+/// One collective rarely stands in the way alone; all that a rank of the slowest stage does over one link may.
+void add_sums(const Scenario& scenario, int stage, const std::vector<LinkPoint>& points, std::vector<std::string>& notes) {
+  for (const Level& level : scenario.machine.row.levels) {
+    Seconds time, exposed;
+    Flops flops;
+    int count = 0;
+    for (const LinkPoint& point : points) {
+      if (point.link != level.name || point.stage != stage) continue;
+      time += point.time, exposed += point.exposed, flops = point.rate * point.time;
+      ++count;
+    }
+    if (count < 2 || time.value() <= 0) continue;
+    notes.push_back(fmt::format("{}: its {} collectives take {} of a rank's step, {} of it exposed; unhidden they would hold compute at {}",
+                                level.name, count, format_seconds(time), format_percent(exposed / time), format_flops(flops / time)));
+  }
+}
+
 }  // namespace
 
 FlopsPerSecond bent_roof(double flops_per_byte, BytesPerSecond rate, double calls, Seconds latency, Flops flops) {
@@ -217,6 +234,7 @@ NetworkRoofline network_roofline(const Scenario& scenario, const Prediction& pre
   NetworkRoofline network;
   network.peak = roofs.peak(scenario.plan.precision);
   network.points = LinkPlotter(scenario, prediction, network.peak).run();
+  add_sums(scenario, prediction.step.slowest_stage, network.points, network.notes);
   network.roofs = link_roofs(scenario, prediction, network.points, network.notes);
   network.frame = link_frame(scenario.machine.row);
   return network;

@@ -52,7 +52,7 @@ struct NetworkRoofline {
   std::vector<LinkPoint> points; ///< longest first; collectives of the step report and sends between stages, equal ones in one
   Frame frame;                   ///< from the machine alone: its links' datasheet rates and the compute peaks
   FlopsPerSecond peak;           ///< datasheet, of the plan's precision
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  ///< what all collectives of a link take together; of which link nothing was measured
 };
 
 /// x from a decade below the lowest ridge (a compute peak over a link's rate) to three above the highest, y from one below the lowest

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/quantity_text.h"
 #include "studies/roofline/link_groups.h"
 #include "studies/roofline/links.h"
 #include "studies/roofline/stage_work.h"
@@ -155,6 +156,19 @@ TEST(LinkPoints, FasterThanTheirLinkBecauseOfMeasuredStepsSaySo) {
   const auto point = std::find_if(network.points.begin(), network.points.end(), fitted);
   ASSERT_NE(point, network.points.end());
   EXPECT_GT(point->share_of_roof, 1.01);
+}
+
+TEST(LinkPoints, OfOneLinkAreSummedUpInANote) {
+  // Two collectives of 1 s each, half of one exposed.
+  RooflineCase run = small_case();
+  std::vector<CollectiveReport> rows = {run.prediction.step.collectives.front(), run.prediction.step.collectives.front()};
+  rows[1].name = "other";
+  for (CollectiveReport& row : rows) row.time = Seconds(1), row.exposed = Seconds(0);
+  rows[0].exposed = Seconds(0.5);
+  run.prediction.step.collectives = rows;
+  const double flops = StageWork(run.scenario, run.prediction).matrix_flops(0).value();
+  EXPECT_THAT(network_of(run).notes, testing::Contains(testing::AllOf(HasSubstr("node: its 2 collectives take 2.00 s"), HasSubstr("25.0 %"),
+                                                                      HasSubstr(format_flops(FlopsPerSecond(flops / 2))))));
 }
 
 TEST(LinkFrame, FollowsFromTheMachineAlone) {

@@ -64,6 +64,20 @@ TEST(RooflineReport, OfACutSequenceStillHasItsFigures) {
   EXPECT_FALSE(report->points.empty());
 }
 
+TEST(RooflineReport, OfAMappingHasItsFigures) {
+  RooflineCase run = roofline_case("llama3-8b", {{"gpus", "16"}, {"tp", "8"}});
+  Request request = testing_roofline::case_request("llama3-8b", {{"gpus", "16"}});
+  request.mapping = Request::Value{run.scenario.plan.mapping, "mapping"};
+  const auto scenario = resolve(request);
+  ASSERT_TRUE(scenario) << to_text(scenario.error());
+  const auto prediction = predict(*scenario);
+  ASSERT_TRUE(prediction);
+  const auto report = roofline_report(request, *scenario, *prediction);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->step_time, run.prediction.step.step_time);
+  EXPECT_FALSE(report->fall.levers.empty() && report->fall.levers_missing.empty());
+}
+
 TEST(RooflineReport, WithoutLeversSaysWhy) {
   const RooflineCase run = roofline_case("llama3-8b", {{"gpus", "8"}});
   Request broken = run.request;
