@@ -98,7 +98,8 @@ LinkRoof curve_roof(const Scenario& scenario, const Prediction& prediction, int 
   const std::optional<Group> group = link_group(prediction, point.axis, point.group_size);
   const double share = share_over_link(machine, level, point.kind, group, prediction.program.ranks);
   const Level& at = machine.levels[level];
-  return {at.name, level_link_name(at), link_basis(law.source, profile), best_link_rate(*law.curve) * share, curve_from(*law.curve, profile)};
+  const BytesPerSecond rate = best_link_rate(*law.curve) * share;
+  return {at.name, level_link_name(at), link_basis(law.source, profile), rate, curve_from(*law.curve, profile)};
 }
 
 /// What the profile knows of a level; its rate is 0 where that is nothing.

@@ -106,17 +106,18 @@ class FallBuilder {
     KernelParts parts = priced;
     if (parts.sum() > busy) parts = KernelParts{}, parts.add(priced, busy / priced.sum());
     const Seconds beside = busy - parts.sum();
-    add("useful_compute", "model FLOPs at peak", "compute", "the FLOPs that the network needs, at the datasheet's peak of each operator's type",
-        parts.useful);
-    add("repeated_compute", "repeated FLOPs at peak", "compute", "recomputation, work that several ranks do alike, and padding, at peak",
-        parts.repeated);
-    add("hbm", "HBM beyond compute", "memory", "by operator: what its bytes of device memory take beyond its FLOPs, at the datasheet's rate",
-        parts.hbm);
+    add("useful_compute", "model FLOPs at peak", "compute",
+        "the FLOPs that the network needs, at the datasheet's peak of each operator's type", parts.useful);
+    add("repeated_compute", "repeated FLOPs at peak", "compute",
+        "recomputation, work that several ranks do alike, and padding, at peak", parts.repeated);
+    add("hbm", "HBM beyond compute", "memory",
+        "by operator: what its bytes of device memory take beyond its FLOPs, at the datasheet's rate", parts.hbm);
     add("l2", "L2 beyond HBM", "memory",
         roofs_.measured(MemoryLevel::l2) ? "by operator: what its bytes between L2 and multiprocessors take beyond both"
                                          : "nobody measured L2 here: what it costs is in the kernels below their roofs",
         parts.l2);
-    add("kernels", "kernels below their roofs", "compute", "tiles, waves, launches, sustained clocks: what prices add to the roofs", parts.rest);
+    add("kernels", "kernels below their roofs", "compute", "tiles, waves, launches, sustained clocks: what prices add to the roofs",
+        parts.rest);
     add("beside", "slowed kernels", "compute", "kernels slowed by moves beside them, or by a host that launches too slowly",
         std::max(Seconds(0), beside));
   }
