@@ -8,13 +8,13 @@
 namespace stepcast {
 namespace {
 
-const std::string nothing = "\u2013";  // a dash: there is no such figure
+const std::string no_figure = "\u2013";  // a dash: there is no such figure
 
 std::string calls_text(double calls) {
   return calls == static_cast<double>(static_cast<std::int64_t>(calls)) ? html_count(calls) : fmt::format("{:.2f}", calls);
 }
-std::string known_rate(FlopsPerSecond rate) { return rate.value() > 0 ? format_flops(rate) : nothing; }
-std::string known_intensity(double value) { return value > 0 ? table_intensity(value) : nothing; }
+std::string known_rate(FlopsPerSecond rate) { return rate.value() > 0 ? format_flops(rate) : no_figure; }
+std::string known_intensity(double value) { return value > 0 ? table_intensity(value) : no_figure; }
 
 /// "layer mlp.up", but not "head head".
 std::string operator_words(const std::string& block, const std::string& name) {
@@ -33,8 +33,8 @@ std::string interval_text(const Spread& spread) {
 }
 
 /// "1.02 ms (+4.2 % forecast)": what was timed, and how the forecast lies to it.
-std::string measured_text(const OperatorPoint& point) {
-  if (!point.measured || point.measured->time.value() <= 0) return nothing;
+std::string timed_text(const OperatorPoint& point) {
+  if (!point.measured || point.measured->time.value() <= 0) return no_figure;
   return fmt::format("{} ({} forecast)", format_seconds(point.measured->time),
                      html_signed_percent(point.time / point.measured->time - 1));
 }
@@ -66,7 +66,7 @@ std::vector<std::string> kernel_row(const OperatorPoint& point, bool has_measure
       format_seconds(point.time),
       interval_text(point.spread),
       format_seconds(point.total())};
-  if (has_measured) cells.push_back(measured_text(point));
+  if (has_measured) cells.push_back(timed_text(point));
   cells.push_back(point_source(point));
   return cells;
 }
@@ -113,10 +113,10 @@ std::vector<std::string> boundary_cells(const OperatorBoundaries& one, const Bou
           html_escaped(row.outer + " to " + row.inner),
           format_bytes_decimal(row.bytes),
           known_intensity(row.flops_per_byte),
-          is_rated ? table_intensity(row.ridge) : nothing,
-          is_rated ? format_rate(row.rate) : nothing,
-          is_rated ? to_text(row.basis) : nothing,
-          row.time.value() > 0 ? format_seconds(row.time) : nothing,
+          is_rated ? table_intensity(row.ridge) : no_figure,
+          is_rated ? format_rate(row.rate) : no_figure,
+          is_rated ? to_text(row.basis) : no_figure,
+          row.time.value() > 0 ? format_seconds(row.time) : no_figure,
           format_seconds(one.compute),
           limit_words(row),
           html_escaped(row.stationary),
@@ -211,7 +211,7 @@ std::string waterfall_table(const RooflineReport& report) {
   HtmlTable table("Where the step goes", {{"part", CellKind::word}, {"time"}, {"of the step"}, {"what it is", CellKind::text}});
   const double step = report.fall.step_time.value();
   for (const WaterfallBar& bar : report.fall.bars)
-    table.row({html_escaped(bar.name), format_seconds(bar.time), step > 0 ? html_percent(bar.time.value() / step) : nothing,
+    table.row({html_escaped(bar.name), format_seconds(bar.time), step > 0 ? html_percent(bar.time.value() / step) : no_figure,
                html_escaped(bar.about)});
   return table.empty() ? "" : table.text();
 }

@@ -124,7 +124,7 @@ std::string dataflow_section(const RooflineReport& report) {
 std::string step_section(const RooflineReport& report) {
   std::string levers = roofline_rows("lever-table", "What would help most", lever_table(report));
   if (levers.empty() && !report.fall.levers_missing.empty())
-    levers = "<p class=\"soft\">Levers were not tried: " + html_escaped(report.fall.levers_missing) + ".</p>\n";
+    levers = "<p class=\"soft\">No levers: " + html_escaped(report.fall.levers_missing) + ".</p>\n";
   return html_section("step", "Where the step goes",
                       fmt::format("<p class=\"soft\">On a rank of the slowest stage; the bars sum to the step of {}. MFU {}, HFU {}.</p>\n",
                                   format_seconds(report.fall.step_time), html_percent(report.fall.mfu), html_percent(report.fall.hfu)) +

@@ -1,7 +1,8 @@
 // The page of `stepcast roofline`: what is drawn is what its JSON says, to a pixel, and every control does what it says.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { assertFitsAcross, assertNear, assertReadable, inTheDark, jsonOf, middle, onPhone, open, screenshot, stepcast, write } from "./harness.mjs";
+import { assertFitsAcross, assertNear, assertReadable, inTheDark, jsonOf, middle, onPhone, open, pathOf, screenshot, stepcast,
+  write } from "./harness.mjs";
 
 const RUN = "--machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024";
 let report, points, links;
@@ -146,12 +147,13 @@ describe("controls", () => {
     assert.equal(await isShown(mark(page, 5)), false);
     assert.equal(await page.locator("#kernel-table tbody tr:visible").count(), 5);
     const covered = points.slice(0, 5).reduce((sum, one) => sum + one.share, 0);
-    assert.equal(await page.locator("#heaviest-said").innerText(), `5 of ${points.length} operators: ${(100 * covered).toFixed(1)} % of the step`);
+    const said = `5 of ${points.length} operators: ${(100 * covered).toFixed(1)} % of the step`;
+    assert.equal(await page.locator("#heaviest-said").innerText(), said);
   }));
 
   test("kinds and passes filter; a name shows it alone", () => open("page.html", {}, async (page) => {
     const shown = () => page.locator("g.point:not(.off)").count(), of = (kind) => points.filter((one) => one.kind === kind).length;
-    await page.getByLabel("show mlp").uncheck();
+    await page.getByLabel("show MLP").uncheck();
     assert.equal(await shown(), points.length - of("mlp"));
     const alone = page.locator('[data-chip="kind attention"] button');
     await alone.click();
@@ -240,15 +242,61 @@ describe("pointing and choosing", () => {
 
   test("an address opens the view it was taken from", () => open("page.html", {}, async (page) => {
     await page.getByLabel("L2", { exact: true }).check();
-    await page.getByLabel("show norm").uncheck();
+    await page.getByLabel("show Norms").uncheck();
     await click(mark(page, 2));
     await page.waitForFunction(() => location.hash.includes("chosen"));
     const hash = await page.evaluate(() => location.hash);
     await open("page.html", { hash }, async (other) => {
       assert.equal(await other.getByLabel("L2", { exact: true }).isChecked(), true);
-      assert.equal(await other.getByLabel("show norm").isChecked(), false);
+      assert.equal(await other.getByLabel("show Norms").isChecked(), false);
       assert.ok((await classes(other.locator('g.point[data-point="2"]'))).includes("chosen"));
     });
+  }));
+});
+
+describe("measured kernels", () => {
+  const isProduct = (one) => one.pass === "forward" && /^\d+ x \d+ x \d+$/.test(one.shape);
+  let timed = null, measured = null;
+
+  /** One kernel of the run, a tenth faster than forecast, and one that is none of it. */
+  before(() => {
+    timed = points.find(isProduct);
+    const row = (shape, time) => [0, time, ...shape.split(" x ").map(Number), "bf16"];
+    const rows = [row(timed.shape, 0.9 * timed.time_s), row("4096 x 4096 x 4096", 2.2e-4)];
+    write("timed.json", JSON.stringify({ stepcast_measurements: 1, contexts: [{ gpu: "h100-sxm", software: "cublas 13.1" }],
+      gemm: { columns: ["context", "time_s", "m", "n", "k", "precision"], rows } }));
+    stepcast(`roofline llama3-70b ${RUN} --measured ${pathOf("timed.json")} -o measured.html -o measured.json`);
+    measured = jsonOf("measured.json").kernel_roofline;
+  });
+
+  test("stand filled beside the forecast, others small behind", () => open("measured.html", {}, async (page) => {
+    const plane = await kernelPlane(page), pairs = measured.points.map((one, id) => ({ ...one, id })).filter((one) => one.measured);
+    assert.ok(pairs.some((one) => one.name === timed.name && one.pass === timed.pass));
+    assert.equal(await page.locator("g.point .measured").count(), pairs.length);
+    for (const one of pairs) {
+      const at = await middle(page.locator(`g.point[data-point="${one.id}"] > .measured`));
+      assertNear(at.x, plane.x(one.hbm_flops_per_byte), 1, `x of ${one.name}`);
+      assertNear(at.y, plane.y(one.measured.rate_flops_per_s), 1, `y of ${one.name}`);
+    }
+    const other = measured.other_measurements;
+    assert.equal(other.length, 1);
+    const at = await middle(page.locator('g.loose[data-loose="0"]'));
+    assertNear(at.x, plane.x(other[0].hbm_flops_per_byte), 1, "x of the other kernel");
+    assertNear(at.y, plane.y(other[0].rate_flops_per_s), 1, "y of the other kernel");
+    assert.equal(await page.locator("#loose-table tbody tr").count(), 1);
+    await point(page.locator('g.loose[data-loose="0"] .mark'));
+    assert.ok((await tip(page, "kernel").innerText()).includes("cublas 13.1"));
+    await screenshot(page, "measured");
+  }));
+
+  test("are told beside the forecast", () => open("measured.html", {}, async (page) => {
+    const id = measured.points.findIndex((one) => one.measured);
+    await point(mark(page, id));
+    assert.match(await tip(page, "kernel").innerText(), /\(forecast \+11\.1 %\)/);
+    assert.ok((await page.locator("#kernel-table tbody tr").nth(id).innerText()).includes("(+11.1 % forecast)"));
+    await page.getByLabel("L2", { exact: true }).check();
+    const plane = await kernelPlane(page), at = await middle(page.locator(`g.point[data-point="${id}"] > .measured`));
+    assertNear(at.x, plane.x(measured.points[id].l2_flops_per_byte), 1, "it moves along");
   }));
 });
 
@@ -334,8 +382,8 @@ describe("the page", () => {
 
   test("hostile names stay text", async () => {
     const name = `<script>alert(1)</script>"'&` + "x".repeat(5000);
-    const network = { id: "hostile", name, layers: 4, hidden: 1024, ffn_hidden: 4096, heads: 16, vocab: 32000, sequence: 2048, norm: "rmsnorm",
-      activation: "swiglu", positions: "rope" };
+    const network = { id: "hostile", name, layers: 4, hidden: 1024, ffn_hidden: 4096, heads: 16, vocab: 32000, sequence: 2048,
+      norm: "rmsnorm", activation: "swiglu", positions: "rope" };
     stepcast(`roofline ${write("hostile.json", JSON.stringify(network))} --machine dgx-h100 --gpus 8 --global-batch 64 -o hostile.html`);
     await onPhone("hostile.html", async (page) => {
       assert.ok((await page.locator("h1").innerText()).includes(`<script>alert(1)</script>"'&xxx`));

@@ -23,14 +23,14 @@ class Controls {
   offerChips(id, word, of) {
     const names = [...new Set(this.report.points.map(of))], group = names.map((name) => `${word} ${name}`);
     byId(id).replaceChildren(...names.map((name, at) => {
-      const points = this.report.points.filter((point) => of(point) === name);
-      const box = make("input", { type: "checkbox", "aria-label": `show ${name}`,
+      const points = this.report.points.filter((point) => of(point) === name), said = word === "kind" ? kindName(points[0]) : name;
+      const box = make("input", { type: "checkbox", "aria-label": `show ${said}`,
         onchange: (event) => this.view.turn(group[at], event.target.checked) });
       this.chips.push({ box, word: group[at] });
       const icon = word === "kind" ? kindIcon(name) : this.passIcon(name, points[0]);
       return make("span", { class: "chip", "data-chip": group[at] }, box,
-        make("button", { type: "button", title: `${name} alone; again: all`, onclick: () => this.view.only(group[at], group) },
-          icon, name, " ", make("span", { class: "soft" }, shareText(this.report.share(points)))));
+        make("button", { type: "button", title: `${said} alone; again: all`, onclick: () => this.view.only(group[at], group) },
+          icon, said, " ", make("span", { class: "soft" }, shareText(this.report.share(points)))));
     }));
   }
 
@@ -66,6 +66,9 @@ class Controls {
       `${shareText(report.share(shown))} of the step`;
   }
 }
+
+/** As the table of operators has it, whose rows are in the document's order until one sorts them. */
+const kindName = (point) => byId("kernel-table").querySelectorAll("tbody tr")[point.id].cells[2].textContent;
 
 const kindIcon = (name) => draw("svg", { class: "picture icon", viewBox: "0 0 12 12", "aria-hidden": "true" },
   draw("g", { class: `kind-${name}` }, draw("rect", { class: "swatch", x: 1, y: 1, width: 10, height: 10, rx: 2 })));

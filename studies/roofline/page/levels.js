@@ -6,11 +6,11 @@ const ARROW_ROOM = 10;
 class KernelLevels {
   constructor(report, view, picture) {
     Object.assign(this, { report, view, svg: picture.svg, plane: new Plane(picture.svg) });
-    this.points = [...this.svg.querySelectorAll("g.point")].map((element) => this.point(element));
+    this.points = [...this.svg.querySelectorAll("g.point[data-point]")].map((element) => this.point(element));
     this.joined = [...this.svg.querySelectorAll(".joined[data-point], .joined-end[data-point]")];
     this.compute = this.parts(".compute[data-roof]", (part) => report.kernels.compute_roofs[part.dataset.roof]);
     this.memory = this.parts(".memory[data-roof]", (part) => report.kernels.memory_roofs[part.dataset.roof]);
-    this.ridges = this.parts(".ridge", (part) => report.kernels.ridges[part.dataset.ridge]);
+    this.ridges = this.parts(".ridge[data-ridge]", (part) => report.kernels.ridges[part.dataset.ridge]);
     view.on("shown", () => this.show());
     view.on("marked", () => this.join());
     this.show();
@@ -54,10 +54,13 @@ class KernelLevels {
     return isMeasured ? this.view.measured : this.view.datasheet;
   }
 
-  /** Without FLOPs or bytes there is no place by L2: such a point stays where it is. What lies beyond the frame goes to its edge. */
+  /**
+   * Without FLOPs there is no place by L2, and what lies beyond the frame by both has its place at the edge: these stay. What only L2
+   * brings beyond it goes to the edge.
+   */
   place(one) {
-    const { element, point, radius } = one, byL2 = point.l2_flops_per_byte;
-    const isMoved = this.view.level === "l2" && byL2 > 0, way = isMoved ? this.plane.beyondX(byL2) : 0;
+    const { element, point, radius } = one, byL2 = point.l2_flops_per_byte, way = byL2 > 0 ? this.plane.beyondX(byL2) : 0;
+    const isMoved = this.view.level === "l2" && byL2 > 0 && (way === 0 || one.arrow === null);
     const edge = way < 0 ? this.plane.left + radius + ARROW_ROOM : this.plane.right - radius - ARROW_ROOM;
     const x = !isMoved ? one.x : way === 0 ? this.plane.x(byL2) : edge;
     element.setAttribute("transform", `translate(${x} ${one.y})`);

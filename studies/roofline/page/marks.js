@@ -15,29 +15,29 @@ function roofOf(report, element) {
 /** selector, and from an element of the picture to {keys, words}. `chosen`: a click isolates it. */
 const MARKS = {
   kernel: [
-    { selector: "g.point", chosen: true, of: (report, element) => {
+    { selector: "g.point[data-point]", chosen: true, of: (report, element) => {
       const point = report.points[element.dataset.point];
       return { keys: keysOfPoint(report, point), words: pointWords(point) };
     } },
-    { selector: "g.loose", chosen: true, of: (report, element) => (
+    { selector: "g.loose[data-loose]", chosen: true, of: (report, element) => (
       { keys: [`loose:${element.dataset.loose}`], words: looseWords(report.loose[element.dataset.loose]) }) },
-    { selector: "g.ridge", of: (report, element) => (
+    { selector: "g.ridge[data-ridge]", of: (report, element) => (
       { keys: [`ridge:${element.dataset.ridge}`], words: ridgeWords(report.kernels.ridges[element.dataset.ridge]) }) },
     { selector: ".roof[data-roof]", of: roofMark },
   ],
   network: [
-    { selector: "g.link-point", chosen: true, of: (report, element) => (
+    { selector: "g.link-point[data-link]", chosen: true, of: (report, element) => (
       { keys: [`link:${element.dataset.link}`], words: linkWords(report.links[element.dataset.link]) }) },
     { selector: ".roof[data-roof]", of: roofMark },
   ],
   dataflow: [
-    { selector: "g.crossing", chosen: true, of: (report, element) => {
+    { selector: "g.crossing[data-operator]", chosen: true, of: (report, element) => {
       const { operator, boundary } = element.dataset, one = report.dataflow[operator];
       return { keys: keysOfCrossing(operator, boundary), words: crossingWords(one, one.boundaries[boundary]) };
     } },
   ],
   step: [
-    { selector: "g.bar", chosen: true, of: (report, element) => (
+    { selector: "g.bar[data-bar]", chosen: true, of: (report, element) => (
       { keys: [`bar:${element.dataset.bar}`],
         words: barWords(report.bars[element.dataset.bar], report.data.waterfall.step_time_s) }) },
   ],
