@@ -103,6 +103,16 @@ std::string timeline_written_line(const NamedOutput& output, const TimelineWork&
   return fmt::format("{}: {}{}; {}\n", output.name, form.form.doc, size, form.opened);
 }
 
+/// Said of a trace where there is none, they would go unheard.
+Expected<void> check_trace_flags(const Arguments& arguments, const std::vector<NamedOutput>& outputs) {
+  if (arguments.has("--json")) return {};
+  for (const NamedOutput& output : outputs)
+    if (output.form == trace_form) return {};
+  for (const char* flag : {"--detail", "--ranks"})
+    if (arguments.has(flag)) return fail(flag, "says what a trace holds, and none is written", "-o FILE.json");
+  return {};
+}
+
 Expected<void> check_trace_sizes(const std::vector<NamedOutput>& outputs, const TimelineWork& work) {
   for (const NamedOutput& output : outputs) {
     if (output.form != trace_form) continue;
@@ -137,6 +147,7 @@ Expected<void> timeline_command(const Arguments& arguments, Console& console) {
   if (!scenario) return tl::unexpected(scenario.error());
   auto outputs = open_outputs(arguments, timeline_output, timeline_endings());
   if (!outputs) return tl::unexpected(outputs.error());
+  if (auto good = check_trace_flags(arguments, *outputs); !good) return good;
   const auto prediction = predict(*scenario);
   if (!prediction) return tl::unexpected(prediction.error());
   const auto scene = step_scene(*scenario, *prediction);

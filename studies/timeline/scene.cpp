@@ -47,7 +47,7 @@ int stream_of_level(const StepScene& scene, const Machine& machine, int level) {
 }
 
 /// One after the other, in the order of the phases. Sums of seconds end where the step does, to the last digit.
-void add_around(const Scenario& scenario, const Prediction& prediction, StepScene& scene) {
+void add_scene_phases(const Scenario& scenario, const Prediction& prediction, StepScene& scene) {
   const StepReport& step = prediction.step;
   const PhaseFabrics fabrics(prediction.program, cost_model(scenario).with_ranks(prediction.program.ranks));
   Seconds now;
@@ -132,7 +132,7 @@ Expected<StepScene> step_scene(const Scenario& scenario, const Prediction& predi
   scene.order = &step.order;
   scene.timeline = &step.timeline;
   if (auto added = add_inside(scenario, prediction, scene); !added) return tl::unexpected(added.error());
-  add_around(scenario, prediction, scene);
+  add_scene_phases(scenario, prediction, scene);
   add_hops(step, scene);
   scene.place_actions();
   scene.kept = scene_bytes(step.memory.kept);

@@ -124,8 +124,18 @@ class SceneTrace {
     slice(StepScene::pipeline_stream, scene_.action_start[i], scene_.action_end[i], "\"" + text + "\"",
           action_categories[static_cast<std::size_t>(action.kind)], args);
     if (shows_kernels()) add_inside_of(static_cast<std::size_t>(i));
-    if (action.kind != ActionKind::weight_grad) add_hop(rank, i, text);
+    if (action.kind == ActionKind::weight_grad) return;
+    const bool back = action.kind != ActionKind::forward;
+    if (sends(rank, back ? order_.after(action.stage) : order_.before(action.stage)))
+      writer_.arrow_to(hop_id(i), {process_, StepScene::pipeline_stream}, scene_.action_start[i], "hop");
+    if (const int taker = back ? order_.before(action.stage) : order_.after(action.stage); sends(rank, taker)) add_hop(i, taker, text);
   }
+
+  /// Between `rank` and the stage's.
+  [[nodiscard]] bool sends(int rank, int stage) const { return stage >= 0 && order_.rank_of[stage] != rank; }
+
+  /// Even; waits have the odd ones.
+  [[nodiscard]] std::int64_t hop_id(std::int32_t taker) const { return 2 * (taker * copies() + gpu_ + 1); }
 
   void add_inside_of(std::size_t i) {
     const std::size_t index = scene_.inside_index(i);
@@ -138,8 +148,11 @@ class SceneTrace {
       writer_.slice({process_, span.stream}, at(span.start), at(span.end), names_[span.name], category_of(span), layer_args(span.layer));
       if (span.kind == SpanKind::wait) waited_for = span.waits_for;
       if (span.kind != SpanKind::kernel) continue;
-      if (waited_for >= 0)
-        writer_.arrow({process_, spans[waited_for].stream}, at(spans[waited_for].start), {process_, span.stream}, at(span.start), "wait");
+      if (waited_for >= 0) {
+        const std::int64_t id = 2 * ++waits_ + 1;
+        writer_.arrow_from(id, {process_, spans[waited_for].stream}, at(spans[waited_for].start), "wait");
+        writer_.arrow_to(id, {process_, span.stream}, at(span.start), "wait");
+      }
       waited_for = -1;
     }
   }
@@ -155,16 +168,13 @@ class SceneTrace {
     return layers_[layer];
   }
 
-  void add_hop(int rank, std::int32_t i, const std::string& text) {
+  void add_hop(std::int32_t i, int taker, const std::string& text) {
     const Action& action = order_.actions[i];
     const bool back = action.kind != ActionKind::forward;
-    const int taker = back ? order_.before(action.stage) : order_.after(action.stage);
-    if (taker < 0 || order_.rank_of[taker] == rank) return;
     const double sent = scene_.begin + scene_.timeline->end[i].value(), hop = (back ? scene_.hop_back : scene_.hop_ahead)[action.stage];
     const TracePlace from{process_, send_thread(back, sent, sent + hop)};
     writer_.slice(from, sent, sent + hop, "\"send " + text + "\"", "send", "");
-    const std::int32_t fed = slot(back, taker, action.micro_batch);
-    writer_.arrow(from, sent, {process_of(order_.rank_of[taker], gpu_), StepScene::pipeline_stream}, scene_.action_start[fed], "hop");
+    writer_.arrow_from(hop_id(slot(back, taker, action.micro_batch)), from, sent, "hop");
   }
 
   /// The first thread of the stream that is free by then; a further one is named as it is needed.
@@ -197,6 +207,7 @@ class SceneTrace {
   std::vector<std::string> names_, stream_names_, layers_;  ///< in quotes; arguments by layer
   std::string counter_, counted_;
   std::vector<std::int32_t> position_;
+  std::int64_t waits_ = 0;
   // Of the process at hand:
   std::int64_t process_ = 0, gpu_ = 0;
   std::vector<bool> named_;                        ///< by stream
@@ -217,7 +228,8 @@ Expected<void> check_trace_size(const StepScene& scene, const TraceChoice& choic
   if (choice.detail == TraceDetail::kernels) hint = "--detail actions";
   if (choice.all_ranks) hint += hint.empty() ? "--ranks stages" : " or --ranks stages";
   const auto text = [](std::int64_t count) { return grouped_digits(static_cast<double>(count)); };
-  return fail(where, fmt::format("the trace would have {} events, more than the {} that viewers can show", text(events), text(most_trace_events)),
+  return fail(where, fmt::format("the trace would have {} events, more than the {} that viewers can show", text(events),
+                                 text(most_trace_events)),
               hint.empty() ? "fewer micro-batches" : hint);
 }
 

@@ -96,13 +96,14 @@ void TraceWriter::slice(TracePlace place, double start, double end, std::string_
   close();
 }
 
-void TraceWriter::put_arrow_end(std::string_view phase, TracePlace place, double time, std::string_view category, std::string_view more) {
+void TraceWriter::put_arrow_end(std::string_view phase, std::int64_t id, TracePlace place, double time, std::string_view category,
+                                std::string_view more) {
   if (!open(phase, place.process, category.size())) return;
   put(",\"tid\":");
   put(std::int64_t{place.thread});
   put_time(",\"ts\":", time);
   put(",\"id\":");
-  put(arrows_);
+  put(id);
   put(",\"name\":\"");
   put(category);
   put("\",\"cat\":\"");
@@ -112,10 +113,12 @@ void TraceWriter::put_arrow_end(std::string_view phase, TracePlace place, double
   close();
 }
 
-void TraceWriter::arrow(TracePlace from, double sent, TracePlace to, double taken, std::string_view category) {
-  ++arrows_;
-  put_arrow_end("s", from, sent, category, "");
-  put_arrow_end("f", to, taken, category, ",\"bp\":\"e\"");
+void TraceWriter::arrow_from(std::int64_t id, TracePlace place, double time, std::string_view category) {
+  put_arrow_end("s", id, place, time, category, "");
+}
+
+void TraceWriter::arrow_to(std::int64_t id, TracePlace place, double time, std::string_view category) {
+  put_arrow_end("f", id, place, time, category, ",\"bp\":\"e\"");
 }
 
 void TraceWriter::count(std::int64_t process, double time, std::string_view quoted_name, std::string_view quoted_unit, std::int64_t value) {

@@ -25,8 +25,10 @@ class TraceWriter {
   void name_thread(TracePlace place, std::string_view quoted_name, int sort_index);
   /// `args` is a JSON object, or "" for none.
   void slice(TracePlace place, double start, double end, std::string_view quoted_name, std::string_view category, std::string_view args);
-  /// From the slice that begins at `sent` to the one that begins at `taken`.
-  void arrow(TracePlace from, double sent, TracePlace to, double taken, std::string_view category);
+  /// An arrow's two ends, each after the slice that begins there: viewers join an end to a slice that they have seen. `id` is the
+  /// arrow's own, whatever its category.
+  void arrow_from(std::int64_t id, TracePlace place, double time, std::string_view category);
+  void arrow_to(std::int64_t id, TracePlace place, double time, std::string_view category);
   void count(std::int64_t process, double time, std::string_view quoted_name, std::string_view quoted_unit, std::int64_t value);
 
   [[nodiscard]] std::int64_t events() const { return events_; }
@@ -40,12 +42,13 @@ class TraceWriter {
   void put(std::int64_t number);
   void put_time(std::string_view key, double time);
   void put_ticks(std::int64_t ticks);
-  void put_arrow_end(std::string_view phase, TracePlace place, double time, std::string_view category, std::string_view more);
+  void put_arrow_end(std::string_view phase, std::int64_t id, TracePlace place, double time, std::string_view category,
+                     std::string_view more);
   void put_name(std::string_view kind, TracePlace place, std::string_view key, std::string_view value);
 
   double microseconds_;
   bool only_counts_;
-  std::int64_t events_ = 0, arrows_ = 0;
+  std::int64_t events_ = 0;
   std::string text_;
   std::size_t used_ = 0;  ///< of `text_`, whose end is room
 };

@@ -138,9 +138,20 @@ TEST_F(TimelineFiles, WordsThatAreNoneAreRefusedWithThoseThatAre) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+TEST_F(TimelineFiles, WhatATraceHoldsIsNotSaidOfOtherFiles) {
+  for (const char* words : {"--detail actions", "--ranks all"}) {
+    const Told told = timeline(timed_run + to("p.svg") + words);
+    EXPECT_FALSE(told.good);
+    EXPECT_THAT(told.what, HasSubstr("none is written"));
+    EXPECT_FALSE(timeline(timed_run + words).good);
+    EXPECT_TRUE(timeline(timed_run + "--json " + words).good) << "the events are counted";
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
 TEST_F(TimelineFiles, TracesThatNoViewerShowsAreRefused) {
-  const std::string large = "llama3-70b --gpus 8192 --tp 8 --pp 8 --global-batch 8192 --micro-batch 1 --ranks all ";
-  const Told told = timeline(large + to("t.json") + to("p.svg"));
+  const std::string large = "llama3-70b --gpus 8192 --tp 8 --pp 8 --global-batch 8192 --micro-batch 1 ";
+  const Told told = timeline(large + "--ranks all " + to("t.json") + to("p.svg"));
   EXPECT_FALSE(told.good);
   EXPECT_EQ(told.where, "--output");
   EXPECT_THAT(told.what, HasSubstr("more than the 4,000,000"));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,8 +91,10 @@ void expect_arrows(const TraceDocument& events, const Threads& threads) {
   for (const auto& event : events)
     if (event.at("ph") == "s" || event.at("ph") == "f") ends[event.at("id")].push_back(event);
   EXPECT_FALSE(ends.empty());
-  for (const auto& [id, pair] : ends) {
+  for (auto& [id, pair] : ends) {
     ASSERT_EQ(pair.size(), 2U) << id;
+    if (pair[0].at("ph") == "f") std::swap(pair[0], pair[1]);
+    ASSERT_EQ(pair[0].at("cat"), pair[1].at("cat"));
     ASSERT_EQ(pair[0].at("ph"), "s");
     ASSERT_EQ(pair[1].at("ph"), "f");
     ASSERT_LE(pair[0].at("ts").get<double>(), pair[1].at("ts").get<double>() + grain);
@@ -208,15 +211,29 @@ TEST(SceneTrace, HasAllRanksWithAllStreams) {
 
 TEST(SceneTrace, HopsOfAllRanksJoinNeighboursInTheirOwnPipeline) {
   const auto made = forecast_of("llama3-8b --machine dgx-h100 --gpus 64 --tp 2 --pp 4 --global-batch 16");
-  std::map<std::int64_t, std::int64_t> sent;
-  int hops = 0;
+  std::map<std::int64_t, std::int64_t> sent, taken;
   for (const auto& event : events_of(made->scene, {TraceDetail::actions, true})) {
     if (event.at("ph") == "s") sent[event.at("id")] = event.at("pid");
-    if (event.at("ph") != "f") continue;
-    ++hops;
-    EXPECT_EQ(std::abs(event.at("pid").get<std::int64_t>() - sent.at(event.at("id"))), 16);
+    if (event.at("ph") == "f") taken[event.at("id")] = event.at("pid");
   }
-  EXPECT_EQ(hops, 16 * made->prediction.step.timeline.messages);
+  EXPECT_EQ(static_cast<std::int64_t>(sent.size()), 16 * made->prediction.step.timeline.messages);
+  for (const auto& [id, rank] : sent) EXPECT_EQ(std::abs(taken.at(id) - rank), 16);
+}
+
+// Viewers join an end of an arrow to a slice that they have read before.
+TEST(SceneTrace, ArrowsComeAfterTheSlicesThatTheyJoin) {
+  const auto made = forecast_of("llama3-8b --gpus 64 --tp 2 --pp 4 --schedule dualpipe --global-batch 64");
+  std::set<std::tuple<std::int64_t, int, double>> begun;
+  int arrows = 0;
+  for (const auto& event : events_of(made->scene, {})) {
+    const std::string phase = event.at("ph");
+    if (phase != "X" && phase != "s" && phase != "f") continue;
+    const std::tuple<std::int64_t, int, double> at{event.at("pid"), event.at("tid"), event.at("ts")};
+    if (phase == "X") begun.insert(at);
+    else EXPECT_TRUE(begun.contains(at)) << event;
+    arrows += phase == "s" ? 1 : 0;
+  }
+  EXPECT_GT(arrows, 100);
 }
 
 TEST(SceneTrace, MemoryReturnsToWhatLasts) {
