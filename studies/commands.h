@@ -32,6 +32,9 @@ int run_program(const std::vector<std::string>& arguments, Console& console);
 
 // The commands, one file each.
 Expected<void> predict_command(const Arguments& arguments, Console& console);
+Expected<void> roofline_command(const Arguments& arguments, Console& console);
+Expected<void> timeline_command(const Arguments& arguments, Console& console);
+Expected<void> report_command(const Arguments& arguments, Console& console);
 Expected<void> whatif_command(const Arguments& arguments, Console& console);
 Expected<void> scale_command(const Arguments& arguments, Console& console);
 Expected<void> sweep_command(const Arguments& arguments, Console& console);

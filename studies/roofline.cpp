@@ -62,7 +62,7 @@ Expected<void> roofline_command(const Arguments& arguments, Console& console) {
   const auto forms = forms_by_ending();
   auto outputs = open_outputs(arguments, roofline_output, forms);
   if (!outputs) return tl::unexpected(outputs.error());
-  const auto prediction = predict(*scenario);
+  const auto prediction = predict(*scenario, true);
   if (!prediction) return tl::unexpected(prediction.error());
   const auto report = roofline_report(*request, *scenario, *prediction, *measured);
   if (!report) return tl::unexpected(report.error());

@@ -178,7 +178,7 @@ void write_link_point(JsonWriter& json, const LinkPoint& point) {
   json.close();
 }
 
-void write_network(JsonWriter& json, const NetworkRoofline& network) {
+void write_network_roofline(JsonWriter& json, const NetworkRoofline& network) {
   json.open("network_roofline");
   write_frame(json, network.frame);
   json.base_field("peak_flops_per_s", network.peak);
@@ -311,7 +311,7 @@ std::string roofline_json(const RooflineReport& report) {
   write_loose(json, report.loose);
   json.field("notes", report.roofs.notes);
   json.close();
-  write_network(json, report.links);
+  write_network_roofline(json, report.links);
   write_boundaries(json, report.boundaries);
   write_waterfall(json, report.fall);
   write_provenance(json, report.provenance);

@@ -17,8 +17,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::size_t listed_operators = 12, listed_collectives = 8, listed_dataflows = 3;
-constexpr int fall_bar_columns = 44, roofline_rows = 18;
+constexpr std::size_t listed_operators = 12, listed_collectives = 8, listed_dataflows = 3, listed_facts = 12;
+constexpr int fall_bar_columns = 44, plotted_rows = 18;
 
 /// Names come from files: short, and without what moves a cursor.
 std::string terminal_name(std::string_view text, std::size_t most) {
@@ -57,16 +57,19 @@ struct BentRoof {
 };
 
 BentRoof hbm_roof(const RooflineReport& report, bool measured) {
-  return {fastest_roof(report.roofs.compute, [&](const ComputeRoof& roof) { return roof.precision == report.precision && is_measured(roof.basis) == measured; }),
+  BentRoof roof{fastest_roof(report.roofs.compute, [&](const ComputeRoof& roof) { return roof.precision == report.precision && is_measured(roof.basis) == measured; }),
           fastest_roof(report.roofs.memory, [&](const MemoryRoof& roof) { return roof.level == MemoryLevel::hbm && is_measured(roof.basis) == measured; })};
+  // Where nobody timed device memory, its datasheet says how the measured roof begins.
+  if (measured && roof.flat && !roof.slope) roof.slope = hbm_roof(report, false).slope;
+  return roof;
 }
 
 void add_bent_roof(LogPlot& plot, const BentRoof& roof, int gap, char mark) {
   if (!roof.known()) return;
   const double flat = roof.flat->rate.value(), slope = roof.slope->rate.value(), ridge = flat / slope;
   const double low = plot.frame->x_low, high = plot.frame->x_high;
-  PlotLine line{fmt::format("{} {} and {} {}, {}; ridge {}", to_text(roof.flat->precision), format_flops(roof.flat->rate), to_text(roof.slope->level),
-                            format_rate(roof.slope->rate), to_text(roof.flat->basis), flops_per_byte_text(ridge)),
+  PlotLine line{fmt::format("{} {} {} and {} {} {}; ridge {}", to_text(roof.flat->precision), format_flops(roof.flat->rate), to_text(roof.flat->basis),
+                            to_text(roof.slope->level), format_rate(roof.slope->rate), to_text(roof.slope->basis), flops_per_byte_text(ridge)),
                 {}, gap, mark};
   if (ridge > low) line.points.emplace_back(low, low * slope);
   if (ridge > low && ridge < high) line.points.emplace_back(ridge, flat);
@@ -97,7 +100,7 @@ std::string roofline_plot(const RooflineReport& report, const Console& console) 
   plot.x_text = [](double x) { return grouped_digits(x); };
   plot.y_text = terminal_flops;
   plot.frame = PlotFrame{std::pow(10.0, frame.x_low), std::pow(10.0, frame.x_high), std::pow(10.0, frame.y_low), std::pow(10.0, frame.y_high)};
-  plot.rows = roofline_rows;
+  plot.rows = plotted_rows;
   add_l2_slope(plot, report);
   add_bent_roof(plot, hbm_roof(report, false), 2, '.');
   add_bent_roof(plot, hbm_roof(report, true), 0, '-');
@@ -121,9 +124,8 @@ const char* short_pass(PointPass pass) {
 
 /// "8192x7168x8192".
 std::string short_shape(const std::string& shape) {
-  std::string text;
-  for (const char letter : shape)
-    if (letter != ' ') text += letter;
+  std::string text = shape;
+  for (std::size_t at = text.find(" x "); at != std::string::npos; at = text.find(" x ", at)) text.replace(at, 3, "x");
   return terminal_name(text, 16);
 }
 
@@ -150,6 +152,12 @@ std::string outside_lines(const RooflineReport& report) {
   return text;
 }
 
+/// With its pass, for the same moves come back.
+std::string collective_name(const LinkPoint& point) {
+  const PointPass pass = point_pass(point.pass);
+  return terminal_name(point.name, 25) + (pass == PointPass::backward || pass == PointPass::recompute ? std::string(" ") + short_pass(pass) : "");
+}
+
 std::string collectives_table(const RooflineReport& report, const Paint& paint) {
   const auto& points = report.links.points;
   if (points.empty()) return "  this run sends nothing between GPUs\n";
@@ -158,7 +166,7 @@ std::string collectives_table(const RooflineReport& report, const Paint& paint) 
   for (std::size_t i = 0; i < std::min(listed_collectives, points.size()); ++i) {
     const LinkPoint& point = points[i];
     const std::string reach = format_flops(point.rate);
-    table.add({terminal_name(point.name, 27), terminal_name(point.link, 10), format_bytes_decimal(point.bytes * point.calls),
+    table.add({collective_name(point), terminal_name(point.link, 10), format_bytes_decimal(point.bytes * point.calls),
                terminal_intensity(point.flops_per_byte), point.limits ? paint.warm(reach) : reach, format_percent(point.share_of_roof),
                format_seconds(point.time), format_percent(point.exposed_share())});
   }
@@ -177,7 +185,7 @@ std::string dataflow_lines(const RooflineReport& report) {
     for (const BoundaryRow& row : one.rows)
       parts.push_back(fmt::format("{} {}{}{}", terminal_name(row.outer, 20), format_bytes_decimal(row.bytes),
                                   row.time.value() > 0 ? " in " + format_seconds(row.time) : "",
-                                  row.stationary.empty() || row.stationary == "none" ? "" : " (" + terminal_name(row.stationary, 20) + " stays)"));
+                                  row.stationary.empty() || row.stationary == "none" ? "" : " (keeps " + terminal_name(row.stationary, 24) + ")"));
     text += fmt::format("  {}, {}: limited by {}; its multiply-adds take {} at peak\n", terminal_name(one.name, 28), pass_text(one.pass),
                         terminal_name(one.limit, 20), format_seconds(one.compute)) +
             wrapped(parts, "; ", "    ", page_columns);
@@ -190,7 +198,7 @@ std::string fall_lines(const RooflineReport& report, const Console& console) {
   Table table({{""}, {""}, {"", Align::right}, {"", Align::right}});
   double start = 0;
   for (const WaterfallBar& one : report.fall.bars) {
-    const double time = std::max(0.0, one.time.value());
+    const double time = one.time.value() > 1e-12 ? one.time.value() : 0;  // less is the rounding of a difference
     const int before = step > 0 ? std::clamp(static_cast<int>(start / step * fall_bar_columns), 0, fall_bar_columns - 1) : 0;
     const std::string shown = step > 0 ? std::string(static_cast<std::size_t>(before), ' ') + bar(time / step, fall_bar_columns - before, console.unicode) : "";
     table.add({terminal_name(one.name, 32), time > 0 ? shown : "", time > 0 ? format_seconds(one.time) : "0 s", step > 0 ? format_percent(time / step) : ""});
@@ -216,7 +224,10 @@ std::string note_lines(const RooflineReport& report, const Paint& paint) {
   for (const std::vector<std::string>* notes : {&report.roofs.notes, &report.links.notes})
     for (const std::string& note : *notes) text += paragraph("note: " + terminal_name(note, 600), "", "  ", page_columns);
   std::vector<std::string> facts;
-  for (const Provenance::Fact& fact : report.provenance.facts) facts.push_back(terminal_name(fact.name + " " + fact.value, 90));
+  for (const Provenance::Fact& fact : report.provenance.facts)
+    if (facts.size() < listed_facts) facts.push_back(terminal_name(fact.name + " " + fact.value, 90));
+  if (report.provenance.facts.size() > listed_facts)
+    facts.push_back(fmt::format("{} more facts in the JSON and on the page", report.provenance.facts.size() - listed_facts));
   return text.empty() && facts.empty() ? "" : "\n" + text + wrapped(facts, "; ", "", page_columns);
 }
 

@@ -10,7 +10,7 @@ namespace stepcast {
 std::string explorer_page(const SweepResult& result) {
   const SweepQuestion& q = result.question;
   const auto files = embedded_explorer();
-  return page_text({.mark = explorer_mark,
+  return page_text({.mark = std::string(explorer_mark),
                     .title = fmt::format("{} on {}: stepcast sweep", q.network, q.machine),
                     .style = texts_ending_with(files, ".css"),
                     .body = explorer_head(result) + texts_ending_with(files, ".html") + explorer_asked(q) + explorer_counted(result),
