@@ -235,6 +235,7 @@ Expected<void> check_trace_size(const StepScene& scene, const TraceChoice& choic
 
 std::string scene_trace(const StepScene& scene, const TraceChoice& choice) {
   TraceWriter writer(scene.microseconds, false);
+  writer.expect(trace_events(scene, choice));
   SceneTrace(scene, choice, writer).write();
   return writer.finish();
 }

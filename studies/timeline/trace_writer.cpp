@@ -16,10 +16,16 @@ constexpr double most_tick_microseconds = 9e12;  ///< beyond, 64 bits hold no ti
 
 }  // namespace
 
+void TraceWriter::expect(std::int64_t events) {
+  constexpr std::size_t usual_event = 130;
+  text_.reserve(usual_event * static_cast<std::size_t>(events));
+}
+
 void TraceWriter::begin(std::string_view mark, std::string_view quoted_title, std::string_view quoted_units) {
   if (only_counts_) return;
-  text_ = std::string(mark) + std::string(version()) + "\",\"title\":" + std::string(quoted_title) + ",\"units\":" +
-          std::string(quoted_units) + "},\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+  for (const std::string_view part : {mark, version(), std::string_view("\",\"title\":"), quoted_title, std::string_view(",\"units\":"),
+                                      quoted_units, std::string_view("},\"displayTimeUnit\":\"ms\",\"traceEvents\":[")})
+    text_ += part;
   used_ = text_.size();
 }
 
@@ -33,12 +39,18 @@ bool TraceWriter::open(std::string_view phase, std::int64_t process, std::size_t
   ++events_;
   if (only_counts_) return false;
   constexpr std::size_t of_event = 400;
-  if (used_ + size + of_event > text_.size()) text_.resize(std::max(2 * text_.size(), used_ + size + 2 * of_event));
+  if (used_ + size + of_event > text_.size()) grow(used_ + size + 2 * of_event);
   put(events_ > 1 ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
   put(phase);
   put("\",\"pid\":");
   put(process);
   return true;
+}
+
+/// Into the room that was made, as long as there is some.
+void TraceWriter::grow(std::size_t least) {
+  const std::size_t ample = std::max(2 * text_.size(), least);
+  text_.resize(least <= text_.capacity() ? std::min(ample, text_.capacity()) : ample);
 }
 
 void TraceWriter::put(std::string_view text) {

@@ -19,6 +19,8 @@ class TraceWriter {
   /// `microseconds` of a unit of the times below. One that only counts writes nothing: events() is all it knows.
   TraceWriter(double microseconds, bool only_counts) : microseconds_(microseconds), only_counts_(only_counts) {}
 
+  /// Makes room for so many.
+  void expect(std::int64_t events);
   /// What stands before the events. `mark` begins the text, up to the version.
   void begin(std::string_view mark, std::string_view quoted_title, std::string_view quoted_units);
   void name_process(std::int64_t process, std::string_view quoted_name, std::int64_t sort_index);
@@ -37,6 +39,7 @@ class TraceWriter {
 
  private:
   bool open(std::string_view phase, std::int64_t process, std::size_t size);
+  void grow(std::size_t least);
   void close() { put("}"); }
   void put(std::string_view text);
   void put(std::int64_t number);

@@ -153,6 +153,17 @@ TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {
   EXPECT_NEAR(second, 1500, 1e-6);  // a forward and a hop, in microseconds
 }
 
+TEST_F(ScheduleFiles, TraceShowsWhatBlockingHopsHold) {
+  const auto ran = testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms --weight-grad 1ms"
+                                        " --p2p 500us --p2p-mode blocking --json --trace " + folder_ + "t.json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  double held = 0;
+  const auto trace = FormJson::parse(whole_file(folder_ + "t.json"));
+  for (const auto& event : trace.at("traceEvents"))
+    if (event.value("cat", "") == "hold") held += event.at("dur").get<double>();
+  EXPECT_GE(held, 6 * 500) << "every message holds its sender or its receiver";
+}
+
 TEST_F(ScheduleFiles, PictureHasARectanglePerAction) {
   const auto ran = testing_program::run("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
                                         " --weight-grad 1 --svg " + folder_ + "p.svg");

@@ -53,7 +53,8 @@ inline const std::vector<std::string>& forecasts() {
       "llama3-8b --gpus 64 --tp 2 --pp 4 --stack megatron-core --global-batch 32",
       "gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --stack megatron-core --global-batch 8",
       "llama3-8b --gpus 64 --zero 3 --global-batch 64",
-      "mixtral-8x7b --gpus 64 --ep 8 --zero 3 --micro-batch 1 --global-batch 64 --stack megatron-core"};
+      "mixtral-8x7b --gpus 64 --ep 8 --zero 3 --micro-batch 1 --global-batch 64 --stack megatron-core",
+      "llama3-8b --gpus 64 --zero 3 --tp 16 --global-batch 16 --stack pytorch-fsdp"};
   return lines;
 }
 

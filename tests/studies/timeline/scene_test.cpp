@@ -117,6 +117,10 @@ TEST(StepScene, EveryLevelIsAStreamAndOneThatOverlapsTwo) {
   for (const SceneStream& stream : plain->scene.streams) EXPECT_TRUE(keys.insert(stream.key).second) << stream.key;
   for (const Level& level : plain->scenario.machine.row.levels) EXPECT_TRUE(keys.contains(level.name));
   for (const char* key : {"step", "pipeline", "compute", "send-ahead", "send-back", "host"}) EXPECT_TRUE(keys.contains(key));
+  EXPECT_EQ(keys.size(), 6 + plain->scenario.machine.row.levels.size());
+  const auto shared = forecast_of("llama3-8b --gpus 64 --zero 3 --tp 16 --global-batch 16 --stack pytorch-fsdp");
+  EXPECT_EQ(shared->scene.streams.size(), keys.size() + 1) << "tensors and weights cross the same nodes, only the former block";
+  EXPECT_EQ(shared->scene.streams[5].key, shared->scenario.machine.row.levels[1].name + "-beside");
   EXPECT_EQ(plain->scene.streams[plain->scene.host_stream].key, "host");
   EXPECT_EQ(plain->scene.streams[plain->scene.send_back_stream].key, "send-back");
 }
