@@ -37,15 +37,16 @@ std::string run_title(const Dossier& dossier) {
 }
 
 std::string dossier_links(const Dossier& dossier, std::string_view current) {
-  std::string text = "<nav aria-label=\"Report\">\n";
+  constexpr std::string_view front = "index.html", ending = ".html";
+  std::string first, others;
   for (const DossierFile& file : dossier_files()) {
-    if (!file.name.ends_with(".html") || (file.has != nullptr && !file.has(dossier))) continue;
-    const std::string_view stem = file.name.substr(0, file.name.size() - std::string_view(".html").size());
-    const std::string_view shown = stem == "index" ? "forecast" : stem;
-    text += file.name == current ? fmt::format("<a aria-current=\"page\"><b>{}</b></a>\n", shown)
-                                 : fmt::format("<a href=\"{}\">{}</a>\n", file.name, shown);
+    if (!file.name.ends_with(ending) || (file.has != nullptr && !file.has(dossier))) continue;
+    const bool is_front = file.name == front;
+    const std::string_view shown = is_front ? "forecast" : file.name.substr(0, file.name.size() - ending.size());
+    (is_front ? first : others) += file.name == current ? fmt::format("<a aria-current=\"page\"><b>{}</b></a>\n", shown)
+                                                        : fmt::format("<a href=\"{}\">{}</a>\n", file.name, shown);
   }
-  return text + "</nav>\n";
+  return "<nav aria-label=\"Report\">\n" + first + others + "</nav>\n";
 }
 
 std::string page_head(const Dossier& dossier, std::string_view title, std::string_view current) {
