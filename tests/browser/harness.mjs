@@ -1,7 +1,7 @@
 // What all tests of pages share: pages written by the program itself, opened in Chromium, watched for whatever a page must not do.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before } from "node:test";
@@ -23,9 +23,10 @@ export const pathOf = (name) => join(output, name);
 export const jsonOf = (name) => JSON.parse(readFileSync(pathOf(name), "utf8"));
 export function write(name, text) { writeFileSync(pathOf(name), text); return pathOf(name); }
 
-/** Runs the program. `line` is split at spaces; a name after -o becomes a path of this test. */
+/** Runs the program. `line` is split at spaces; a name after -o becomes a path of this test, where nothing of an earlier run is left. */
 export function stepcast(line) {
   const words = line.split(" ").map((word, at, all) => (all[at - 1] === "-o" ? pathOf(word) : word));
+  for (const [at, word] of words.entries()) if (words[at - 1] === "-o") rmSync(word, { force: true });
   return execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
