@@ -3,6 +3,7 @@
 
 #include "model/json_writer.h"
 #include "model/version.h"
+#include "studies/commands.h"
 #include "studies/named_outputs.h"
 #include "studies/page/page.h"
 #include "studies/report/schedule_report.h"

@@ -230,7 +230,7 @@ Expected<void> check_trace_size(const StepScene& scene, const TraceChoice& choic
   const auto text = [](std::int64_t count) { return grouped_digits(static_cast<double>(count)); };
   return fail(where, fmt::format("the trace would have {} events, more than the {} that viewers can show", text(events),
                                  text(most_trace_events)),
-              hint.empty() ? "fewer micro-batches" : hint);
+              hint.empty() ? "fewer micro-batches: a smaller --global-batch" : hint);
 }
 
 std::string scene_trace(const StepScene& scene, const TraceChoice& choice) {

@@ -166,6 +166,15 @@ TEST_F(StepFiles, NothingIsWrittenOfAStepThatIsRefused) {
   EXPECT_THAT(nowhere.err, HasSubstr("--svg: "));
 }
 
+TEST_F(StepFiles, ATraceThatNoViewerShowsIsRefused) {
+  const std::string large = "predict gpt3-175b --gpus 768 --tp 8 --pp 96 --global-batch 4096 --micro-batch 1 --trace ";
+  const auto ran = testing_program::run(large + folder_ + "t.json");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--trace: the trace would have "));
+  EXPECT_THAT(ran.err, HasSubstr("fewer micro-batches"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
 /// The rows of the drawing: behind "  0  ".
 std::vector<std::string> drawn_rows(const std::string& page) {
   std::istringstream lines(page.substr(page.find("\nTimeline")));
