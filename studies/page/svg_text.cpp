@@ -23,9 +23,9 @@ std::size_t svg_character_size(std::string_view text) {
   for (std::size_t i = 1; i < size; ++i)
     if ((byte(i) & 0xC0U) != 0x80U) return 0;
   const unsigned second = byte(1);
-  if (first == 0xE0 && second < 0xA0) return 0;                                       // written longer than need be
+  if (first == 0xE0 && second < 0xA0) return 0;                                        // written longer than need be
   if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) return 0;  // likewise; beyond Unicode
-  if (first == 0xED && second > 0x9F) return 0;                                       // surrogates
+  if (first == 0xED && second > 0x9F) return 0;                                        // surrogates
   if (first == 0xEF && second == 0xBF && byte(2) >= 0xBE) return 0;                    // no characters
   return size;
 }
@@ -105,8 +105,7 @@ std::vector<double> spread_apart(std::span<const double> wanted, double gap, dou
     for (int i = 0; i < block.count; ++i) places.push_back(block.place() + gap * i);
   // The ends push those beyond them back, which keeps the gaps.
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = std::max(places[i], low + gap * static_cast<double>(i));
-  for (std::size_t i = places.size(); i-- > 0;)
-    places[i] = std::min(places[i], high - gap * static_cast<double>(places.size() - 1 - i));
+  for (std::size_t i = places.size(); i-- > 0;) places[i] = std::min(places[i], high - gap * static_cast<double>(places.size() - 1 - i));
   return places;
 }
 
@@ -127,13 +126,16 @@ bool LabelRoom::take_if_free(const SvgBox& box) {
 
 std::optional<LabelPlace> LabelRoom::place(double x, double y, double radius, double width, double height, const SvgBox& own) {
   // Beside the mark first, then above and below, then farther away in wider and wider turns.
-  struct Try { double dx, dy; bool from_end; };
+  struct Try {
+    double dx, dy;
+    bool from_end;
+  };
   for (const double far : {0.0, 10.0, 20.0, 32.0, 46.0}) {
     const double side = radius + 5 + far / 3, up = radius + 5 + far, low = radius + height + 1 + far, slant = 0.7 * radius + 3 + far;
-    const Try tries[] = {{side, 0.35 * height - far, false}, {-side, 0.35 * height - far, true}, {slant, -slant, false},
-                         {-slant, -slant, true},  {slant, slant + height / 2, false},  {-slant, slant + height / 2, true},
-                         {-width / 2, -up, false}, {-width / 2, low, false},           {side, 0.35 * height + far, false},
-                         {-side, 0.35 * height + far, true}};
+    const Try tries[] = {
+        {side, 0.35 * height - far, false}, {-side, 0.35 * height - far, true}, {slant, -slant, false},   {-slant, -slant, true},
+        {slant, slant + height / 2, false}, {-slant, slant + height / 2, true}, {-width / 2, -up, false}, {-width / 2, low, false},
+        {side, 0.35 * height + far, false}, {-side, 0.35 * height + far, true}};
     for (const Try& one : tries) {
       const double left = x + one.dx - (one.from_end ? width : 0), base = y + one.dy;
       const SvgBox box{left, base - 0.8 * height, left + width, base + 0.2 * height};

@@ -14,7 +14,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t longest_label = 26;
-constexpr double loose_radius = 3, arrow_room = 10;
+constexpr double loose_radius = 3, arrow_room = 10, row_step = 22;
 
 /// A point's mark, before anything is drawn.
 struct KernelMark {
@@ -30,35 +30,49 @@ void move_inside(const Plane& plane, KernelMark& mark) {
   if (mark.place.down != 0) mark.place.y = mark.place.down < 0 ? plane.top + room : plane.bottom() - room;
 }
 
-/// Those that have neither intensity nor rate to show stand side by side along the lower edge.
-std::vector<KernelMark> kernel_marks(const RooflineReport& report, const Plane& plane) {
+/// Those that have neither intensity nor rate to show stand side by side in rows along the lower edge; `corner` is their room.
+std::vector<KernelMark> kernel_marks(const RooflineReport& report, const Plane& plane, SvgBox& corner) {
   std::vector<KernelMark> marks;
-  double taken = 0;
+  corner = {plane.left, plane.bottom(), plane.left, plane.bottom()};
+  double taken = 0, above = 0;
   for (const OperatorPoint& point : report.points) {
     KernelMark mark{place_on(plane, point.intensity(MemoryLevel::hbm), point.rate), mark_radius(point.share)};
     const bool in_corner = mark.place.right < 0 && mark.place.down > 0;
     move_inside(plane, mark);
     if (in_corner) {
-      if (taken + 2 * mark.radius > plane.width / 2) taken = 0;
+      if (taken + 2 * (mark.radius + arrow_room) > plane.width) taken = 0, above += row_step;
       mark.place.x += taken;
+      mark.place.y -= above;
       taken += 2 * mark.radius + 6;
+      corner.right = std::max(corner.right, mark.place.x + mark.radius + 4);
+      corner.top = std::min(corner.top, mark.place.y - mark.radius - 4);
     }
     marks.push_back(mark);
   }
   return marks;
 }
 
+/// Ground and name of the rows in the corner, which are no places of the plane.
+std::string corner_ground(const SvgBox& corner) {
+  if (corner.right <= corner.left) return {};
+  constexpr const char* words = "no FLOPs counted, or left of and below the frame";
+  const double right = std::max(corner.right, corner.left + svg_text_width(words, picture_font) + 8), top = corner.top - 17;
+  return fmt::format("<rect class=\"corner\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", svg_number(corner.left), svg_number(top),
+                     svg_number(right - corner.left), svg_number(corner.bottom - top)) +
+         picture_text(corner.left + 6, corner.top - 4, "soft", words);
+}
+
 std::string point_title(const OperatorPoint& point) {
-  std::string text = fmt::format("{}, {} of {}\n{}{}", point.name, pass_text(point.pass), point.block, point.shape,
-                                 point.shape.empty() ? "" : ", ") +
-                     to_text(point.precision);
+  std::string text =
+      fmt::format("{}, {} of {}\n{}{}", point.name, pass_text(point.pass), point.block, point.shape, point.shape.empty() ? "" : ", ") +
+      to_text(point.precision);
   if (point.flops.value() > 0)
     text += fmt::format("\n{} of HBM, {} of L2; {}", flops_per_byte_text(point.intensity(MemoryLevel::hbm)),
                         flops_per_byte_text(point.intensity(MemoryLevel::l2)), format_flops(point.rate));
   else
     text += "\n" + format_rate(point.bandwidth) + " of HBM";
-  text += fmt::format(", {} of the roof, limited by {}\n{:.6g} x {} a step: {} of it\n{}{}{}", format_percent(point.share_of_roof), point.bound,
-                      point.calls, format_seconds(point.time), format_percent(point.share), to_text(point.source),
+  text += fmt::format(", {} of the roof, limited by {}\n{:.6g} x {} a step: {} of it\n{}{}{}", format_percent(point.share_of_roof),
+                      point.bound, point.calls, format_seconds(point.time), format_percent(point.share), to_text(point.source),
                       point.law.empty() ? "" : ": ", point.law);
   if (point.measured)
     text += fmt::format("\nmeasured {} ({}): {}", format_seconds(point.measured->time),
@@ -82,13 +96,16 @@ std::string measured_mark(const Plane& plane, const OperatorPoint& point, const 
   if (!point.measured) return {};
   const double share = point.time.value() > 0 ? point.share * (point.measured->time / point.time) : point.share;
   KernelMark timed{place_on(plane, point.intensity(MemoryLevel::hbm), point.measured->rate), mark_radius(share)};
-  if (mark.place.outside()) timed.place = mark.place;
-  else move_inside(plane, timed);
+  if (mark.place.outside())
+    timed.place = mark.place;
+  else
+    move_inside(plane, timed);
   const std::string dx = svg_number(timed.place.x - mark.place.x), dy = svg_number(timed.place.y - mark.place.y);
   const std::string arrow = mark.place.outside() ? "" : edge_arrow(timed.place, timed.radius);
-  return fmt::format("<line class=\"between\" x1=\"0\" y1=\"0\" x2=\"{0}\" y2=\"{1}\"/><g class=\"mark measured\" "
-                     "transform=\"translate({0} {1})\"><path d=\"{2}\"/>{3}</g>",
-                     dx, dy, mark_outline(point_pass(point.pass), timed.radius), arrow);
+  return fmt::format(
+      "<line class=\"between\" x1=\"0\" y1=\"0\" x2=\"{0}\" y2=\"{1}\"/><g class=\"mark measured\" "
+      "transform=\"translate({0} {1})\"><path d=\"{2}\"/>{3}</g>",
+      dx, dy, mark_outline(point_pass(point.pass), timed.radius), arrow);
 }
 
 std::string point_label(const OperatorPoint& point, const KernelMark& mark, LabelRoom& room) {
@@ -100,16 +117,18 @@ std::string joined_line(const Plane& plane, std::size_t i, const OperatorPoint& 
   if (mark.place.outside() || !(point.l2.value() > 0)) return {};
   const PlanePlace l2 = place_on(plane, point.intensity(MemoryLevel::l2), point.rate);
   const std::string x = svg_number(l2.x), y = svg_number(mark.place.y);
-  const std::string end = l2.outside() ? "" : fmt::format("<path class=\"joined-end\" data-point=\"{}\" d=\"M{} {}v8\"/>", i, x, svg_number(mark.place.y - 4));
+  const std::string end =
+      l2.outside() ? "" : fmt::format("<path class=\"joined-end\" data-point=\"{}\" d=\"M{} {}v8\"/>", i, x, svg_number(mark.place.y - 4));
   return fmt::format("<g class=\"kind-{}\"><line class=\"joined\" data-point=\"{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>{}</g>\n",
                      to_text(point.kind), i, svg_number(mark.place.x), y, x, y, end);
 }
 
 std::string loose_title(const LoosePoint& point) {
-  std::string text = fmt::format("{} {}, {}\nmeasured {}, {}", point.kind, point.shape, to_text(point.precision), format_seconds(point.time),
-                                 point.source);
+  std::string text = fmt::format("{} {}, {}\nmeasured {}, {}", point.kind, point.shape, to_text(point.precision),
+                                 format_seconds(point.time), point.source);
   if (point.flops.value() > 0)
-    text += fmt::format("\n{}, {}, {} of the roof", flops_per_byte_text(point.flops_per_byte), format_flops(point.rate), format_percent(point.share_of_roof));
+    text += fmt::format("\n{}, {}, {} of the roof", flops_per_byte_text(point.flops_per_byte), format_flops(point.rate),
+                        format_percent(point.share_of_roof));
   if (!point.outside.empty()) text += "\n" + point.outside;
   if (!point.warning.empty()) text += "\n" + point.warning;
   return text;
@@ -118,9 +137,10 @@ std::string loose_title(const LoosePoint& point) {
 }  // namespace
 
 std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room) {
-  const std::vector<KernelMark> marks = kernel_marks(report, plane);
+  SvgBox corner;
+  const std::vector<KernelMark> marks = kernel_marks(report, plane, corner);
   for (const KernelMark& mark : marks) room.take(mark.box());
-  std::string lines, points;
+  std::string lines = corner_ground(corner), points;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const OperatorPoint& point = report.points[i];
     const PlanePlace& place = marks[i].place;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/quantity_text.h"
+#include "studies/page/html_text.h"
 #include "studies/roofline/kernel_points.h"
 #include "studies/roofline/picture_parts.h"
 #include "studies/roofline/pictures.h"
@@ -62,7 +63,8 @@ std::string ridge_label(const PlanePlace& place, const std::string& label, Label
 std::string ridge_mark(const RooflineReport& report, std::size_t i, const Plane& plane, LabelRoom& room) {
   const Ridge& ridge = report.roofs.ridges[i];
   const PlanePlace place = place_on(plane, ridge.flops_per_byte, ridge.rate);
-  const std::string words = fmt::format("{} ridge, {}: {}", to_text(ridge.level), to_text(ridge.basis), flops_per_byte_text(ridge.flops_per_byte));
+  const std::string words =
+      fmt::format("{} ridge, {}: {}", to_text(ridge.level), to_text(ridge.basis), flops_per_byte_text(ridge.flops_per_byte));
   return fmt::format("<g class=\"ridge {}{}\" data-ridge=\"{}\" transform=\"translate({} {})\">", loudness(ridge.precision, report),
                      place.outside() ? " outside" : "", i, svg_number(place.x), svg_number(place.y)) +
          picture_title(fmt::format("{}\n{}: {}", words, to_text(ridge.precision), format_flops(ridge.rate))) +
@@ -85,16 +87,19 @@ std::string key_mark(PointPass pass, const char* classes) {
 
 void add_kinds(PictureLegend& legend, const RooflineReport& report) {
   for (const PointKind kind : point_kinds()) {
-    const bool present = std::any_of(report.points.begin(), report.points.end(), [&](const OperatorPoint& point) { return point.kind == kind; });
+    const bool present =
+        std::any_of(report.points.begin(), report.points.end(), [&](const OperatorPoint& point) { return point.kind == kind; });
     if (present)
-      legend.entry(fmt::format("<g class=\"kind-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>", to_text(kind)), 12,
-                   point_kind_name(kind));
+      legend.entry(
+          fmt::format("<g class=\"kind-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>", to_text(kind)), 12,
+          point_kind_name(kind));
   }
 }
 
 void add_shapes(PictureLegend& legend, const RooflineReport& report) {
   for (const PointPass pass : {PointPass::forward, PointPass::backward, PointPass::recompute, PointPass::step}) {
-    const bool present = std::any_of(report.points.begin(), report.points.end(), [&](const OperatorPoint& point) { return point_pass(point.pass) == pass; });
+    const bool present =
+        std::any_of(report.points.begin(), report.points.end(), [&](const OperatorPoint& point) { return point_pass(point.pass) == pass; });
     if (present) legend.entry(key_mark(pass, "forecast"), 14, pass == PointPass::step ? "once a step" : to_text(pass));
   }
 }
@@ -103,7 +108,8 @@ void add_sources(PictureLegend& legend, const RooflineReport& report) {
   legend.entry(key_mark(PointPass::forward, "forecast"), 14, "hollow: forecast");
   const auto& points = report.points;
   if (std::any_of(points.begin(), points.end(), [](const OperatorPoint& point) { return point.measured.has_value(); }))
-    legend.entry("<g class=\"mark measured\"><path d=\"" + mark_outline(PointPass::forward, key_radius) + "\"/></g>", 14, "filled: measured");
+    legend.entry("<g class=\"mark measured\"><path d=\"" + mark_outline(PointPass::forward, key_radius) + "\"/></g>", 14,
+                 "filled: measured");
   if (!report.loose.empty()) legend.entry("<g class=\"loose\"><circle class=\"mark\" r=\"3\"/></g>", 8, "other measured kernels");
   if (std::any_of(points.begin(), points.end(), [](const OperatorPoint& point) { return point.l2.value() > 0; }))
     legend.entry("<path class=\"joined\" d=\"M-12 0H10M-12 -4v8\"/>", 24, "the same by bytes of L2");
@@ -115,13 +121,14 @@ std::string kernel_legend(const RooflineReport& report, double& bottom) {
   legend.new_line();
   add_shapes(legend, report);
   add_sources(legend, report);
-  legend.new_line();
+  legend.new_line(8);
   legend.entry("<path class=\"roof datasheet main\" d=\"M-13 0H13\"/>", 26, "datasheet");
   legend.entry("<path class=\"roof burst main\" d=\"M-13 0H13\"/>", 26, "measured or fitted");
+  if (has_assumed(report.roofs.memory)) legend.entry("<path class=\"roof assumed main\" d=\"M-13 0H13\"/>", 26, "assumed");
   for (const double share : {0.01, 0.05, 0.2})
     legend.entry(fmt::format("<circle class=\"area-key\" r=\"{}\"/>", svg_number(mark_radius(share))), 2 * mark_radius(share),
                  fmt::format("{:.0f} %{}", 100 * share, share == 0.2 ? " of the step" : ""));
-  bottom = legend.bottom() + 14;
+  bottom = legend.bottom() + 20;
   return legend.text();
 }
 
@@ -143,14 +150,18 @@ std::string kernel_roofline_svg(const RooflineReport& report) {
   double bottom = plane.bottom() + foot_of_plane;
   const std::string legend = kernel_legend(report, bottom);
   const std::string body =
-      picture_heading("Kernel roofline", fmt::format("{} in {}, per GPU: {} on {} GPUs, {}", report.gpu, to_text(report.precision), report.network,
-                                                     report.gpus, report.split)) +
+      picture_heading(
+          "Kernel roofline",
+          fmt::format("{} in {}, per GPU: {} on {}, {}", report.gpu, to_text(report.precision), report.network,
+                      html_plural(static_cast<std::size_t>(std::max<std::int64_t>(0, report.gpus)), "GPU", "GPUs"), report.split)) +
       plane_grid(plane, "FLOP per byte", "FLOP/s") + loose_marks(report, plane) +
       flat_roofs(plane, drawn_compute_roofs(report), highest_rate(report.roofs.memory)) +
-      slope_roofs(plane, drawn_memory_roofs(report), highest_rate(report.roofs.compute)) + ridges + operator_marks(report, plane, room) + legend;
-  return picture_element("kernel-roofline", bottom,
-                         fmt::format("Kernel roofline of {} on {}: {} operators of {}", report.network, report.gpu, report.points.size(), report.machine),
-                         plane_attributes(plane), body);
+      slope_roofs(plane, drawn_memory_roofs(report), highest_rate(report.roofs.compute)) + ridges + operator_marks(report, plane, room) +
+      legend;
+  return picture_element(
+      "kernel-roofline", bottom,
+      fmt::format("Kernel roofline of {} on {}: {} operators of {}", report.network, report.gpu, report.points.size(), report.machine),
+      plane_attributes(plane), body);
 }
 
 }  // namespace stepcast

@@ -16,9 +16,11 @@ constexpr std::size_t labelled_collectives = 6, longest_collective = 30;
 constexpr double smallest_ring = 5, ring_room = 10, bent_steps = 40, network_foot = 52;
 
 /// Colours by what is split; the machine's words for it, and what a reader calls it.
-struct AxisColor { const char *axis, *name; };
-constexpr AxisColor axis_colors[] = {{"tp", "tensor parallel"}, {"cp", "context parallel"},  {"dp", "data parallel"},
-                                     {"ep", "expert parallel"}, {"pp", "pipeline"}, {"stage", "between stages"}};
+struct AxisColor {
+  const char *axis, *name;
+};
+constexpr AxisColor axis_colors[] = {{"tp", "tensor parallel"}, {"cp", "context parallel"}, {"dp", "data parallel"},
+                                     {"ep", "expert parallel"}, {"pp", "pipeline"},         {"stage", "between stages"}};
 const char* axis_class(const std::string& axis) {
   for (const AxisColor& color : axis_colors)
     if (axis == color.axis) return color.axis;
@@ -57,13 +59,15 @@ std::vector<std::size_t> collectives_at(const std::vector<Ring>& rings, std::siz
 }
 
 std::string collective_title(const RooflineReport& report, const LinkPoint& point) {
-  std::string text = fmt::format("{}, {}, {} of {} over {}\n{:.6g} x {} received by each\n{}; {}\n", point.name, pass_text(point.pass), point.kind,
-                                 html_plural(static_cast<std::size_t>(std::max<std::int64_t>(0, point.group_size)), "GPU", "GPUs"), point.link,
-                                 point.calls, format_bytes_decimal(point.bytes), flops_per_byte_text(point.flops_per_byte), format_flops(point.rate)) +
-                     fmt::format("{} a step, {} of it; {} exposed\n{}, {} of the link, limited by {}\n{}{}{}", format_seconds(point.time),
-                                 format_percent(share_of_step(report, point.time)), format_percent(point.exposed_share()), format_rate(point.bus),
-                                 format_percent(point.share_of_roof), point.bound, to_text(point.source), point.law.empty() ? "" : ": ", point.law);
-  text += point.limits ? "\nbelow the compute roof: the step waits unless other work hides it" : "\nabove the compute roof: the GPU computes longer than this takes";
+  std::string text =
+      fmt::format("{}, {}, {} of {} over {}\n{:.6g} x {} received by each\n{}; {}\n", point.name, pass_text(point.pass), point.kind,
+                  html_plural(static_cast<std::size_t>(std::max<std::int64_t>(0, point.group_size)), "GPU", "GPUs"), point.link,
+                  point.calls, format_bytes_decimal(point.bytes), flops_per_byte_text(point.flops_per_byte), format_flops(point.rate)) +
+      fmt::format("{} a step, {} of it; {} exposed\n{}, {} of the link, limited by {}\n{}{}{}", format_seconds(point.time),
+                  format_percent(share_of_step(report, point.time)), format_percent(point.exposed_share()), format_rate(point.bus),
+                  format_percent(point.share_of_roof), point.bound, to_text(point.source), point.law.empty() ? "" : ": ", point.law);
+  text += point.limits ? "\nbelow the compute roof: the step waits unless other work hides it"
+                       : "\nabove the compute roof: the GPU computes longer than this takes";
   for (const std::string* more : {&point.because, &point.outside, &point.warning})
     if (!more->empty()) text += "\n" + *more;
   return text;
@@ -72,13 +76,14 @@ std::string collective_title(const RooflineReport& report, const LinkPoint& poin
 std::string collective_label(const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, LabelRoom& room) {
   const std::vector<std::size_t> same = collectives_at(rings, i);
   if (std::any_of(same.begin(), same.end(), [&](std::size_t other) { return other < i; })) return {};  // said at the longest one
-  const LinkPoint& point = report.links.points[i];
-  std::string label = fmt::format("{} {}", svg_shortened(point.name, longest_collective), format_seconds(point.time));
-  if (!same.empty()) label += fmt::format(", {} more here", same.size());
+  Seconds time = report.links.points[i].time;
+  for (const std::size_t other : same) time += report.links.points[other].time;
+  const std::string more = same.empty() ? "" : fmt::format(" and {} more here", same.size());
+  const std::string label = svg_shortened(report.links.points[i].name, longest_collective) + more + ": " + format_seconds(time);
   return mark_label(label, rings[i].place, rings[i].radius, room);
 }
 
-std::string collective_mark(const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, LabelRoom& room) {
+std::string collective_mark(const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, const std::string& label) {
   const LinkPoint& point = report.links.points[i];
   const auto& [place, radius] = rings[i];
   std::string title = collective_title(report, point);
@@ -90,7 +95,7 @@ std::string collective_mark(const RooflineReport& report, const std::vector<Ring
          picture_title(title) +
          fmt::format("<circle class=\"ring\" r=\"{}\"/><circle class=\"exposed\" r=\"{}\"/>", svg_number(radius),
                      svg_number(radius * std::sqrt(exposed))) +
-         edge_arrow(place, radius) + (i < labelled_collectives ? collective_label(report, rings, i, room) : "") + "</g>\n";
+         edge_arrow(place, radius) + label + "</g>\n";
 }
 
 std::vector<DrawnRoof> drawn_link_roofs(const NetworkRoofline& links) {
@@ -111,12 +116,15 @@ BytesPerSecond roof_rate_of(const NetworkRoofline& links, const std::string& lin
 }
 
 /// 1/y = c + 1 / (x * rate), c: seconds of latency per FLOP. From where it enters the frame to where it leaves it.
-std::string bent_curve(const RooflineReport& report, std::size_t i, const Plane& plane) {
+std::string bent_curve(const RooflineReport& report, std::size_t i, const Plane& plane, bool quiet) {
   const LinkPoint& point = report.links.points[i];
   const double rate = roof_rate_of(report.links, point.link).value(), flops = (point.rate * point.time).value();
   if (!(rate > 0) || !(flops > 0) || !(point.latency.value() > 0)) return {};
   const double c = point.calls * point.latency.value() / flops;
-  const auto x_at = [&](int power) { const double left = std::pow(10.0, -power) - c; return left > 0 ? 1 / (rate * left) : INFINITY; };
+  const auto x_at = [&](int power) {
+    const double left = std::pow(10.0, -power) - c;
+    return left > 0 ? 1 / (rate * left) : INFINITY;
+  };
   const double from = std::max(std::pow(10.0, plane.frame.x_low), x_at(plane.frame.y_low));
   const double to = std::min(std::pow(10.0, plane.frame.x_high), x_at(plane.frame.y_high));
   if (!(from < to)) return {};
@@ -126,7 +134,8 @@ std::string bent_curve(const RooflineReport& report, std::size_t i, const Plane&
     path += fmt::format("{}{} {}", step == 0 ? "M" : "L", svg_number(plane.x(x)),
                         svg_number(plane.y(bent_roof(x, BytesPerSecond(rate), point.calls, point.latency, Flops(flops)).value())));
   }
-  return fmt::format("<path class=\"bent axis-{}{}\" data-link=\"{}\" d=\"{}\"/>\n", axis_class(point.axis), i < labelled_collectives ? "" : " quiet", i, path);
+  return fmt::format("<path class=\"bent axis-{}{}\" data-link=\"{}\" d=\"{}\"/>\n", axis_class(point.axis), quiet ? " quiet" : "", i,
+                     path);
 }
 
 /// The compute roof, and what it means to be on either side.
@@ -137,18 +146,19 @@ std::string compute_roof(const RooflineReport& report, const Plane& plane) {
   const PlanePlace place = place_on(plane, std::pow(10.0, plane.frame.x_low), report.links.peak);
   if (place.outside()) return {};
   const double x = plane.right() + 18;
-  return fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left), svg_number(place.y),
-                     svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
+  return fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
+                     svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
          flat_roofs(plane, {{peak, "compute datasheet main", "", words + " datasheet", words}}, 0) +
-         picture_text(x, place.y - 18, "soft", "above: compute takes longer") + picture_text(x, place.y + 26, "soft", "below: the step waits") +
-         picture_text(x, place.y + 41, "soft", "where nothing hides it");
+         picture_text(x, place.y - 18, "soft", "above: compute takes longer") +
+         picture_text(x, place.y + 26, "soft", "below: the step waits") + picture_text(x, place.y + 41, "soft", "where nothing hides it");
 }
 
 std::string network_legend(const RooflineReport& report, double& bottom) {
   PictureLegend legend(16, bottom, picture_width - 16);
   const auto& points = report.links.points;
   const auto is_there = [&](const char* name) {
-    return std::any_of(points.begin(), points.end(), [&](const LinkPoint& point) { return std::string_view(axis_class(point.axis)) == name; });
+    return std::any_of(points.begin(), points.end(),
+                       [&](const LinkPoint& point) { return std::string_view(axis_class(point.axis)) == name; });
   };
   const auto swatch = [](const char* name) {
     return fmt::format("<g class=\"axis-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>", name);
@@ -160,9 +170,10 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
   legend.entry("<g class=\"limits\"><circle class=\"ring\" r=\"9\"/><circle class=\"exposed\" r=\"5.5\"/></g>", 20,
                "ring: time in the step by area; disc inside: the part of it that is exposed");
   legend.entry("<circle class=\"ring\" r=\"7\"/>", 16, "above the compute roof");
-  legend.new_line();
+  legend.new_line(4);
   legend.entry("<path class=\"roof datasheet link\" d=\"M-13 0H13\"/>", 26, "datasheet");
   legend.entry("<path class=\"roof burst link\" d=\"M-13 0H13\"/>", 26, "measured");
+  if (has_assumed(report.links.roofs)) legend.entry("<path class=\"roof assumed link\" d=\"M-13 0H13\"/>", 26, "assumed");
   legend.entry("<path class=\"bent\" d=\"M-13 6C-6 -4 0 -5 13 -5\"/>", 26, "with the latency of the calls");
   for (const double share : {0.01, 0.1}) {
     const double radius = std::max(smallest_ring, mark_radius(share));
@@ -183,16 +194,21 @@ std::string network_roofline_svg(const RooflineReport& report) {
   LabelRoom room({plane.left, plane.top, plane.right(), plane.bottom()});
   for (const Ring& ring : rings) room.take(ring.box());
   std::string curves, marks;
+  std::size_t labels = 0;
   for (std::size_t i = 0; i < rings.size(); ++i) {
-    curves += bent_curve(report, i, plane);
-    marks += collective_mark(report, rings, i, room);
+    const std::string label = labels < labelled_collectives ? collective_label(report, rings, i, room) : "";
+    labels += label.empty() ? 0 : 1;
+    curves += bent_curve(report, i, plane, label.empty());
+    marks += collective_mark(report, rings, i, label);
   }
   double bottom = plane.bottom() + network_foot;
   const std::string legend = network_legend(report, bottom);
-  const std::string nothing =
-      rings.empty() ? picture_text(plane.left + plane.width / 2, plane.top + plane.height / 2, "mid strong", "this run sends nothing between GPUs") : "";
+  const std::string nothing = rings.empty() ? picture_text(plane.left + plane.width / 2, plane.top + plane.height / 2, "mid strong",
+                                                           "this run sends nothing between GPUs")
+                                            : "";
   const std::string body =
-      picture_heading("Network roofline", fmt::format("what compute could reach if one collective were the only limit: {} on {}", report.network, report.machine)) +
+      picture_heading("Network roofline", fmt::format("what compute could reach if one collective were the only limit: {} on {}",
+                                                      report.network, report.machine)) +
       plane_grid(plane, "FLOP of the step per byte received", "FLOP/s") + compute_roof(report, plane) +
       slope_roofs(plane, drawn_link_roofs(report.links), std::pow(10.0, plane.frame.y_high)) + curves + marks + nothing + legend;
   return picture_element("network-roofline", bottom,

@@ -36,10 +36,11 @@ std::string roof_line(const DrawnRoof& roof, double x1, double y1, double x2, do
 std::string slope_label(const Plane& plane, const DrawnRoof& roof, double from, double along, bool above) {
   const Frame& frame = plane.frame;
   const double rise = plane.height / (frame.y_high - frame.y_low), run = plane.width / (frame.x_high - frame.x_low);
-  const double length = std::hypot(rise, run), x = plane.x(from) + along * run / length, y = plane.y(from * roof.rate) - along * rise / length;
-  return fmt::format("<g class=\"roof-label {}\" {} transform=\"translate({} {}) rotate({})\"><text y=\"{}\">{}</text></g>\n",
-                     roof.classes, roof.attributes, svg_number(x), svg_number(y),
-                     svg_number(-std::atan2(rise, run) * 180 / std::numbers::pi), above ? "-5" : "13", svg_escaped(roof.label));
+  const double length = std::hypot(rise, run), x = plane.x(from) + along * run / length,
+               y = plane.y(from * roof.rate) - along * rise / length;
+  return fmt::format("<g class=\"roof-label {}\" {} transform=\"translate({} {}) rotate({})\"><text y=\"{}\">{}</text></g>\n", roof.classes,
+                     roof.attributes, svg_number(x), svg_number(y), svg_number(-std::atan2(rise, run) * 180 / std::numbers::pi),
+                     above ? "-5" : "13", svg_escaped(roof.label));
 }
 
 std::string flat_label(const Plane& plane, const DrawnRoof& roof, double y, double label_y) {
@@ -57,9 +58,10 @@ double mark_radius(double share) {
 
 std::string picture_element(std::string_view id, double height, const std::string& label, const std::string& attributes,
                             const std::string& body) {
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}\" class=\"picture wide\" width=\"{:.0f}\" height=\"{:.0f}\" "
-                     "viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" {}>\n",
-                     id, picture_width, height, picture_width, height, svg_escaped(svg_shortened(label, 600)), attributes) +
+  return fmt::format(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}\" class=\"picture wide\" width=\"{:.0f}\" height=\"{:.0f}\" "
+             "viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" {}>\n",
+             id, picture_width, height, picture_width, height, svg_escaped(svg_shortened(label, 600)), attributes) +
          "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
 }
 
@@ -116,9 +118,11 @@ std::string mark_label(std::string_view words, const PlanePlace& mark, double ra
   if (far > radius + 12)
     text = fmt::format("<path class=\"leader\" d=\"M{} {}L{} {}\"/>", svg_number(near_x * radius / far), svg_number(middle * radius / far),
                        svg_number(near_x), svg_number(middle));
-  return text + fmt::format("<rect class=\"ground\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/><text class=\"label{}\" x=\"{}\" y=\"{}\">{}</text>",
-                            svg_number(left - 2), svg_number(place->y - 11), svg_number(width + 3), svg_number(height - 1),
-                            place->from_end ? " end" : "", svg_number(place->x), svg_number(place->y), svg_escaped(words));
+  return text +
+         fmt::format(
+             "<rect class=\"ground\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/><text class=\"label{}\" x=\"{}\" y=\"{}\">{}</text>",
+             svg_number(left - 2), svg_number(place->y - 11), svg_number(width + 3), svg_number(height - 1), place->from_end ? " end" : "",
+             svg_number(place->x), svg_number(place->y), svg_escaped(words));
 }
 
 std::string mark_outline(PointPass pass, double radius) {
@@ -169,7 +173,8 @@ std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, 
   for (std::size_t i = 0; i < roofs.size(); ++i) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return roofs[a].rate > roofs[b].rate; });
   std::vector<double> wanted;
-  for (const std::size_t i : order) wanted.push_back(std::clamp(roofs[i].rate > 0 ? plane.y(roofs[i].rate) : plane.bottom(), plane.top, plane.bottom()));
+  for (const std::size_t i : order)
+    wanted.push_back(std::clamp(roofs[i].rate > 0 ? plane.y(roofs[i].rate) : plane.bottom(), plane.top, plane.bottom()));
   const std::vector<double> places = spread_apart(wanted, roof_label_gap, plane.top + 4, plane.bottom() - 4);
   std::string lines, labels;
   for (std::size_t n = 0; n < order.size(); ++n) {
@@ -190,8 +195,8 @@ void PictureLegend::entry(const std::string& swatch, double width, std::string_v
   x_ += whole;
 }
 
-void PictureLegend::new_line() {
-  if (x_ > left_) y_ += row_;
+void PictureLegend::new_line(double extra) {
+  if (x_ > left_) y_ += row_ + extra;
   x_ = left_;
 }
 

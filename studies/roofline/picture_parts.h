@@ -2,6 +2,7 @@
 // labels, legends.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ std::string picture_text(double x, double y, std::string_view classes, std::stri
 std::string picture_title(const std::string& text);  ///< <title>, which browsers show beside the pointer
 
 std::string flops_per_byte_text(double flops_per_byte);  ///< "412 FLOP/B"
-const char* pass_text(Pass pass);                   ///< for people: "input gradient"
+const char* pass_text(Pass pass);                        ///< for people: "input gradient"
 
 /// A place in a plane. What lies beyond stands at the edge, and `right`, `down` (-1, 0, 1) say where it would be.
 struct PlanePlace {
@@ -45,8 +46,8 @@ std::string mark_outline(PointPass pass, double radius);
 /// A roof y = rate * x, or a flat one at `rate`.
 struct DrawnRoof {
   double rate = 0;
-  std::string classes;      ///< "memory datasheet"
-  std::string attributes;   ///< "data-roof=\"2\""; "" = none
+  std::string classes;     ///< "memory datasheet"
+  std::string attributes;  ///< "data-roof=\"2\""; "" = none
   std::string label, title;
 };
 /// Lines up to `most` FLOP/s, each with its label along it. Slopes beside each other take turns above and below.
@@ -54,13 +55,19 @@ std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs,
 /// Lines from where a slope of `fastest` bytes per second meets them, with labels to the right of the plane, spread apart.
 std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest);
 
+/// Does any of them rest on nothing but an assumption?
+template <typename Roof>
+bool has_assumed(const std::vector<Roof>& roofs) {
+  return std::any_of(roofs.begin(), roofs.end(), [](const Roof& roof) { return roof.basis == RoofBasis::assumed; });
+}
+
 /// Entries in lines below each other.
 class PictureLegend {
  public:
   PictureLegend(double left, double top, double right) : left_(left), right_(right), x_(left), y_(top), top_(top) {}
   /// `swatch` is drawn around 0 0, `width` wide.
   void entry(const std::string& swatch, double width, std::string_view words);
-  void new_line();
+  void new_line(double extra = 0);  ///< `extra` pixels more above it, for tall swatches
   [[nodiscard]] std::string text() const { return "<g class=\"legend\">\n" + text_ + "</g>\n"; }
   [[nodiscard]] double bottom() const { return text_.empty() ? top_ : y_ + row_; }
 

@@ -33,6 +33,7 @@ constexpr const char* picture_lines = R"css(
 .picture .roof-label.quiet .leader{stroke-opacity:.5}
 .picture .ground{fill-opacity:.78}
 .picture .waiting{fill-opacity:.035}
+.picture .corner{fill-opacity:.65;stroke-width:.8;stroke-dasharray:2 3}
 .picture .leader{fill:none;stroke-width:.8}
 .picture .ridge circle{stroke-width:1.6}
 .picture .ridge .drop{fill:none;stroke-width:1;stroke-dasharray:1.5 4}
@@ -43,7 +44,7 @@ constexpr const char* picture_lines = R"css(
 .picture .measured{fill:currentColor;fill-opacity:.85}
 .picture .measured .arrow,.picture .point .arrow,.picture .link-point .arrow{fill:currentColor;fill-opacity:1;stroke:none}
 .picture .between{stroke:currentColor;stroke-width:1.2}
-.picture .joined,.picture .joined-end{fill:none;stroke:currentColor;stroke-width:1.2;stroke-opacity:.55}
+.picture .joined,.picture .joined-end{fill:none;stroke:currentColor;stroke-width:1;stroke-opacity:.4}
 .picture .swatch{fill:currentColor;fill-opacity:.8;stroke:none}
 .picture .loose .mark{fill:currentColor;fill-opacity:.35;stroke-width:.8;stroke-opacity:.8}
 .picture .loose .arrow{fill:currentColor}
@@ -68,13 +69,17 @@ constexpr const char* picture_lines = R"css(
 .picture .small{font-size:11px}
 )css";
 
-struct PictureColor { const char *selector, *property, *light, *dark; };
+struct PictureColor {
+  const char *selector, *property, *light, *dark;
+};
 
 /// The hues are those that Okabe and Ito chose for all kinds of colour vision (Color Universal Design, 2008), their yellow darker
 /// on white paper and their blue lighter on black; shapes and labels tell the marks apart without any.
 constexpr PictureColor picture_colors[] = {
     {".paper,.picture .ground", "fill", "#fff", "#17181c"},
     {".waiting", "fill", "#000", "#fff"},
+    {".corner", "fill", "#f7f8fa", "#1e2025"},
+    {".corner", "stroke", "#8d929d", "#6b707b"},
     {"text", "fill", "#3c414c", "#bcc1cb"},
     {".heading,.picture .strong,.picture .label,.picture .ridge-label,.picture .main text", "fill", "#16181d", "#eceef2"},
     {".about,.picture .soft,.picture .quiet text", "fill", "#565b66", "#a7acb7"},
@@ -112,7 +117,9 @@ std::string colors_of(bool dark) {
 }
 
 /// A picture that stands in another one, `y` pixels below its top.
-std::string placed(const std::string& svg, double y) { return fmt::format("<g transform=\"translate(0 {})\">\n{}</g>\n", svg_number(y), svg); }
+std::string placed(const std::string& svg, double y) {
+  return fmt::format("<g transform=\"translate(0 {})\">\n{}</g>\n", svg_number(y), svg);
+}
 
 double height_of(const std::string& svg) {
   constexpr std::string_view name = " height=\"";
@@ -130,13 +137,15 @@ const char* picture_style() {
 
 std::string standalone_svg(const std::string& svg) {
   const std::size_t head = svg.find('>') + 1;
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + svg.substr(0, head) + "\n<style>" + picture_style() + "</style>" + svg.substr(head);
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + svg.substr(0, head) + "\n<style>" + picture_style() + "</style>" +
+         svg.substr(head);
 }
 
 std::string roofline_svg(const RooflineReport& report) {
   std::string body;
   double bottom = 10;
-  for (const std::string& svg : {kernel_roofline_svg(report), network_roofline_svg(report), waterfall_svg(report), boundaries_svg(report)}) {
+  for (const std::string& svg :
+       {kernel_roofline_svg(report), network_roofline_svg(report), waterfall_svg(report), boundaries_svg(report)}) {
     body += placed(svg, bottom);
     bottom += height_of(svg) + 24;
   }

@@ -9,10 +9,10 @@ TEST(SvgText, HoldsOnlyWhatXmlCan) {
   EXPECT_EQ(svg_escaped("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
   EXPECT_EQ(svg_escaped("tab\tline\n"), "tab\tline\n");
   EXPECT_EQ(svg_escaped(std::string("\x01\x1b\x7f")), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-  EXPECT_EQ(svg_escaped("\xC3\xA9"), "\xC3\xA9");          // e with an accent
-  EXPECT_EQ(svg_escaped("\xC3"), "\xEF\xBF\xBD");          // half of it
-  EXPECT_EQ(svg_escaped("\xED\xA0\x80").size(), 9U);       // a surrogate: three bytes, each replaced
-  EXPECT_EQ(svg_escaped("\xEF\xBF\xBF").size(), 9U);       // U+FFFF is no character
+  EXPECT_EQ(svg_escaped("\xC3\xA9"), "\xC3\xA9");     // e with an accent
+  EXPECT_EQ(svg_escaped("\xC3"), "\xEF\xBF\xBD");     // half of it
+  EXPECT_EQ(svg_escaped("\xED\xA0\x80").size(), 9U);  // a surrogate: three bytes, each replaced
+  EXPECT_EQ(svg_escaped("\xEF\xBF\xBF").size(), 9U);  // U+FFFF is no character
 }
 
 TEST(SvgText, LongNamesEndInAnEllipsis) {

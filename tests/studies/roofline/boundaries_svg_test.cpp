@@ -34,7 +34,8 @@ TEST(BoundariesSvg, ColumnsAreBoundariesInnermostFirst) {
   EXPECT_EQ(file.elements.front().at("id"), "boundaries");
   EXPECT_EQ(file.of_class("crossing").size(), 4U + 4U + 2U);
   for (int i = 1; i < 4; ++i)
-    EXPECT_LT(translation(crossing(file, "0", std::to_string(i - 1).c_str())).x, translation(crossing(file, "0", std::to_string(i).c_str())).x);
+    EXPECT_LT(translation(crossing(file, "0", std::to_string(i - 1).c_str())).x,
+              translation(crossing(file, "0", std::to_string(i).c_str())).x);
   // The third operator has HBM and the node only: they stand below those of the others.
   EXPECT_DOUBLE_EQ(translation(crossing(file, "2", "0")).x, translation(crossing(file, "0", "2")).x);
   EXPECT_DOUBLE_EQ(translation(crossing(file, "2", "1")).x, translation(crossing(file, "0", "3")).x);
@@ -52,7 +53,8 @@ TEST(BoundariesSvg, OneCellOfARowLimits) {
 
 TEST(BoundariesSvg, CellsSayBytesIntensityTimeAndWhatStays) {
   const std::string svg = boundaries_svg(sample_report());
-  for (const char* text : {">1.10 GB<", ">3,450 FLOP/B<", "275 us, 0.072 x", ">W stays<", ">nothing stays<", ">rate not known<", "weight-stationary at sm", "hbm m:64"})
+  for (const char* text : {">1.10 GB<", ">3,450 FLOP/B<", "275 us, 0.072 x", ">keeps W<", ">keeps nothing<", ">rate not known<",
+                           "weight-stationary at sm", "hbm m:64"})
     EXPECT_THAT(svg, HasSubstr(text));
 }
 
@@ -69,7 +71,8 @@ TEST(BoundariesSvg, EmptyBrokenAndHostile) {
   RooflineReport report = sample_report();
   report.boundaries = {OperatorBoundaries{}};
   report.boundaries[0].rows.resize(30);
-  for (std::size_t i = 0; i < 30; ++i) report.boundaries[0].rows[i].outer = "<i>&" + std::string(i == 0 ? 10000 : 1, 'q') + std::to_string(i);
+  for (std::size_t i = 0; i < 30; ++i)
+    report.boundaries[0].rows[i].outer = "<i>&" + std::string(i == 0 ? 10000 : 1, 'q') + std::to_string(i);
   report.boundaries[0].name = report.boundaries[0].nest = "<i>" + std::string(10000, 'q');
   EXPECT_EQ(boundaries_file(report).of_class("crossing").size(), 30U);
   EXPECT_THAT(boundaries_svg(report), Not(HasSubstr("<i>")));

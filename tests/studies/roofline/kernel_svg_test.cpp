@@ -91,7 +91,8 @@ TEST(KernelSvg, PointOnTheRidgeLiesOnItToHalfAPixel) {
   EXPECT_NEAR(point.y, ridge.y, 0.5);
   // 250 FLOP/B and 1e15 FLOP/s by the attributes of the picture alone.
   const SvgElement& svg = file.elements.front();
-  const double x = svg.number("data-left") + svg.number("data-width") * std::log10(250) / 4, y = svg.number("data-top") + svg.number("data-height") / 4;
+  const double x = svg.number("data-left") + svg.number("data-width") * std::log10(250) / 4,
+               y = svg.number("data-top") + svg.number("data-height") / 4;
   EXPECT_NEAR(point.x, x, 0.5);
   EXPECT_NEAR(point.y, y, 0.5);
 }
@@ -101,8 +102,8 @@ TEST(KernelSvg, RoofsMeetAtTheRidge) {
   const Plane plane = kernel_plane(sample_report());
   for (const SvgElement& element : file.elements)
     if (element.name == "line" && element.has_class("memory") && element.at("data-roof") == "0") {
-      EXPECT_NEAR(element.number("y1"), plane.y(4e12), 0.5);   // at 1 FLOP/B
-      EXPECT_NEAR(element.number("y2"), plane.y(2e15), 0.5);   // up to the highest roof, fp8
+      EXPECT_NEAR(element.number("y1"), plane.y(4e12), 0.5);  // at 1 FLOP/B
+      EXPECT_NEAR(element.number("y2"), plane.y(2e15), 0.5);  // up to the highest roof, fp8
       EXPECT_NEAR(element.number("x2"), plane.x(500), 0.5);
     }
 }
@@ -152,6 +153,21 @@ TEST(KernelSvg, OutsidePointsHaveAnArrowAndSayWhere) {
   EXPECT_EQ(file.of_class("arrow").size(), 2U);
 }
 
+TEST(KernelSvg, PointsWithoutFlopsStandSideBySide) {
+  const RooflineReport report =
+      report_of(std::vector<OperatorPoint>(90, sample_point("norm", PointKind::norm, Pass::forward, 0, 1e8, 0, 0.002)));
+  const Plane plane = kernel_plane(report);
+  std::set<std::pair<int, int>> places;
+  for (const SvgElement& element : kernel_file(report).of_class("point")) {
+    const testing_svg::SvgPlace place = translation(element);
+    places.emplace(static_cast<int>(place.x), static_cast<int>(place.y));
+    EXPECT_LT(place.x, plane.right());
+    EXPECT_LT(place.y, plane.bottom());
+  }
+  EXPECT_EQ(places.size(), 90U);
+  EXPECT_THAT(kernel_roofline_svg(report), HasSubstr("no FLOPs counted, or left of and below the frame"));
+}
+
 TEST(KernelSvg, LabelsOfRoofsKeepTheirDistance) {
   RooflineReport report = sample_report();
   for (int i = 0; i < 12; ++i) report.roofs.compute.push_back({Precision::fp8, RoofBasis::sustained, FlopsPerSecond(1e15), "law"});
@@ -159,7 +175,8 @@ TEST(KernelSvg, LabelsOfRoofsKeepTheirDistance) {
   const std::string svg = kernel_roofline_svg(report);
   const SvgFile file = testing_svg::read_svg(svg);
   for (std::size_t i = 0; i + 2 < file.elements.size(); ++i)
-    if (file.elements[i].has_class("roof-label") && file.elements[i].has_class("compute")) places.push_back(file.elements[i + 2].number("y"));
+    if (file.elements[i].has_class("roof-label") && file.elements[i].has_class("compute"))
+      places.push_back(file.elements[i + 2].number("y"));
   ASSERT_EQ(places.size(), report.roofs.compute.size());
   std::sort(places.begin(), places.end());
   for (std::size_t i = 1; i < places.size(); ++i) EXPECT_GE(places[i] - places[i - 1], 14.9);
@@ -202,7 +219,8 @@ TEST(KernelSvg, EmptyAndBrokenFiguresStillDraw) {
 }
 
 TEST(KernelSvg, FourHundredPointsInOnePlaceKeepTheirTitles) {
-  const SvgFile file = kernel_file(report_of(std::vector<OperatorPoint>(400, sample_point("same", PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.001))));
+  const SvgFile file =
+      kernel_file(report_of(std::vector<OperatorPoint>(400, sample_point("same", PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.001))));
   EXPECT_EQ(file.of_class("point").size(), 400U);
   EXPECT_LE(file.of_class("label").size(), 8U);
   std::size_t titles = 0;

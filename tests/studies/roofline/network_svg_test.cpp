@@ -57,13 +57,13 @@ TEST(NetworkSvg, DiscInsideIsTheExposedShareByArea) {
   report.links.points = {sample_collective("a", "tp", "node", 10, 1e9, 1, 0.25)};
   const SvgFile file = network_file(report);
   const double ring = file.of_class("ring").at(0).number("r"), disc = file.of_class("exposed").at(0).number("r");
-  EXPECT_NEAR(disc / ring, 0.5, 0.01);  // a quarter of the area
+  EXPECT_NEAR(disc / ring, 0.5, 0.01);        // a quarter of the area
   EXPECT_NEAR(ring, mark_radius(0.1), 0.01);  // 1 s of 10
 }
 
 TEST(NetworkSvg, EqualPlacesAreCountedInTheLabel) {
   const std::string svg = network_roofline_svg(sample_report());
-  EXPECT_THAT(svg, HasSubstr("norm1.y all_gather 1.60 s, 1 more here"));
+  EXPECT_THAT(svg, HasSubstr("norm1.y all_gather and 1 more here: 3.20 s"));
   EXPECT_THAT(svg, HasSubstr("at the same place: norm2.y all_gather"));
 }
 
@@ -107,7 +107,7 @@ TEST(NetworkSvg, FourHundredCollectives) {
   report.links.points.assign(400, sample_collective("same", "dp", "cluster", 10, 1e9, 1, 0.25));
   const SvgFile file = network_file(report);
   EXPECT_EQ(file.of_class("link-point").size(), 400U);
-  EXPECT_THAT(network_roofline_svg(report), HasSubstr(", 399 more here"));
+  EXPECT_THAT(network_roofline_svg(report), HasSubstr(" and 399 more here: "));
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ TEST(Plane, GridHasEveryDecadeAndBothNames) {
   const auto file = testing_svg::read_svg("<svg>" + grid + "</svg>");
   EXPECT_EQ(file.wrong, "");
   EXPECT_EQ(file.of_class("decade").size(), 10U);  // five each way
-  for (const char* text : {">1</text>", ">1,000</text>", ">10,000</text>", ">1 T</text>", ">100 T</text>", ">10 P</text>", "FLOP &amp; byte"})
+  for (const char* text :
+       {">1</text>", ">1,000</text>", ">10,000</text>", ">1 T</text>", ">100 T</text>", ">10 P</text>", "FLOP &amp; byte"})
     EXPECT_THAT(grid, HasSubstr(text));
 }
 

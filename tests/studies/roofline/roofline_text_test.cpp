@@ -27,10 +27,10 @@ std::size_t widest_line(const std::string& text) {
 
 TEST(RooflineText, ShowsOperatorsCollectivesFallAndLevers) {
   const std::string text = text_of(sample_report());
-  for (const char* part : {"Roofline of llama3-70b on 64 x H100 SXM", "MFU 42.0 %, HFU 48.0 %", "  A  mlp.up dX       bwd   17.0 %", "3,455   640 TFLOP/s",
-                           "L is not in the plot: no FLOPs counted", "1 more, lighter", "norm1.y all_gather", "56.2 %", "limited by node",
-                           "model FLOPs at peak", "-9.0 %  tensor parallelism: 8 to 4", "warning: a point lies above its roof", "clocks not recorded",
-                           "ridge 250 FLOP/B"})
+  for (const char* part : {"Roofline of llama3-70b on 64 x H100 SXM", "MFU 42.0 %, HFU 48.0 %", "  A  mlp.up dX       bwd   17.0 %",
+                           "3,455   640 TFLOP/s", "L is not in the plot: no FLOPs counted", "1 more, lighter", "norm1.y all_gather",
+                           "56.2 %", "limited by node", "model FLOPs at peak", "-9.0 %  tensor parallelism: 8 to 4",
+                           "warning: a point lies above its roof", "clocks not recorded", "ridge 250 FLOP/B"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 

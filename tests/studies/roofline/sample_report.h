@@ -40,25 +40,25 @@ inline OperatorPoint sample_point(const std::string& name, PointKind kind, Pass 
   point.rate = FlopsPerSecond(rate), point.time = rate > 0 ? Flops(flops) / point.rate : Seconds(hbm / 3e12);
   point.bandwidth = point.hbm / point.time;
   point.share = share, point.calls = 10 * share / point.time.value();
-  point.share_of_roof = 0.7, point.bound = flops > 0 ? "compute" : "HBM", point.law = "law of matrix products", point.source = Source::fitted;
+  point.share_of_roof = 0.7, point.bound = flops > 0 ? "compute" : "HBM", point.law = "law of matrix products",
+  point.source = Source::fitted;
   return point;
 }
 
 inline std::vector<OperatorPoint> sample_points() {
-  std::vector<OperatorPoint> points = {
-      sample_point("mlp.up dX", PointKind::mlp, Pass::input_grad, 3.8e12, 1.1e9, 640e12, 0.17),
-      sample_point("mlp.down dW", PointKind::mlp, Pass::weight_grad, 3.8e12, 1.4e9, 610e12, 0.14),
-      sample_point("mlp.up", PointKind::mlp, Pass::forward, 3.8e12, 1.3e9, 690e12, 0.12),
-      sample_point("mlp.up", PointKind::mlp, Pass::recompute, 3.8e12, 1.3e9, 690e12, 0.06),
-      sample_point("attention core", PointKind::attention, Pass::input_grad, 1.1e12, 0.3e9, 420e12, 0.08),
-      sample_point("attention core", PointKind::attention, Pass::forward, 4.4e11, 0.2e9, 560e12, 0.035),
-      sample_point("qkv", PointKind::projection, Pass::forward, 6e11, 0.5e9, 600e12, 0.03),
-      sample_point("attention.out", PointKind::projection, Pass::forward, 4.8e11, 0.4e9, 590e12, 0.025),
-      sample_point("head", PointKind::loss, Pass::forward, 3e12, 3e9, 560e12, 0.01),
-      sample_point("experts.up", PointKind::experts, Pass::forward, 2e11, 1.4e9, 380e12, 0.02),
-      sample_point("norm1", PointKind::norm, Pass::forward, 5e8, 2.7e8, 5e12, 0.012),
-      sample_point("embedding", PointKind::embedding, Pass::forward, 0, 2.7e8, 0, 0.002),
-      sample_point("optimizer", PointKind::optimizer, Pass::step, 2e9, 2.6e10, 0.3e12, 0.013)};
+  std::vector<OperatorPoint> points = {sample_point("mlp.up dX", PointKind::mlp, Pass::input_grad, 3.8e12, 1.1e9, 640e12, 0.17),
+                                       sample_point("mlp.down dW", PointKind::mlp, Pass::weight_grad, 3.8e12, 1.4e9, 610e12, 0.14),
+                                       sample_point("mlp.up", PointKind::mlp, Pass::forward, 3.8e12, 1.3e9, 690e12, 0.12),
+                                       sample_point("mlp.up", PointKind::mlp, Pass::recompute, 3.8e12, 1.3e9, 690e12, 0.06),
+                                       sample_point("attention core", PointKind::attention, Pass::input_grad, 1.1e12, 0.3e9, 420e12, 0.08),
+                                       sample_point("attention core", PointKind::attention, Pass::forward, 4.4e11, 0.2e9, 560e12, 0.035),
+                                       sample_point("qkv", PointKind::projection, Pass::forward, 6e11, 0.5e9, 600e12, 0.03),
+                                       sample_point("attention.out", PointKind::projection, Pass::forward, 4.8e11, 0.4e9, 590e12, 0.025),
+                                       sample_point("head", PointKind::loss, Pass::forward, 3e12, 3e9, 560e12, 0.01),
+                                       sample_point("experts.up", PointKind::experts, Pass::forward, 2e11, 1.4e9, 380e12, 0.02),
+                                       sample_point("norm1", PointKind::norm, Pass::forward, 5e8, 2.7e8, 5e12, 0.012),
+                                       sample_point("embedding", PointKind::embedding, Pass::forward, 0, 2.7e8, 0, 0.002),
+                                       sample_point("optimizer", PointKind::optimizer, Pass::step, 2e9, 2.6e10, 0.3e12, 0.013)};
   points[2].measured = MeasuredPoint{points[2].time * 0.92, 3, "PyTorch 2.8, h100.csv", points[2].rate / 0.92, 0.75};
   points[11].outside = "no FLOPs counted";
   points[12].outside = "0.077 FLOP/B lies left of the frame";
@@ -70,7 +70,8 @@ inline LinkPoint sample_collective(const std::string& name, const std::string& a
                                    double seconds, double exposed, double flops_of_step = 4e15) {
   LinkPoint point;
   point.name = name, point.kind = "all_gather", point.axis = axis, point.link = link, point.group_size = 8;
-  point.calls = calls, point.bytes = Bytes(bytes), point.time = Seconds(seconds), point.exposed = Seconds(exposed), point.latency = Seconds(20e-6);
+  point.calls = calls, point.bytes = Bytes(bytes), point.time = Seconds(seconds), point.exposed = Seconds(exposed),
+  point.latency = Seconds(20e-6);
   point.flops_per_byte = flops_of_step / (calls * bytes), point.rate = FlopsPerSecond(flops_of_step / seconds);
   point.bus = Bytes(calls * bytes) / point.time;
   point.limits = point.rate.value() < peak, point.bound = "bandwidth", point.source = Source::fitted, point.share_of_roof = 0.8;
@@ -104,7 +105,8 @@ inline std::vector<OperatorBoundaries> sample_boundaries() {
     const auto row = [](const char* outer, const char* inner, double bytes, double rate, double time, const char* stays) {
       BoundaryRow one_row;
       one_row.outer = outer, one_row.inner = inner, one_row.bytes = Bytes(bytes), one_row.flops_per_byte = 3.8e12 / bytes;
-      one_row.rate = BytesPerSecond(rate), one_row.time = Seconds(time), one_row.ridge = rate > 0 ? peak / rate : 0, one_row.stationary = stays;
+      one_row.rate = BytesPerSecond(rate), one_row.time = Seconds(time), one_row.ridge = rate > 0 ? peak / rate : 0,
+      one_row.stationary = stays;
       one_row.text = "weight-stationary at sm";
       return one_row;
     };
@@ -139,18 +141,21 @@ inline Waterfall sample_fall() {
   bar("optimizer", "optimizer", "tail", 0.13);
   bar("host", "host", "host", 0.05);
   fall.step_time = Seconds(10), fall.mfu = 0.42, fall.hfu = 0.48;
-  fall.levers = {{"tp", "tensor parallelism", "8", "4", false, Seconds(10), Seconds(9.1), 0.09, "exposed communication", true},
-                 {"nic", "NIC: into the cluster, infiniband", "50.0 GB/s", "100 GB/s", true, Seconds(10), Seconds(9.7), 0.03, "gradient sync", true}};
+  fall.levers = {
+      {"tp", "tensor parallelism", "8", "4", false, Seconds(10), Seconds(9.1), 0.09, "exposed communication", true},
+      {"nic", "NIC: into the cluster, infiniband", "50.0 GB/s", "100 GB/s", true, Seconds(10), Seconds(9.7), 0.03, "gradient sync", true}};
   return fall;
 }
 
 inline RooflineReport sample_report() {
   RooflineReport report;
-  report.network = "llama3-70b", report.machine = "64 x H100 SXM", report.gpu = "H100 SXM", report.split = "tp 8, pp 4, dp 2", report.gpus = 64;
+  report.network = "llama3-70b", report.machine = "64 x H100 SXM", report.gpu = "H100 SXM", report.split = "tp 8, pp 4, dp 2",
+  report.gpus = 64;
   report.step_time = Seconds(10), report.p10 = Seconds(9.6), report.p90 = Seconds(10.5);
   report.roofs = sample_roofs(), report.points = sample_points(), report.links = sample_links();
   LoosePoint loose;
-  loose.kind = "matrix product", loose.shape = "4096 x 4096 x 4096", loose.source = "cuBLAS, h100.csv", loose.flops = Flops(1.4e11), loose.hbm = Bytes(1e8);
+  loose.kind = "matrix product", loose.shape = "4096 x 4096 x 4096", loose.source = "cuBLAS, h100.csv", loose.flops = Flops(1.4e11),
+  loose.hbm = Bytes(1e8);
   loose.time = Seconds(2.2e-4), loose.rate = loose.flops / loose.time, loose.flops_per_byte = 1400, loose.share_of_roof = 0.64;
   report.loose = {loose};
   report.boundaries = sample_boundaries(), report.fall = sample_fall();

@@ -19,7 +19,9 @@ struct SvgElement {
     return found == attributes.end() ? "" : found->second;
   }
   [[nodiscard]] double number(const std::string& name_of) const { return std::strtod(at(name_of).c_str(), nullptr); }
-  [[nodiscard]] bool has_class(const std::string& one) const { return (" " + at("class") + " ").find(" " + one + " ") != std::string::npos; }
+  [[nodiscard]] bool has_class(const std::string& one) const {
+    return (" " + at("class") + " ").find(" " + one + " ") != std::string::npos;
+  }
 };
 
 struct SvgFile {
@@ -72,11 +74,15 @@ inline SvgFile read_svg(std::string_view text) {
     while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0)) element.name += text[at++];
     if (element.name.empty() || (open.empty() && !file.elements.empty())) return fail("tag", begin);
     while (at < text.size() && text[at] != '>' && text[at] != '/') {
-      if (text[at] == ' ') { ++at; continue; }
+      if (text[at] == ' ') {
+        ++at;
+        continue;
+      }
       const std::size_t equals = text.find("=\"", at), end = text.find('"', equals + 2);
       if (equals == std::string_view::npos || end == std::string_view::npos) return fail("attribute", at);
       const std::string name(text.substr(at, equals - at)), value(text.substr(equals + 2, end - equals - 2));
-      if (name.find_first_of(" <>\"&") != std::string::npos || value.find('<') != std::string::npos || !are_entities_right(value)) return fail("attribute", at);
+      if (name.find_first_of(" <>\"&") != std::string::npos || value.find('<') != std::string::npos || !are_entities_right(value))
+        return fail("attribute", at);
       if (!element.attributes.emplace(name, value).second) return fail("twice: " + name, at);
       at = end + 1;
     }
@@ -91,7 +97,9 @@ inline SvgFile read_svg(std::string_view text) {
   return file;
 }
 
-struct SvgPlace { double x = 0, y = 0; };
+struct SvgPlace {
+  double x = 0, y = 0;
+};
 
 /// Of transform="translate(X Y)".
 inline SvgPlace translation(const SvgElement& element) {
@@ -108,9 +116,10 @@ inline std::string impossible_size(const SvgFile& file) {
   for (const SvgElement& element : file.elements)
     for (const auto& [name, value] : element.attributes) {
       if ((name == "width" || name == "height" || name == "r") && value.starts_with('-')) return element.name + " " + name + "=" + value;
-      const bool drawn = name == "d" || name == "x" || name == "y" || name == "r" || name == "transform" || name == "width" || name == "height" ||
-                         name == "x1" || name == "x2" || name == "y1" || name == "y2";
-      if (drawn && (value.find("nan") != std::string::npos || value.find("inf") != std::string::npos)) return element.name + " " + name + "=" + value;
+      const bool drawn = name == "d" || name == "x" || name == "y" || name == "r" || name == "transform" || name == "width" ||
+                         name == "height" || name == "x1" || name == "x2" || name == "y1" || name == "y2";
+      if (drawn && (value.find("nan") != std::string::npos || value.find("inf") != std::string::npos))
+        return element.name + " " + name + "=" + value;
     }
   return {};
 }
