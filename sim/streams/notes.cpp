@@ -1,7 +1,5 @@
 // The walk written down: what ChunkWalk places, as items of a layout. Copies that the walk leaves out repeat the one before them, as
 // their times do.
-#include <algorithm>
-
 #include "sim/streams/walk.h"
 
 namespace stepcast {
@@ -17,15 +15,11 @@ void ChunkWalk::note_instance(std::size_t index) {
 }
 
 /// Compute and each tier repeat what they took for the copy, so that a tier that falls behind goes on doing so (skip_copies).
-/// A move that started with the copy may have stretched the last kernel of the copy before: that comes again, too.
+/// No move starts before its copy does, so none has stretched a kernel of the copy before.
 void ChunkWalk::repeat_notes(double copies) {
   std::vector<LaidItem>& items = noted_->list->items;
   const std::size_t from = noted_->instance_from, until = items.size();
-  int before = static_cast<int>(from) - 1;
-  while (before >= 0 && items[before].kind == LaidKind::move) --before;
-  const double stretched = before >= 0 ? std::max(0.0, items[before].end - block_start_) : 0;
   for (std::int64_t copy = 1; copy <= static_cast<std::int64_t>(copies); ++copy) {
-    if (noted_->last_kernel >= 0) items[static_cast<std::size_t>(noted_->last_kernel)].end += stretched;
     for (std::size_t i = from; i < until; ++i) {
       LaidItem again = items[i];
       const bool beside = again.kind == LaidKind::move && !again.blocking;
