@@ -98,6 +98,7 @@ describe("what is drawn", () => {
     const place = await placeOf(page, "compute", action.start + (span.start + span.end) / 2);
     await zoomAt(page, place, 8);
     await page.mouse.move(place.x + 1, place.y);
+    assert.ok(await page.locator(".tip").isVisible());
     assert.equal(await text(page, ".tip b"), span.name);
     const told = await text(page, ".tip");
     assert.match(told, new RegExp(`micro-batch: ${action.unit}`));
@@ -140,9 +141,14 @@ describe("what moves", () => {
     const near = await text(page, "#range-said");
     assert.notEqual(near, whole);
     await settled(page);
+    const span = data.end * Math.exp(-3 * 300 * 0.0022), [from, to] = [(data.end - span) / 2, (data.end + span) / 2];
     for (let rank = 0; rank < data.actions.length; ++rank) {
-      const window = sum(await sums(page, rank));
-      assertNear(window, data.end * Math.exp(-3 * 300 * 0.0022), 1, `columns of rank ${rank}`);
+      const found = await sums(page, rank), room = span / 200;  // the pointer stands on a whole pixel
+      const worked = actionsOf(rank).map((one) => Math.max(0, Math.min(one.end, to) - Math.max(one.start, from)));
+      assertNear(sum(found), span, 1, `the window of rank ${rank}`);
+      assertNear(sum(found.slice(0, 3)), sum(worked), room, `what actions of rank ${rank} take`);
+      const forward = actionsOf(rank).map((one, i) => worked[i] * (one.letter === "F"));
+      assert.ok(found[0] > 0.5 * sum(forward) && found[0] <= sum(forward) + room, `kernels of forward: ${found[0]} of ${sum(forward)}`);
     }
     await page.locator("#chart").focus();
     await page.keyboard.press("d");
@@ -156,6 +162,19 @@ describe("what moves", () => {
     await page.locator("#zoom-reset").click();
     assert.equal(await text(page, "#range-said"), whole);
     assert.ok(await page.locator("#zoom-out").isDisabled());
+  }));
+
+  test("who scrolls past the picture does not zoom it", () => open("page.html", {}, async (page) => {
+    const whole = await text(page, "#range-said"), chart = await page.locator("#chart").boundingBox();
+    await page.mouse.move(chart.x + 300, chart.y - 150);
+    await page.mouse.wheel(0, 190);
+    await page.waitForFunction(() => scrollY > 150);
+    await page.mouse.wheel(0, -40);  // the picture lies under the pointer now
+    await page.waitForFunction(() => scrollY < 160);
+    assert.equal(await text(page, "#range-said"), whole);
+    await page.mouse.move(chart.x + 310, chart.y - 140);
+    await page.mouse.wheel(0, -40);
+    await page.waitForFunction((whole) => document.getElementById("range-said").textContent !== whole, whole);
   }));
 
   test("a drag moves the window and one over the strip above chooses it", () => open("page.html", {}, async (page) => {

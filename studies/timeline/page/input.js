@@ -31,7 +31,7 @@ class PointerInput {
     this.moved = this.pointers.size > 1;
   }
   pointermove(event) {
-    this.isScrolling = false;
+    if (event.movementX !== 0 || event.movementY !== 0) this.isScrolling = false;
     const last = this.pointers.get(event.pointerId);
     if (!last) return this.hover(event);
     if (!this.moved && Math.hypot(event.clientX - last.clientX, event.clientY - last.clientY) < 4) return;

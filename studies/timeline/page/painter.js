@@ -80,7 +80,9 @@ class Painter {
       });
   }
   actionText(rank, i, width) {
-    return width < 14 ? "" : width < 60 ? String(rank.unit[i]) : `${ACTIONS[rank.kind[i]].name} ${this.scene.unitText(rank.unit[i])}`;
+    if (width < 60) return width < 14 ? "" : String(rank.unit[i]);
+    const stage = rank.stages > 1 && width > 150 ? ` of stage ${rank.stage[i]}` : "";
+    return `${ACTIONS[rank.kind[i]].name} ${this.scene.unitText(rank.unit[i])}${stage}`;
   }
 
   /** Too many to tell apart: each column shows how much of its time goes forward (from above), backward (from below), idle (between). */

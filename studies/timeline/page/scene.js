@@ -65,7 +65,7 @@ class Rank {
     const { data, insides } = scene, tokens = [...data.actions[number].matchAll(TOKEN)];
     const stages = data.rank_of.flatMap((rank, stage) => (rank === number ? [stage] : []));
     const n = tokens.reduce((count, token) => count + (token[1] !== "H"), 0);
-    Object.assign(this, { number, count: n, start: new Float64Array(n), end: new Float64Array(n),
+    Object.assign(this, { number, count: n, stages: stages.length, start: new Float64Array(n), end: new Float64Array(n),
       kind: new Uint8Array(n), stage: new Int32Array(n), unit: new Int32Array(n), inside: [] });
     this.unpack(scene, stages, tokens);
     this.addUp();
