@@ -68,7 +68,7 @@ std::string cell_frame(const BoundaryGrid& grid, std::size_t column, double y, c
 }
 
 /// "1.23 ms, 0.8 x compute".
-std::string time_words(const OperatorBoundaries& one, Seconds time) {
+std::string crossing_time(const OperatorBoundaries& one, Seconds time) {
   if (!(one.compute.value() > 0)) return format_seconds(time);
   const double times = time / one.compute;
   return format_seconds(time) + fmt::format(", {} x", times >= 100 ? html_count(times) : fmt::format("{:.2g}", times));
@@ -105,7 +105,7 @@ std::string crossing_cell(const BoundaryGrid& grid, const OperatorBoundaries& on
                        picture_text(8, 35, "", row.flops_per_byte > 0 ? flops_per_byte_text(row.flops_per_byte) : "");
   if (timed) inside += time_bar(grid, one, row.time, row.basis);
   inside += picture_text(8, 49, "small",
-                         timed                   ? time_words(one, row.time)
+                         timed                   ? crossing_time(one, row.time)
                          : row.bytes.value() > 0 ? "rate not known"
                                                  : "") +
             stationary_lines(grid, row);

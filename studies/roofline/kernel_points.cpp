@@ -14,7 +14,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t longest_label = 26;
-constexpr double loose_radius = 3, arrow_room = 10, row_step = 22;
+constexpr double loose_radius = 3, arrow_room = 10, corner_row_step = 22;
 
 /// A point's mark, before anything is drawn.
 struct KernelMark {
@@ -40,7 +40,7 @@ std::vector<KernelMark> kernel_marks(const RooflineReport& report, const Plane& 
     const bool in_corner = mark.place.right < 0 && mark.place.down > 0;
     move_inside(plane, mark);
     if (in_corner) {
-      if (taken + 2 * (mark.radius + arrow_room) > plane.width) taken = 0, above += row_step;
+      if (taken + 2 * (mark.radius + arrow_room) > plane.width) taken = 0, above += corner_row_step;
       mark.place.x += taken;
       mark.place.y -= above;
       taken += 2 * mark.radius + 6;
