@@ -232,6 +232,7 @@ describe("what moves", () => {
     assert.equal(await text(page, "#details h3"), "forward, micro-batch 0");
     assert.match(await text(page, "#details dl"), /takes from0F0 on stage 0/);
     assert.match(await text(page, "#details dl"), /hands on to2F0 on stage 2/);
+    await frames(page);
     assert.ok((await pixels(page, "chart"))["138,15,124"] > 40, "frame and arrows");
     await page.keyboard.press("ArrowRight");
     assert.equal(await text(page, "#details h3"), "forward, micro-batch 1");

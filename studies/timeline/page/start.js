@@ -33,6 +33,7 @@ function startTimeline() {
   const view = new View(scene.end), palette = new Palette(), filters = new Set(FILTERS.map((filter) => filter.key));
   const tracks = new Tracks(scene, filters), painter = new Painter(scene, palette, filters), picker = new Picker(scene, filters);
   const chart = new Chart(scene, view, tracks, painter, palette), details = new Details(scene, view, chart);
+  chart.drawNow();  // who points at it before the first frame finds it there
   new Minimap(scene, view, chart, palette);
   new Summary(scene, view);
   startFilters(filters, tracks);
