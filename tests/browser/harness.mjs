@@ -65,6 +65,14 @@ export async function middle(locator) {
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 }
 
+/** Middles of all elements of a locator, by a number of their dataset or their parent's: {3: {x, y}}. */
+export async function middles(locator, key) {
+  return Object.fromEntries(await locator.evaluateAll((all, name) => all.map((element) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    return [element.dataset[name] ?? element.parentNode.dataset[name], { x: (left + right) / 2, y: (top + bottom) / 2 }];
+  }), key));
+}
+
 /** [red, green, blue] of the page's ink and paper. */
 export function colours(page) {
   return page.evaluate(() => {

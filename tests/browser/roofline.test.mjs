@@ -1,7 +1,7 @@
 // The page of `stepcast roofline`: what is drawn is what its JSON says, to a pixel, and every control does what it says.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { assertFitsAcross, assertNear, assertReadable, inTheDark, jsonOf, middle, onPhone, open, pathOf, screenshot, stepcast,
+import { assertFitsAcross, assertNear, assertReadable, inTheDark, jsonOf, middle, middles, onPhone, open, pathOf, screenshot, stepcast,
   write } from "./harness.mjs";
 
 const RUN = "--machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024";
@@ -60,21 +60,24 @@ describe("what is drawn", () => {
 
   test("each kernel lies where its figures say", () => open("page.html", {}, async (page) => {
     const plane = await kernelPlane(page), within = inside(points);
+    const places = await middles(page.locator("g.point[data-point] > .forecast"), "point");
     assert.ok(within.length > 10);
     for (const one of within) {
-      const at = await middle(mark(page, one.id));
+      const at = places[one.id];
       assertNear(at.x, plane.x(one.hbm_flops_per_byte), 1, `x of ${one.name}`);
       // The triangle's centre is not that of its box.
       if (one.pass !== "recompute") assertNear(at.y, plane.y(one.rate_flops_per_s), 1, `y of ${one.name}`);
     }
-    for (const one of points.filter((each) => each.outside !== ""))
-      assert.ok((await classes(page.locator(`g.point[data-point="${points.indexOf(one)}"]`))).includes("outside"), one.name);
+    const flagged = await page.locator("g.point.outside").evaluateAll((all) => all.map((one) => Number(one.dataset.point)));
+    const outside = points.flatMap((one, id) => (one.outside === "" ? [] : [id]));
+    assert.deepEqual(flagged.sort((a, b) => a - b), outside);
   }));
 
   test("each move lies where its figures say", () => open("page.html", {}, async (page) => {
     const plane = await planeOf(page, "network-roofline", report.network_roofline.frame);
+    const places = await middles(page.locator("g.link-point[data-link] > .ring"), "link");
     for (const one of inside(links)) {
-      const at = await middle(page.locator(`g.link-point[data-link="${one.id}"] > .ring`));
+      const at = places[one.id];
       assertNear(at.x, plane.x(one.flops_per_byte), 1, `x of ${one.name}`);
       assertNear(at.y, plane.y(one.rate_flops_per_s), 1, `y of ${one.name}`);
     }
@@ -82,8 +85,9 @@ describe("what is drawn", () => {
 
   test("ridges lie where a slope meets a flat roof", () => open("page.html", { hash: "#precision=all&level=both" }, async (page) => {
     const plane = await kernelPlane(page), { ridges, memory_roofs: slopes, compute_roofs: flats } = report.kernel_roofline;
+    const places = await middles(page.locator("g.ridge[data-ridge] > circle"), "ridge");
     for (const [id, ridge] of ridges.entries()) {
-      const at = await middle(page.locator(`g.ridge[data-ridge="${id}"] > circle`));
+      const at = places[id];
       assertNear(at.x, plane.x(ridge.flops_per_byte), 1, `x of ridge ${id}`);
       assertNear(at.y, plane.y(ridge.rate_flops_per_s), 1, `y of ridge ${id}`);
       assert.ok(flats.some((roof) => roof.precision === ridge.precision && roof.rate_flops_per_s === ridge.rate_flops_per_s));
@@ -94,11 +98,9 @@ describe("what is drawn", () => {
   }));
 
   test("roofs lie at their rates", () => open("page.html", { hash: "#precision=all" }, async (page) => {
-    const plane = await kernelPlane(page);
-    for (const [id, roof] of report.kernel_roofline.compute_roofs.entries()) {
-      const at = await middle(page.locator(`.roof.compute[data-roof="${id}"]`));
-      assertNear(at.y, plane.y(roof.rate_flops_per_s), 1, `roof ${id}`);
-    }
+    const plane = await kernelPlane(page), places = await middles(page.locator(".roof.compute[data-roof]"), "roof");
+    for (const [id, roof] of report.kernel_roofline.compute_roofs.entries())
+      assertNear(places[id].y, plane.y(roof.rate_flops_per_s), 1, `roof ${id}`);
   }));
 });
 
@@ -120,12 +122,8 @@ describe("controls", () => {
   }));
 
   test("the type and the basis choose roofs", () => open("page.html", {}, async (page) => {
-    const shown = async () => {
-      const flags = [];
-      for (const id of report.kernel_roofline.compute_roofs.keys())
-        flags.push(await isShown(page.locator(`.roof.compute[data-roof="${id}"]`)));
-      return flags;
-    };
+    const shown = () => page.locator(".roof.compute[data-roof]").evaluateAll((all) =>
+      all.sort((a, b) => a.dataset.roof - b.dataset.roof).map((one) => one.getClientRects().length > 0));
     const roofs = report.kernel_roofline.compute_roofs, isMeasured = (roof) => !["datasheet", "assumed"].includes(roof.basis);
     assert.deepEqual(await shown(), roofs.map((roof) => roof.precision === report.precision));
     await page.locator("#precision").selectOption("fp8");
@@ -222,8 +220,11 @@ describe("pointing and choosing", () => {
     const seen = new Set();
     for (const way of ["ArrowLeft", "ArrowRight"])
       for (let step = 0; step < points.length; ++step) {
-        seen.add(await page.evaluate(() => document.activeElement.dataset.point));
-        await page.keyboard.press(way);
+        seen.add(await page.evaluate((key) => {
+          const { activeElement } = document, { point } = activeElement.dataset;
+          activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+          return point;
+        }, way));
       }
     assert.equal(seen.size, points.length);
     await page.keyboard.press("Enter");
