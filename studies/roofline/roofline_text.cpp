@@ -58,7 +58,7 @@ const char* short_pass(PointPass pass) {
 std::string short_shape(const std::string& shape) {
   std::string text = shape;
   for (std::size_t at = text.find(" x "); at != std::string::npos; at = text.find(" x ", at)) text.replace(at, 3, "x");
-  return terminal_name(text, 16);
+  return terminal_name(text, 20);
 }
 
 std::string operators_table(const RooflineReport& report) {
@@ -74,10 +74,10 @@ std::string operators_table(const RooflineReport& report) {
                {"source"}});
   for (std::size_t i = 0; i < std::min(listed_operators, report.points.size()); ++i) {
     const OperatorPoint& point = report.points[i];
-    table.add({letter_of_point(i), terminal_name(point.name, 15), short_pass(point_pass(point.pass)), format_percent(point.share),
+    table.add({letter_of_point(i), terminal_name(point.name, 14), short_pass(point_pass(point.pass)), format_percent(point.share),
                short_shape(point.shape), terminal_intensity(point.intensity(MemoryLevel::hbm)),
                point.flops.value() > 0 ? format_flops(point.rate) : format_rate(point.bandwidth), format_percent(point.share_of_roof),
-               terminal_name(point.bound, 8), to_text(point.source)});
+               terminal_name(point.bound, 8), terminal_name(to_text(point.source), 9)});
   }
   std::string text = table.text("  ");
   if (report.points.size() > listed_operators)

@@ -13,7 +13,7 @@ namespace stepcast {
 namespace {
 
 constexpr double fall_left = 214, fall_width = 566, fall_top = 84, fall_row = 24, fall_bar = 15;
-constexpr double seconds_right = 874, percent_right = 944;
+constexpr double seconds_right = 874, percent_right = 944, lever_effect_x = 556;
 constexpr std::size_t longest_bar_name = 30;
 
 /// Seconds to pixels; the interval of the step time may reach beyond the step.
@@ -50,7 +50,7 @@ std::string fall_axis(const RooflineReport& report, const FallScale& scale, doub
 
 /// From 0 to the share of the step that useful, or all, multiply-adds take at the datasheet's peak.
 std::string utilisation_bracket(const RooflineReport& report, const FallScale& scale, double share, double y, const std::string& name,
-                        const std::string& about) {
+                                const std::string& about) {
   const double end = scale.x(share * report.fall.step_time.value());
   return fmt::format("<g class=\"utilisation-mark\">{}<path class=\"utilisation\" d=\"M{} {}v-5H{}v5\"/>", picture_title(about),
                      svg_number(fall_left), svg_number(y), svg_number(end)) +
@@ -98,17 +98,20 @@ std::string step_row(const RooflineReport& report, const FallScale& scale, doubl
          picture_text(percent_right, middle + 4, "end strong", html_percent(1));
 }
 
-/// One line of a lever: gain, change, step time before and after.
-std::string lever_line(const Lever& lever, std::size_t i, double y) {
+/// Gain, change, step time before and after; what forbids it on a line below.
+std::string lever_lines_at(const Lever& lever, std::size_t i, double& y) {
+  y += 20;
   const std::string change =
-      fmt::format("{}: {} \u2192 {}", svg_shortened(lever.name, 44), svg_shortened(lever.from, 16), svg_shortened(lever.to, 16));
+      fmt::format("{}: {} \u2192 {}", svg_shortened(lever.name, 36), svg_shortened(lever.from, 14), svg_shortened(lever.to, 14));
   std::string effect = fmt::format("{} \u2192 {}", format_seconds(lever.before), format_seconds(lever.after));
-  if (!lever.phase.empty()) effect += ", most in " + svg_shortened(lever.phase, 26);
-  if (!lever.fits) effect += "; does not fit in memory";
-  return fmt::format("<g class=\"lever\" data-lever=\"{}\">", i) +
-         picture_title(fmt::format("{} ({}): {} to {}", lever.name, lever.of_machine ? "machine" : "plan", lever.from, lever.to)) +
-         picture_text(86, y, "end strong", "\u2212" + html_percent(lever.gain)) + picture_text(100, y, "", change) +
-         picture_text(580, y, "", effect) + "</g>\n";
+  if (!lever.phase.empty()) effect += ", most in " + svg_shortened(lever.phase, 30);
+  std::string text =
+      fmt::format("<g class=\"lever\" data-lever=\"{}\">", i) +
+      picture_title(fmt::format("{} ({}): {} to {}", lever.name, lever.of_machine ? "machine" : "plan", lever.from, lever.to)) +
+      picture_text(86, y, "end strong", "\u2212" + html_percent(lever.gain)) + picture_text(100, y, "", change) +
+      picture_text(lever_effect_x, y, "", effect);
+  if (!lever.fits) text += picture_text(lever_effect_x, y += 16, "limit-word", "does not fit in memory");
+  return text + "</g>\n";
 }
 
 std::string fall_levers(const RooflineReport& report, double& y) {
@@ -116,7 +119,7 @@ std::string fall_levers(const RooflineReport& report, double& y) {
   if (fall.levers.empty() && fall.levers_missing.empty()) return {};
   y += 26;
   std::string text = picture_text(16, y, "strong", "What would shorten the step most, each alone");
-  for (std::size_t i = 0; i < fall.levers.size(); ++i) text += lever_line(fall.levers[i], i, y += 20);
+  for (std::size_t i = 0; i < fall.levers.size(); ++i) text += lever_lines_at(fall.levers[i], i, y);
   if (fall.levers.empty()) text += picture_text(16, y += 20, "", "none: " + svg_shortened(fall.levers_missing, 130));
   return text;
 }
@@ -153,9 +156,9 @@ std::string waterfall_svg(const RooflineReport& report) {
       picture_heading("Where the step goes", fmt::format("{} on {}, {}", report.network, report.machine, report.split)) +
       fall_axis(report, scale, axis_y) +
       utilisation_bracket(report, scale, report.fall.mfu, 46, "MFU",
-                  "Model FLOPs utilisation: FLOPs that the network needs, over the peak times the step") +
-      utilisation_bracket(report, scale, report.fall.hfu, 68, "HFU", "Hardware FLOPs utilisation: with those that are computed again") + bars +
-      step_row(report, scale, bars_end) + legend + levers;
+                          "Model FLOPs utilisation: FLOPs that the network needs, over the peak times the step") +
+      utilisation_bracket(report, scale, report.fall.hfu, 68, "HFU", "Hardware FLOPs utilisation: with those that are computed again") +
+      bars + step_row(report, scale, bars_end) + legend + levers;
   return picture_element("waterfall", bottom + 16,
                          fmt::format("Waterfall of a step of {}: {}, MFU {}", report.network, format_seconds(report.fall.step_time),
                                      format_percent(report.fall.mfu)),

@@ -44,6 +44,13 @@ TEST(RooflineText, LettersStandInThePlot) {
 
 TEST(RooflineText, FitsIntoAHundredColumns) { EXPECT_LE(widest_line(text_of(sample_report())), 100U); }
 
+TEST(RooflineText, ShapesStayReadable) {
+  RooflineReport report = sample_report();
+  report.points[0].shape = "8192 x 28672 x 8192", report.points[1].shape = "8192 keys, heads of 128, causal";
+  EXPECT_THAT(text_of(report), HasSubstr("8192x28672x8192 "));
+  EXPECT_THAT(text_of(report), HasSubstr("8192 keys, heads of\u2026"));
+}
+
 TEST(RooflineText, PlainWhereTheConsoleIs) {
   const std::string text = text_of(sample_report(), false, false);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));

@@ -60,6 +60,18 @@ TEST(WaterfallSvg, SaysWhyThereAreNoLevers) {
   EXPECT_THAT(waterfall_svg(report), HasSubstr("does not fit in memory"));
 }
 
+TEST(WaterfallSvg, LongLeversStayWithinThePicture) {
+  RooflineReport report = sample_report();
+  Lever& lever = report.fall.levers[0];
+  lever.name = lever.from = lever.to = lever.phase = std::string(200, 'm');
+  lever.fits = false;
+  for (const SvgElement& element : waterfall_file(report).elements) {
+    if (element.name != "text") continue;
+    EXPECT_LT(element.text.size(), 100U) << element.text;
+  }
+  EXPECT_EQ(waterfall_file(report).of_class("limit-word").size(), 1U);
+}
+
 TEST(WaterfallSvg, EmptyAndHostile) {
   waterfall_file(RooflineReport{});
   RooflineReport report = sample_report();
