@@ -103,13 +103,15 @@ class MemoryPicture {
   }
 
   const StepScene& scene_;
-  std::string word_ = html_escaped(scene_.rank_word);
+  std::string word_ = html_escaped(rank_word_of(scene_));
   std::vector<int> ranks_;
   std::vector<std::vector<MemoryStep>> steps_;
   double most_ = 0, top_bytes_ = 1;
 };
 
 }  // namespace
+
+std::string rank_word_of(const StepScene& scene) { return scene.order->stages() > scene.order->ranks ? "rank" : scene.rank_word; }
 
 std::vector<MemoryStep> memory_steps(const StepScene& scene, int rank) {
   const Order& order = *scene.order;

@@ -9,6 +9,9 @@
 
 namespace stepcast {
 
+/// What people call a pipeline rank: by the scene's word, but "rank" where it has several stages.
+std::string rank_word_of(const StepScene& scene);
+
 struct MemoryStep { double time = 0, bytes = 0; };  ///< from `time` (seconds in the step) on
 
 /// From the step's begin; a forward takes at its start, a whole backward or the weight gradient frees at its end. At one moment what

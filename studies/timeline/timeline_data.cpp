@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/json_writer.h"
+#include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 
 namespace stepcast {
@@ -131,7 +132,7 @@ class TimelineData {
     return fmt::format(R"({{"title":{},"tick":{:g},"end":{},"begin":{},"names":{},"streams":{},"slices":{},"slowest":{},"word":{})",
                        json_quoted(scene_.title), tick_, timeline_microseconds(scene_.end), timeline_microseconds(scene_.begin),
                        timeline_list(scene_.names, json_quoted), timeline_list(scene_.streams, stream), order_.slices,
-                       scene_.slowest_stage, json_quoted(scene_.rank_word)) +
+                       scene_.slowest_stage, json_quoted(rank_word_of(scene_))) +
            fmt::format(R"(,"rank_of":{},"around":{},"ahead":{},"back":{},"after":{},"before":{})",
                        timeline_list(order_.rank_of, number), timeline_list(scene_.around, stretch),
                        timeline_list(scene_.hop_ahead, timeline_microseconds), timeline_list(scene_.hop_back, timeline_microseconds),

@@ -21,7 +21,7 @@ std::string timeline_share(double part, double whole) { return whole > 0 ? fmt::
 std::string gpus_text(const StepScene& scene) {
   const auto ranks = static_cast<std::size_t>(scene.order->ranks), alike = static_cast<std::size_t>(scene.ranks_per_stage);
   std::string text = html_plural(ranks, "pipeline rank", "pipeline ranks");
-  if (alike > 1) text += fmt::format(", each for {} GPUs that do the same", html_count(static_cast<double>(alike)));
+  if (alike > 1) text += fmt::format("{} for {} GPUs that do the same", ranks > 1 ? ", each" : "", html_count(static_cast<double>(alike)));
   return text + ", " + html_plural(static_cast<std::size_t>(scene.order->micro_batches), "micro-batch", "micro-batches");
 }
 
@@ -33,7 +33,7 @@ std::string timeline_head(const StepScene& scene) {
          "<div class=\"figures\">\n" + timeline_card(format_seconds(Seconds(scene.end)), "step time") +
          timeline_card(format_seconds(timeline.makespan), "of it in the pipeline") +
          timeline_card(format_percent(timeline.bubble_fraction()), "bubble: idle share of the pipeline, over all ranks") +
-         timeline_card(fmt::format("stage {}", scene.slowest_stage),
+         timeline_card(fmt::format("{} {}", html_escaped(rank_word_of(scene)), scene.slowest_stage),
                        fmt::format("is the slowest; its kernels compute {} of the step",
                                    timeline_share(slowest.forward + slowest.backward, scene.end))) +
          "</div>\n</header>\n";
@@ -54,8 +54,8 @@ std::string window_table(const StepScene& scene) {
   for (std::size_t rank = 0; rank < sums.size(); ++rank) {
     const RankSums& sum = sums[rank];
     const auto time = [](double seconds) { return seconds > 1e-12 ? format_seconds(Seconds(seconds)) : std::string("0 s"); };
-    table.row({fmt::format("{} {}", html_escaped(scene.rank_word), rank), time(sum.forward), time(sum.backward), time(sum.waiting), time(sum.held), time(sum.bubble),
-               time(sum.around), timeline_share(sum.forward + sum.backward, scene.end)});
+    table.row({fmt::format("{} {}", html_escaped(rank_word_of(scene)), rank), time(sum.forward), time(sum.backward), time(sum.waiting),
+               time(sum.held), time(sum.bubble), time(sum.around), timeline_share(sum.forward + sum.backward, scene.end)});
   }
   return table.text();
 }

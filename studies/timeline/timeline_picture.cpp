@@ -9,6 +9,7 @@
 #include "model/quantity_text.h"
 #include "studies/page/html_text.h"
 #include "studies/report/schedule_svg_style.h"
+#include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 
 namespace stepcast {
@@ -69,7 +70,8 @@ class PipelinePicture {
   [[nodiscard]] std::string row_text(int rank, double y) const {
     std::string text = fmt::format("<g class=\"rank\" data-rank=\"{0}\"><text class=\"end\" x=\"{1:g}\" y=\"{2:g}\">{4} {0}</text>"
                                    "<path class=\"idle\" d=\"{3}\"/>\n",
-                                   rank, picture_left - 6, y + 12, block(scene_.begin, scene_.begin + scene_.timeline->makespan.value(), y), html_escaped(scene_.rank_word));
+                                   rank, picture_left - 6, y + 12, block(scene_.begin, scene_.begin + scene_.timeline->makespan.value(), y),
+                                   html_escaped(rank_word_of(scene_)));
     std::string around;
     for (const SceneStretch& stretch : scene_.around) around += block(stretch.start, stretch.end, y);
     if (!around.empty()) text += fmt::format("<path class=\"step\" d=\"{}\"/>\n", around);

@@ -45,6 +45,14 @@ TEST(TimelinePage, TablesAndPicturesNeedNoScript) {
   EXPECT_THAT(page, HasSubstr("<b>33.3 %</b>")) << "two ranks for 9 s work 6 s each";
 }
 
+TEST(TimelinePage, RanksOfSeveralStagesAreNotCalledStages) {
+  const auto made = hand_scene();
+  EXPECT_EQ(rank_word_of(made->scene), "stage");
+  EXPECT_THAT(timeline_page(made->scene), HasSubstr("<b>stage 1</b>"));
+  made->order.rank_of = {0, 1, 1, 0};
+  EXPECT_EQ(rank_word_of(made->scene), "rank");
+}
+
 TEST(TimelinePage, HostileNamesStayText) {
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";
   auto made = hand_scene(2, 2, evil);
