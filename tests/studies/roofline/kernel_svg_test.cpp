@@ -27,7 +27,7 @@ SvgFile kernel_file(const RooflineReport& report) {
   return file;
 }
 
-RooflineReport report_of(std::vector<OperatorPoint> points) {
+RooflineReport kernel_report_of(std::vector<OperatorPoint> points) {
   RooflineReport report = sample_report();
   report.points = std::move(points);
   return report;
@@ -80,7 +80,7 @@ TEST(KernelSvg, EveryRoofRidgeAndPointIsThere) {
 
 TEST(KernelSvg, PointOnTheRidgeLiesOnItToHalfAPixel) {
   const RooflineReport report =
-      report_of({sample_point("on the ridge", PointKind::mlp, Pass::forward, 250e9, 1e9, testing_pictures::peak, 0.1)});
+      kernel_report_of({sample_point("on the ridge", PointKind::mlp, Pass::forward, 250e9, 1e9, testing_pictures::peak, 0.1)});
   const SvgFile file = kernel_file(report);
   const testing_svg::SvgPlace point = translation(file.of_class("point").at(0)), ridge = [&] {
     for (const SvgElement& element : file.of_class("ridge"))
@@ -155,7 +155,7 @@ TEST(KernelSvg, OutsidePointsHaveAnArrowAndSayWhere) {
 
 TEST(KernelSvg, PointsWithoutFlopsStandSideBySide) {
   const RooflineReport report =
-      report_of(std::vector<OperatorPoint>(90, sample_point("norm", PointKind::norm, Pass::forward, 0, 1e8, 0, 0.002)));
+      kernel_report_of(std::vector<OperatorPoint>(90, sample_point("norm", PointKind::norm, Pass::forward, 0, 1e8, 0, 0.002)));
   const Plane plane = kernel_plane(report);
   std::set<std::pair<int, int>> places;
   for (const SvgElement& element : kernel_file(report).of_class("point")) {
@@ -210,7 +210,7 @@ TEST(KernelSvg, AreaFollowsTheShareDownToWhatCanBePointedAt) {
 
 TEST(KernelSvg, EmptyAndBrokenFiguresStillDraw) {
   kernel_file(RooflineReport{});
-  RooflineReport report = report_of({OperatorPoint{}});
+  RooflineReport report = kernel_report_of({OperatorPoint{}});
   report.roofs.compute.push_back({Precision::fp16, RoofBasis::burst, FlopsPerSecond(0), ""});
   report.roofs.memory.push_back({MemoryLevel::l2, RoofBasis::assumed, BytesPerSecond(0), ""});
   report.roofs.ridges.push_back({});
@@ -220,7 +220,7 @@ TEST(KernelSvg, EmptyAndBrokenFiguresStillDraw) {
 
 TEST(KernelSvg, FourHundredPointsInOnePlaceKeepTheirTitles) {
   const SvgFile file =
-      kernel_file(report_of(std::vector<OperatorPoint>(400, sample_point("same", PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.001))));
+      kernel_file(kernel_report_of(std::vector<OperatorPoint>(400, sample_point("same", PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.001))));
   EXPECT_EQ(file.of_class("point").size(), 400U);
   EXPECT_LE(file.of_class("label").size(), 8U);
   std::size_t titles = 0;
@@ -231,7 +231,7 @@ TEST(KernelSvg, FourHundredPointsInOnePlaceKeepTheirTitles) {
 
 TEST(KernelSvg, HostileNamesAreTextAndWholeInTheTitle) {
   const std::string name = "<script>alert(\"1\")</script>&'\x02" + std::string(10000, 'x');
-  RooflineReport report = report_of({sample_point(name, PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.1)});
+  RooflineReport report = kernel_report_of({sample_point(name, PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.1)});
   report.network = report.machine = report.gpu = report.split = name;
   report.roofs.compute[0].from = report.points[0].law = report.points[0].shape = name;
   const SvgFile file = kernel_file(report);

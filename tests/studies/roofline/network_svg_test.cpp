@@ -18,7 +18,7 @@ using testing_svg::SvgElement;
 using testing_svg::SvgFile;
 using testing_svg::translation;
 
-SvgFile network_file(const RooflineReport& report) {
+SvgFile network_picture_file(const RooflineReport& report) {
   SvgFile file = testing_svg::read_svg(network_roofline_svg(report));
   EXPECT_EQ(file.wrong, "");
   EXPECT_EQ(testing_svg::impossible_size(file), "");
@@ -27,7 +27,7 @@ SvgFile network_file(const RooflineReport& report) {
 
 TEST(NetworkSvg, EveryRoofAndCollectiveIsThere) {
   const RooflineReport report = sample_report();
-  const SvgFile file = network_file(report);
+  const SvgFile file = network_picture_file(report);
   EXPECT_EQ(file.elements.front().at("id"), "network-roofline");
   const std::size_t drawn_order[] = {0, 1, 3, 2};  // by rate: 450, 380, 64, 50 GB/s
   std::size_t roofs = 0;
@@ -46,7 +46,7 @@ TEST(NetworkSvg, EveryRoofAndCollectiveIsThere) {
 TEST(NetworkSvg, PointsStandWhereTheirFiguresSay) {
   const RooflineReport report = sample_report();
   const Plane plane = network_plane(report);
-  const SvgElement first = network_file(report).of_class("link-point").at(0);
+  const SvgElement first = network_picture_file(report).of_class("link-point").at(0);
   // 4e15 FLOP over 5000 x 100 MB are 8000 FLOP/B; over 1.6 s, 2.5e15 FLOP/s.
   EXPECT_NEAR(translation(first).x, plane.x(8000), 0.5);
   EXPECT_NEAR(translation(first).y, plane.y(2.5e15), 0.5);
@@ -55,7 +55,7 @@ TEST(NetworkSvg, PointsStandWhereTheirFiguresSay) {
 TEST(NetworkSvg, DiscInsideIsTheExposedShareByArea) {
   RooflineReport report = sample_report();
   report.links.points = {sample_collective("a", "tp", "node", 10, 1e9, 1, 0.25)};
-  const SvgFile file = network_file(report);
+  const SvgFile file = network_picture_file(report);
   const double ring = file.of_class("ring").at(0).number("r"), disc = file.of_class("exposed").at(0).number("r");
   EXPECT_NEAR(disc / ring, 0.5, 0.01);        // a quarter of the area
   EXPECT_NEAR(ring, mark_radius(0.1), 0.01);  // 1 s of 10
@@ -71,7 +71,7 @@ TEST(NetworkSvg, BentCurvesStayBelowTheirLinkAndBendTowardsLatency) {
   RooflineReport report = sample_report();
   report.links.points = {sample_collective("a", "tp", "node", 5000, 1e8, 1.6, 0)};
   report.links.points[0].latency = Seconds(1e-4);  // 0.5 s a step: no more than 8e15 FLOP/s
-  const SvgFile file = network_file(report);
+  const SvgFile file = network_picture_file(report);
   const SvgElement curve = file.of_class("bent").at(0);
   EXPECT_EQ(curve.at("data-link"), "0");
   const std::string path = curve.at("d");
@@ -86,8 +86,8 @@ TEST(NetworkSvg, OneGpuSendsNothing) {
   RooflineReport report = sample_report();
   report.links = {};
   EXPECT_THAT(network_roofline_svg(report), HasSubstr("this run sends nothing between GPUs"));
-  network_file(report);
-  network_file(RooflineReport{});
+  network_picture_file(report);
+  network_picture_file(RooflineReport{});
 }
 
 TEST(NetworkSvg, BrokenFiguresAndHostileNamesStillDraw) {
@@ -97,7 +97,7 @@ TEST(NetworkSvg, BrokenFiguresAndHostileNamesStillDraw) {
   report.links.points.push_back(nothing);
   report.links.roofs.push_back({nothing.link, nothing.name, RoofBasis::assumed, BytesPerSecond(0), nothing.name});
   report.step_time = Seconds(0);
-  const SvgFile file = network_file(report);
+  const SvgFile file = network_picture_file(report);
   EXPECT_EQ(file.of_class("link-point").size(), report.links.points.size());
   EXPECT_THAT(network_roofline_svg(report), Not(HasSubstr("<script")));
 }
@@ -105,7 +105,7 @@ TEST(NetworkSvg, BrokenFiguresAndHostileNamesStillDraw) {
 TEST(NetworkSvg, FourHundredCollectives) {
   RooflineReport report = sample_report();
   report.links.points.assign(400, sample_collective("same", "dp", "cluster", 10, 1e9, 1, 0.25));
-  const SvgFile file = network_file(report);
+  const SvgFile file = network_picture_file(report);
   EXPECT_EQ(file.of_class("link-point").size(), 400U);
   EXPECT_THAT(network_roofline_svg(report), HasSubstr(" and 399 more here: "));
 }
