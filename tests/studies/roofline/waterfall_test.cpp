@@ -54,7 +54,7 @@ RooflineCase ten_seconds() {
 
 TEST(Waterfall, GivesEveryRoofItsPart) {
   const RooflineCase run = ten_seconds();
-  const Roofs roofs = testing_roofline::sample_roofs();
+  const Roofs roofs = testing_pictures::sample_roofs();
   const std::vector<OperatorPoint> points = {
       kernel(2e15, 1e15, 4e12, 0, 2.5),                     // 2 s of FLOPs, half of them padding, 1 s of HBM, 0.5 s of launches
       kernel(0, 0, 4e12, 16e12, 2.5),                       // 1 s of HBM, 2 s of L2, 0.5 s more
@@ -74,7 +74,7 @@ TEST(Waterfall, GivesEveryRoofItsPart) {
 
 TEST(Waterfall, ShortensWhatIsFasterThanItsRoofs) {
   const RooflineCase run = ten_seconds();
-  const Waterfall fall = waterfall(run.scenario, run.prediction, {kernel(3e15, 3e15, 16e12, 0, 2)}, testing_roofline::sample_roofs());
+  const Waterfall fall = waterfall(run.scenario, run.prediction, {kernel(3e15, 3e15, 16e12, 0, 2)}, testing_pictures::sample_roofs());
   EXPECT_DOUBLE_EQ(bar(fall, "useful_compute"), 1.5) << "3 s of FLOPs and 1 s of HBM beyond them, priced at 2 s";
   EXPECT_DOUBLE_EQ(bar(fall, "hbm"), 0.5);
   EXPECT_DOUBLE_EQ(bar(fall, "kernels"), 0);
@@ -83,7 +83,7 @@ TEST(Waterfall, ShortensWhatIsFasterThanItsRoofs) {
 
 TEST(Waterfall, LeavesL2OutWhereNobodyMeasuredIt) {
   const RooflineCase run = ten_seconds();
-  Roofs roofs = testing_roofline::sample_roofs();
+  Roofs roofs = testing_pictures::sample_roofs();
   for (MemoryRoof& roof : roofs.memory)
     if (roof.level == MemoryLevel::l2) roof.basis = RoofBasis::assumed;
   const Waterfall fall = waterfall(run.scenario, run.prediction, {kernel(0, 0, 4e12, 16e12, 2.5)}, roofs);
@@ -95,7 +95,7 @@ TEST(Waterfall, CountsTheSlowestStageAlone) {
   RooflineCase run = ten_seconds();
   OperatorPoint elsewhere = kernel(1e15, 1e15, 0, 0, 1), tail = kernel(0, 0, 4e12, 0, 1, 1, Pass::step);
   elsewhere.stage = 1;
-  const Waterfall fall = waterfall(run.scenario, run.prediction, {elsewhere, tail}, testing_roofline::sample_roofs());
+  const Waterfall fall = waterfall(run.scenario, run.prediction, {elsewhere, tail}, testing_pictures::sample_roofs());
   EXPECT_DOUBLE_EQ(bar(fall, "useful_compute"), 0);
   EXPECT_DOUBLE_EQ(bar(fall, "beside"), 10);
   expect_whole(fall, "other stages");
