@@ -1,5 +1,7 @@
 #include "studies/roofline/page_tables.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "model/quantity_text.h"
@@ -16,10 +18,11 @@ std::string calls_text(double calls) {
 std::string known_rate(FlopsPerSecond rate) { return rate.value() > 0 ? format_flops(rate) : no_figure; }
 std::string known_intensity(double value) { return value > 0 ? table_intensity(value) : no_figure; }
 
-/// "layer mlp.up", but not "head head".
+/// "layer mlp.up", but neither "head head" nor "mtp_head mtp.head".
 std::string operator_words(const std::string& block, const std::string& name) {
-  const bool is_said = name == block || name.starts_with(block + ' ');
-  return html_escaped(is_said ? name : block + ' ' + name);
+  std::string plain = name + ' ';
+  std::replace(plain.begin(), plain.end(), '.', '_');
+  return html_escaped(plain.starts_with(block + ' ') ? name : block + ' ' + name);
 }
 
 const char* passes_for_people(Pass pass) {

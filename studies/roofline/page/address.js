@@ -13,7 +13,7 @@ function readAddress(view, keysFor) {
   const words = new URLSearchParams(location.hash.slice(1)), changes = {};
   const isOneOf = (name, values) => { if (values.includes(words.get(name))) changes[name] = words.get(name); };
   isOneOf("level", ["hbm", "l2", "both"]);
-  isOneOf("precision", ["all", ...view.report.kernels.compute_roofs.map((roof) => roof.precision)]);
+  isOneOf("precision", ["run", "all", ...view.report.kernels.compute_roofs.map((roof) => roof.precision)]);
   for (const name of ["datasheet", "measured"]) if (words.has(name)) changes[name] = words.get(name) === "true";
   const heaviest = Number(words.get("heaviest"));
   if (Number.isInteger(heaviest) && heaviest >= 1 && heaviest <= view.report.points.length) changes.heaviest = heaviest;

@@ -12,8 +12,8 @@ class Controls {
 
   offer() {
     const types = [...new Set(this.report.kernels.compute_roofs.map((roof) => roof.precision))];
-    byId("precision").replaceChildren(...["all", ...types].map((type) => make("option", { value: type }, type)));
-    if (!types.includes(this.view.precision)) this.view.usual.precision = this.view.precision = "all";
+    const offered = [["run", "this run's"], ...types.map((type) => [type, type]), ["all", "all"]];
+    byId("precision").replaceChildren(...offered.map(([value, text]) => make("option", { value }, text)));
     byId("heaviest").max = this.report.points.length;
     this.offerChips("kinds", "kind", (point) => point.kind);
     this.offerChips("passes", "pass", (point) => point.form);

@@ -27,12 +27,11 @@ class KernelLevels {
 
   show() {
     for (const one of this.points) this.place(one);
-    const { precision, level, report } = this.view;
-    const loud = precision === "all" ? report.data.precision : precision;
+    const { level, mainType } = this.view;
     for (const { element, roof } of [...this.compute, ...this.ridges]) {
-      element.classList.toggle("off", !this.showsBasis(roof) || (precision !== "all" && roof.precision !== precision));
-      element.classList.toggle("main", roof.precision === loud);
-      element.classList.toggle("quiet", roof.precision !== loud);
+      element.classList.toggle("off", !this.showsBasis(roof) || !this.view.showsType(roof.precision));
+      element.classList.toggle("main", roof.precision === mainType);
+      element.classList.toggle("quiet", roof.precision !== mainType);
     }
     for (const { element, roof } of this.memory) element.classList.toggle("off", !this.showsBasis(roof));
     for (const { element, roof } of [...this.memory, ...this.ridges])

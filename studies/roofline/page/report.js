@@ -12,6 +12,11 @@ class Report {
   dataflowOf(point) {
     return this.dataflow.findIndex((row) => ["block", "name", "pass", "shape"].every((key) => row[key] === point[key]));
   }
+  /** Those that limit the run's multiply-adds, or the named one. */
+  typesOf(precision) {
+    if (precision !== "run") return [precision];
+    return [this.data.precision, ...this.points.filter((point) => point.flops > 0).map((point) => point.precision)];
+  }
   /** Part of the step that these points are. */
   share(points) { return points.reduce((sum, point) => sum + point.share, 0); }
 }

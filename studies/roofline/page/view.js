@@ -4,7 +4,7 @@
 class View {
   constructor(report) {
     this.report = report;
-    this.usual = { level: "hbm", precision: report.data.precision, datasheet: true, measured: true, heaviest: report.points.length };
+    this.usual = { level: "hbm", precision: "run", datasheet: true, measured: true, heaviest: report.points.length };
     Object.assign(this, this.usual);
     this.off = new Set();   // "kind mlp", "pass forward"
     this.hovered = null;
@@ -41,6 +41,10 @@ class View {
   showsPoint(point) {
     return point.id < this.heaviest && !this.off.has("kind " + point.kind) && !this.off.has("pass " + point.form);
   }
+  /** Roofs are shown of one type, of those that limit operators of the run, or of all. */
+  showsType(precision) { return this.precision === "all" || this.report.typesOf(this.precision).includes(precision); }
+  /** The type whose roofs stand out. */
+  get mainType() { return ["all", "run"].includes(this.precision) ? this.report.data.precision : this.precision; }
   /** What the filters say nothing of is shown. */
   shows(keys) {
     const id = /^point:(\d+)$/.exec(keys[0]);

@@ -19,8 +19,11 @@ const passText = (pass) => ({ input_grad: "backward, input", weight_grad: "backw
 
 function intervalWords([low, high], time) { return `${timeText(low * time)} to ${timeText(high * time)}`; }
 
-/** "layer mlp.up", but not "head head". */
-const operatorName = ({ block, name }) => (name === block || name.startsWith(block + " ") ? name : `${block} ${name}`);
+/** "layer mlp.up", but neither "head head" nor "mtp_head mtp.head". */
+function operatorName({ block, name }) {
+  const isSaid = (name.replaceAll(".", "_") + " ").startsWith(block + " ");
+  return isSaid ? name : `${block} ${name}`;
+}
 
 function pointWords(point) {
   const words = [["shape", `${point.shape}, ${point.precision}, ${passText(point.pass)}`],
