@@ -96,8 +96,8 @@ class MemoryPicture {
     const double y = memory_top + memory_height + 40;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const double x = memory_left + 124.0 * static_cast<double>(i);
-      text += fmt::format("<path class=\"curve m{}\" d=\"M{:g} {:g}h14\"/><text x=\"{:g}\" y=\"{:g}\">{} {}: {}</text>\n", i, x, y - 4, x + 18,
-                          y, word_, ranks_[i], format_bytes(Bytes(highest_of(steps_[i]))));
+      text += fmt::format("<path class=\"curve m{}\" d=\"M{:g} {:g}h14\"/><text x=\"{:g}\" y=\"{:g}\">{} {}: {}</text>\n", i, x,
+                          y - 4, x + 18, y, word_, ranks_[i], format_bytes(Bytes(highest_of(steps_[i]))));
     }
     return text;
   }
@@ -145,8 +145,8 @@ std::vector<int> memory_ranks(const StepScene& scene) {
 
 std::string memory_caption(const StepScene& scene) {
   const std::vector<int> ranks = memory_ranks(scene);
-  const std::string all = "Weights, gradients and optimizer state of a rank, and what its micro-batches in flight keep for backward. Temporary "
-                          "buffers and what the framework takes for itself come on top.";
+  const std::string all = "Weights, gradients and optimizer state of a rank, and what its micro-batches in flight keep for backward. "
+                          "Temporary buffers and what the framework takes for itself come on top.";
   if (static_cast<int>(ranks.size()) == scene.order->ranks) return all;
   return fmt::format("{} Shown are {} of {} pipeline ranks ({}), the fullest among them.", all, ranks.size(), scene.order->ranks,
                      fmt::join(ranks, ", "));
@@ -157,9 +157,10 @@ std::string memory_svg(const StepScene& scene) { return MemoryPicture(scene).tex
 /// Okabe and Ito's colours without the two that are too light on paper (Color Universal Design, 2008).
 const char* memory_svg_style() {
   return ".memory .curve{fill:none;stroke-width:1.6}.memory .capacity{fill:none;stroke:var(--out);stroke-width:1.4;stroke-dasharray:6 4}"
-         ".m0{stroke:#0072b2}.m1{stroke:#d55e00}.m2{stroke:#009e73}.m3{stroke:#cc79a7}.m4{stroke:#4aa3df}.m5{stroke:#c08400}.m6{stroke:#8a8f99}\n"
-         "@media (prefers-color-scheme:dark){.m0{stroke:#4aa8e8}.m1{stroke:#f08a4b}.m2{stroke:#2fc79b}.m3{stroke:#e39ac1}.m4{stroke:#8cc9f0}"
-         ".m5{stroke:#e6b03a}.m6{stroke:#a9aeb8}}\n";
+         ".m0{stroke:#0072b2}.m1{stroke:#d55e00}.m2{stroke:#009e73}.m3{stroke:#cc79a7}.m4{stroke:#4aa3df}"
+         ".m5{stroke:#c08400}.m6{stroke:#8a8f99}\n"
+         "@media (prefers-color-scheme:dark){.m0{stroke:#4aa8e8}.m1{stroke:#f08a4b}.m2{stroke:#2fc79b}.m3{stroke:#e39ac1}"
+         ".m4{stroke:#8cc9f0}.m5{stroke:#e6b03a}.m6{stroke:#a9aeb8}}\n";
 }
 
 }  // namespace stepcast

@@ -32,7 +32,8 @@ std::vector<RankSums> rank_sums(const StepScene& scene);
 ///  "word": what a rank is called, "rank_of": [by virtual stage],
 ///  "around": [[name, key, is communication, start, end: microseconds]],
 ///  "ahead", "back": [by virtual stage: microseconds of what it hands on], "after", "before": [stage that takes it, or -1],
-///  "inside": [{"ticks": length, "runs": [[first layer, layers, step of the layer's number, start, period, [code, stream, name, gap, length]...]]}],
+///  "inside": [{"ticks": length, "runs": [[first layer, layers, step of the layer's number, start, period,
+///                                         code, stream, name, gap, length of each span...]]}],
 ///  "which": [(stage x 4 + kind) x slices + slice: place in "inside", or -1], "actions": [by rank: tokens],
 ///  "kept", "always": [bytes], "capacity": bytes, "gpus": [ranks per stage, stride of stages]}
 /// A span's code is kind + 3 x pass, its gap runs from the end of the span before it in the list, both in hundredths of ticks.

@@ -141,7 +141,8 @@ class TimelineData {
            fmt::format(R"(,"inside":{},"which":{},"actions":{},"kept":{},"always":{},"capacity":{},"gpus":[{},{}]}})",
                        timeline_list(texts_, [](const std::string& one) { return one; }), timeline_list(which_, number),
                        timeline_list(ranks, [&](int rank) { return actions(rank); }),
-                       timeline_list(scene_.kept, bytes), timeline_list(scene_.always, bytes), bytes(scene_.capacity), scene_.ranks_per_stage, scene_.stage_stride);
+                       timeline_list(scene_.kept, bytes), timeline_list(scene_.always, bytes), bytes(scene_.capacity),
+                       scene_.ranks_per_stage, scene_.stage_stride);
   }
 
  private:

@@ -18,6 +18,9 @@ std::string timeline_card(const std::string& value, const std::string& words) {
 
 std::string timeline_share(double part, double whole) { return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-"; }
 
+/// What rounding leaves of nothing is nothing.
+std::string timeline_time(double seconds) { return seconds > 1e-12 ? format_seconds(Seconds(seconds)) : "0 s"; }
+
 std::string gpus_text(const StepScene& scene) {
   const auto ranks = static_cast<std::size_t>(scene.order->ranks), alike = static_cast<std::size_t>(scene.ranks_per_stage);
   std::string text = html_plural(ranks, "pipeline rank", "pipeline ranks");
@@ -53,9 +56,8 @@ std::string window_table(const StepScene& scene) {
   const std::vector<RankSums> sums = rank_sums(scene);
   for (std::size_t rank = 0; rank < sums.size(); ++rank) {
     const RankSums& sum = sums[rank];
-    const auto time = [](double seconds) { return seconds > 1e-12 ? format_seconds(Seconds(seconds)) : std::string("0 s"); };
-    table.row({fmt::format("{} {}", html_escaped(rank_word_of(scene)), rank), time(sum.forward), time(sum.backward), time(sum.waiting),
-               time(sum.held), time(sum.bubble), time(sum.around), timeline_share(sum.forward + sum.backward, scene.end)});
+    table.row({fmt::format("{} {}", html_escaped(rank_word_of(scene)), rank), timeline_time(sum.forward), timeline_time(sum.backward),
+               timeline_time(sum.waiting), timeline_time(sum.held), timeline_time(sum.bubble), timeline_time(sum.around), timeline_share(sum.forward + sum.backward, scene.end)});
   }
   return table.text();
 }
@@ -63,9 +65,10 @@ std::string window_table(const StepScene& scene) {
 std::string phases_table(const StepScene& scene) {
   if (scene.around.empty()) return "";
   HtmlTable table("Phases around the pipeline", {{"phase", CellKind::word}, {"begins"}, {"takes"}, {"share of the step"}});
-  for (const SceneStretch& stretch : scene.around)
-    table.row({html_escaped(stretch.name), stretch.start > 0 ? format_seconds(Seconds(stretch.start)) : "0 s", format_seconds(Seconds(stretch.end - stretch.start)),
-               timeline_share(stretch.end - stretch.start, scene.end)});
+  for (const SceneStretch& stretch : scene.around) {
+    const double time = stretch.end - stretch.start;
+    table.row({html_escaped(stretch.name), timeline_time(stretch.start), timeline_time(time), timeline_share(time, scene.end)});
+  }
   return html_section("around", "Before and after the pipeline", table.text());
 }
 

@@ -42,7 +42,8 @@ class PipelinePicture {
 
   [[nodiscard]] std::string text() const {
     std::string body = axis();
-    for (std::size_t row = 0; row < ranks_.size(); ++row) body += row_text(ranks_[row], picture_top + picture_step * static_cast<double>(row));
+    for (std::size_t row = 0; row < ranks_.size(); ++row)
+      body += row_text(ranks_[row], picture_top + picture_step * static_cast<double>(row));
     return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"pipeline\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
                        "aria-label=\"Actions of {} pipeline ranks over the step\">\n",
                        picture_left + picture_width + 12, bottom_ + picture_foot, ranks_.size()) +

@@ -2,7 +2,7 @@
 
 class Chart {
   constructor(scene, view, tracks, painter, palette) {
-    Object.assign(this, { scene, view, tracks, painter, palette, scroller: byId("rows"), canvas: byId("chart"), ruler: byId("ruler"), arrows: true });
+    Object.assign(this, { scene, view, tracks, painter, palette, scroller: byId("rows"), canvas: byId("chart"), ruler: byId("ruler") });
     this.draw = oncePerFrame(() => this.drawNow());
     new ResizeObserver(this.draw).observe(this.scroller);
     this.scroller.addEventListener("scroll", this.draw);
@@ -47,7 +47,8 @@ class Chart {
   placed(box) {
     if (!box) return null;
     const row = this.tracks.rowOf(box.row.rank, box.row.type, box.row.stream) || (box.rank && this.tracks.rowOf(box.rank, "pipeline"));
-    return row ? { ...box, y: row.y + (row.type === box.row.type ? box.y - box.row.y : 0), height: Math.min(box.height, row.height) } : null;
+    const within = row?.type === box.row.type ? box.y - box.row.y : 0;
+    return row ? { ...box, y: row.y + within, height: Math.min(box.height, row.height) } : null;
   }
 
   ticks() {
@@ -82,7 +83,8 @@ class Chart {
       const row = this.tracks.rowOf(rank, "pipeline");
       return row.y - this.top + row.height / 2;
     };
-    const self = { rank: pinned.rank, i: pinned.i }, giver = this.scene.giver(self.rank, self.i), taker = this.scene.taker(self.rank, self.i);
+    const self = { rank: pinned.rank, i: pinned.i };
+    const giver = this.scene.giver(self.rank, self.i), taker = this.scene.taker(self.rank, self.i);
     for (const [from, to] of [[giver, self], [self, taker]])
       if (from && to) this.painter.arrow(from.rank.end[from.i], middle(from), to.rank.start[to.i], middle(to));
   }

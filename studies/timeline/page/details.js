@@ -18,7 +18,8 @@ class Details {
     }
     this.panel.replaceChildren(
       make("h3", { "aria-live": "polite" }, shortened(pinned.title, 300)),
-      make("dl", {}, ...[...pinned.words, ...this.hops()].map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text)))),
+      make("dl", {}, ...[...pinned.words, ...this.hops()].map(([name, text]) =>
+        make("div", {}, make("dt", {}, name), make("dd", {}, text)))),
       make("p", { class: "controls" },
         make("button", { type: "button", onclick: () => this.view.show(pinned.start, pinned.end) }, "Zoom to it"),
         make("button", { type: "button", onclick: () => this.pin(null) }, "Let go")));

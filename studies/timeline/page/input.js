@@ -86,18 +86,20 @@ class KeyInput {
   constructor(view, chart, picker, details) {
     Object.assign(this, { view, chart, picker, details });
     const zoom = (factor) => () => view.zoom(factor, this.middle()), pan = (share) => () => view.pan(share);
-    this.keys = { w: zoom(1 / ZOOM_STEP), s: zoom(ZOOM_STEP), a: pan(-PAN_STEP), d: pan(PAN_STEP), "+": zoom(1 / ZOOM_STEP), "=": zoom(1 / ZOOM_STEP),
-      "-": zoom(ZOOM_STEP), 0: () => view.reset(), f: () => details.pinned && view.show(details.pinned.start, details.pinned.end),
+    const nearer = zoom(1 / ZOOM_STEP), farther = zoom(ZOOM_STEP);
+    this.keys = { w: nearer, s: farther, a: pan(-PAN_STEP), d: pan(PAN_STEP), "+": nearer, "=": nearer, "-": farther,
+      0: () => view.reset(), f: () => details.pinned && view.show(details.pinned.start, details.pinned.end),
       "/": () => byId("find").focus() };
-    this.steps = { ArrowLeft: () => this.along(-1), ArrowRight: () => this.along(1), ArrowUp: () => this.across(-1), ArrowDown: () => this.across(1) };
+    this.steps = { ArrowLeft: () => this.along(-1), ArrowRight: () => this.along(1), ArrowUp: () => this.across(-1),
+      ArrowDown: () => this.across(1) };
     addEventListener("keydown", (event) => this.key(event));
   }
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && this.details.pinned) return this.details.pin(null);
     const active = document.activeElement, isHere = active === this.chart.canvas;
-    const work = (isHere || active === document.body) && Object.hasOwn(this.keys, event.key.toLowerCase()) ? this.keys[event.key.toLowerCase()]
-      : isHere ? this.steps[event.key] : undefined;
+    const key = event.key.toLowerCase(), isKnown = (isHere || active === document.body) && Object.hasOwn(this.keys, key);
+    const work = isKnown ? this.keys[key] : isHere && Object.hasOwn(this.steps, event.key) ? this.steps[event.key] : null;
     if (!work) return;
     event.preventDefault();
     work();

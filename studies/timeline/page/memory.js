@@ -57,7 +57,8 @@ class MemoryChart {
     const [ink, line] = [colour("--ink"), colour("--line")];
     const stroke = (number) => getComputedStyle(document.querySelector(`#memory-picture .m${number}`)).stroke;
     const amount = (_, value) => (value === null ? "-" : `${value.toFixed(value < 9.995 ? 2 : 1)} GiB`);
-    const series = this.curves.map((curve) => ({ label: this.scene.rankName(curve.rank), stroke: stroke(curve.number), width: 1.5, value: amount,
+    const series = this.curves.map((curve) => ({
+      label: this.scene.rankName(curve.rank), stroke: stroke(curve.number), width: 1.5, value: amount,
       paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } }));
     if (this.scene.data.capacity > 0) series.push({ label: "capacity", stroke: colour("--out"), width: 1.5, dash: [6, 4], value: amount,
       points: { show: false } });

@@ -51,9 +51,9 @@ class Painter {
   }
 
   step(y, height) {
-    const { place, scene } = this, x = place.at(scene.data.begin);
-    this.block(x, y, place.at(scene.pipelineEnd) - x, height, "idle", "", false);
-    this.name(Math.max(x, 0) + 3, y + height / 2, Math.min(place.at(scene.pipelineEnd), place.width) - Math.max(x, 0), this.colour("ink"), "pipeline");
+    const { place, scene } = this, x = place.at(scene.data.begin), end = place.at(scene.pipelineEnd), from = Math.max(x, 0);
+    this.block(x, y, end - x, height, "idle", "", false);
+    this.name(from + 3, y + height / 2, Math.min(end, place.width) - from, this.colour("ink"), "pipeline");
     this.stretches(y, height);
   }
   stretches(y, height) {
@@ -111,7 +111,8 @@ class Painter {
       if (!lane || stretch <= 0) return;
       if (width < 3 || isMany) return this.block(x, y, width, row.height, row.type === "moves" ? "move" : ACTIONS[rank.kind[i]].colour, "",
         this.found !== null && !this.found.insides.has(rank.inside[i]));
-      walkSpans(lane.start, lane.end, place.within(rank.start[i], stretch), (k, from, wide) => this.span(lane.spans[k], from, y, wide, row.height));
+      walkSpans(lane.start, lane.end, place.within(rank.start[i], stretch),
+        (k, from, wide) => this.span(lane.spans[k], from, y, wide, row.height));
     });
   }
   span(span, x, y, width, height) {
@@ -132,7 +133,8 @@ class Painter {
     rank.sends.forEach((lane, back) => walkSpans(lane.start, lane.end, this.place, (i, x, width) => {
       const { action } = lane.spans[i];
       this.block(x, y + (back * height) / 2, Math.max(width, 1), height / 2 - 0.5, "send", "", this.found !== null);
-      if (width > 60) this.name(Math.max(x, 0) + 3, y + ((back + 0.5) * height) / 2, width, this.colour("send-ink"), this.scene.actionName(rank, action));
+      const middle = y + ((back + 0.5) * height) / 2;
+      if (width > 60) this.name(Math.max(x, 0) + 3, middle, width, this.colour("send-ink"), this.scene.actionName(rank, action));
     }));
   }
 

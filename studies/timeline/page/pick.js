@@ -50,7 +50,8 @@ class Picker {
     const name = this.scene.data.names[span.name];
     return { y: row.y, height: row.height, row, rank, i, start, end, key: `span ${rank.number} ${i} ${span.stream} ${span.start}`, span,
       title: name,
-      words: [["kind", SPAN_KINDS[span.kind]], ["pass", PASSES[span.pass]], ["layer", span.layer < 0 ? "none" : String(span.layer)], ["stream", row.name],
+      words: [["kind", SPAN_KINDS[span.kind]], ["pass", PASSES[span.pass]], ["layer", span.layer < 0 ? "none" : String(span.layer)],
+        ["stream", row.name],
         ...this.words(row, i), ...this.times(start, end)] };
   }
   send(row, lane, time, isLower) {
@@ -58,7 +59,8 @@ class Picker {
     if (!send) return null;
     const { rank } = row, taker = this.scene.taker(rank, send.action);
     return { row, rank, i: send.action, start: send.start, end: send.end, y: row.y + (isLower ? row.height / 2 : 0), height: row.height / 2,
-      key: `send ${rank.number} ${send.action}`, title: `send ${this.scene.actionName(rank, send.action)} to ${this.scene.rankName(taker.rank)}`,
+      key: `send ${rank.number} ${send.action}`,
+      title: `send ${this.scene.actionName(rank, send.action)} to ${this.scene.rankName(taker.rank)}`,
       words: [["kind", `send ${send.back ? "back" : "ahead"}`], ...this.words(row, send.action), ...this.times(send.start, send.end)] };
   }
   hold(row, time) {
@@ -71,7 +73,8 @@ class Picker {
   stretchAt(row, time) {
     const stretch = this.scene.stretches.find((one) => time >= one.start && time < one.end);
     if (!stretch) return null;
-    return { row, start: stretch.start, end: stretch.end, y: row.y, height: row.height, key: `stretch ${row.y} ${stretch.start}`, title: stretch.name,
+    return { row, start: stretch.start, end: stretch.end, y: row.y, height: row.height,
+      key: `stretch ${row.y} ${stretch.start}`, title: stretch.name,
       words: [["kind", stretch.communication ? "collective, around the pipeline" : "phase around the pipeline"], ["on", "every rank"],
         ...this.times(stretch.start, stretch.end)] };
   }

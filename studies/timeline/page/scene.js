@@ -115,7 +115,8 @@ class Scene {
     this.ranks = data.actions.map((_, number) => new Rank(this, number));
     this.end = data.end;
     this.streams = data.streams.map(([key, name]) => ({ key, name }));
-    this.stretches = data.around.map(([name, key, communication, start, end]) => ({ name, key, communication: communication === 1, start, end }));
+    this.stretches = data.around.map(([name, key, communication, start, end]) =>
+      ({ name, key, communication: communication === 1, start, end }));
     this.pipelineEnd = this.ranks.reduce((last, rank) => Math.max(last, rank.count ? rank.end[rank.count - 1] : 0), data.begin);
     this.indexActions();
     for (const rank of this.ranks) rank.sends = this.sendsOf(rank);

@@ -18,7 +18,8 @@ function startButtons(view, tracks) {
   on("unfold", () => tracks.foldAll(true));
   on("fold", () => tracks.foldAll(false));
   const say = () => {
-    const step = stepOf(view.span), ends = view.isWhole ? ["whole step", ""] : [momentText(view.from, step), `to ${momentText(view.to, step)}`];
+    const step = stepOf(view.span), at = (time) => momentText(time, step);
+    const ends = view.isWhole ? ["whole step", ""] : [at(view.from), `to ${at(view.to)}`];
     byId("range-said").replaceChildren(make("b", {}, lengthText(view.span)), ...ends.map((text) => make("span", {}, text)));
     byId("zoom-out").disabled = byId("zoom-reset").disabled = view.isWhole;
   };

@@ -20,7 +20,8 @@ class Tracks {
     return [...used].sort((a, b) => a - b);
   }
   holds(stream, rank) {
-    return [...new Set(rank.inside)].some((inside) => inside.lanes.get(stream)?.spans.some((span) => this.filters.has(SPAN_KINDS[span.kind])));
+    const isShown = (span) => this.filters.has(SPAN_KINDS[span.kind]);
+    return [...new Set(rank.inside)].some((inside) => inside.lanes.get(stream)?.spans.some(isShown));
   }
 
   lay() {

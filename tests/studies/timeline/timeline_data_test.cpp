@@ -27,7 +27,7 @@ struct ReadRank {
   double held = 0;
 };
 
-double number_or(const std::ssub_match& match, double fallback) { return match.matched && match.length() > 0 ? std::stod(match) : fallback; }
+double number_or(const std::ssub_match& match, double fallback) { return match.length() > 0 ? std::stod(match) : fallback; }
 
 /// The rules of studies/timeline/page.h.
 ReadRank read_rank(const json& data, int rank) {
@@ -52,7 +52,8 @@ ReadRank read_rank(const json& data, int rank) {
       read.held += length * tick;
       continue;
     }
-    const int kind = static_cast<int>(std::string("FBIW").find(part[1])), stage = stages.at(static_cast<std::size_t>(number_or(part[2], 0)));
+    const int kind = static_cast<int>(std::string("FBIW").find(part[1]));
+    const int stage = stages.at(static_cast<std::size_t>(number_or(part[2], 0)));
     int& unit = next[stage * 4 + kind];
     unit += static_cast<int>(number_or(part[3], 0));
     const int which = data["which"][(stage * 4 + kind) * slices + unit % slices];
@@ -120,7 +121,7 @@ TEST(TimelineData, ReadsBackAsTheScene) {
     }
     for (const Action& action : scene.order->actions) {
       const int slice = action.micro_batch % scene.order->slices;
-      const std::size_t place = (static_cast<std::size_t>(action.stage) * 4 + static_cast<std::size_t>(action.kind)) * scene.order->slices + slice;
+      const int place = (action.stage * 4 + static_cast<int>(action.kind)) * scene.order->slices + slice;
       const json& inside = data["inside"][data["which"][place].get<int>()];
       expect_same_spans(scene.inside[scene.inside_index(action.stage, action.kind, slice)], read_inside(inside, 0.01 * tick), tick);
       if (HasFatalFailure()) return;
