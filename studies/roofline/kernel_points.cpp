@@ -84,11 +84,11 @@ std::string point_title(const OperatorPoint& point) {
 
 /// What the heap under a mark holds besides.
 std::string others_here(const RooflineReport& report, const std::vector<KernelMark>& marks, std::size_t i) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (std::size_t other = 0; other < marks.size(); ++other)
     if (other != i && std::hypot(marks[other].place.x - marks[i].place.x, marks[other].place.y - marks[i].place.y) < 0.5)
-      names += (names.empty() ? "\nat the same place: " : ", ") + report.points[other].name;
-  return names;
+      names.push_back(report.points[other].name);
+  return same_place_text(names);
 }
 
 /// The filled mark of what was timed, and a line to it. A point beyond the frame has its measurement in the same place.

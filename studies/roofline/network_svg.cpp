@@ -86,9 +86,9 @@ std::string collective_label(const RooflineReport& report, const std::vector<Rin
 std::string collective_mark(const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, const std::string& label) {
   const LinkPoint& point = report.links.points[i];
   const auto& [place, radius] = rings[i];
-  std::string title = collective_title(report, point);
-  const std::vector<std::size_t> same = collectives_at(rings, i);
-  for (std::size_t n = 0; n < same.size(); ++n) title += (n == 0 ? "\nat the same place: " : ", ") + report.links.points[same[n]].name;
+  std::vector<std::string_view> same;
+  for (const std::size_t other : collectives_at(rings, i)) same.push_back(report.links.points[other].name);
+  const std::string title = collective_title(report, point) + same_place_text(same);
   const double exposed = std::clamp(point.exposed_share(), 0.0, 1.0);
   return fmt::format("<g class=\"link-point axis-{}{}{}\" data-link=\"{}\" transform=\"translate({} {})\">", axis_class(point.axis),
                      point.limits ? " limits" : "", place.outside() ? " outside" : "", i, svg_number(place.x), svg_number(place.y)) +

@@ -89,6 +89,14 @@ const char* pass_text(Pass pass) {
   return names[static_cast<int>(pass)];
 }
 
+std::string same_place_text(const std::vector<std::string_view>& names) {
+  constexpr std::size_t listed = 6, longest = 60;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), listed); ++i)
+    text += (i == 0 ? "\nat the same place: " : ", ") + svg_shortened(names[i], longest);
+  return names.size() > listed ? text + fmt::format(" and {} more", names.size() - listed) : text;
+}
+
 PlanePlace place_on(const Plane& plane, double flops_per_byte, FlopsPerSecond rate) {
   constexpr double rounding = 1e-6;
   PlanePlace place{plane.left, plane.bottom(), -1, 1};

@@ -26,6 +26,9 @@ std::string picture_title(const std::string& text);  ///< <title>, which browser
 std::string flops_per_byte_text(double flops_per_byte);  ///< "412 FLOP/B"
 const char* pass_text(Pass pass);                        ///< for people: "input gradient"
 
+/// "\nat the same place: A, B and 3 more"; "" without names. Each of a heap names the others, so that few are listed and cut short.
+std::string same_place_text(const std::vector<std::string_view>& names);
+
 /// A place in a plane. What lies beyond stands at the edge, and `right`, `down` (-1, 0, 1) say where it would be.
 struct PlanePlace {
   double x = 0, y = 0;

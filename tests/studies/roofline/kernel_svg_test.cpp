@@ -182,6 +182,21 @@ TEST(KernelSvg, LabelsOfRoofsKeepTheirDistance) {
   for (std::size_t i = 1; i < places.size(); ++i) EXPECT_GE(places[i] - places[i - 1], 14.9);
 }
 
+TEST(KernelSvg, NamesOfPointsDoNotOverlap) {
+  std::vector<SvgBox> boxes;
+  testing_svg::SvgPlace point;
+  const SvgFile file = kernel_file(sample_report());
+  for (const SvgElement& element : file.elements) {
+    if (element.has_class("point")) point = translation(element);
+    if (!element.has_class("ground")) continue;
+    const double left = point.x + element.number("x"), top = point.y + element.number("y");
+    boxes.push_back({left + 2, top, left + element.number("width") - 1, top + element.number("height")});
+  }
+  EXPECT_GE(boxes.size(), 6U);
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(boxes[i].overlaps(boxes[j])) << i << " and " << j;
+}
+
 TEST(KernelSvg, OnlyThePlansTypeIsLoud) {
   const SvgFile file = kernel_file(sample_report());
   std::size_t loud = 0, quiet = 0;
@@ -219,14 +234,17 @@ TEST(KernelSvg, EmptyAndBrokenFiguresStillDraw) {
 }
 
 TEST(KernelSvg, FourHundredPointsInOnePlaceKeepTheirTitles) {
-  const SvgFile file =
-      kernel_file(kernel_report_of(std::vector<OperatorPoint>(400, sample_point("same", PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.001))));
+  std::vector<OperatorPoint> heap(400, sample_point("same", PointKind::mlp, Pass::forward, 1e12, 1e9, 5e14, 0.001));
+  const SvgFile file = kernel_file(kernel_report_of(heap));
   EXPECT_EQ(file.of_class("point").size(), 400U);
   EXPECT_LE(file.of_class("label").size(), 8U);
   std::size_t titles = 0;
   for (const SvgElement& element : file.elements)
     if (element.name == "title" && element.text.find("at the same place: ") != std::string::npos) ++titles;
   EXPECT_EQ(titles, 400U);
+  EXPECT_THAT(kernel_roofline_svg(kernel_report_of(heap)), HasSubstr("same, same and 393 more"));
+  for (OperatorPoint& point : heap) point.name = std::string(10000, 'n');
+  EXPECT_LT(kernel_roofline_svg(kernel_report_of(heap)).size(), std::size_t{10'000'000});  // each name once, not 400 times
 }
 
 TEST(KernelSvg, HostileNamesAreTextAndWholeInTheTitle) {
