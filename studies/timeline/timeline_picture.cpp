@@ -51,9 +51,13 @@ class PipelinePicture {
   }
 
   [[nodiscard]] std::string caption() const {
-    if (static_cast<int>(ranks_.size()) == scene_.order->ranks) return "";
-    return fmt::format("The picture shows {} of {} pipeline ranks, for all would take more than {} rectangles.", ranks_.size(),
-                       scene_.order->ranks, most_pictured_actions);
+    const Order& order = *scene_.order;
+    std::string text;
+    if (static_cast<int>(ranks_.size()) < order.ranks)
+      text = fmt::format("The picture shows {} of {} pipeline ranks, for all would take more than {} rectangles. ", ranks_.size(),
+                         order.ranks, html_count(static_cast<double>(most_pictured_actions)));
+    const auto per_rank = static_cast<double>(order.actions.size()) / order.ranks;
+    return per_rank > picture_width / 2 ? text + "Actions are narrower than two pixels: neighbours mix their colours." : text;
   }
 
  private:

@@ -80,6 +80,7 @@ TEST(TimelinePicture, SaysWhenItShowsAPart) {
   const std::size_t shown = count_of(picture.svg, "<g class=\"rank\"");
   EXPECT_LT(shown, 64U);
   EXPECT_THAT(picture.caption, HasSubstr(std::to_string(shown) + " of 64 pipeline ranks"));
+  EXPECT_THAT(picture.caption, HasSubstr("neighbours mix their colours"));
   EXPECT_THAT(picture.svg, HasSubstr("data-rank=\"0\""));
   EXPECT_THAT(picture.svg, HasSubstr("data-rank=\"63\""));
 }
