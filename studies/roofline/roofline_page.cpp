@@ -74,6 +74,11 @@ std::string roofline_figure(const std::string& id, const std::string& caption, c
                      "aria-label=\"{1}\">\n{2}</div></div>\n</figure>\n", id, html_escaped(caption), svg);
 }
 
+/// A table that stands folded: it is looked up, not read.
+std::string roofline_details(const std::string& title, const std::string& table) {
+  return table.empty() ? "" : html_details(title, "<div class=\"rows\">\n" + table + "</div>\n");
+}
+
 /// A table that the script sorts and joins with the marks.
 std::string roofline_rows(const std::string& id, const std::string& title, const std::string& table) {
   return table.empty() ? "" : fmt::format("<h3>{}</h3>\n<div id=\"{}\" class=\"rows\">\n{}</div>\n", title, id, table);
@@ -89,7 +94,7 @@ std::string kernel_section(const RooflineReport& report) {
           roofline_notes(report.roofs.notes) +
           roofline_rows("kernel-table", "Operators, heaviest first", kernel_table(report)) +
           roofline_rows("loose-table", "Timed kernels that are no operator of this run", loose_table(report)) +
-          html_details("Roofs and what they rest on", roof_table(report)));
+          roofline_details("Roofs and what they rest on", roof_table(report)));
 }
 
 std::string network_section(const RooflineReport& report) {
@@ -109,7 +114,7 @@ std::string nest_list(const RooflineReport& report) {
   for (const OperatorBoundaries& one : report.boundaries)
     table.row({html_escaped(one.block + " " + one.name), html_escaped(one.shape), html_escaped(one.limit),
                "<code>" + html_escaped(one.nest) + "</code>"});
-  return table.empty() ? "" : html_details("Loops of each operator, as the notation writes them", table.text());
+  return table.empty() ? "" : roofline_details("Loops of each operator, as the notation writes them", table.text());
 }
 
 std::string dataflow_section(const RooflineReport& report) {

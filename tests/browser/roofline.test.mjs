@@ -349,10 +349,15 @@ describe("the page", () => {
   test("in print controls are gone and tables whole", () => open("page.html", { hash: "#heaviest=3" }, async (page) => {
     assert.equal(await page.locator("#kernel-table tbody tr:visible").count(), 3);
     await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 718, height: 1040 });  // A4 with margins
     assert.equal(await page.locator("#controls").isVisible(), false);
     assert.equal(await page.locator(".save").first().isVisible(), false);
     assert.equal(await page.locator("#kernel-table tbody tr:visible").count(), points.length);
     assert.equal(await page.locator("#kernel-table .scroll").evaluate((box) => box.scrollHeight <= box.clientHeight + 1), true);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("details:not([open])").count(), 0);
+    const wide = await page.locator(".scroll").evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+    assert.equal(wide, 0, "tables are cut off at the side");
     await screenshot(page, "print");
   }));
 

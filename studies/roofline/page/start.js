@@ -13,6 +13,7 @@ function startRoofline() {
   const marks = pictures.flatMap((picture) => picture.marks.filter((mark) => mark.isChoice));
   readAddress(view, (key) => marks.find((mark) => mark.keys[0] === key)?.keys);
   keepAddress(view);
+  unfoldForPrint();
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const picture of pictures) picture.tip.hide();
