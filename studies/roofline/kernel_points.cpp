@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -91,21 +92,28 @@ std::string others_here(const RooflineReport& report, const std::vector<KernelMa
   return same_place_text(names);
 }
 
-/// The filled mark of what was timed, and a line to it. A point beyond the frame has its measurement in the same place.
-std::string measured_mark(const Plane& plane, const OperatorPoint& point, const KernelMark& mark) {
-  if (!point.measured) return {};
+/// Where what was timed stands. A point beyond the frame has its measurement in the same place.
+std::optional<KernelMark> timed_mark(const Plane& plane, const OperatorPoint& point, const KernelMark& mark) {
+  if (!point.measured) return std::nullopt;
   const double share = point.time.value() > 0 ? point.share * (point.measured->time / point.time) : point.share;
   KernelMark timed{place_on(plane, point.intensity(MemoryLevel::hbm), point.measured->rate), mark_radius(share)};
   if (mark.place.outside())
     timed.place = mark.place;
   else
     move_inside(plane, timed);
-  const std::string dx = svg_number(timed.place.x - mark.place.x), dy = svg_number(timed.place.y - mark.place.y);
-  const std::string arrow = mark.place.outside() ? "" : edge_arrow(timed.place, timed.radius);
+  return timed;
+}
+
+/// The filled mark, and a line to it from the forecast.
+std::string measured_mark(const Plane& plane, const OperatorPoint& point, const KernelMark& mark) {
+  const std::optional<KernelMark> timed = timed_mark(plane, point, mark);
+  if (!timed) return {};
+  const std::string dx = svg_number(timed->place.x - mark.place.x), dy = svg_number(timed->place.y - mark.place.y);
+  const std::string arrow = mark.place.outside() ? "" : edge_arrow(timed->place, timed->radius);
   return fmt::format(
       "<line class=\"between\" x1=\"0\" y1=\"0\" x2=\"{0}\" y2=\"{1}\"/><g class=\"mark measured\" "
       "transform=\"translate({0} {1})\"><path d=\"{2}\"/>{3}</g>",
-      dx, dy, mark_outline(point_pass(point.pass), timed.radius), arrow);
+      dx, dy, mark_outline(point_pass(point.pass), timed->radius), arrow);
 }
 
 std::string point_label(const OperatorPoint& point, const KernelMark& mark, LabelRoom& room) {
@@ -139,7 +147,10 @@ std::string loose_title(const LoosePoint& point) {
 std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room) {
   SvgBox corner;
   const std::vector<KernelMark> marks = kernel_marks(report, plane, corner);
-  for (const KernelMark& mark : marks) room.take(mark.box());
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    room.take(marks[i].box());
+    if (const auto timed = timed_mark(plane, report.points[i], marks[i])) room.take(timed->box());
+  }
   std::string lines = corner_ground(corner), points;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const OperatorPoint& point = report.points[i];

@@ -41,7 +41,7 @@ constexpr const char* picture_lines = R"css(
 .picture .ridge.quiet text,.picture .ridge.quiet .drop,.picture .ridge.quiet .leader{display:none}
 .picture .mark{stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}
 .picture .forecast{fill:currentColor;fill-opacity:.13}
-.picture .measured{fill:currentColor;fill-opacity:.85}
+.picture .measured{fill:currentColor;fill-opacity:.6}
 .picture .measured .arrow,.picture .point .arrow,.picture .link-point .arrow{fill:currentColor;fill-opacity:1;stroke:none}
 .picture .between{stroke:currentColor;stroke-width:1.2}
 .picture .joined,.picture .joined-end{fill:none;stroke:currentColor;stroke-width:1;stroke-opacity:.4}
