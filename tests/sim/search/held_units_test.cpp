@@ -34,7 +34,7 @@ void expect_fullest_moments(const ScheduleKind& kind, const ScheduleSize& size, 
     std::vector<double> of_kind(shape.rank_kinds.size(), 0);
     for (int rank = 0; rank < size.ranks; ++rank) of_kind[shape.rank_kind_of[rank]] = std::max(of_kind[shape.rank_kind_of[rank]], peaks[rank]);
     for (int rank_kind = 0; rank_kind < static_cast<int>(of_kind.size()); ++rank_kind)
-      ASSERT_EQ(fullest(*held, rank_kind, bytes), of_kind[rank_kind]) << name_of(kind, size) << " kind of rank " << rank_kind;
+      ASSERT_EQ(fullest(*held, rank_kind, bytes), of_kind[rank_kind]) << sized_name(kind, size) << " kind of rank " << rank_kind;
   }
 }
 

@@ -70,7 +70,7 @@ inline UnitsOnShape units_of(const StageShape& shape, bool equal, std::mt19937& 
   return units;
 }
 
-inline std::string name_of(const ScheduleKind& kind, const ScheduleSize& size) {
+inline std::string sized_name(const ScheduleKind& kind, const ScheduleSize& size) {
   return kind.id + " p " + std::to_string(size.ranks) + " v " + std::to_string(size.chunks) + " m " + std::to_string(size.micro_batches);
 }
 

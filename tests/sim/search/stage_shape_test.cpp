@@ -62,7 +62,7 @@ TEST(StageShape, WaysLeadToTheNearestAndFurthestOfAKind) {
       }
       for (std::size_t rank_kind = 0; rank_kind < ways_of.size(); ++rank_kind) {
         const auto ranks = std::count(shape.rank_kind_of.begin(), shape.rank_kind_of.end(), static_cast<int>(rank_kind));
-        EXPECT_EQ(ways_of[rank_kind], ranks > 1 ? 2 : 1) << name_of(*kind, size);
+        EXPECT_EQ(ways_of[rank_kind], ranks > 1 ? 2 : 1) << sized_name(*kind, size);
       }
     }
 }
@@ -79,7 +79,7 @@ TEST(StageShape, StagesOfRankKindsAddUpToTheProgram) {
       for (const BlockRun& run : shape.rank_kinds[of].runs) blocks += run.count;
     for (const Chunk& chunk : program.chunks)
       for (const BlockRun& run : chunk.runs) expected += run.count;
-    EXPECT_EQ(blocks, expected) << name_of(*kind, size);
+    EXPECT_EQ(blocks, expected) << sized_name(*kind, size);
   }
 }
 

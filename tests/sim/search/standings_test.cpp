@@ -13,21 +13,21 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-struct Choice { std::uint64_t number; Costs costs; };
+struct RankedChoice { std::uint64_t number; Costs costs; };
 
 /// Few values, so that there are ties.
-std::vector<Choice> choices(int count, int values, std::mt19937& random) {
-  std::vector<Choice> all;
+std::vector<RankedChoice> choices(int count, int values, std::mt19937& random) {
+  std::vector<RankedChoice> all;
   for (int i = 0; i < count; ++i) {
-    Choice choice{static_cast<std::uint64_t>(i), {}};
+    RankedChoice choice{static_cast<std::uint64_t>(i), {}};
     for (double& cost : choice.costs.of) cost = 0.1 * static_cast<double>(random() % static_cast<unsigned>(values)) - 1;
     all.push_back(choice);
   }
   return all;
 }
 
-std::vector<std::uint64_t> best_by_sorting(std::vector<Choice> all, std::size_t top) {
-  std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.costs.of[0] < b.costs.of[0]; });
+std::vector<std::uint64_t> best_by_sorting(std::vector<RankedChoice> all, std::size_t top) {
+  std::stable_sort(all.begin(), all.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.costs.of[0] < b.costs.of[0]; });
   std::vector<std::uint64_t> numbers;
   for (std::size_t i = 0; i < std::min(top, all.size()); ++i) numbers.push_back(all[i].number);
   return numbers;
@@ -42,10 +42,10 @@ bool beats(const Costs& a, const Costs& b, int front) {
   return better;
 }
 
-std::set<std::uint64_t> front_by_force(const std::vector<Choice>& all, int front) {
+std::set<std::uint64_t> front_by_force(const std::vector<RankedChoice>& all, int front) {
   std::set<std::uint64_t> numbers;
-  for (const Choice& choice : all)
-    if (std::none_of(all.begin(), all.end(), [&](const Choice& other) { return beats(other.costs, choice.costs, front); }))
+  for (const RankedChoice& choice : all)
+    if (std::none_of(all.begin(), all.end(), [&](const RankedChoice& other) { return beats(other.costs, choice.costs, front); }))
       numbers.insert(choice.number);
   return numbers;
 }
@@ -57,17 +57,17 @@ struct Walked {
   std::size_t looked = 0;
 };
 
-Walked walk(const std::vector<Choice>& all, std::size_t top, int front, double slack, std::size_t room, std::mt19937& random) {
+Walked walk(const std::vector<RankedChoice>& all, std::size_t top, int front, double slack, std::size_t room, std::mt19937& random) {
   Standings standings(top, front);
   Shortlist list(room);
-  std::vector<Choice> looked;
+  std::vector<RankedChoice> looked;
   std::uint64_t dismissed = 0;
   const auto look = [&](const Shortlist::Entry& entry) {
     looked.push_back(all[entry.number]);
     standings.enter(entry.number, all[entry.number].costs);
     return true;
   };
-  for (const Choice& choice : all) {
+  for (const RankedChoice& choice : all) {
     Costs at_least = choice.costs;
     for (double& cost : at_least.of) cost += std::abs(cost) * (1e-10 * (random() % 10)) - slack * (random() % 100 / 100.0);
     if (!standings.open(at_least)) {
@@ -79,7 +79,7 @@ Walked walk(const std::vector<Choice>& all, std::size_t top, int front, double s
   }
   dismissed += list.look_through(standings, look);
   EXPECT_EQ(dismissed + looked.size(), all.size());
-  std::sort(looked.begin(), looked.end(), [](const Choice& a, const Choice& b) { return a.number < b.number; });
+  std::sort(looked.begin(), looked.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.number < b.number; });
   return {best_by_sorting(looked, top), front_by_force(looked, front), looked.size()};
 }
 
@@ -87,7 +87,7 @@ TEST(Standings, NoChoiceOfTheListOrTheFrontIsDismissed) {
   std::mt19937 random(7);
   std::size_t looked = 0, all_choices = 0;
   for (int trial = 0; trial < 600; ++trial) {
-    const std::vector<Choice> all = choices(1 + static_cast<int>(random() % 300), 2 + static_cast<int>(random() % 60), random);
+    const std::vector<RankedChoice> all = choices(1 + static_cast<int>(random() % 300), 2 + static_cast<int>(random() % 60), random);
     const std::size_t top = random() % 20, room = 1 + random() % 50;
     const int front = static_cast<int>(random() % 5);
     const Walked walked = walk(all, top, front, trial % 3 == 0 ? 0 : 0.5, room, random);
@@ -147,9 +147,9 @@ TEST(Shortlist, LooksCheapestFirstAndStopsWhenTold) {
 /// Whatever the threads' turns, nothing of the list or front is dismissed.
 TEST(Standings, ThreadsShareThem) {
   std::mt19937 random(3);
-  const std::vector<Choice> all = choices(4000, 500, random);
+  const std::vector<RankedChoice> all = choices(4000, 500, random);
   Standings standings(10, 2);
-  std::vector<std::vector<Choice>> looked(4);
+  std::vector<std::vector<RankedChoice>> looked(4);
   std::vector<std::thread> crew;
   for (std::size_t t = 0; t < looked.size(); ++t)
     crew.emplace_back([&, t] {
@@ -160,9 +160,9 @@ TEST(Standings, ThreadsShareThem) {
       }
     });
   for (std::thread& thread : crew) thread.join();
-  std::vector<Choice> kept;
+  std::vector<RankedChoice> kept;
   for (const auto& part : looked) kept.insert(kept.end(), part.begin(), part.end());
-  std::sort(kept.begin(), kept.end(), [](const Choice& a, const Choice& b) { return a.number < b.number; });
+  std::sort(kept.begin(), kept.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.number < b.number; });
   EXPECT_EQ(best_by_sorting(kept, 10), best_by_sorting(all, 10));
   EXPECT_EQ(front_by_force(kept, 2), front_by_force(all, 2));
   EXPECT_LT(kept.size(), all.size() / 4);

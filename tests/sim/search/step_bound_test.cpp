@@ -47,8 +47,8 @@ TEST(StepBound, IsNeverAboveTheEngine) {
       const bool blocking = random() % 2 == 0, equal = random() % 4 == 0;
       const Bounded b = bounded(*kind, size, equal, hop, blocking, random);
       const double rounding = 1e-9 * b.timeline.makespan.value();
-      ASSERT_LE(b.bound.makespan, b.timeline.makespan.value() + rounding) << name_of(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
-      ASSERT_LE(b.bound.first_rank_end, b.timeline.rank_end[0].value() + rounding) << name_of(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
+      ASSERT_LE(b.bound.makespan, b.timeline.makespan.value() + rounding) << sized_name(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
+      ASSERT_LE(b.bound.first_rank_end, b.timeline.rank_end[0].value() + rounding) << sized_name(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
       EXPECT_GT(b.bound.makespan, 0);
       ++tried;
     }
@@ -68,7 +68,7 @@ TEST(StepBound, IsTightForEqualStages) {
       const Bounded b = bounded(kind, size, true, blocking ? 0.1 * draw(random, 0, 50) : 0, blocking, random);
       const auto formula = closed_form_makespan(kind.id, size, b.times);
       if (!formula) continue;
-      EXPECT_NEAR(b.bound.makespan, formula->value(), 1e-9 * formula->value()) << name_of(kind, size) << (blocking ? " blocking" : "");
+      EXPECT_NEAR(b.bound.makespan, formula->value(), 1e-9 * formula->value()) << sized_name(kind, size) << (blocking ? " blocking" : "");
       ++compared;
     }
     EXPECT_GT(compared, 200) << id;
@@ -82,7 +82,7 @@ TEST(StepBound, IsNearOneForwardOneBackwardWithHops) {
   for (int trial = 0; trial < 300; ++trial) {
     const ScheduleSize size{draw(random, 2, 16), 1, draw(random, 16, 100), 0};
     const Bounded b = bounded(kind, size, true, 0.02 * draw(random, 1, 10), trial % 2 == 0, random);
-    EXPECT_GT(b.bound.makespan, 0.92 * b.timeline.makespan.value()) << name_of(kind, size);
+    EXPECT_GT(b.bound.makespan, 0.92 * b.timeline.makespan.value()) << sized_name(kind, size);
   }
 }
 
