@@ -57,4 +57,9 @@ rm -rf "$toy/build" "$work/calls"
 run "$toy/test"
 has "a program that is not on PATH is installed" "$(<"$work/calls")" "install --no-install-recommends browser-package"
 same "one that is there is not" "$(grep -c 'recommends.* npm' "$work/calls")" 0
+
+# Every version is held by its hash, and no address is told: whatever registry a user has set serves it.
+lock=$checkout/tests/browser/package-lock.json
+same "each package has a hash" "$(grep -c '"integrity": "sha512-' "$lock")" "$(grep -c '"node_modules/' "$lock")"
+same "no address" "$(grep -c 'resolved\|http' "$lock")" 0
 finish

@@ -89,6 +89,13 @@ class Picture {
     this.view.choose(mark ? mark.keys : null);
   }
 
+  /** On a narrow screen a picture begins where its heaviest mark is. */
+  bringIntoSight() {
+    const box = this.svg.parentNode, first = this.marks.find((mark) => mark.isChoice);
+    if (!first || box.scrollWidth <= box.clientWidth) return;
+    box.scrollLeft += first.element.getBoundingClientRect().x - box.getBoundingClientRect().x - 0.6 * box.clientWidth;
+  }
+
   stops() { return this.marks.filter((mark) => mark.isChoice && !mark.element.classList.contains("off")); }
 
   /** One stop for the tab key, the heaviest; from there the arrows go on. */

@@ -10,6 +10,7 @@ function startRoofline() {
   for (const id of Object.keys(TABLES)) new RowTable(id, report, view);
   new ChosenLine(view);
   pictures.forEach(offerSaving);
+  for (const name of ["kernel", "network"]) pictures.find((picture) => picture.name === name)?.bringIntoSight();
   const marks = pictures.flatMap((picture) => picture.marks.filter((mark) => mark.isChoice));
   readAddress(view, (key) => marks.find((mark) => mark.keys[0] === key)?.keys);
   keepAddress(view);
