@@ -7,6 +7,7 @@
 #include "studies/page/html_text.h"
 #include "studies/page/page.h"
 #include "studies/roofline/pictures.h"
+#include "studies/timeline/memory_svg.h"
 
 namespace stepcast {
 namespace {
@@ -58,7 +59,7 @@ std::string page_head(const Dossier& dossier, std::string_view title, std::strin
 std::string static_page(const Dossier& dossier, std::string_view title, std::string_view current, const std::string& body) {
   return page_text({.mark = "report",
                     .title = fmt::format("{}: {}", run_title(dossier), title),
-                    .style = std::string(picture_style()) + std::string(dossier_style),
+                    .style = std::string(picture_style()) + memory_svg_style() + std::string(dossier_style),
                     .body = page_head(dossier, title, current) + body,
                     .data = "",
                     .script = ""});

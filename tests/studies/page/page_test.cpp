@@ -21,9 +21,9 @@ TEST(Page, TheTitleIsText) {
 
 TEST(Page, NoTextOfTheDataEndsItsElement) {
   const std::string page =
-      page_text({.mark = "test", .title = "t", .style = "", .body = "", .data = R"({"name":"</script><script>alert(1)"})", .script = ""});
+      page_text({.mark = "test", .title = "t", .style = "", .body = "", .data = R"json({"name":"</script><script>alert(1)"})json", .script = ""});
   EXPECT_THAT(page, Not(HasSubstr("</script><script>alert")));
-  EXPECT_THAT(page, HasSubstr(R"({"name":"\u003c/script>\u003cscript>alert(1)"})"));
+  EXPECT_THAT(page, HasSubstr(R"json({"name":"\u003c/script>\u003cscript>alert(1)"})json"));
 }
 
 TEST(Page, ScriptsStandOnlyWhereThePageHasOne) {

@@ -24,7 +24,7 @@ KernelWork product(double m, double n, double k, Pass pass = Pass::forward) {
   return work;
 }
 
-Gpu round_gpu() {
+Gpu boundary_gpu() {
   Gpu gpu;
   gpu.architecture = "hopper";
   gpu.multiprocessors = 4;
@@ -52,7 +52,7 @@ const BoundaryRow* row_of(const OperatorBoundaries& one, const std::string& oute
 
 TEST(ProductNest, CountsOneWaveOfTilesByHand) {
   // 512 x 256 on four multiprocessors: tiles of 128 x 256 or smaller that give each of them one; everything fits in L2.
-  const auto nest = product_nest(product(512, 256, 1024), 2, round_gpu());
+  const auto nest = product_nest(product(512, 256, 1024), 2, boundary_gpu());
   ASSERT_TRUE(nest);
   ASSERT_EQ(nest->crossings.size(), 4U);
   const double a = 512 * 1024 * 2, b = 1024 * 256 * 2, c = 512 * 256 * 2;
@@ -71,25 +71,25 @@ TEST(ProductNest, CountsOneWaveOfTilesByHand) {
 
 TEST(ProductNest, OfABatchIsSoManyProducts) {
   KernelWork work = product(512, 256, 1024);
-  const auto one = product_nest(work, 2, round_gpu());
+  const auto one = product_nest(work, 2, boundary_gpu());
   work.batch = 4;
-  const auto four = product_nest(work, 2, round_gpu());
+  const auto four = product_nest(work, 2, boundary_gpu());
   ASSERT_TRUE(one && four);
   EXPECT_GE(four->crossings[3].bytes, 4 * one->crossings[3].bytes);
 }
 
 TEST(ProductNest, NeedsAGpuThatIsKnown) {
-  Gpu gpu = round_gpu();
+  Gpu gpu = boundary_gpu();
   gpu.l2 = Bytes(0);
   EXPECT_FALSE(product_nest(product(512, 256, 1024), 2, gpu));
-  EXPECT_FALSE(product_nest(product(0.5, 256, 1024), 2, round_gpu())) << "fewer than one row";
+  EXPECT_FALSE(product_nest(product(0.5, 256, 1024), 2, boundary_gpu())) << "fewer than one row";
 }
 
 TEST(ProductNest, CallsTensorsAsThePassHasThem) {
   EXPECT_THAT(product_roles(product(1, 1, 1)), ElementsAre(std::string("inputs"), std::string("weights"), std::string("outputs")));
   EXPECT_STREQ(product_roles(product(1, 1, 1, Pass::input_grad))[0], "output gradients");
   EXPECT_STREQ(product_roles(product(1, 1, 1, Pass::weight_grad))[2], "weight gradients");
-  EXPECT_THAT(product_nest(product(512, 256, 1024, Pass::weight_grad), 2, round_gpu())->line, HasSubstr("hbm[X dY dW]"));
+  EXPECT_THAT(product_nest(product(512, 256, 1024, Pass::weight_grad), 2, boundary_gpu())->line, HasSubstr("hbm[X dY dW]"));
   KernelWork scores = product(512, 512, 128);
   scores.head_dim = 128;
   EXPECT_STREQ(product_roles(scores)[1], "right operand") << "no weight";
