@@ -62,4 +62,21 @@ same "one that is there is not" "$(grep -c 'recommends.* npm' "$work/calls")" 0
 lock=$checkout/tests/browser/package-lock.json
 same "each package has a hash" "$(grep -c '"integrity": "sha512-' "$lock")" "$(grep -c '"node_modules/' "$lock")"
 same "no address" "$(grep -c 'resolved\|http' "$lock")" 0
+
+# What is missing is named, and ctest hears 77, which it calls skipped.
+start=$checkout/tests/browser/start.sh
+run env PATH=/nowhere "$BASH" "$start" page.test.mjs stepcast "$work/driver" "$work/out"
+same "without Node: status" "$status" 77
+has "without Node: why" "$out" "skipped: node is not on PATH"
+stand_in node <<'TEXT'
+echo "node $* for $STEPCAST_PROGRAM"
+TEXT
+run env PATH="$work/bin" "$BASH" "$start" page.test.mjs stepcast "$work/driver" "$work/out"
+has "without Chromium" "$status $out" "77 skipped: chromium is not on PATH"
+run env STEPCAST_CHROMIUM=there "$BASH" "$start" page.test.mjs stepcast "$work/driver" "$work/out"
+has "without the driver" "$status $out" "77 skipped: playwright-core is not in $work/driver"
+mkdir -p "$work/driver/node_modules/playwright-core"
+touch "$work/driver/node_modules/playwright-core/package.json"
+run env STEPCAST_CHROMIUM=there "$BASH" "$start" page.test.mjs stepcast "$work/driver" "$work/out"
+same "with all of them the test is started" "$out" "node page.test.mjs for stepcast"
 finish
