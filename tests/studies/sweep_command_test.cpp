@@ -199,6 +199,7 @@ TEST(SweepCommand, TablesAreWrittenBesideTheResult) {
 
 TEST(SweepCommand, TheReportIsPrintedThoughATableCannotBeWritten) {
   const std::string full = own_path("full.csv"), page = own_path("r.html");
+  std::filesystem::remove(page);
   std::filesystem::remove(full);
   std::filesystem::create_symlink("/dev/full", full);
   const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {}", small, full, page));
