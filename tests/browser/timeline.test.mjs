@@ -285,7 +285,7 @@ describe("where it is read", () => {
     const file = write("hostile.json", JSON.stringify(network));
     stepcast(`timeline ${file} --gpus 8 --pp 2 --global-batch 16 -o hostile.html`);
     await open("hostile.html", {}, async (page) => {
-      assert.match(await text(page, "#run"), /^<img src=x onerror=alert\(1\)><\/script> on 8 x /);
+      assert.match(await text(page, "#run"), /^<img src=x onerror=alert\(1\)><\/script> on 8 GPUs of /);
       assert.equal(await page.locator("img").count(), 0);
     });
   });
