@@ -60,7 +60,7 @@ std::string markdown_operators(const RooflineReport& report) {
     const OperatorPoint& point = report.points[i];
     const bool flops = point.flops > Flops(0);
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", markdown_escaped(point.name), to_text(point_pass(point.pass)),
-                        format_percent(point.share), flops ? fmt::format("{:.3g}", point.intensity(MemoryLevel::hbm)) : "-",
+                        format_percent(point.share), flops ? grouped_digits(point.intensity(MemoryLevel::hbm)) : "-",
                         flops ? format_flops(point.rate) : format_rate(point.bandwidth), format_percent(point.share_of_roof),
                         point.bound, to_text(point.source));
   }

@@ -13,7 +13,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t drawn_operators = 6, fewest_columns = 4;
-constexpr double grid_top = 66, operator_height = 116, name_width = 168, cell_gap = 6, cell_height = 106, side = 16;
+constexpr double grid_top = 66, operator_height = 128, name_width = 168, cell_gap = 6, cell_height = 118, side = 16;
 
 /// Outer sides of all operators' boundaries, innermost first; one that only some have stands behind what it follows there.
 std::vector<std::string> boundary_columns(const std::vector<OperatorBoundaries>& operators, std::size_t count) {
@@ -85,7 +85,7 @@ std::string stationary_lines(const BoundaryGrid& grid, const BoundaryRow& row) {
 }
 
 /// Where the outline alone would not say it.
-std::string limit_word(const BoundaryGrid& grid) { return picture_text(grid.cell_width - 8, 99, "end limit-word strong small", "limits"); }
+std::string limit_word(const BoundaryGrid& grid) { return picture_text(grid.cell_width - 8, 111, "end limit-word strong small", "limits"); }
 
 std::string crossing_title(const OperatorBoundaries& one, const BoundaryRow& row) {
   std::string text = fmt::format("{}: {} to {}\n{} in one call", one.name, row.outer, row.inner, format_bytes_decimal(row.bytes));

@@ -25,7 +25,7 @@ std::vector<DrawnRoof> drawn_compute_roofs(const RooflineReport& report) {
     const ComputeRoof& roof = report.roofs.compute[i];
     drawn.push_back({roof.rate.value(), fmt::format("compute {} {}", to_text(roof.basis), loudness(roof.precision, report)),
                      fmt::format("data-roof=\"{}\"", i),
-                     fmt::format("{} {} {}", to_text(roof.precision), format_flops(roof.rate), to_text(roof.basis)),
+                     fmt::format("{} {} {}", to_text(roof.precision), format_flops(roof.rate), basis_text(roof)),
                      fmt::format("{} multiply-adds: {}\n{}", to_text(roof.precision), format_flops(roof.rate), roof.from)});
   }
   return drawn;

@@ -6,6 +6,7 @@
 
 #include "model/quantity_text.h"
 #include "studies/page/html_text.h"
+#include "studies/roofline/picture_parts.h"
 
 namespace stepcast {
 namespace {
@@ -129,8 +130,7 @@ std::vector<std::string> boundary_cells(const OperatorBoundaries& one, const Bou
 }  // namespace
 
 std::string table_intensity(double value) {
-  if (value >= 999.5e6) return fmt::format("{:.3g} G", value / 1e9);
-  if (value >= 999.5e3) return fmt::format("{:.3g} M", value / 1e6);
+  if (value >= 999.5e3) return large_intensity(value);
   if (value >= 999.5) return html_count(value);
   return fmt::format("{:.{}f}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3);
 }
@@ -177,7 +177,7 @@ std::string loose_table(const RooflineReport& report) {
 std::string roof_table(const RooflineReport& report) {
   HtmlTable table("Roofs", {{"roof", CellKind::word}, {"basis", CellKind::word}, {"rate"}, {"from", CellKind::text}});
   for (const ComputeRoof& roof : report.roofs.compute)
-    table.row({to_text(roof.precision), to_text(roof.basis), format_flops(roof.rate), html_escaped(roof.from)});
+    table.row({to_text(roof.precision), basis_text(roof), format_flops(roof.rate), html_escaped(roof.from)});
   for (const MemoryRoof& roof : report.roofs.memory)
     table.row({to_text(roof.level), to_text(roof.basis), format_rate(roof.rate), html_escaped(roof.from)});
   for (const LinkRoof& roof : report.links.roofs)

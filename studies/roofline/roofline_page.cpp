@@ -131,7 +131,8 @@ std::string step_section(const RooflineReport& report) {
   if (levers.empty() && !report.fall.levers_missing.empty())
     levers = "<p class=\"soft\">No levers: " + html_escaped(report.fall.levers_missing) + ".</p>\n";
   return html_section("step", "Where the step goes",
-                      fmt::format("<p class=\"soft\">On a rank of the slowest stage; the bars sum to the step of {}. MFU {}, HFU {}.</p>\n",
+                      fmt::format("<p class=\"soft\">On a rank of the slowest stage; the bars sum to the step of {}. MFU {}, HFU {}: "
+                                  "over all GPUs, so that they end elsewhere than these bars where stages or number types differ.</p>\n",
                                   format_seconds(report.fall.step_time), html_percent(report.fall.mfu), html_percent(report.fall.hfu)) +
                           roofline_figure("step", "Waterfall of the step; scrolls sideways", waterfall_svg(report)) +
                           roofline_rows("step-table", "Parts of the step", waterfall_table(report)) + levers);

@@ -44,9 +44,8 @@ std::string roofline_headline(const RooflineReport& report, const Paint& paint) 
 /// "143", "8,000", "1.25 G".
 std::string terminal_intensity(double flops_per_byte) {
   if (!(flops_per_byte > 0)) return "-";
-  if (flops_per_byte >= 1e9) return fmt::format("{:.3g} G", flops_per_byte / 1e9);
-  if (flops_per_byte >= 1e6) return fmt::format("{:.3g} M", flops_per_byte / 1e6);
-  return grouped_digits(flops_per_byte >= 10 ? std::round(flops_per_byte) : flops_per_byte);
+  if (flops_per_byte >= 999.5e3) return large_intensity(flops_per_byte);
+  return grouped_digits(flops_per_byte);
 }
 
 const char* short_pass(PointPass pass) {
@@ -61,7 +60,27 @@ std::string short_shape(const std::string& shape) {
   return terminal_name(text, 20);
 }
 
+bool was_timed(const OperatorPoint& point) { return point.measured.has_value(); }
+
+/// As rate, of what was timed of the same shape.
+std::string measured_rate(const OperatorPoint& point) {
+  if (!point.measured) return "-";
+  if (point.flops.value() > 0) return format_flops(point.measured->rate);
+  return point.measured->time.value() > 0 ? format_rate(point.hbm / point.measured->time) : "-";
+}
+
+/// What --measured brought: operators of this run, and kernels that are none.
+std::string timed_lines(const RooflineReport& report) {
+  const auto timed = std::count_if(report.points.begin(), report.points.end(), was_timed);
+  if (timed == 0 && report.loose.empty()) return "";
+  return paragraph(fmt::format("measured: {} of {} operators; {} timed shapes are no operator of this run", timed, report.points.size(),
+                               report.loose.size()),
+                   "  ", "    ", page_columns);
+}
+
+/// The source makes room for what was timed, where anything was.
 std::string operators_table(const RooflineReport& report) {
+  const bool timed = std::any_of(report.points.begin(), report.points.end(), was_timed);
   Table table({{""},
                {"operator"},
                {"pass"},
@@ -71,18 +90,18 @@ std::string operators_table(const RooflineReport& report) {
                {"rate", Align::right},
                {"roof", Align::right},
                {"bound"},
-               {"source"}});
+               timed ? Table::Column{"measured", Align::right} : Table::Column{"source"}});
   for (std::size_t i = 0; i < std::min(listed_operators, report.points.size()); ++i) {
     const OperatorPoint& point = report.points[i];
-    table.add({letter_of_point(i), terminal_name(point.name, 14), short_pass(point_pass(point.pass)), format_percent(point.share),
-               short_shape(point.shape), terminal_intensity(point.intensity(MemoryLevel::hbm)),
+    table.add({letter_of_point(i), terminal_name(point.name, timed ? 13 : 14), short_pass(point_pass(point.pass)),
+               format_percent(point.share), short_shape(point.shape), terminal_intensity(point.intensity(MemoryLevel::hbm)),
                point.flops.value() > 0 ? format_flops(point.rate) : format_rate(point.bandwidth), format_percent(point.share_of_roof),
-               terminal_name(point.bound, 8), terminal_name(to_text(point.source), 9)});
+               terminal_name(point.bound, 8), timed ? measured_rate(point) : terminal_name(to_text(point.source), 9)});
   }
   std::string text = table.text("  ");
   if (report.points.size() > listed_operators)
     text += fmt::format("  {} more, lighter, in the JSON and on the page\n", report.points.size() - listed_operators);
-  return text;
+  return text + timed_lines(report);
 }
 
 std::string outside_lines(const RooflineReport& report) {
@@ -135,8 +154,9 @@ std::string dataflow_lines(const RooflineReport& report) {
     std::vector<std::string> parts;
     for (const BoundaryRow& row : one.rows)
       parts.push_back(
-          fmt::format("{} {}{}{}", terminal_name(row.outer, 20), format_bytes_decimal(row.bytes),
+          fmt::format("{} {}{}{}{}", terminal_name(row.outer, 20), format_bytes_decimal(row.bytes),
                       row.time.value() > 0 ? " in " + format_seconds(row.time) : "",
+                      row.time.value() > 0 && row.basis == RoofBasis::assumed ? " (assumed)" : "",
                       row.stationary.empty() || row.stationary == "none" ? "" : " (keeps " + terminal_name(row.stationary, 24) + ")"));
     text += fmt::format("  {}, {}: limited by {}; its multiply-adds take {} at peak\n", terminal_name(one.name, 28), pass_text(one.pass),
                         terminal_name(one.limit, 20), format_seconds(one.compute)) +
@@ -165,7 +185,7 @@ std::string lever_lines(const RooflineReport& report, const Paint& paint) {
   std::string text;
   for (const Lever& lever : report.fall.levers)
     text += fmt::format("  {}  {}: {} to {}; the step takes {}{}\n", paint.good("-" + format_percent(lever.gain)),
-                        terminal_name(lever.name, 44), terminal_name(lever.from, 16), terminal_name(lever.to, 16),
+                        terminal_name(lever.name, 44), terminal_name(lever.from, 24), terminal_name(lever.to, 24),
                         format_seconds(lever.after), lever.fits ? "" : ", does not fit in memory");
   if (report.fall.levers.empty() && !report.fall.levers_missing.empty())
     text = paragraph("none: " + terminal_name(report.fall.levers_missing, 300), "  ", "  ", page_columns);

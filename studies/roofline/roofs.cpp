@@ -208,6 +208,11 @@ const char* to_text(RoofBasis basis) {
   return roof_word(words, basis);
 }
 
+std::string basis_text(const ComputeRoof& roof) {
+  const bool slower = roof.basis == RoofBasis::fitted && roof.from.find("sustained") != std::string::npos;
+  return std::string(to_text(roof.basis)) + (slower ? ", sustained" : "");
+}
+
 const char* to_text(MemoryLevel level) {
   static constexpr const char* words[] = {"HBM", "L2"};
   return roof_word(words, level);

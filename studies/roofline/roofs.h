@@ -29,6 +29,8 @@ struct ComputeRoof {
   std::string from;  ///< "datasheet, dense", "8192 x 8192 x 8192", "law of matrix products, bursts"
 };
 
+std::string basis_text(const ComputeRoof& roof);  ///< "datasheet", "fitted", "fitted, sustained"
+
 struct MemoryRoof {
   MemoryLevel level = MemoryLevel::hbm;
   RoofBasis basis = RoofBasis::datasheet;

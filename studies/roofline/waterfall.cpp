@@ -23,21 +23,31 @@ struct KernelParts {
   }
 };
 
-/// Recomputation is repeated as a whole; of the rest what several ranks do alike and what padding adds.
-double useful_share(const OperatorPoint& point) {
+/// The gradient of fused attention multiplies its scores again, which MFU does not count: needed are twice the forward FLOPs.
+double needed_share(const OperatorPoint& point, const std::vector<OperatorPoint>& all) {
+  if (point.kernel != KernelClass::attention || !point.work.backward) return 1;
+  for (const OperatorPoint& one : all)
+    if (one.pass == Pass::forward && one.kernel == KernelClass::attention && one.block == point.block && point.name == one.name + " dX" &&
+        one.stage == point.stage)
+      return std::min(1.0, 2 * (one.flops / point.flops));
+  return 1;
+}
+
+/// Recomputation is repeated as a whole; of the rest what several ranks do alike, what padding adds, and scores made again.
+double useful_share(const OperatorPoint& point, const std::vector<OperatorPoint>& all) {
   if (point.pass == Pass::recompute) return 0;
-  return point.work.flops.value() > 0 ? std::min(1.0, point.work.useful / point.work.flops) : 1;
+  return point.work.flops.value() > 0 ? std::min(1.0, point.work.useful / point.work.flops) * needed_share(point, all) : 1;
 }
 
 /// One call. A kernel priced faster than its roofs, as a table of another clock may have it, has its parts shortened to its time: the
 /// point carries a warning, and the bars still sum.
-KernelParts parts_of(const OperatorPoint& point, const Roofs& roofs) {
+KernelParts parts_of(const OperatorPoint& point, const std::vector<OperatorPoint>& all, const Roofs& roofs) {
   const auto over = [](double amount, double rate) { return Seconds(rate > 0 ? amount / rate : 0); };
   const Seconds compute = over(point.flops.value(), roofs.peak(point.precision).value());
   const Seconds hbm = over(point.hbm.value(), roofs.bandwidth(MemoryLevel::hbm).value());
   const Seconds l2 = roofs.measured(MemoryLevel::l2) ? over(point.l2.value(), roofs.bandwidth(MemoryLevel::l2).value()) : Seconds(0);
   KernelParts parts;
-  parts.useful = compute * useful_share(point);
+  parts.useful = compute * useful_share(point, all);
   parts.repeated = compute - parts.useful;
   parts.hbm = std::max(Seconds(0), hbm - compute);
   parts.l2 = std::max(Seconds(0), l2 - std::max(compute, hbm));
@@ -54,7 +64,7 @@ KernelParts parts_of(const OperatorPoint& point, const Roofs& roofs) {
 KernelParts kernel_parts(const std::vector<OperatorPoint>& points, int stage, const Roofs& roofs) {
   KernelParts all;
   for (const OperatorPoint& point : points)
-    if (point.stage == stage && point.pass != Pass::step) all.add(parts_of(point, roofs), point.calls);
+    if (point.stage == stage && point.pass != Pass::step) all.add(parts_of(point, points, roofs), point.calls);
   return all;
 }
 
@@ -109,7 +119,8 @@ class FallBuilder {
     add("useful_compute", "model FLOPs at peak", "compute",
         "the FLOPs that the network needs, at the datasheet's peak of each operator's type", parts.useful);
     add("repeated_compute", "repeated FLOPs at peak", "compute",
-        "recomputation, work that several ranks do alike, and padding, at peak", parts.repeated);
+        "recomputation, also of the scores inside fused attention's backward, work that several ranks do alike, "
+        "padding; at peak", parts.repeated);
     add("hbm", "HBM beyond compute", "memory",
         "by operator: what its bytes of device memory take beyond its FLOPs, at the datasheet's rate", parts.hbm);
     add("l2", "L2 beyond HBM", "memory",

@@ -102,7 +102,9 @@ std::string step_row(const RooflineReport& report, const FallScale& scale, doubl
 std::string lever_lines_at(const Lever& lever, std::size_t i, double& y) {
   y += 20;
   const std::string change =
-      fmt::format("{}: {} \u2192 {}", svg_shortened(lever.name, 36), svg_shortened(lever.from, 16), svg_shortened(lever.to, 14));
+      svg_shortened(fmt::format("{}: {} \u2192 {}", svg_shortened(lever.name, 36), svg_shortened(lever.from, 24),
+                                svg_shortened(lever.to, 24)),
+                    66);
   std::string effect = fmt::format("{} \u2192 {}", format_seconds(lever.before), format_seconds(lever.after));
   if (!lever.phase.empty()) effect += ", most in " + svg_shortened(lever.phase, 30);
   std::string text =

@@ -27,7 +27,7 @@ std::size_t widest_terminal_line(const std::string& text) {
 
 TEST(RooflineText, ShowsOperatorsCollectivesFallAndLevers) {
   const std::string text = terminal_text_of(sample_report());
-  for (const char* part : {"Roofline of llama3-70b on 64 x H100 SXM", "MFU 42.0 %, HFU 48.0 %", "  A  mlp.up dX       bwd   17.0 %",
+  for (const char* part : {"Roofline of llama3-70b on 64 x H100 SXM", "MFU 42.0 %, HFU 48.0 %", "  A  mlp.up dX      bwd   17.0 %",
                            "3,455   640 TFLOP/s", "L is not in the plot: no FLOPs counted", "1 more, lighter", "norm1.y all_gather",
                            "56.2 %", "limited by node", "model FLOPs at peak", "-9.0 %  tensor parallelism: 8 to 4",
                            "warning: a point lies above its roof", "clocks not recorded", "ridge 250 FLOP/B"})
@@ -49,6 +49,28 @@ TEST(RooflineText, ShapesStayReadable) {
   report.points[0].shape = "8192 x 28672 x 8192", report.points[1].shape = "8192 keys, heads of 128, causal";
   EXPECT_THAT(terminal_text_of(report), HasSubstr("8192x28672x8192 "));
   EXPECT_THAT(terminal_text_of(report), HasSubstr("8192 keys, heads of\u2026"));
+}
+
+TEST(RooflineText, ShowsWhatWasTimed) {
+  RooflineReport report = sample_report();
+  EXPECT_THAT(terminal_text_of(report), HasSubstr("measured: 1 of 13 operators"));
+  EXPECT_THAT(terminal_text_of(report), HasSubstr("compute  750 TFLOP/s"));
+  EXPECT_THAT(terminal_text_of(report), Not(HasSubstr("source")));
+  report.loose.clear();
+  for (OperatorPoint& point : report.points) point.measured.reset();
+  EXPECT_THAT(terminal_text_of(report), Not(HasSubstr("measured:")));
+  EXPECT_THAT(terminal_text_of(report), HasSubstr("source"));
+}
+
+TEST(RooflineText, SaysWhatIsAssumedAndKeepsLargeIntensitiesShort) {
+  RooflineReport report = sample_report();
+  for (LinkPoint& point : report.links.points) point.flops_per_byte = 1.753e15;
+  for (BoundaryRow& row : report.boundaries[0].rows) row.time = Seconds(0.002), row.basis = RoofBasis::assumed;
+  report.fall.levers[0].to = "interleaved-1f1b, 2";
+  const std::string text = terminal_text_of(report);
+  EXPECT_THAT(text, HasSubstr("1.75 P"));
+  EXPECT_THAT(text, HasSubstr("in 2.00 ms (assumed)"));
+  EXPECT_THAT(text, HasSubstr("to interleaved-1f1b, 2;"));
 }
 
 TEST(RooflineText, PlainWhereTheConsoleIs) {

@@ -72,6 +72,16 @@ TEST(Waterfall, GivesEveryRoofItsPart) {
   expect_whole(fall, "by hand");
 }
 
+TEST(Waterfall, FusedAttentionMakesItsScoresAgain) {
+  const RooflineCase run = ten_seconds();
+  std::vector<OperatorPoint> points = {kernel(1e15, 1e15, 0, 0, 1.5), kernel(2.5e15, 2.5e15, 0, 0, 3, 1, Pass::input_grad)};
+  for (OperatorPoint& point : points) point.kernel = KernelClass::attention, point.block = "layer";
+  points[0].name = "attn.core", points[1].name = "attn.core dX", points[1].work.backward = true;
+  const Waterfall fall = waterfall(run.scenario, run.prediction, points, testing_pictures::sample_roofs());
+  EXPECT_DOUBLE_EQ(bar(fall, "useful_compute"), 3) << "five products backward, of which MFU counts four";
+  EXPECT_DOUBLE_EQ(bar(fall, "repeated_compute"), 0.5);
+}
+
 TEST(Waterfall, ShortensWhatIsFasterThanItsRoofs) {
   const RooflineCase run = ten_seconds();
   const Waterfall fall = waterfall(run.scenario, run.prediction, {kernel(3e15, 3e15, 16e12, 0, 2)}, testing_pictures::sample_roofs());
