@@ -12,6 +12,7 @@ namespace stepcast {
 namespace {
 
 constexpr double layout_rounding = 1e-9;  // of a list
+constexpr double part_rounding = 1e-13;   // the last digits of a time in a part
 
 /// A wait ends with its move, which is written down before it; a block's move comes again in each of its copies.
 void join_waits(ListLayout& list) {
@@ -86,9 +87,10 @@ ListLayout backward_part(const ListLayout& backward, bool weight_grad) {
   std::vector<int> position(backward.items.size(), -1);
   for (std::size_t i = 0; i < backward.items.size(); ++i) {
     LaidItem item = backward.items[i];
+    if (item.kind != LaidKind::move && (item.pass == Pass::weight_grad) != weight_grad) continue;  // rounding would leave it some time
     item.start = clock.at(item.start);
     item.end = clock.at(item.end);
-    if (item.end <= item.start) continue;
+    if (item.end - item.start <= part_rounding * part.seconds) continue;  // of the other part
     position[i] = static_cast<int>(part.items.size());
     part.items.push_back(item);
   }

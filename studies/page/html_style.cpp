@@ -20,6 +20,7 @@ h1{font-size:1.6rem;line-height:1.2;margin:.5rem 0}
 h2{font-size:1.2rem;margin:2.2rem 0 .5rem;border-bottom:1px solid var(--line)}
 h3{font-size:1rem;margin:0}
 p,ul{margin:.5rem 0;max-width:75ch}
+h1,h2,h3,p,li{overflow-wrap:anywhere}
 ul{padding-left:1.3rem}
 .soft{color:var(--soft)}
 a{color:var(--dot)}

@@ -281,12 +281,13 @@ describe("where it is read", () => {
   }));
   test("a hostile name stays text", async () => {
     const network = JSON.parse(stepcast("show network llama3-8b --json"));
-    network.name = "<img src=x onerror=alert(1)></script>";
+    network.name = `<img src=x onerror=alert(1)></script>${"W".repeat(500)}`;
     const file = write("hostile.json", JSON.stringify(network));
     stepcast(`timeline ${file} --gpus 8 --pp 2 --global-batch 16 -o hostile.html`);
     await open("hostile.html", {}, async (page) => {
-      assert.match(await text(page, "#run"), /^<img src=x onerror=alert\(1\)><\/script> on 8 GPUs of /);
+      assert.match(await text(page, "#run"), /^<img src=x onerror=alert\(1\)><\/script>W+ on 8 GPUs of /);
       assert.equal(await page.locator("img").count(), 0);
+      await assertFitsAcross(page);
     });
   });
 });
