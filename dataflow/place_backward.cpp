@@ -15,10 +15,8 @@ Placement BlockPlacer::gradient_home(int tensor) const {
 
 /// Sums contributions: where one is Partial, Replicate ones become Partial; equal placements add up locally; each class
 /// moves once to `home`; then the classes add up there.
-int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op) {
-  const bool weight = net_.tensors[tensor].role == TensorRole::weight;
+int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass) {
   const bool gradient = out_.copies[contributions.front()].gradient;
-  const Pass pass = weight ? Pass::weight_grad : gradient ? Pass::input_grad : Pass::forward;
   AtomMask partial = 0;
   for (int c : contributions)
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
@@ -58,7 +56,7 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
 int BlockPlacer::gradient_of(int tensor, const Placement& wanted, int op) {
   if (totals_[tensor].empty()) {
     if (contributions_[tensor].empty()) return -1;
-    totals_[tensor] = {combined(tensor, std::move(contributions_[tensor]), gradient_home(tensor), Cargo::activation, op)};
+    totals_[tensor] = {combined(tensor, std::move(contributions_[tensor]), gradient_home(tensor), Cargo::activation, op, Pass::input_grad)};
     contributions_[tensor].clear();
   }
   if (const int c = find_copy(totals_[tensor], wanted); c >= 0) return c;

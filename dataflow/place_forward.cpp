@@ -157,7 +157,7 @@ void BlockPlacer::emit_forward(int o, Pass pass) {
     if (o != producers.back()) return;
     std::vector<int> parts = std::move(contributions_[tensor]);
     contributions_[tensor].clear();
-    copy = combined(tensor, std::move(parts), home_[tensor], Cargo::activation, o);
+    copy = combined(tensor, std::move(parts), home_[tensor], Cargo::activation, o, pass);
   }
   available_[tensor].push_back(copy);
 }

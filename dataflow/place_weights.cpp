@@ -43,7 +43,7 @@ void BlockPlacer::weight_chains() {
     chain.accumulator = accumulator;
     if (!contributions_[tensor].empty()) {
       list_ = &out_.backward;
-      combined(tensor, std::move(contributions_[tensor]), accumulator, Cargo::gradient, -1);
+      combined(tensor, std::move(contributions_[tensor]), accumulator, Cargo::gradient, -1, Pass::weight_grad);
       contributions_[tensor].clear();
     }
     // The optimizer follows the accumulator; a sum left Partial goes where the weight's home is in shards, else whole.

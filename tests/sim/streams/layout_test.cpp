@@ -217,6 +217,7 @@ TEST(StreamLayout, TotalsAreThoseOfTheTimes) {
       expect_tiled(part);
       const Seconds timed = weight_grad ? laid.times.weight_grad : laid.times.input_grad;
       EXPECT_NEAR(part.seconds, timed.value(), 1e-9 * laid.layout.backward.seconds);
+      for (const LaidItem& item : part.items) EXPECT_TRUE(item.kind == LaidKind::move || (item.pass == Pass::weight_grad) == weight_grad);
     }
   }
 }

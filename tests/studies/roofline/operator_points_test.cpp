@@ -210,6 +210,14 @@ TEST(OperatorPoints, RecomputeIsAPassOfItsOwn) {
   EXPECT_EQ(again.kind, first.kind);
 }
 
+TEST(OperatorPoints, SumsMadeAgainAreRecomputed) {
+  const PointsOfRun run = points_of_run(resolved_run("qwen1.5-moe-a2.7b --gpus 4 --ep 4 --recompute full"));
+  const std::vector<OperatorPoint> sums = run.named("expert_layer", "Y2 sum");  // of the routed experts and those of all tokens
+  ASSERT_EQ(sums.size(), 2U);
+  EXPECT_EQ(std::set({sums[0].pass, sums[1].pass}), std::set({Pass::forward, Pass::recompute}));
+  EXPECT_EQ(sums[0].calls, sums[1].calls);
+}
+
 TEST(OperatorPoints, SlicesCountTheirMean) {
   const std::string line = "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule seq-1f1b --seq-splits ";
   const PointsOfRun two = points_of_run(resolved_run(line + "2")), four = points_of_run(resolved_run(line + "4"));
