@@ -191,9 +191,11 @@ std::string network_table(const RooflineReport& report) {
                    {"axis", CellKind::word}, {"link", CellKind::word}, {"GPUs"}, {"pass", CellKind::word},
                    {"calls", CellKind::number, "per step"}, {"one call receives"},
                    {"latency", CellKind::number, "of one call of almost no bytes"},
-                   {"FLOP/B", CellKind::number, "FLOPs of the rank per byte received by this move"},
-                   {"reachable", CellKind::number, "FLOP/s if this move were the only limit"}, {"rate"},
-                   {"of its roof"}, {"bound", CellKind::word}, {"why", CellKind::text}});
+                   {"FLOP/B", CellKind::number,
+                    "FLOPs of the rank per byte that this move brings over its link: a ring enters a node of several members once for all"},
+                   {"reachable", CellKind::number, "FLOP/s if this move were the only limit"},
+                   {"rate", CellKind::number, "bytes over the link, per GPU, over time"},
+                   {"of its roof", CellKind::number, "of the link's datasheet rate"}, {"bound", CellKind::word}, {"why", CellKind::text}});
   for (const LinkPoint& point : report.links.points) table.row(network_row(point));
   return table.empty() ? "" : table.text();
 }

@@ -23,8 +23,10 @@ struct KernelParts {
   }
 };
 
-/// The gradient of fused attention multiplies its scores again, which MFU does not count: needed are twice the forward FLOPs.
-double needed_share(const OperatorPoint& point, const std::vector<OperatorPoint>& all) {
+/// As MFU counts them. The gradient of fused attention multiplies its scores again: needed are twice the forward FLOPs. Attention
+/// whose scores are written out multiplies the whole square: needed is the causal half, if that is what counts.
+double needed_share(const OperatorPoint& point, const std::vector<OperatorPoint>& all, bool causal) {
+  if (point.kernel == KernelClass::gemm && point.work.head_dim > 0) return causal ? 0.5 : 1;
   if (point.kernel != KernelClass::attention || !point.work.backward) return 1;
   for (const OperatorPoint& one : all)
     if (one.pass == Pass::forward && one.kernel == KernelClass::attention && one.block == point.block && point.name == one.name + " dX" &&
@@ -33,21 +35,21 @@ double needed_share(const OperatorPoint& point, const std::vector<OperatorPoint>
   return 1;
 }
 
-/// Recomputation is repeated as a whole; of the rest what several ranks do alike, what padding adds, and scores made again.
-double useful_share(const OperatorPoint& point, const std::vector<OperatorPoint>& all) {
+/// Recomputation is repeated as a whole; of the rest what several ranks do alike, what padding and masks add, and scores made again.
+double useful_share(const OperatorPoint& point, const std::vector<OperatorPoint>& all, bool causal) {
   if (point.pass == Pass::recompute) return 0;
-  return point.work.flops.value() > 0 ? std::min(1.0, point.work.useful / point.work.flops) * needed_share(point, all) : 1;
+  return point.work.flops.value() > 0 ? std::min(1.0, point.work.useful / point.work.flops) * needed_share(point, all, causal) : 1;
 }
 
 /// One call. A kernel priced faster than its roofs, as a table of another clock may have it, has its parts shortened to its time: the
 /// point carries a warning, and the bars still sum.
-KernelParts parts_of(const OperatorPoint& point, const std::vector<OperatorPoint>& all, const Roofs& roofs) {
+KernelParts parts_of(const OperatorPoint& point, const std::vector<OperatorPoint>& all, bool causal, const Roofs& roofs) {
   const auto over = [](double amount, double rate) { return Seconds(rate > 0 ? amount / rate : 0); };
   const Seconds compute = over(point.flops.value(), roofs.peak(point.precision).value());
   const Seconds hbm = over(point.hbm.value(), roofs.bandwidth(MemoryLevel::hbm).value());
   const Seconds l2 = roofs.measured(MemoryLevel::l2) ? over(point.l2.value(), roofs.bandwidth(MemoryLevel::l2).value()) : Seconds(0);
   KernelParts parts;
-  parts.useful = compute * useful_share(point, all);
+  parts.useful = compute * useful_share(point, all, causal);
   parts.repeated = compute - parts.useful;
   parts.hbm = std::max(Seconds(0), hbm - compute);
   parts.l2 = std::max(Seconds(0), l2 - std::max(compute, hbm));
@@ -61,10 +63,10 @@ KernelParts parts_of(const OperatorPoint& point, const std::vector<OperatorPoint
   return parts;
 }
 
-KernelParts kernel_parts(const std::vector<OperatorPoint>& points, int stage, const Roofs& roofs) {
+KernelParts kernel_parts(const std::vector<OperatorPoint>& points, int stage, bool causal, const Roofs& roofs) {
   KernelParts all;
   for (const OperatorPoint& point : points)
-    if (point.stage == stage && point.pass != Pass::step) all.add(parts_of(point, points, roofs), point.calls);
+    if (point.stage == stage && point.pass != Pass::step) all.add(parts_of(point, points, causal, roofs), point.calls);
   return all;
 }
 
@@ -94,10 +96,11 @@ std::vector<Seconds> exposed_by_level(const Machine& machine, const Prediction& 
 class FallBuilder {
  public:
   FallBuilder(const Scenario& scenario, const Prediction& prediction, const Roofs& roofs)
-      : machine_(scenario.machine.row), prediction_(prediction), phases_(prediction.step.phases), roofs_(roofs) {}
+      : machine_(scenario.machine.row), causal_(scenario.causal_attention), prediction_(prediction), phases_(prediction.step.phases),
+        roofs_(roofs) {}
 
   std::vector<WaterfallBar> bars(const std::vector<OperatorPoint>& points) {
-    add_kernels(kernel_parts(points, prediction_.step.slowest_stage, roofs_));
+    add_kernels(kernel_parts(points, prediction_.step.slowest_stage, causal_, roofs_));
     add_links();
     add("bubble", "pipeline bubble", "pipeline", "the rank waits for other stages", phases_.bubble);
     add_tail();
@@ -120,7 +123,7 @@ class FallBuilder {
         "the FLOPs that the network needs, at the datasheet's peak of each operator's type", parts.useful);
     add("repeated_compute", "repeated FLOPs at peak", "compute",
         "recomputation, also of the scores inside fused attention's backward, work that several ranks do alike, "
-        "padding; at peak", parts.repeated);
+        "padding, masked scores; at peak", parts.repeated);
     add("hbm", "HBM beyond compute", "memory",
         "by operator: what its bytes of device memory take beyond its FLOPs, at the datasheet's rate", parts.hbm);
     add("l2", "L2 beyond HBM", "memory",
@@ -162,6 +165,7 @@ class FallBuilder {
   }
 
   const Machine& machine_;
+  const bool causal_;
   const Prediction& prediction_;
   const Phases& phases_;
   const Roofs& roofs_;

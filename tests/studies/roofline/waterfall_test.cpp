@@ -138,6 +138,16 @@ TEST(Waterfall, FullRecomputationRepeatsTheForwardPass) {
   EXPECT_NEAR((bar(with, "repeated_compute") - bar(without, "repeated_compute")) / bar(with, "useful_compute"), 1.0 / 3, 0.02);
 }
 
+TEST(Waterfall, OfAttentionWhoseScoresAreWrittenOutCountsTheCausalHalf) {
+  for (const char* counted : {"causal", "full"}) {
+    const RooflineCase run = roofline_case("gpt3-13b", {{"machine", "dgx-1-v100"}, {"gpus", "8"}, {"tp", "8"}, {"precision", "fp16"},
+                                                        {"recompute", "full"}, {"stack", "megatron-2020"}, {"attention_flops", counted}});
+    const Waterfall fall = waterfall(run.scenario, run.prediction, run.points, run.roofs);
+    EXPECT_NEAR(bar(fall, "useful_compute") / fall.step_time.value() / fall.mfu, 1, 1e-6) << counted;
+    EXPECT_NEAR((bar(fall, "useful_compute") + bar(fall, "repeated_compute")) / fall.step_time.value() / fall.hfu, 1, 1e-6) << counted;
+  }
+}
+
 TEST(Waterfall, HoldsForEveryNetworkOfTheCatalogue) {
   int whole = 0;
   for (const NetworkSpec& network : catalog().networks) {
