@@ -53,14 +53,20 @@ std::vector<KernelMark> kernel_marks(const RooflineReport& report, const Plane& 
   return marks;
 }
 
+constexpr const char* corner_words = "no FLOPs counted, or left of and below the frame";
+
+/// Of the corner's name, above its rows.
+SvgBox corner_heading(const SvgBox& corner) {
+  return {corner.left, corner.top - 17, corner.left + svg_text_width(corner_words, picture_font) + 8, corner.top};
+}
+
 /// Ground and name of the rows in the corner, which are no places of the plane.
 std::string corner_ground(const SvgBox& corner) {
   if (corner.right <= corner.left) return {};
-  constexpr const char* words = "no FLOPs counted, or left of and below the frame";
-  const double right = std::max(corner.right, corner.left + svg_text_width(words, picture_font) + 8), top = corner.top - 17;
+  const double right = std::max(corner.right, corner_heading(corner).right), top = corner_heading(corner).top;
   return fmt::format("<rect class=\"corner\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", svg_number(corner.left), svg_number(top),
                      svg_number(right - corner.left), svg_number(corner.bottom - top)) +
-         picture_text(corner.left + 6, corner.top - 4, "soft", words);
+         picture_text(corner.left + 6, corner.top - 4, "soft", corner_words);
 }
 
 std::string point_title(const OperatorPoint& point) {
@@ -147,6 +153,7 @@ std::string loose_title(const LoosePoint& point) {
 std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room) {
   SvgBox corner;
   const std::vector<KernelMark> marks = kernel_marks(report, plane, corner);
+  if (corner.right > corner.left) room.take(corner_heading(corner));
   for (std::size_t i = 0; i < marks.size(); ++i) {
     room.take(marks[i].box());
     if (const auto timed = timed_mark(plane, report.points[i], marks[i])) room.take(timed->box());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/quantity_text.h"
+#include "studies/roofline/picture_parts.h"
 
 namespace stepcast {
 namespace {
@@ -43,7 +44,7 @@ OverRoof over_roof(const RoofPair& pair, const RoofPoint& point) {
   if (pair.bandwidth > 0) roof = std::min(roof, pair.bandwidth * point.flops_per_byte);
   if (!std::isfinite(roof) || !(roof > 0)) return {};
   return {point.rate.value() / roof,
-          fmt::format("{} at {:.3g} FLOP/B", format_flops(FlopsPerSecond(roof)), point.flops_per_byte)};
+          fmt::format("{} at {}", format_flops(FlopsPerSecond(roof)), flops_per_byte_text(point.flops_per_byte))};
 }
 
 void add_check_part(std::string& text, const std::string& part, const char* between) { text += (text.empty() ? "" : between) + part; }

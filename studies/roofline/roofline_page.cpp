@@ -88,7 +88,7 @@ std::string kernel_section(const RooflineReport& report) {
   return html_section(
       "kernels", "Kernels under the roofs of one GPU",
       "<p class=\"soft\">Across: FLOPs per byte. Up: FLOPs per second. Area: share of the step. Dashed roofs are the datasheet's, "
-      "solid ones were measured.</p>\n" +
+      "solid ones were measured or fitted.</p>\n" +
           texts_ending_with(embedded_roofline(), "controls.html") +
           roofline_figure("kernel", "Kernel roofline; scrolls sideways", kernel_roofline_svg(report)) +
           roofline_notes(report.roofs.notes) +

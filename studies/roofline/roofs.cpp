@@ -210,7 +210,7 @@ const char* to_text(RoofBasis basis) {
 
 std::string basis_text(const ComputeRoof& roof) {
   const bool slower = roof.basis == RoofBasis::fitted && roof.from.find("sustained") != std::string::npos;
-  return std::string(to_text(roof.basis)) + (slower ? ", sustained" : "");
+  return slower ? "sustained fit" : to_text(roof.basis);
 }
 
 const char* to_text(MemoryLevel level) {

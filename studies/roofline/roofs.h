@@ -29,7 +29,7 @@ struct ComputeRoof {
   std::string from;  ///< "datasheet, dense", "8192 x 8192 x 8192", "law of matrix products, bursts"
 };
 
-std::string basis_text(const ComputeRoof& roof);  ///< "datasheet", "fitted", "fitted, sustained"
+std::string basis_text(const ComputeRoof& roof);  ///< "datasheet", "fitted", "sustained fit"
 
 struct MemoryRoof {
   MemoryLevel level = MemoryLevel::hbm;

@@ -94,7 +94,8 @@ void add_hops(const StepReport& step, StepScene& scene) {
 std::string scene_title(const Scenario& scenario) {
   const auto& network = scenario.network.row;
   const auto& machine = scenario.machine.row;
-  return fmt::format("{} on {} GPUs of {}: {}", network.name.empty() ? network.id : network.name, scenario.plan.gpus,
+  return fmt::format("{} on {} {} of {}: {}", network.name.empty() ? network.id : network.name, scenario.plan.gpus,
+                     scenario.plan.gpus == 1 ? "GPU" : "GPUs",
                      machine.name.empty() ? machine.id : machine.name, scenario.split);
 }
 

@@ -25,13 +25,15 @@ function operatorName({ block, name }) {
   return isSaid ? name : `${block} ${name}`;
 }
 
+function callWords(calls) { return `${grouped(calls)} ${calls === 1 ? "call" : "calls"}`; }
+
 function pointWords(point) {
   const words = [["shape", `${point.shape}, ${point.precision}, ${passText(point.pass)}`],
     ["intensity", `${ridgeText(point.hbm_flops_per_byte)} by HBM, ${ridgeText(point.l2_flops_per_byte)} by L2`],
     ["rate", point.flops > 0 ? metricText(point.rate_flops_per_s, "FLOP/s") : metricText(point.bandwidth_bytes_per_s, "B/s")],
     ["of its roof", `${shareText(point.share_of_roof)}, bound by ${point.bound}`],
     ["one call", `${timeText(point.time_s)}, in 8 of 10 cases ${intervalWords(point.interval, point.time_s)}`],
-    ["in the step", `${grouped(point.calls)} calls, ${timeText(point.total_s)}, ${shareText(point.share)} of the step`]];
+    ["in the step", `${callWords(point.calls)}, ${timeText(point.total_s)}, ${shareText(point.share)} of the step`]];
   if (point.measured) words.push(["measured", measuredWords(point)]);
   words.push(["time from", `${point.source}: ${point.law}${point.extrapolated ? "; beyond what was measured" : ""}`]);
   return { title: operatorName(point), words: [...words, ...flags(point)] };
@@ -57,7 +59,7 @@ function linkWords(link) {
       (link.limits ? ", below the peak" : ", above the peak")],
     ["rate", `${metricText(link.bus_bytes_per_s, "B/s")}, ${shareText(link.share_of_roof)} of the link's, bound by ${link.bound}`],
     ["one call", `${metricText(link.received_bytes, "B")}, latency ${timeText(link.latency_s)}`],
-    ["in the step", `${grouped(link.calls)} calls, ${timeText(link.total_s)}`], ["exposed", exposed],
+    ["in the step", `${callWords(link.calls)}, ${timeText(link.total_s)}`], ["exposed", exposed],
     ["time from", `${link.source}: ${link.law}`], ...(link.because ? [["because", link.because]] : []), ...flags(link)] };
 }
 

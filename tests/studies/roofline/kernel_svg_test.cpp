@@ -197,6 +197,24 @@ TEST(KernelSvg, NamesOfPointsDoNotOverlap) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(boxes[i].overlaps(boxes[j])) << i << " and " << j;
 }
 
+TEST(KernelSvg, NamesOfPointsKeepClearOfTheCornersOwn) {
+  for (const std::size_t count : {1U, 2U, 5U, 30U, 80U, 180U}) {
+    std::vector<OperatorPoint> points(count, sample_point("combine dX", PointKind::experts, Pass::forward, 0, 1e8, 0, 0.002));
+    for (std::size_t i = 0; i < std::min<std::size_t>(count, 4); ++i) points[i].share = 0.03;
+    const SvgFile file = kernel_file(kernel_report_of(points));
+    ASSERT_EQ(file.of_class("corner").size(), 1U);
+    const double top = file.of_class("corner").front().number("y"), left = file.of_class("corner").front().number("x");
+    testing_svg::SvgPlace point;
+    for (const SvgElement& element : file.elements) {
+      if (element.has_class("point")) point = translation(element);
+      if (!element.has_class("ground")) continue;
+      const double x = point.x + element.number("x"), y = point.y + element.number("y");
+      const SvgBox label = {x + 2, y, x + element.number("width") - 1, y + element.number("height")};
+      EXPECT_FALSE(label.overlaps({left, top + 2, left + 200, top + 15})) << count << ": " << x << " " << y;
+    }
+  }
+}
+
 TEST(KernelSvg, OnlyThePlansTypeIsLoud) {
   const SvgFile file = kernel_file(sample_report());
   std::size_t loud = 0, quiet = 0;
