@@ -145,13 +145,17 @@ class Resolver {
     return machine_holds();
   }
 
+  [[nodiscard]] std::string adapters_in_words() const {
+    return scenario_.plan.lora_rank > 0 ? fmt::format(", LoRA rank {}", scenario_.plan.lora_rank) : "";
+  }
+
   Expected<void> from_mapping() {
     auto run = read_mapped_run(*request_.mapping, request_, scenario_.plan);
     if (!run) return tl::unexpected(run.error());
     if (auto done = check_boundary(run->plan); !done) return done;
     scenario_.plan = run->plan;
     scenario_.micro_batches = run->micro_batches;
-    scenario_.split = run->split + in_words(scenario_.ways);
+    scenario_.split = run->split + in_words(scenario_.ways) + adapters_in_words();
     for (Assumption& assumption : run->assumptions) scenario_.assumptions.push_back(std::move(assumption));
     return {};
   }
@@ -201,7 +205,7 @@ class Resolver {
     drop_even_layers(split);
     scenario_.plan = plan_of(split, size, scenario_.plan);
     scenario_.micro_batches = split.micro_batches;
-    scenario_.split = in_words(split) + in_words(scenario_.ways);
+    scenario_.split = in_words(split) + in_words(scenario_.ways) + adapters_in_words();
     return {};
   }
 

@@ -45,6 +45,12 @@ double step(const json& report) { return report.at("step_time_s"); }
 double phase(const json& report, const char* name) { return report.at("phases_s").at(name); }
 
 // 32 layers x 4 micro-batches = 128 attention cores, forward and backward.
+TEST(PredictWays, AdaptersAreNamedWhereTheSplitIs) {
+  EXPECT_THAT(run(base + " --lora 16").out, HasSubstr("zero 1, 1f1b, LoRA rank 16;"));
+  EXPECT_THAT(run(base).out, Not(HasSubstr("LoRA")));
+  EXPECT_THAT(run("roofline llama3-8b --gpus 8 --lora 8").out, HasSubstr("LoRA rank 8"));
+}
+
 TEST(PredictWays, KindsOfContextParallelismMoveWhatTheirNamesSay) {
   const std::string line = "predict llama3-8b --gpus 16 --tp 2 --cp 4 --seq 32768 --global-batch 8";
   const json ring = ways_report_of(line), gather = ways_report_of(line + " --cp-kind gather"), ulysses = ways_report_of(line + " --cp-kind ulysses");
