@@ -32,9 +32,10 @@ std::string markdown_figures(const Dossier& dossier) {
   const StepReport& step = prediction.step;
   const MemoryReport& memory = step.memory;
   return fmt::format(
-      "| step time | 80 % interval | tokens/s/GPU | MFU | HFU | bubble | memory |\n|--:|--:|--:|--:|--:|--:|--:|\n"
+      "| step time | 80 % interval | tokens/s/GPU | MFU ({}) | HFU | bubble | memory |\n|--:|--:|--:|--:|--:|--:|--:|\n"
       "| **{}** | {} to {} | {} | {} | {} | {} | {} of {}{} |\n",
-      format_seconds(step.step_time), format_seconds(step.p10), format_seconds(step.p90), grouped_digits(step.tokens_per_s_per_gpu),
+      attention_words(dossier.roofline.fall), format_seconds(step.step_time), format_seconds(step.p10), format_seconds(step.p90),
+      grouped_digits(step.tokens_per_s_per_gpu),
       format_percent(prediction.mfu), format_percent(prediction.hfu), format_percent(step.bubble_fraction), format_bytes(memory.peak),
       format_bytes(memory.capacity), memory.fits ? "" : ", does NOT fit");
 }

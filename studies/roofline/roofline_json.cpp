@@ -260,6 +260,7 @@ void write_waterfall(JsonWriter& json, const Waterfall& fall) {
   json.base_field("step_time_s", fall.step_time);
   json.field("mfu", fall.mfu);
   json.field("hfu", fall.hfu);
+  json.field("attention_flops", fall.causal_attention ? "causal" : "full");
   json.open_list("levers");
   for (const Lever& lever : fall.levers) write_lever(json, lever);
   json.close();

@@ -24,7 +24,7 @@ std::string roofline_cards(const RooflineReport& report) {
   std::string text = "<div class=\"figures\">\n";
   text += roofline_card(format_seconds(report.step_time), fmt::format("a step; 8 of 10 cases in {} to {}", format_seconds(report.p10),
                                                                       format_seconds(report.p90)));
-  text += roofline_card(html_percent(report.fall.mfu), "MFU: model FLOPs over the peak");
+  text += roofline_card(html_percent(report.fall.mfu), fmt::format("MFU: model FLOPs over the peak, {}", attention_words(report.fall)));
   text += roofline_card(html_percent(report.fall.hfu), "HFU: with what is computed again");
   const FlopsPerSecond peak = report.roofs.peak(report.precision);
   if (peak.value() > 0)
@@ -131,9 +131,10 @@ std::string step_section(const RooflineReport& report) {
   if (levers.empty() && !report.fall.levers_missing.empty())
     levers = "<p class=\"soft\">No levers: " + html_escaped(report.fall.levers_missing) + ".</p>\n";
   return html_section("step", "Where the step goes",
-                      fmt::format("<p class=\"soft\">On a rank of the slowest stage; the bars sum to the step of {}. MFU {}, HFU {}: "
+                      fmt::format("<p class=\"soft\">On a rank of the slowest stage; the bars sum to the step of {}. MFU {} ({}), HFU {}: "
                                   "over all GPUs, so that they end elsewhere than these bars where stages or number types differ.</p>\n",
-                                  format_seconds(report.fall.step_time), html_percent(report.fall.mfu), html_percent(report.fall.hfu)) +
+                                  format_seconds(report.fall.step_time), html_percent(report.fall.mfu), attention_words(report.fall),
+                                  html_percent(report.fall.hfu)) +
                           roofline_figure("step", "Waterfall of the step; scrolls sideways", waterfall_svg(report)) +
                           roofline_rows("step-table", "Parts of the step", waterfall_table(report)) + levers);
 }

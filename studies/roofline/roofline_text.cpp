@@ -37,7 +37,7 @@ std::string roofline_headline(const RooflineReport& report, const Paint& paint) 
   return paint.bold(first) + "\n" +
          wrapped({terminal_name(report.split, 80), fmt::format("{}", to_text(report.precision)),
                   fmt::format("step {}{}", format_seconds(report.step_time), interval),
-                  fmt::format("MFU {}, HFU {}", format_percent(report.fall.mfu), format_percent(report.fall.hfu))},
+                  fmt::format("MFU {}, HFU {}", format_percent(report.fall.mfu), format_percent(report.fall.hfu)), attention_words(report.fall)},
                  "; ", "  ", page_columns);
 }
 

@@ -174,6 +174,8 @@ class FallBuilder {
 
 }  // namespace
 
+const char* attention_words(const Waterfall& fall) { return fall.causal_attention ? "attention counted causal" : "attention counted full"; }
+
 Waterfall waterfall(const Scenario& scenario, const Prediction& prediction, const std::vector<OperatorPoint>& points,
                     const Roofs& roofs) {
   Waterfall fall;
@@ -181,6 +183,7 @@ Waterfall waterfall(const Scenario& scenario, const Prediction& prediction, cons
   fall.step_time = prediction.step.step_time;
   fall.mfu = prediction.mfu;
   fall.hfu = prediction.hfu;
+  fall.causal_attention = scenario.causal_attention;
   return fall;
 }
 

@@ -35,6 +35,7 @@ struct Waterfall {
   std::vector<WaterfallBar> bars;  ///< on a rank of the slowest stage
   Seconds step_time;
   double mfu = 0, hfu = 0;
+  bool causal_attention = true;    ///< how MFU counts attention; said beside every MFU
   std::vector<Lever> levers;       ///< three at most, largest gain first; only such as fit where the run fits
   std::string levers_missing;      ///< why there are none: "", or "the sequence is cut into slices"
 };
@@ -48,6 +49,9 @@ struct Waterfall {
 /// it is shared out over the links as the rest is.
 Waterfall waterfall(const Scenario& scenario, const Prediction& prediction, const std::vector<OperatorPoint>& points,
                     const Roofs& roofs);
+
+/// "attention counted causal".
+const char* attention_words(const Waterfall& fall);
 
 /// From sensitivity(request, 2), at most `most`, one per lever, largest gain first. Errors: what it says.
 Expected<std::vector<Lever>> biggest_levers(const Request& request, std::size_t most);

@@ -50,11 +50,11 @@ std::string fall_axis(const RooflineReport& report, const FallScale& scale, doub
 
 /// From 0 to the share of the step that useful, or all, multiply-adds take at the datasheet's peak.
 std::string utilisation_bracket(const RooflineReport& report, const FallScale& scale, double share, double y, const std::string& name,
-                                const std::string& about) {
+                                const std::string& words, const std::string& about) {
   const double end = scale.x(share * report.fall.step_time.value());
   return fmt::format("<g class=\"utilisation-mark\">{}<path class=\"utilisation\" d=\"M{} {}v-5H{}v5\"/>", picture_title(about),
                      svg_number(fall_left), svg_number(y), svg_number(end)) +
-         picture_text(end + 6, y, "strong", name + " " + html_percent(share)) + "</g>\n";
+         picture_text(end + 6, y, "strong", name + " " + html_percent(share) + words) + "</g>\n";
 }
 
 /// Bars of one group take its colour in lighter and lighter shades.
@@ -157,9 +157,9 @@ std::string waterfall_svg(const RooflineReport& report) {
   const std::string body =
       picture_heading("Where the step goes", fmt::format("{} on {}, {}", report.network, report.machine, report.split)) +
       fall_axis(report, scale, axis_y) +
-      utilisation_bracket(report, scale, report.fall.mfu, 46, "MFU",
+      utilisation_bracket(report, scale, report.fall.mfu, 46, "MFU", fmt::format(", {}", attention_words(report.fall)),
                           "Model FLOPs utilisation: FLOPs that the network needs, over the peak times the step") +
-      utilisation_bracket(report, scale, report.fall.hfu, 68, "HFU", "Hardware FLOPs utilisation: with those that are computed again") +
+      utilisation_bracket(report, scale, report.fall.hfu, 68, "HFU", "", "Hardware FLOPs utilisation: with those that are computed again") +
       bars + step_row(report, scale, bars_end) + legend + levers;
   return picture_element("waterfall", bottom + 16,
                          fmt::format("Waterfall of a step of {}: {}, MFU {}", report.network, format_seconds(report.fall.step_time),

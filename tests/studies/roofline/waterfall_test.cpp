@@ -1,4 +1,5 @@
 // The step as bars: sums by hand, and that nothing is lost or below nothing.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +146,7 @@ TEST(Waterfall, OfAttentionWhoseScoresAreWrittenOutCountsTheCausalHalf) {
     const Waterfall fall = waterfall(run.scenario, run.prediction, run.points, run.roofs);
     EXPECT_NEAR(bar(fall, "useful_compute") / fall.step_time.value() / fall.mfu, 1, 1e-6) << counted;
     EXPECT_NEAR((bar(fall, "useful_compute") + bar(fall, "repeated_compute")) / fall.step_time.value() / fall.hfu, 1, 1e-6) << counted;
+    EXPECT_EQ(attention_words(fall), fmt::format("attention counted {}", counted));
   }
 }
 
