@@ -41,7 +41,7 @@ std::string markdown_figures(const Dossier& dossier) {
 }
 
 std::string markdown_phases(const StepReport& step) {
-  std::string text = "| where the time goes | time | share |\n|---|--:|--:|\n";
+  std::string text = "| where the time goes, on the slowest stage | time | share |\n|---|--:|--:|\n";
   constexpr double least_share = 0.0005;
   Seconds small;
   for (const PhaseRow& row : phase_rows(step.phases)) {
