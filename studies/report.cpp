@@ -81,6 +81,7 @@ void list_files(const ReportFolder& folder, const Dossier& dossier, Console& con
   for (const DossierFile& file : dossier_files())
     if (file.has == nullptr || file.has(dossier)) table.add({folder.name(file), std::string(file.about)});
   console.out << table.text("");
+  if (!dossier.explained) console.out << "no mapping page: " << Dossier::explained_missing << '\n';
   if (!dossier.sweep) console.out << "no sweep: " << dossier.sweep_missing << '\n';
 }
 

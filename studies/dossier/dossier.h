@@ -24,7 +24,9 @@ struct Dossier {
   Request request;
   Scenario scenario;
   Prediction prediction;
-  std::optional<Explained> explained;  ///< none: the sequence is cut into slices
+  std::optional<Explained> explained;
+  /// Why there is none.
+  static constexpr const char* explained_missing = "the sequence is cut into slices, of which each has prices of its own";
   RooflineReport roofline;
   StepScene scene;
   std::optional<SweepResult> sweep;

@@ -75,9 +75,12 @@ std::string assumed_list(const Dossier& dossier) {
   return items.empty() ? "<p>None.</p>\n" : html_list(items);
 }
 
-std::string sweep_note(const Dossier& dossier) {
-  if (dossier.sweep) return "";
-  return fmt::format("<p class=\"soft\">No sweep: {}</p>\n", html_escaped(dossier.sweep_missing));
+/// Pages that this report lacks, and why.
+std::string missing_notes(const Dossier& dossier) {
+  std::string text;
+  if (!dossier.explained) text += fmt::format("<p class=\"soft\">No mapping page: {}</p>\n", Dossier::explained_missing);
+  if (!dossier.sweep) text += fmt::format("<p class=\"soft\">No sweep: {}</p>\n", html_escaped(dossier.sweep_missing));
+  return text;
 }
 
 }  // namespace
@@ -92,7 +95,7 @@ std::string index_page(const Dossier& dossier) {
       html_section("assumed", "Defaults and assumptions", assumed_list(dossier)) +
       html_section("again", "The same run again",
                    "<pre>stepcast predict scenario.json\nstepcast report scenario.json -o FOLDER\n"
-                   "stepcast timeline scenario.json -o trace.json</pre>\n" + sweep_note(dossier));
+                   "stepcast timeline scenario.json -o trace.json</pre>\n" + missing_notes(dossier));
   return static_page(dossier, "Forecast of a training step", "index.html", body);
 }
 

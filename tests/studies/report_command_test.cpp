@@ -126,6 +126,8 @@ TEST(ReportCommand, AMappingFileHasNoNeighboursAndSlicesNoPrices) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(fs::exists(folder + "/mapping.html"));
   EXPECT_THAT(text_of(folder + "/index.html"), Not(HasSubstr("mapping.html")));
+  EXPECT_THAT(text_of(folder + "/index.html"), HasSubstr("No mapping page: the sequence is cut into slices"));
+  EXPECT_THAT(ran.out, HasSubstr("no mapping page: the sequence is cut into slices"));
 }
 
 TEST(ReportCommand, HostileNamesStayText) {
