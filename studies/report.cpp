@@ -10,6 +10,7 @@
 #include "studies/page/page.h"
 #include "studies/report/table.h"
 #include "studies/study_flags.h"
+#include "studies/sweep/predict_line.h"
 
 namespace stepcast {
 namespace {
@@ -74,6 +75,18 @@ class ReportFolder {
   std::vector<OutputFile> files_;
 };
 
+/// The command without the folder, for whoever wants the same again.
+std::string typed_command(const Arguments& arguments) {
+  std::string text = "stepcast report";
+  for (const std::string& word : arguments.words) text += " " + shell_word(word);
+  for (const auto& [flag, value] : arguments.flags) {
+    if (flag == folder_flag) continue;
+    text += " " + flag;
+    if (!value.empty()) text += " " + shell_word(value);
+  }
+  return text + " -o FOLDER";
+}
+
 int threads_here() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 void list_files(const ReportFolder& folder, const Dossier& dossier, Console& console) {
@@ -101,6 +114,7 @@ std::span<const Flag> report_flags() {
 Expected<void> report_command(const Arguments& arguments, Console& console) {
   if (!arguments.has(folder_flag)) return fail(folder_flag, "no folder is named", "-o FOLDER");
   Dossier dossier;
+  dossier.command = typed_command(arguments);
   auto request = read_request(arguments.words.at(0), arguments);
   if (!request) return tl::unexpected(request.error());
   dossier.request = std::move(*request);

@@ -90,6 +90,16 @@ void drop_even_layers(Split& split) {
   if (std::none_of(split.layers.begin(), split.layers.end(), other)) split.layers.clear();
 }
 
+namespace {
+
+std::string recompute_words(const Recompute& recompute) {
+  if (recompute.kind == Recompute::Kind::none) return "";
+  if (recompute.kind == Recompute::Kind::selective) return ", recompute selective";
+  return recompute.layers > 0 ? fmt::format(", recompute full on {} layers", recompute.layers) : ", recompute full";
+}
+
+}  // namespace
+
 std::string in_words(const Split& split) {
   std::string words = fmt::format("tp {}, cp {}, pp {}, dp {}", split.tp, split.cp, split.pp, split.dp);
   if (split.chunks > 1) words += fmt::format(", {} chunks", split.chunks);
@@ -101,7 +111,7 @@ std::string in_words(const Split& split) {
   if (!split.kept_gathers.empty()) words += ", gathers kept";
   if (split.scatter == Scatter::stated) words += ", boundary in pieces";
   if (split.zero > 0) words += fmt::format(", zero {}", split.zero);
-  return words + fmt::format(", {}", split.schedule);
+  return words + fmt::format(", {}", split.schedule) + recompute_words(split.recompute);
 }
 
 Plan plan_of(const Split& split, const SplitSize& size, Plan base) {

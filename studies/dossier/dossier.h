@@ -22,6 +22,7 @@ namespace stepcast {
 /// All that its files are written from. The scene points into the prediction.
 struct Dossier {
   Request request;
+  std::string command;                 ///< that wrote it, as a shell reads it; "" = not known
   Scenario scenario;
   Prediction prediction;
   std::optional<Explained> explained;

@@ -94,8 +94,8 @@ std::string index_page(const Dossier& dossier) {
       html_section("collectives", "Collectives, one GPU of the slowest stage, whole step", collectives_table(dossier)) +
       html_section("assumed", "Defaults and assumptions", assumed_list(dossier)) +
       html_section("again", "The same run again",
-                   "<pre>stepcast predict scenario.json\nstepcast report scenario.json -o FOLDER\n"
-                   "stepcast timeline scenario.json -o trace.json</pre>\n" + missing_notes(dossier));
+                   "<pre>" + html_escaped(dossier.command) +
+                       "\nstepcast predict scenario.json\nstepcast timeline scenario.json -o trace.json</pre>\n" + missing_notes(dossier));
   return static_page(dossier, "Forecast of a training step", "index.html", body);
 }
 

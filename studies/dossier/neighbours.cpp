@@ -1,4 +1,6 @@
 // The sweep of a report: the run's job, split in every usual way.
+#include <algorithm>
+
 #include "studies/dossier/dossier.h"
 #include "studies/plan_levers.h"
 #include "studies/sweep/run.h"
@@ -20,11 +22,26 @@ SpaceWords words_of(const Request& request, const Scenario& scenario) {
   return words;
 }
 
+/// The usual values of every axis, and the run's own: an uneven layout, an order, a way of cp that sweeps leave alone unless told.
+SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& request) {
+  for (const AxisRow& row : axis_rows()) {
+    const auto* own = request.find(row.key);
+    const std::vector<std::string>& values = usual.values[static_cast<std::size_t>(row.id)];
+    if (own == nullptr || words.axis(row.id) || std::find(values.begin(), values.end(), own->text) != values.end()) continue;
+    words.axis(row.id) = AxisWords{values, own->where};
+    words.axis(row.id)->texts.push_back(own->text);
+  }
+  return words;
+}
+
 }  // namespace
 
 Expected<SweepResult> neighbours(const Request& request, const Scenario& scenario, int threads) {
   if (request.mapping) return fail("sweep", "the run's split is a mapping file, which has no neighbours", "say it by flags");
-  auto space = read_space(words_of(request, scenario));
+  SpaceWords words = words_of(request, scenario);
+  const auto usual = read_space(words);
+  if (!usual) return tl::unexpected(usual.error());
+  const auto space = read_space(with_own_values(std::move(words), *usual, request));
   if (!space) return tl::unexpected(space.error());
   SweepOptions options;
   options.threads = threads;

@@ -1,5 +1,6 @@
 // stepcast report: a whole folder or none, the same figures on every page, names that try to be markup.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -128,6 +129,30 @@ TEST(ReportCommand, AMappingFileHasNoNeighboursAndSlicesNoPrices) {
   EXPECT_THAT(text_of(folder + "/index.html"), Not(HasSubstr("mapping.html")));
   EXPECT_THAT(text_of(folder + "/index.html"), HasSubstr("No mapping page: the sequence is cut into slices"));
   EXPECT_THAT(ran.out, HasSubstr("no mapping page: the sequence is cut into slices"));
+}
+
+TEST(ReportCommand, TheSweepHoldsTheRunItself) {
+  // Layouts are even in a sweep unless it is told: a run that lies otherwise is among its neighbours all the same.
+  Dossier dossier;
+  const auto arguments = parse_arguments(report_flags(), 1, 1, "",
+                                         {"llama3-8b", "--machine", "dgx-h100", "--gpus", "8", "--tp", "2", "--pp", "4", "--layout", "9,8,8,7",
+                                          "--global-batch", "16", "--seq", "2048"});
+  ASSERT_TRUE(arguments.has_value());
+  dossier.request = *read_request("llama3-8b", *arguments);
+  ASSERT_TRUE(fill_dossier(dossier, {}).has_value());
+  ASSERT_TRUE(dossier.sweep.has_value()) << dossier.sweep_missing;
+  const double own = dossier.prediction.step.step_time.value();
+  const auto& rows = dossier.sweep->top;
+  EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [&](const SweepRow& row) {
+    return std::abs(row.figures[static_cast<std::size_t>(Figure::step_time)] / own - 1) < 1e-9;
+  }));
+}
+
+TEST(ReportCommand, ThePageSaysHowItWasMade) {
+  const std::string folder = fresh_folder("made");
+  ASSERT_EQ(run("report " + small_run + " --no-sweep -o " + folder).code, 0);
+  EXPECT_THAT(text_of(folder + "/index.html"),
+              HasSubstr("stepcast report llama3-8b --global-batch 16 --gpus 8 --machine dgx-h100 --no-sweep --pp 2 --seq 2048 --tp 2 -o FOLDER"));
 }
 
 TEST(ReportCommand, HostileNamesStayText) {
