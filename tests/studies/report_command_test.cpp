@@ -69,7 +69,9 @@ TEST(ReportCommand, PagesAreLinkedAndPicturesAreThere) {
   }
   const std::string markdown = text_of(fs::path(folder) / "report.md");
   for (const DossierFile& picture : dossier_files())
-    if (picture.name.ends_with(".svg")) EXPECT_EQ(count_of(markdown, "](" + std::string(picture.name) + ")"), 1U) << picture.name;
+    if (picture.name.ends_with(".svg")) {
+      EXPECT_EQ(count_of(markdown, "](" + std::string(picture.name) + ")"), 1U) << picture.name;
+    }
 }
 
 TEST(ReportCommand, TheScenarioGivesTheSameFiguresAgain) {
