@@ -112,7 +112,7 @@ fetch_browser_driver() {
   if ! cmp -s "$from/package-lock.json" "$into/fetched"; then
     say "fetching what drives a browser (log: $into/npm.log)"
     mkdir -p "$into" && cp "$from"/package{,-lock}.json "$into/"
-    if (cd "$into" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0) >"$into/npm.log" 2>&1; then
+    if (cd "$into" && timeout 300 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0) >"$into/npm.log" 2>&1; then
       cp "$from/package-lock.json" "$into/fetched"
     else
       say "npm could not fetch it: tests in a browser are skipped"
@@ -145,14 +145,15 @@ install_missing() {
 # without it. The folder is there before CMake looks (cmake/StepcastUplot.cmake).
 install_page_library() {
   local from=$root/studies/page/npm to=$root/build/npm
-  [[ -d $from && ! $to/tried -nt $from/package-lock.json ]] || return 0
+  [[ -d $from ]] || return 0
+  [[ ! -f $to/tried || $(<"$to/tried") != "$(<"$from/package-lock.json")" ]] || return 0
   mkdir -p "$to" && command -v npm >/dev/null || return 0
   (
     exec {only}>"$to.lock" && flock "$only"
-    [[ ! $to/tried -nt $from/package-lock.json ]] || exit 0
+    cmp -s "$from/package-lock.json" "$to/tried" && exit 0
     cp "$from/package.json" "$from/package-lock.json" "$to/" && cd "$to" \
       && timeout 60 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0
-    touch "$to/tried"
+    cp "$from/package-lock.json" "$to/tried"
   ) >"$to.log" 2>&1 </dev/null
 }
 

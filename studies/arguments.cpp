@@ -76,6 +76,17 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
 
 }  // namespace
 
+std::vector<std::string> Arguments::values(std::string_view name) const {
+  std::vector<std::string> values;
+  const std::string text = value(name);
+  for (std::size_t at = 0; has(name) && at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    values.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return values;
+}
+
 Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,
                                     const std::string& usage, const std::vector<std::string>& typed) {
   if (const auto known = check_names(flags, typed); !known) return tl::unexpected(known.error());

@@ -23,6 +23,8 @@ struct Arguments {
     const auto found = flags.find(name);
     return found == flags.end() ? std::string() : found->second;
   }
+  /// All values of a flag that repeats, which stand with commas between them; none when it was not given.
+  [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
 };
 
 /// Unknown flags suggest the nearest one; a flag given twice, a missing or extra word, and a value that its record

@@ -10,17 +10,6 @@
 namespace stepcast {
 namespace {
 
-/// A repeated flag's values are joined by commas.
-std::vector<std::string> named_files(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    names.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return names;
-}
-
 std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
@@ -68,8 +57,7 @@ Expected<std::vector<NamedOutput>> open_outputs(const Arguments& arguments, std:
                                                 std::span<const OutputForm> forms) {
   std::vector<NamedOutput> outputs;
   const std::string flag(flag_name);
-  if (!arguments.has(flag)) return outputs;
-  const std::vector<std::string> names = named_files(arguments.value(flag));
+  const std::vector<std::string> names = arguments.values(flag);
   if (auto good = check_names_apart(names, flag); !good) return tl::unexpected(good.error());
   for (const std::string& name : names) {
     const auto form = form_of(name, flag, forms);

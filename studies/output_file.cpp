@@ -35,8 +35,17 @@ tl::unexpected<Error> OutputFile::failed() const {
 }
 
 Expected<void> OutputFile::write(const std::string& text) {
+  if (auto filled = fill(text); !filled) return filled;
+  return put_in_place();
+}
+
+Expected<void> OutputFile::fill(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) return failed();
   if (std::fflush(file_.get()) != 0) return failed();
+  return {};
+}
+
+Expected<void> OutputFile::put_in_place() {
   if (part_ != name_ && std::rename(part_.c_str(), name_.c_str()) != 0) return failed();
   file_.reset();
   return {};

@@ -1,6 +1,9 @@
 // stepcast report: all of a forecast as a folder.
+#include <algorithm>
 #include <filesystem>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -55,15 +58,21 @@ class ReportFolder {
     if (made_) fs::remove(path_, not_empty);
   }
 
-  /// An earlier report's page that this one lacks goes: its links and figures would be of another run.
+  /// All files or none: an earlier report stays whole where this one finds no room. An earlier report's page that this one lacks goes:
+  /// its links and figures would be of another run.
   void finish(const Dossier& dossier) {
-    std::error_code unknown;
+    const auto has = [&](std::size_t i) { return dossier_files()[i].has == nullptr || dossier_files()[i].has(dossier); };
+    const auto check = [](const Expected<void>& done) {
+      if (!done) throw std::runtime_error(to_text(done.error()));
+    };
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      if (has(i)) check(files_[i].fill(dossier_files()[i].text(dossier)));
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      const DossierFile& file = dossier_files()[i];
-      if (file.has != nullptr && !file.has(dossier))
-        fs::remove(path_ / file.name, unknown);
+      std::error_code unknown;
+      if (has(i))
+        check(files_[i].put_in_place());
       else
-        files_[i].finish(file.text(dossier));
+        fs::remove(path_ / dossier_files()[i].name, unknown);
     }
   }
   [[nodiscard]] std::string name(const DossierFile& file) const { return (path_ / file.name).string(); }

@@ -26,18 +26,6 @@ constexpr double look_every_s = 0.25;
 const char* const output_flag = "--output";
 const char* const snapshot_flag = "--snapshot";
 
-/// Names of -o; several are joined by commas.
-std::vector<std::string> output_names(const Arguments& arguments) {
-  std::vector<std::string> names;
-  const std::string text = arguments.value(output_flag);
-  for (std::size_t at = 0; arguments.has(output_flag) && at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    names.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return names;
-}
-
 /// Seconds between writes of the file that can be resumed.
 double save_every(const Arguments& arguments) {
   constexpr double usual = 2;
@@ -68,7 +56,7 @@ Expected<void> check_output_names(const std::vector<std::string>& names, const A
 class SweepOutputs {
  public:
   Expected<void> open(const Arguments& arguments, const SweepQuestion& question, const Shard& shard) {
-    const std::vector<std::string> names = output_names(arguments);
+    const std::vector<std::string> names = arguments.values(output_flag);
     if (auto good = check_output_names(names, arguments); !good) return good;
     for (const std::string& name : names) {
       if (is_resumable(**find_export(name, output_flag))) {
@@ -241,7 +229,7 @@ class SweepRun {
     answer_.swept = std::move(*swept);
     answer_.ended_early = !answer_.swept.result.complete();
     finished_ = outputs_.finish(answer_.swept.result);
-    for (const std::string& name : output_names(arguments_))
+    for (const std::string& name : arguments_.values(output_flag))
       if (outputs_.has_written(name)) answer_.written.push_back(name);
     return {};
   }

@@ -57,7 +57,12 @@ fails_at_the_end page.html roofline "${job[@]}" -o page.html
 fails_at_the_end figures.json roofline "${job[@]}" -o figures.json
 fails_at_the_end trace.json timeline "${job[@]}" -o trace.json
 fails_at_the_end step.json predict "${job[@]}" --trace step.json
-fails_at_the_end folder/index.html report "${job[@]}" --no-sweep -o folder
+# A folder is all there or not there at all, and an earlier report stays as it was.
+fails_at_the_end folder report "${job[@]}" --no-sweep -o folder
+stepcast report "${job[@]}" --no-sweep -o folder >out || wrong "a report failed" "$(<out)"
+cp -r folder folder.before
+fails_at_the_end folder/index.html.part report "${job[@]}" --pp 2 --no-sweep -o folder
+diff -r folder folder.before >out || wrong "an earlier report was changed by one that failed" "$(<out)"
 
 # Root may write everywhere.
 if ((EUID != 0)); then

@@ -37,7 +37,10 @@ echo "npm $*" >>"$calls"
 mkdir -p node_modules/uplot/dist
 touch node_modules/uplot/LICENSE node_modules/uplot/dist/uPlot.{iife.min.js,min.css}
 TEXT
-touch -d '+2 seconds' "$toy/studies/page/npm/package-lock.json"
+touch -d '+1 day' "$toy/studies/page/npm/package-lock.json"
+run "$toy/stepcast"
+same "a list from a clock that goes before is the same list" "$(calls_of)" "1"
+echo "// another" >>"$toy/studies/page/npm/package-lock.json"
 run "$toy/stepcast"
 same "another list of versions: tried again, and noticed" "$out" "embedded: LICENSE dist/uPlot.iife.min.js dist/uPlot.min.css"
 same "npm was started" "$(calls_of)" "2"
