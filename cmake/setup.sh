@@ -7,7 +7,9 @@ packages=(g++ cmake ninja-build ccache mold
           libyaml-cpp-dev libsqlite3-dev
           libgtest-dev libgmock-dev libbenchmark-dev)
 
-# What only tests start: ./test asks for them too where it configures. Tests whose programs are missing are skipped.
+# What only tests start: ./test asks for them too where it configures, as optional ones. Tests whose programs are missing are skipped,
+# so that whoever cannot install them can test all the same.
+optional=()
 test_packages=(slurmctld slurmd slurm-client munge openmpi-bin)
 
 # Programs of tests that may come from elsewhere than Debian, whose packages would then be in the way: program:package.
@@ -29,7 +31,7 @@ build_up_to_date() {
   take_lock "$root/build/$preset.lock"
   install_page_library
   if ! { is_configured && compile "$@"; }; then
-    if ! is_configured || [[ -n $(missing_packages) ]]; then
+    if ! is_configured || [[ -n $(missing_packages "${packages[@]}") ]]; then
       install_missing
       configure "$preset"
       compile "$@" || show_failure
@@ -83,12 +85,12 @@ show_failure() {
   die "if compilers or libraries of this machine changed, remove $folder and start again"
 }
 
-# The names of `packages` that are not installed, one per line; nothing where there is no dpkg to ask.
+# missing_packages PACKAGE...: those that are not installed, one per line; nothing where there is no dpkg to ask.
 missing_packages() {
-  command -v dpkg-query >/dev/null || return 0
+  command -v dpkg-query >/dev/null && (($#)) || return 0
   local installed package
-  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null)
-  for package in "${packages[@]}"; do
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null)
+  for package; do
     [[ $'\n'$installed$'\n' == *$'\n'"installed $package"$'\n'* ]] || printf '%s\n' "$package"
   done
 }
@@ -122,23 +124,33 @@ fetch_browser_driver() {
 }
 
 install_missing() {
-  local missing as_root=()
+  local needed wanted
   if ! command -v dpkg-query >/dev/null; then
     say "this is not Debian; needed are the equivalents of: ${packages[*]}"
     return
   fi
-  mapfile -t missing < <(missing_packages)
-  ((${#missing[@]})) || return 0
-  say "installing from Debian: ${missing[*]}"
+  mapfile -t needed < <(missing_packages "${packages[@]}")
+  mapfile -t wanted < <(missing_packages "${optional[@]}")
+  ((${#needed[@]} + ${#wanted[@]})) || return 0
+  install_packages "${needed[@]}" "${wanted[@]}" && return
+  if ((${#needed[@]})); then
+    ((${#wanted[@]})) && install_packages "${needed[@]}" && return
+    die "could not install; as root run:  apt-get update && apt-get install --no-install-recommends ${needed[*]}"
+  fi
+  say "not installed: ${wanted[*]}; tests that start them are skipped"
+}
+
+# install_packages PACKAGE...: fails where it cannot.
+install_packages() {
+  local as_root=()
   if ((EUID != 0)); then
-    command -v sudo >/dev/null || die "neither root nor sudo; as root run:
-  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+    command -v sudo >/dev/null || { say "neither root nor sudo"; return 1; }
     as_root=(sudo)
   fi
+  say "installing from Debian: $*"
   "${as_root[@]}" apt-get -q update >&2 || say "apt-get update failed; trying with the package lists that are here"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
-    install --no-install-recommends "${missing[@]}" >&2 \
-    || die "could not install; as root run:  apt-get install --no-install-recommends ${missing[*]}"
+    install --no-install-recommends "$@" >&2
 }
 
 # The chart library of pages that can be zoomed, where npm is: tried once for each list of versions, without a word, for pages do

@@ -67,4 +67,9 @@ same "the program needs no launcher" "$out $([[ -e $work/calls ]] && cat "$work/
 rm -rf "$toy/build"
 run "$toy/test"
 has "tests do" "$(<"$work/calls")" "install --no-install-recommends launcher"
+rm -rf "$toy/build"
+touch "$work/broken_apt"
+run "$toy/test"
+same "tests run without it: status" "$status" 0
+has "tests run without it: says so" "$err" "not installed: launcher; tests that start them are skipped"
 finish
