@@ -35,6 +35,9 @@ constexpr std::array buffer_kinds = {"weight", "gathered weight", "gradient", "o
 constexpr std::array buffer_lives = {"whole step",         "whole step, shared",  "per micro-batch in flight", "within the forward",
                                      "within the backward", "per block at work"};
 
+static_assert(buffer_kinds.size() == static_cast<std::size_t>(BufferKind::message) + 1);
+static_assert(buffer_lives.size() == static_cast<std::size_t>(Count::per_block_window) + 1);
+
 std::string buffers_of(const ProgramBlock& block) {
   std::vector<const Buffer*> buffers;
   for (const Buffer& buffer : block.buffers)
