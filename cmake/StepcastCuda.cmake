@@ -25,13 +25,13 @@ endif()
 
 # Before enable_language: CMake would take nvcc's own default (75), whatever the card. Machine code of one architecture
 # runs on the later ones of its generation: these five cover 7.5 to 12.1. tests/ compile for the others that cards for training
-# have (8.6, 8.9, 10.3); 8.7, 8.8 and 11.0 are of embedded modules.
+# have (8.9, 10.3); 8.6 has what 8.0 and 8.9 share; 8.7, 8.8 and 11.0 are of embedded modules.
 execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
 string(REGEX MATCHALL "compute_[0-9]+" known "${known}")
 list(TRANSFORM known REPLACE "compute_" "")
 set(STEPCAST_GENERATIONS 75 80 90 100 120)
 set(STEPCAST_KNOWN_ARCHITECTURES ${known})
-list(FILTER STEPCAST_KNOWN_ARCHITECTURES INCLUDE REGEX "^(75|80|86|89|90|100|103|120)$")
+list(FILTER STEPCAST_KNOWN_ARCHITECTURES INCLUDE REGEX "^(75|80|89|90|100|103|120)$")
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(architectures)
   foreach(generation IN LISTS STEPCAST_GENERATIONS)
