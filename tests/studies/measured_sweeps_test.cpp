@@ -58,7 +58,6 @@ TEST(MeasuredSweeps, TheTopPickIsNearTheBestAndTheBestIsTied) {
 }
 
 TEST(MeasuredSweeps, SoTheyAreWithDoubtfulRecordsCounted) {
-  if (testing_sweep::sanitized) GTEST_SKIP() << "the same code as above on a few records more, half a minute with sanitizers";
   const auto sweeps = measured_sweeps(tried_records(), Doubtful::counted);
   const SweepFigures published = mean_figures(sweeps, published_sweeps);
   print("vTrain and BigScience, with doubtful records", published);
