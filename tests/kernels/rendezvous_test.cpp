@@ -304,7 +304,7 @@ TEST(Rendezvous, MeetsUnderMpirun) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   // A member that does not see its launcher is skipped and ends well: each has to say that it has met the others.
   const std::string command = fmt::format(
-      "met=$(env -u GTEST_TOTAL_SHARDS OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 3 '{}' "
+      "met=$(env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 3 '{}' "
       "--gtest_color=no --gtest_filter=RendezvousMember.MeetsUnderMpirun 2>/dev/null) && "
       "[ \"$(echo \"$met\" | grep -o 'OK ] RendezvousMember' | wc -l)\" = 3 ]",
       self);
