@@ -50,7 +50,7 @@ class ListBuilder {
   }
 
  private:
-  struct Open { std::string kernel; Pass pass; PlacedKind kind; Launch launch; bool closed = false; };
+  struct Open { std::string kernel; Pass pass; PlacedKind kind; KernelStart launch; bool closed = false; };
 
   /// A copy is read outside its launch if an item of another kernel or pass reads it, or forward keeps it, or it leaves.
   void find_outside_readers() {

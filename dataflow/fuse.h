@@ -40,11 +40,11 @@ struct ListPlaces {
 void add_buffers(const FuseContext& context, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out);
 
 /// Work of a run of items that share a kernel and a pass.
-struct Launch {
+struct KernelStart {
   std::vector<const PlacedItem*> members;
 };
 /// Adds one or several works (products of unlike shapes do not join); false when the launch costs nothing.
-bool add_works(const FuseContext& context, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works);
+bool add_works(const FuseContext& context, const KernelStart& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works);
 
 /// Stays in its operands' type under a narrower plan: attention core, router, LM head.
 bool keeps_width(const Operator& op);

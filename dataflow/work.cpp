@@ -276,7 +276,7 @@ double repeats(const FuseContext& c, int op) {
   return ranks;
 }
 
-bool add_works(const FuseContext& c, const Launch& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
+bool add_works(const FuseContext& c, const KernelStart& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   const std::size_t before = works.size();
   std::vector<const PlacedItem*> products, pointwise;
   for (const PlacedItem* item : launch.members) {

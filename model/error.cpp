@@ -47,6 +47,8 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
   std::string nearest;
   for (const std::string& candidate : candidates) {
+    // Each letter more or less is an edit: most candidates of a long list need not be compared.
+    if (std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size()) >= best) continue;
     const std::size_t distance = edit_distance(name, candidate);
     // A distance as long as the name would suggest 'dp' for 'tx': nothing of it is left.
     if (distance >= best || distance >= std::max(name.size(), candidate.size())) continue;

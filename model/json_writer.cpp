@@ -1,10 +1,13 @@
 #include "model/json_writer.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "model/utf8.h"
 
 namespace stepcast {
 namespace {
@@ -27,9 +30,15 @@ std::vector<std::string> texts(const std::vector<Value>& values, Text text) {
 }  // namespace
 
 std::string json_quoted(std::string_view text) {
+  constexpr std::string_view no_character = "\xef\xbf\xbd";  // U+FFFD, for bytes that are not UTF-8
   std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') (result += '\\') += c;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      const std::size_t size = utf8_size(text.substr(at));
+      result += size > 0 ? text.substr(at, size) : no_character;
+      at += std::max<std::size_t>(size, 1) - 1;
+    } else if (c == '"' || c == '\\') (result += '\\') += c;
     else if (c == '\n') result += "\\n";
     else if (c == '\t') result += "\\t";
     else if (static_cast<unsigned char>(c) < 0x20) result += fmt::format("\\u{:04x}", static_cast<int>(c));

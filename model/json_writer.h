@@ -69,7 +69,7 @@ class JsonWriter {
   std::string text_;
 };
 
-/// The value in quotes with everything escaped that JSON wants escaped.
+/// The value in quotes with everything escaped that JSON wants escaped; bytes that are not UTF-8 become U+FFFD.
 std::string json_quoted(std::string_view text);
 /// The fewest digits that read back to the same double; "null" where it is not finite.
 std::string json_number(double value);

@@ -1,0 +1,44 @@
+// Characters of text that other programs wrote, which may not be UTF-8; what is written here always is.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace stepcast {
+
+/// Bytes of the character that the text begins with, by its first byte and those that follow; 0 where it is not UTF-8.
+inline std::size_t utf8_size(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto first = byte(0);
+  const std::size_t size = first < 0x80                    ? 1
+                           : first >= 0xc2 && first < 0xe0 ? 2
+                           : first >= 0xe0 && first < 0xf0 ? 3
+                           : first >= 0xf0 && first < 0xf5 ? 4
+                                                           : 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Longer than needed, surrogates, beyond the last plane.
+  const bool never = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
+                     (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90);
+  return never ? 0 : size;
+}
+
+/// Does a byte go on with the character in front of it?
+inline bool utf8_continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+/// The first whole characters, in at most `most` bytes.
+inline std::string_view utf8_head(std::string_view text, std::size_t most) {
+  std::size_t end = std::min(most, text.size());
+  while (end > 0 && end < text.size() && utf8_continues(text[end])) --end;
+  return text.substr(0, end);
+}
+
+/// The last whole characters, in at most `most` bytes.
+inline std::string_view utf8_tail(std::string_view text, std::size_t most) {
+  std::size_t begin = text.size() - std::min(most, text.size());
+  while (begin > 0 && begin < text.size() && utf8_continues(text[begin])) ++begin;
+  return text.substr(begin);
+}
+
+}  // namespace stepcast
