@@ -9,6 +9,11 @@
 namespace stepcast {
 namespace {
 
+bool takes_words_behind(std::span<const Flag> flags, const std::string& word) {
+  const Flag* flag = find_flag(flags, word);
+  return flag != nullptr && flag->words_behind;
+}
+
 bool looks_like_flag(const std::string& word) { return word.size() > 1 && word[0] == '-' && word != "--"; }
 
 /// CLI11 lists unknown arguments in reverse and suggests nothing, so unknown flags are found first.
@@ -62,7 +67,6 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
     return fail("command line", error.what());
   }
   arguments.words = app.remaining();
-  std::erase(arguments.words, "--");
   for (const auto& [name, given] : values) {
     if (given.size() > 1 && find_flag(flags, name)->repeats) {
       arguments.flags[name] = fmt::format("{}", fmt::join(given, ","));
@@ -89,11 +93,27 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
 
 Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,
                                     const std::string& usage, const std::vector<std::string>& typed) {
-  if (const auto known = check_names(flags, typed); !known) return tl::unexpected(known.error());
-  std::vector<std::string> spelled = typed;
+  const auto end = std::find(typed.begin(), typed.end(), "--");
+  std::vector<std::string> spelled(typed.begin(), end);
+  // "--megatron run.sh ... -- --vocab-size 50257": over what the file says.
+  const bool over_file = std::any_of(spelled.begin(), spelled.end(), [&](const std::string& word) {
+    return takes_words_behind(flags, word.substr(0, word.find('=')));
+  });
+  // A flag whose value stands behind it: "--megatron -- --num-layers 32 ..." (launch/asked_launch.h).
+  std::string takes_rest;
+  if (end != typed.end() && !spelled.empty() && takes_words_behind(flags, spelled.back())) {
+    takes_rest = spelled.back();
+    spelled.pop_back();
+  }
+  if (const auto known = check_names(flags, spelled); !known) return tl::unexpected(known.error());
   spell_out(flags, spelled);
   auto arguments = run_parser(flags, std::move(spelled));
   if (!arguments) return arguments;
+  if (end != typed.end()) {
+    std::vector<std::string>& behind = takes_rest.empty() && !over_file ? arguments->words : arguments->rest;
+    behind.insert(behind.end(), end + 1, typed.end());
+  }
+  if (!takes_rest.empty()) arguments->flags[takes_rest] = "--";
   const std::vector<std::string>& words = arguments->words;
   if (words.size() < least_words) return fail("command line", "something is missing", "usage: " + usage);
   if (words.size() > most_words)

@@ -15,6 +15,7 @@ namespace stepcast {
 
 struct Arguments {
   std::vector<std::string> words;                         ///< what is not a flag, in order
+  std::vector<std::string> rest;                          ///< what stands behind --, as it was typed
   std::map<std::string, std::string, std::less<>> flags;  ///< "--tp" -> "8"; toggles -> ""
 
   [[nodiscard]] bool has(std::string_view name) const { return flags.find(name) != flags.end(); }

@@ -1,8 +1,10 @@
 #include "studies/command_flags.h"
 
 #include <array>
+#include <vector>
 
 #include "studies/schedule.h"
+#include "studies/study_flags.h"
 
 namespace stepcast {
 namespace {
@@ -121,6 +123,10 @@ constexpr std::array of_schedule = {
 }  // namespace
 
 std::span<const Flag> json_flag() { return only_json; }
+std::span<const Flag> explain_flags() {
+  static const std::vector<Flag> flags = study_flags({only_json[0]});
+  return flags;
+}
 std::span<const Flag> merge_flags() { return of_merge; }
 std::span<const Flag> validate_flags() { return of_validate; }
 std::span<const Flag> dataflow_flags() { return of_dataflow; }

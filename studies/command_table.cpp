@@ -18,12 +18,12 @@ namespace {
 const std::vector<Command>& command_rows() {
   static const std::vector<Command> rows = {
       {.name = "predict",
-       .usage = "NETWORK|SCENARIO.json [flags]",
+       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
        .summary = "forecast one training step: time, MFU, bubble, communication, memory",
        .about = "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name\n"
                 "or a network file; SCENARIO.json holds a whole run (--print-scenario writes one), which flags override.\n"
                 "A run that does not fit in memory is a result, with the overflow spelled out.",
-       .least_words = 1,
+       .least_words = 0,
        .most_words = 1,
        .flags = run_flags(),
        .examples = {"stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
@@ -31,14 +31,14 @@ const std::vector<Command>& command_rows() {
                     "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
        .run = predict_command},
       {.name = "roofline",
-       .usage = "NETWORK|SCENARIO.json [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
+       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
        .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",
        .about = "Places every operator of a forecast step under the GPU's roofs (datasheet and measured; device memory and L2) and\n"
                 "every collective under those of its link, shows each operator at every boundary that its data cross, and splits the\n"
                 "step into what multiplying, memory, network, bubble and host take, with the three changes that gain most. -o writes\n"
                 "a page that stands alone, a picture, or the figures; without it the plot goes to the terminal. --measured adds what\n"
                 "was timed: a file of stepcast calibrate measure or import.",
-       .least_words = 1,
+       .least_words = 0,
        .most_words = 1,
        .flags = roofline_flags(),
        .examples = {"stepcast roofline llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
@@ -46,12 +46,12 @@ const std::vector<Command>& command_rows() {
                     "stepcast roofline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
        .run = roofline_command},
       {.name = "timeline",
-       .usage = "NETWORK|SCENARIO.json [flags] [-o trace.json|FILE.html|FILE.svg]",
+       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [-o trace.json|FILE.html|FILE.svg]",
        .summary = "one step in time: every stream of every rank, as a trace for Perfetto or a page to zoom in",
        .about = "Lays the forecast step out: phases, pipeline actions, kernels and what they wait for, collectives on their fabrics, sends\n"
                 "with arrows, memory held. -o FILE.json is a trace for ui.perfetto.dev or chrome://tracing, FILE.html a page that stands\n"
                 "alone, FILE.svg a picture; without it the pipeline is drawn in the terminal.",
-       .least_words = 1,
+       .least_words = 0,
        .most_words = 1,
        .flags = timeline_flags(),
        .examples = {"stepcast timeline llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 128",
@@ -59,19 +59,19 @@ const std::vector<Command>& command_rows() {
                     "stepcast timeline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
        .run = timeline_command},
       {.name = "report",
-       .usage = "NETWORK|SCENARIO.json [flags] -o FOLDER",
+       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] -o FOLDER",
        .summary = "all of a forecast as a folder to send to a colleague: pages, pictures, figures, Markdown",
        .about = "Writes the forecast, roofline, timeline, memory, mapping and a sweep of the neighbouring plans as pages that need no\n"
                 "network, the pictures and figures as files of their own, the scenario that gives the same run again, and report.md\n"
                 "for a pull request. The folder is new, empty, or holds an earlier report.",
-       .least_words = 1,
+       .least_words = 0,
        .most_words = 1,
        .flags = report_flags(),
        .examples = {"stepcast report llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024 -o /tmp/stepcast_report",
                     "stepcast report llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_fsdp --no-sweep"},
        .run = report_command},
       {.name = "whatif",
-       .usage = "NETWORK|SCENARIO.json [flags]",
+       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
        .summary = "what moves the step: each rate of the machine and each number of the plan, changed",
        .about = "Changes one thing of a run at a time and forecasts it again: rates and delays of the machine by 1/F and F, with\n"
                 "the fitted laws behind them, and the neighbours of the plan. Largest effect first, by the time that a token takes;\n"
@@ -79,7 +79,7 @@ const std::vector<Command>& command_rows() {
                 "--change asks for one change, or several at once. Rates take a factor (nic=2x): compute hbm hbm-capacity nvlink\n"
                 "or pcie, nic, other levels by name, latency network-latency host-link kernel-start host-per-launch host-per-step\n"
                 "data-wait skew contention, own-type. Flags of the run, without dashes, take a value or, if counts, a factor.",
-       .least_words = 1,
+       .least_words = 0,
        .most_words = 1,
        .flags = whatif_flags(),
        .examples = {"stepcast whatif llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
@@ -115,13 +115,13 @@ const std::vector<Command>& command_rows() {
        .examples = {"stepcast merge --help"},
        .run = merge_command},
       {.name = "scale",
-       .usage = "NETWORK|SCENARIO.json [flags]",
+       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
        .summary = "strong and weak scaling of a plan, its serial share, and what breaks first",
        .about = "Forecasts one plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps the global\n"
                 "batch, weak scaling the batch per GPU; --global-batch is that of the smallest count. Gives speed-up and efficiency\n"
                 "against the smallest count, the serial share by Amdahl's and Gustafson's laws with how well they fit, and what\n"
                 "breaks first at 2, 4 and 10 times as many GPUs. Counts that are not legal are listed with the reason.",
-       .least_words = 1,
+       .least_words = 0,
        .most_words = 1,
        .flags = scale_flags(),
        .examples = {"stepcast scale llama3-70b --machine dgx-h100 --gpus 128 --tp 8 --pp 4 --global-batch 1024",
@@ -217,16 +217,21 @@ const std::vector<Command>& command_rows() {
                     "stepcast collective all_gather --machine azure-nd-h100 --bytes 1073741824 --gpus 32 --nodes 4 --json"},
        .run = collective_command},
       {.name = "explain",
-       .usage = "[TERM] [--json]",
-       .summary = "a term in both vocabularies: the loop, what moves and how much",
+       .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS...",
+       .summary = "a term in both vocabularies, or every argument of a launch with what it costs",
        .about = "Explains a term of clusters or of accelerators by the loop that is split and the tensor that moves, with the\n"
                 "volume as a formula and on a small program, and the trap that makes people confuse it. Names are found\n"
-                "whatever their case and punctuation; without TERM all are listed.",
+                "whatever their case and punctuation; without TERM all are listed.\n"
+                "Of a launch every argument: what it means, the lines of the mapping that are there by it, what the step, memory\n"
+                "and traffic gain or lose by it (a second forecast without it), what does not go together, what is unknown.\n"
+                "Nothing of the launch is run.",
        .least_words = 0,
        .most_words = 8,
-       .flags = json_flag(),
+       .flags = explain_flags(),
        .examples = {"stepcast explain ring attention", "stepcast explain ColumnParallelLinear",
-                    "stepcast explain weight-stationary --json"},
+                    "stepcast explain weight-stationary --json",
+                    "stepcast explain llama3-8b --gpus 16 --megatron -- --tensor-model-parallel-size 2 --sequence-parallel "
+                    "--micro-batch-size 1 --global-batch-size 64 --bf16"},
        .run = explain_command},
       {.name = "list",
        .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",

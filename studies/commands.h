@@ -42,6 +42,7 @@ Expected<void> merge_command(const Arguments& arguments, Console& console);
 Expected<void> dataflow_command(const Arguments& arguments, Console& console);
 Expected<void> schedule_command(const Arguments& arguments, Console& console);
 Expected<void> explain_command(const Arguments& arguments, Console& console);
+Expected<void> explain_term(const Arguments& arguments, Console& console);   ///< without a launch
 Expected<void> validate_command(const Arguments& arguments, Console& console);
 Expected<void> calibrate_command(const Arguments& arguments, Console& console);
 Expected<void> collective_command(const Arguments& arguments, Console& console);

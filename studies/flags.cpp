@@ -9,6 +9,8 @@
 #include "model/hf_config.h"
 #include "model/machine.h"
 #include "sim/schedule/order.h"
+#include "studies/launch/emit_run.h"
+#include "studies/launch/framework.h"
 #include "studies/layout.h"
 #include "studies/ways.h"
 
@@ -84,6 +86,19 @@ constexpr std::string_view split = "Split (a factor each; dp = GPUs / (tp x cp x
 constexpr std::string_view batch = "Batch and numbers";
 constexpr std::string_view output = "Output";
 
+/// A launch says what the flags above say, so it has no key of its own.
+std::vector<Flag> flags_of_launches() {
+  constexpr std::string_view launch = "Launch (a run as its framework is told it, in place of NETWORK; flags override it)";
+  std::vector<Flag> flags;
+  for (const LaunchFlag& row : launch_flags())
+    flags.push_back({.name = row.flag, .key = "", .value = row.value, .group = launch, .doc = row.doc, .words_behind = true});
+  flags.push_back({.name = "--define", .key = "", .value = "NAME=VALUE", .group = launch,
+                   .doc = "a variable that the launch takes from outside; may be repeated", .repeats = true});
+  flags.push_back({.name = "--release", .key = "", .value = "ID", .group = launch,
+                   .doc = "of the framework, whose defaults hold (default: the newest)"});
+  return flags;
+}
+
 constexpr std::array rows = {
     Flag{.name = "--as", .key = "", .value = "FAMILY", .group = hardware,
          .doc = "read the network's config.json as llama, gpt2, ... (default: by its architecture)", .check = check_family},
@@ -98,8 +113,12 @@ constexpr std::array rows = {
          .doc = "measured rates (default: the profile of the machine's GPU)"},
     Flag{.name = "--dp-overlap", .key = "dp_overlap", .value = "on|off", .group = hardware,
          .doc = "gradient reductions and weight gathers run beside compute (default: the stack's way)", .check = check_switch},
+    Flag{.name = "--param-overlap", .key = "param_overlap", .value = "on|off", .group = hardware,
+         .doc = "weight gathers alone, where they differ from gradient reductions (default: as --dp-overlap)", .check = check_switch},
     Flag{.name = "--tp-overlap", .key = "tp_overlap", .value = "on|off", .group = hardware,
          .doc = "moves of activations inside a layer run beside compute (default: the stack's way)", .check = check_switch},
+    Flag{.name = "--pp-overlap", .key = "pp_overlap", .value = "on|off", .group = hardware,
+         .doc = "sends between stages run beside compute (default: the stack's way)", .check = check_switch},
 
     Flag{.name = "--tp", .key = "tp", .value = "N", .group = split, .doc = "tensor parallelism (default 1)",
          .kind = FlagKind::count, .most = most_ways, .splits = true},
@@ -180,7 +199,17 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const Flag> run_flags() { return rows; }
+std::span<const Flag> run_flags() {
+  static const std::vector<Flag> all = [] {
+    std::vector<Flag> flags(rows.begin(), rows.end());
+    const auto before = std::find_if(flags.begin(), flags.end(), [](const Flag& flag) { return flag.group == output; });
+    const std::vector<Flag> launch = flags_of_launches();
+    flags.insert(before, launch.begin(), launch.end());
+    flags.push_back(emit_flag(output));
+    return flags;
+  }();
+  return all;
+}
 
 const Flag* find_flag(std::span<const Flag> flags, std::string_view name) {
   const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {

@@ -29,6 +29,7 @@ struct Flag {
   bool splits = false;        ///< says how the work is split; a mapping file says the same in full
   Expected<void> (*check)(const std::string& text, const std::string& where) = nullptr;
   std::string_view alias = {};  ///< another name: "-o"
+  bool words_behind = false;    ///< "--flag -- WORDS": its value "--" stands for the words behind it; behind "--flag VALUE" they go over it
   bool repeats = false;         ///< may be given several times; the values are joined by commas
 };
 

@@ -90,7 +90,7 @@ bool casts_by_itself(const RateSource& source, const GemmQuery& query) {
   return law != nullptr && law->cast.value() > 0;
 }
 
-Expected<RateAnswer> answer(const RateSource& source, const RateQuestion& asked) {
+Expected<RateAnswer> kernel_answer(const RateSource& source, const RateQuestion& asked) {
   const Query& query = asked.query;
   if (const auto* gemm = std::get_if<GemmQuery>(&query)) {
     GemmQuery with_cast = *gemm;
@@ -116,7 +116,7 @@ std::span<const Flag> kernel_flags() {
 Expected<void> kernel_command(const Arguments& arguments, Console& console) {
   const auto kind = find_kernel_kind(arguments.words.at(0));
   if (!kind) return tl::unexpected(kind.error());
-  return answer_rates(**kind, arguments.words[0], arguments, console, answer);
+  return answer_rates(**kind, arguments.words[0], arguments, console, kernel_answer);
 }
 
 }  // namespace stepcast

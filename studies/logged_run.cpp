@@ -7,7 +7,7 @@
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/plain_words.h"
 #include "model/catalog.h"
-#include "studies/logged_answers.h"
+#include "studies/launch/launched_run.h"
 
 namespace stepcast {
 namespace {
@@ -51,64 +51,85 @@ void take_measured(const TrainingLog& log, const SteadyStep& steady, RunMeasured
 }
 
 /// A ramp or another run's arguments: the lines tell which batch was trained.
-Expected<void> check_logged_batch(const LoggedSource& source, const Run& run) {
-  const std::int64_t logged = source.log.steps.back().global_batch;
+Expected<void> check_logged_batch(const TrainingLog& log, const Run& run) {
+  const std::int64_t logged = log.steps.back().global_batch;
   if (logged == 0 || logged == run.global_batch) return {};
-  return fail(fmt::format("{}:{}", source.log.where, source.log.steps.back().line),
+  return fail(fmt::format("{}:{}", log.where, log.steps.back().line),
               fmt::format("a global batch of {}, but the arguments say {}", logged, run.global_batch),
               "the arguments belong to another run, or the batch was still ramping up");
 }
 
+/// What the log tells of how its run was started, as a launch that was read.
+Launch launch_of_log(const TrainingLog& log, const Framework& framework) {
+  Launch launch;
+  launch.framework = &framework;
+  launch.where = log.where;
+  launch.environment = log.environment;
+  launch.gpus = log.gpus, launch.gpus_per_node = log.gpus_per_node;
+  launch.logged_batch = log.steps.back().global_batch;
+  for (const auto& [name, value] : log.arguments) launch.arguments.push_back({name, name, value, 0, {}});
+  return launch;
+}
+
+Expected<LaunchHints> launch_hints_of(const LoggedRunHints& said) {
+  LaunchHints hints;
+  hints.gpus = said.gpus;
+  hints.must_agree = false;
+  hints.how_to_name = "--network ID, of a network in the catalogue (stepcast list networks)";
+  if (said.network.empty()) return hints;
+  const auto row = find_row(catalog().networks, said.network, "network");
+  if (!row) return tl::unexpected(row.error());
+  hints.network = Chosen<NetworkSpec>{**row, (*row)->id};
+  return hints;
+}
+
 }  // namespace
 
-Expected<RunHardware> logged_hardware(const LoggedSource& source) {
+Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHints& hints, std::int64_t gpus_per_node,
+                                      std::vector<std::string>& assumptions) {
   RunHardware hardware;
-  if (const std::string& hint = source.hints.machine; !hint.empty()) {
+  if (const std::string& hint = hints.machine; !hint.empty()) {
     if (const Machine* machine = machine_of_hint(hint)) return take_machine(*machine, hardware), hardware;
     const auto gpu = find_row(catalog().gpus, hint, "GPU");
     if (!gpu) return tl::unexpected(Error{"--machine", gpu.error().what, "stepcast list machines"});
     hardware.gpu = (*gpu)->id;
   } else {
-    hardware.gpu = gpu_of_device(source.log.device);
+    hardware.gpu = gpu_of_device(log.device);
     if (hardware.gpu.empty())
-      return fail(source.log.where,
-                  source.log.device.empty()
-                      ? "the log does not name its GPU"
-                      : fmt::format("a GPU '{:.60}' that the catalogue does not know", source.log.device),
+      return fail(log.where,
+                  log.device.empty() ? "the log does not name its GPU"
+                                     : fmt::format("a GPU '{:.60}' that the catalogue does not know", log.device),
                   "--machine (stepcast list machines)");
-    source.assumptions.push_back(fmt::format("GPU {} by its name '{}'", hardware.gpu, source.log.device));
+    assumptions.push_back(fmt::format("GPU {} by its name '{}'", hardware.gpu, log.device));
   }
-  if (source.log.gpus_per_node > 0)
-    hardware.gpus_per_node = source.log.gpus_per_node;
-  else
-    hardware.gpus_per_node = source.answers.count(Asked::gpus_per_node);
+  if (log.gpus_per_node > 0) hardware.gpus_per_node = log.gpus_per_node;
+  else if (gpus_per_node > 0) hardware.gpus_per_node = gpus_per_node;
   return hardware;
 }
 
 Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hints) {
   if (auto good = need_arguments(log); !good && hints.network.empty()) return tl::unexpected(good.error());
-  const TrainingProgram* program = find_program(log.framework);
-  if (program == nullptr) return fail(log.where, fmt::format("no program '{:.40}'", log.framework));
+  const Framework* framework = find_framework(log.framework);
+  if (framework == nullptr) return fail(log.where, fmt::format("no program '{:.40}'", log.framework));
+  const auto said = launch_hints_of(hints);
+  if (!said) return tl::unexpected(said.error());
   LoggedRun out;
   out.assumptions = log.notes;
-  LoggedAnswers answers(log, *program);
-  const LoggedSource source{log, hints, *program, answers, out.assumptions};
+  const Launch launch = launch_of_log(log, *framework);
+  LaunchAnswers answers(launch);
+  auto launched = read_launched_run(launch, *said, answers, out.assumptions);
+  if (!launched) return tl::unexpected(launched.error());
 
   Run& run = out.run;
+  run = std::move(launched->run);
   run.id = last_of_path(log.where);
   run.source = log.where;
   run.kind = "pretrain", run.quality = "own";
   run.date = log.date;
-  auto model = logged_model(source);
-  if (!model) return tl::unexpected(model.error());
-  run.model = std::move(*model);
-  auto hardware = logged_hardware(source);
+  auto hardware = logged_hardware(log, hints, answers.count(Asked::gpus_per_node, 0), out.assumptions);
   if (!hardware) return tl::unexpected(hardware.error());
   run.hardware = std::move(*hardware);
-  if (auto good = logged_split(source, run); !good) return tl::unexpected(good.error());
-  logged_ways(source, run);
-  if (answers.error()) return tl::unexpected(*answers.error());
-  if (auto good = check_logged_batch(source, run); !good) return tl::unexpected(good.error());
+  if (auto good = check_logged_batch(log, run); !good) return tl::unexpected(good.error());
 
   TrainingLog timed = log;
   const double samples = static_cast<double>(run.global_batch);

@@ -32,24 +32,7 @@ struct LoggedRun {
 /// sizes.
 Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hints);
 
-// --- the parts, one file each ---
-
-class LoggedAnswers;
-struct TrainingProgram;
-
-struct LoggedSource {
-  const TrainingLog& log;
-  const LoggedRunHints& hints;
-  const TrainingProgram& program;
-  LoggedAnswers& answers;
-  std::vector<std::string>& assumptions;
-};
-
-Expected<RunModel> logged_model(const LoggedSource& source);
-Expected<RunHardware> logged_hardware(const LoggedSource& source);
-/// Sizes of the split and the batch, which depend on each other.
-Expected<void> logged_split(const LoggedSource& source, Run& run);
-/// Precision, recomputation, overlap, software.
-void logged_ways(const LoggedSource& source, Run& run);
+Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHints& hints, std::int64_t gpus_per_node,
+                                      std::vector<std::string>& assumptions);
 
 }  // namespace stepcast

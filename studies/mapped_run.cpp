@@ -14,7 +14,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t most_ranks = 10'000'000;
+constexpr std::int64_t most_mapped_ranks = 10'000'000;
 
 /// A mapping says how the work is split in full, so a flag that says a part of it again would be dropped in silence.
 Expected<void> check_alone(const Request::Value& mapping, const Request& request) {
@@ -30,9 +30,9 @@ Expected<void> check_alone(const Request::Value& mapping, const Request& request
 Expected<std::int64_t> ranks_of(const MeshLine& mesh, const std::string& where) {
   std::int64_t ranks = 1;
   for (const MeshLine::Axis& axis : mesh.axes) {
-    if (axis.size < 1 || axis.size > most_ranks / ranks)
+    if (axis.size < 1 || axis.size > most_mapped_ranks / ranks)
       return fail(where, fmt::format("axis {}:{} makes an absurd number of ranks", axis.name, axis.size),
-                  fmt::format("at most {} ranks", most_ranks));
+                  fmt::format("at most {} ranks", most_mapped_ranks));
     ranks *= axis.size;
   }
   return ranks;

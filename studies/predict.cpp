@@ -3,6 +3,7 @@
 
 #include "studies/commands.h"
 #include "studies/forecast.h"
+#include "studies/launch/emit_run.h"
 #include "studies/output_file.h"
 #include "studies/report/explain.h"
 #include "studies/report/json.h"
@@ -17,7 +18,7 @@ namespace stepcast {
 namespace {
 
 Expected<Scenario> scenario_of(const Arguments& arguments) {
-  const auto request = read_request(arguments.words.at(0), arguments);
+  const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
   return resolve(*request);
 }
@@ -28,7 +29,11 @@ struct FlagClash {
 constexpr FlagClash clashes[] = {{"--json", "--print-scenario", "leave one of them out"},
                                  {"--explain", "--print-scenario", "leave one of them out"},
                                  {"--timeline", "--print-scenario", "leave one of them out"},
-                                 {"--timeline", "--json", "--trace FILE or --svg FILE go with it"}};
+                                 {"--timeline", "--json", "--trace FILE or --svg FILE go with it"},
+                                 {"--json", "--emit", "leave one of them out"},
+                                 {"--explain", "--emit", "leave one of them out"},
+                                 {"--timeline", "--emit", "leave one of them out"},
+                                 {"--print-scenario", "--emit", "leave one of them out"}};
 
 Expected<void> check_output_flags(const Arguments& arguments) {
   for (const FlagClash& clash : clashes) {
@@ -116,6 +121,7 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
     console.out << write_scenario(*scenario);
     return {};
   }
+  if (arguments.has("--emit")) return emit_run(arguments, *scenario, console);
   const auto explained = explained_if_asked(arguments, *scenario, *prediction);
   if (!explained) return tl::unexpected(explained.error());
   const Explained* explanation = *explained ? &**explained : nullptr;

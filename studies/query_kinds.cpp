@@ -65,7 +65,7 @@ Expected<double> count(const FieldValues& values, std::string_view name) {
 }
 
 /// Several counts at once; the first bad one is the error.
-Expected<void> counts(const FieldValues& values, std::initializer_list<std::pair<std::string_view, double*>> wanted) {
+Expected<void> take_counts(const FieldValues& values, std::initializer_list<std::pair<std::string_view, double*>> wanted) {
   for (const auto& [name, out] : wanted) {
     const auto value = count(values, name);
     if (!value) return tl::unexpected<Error>(value.error());
@@ -98,7 +98,7 @@ Expected<Precision> precision_of(const FieldValues& values) {
 Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
   FieldValues values = given;
   GemmQuery query;
-  if (auto read = counts(values, {{"m", &query.m}, {"n", &query.n}, {"k", &query.k}, {"batch", &query.batch}}); !read)
+  if (auto read = take_counts(values, {{"m", &query.m}, {"n", &query.n}, {"k", &query.k}, {"batch", &query.batch}}); !read)
     return tl::unexpected(read.error());
   std::string& dtype = values.find("dtype")->second.text;
   for (char& c : dtype) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -120,7 +120,7 @@ Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
 
 Expected<Query> make_attention(const FieldValues& values, const std::string&) {
   AttentionQuery query;
-  if (auto read = counts(values, {{"batch", &query.batch}, {"seq", &query.queries}, {"keys", &query.keys}, {"heads", &query.heads},
+  if (auto read = take_counts(values, {{"batch", &query.batch}, {"seq", &query.queries}, {"keys", &query.keys}, {"heads", &query.heads},
                                   {"kv-heads", &query.kv_heads}, {"head-dim", &query.head_dim}});
       !read)
     return tl::unexpected(read.error());
@@ -143,7 +143,7 @@ Expected<Query> make_attention(const FieldValues& values, const std::string&) {
 
 Expected<Query> make_moe(const FieldValues& values, const std::string&) {
   MoeQuery query;
-  if (auto read = counts(values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
+  if (auto read = take_counts(values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
                                   {"experts", &query.experts}, {"tp", &query.tensor_ways}, {"ep", &query.expert_ways}});
       !read)
     return tl::unexpected(read.error());
@@ -164,7 +164,7 @@ Expected<Query> make_moe(const FieldValues& values, const std::string&) {
 Expected<Query> make_memory(const FieldValues& values, const std::string& id) {
   MemoryQuery query;
   query.op = find_memory_op(id);
-  if (auto read = counts(values, {{"rows", &query.rows}, {"columns", &query.columns}}); !read) return tl::unexpected(read.error());
+  if (auto read = take_counts(values, {{"rows", &query.rows}, {"columns", &query.columns}}); !read) return tl::unexpected(read.error());
   const auto precision = precision_of(values);
   if (!precision) return tl::unexpected(precision.error());
   query.element_bytes = operand_bytes(*precision);
@@ -177,7 +177,7 @@ Expected<Query> make_collective(const FieldValues& values, const std::string& id
   if (!kind) return tl::unexpected(kind.error());
   query.kind = *kind;
   double ranks = 1, nodes = 1;
-  if (auto read = counts(values, {{"gpus", &ranks}, {"nodes", &nodes}}); !read) return tl::unexpected(read.error());
+  if (auto read = take_counts(values, {{"gpus", &ranks}, {"nodes", &nodes}}); !read) return tl::unexpected(read.error());
   const FieldValue& size = values.find("bytes")->second;
   const bool bare = !size.text.empty() && size.text.find_first_not_of("0123456789.eE+") == std::string::npos;
   const auto bytes = parse_quantity<Bytes>(bare ? size.text + " B" : size.text, size.where);

@@ -89,11 +89,11 @@ std::string typed_command(const Arguments& arguments) {
   std::string text = "stepcast report";
   for (const std::string& word : arguments.words) text += " " + shell_word(word);
   for (const auto& [flag, value] : arguments.flags) {
-    if (flag == folder_flag) continue;
+    if (flag == folder_flag || value == "--") continue;
     text += " " + flag;
     if (!value.empty()) text += " " + shell_word(value);
   }
-  return text + " -o FOLDER";
+  return text + " -o FOLDER" + launch_words_behind(arguments);
 }
 
 int threads_here() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
@@ -124,7 +124,7 @@ Expected<void> report_command(const Arguments& arguments, Console& console) {
   if (!arguments.has(folder_flag)) return fail(folder_flag, "no folder is named", "-o FOLDER");
   Dossier dossier;
   dossier.command = typed_command(arguments);
-  auto request = read_request(arguments.words.at(0), arguments);
+  auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
   dossier.request = std::move(*request);
   auto measured = read_measured_file(arguments, "--measured");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/json_reader.h"
+#include "studies/launch/asked_launch.h"
 #include "studies/scenario_file.h"
 
 namespace stepcast {
@@ -88,10 +89,26 @@ Expected<Request> read_request(const std::string& word, const Arguments& argumen
   return request;
 }
 
+Expected<Request> read_request(const Arguments& arguments) {
+  const auto source = launch_source(arguments);
+  if (!source) return tl::unexpected(source.error());
+  if (!*source) {
+    if (arguments.words.empty())
+      return fail("command line", "no network is named", "NETWORK, a scenario file, or a launch: --megatron run.sh");
+    return read_request(arguments.words[0], arguments);
+  }
+  auto request = read_launch_request(**source, arguments);
+  if (!request) return request;
+  if (auto done = take_flags(*request, arguments); !done) return tl::unexpected(done.error());
+  return request;
+}
+
 Expected<void> take_flags(Request& request, const Arguments& arguments) {
   for (const auto& [name, text] : arguments.flags) {
     const Flag* flag = find_flag(run_flags(), name);
-    if (flag != nullptr && !flag->key.empty() && !is_noun(flag->key)) request.values[std::string(flag->key)] = {text, name};
+    if (flag == nullptr || flag->key.empty() || is_noun(flag->key)) continue;
+    request.values[std::string(flag->key)] = {text, name};
+    std::erase_if(request.statements, [&](const Request::Statement& statement) { return statement.key == flag->key; });
   }
   if (auto done = take_nouns(request, arguments); !done) return done;
   return take_mapping(request, arguments);

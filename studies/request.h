@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "studies/arguments.h"
 #include "studies/choose.h"
@@ -19,6 +20,9 @@ struct Request {
   std::optional<Chosen<Stack>> stack;
   std::optional<Chosen<Profile>> profile;
   std::optional<Value> mapping;                      ///< text of the notation
+  struct Statement { std::string text, key, where; };
+  std::vector<Statement> statements;                 ///< lines of the notation behind those of the flags; one of the key takes their place
+  std::vector<std::string> notes;                    ///< how a launch was read
 
   [[nodiscard]] const Value* find(std::string_view key) const;
   /// Of a checked count; `fallback` when nobody said it.
@@ -30,6 +34,9 @@ struct Request {
 
 /// `word` names a network or a scenario file; flags override the file.
 Expected<Request> read_request(const std::string& word, const Arguments& arguments);
+/// Of the command's first word, or of a launch that a flag names (launch/framework.h), with the word for what it leaves open. Error:
+/// neither.
+Expected<Request> read_request(const Arguments& arguments);
 /// What the flags say, over what is there; those that are not run flags are left to the command.
 Expected<void> take_flags(Request& request, const Arguments& arguments);
 

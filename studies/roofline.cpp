@@ -53,7 +53,7 @@ std::span<const Flag> roofline_flags() {
 }
 
 Expected<void> roofline_command(const Arguments& arguments, Console& console) {
-  const auto request = read_request(arguments.words.at(0), arguments);
+  const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
   const auto scenario = resolve(*request);
   if (!scenario) return tl::unexpected(scenario.error());

@@ -151,7 +151,7 @@ Expected<void> scale_command(const Arguments& arguments, Console& console) {
     gpus = *counts;
     one_run.flags["--gpus"] = std::to_string(gpus.front());
   }
-  const auto request = read_request(arguments.words.at(0), one_run);
+  const auto request = read_request(one_run);
   if (!request) return tl::unexpected(request.error());
   const auto study = scale_study(*request, std::move(gpus), asked_scalings(arguments));
   if (!study) return tl::unexpected(study.error());

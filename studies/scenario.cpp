@@ -36,6 +36,7 @@ class Resolver {
     if (!request_.network) return fail("network", "no network is named", "stepcast list networks");
     scenario_.network = *request_.network;
     for (const std::string& note : scenario_.network.notes) remark(fmt::format("config: {}", note));
+    for (const std::string& note : request_.notes) remark(fmt::format("launch: {}", note));
     if (auto done = noun(scenario_.machine, request_.machine, "machine", default_machine, choose_machine); !done)
       return done;
     if (auto done = noun(scenario_.stack, request_.stack, "stack", default_stack, choose_stack); !done) return done;
@@ -63,7 +64,8 @@ class Resolver {
   }
 
   void take_ways() {
-    scenario_.ways = {wish("dp_overlap"), wish("tp_overlap"), std::nullopt};
+    scenario_.ways = {.dp_overlap = wish("dp_overlap"), .param_overlap = wish("param_overlap"), .pp_overlap = wish("pp_overlap"),
+                      .tp_overlap = wish("tp_overlap"), .scatter_boundary = std::nullopt};
     if (!wish("scatter_boundary").value_or(true)) scenario_.ways.scatter_boundary = false;  // on is a line of the mapping
     scenario_.stack.row = with_ways(std::move(scenario_.stack.row), scenario_.ways);
   }
@@ -204,6 +206,7 @@ class Resolver {
     }
     drop_even_layers(split);
     scenario_.plan = plan_of(split, size, scenario_.plan);
+    for (const Request::Statement& statement : request_.statements) scenario_.plan.mapping += statement.text + "\n";
     scenario_.micro_batches = split.micro_batches;
     scenario_.split = in_words(split) + in_words(scenario_.ways) + adapters_in_words();
     return {};

@@ -88,7 +88,9 @@ void write_ways(Json& file, const StackWays& ways) {
     if (on) file[key] = *on ? "on" : "off";
   };
   put("dp_overlap", ways.dp_overlap);
+  put("param_overlap", ways.param_overlap);
   put("tp_overlap", ways.tp_overlap);
+  put("pp_overlap", ways.pp_overlap);
   put("scatter_boundary", ways.scatter_boundary);
 }
 

@@ -92,7 +92,7 @@ void drop_even_layers(Split& split) {
 
 namespace {
 
-std::string recompute_words(const Recompute& recompute) {
+std::string recompute_statement_words(const Recompute& recompute) {
   if (recompute.kind == Recompute::Kind::none) return "";
   if (recompute.kind == Recompute::Kind::selective) return ", recompute selective";
   return recompute.layers > 0 ? fmt::format(", recompute full on {} layers", recompute.layers) : ", recompute full";
@@ -111,7 +111,7 @@ std::string in_words(const Split& split) {
   if (!split.kept_gathers.empty()) words += ", gathers kept";
   if (split.scatter == Scatter::stated) words += ", boundary in pieces";
   if (split.zero > 0) words += fmt::format(", zero {}", split.zero);
-  return words + fmt::format(", {}", split.schedule) + recompute_words(split.recompute);
+  return words + fmt::format(", {}", split.schedule) + recompute_statement_words(split.recompute);
 }
 
 Plan plan_of(const Split& split, const SplitSize& size, Plan base) {

@@ -11,6 +11,7 @@
 
 #include "studies/commands.h"
 #include "studies/interrupt.h"
+#include "studies/launch/emit_run.h"
 #include "studies/report/calibrate_report.h"
 #include "studies/report/sweep_report.h"
 #include "studies/report/text.h"
@@ -25,6 +26,7 @@ namespace {
 constexpr double look_every_s = 0.25;
 const char* const output_flag = "--output";
 const char* const snapshot_flag = "--snapshot";
+const char* const emit_flag_name = "--emit";
 
 /// Seconds between writes of the file that can be resumed.
 double save_every(const Arguments& arguments) {
@@ -178,8 +180,7 @@ class SweepRun {
     const InterruptGuard guard;
     if (auto opened = outputs_.open(arguments_, *question, *shard); !opened) return opened;
     if (auto swept = sweep(*shard); !swept) return swept;
-    explain();
-    console_.out << (arguments_.has("--json") ? sweep_json(answer_) : sweep_text(answer_, console_));
+    if (auto told = tell(); !told) return told;
     // What was found has been told: from here on the run has failed, not what was asked.
     if (!finished_) throw std::runtime_error(to_text(finished_.error()));
     if (answer_.ended_early) throw Interrupted(ended_early());
@@ -187,9 +188,27 @@ class SweepRun {
   }
 
  private:
+  Expected<void> tell() {
+    if (arguments_.has(emit_flag_name)) return emit_best();
+    explain();
+    console_.out << (arguments_.has("--json") ? sweep_json(answer_) : sweep_text(answer_, console_));
+    return {};
+  }
+
+  /// The best configuration in the words of a framework, instead of the list.
+  Expected<void> emit_best() {
+    const std::vector<SweepRow>& top = answer_.swept.result.top;
+    if (top.empty() && answer_.ended_early) return {};
+    if (top.empty())
+      return fail(emit_flag_name, "no configuration is left to be written", fmt::format("the same without {} says why", emit_flag_name));
+    const auto scenario = points_.scenario(space_.digits(top.front().index));
+    if (!scenario) return tl::unexpected(scenario.error());
+    return emit_run(arguments_, *scenario, console_);
+  }
+
   /// Nothing is written and nothing gone on from.
   [[nodiscard]] Expected<void> check_dry_run() const {
-    for (const char* other : {output_flag, "--resume", snapshot_flag, "--exhaustive"})
+    for (const char* other : {output_flag, "--resume", snapshot_flag, "--exhaustive", emit_flag_name})
       if (arguments_.has(other)) return fail("--dry-run", fmt::format("does not go with {}", other), "leave one of them out");
     return {};
   }
@@ -273,6 +292,8 @@ class SweepRun {
 }  // namespace
 
 Expected<void> sweep_command(const Arguments& arguments, Console& console) {
+  if (arguments.has("--json") && arguments.has(emit_flag_name))
+    return fail("--json", fmt::format("does not go with {}", emit_flag_name), "leave one of them out");
   const auto space = read_space(arguments);
   if (!space) return tl::unexpected(space.error());
   auto points = SpacePoints::make(*space);

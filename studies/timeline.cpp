@@ -142,7 +142,7 @@ std::span<const Flag> timeline_flags() {
 Expected<void> timeline_command(const Arguments& arguments, Console& console) {
   const auto choice = trace_choice(arguments);
   if (!choice) return tl::unexpected(choice.error());
-  const auto request = read_request(arguments.words.at(0), arguments);
+  const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
   const auto scenario = resolve(*request);
   if (!scenario) return tl::unexpected(scenario.error());

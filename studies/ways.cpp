@@ -62,6 +62,8 @@ const char* to_text(MeshAxis axis) { return mesh_axes[static_cast<std::size_t>(a
 
 Stack with_ways(Stack stack, const StackWays& ways) {
   if (ways.dp_overlap) stack.gradient_reduces = stack.weight_gathers = beside(*ways.dp_overlap);
+  if (ways.param_overlap) stack.weight_gathers = beside(*ways.param_overlap);
+  if (ways.pp_overlap) stack.boundary_sends = beside(*ways.pp_overlap);
   if (ways.tp_overlap) stack.activation_moves = beside(*ways.tp_overlap);
   if (!ways.scatter_boundary.value_or(true)) std::erase_if(stack.statements, cuts_boundary);
   return stack;
@@ -71,7 +73,7 @@ std::string in_words(const StackWays& ways) {
   const auto words = [](const char* axis, const std::optional<bool>& on) {
     return on ? fmt::format(", {} overlap {}", axis, *on ? "on" : "off") : std::string();
   };
-  return words("dp", ways.dp_overlap) + words("tp", ways.tp_overlap) + (ways.scatter_boundary.value_or(true) ? "" : ", boundary whole");
+  return words("dp", ways.dp_overlap) + words("param", ways.param_overlap) + words("tp", ways.tp_overlap) + words("pp", ways.pp_overlap) + (ways.scatter_boundary.value_or(true) ? "" : ", boundary whole");
 }
 
 bool implies_scatter(const Stack& stack) { return std::any_of(stack.statements.begin(), stack.statements.end(), cuts_boundary); }

@@ -32,9 +32,11 @@ const char* to_text(MeshAxis axis);
 
 /// Switches of the software that a run sets; unset ones stay as the stack's row has them.
 struct StackWays {
-  std::optional<bool> dp_overlap;        ///< gradient reductions and weight gathers run beside compute
-  std::optional<bool> tp_overlap;        ///< gathers and reductions of activations inside a layer do
-  std::optional<bool> scatter_boundary;  ///< false: the stack implies no split of what crosses between stages
+  std::optional<bool> dp_overlap = {};        ///< gradient reductions and weight gathers run beside compute
+  std::optional<bool> param_overlap = {};     ///< weight gathers alone, where they differ from the gradients
+  std::optional<bool> pp_overlap = {};        ///< sends between stages do
+  std::optional<bool> tp_overlap = {};        ///< gathers and reductions of activations inside a layer do
+  std::optional<bool> scatter_boundary = {};  ///< false: the stack implies no split of what crosses between stages
   friend bool operator==(const StackWays&, const StackWays&) = default;
 };
 /// The row with these switches; its id, and with it the fit of its steps, stays.

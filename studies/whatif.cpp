@@ -148,7 +148,7 @@ std::span<const Flag> whatif_flags() {
 }
 
 Expected<void> whatif_command(const Arguments& arguments, Console& console) {
-  const auto request = read_request(arguments.words.at(0), arguments);
+  const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
   if (arguments.has("--change")) return answer_changes(*request, arguments, console);
   const auto factor = factor_of(arguments);

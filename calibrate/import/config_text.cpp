@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -41,21 +42,43 @@ std::string plain_value(std::string_view text) {
   return std::string(quoted ? text.substr(1, text.size() - 2) : text);
 }
 
-/// Brackets that are open at the end of the text, outside quotes.
-int open_brackets(std::string_view text) {
+/// A line of a list: without a comment, and how many brackets more it opens than it closes, outside quotes.
+struct ListLine {
+  std::string_view text;
   int open = 0;
+};
+
+ListLine list_line(std::string_view text) {
+  ListLine line{text};
   char quote = 0;
-  for (const char c : text) {
-    if (quote != 0)
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
       quote = c == quote ? char{0} : quote;
-    else if (c == '"' || c == '\'')
+    } else if (c == '"' || c == '\'') {
       quote = c;
-    else if (c == '#')
+    } else if (c == '#') {
+      line.text = text.substr(0, i);
       break;
-    else
-      open += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    } else {
+      line.open += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    }
   }
-  return open;
+  line.text = stripped(line.text);
+  return line;
+}
+
+/// The value that begins with `head`, over all lines of a list; `open`: brackets that the last line leaves open.
+std::string whole_toml_value(std::string_view head, std::span<const LogLine> lines, std::size_t& at, int& open) {
+  const ListLine first = list_line(head);
+  open = first.open;
+  std::string value(open > 0 ? first.text : head);
+  while (open > 0 && at + 1 < lines.size()) {
+    const ListLine next = list_line(lines[++at].text);
+    open += next.open;
+    if (!next.text.empty()) value.append(" ").append(next.text);
+  }
+  return value;
 }
 
 /// Maps by their indentation; a stack of those that are open.
@@ -129,8 +152,9 @@ void flatten(JsonObject object, const std::string& path, ArgumentMap& out) {
 
 }  // namespace
 
-Expected<ArgumentMap> read_toml(std::span<const LogLine> lines, const std::string& where) {
-  ArgumentMap out;
+Expected<std::vector<GivenArgument>> toml_arguments(std::span<const LogLine> lines, const std::string& where) {
+  std::vector<GivenArgument> out;
+  std::set<std::string> names;
   std::string section;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = stripped(lines[i].text);
@@ -146,15 +170,26 @@ Expected<ArgumentMap> read_toml(std::span<const LogLine> lines, const std::strin
     const std::string_view name = stripped(line.substr(0, equals));
     if (equals == line.npos || !is_name(name))
       return fail(line_where(where, lines[i]), fmt::format("'{:.60}' is no TOML", line), "name = value");
-    std::string value(line.substr(equals + 1));
     const std::size_t first = i;
-    while (open_brackets(value) > 0 && i + 1 < lines.size()) value += " " + std::string(stripped(lines[++i].text));
-    if (open_brackets(value) > 0)
-      return fail(line_where(where, lines[first]), fmt::format("the list of '{:.40}' does not end", name));
+    int open = 0;
+    const std::string value = whole_toml_value(line.substr(equals + 1), lines, i, open);
+    if (open > 0)
+      return fail(line_where(where, lines[first]), fmt::format("the list of '{:.40}' does not end", name),
+                  "close its bracket");
     const std::string known = dotted(section, argument_name(name));
-    if (!out.emplace(known, plain_value(value)).second)
-      return fail(line_where(where, lines[first]), fmt::format("a second '{:.40}'", known));
+    if (!names.insert(known).second)
+      return fail(line_where(where, lines[first]), fmt::format("a second '{:.40}'", known), "keep one");
+    if (known[0] == '_' || known.find("._") != known.npos) continue;
+    out.push_back({known, dotted(section, name), plain_value(value), lines[first].number, {}});
   }
+  return out;
+}
+
+Expected<ArgumentMap> read_toml(std::span<const LogLine> lines, const std::string& where) {
+  const auto arguments = toml_arguments(lines, where);
+  if (!arguments) return tl::unexpected(arguments.error());
+  ArgumentMap out;
+  for (const GivenArgument& argument : *arguments) out[argument.name] = argument.value;
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "calibrate/measurement_context.h"
 #include "calibrate/measurement_file.h"
+#include "model/utf8.h"
 
 namespace stepcast {
 namespace {
@@ -42,27 +43,10 @@ Expected<const ImportFormat*> find_format(std::string_view text, const std::stri
               name_hint("", format_names()) + "; say it: --format");
 }
 
-/// Bytes of the character that begins here, by its first byte and those that follow; 0 where it is not UTF-8.
-std::size_t character_at(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto first = byte(0);
-  const std::size_t size = first < 0x80                    ? 1
-                           : first >= 0xc2 && first < 0xe0 ? 2
-                           : first >= 0xe0 && first < 0xf0 ? 3
-                           : first >= 0xf0 && first < 0xf5 ? 4
-                                                           : 0;
-  for (std::size_t i = 1; i < size; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Longer than needed, surrogates, beyond the last plane.
-  const bool never = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
-                     (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90);
-  return never ? 0 : size;
-}
-
 /// Host names and kernels' names come from other programs; our files are UTF-8.
 void make_utf8(std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t size = character_at(std::string_view(text).substr(at));
+    const std::size_t size = utf8_size(std::string_view(text).substr(at));
     if (size == 0) text[at] = '?';
     at += std::max<std::size_t>(size, 1);
   }

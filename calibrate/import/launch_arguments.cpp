@@ -6,53 +6,14 @@
 #include <optional>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "calibrate/import/launch_words.h"
+#include "calibrate/import/launchers.h"
 #include "calibrate/import/plain_words.h"
 
 namespace stepcast {
 namespace {
-
-constexpr std::string_view launchers[] = {"torchrun",   "deepspeed",    "srun",    "mpirun", "mpiexec",
-                                          "accelerate", "python",       "python3", "bash",   "sh",
-                                          "numactl",    "run_train.sh", "nemo",    "#SBATCH"};
-
-/// What launchers are told about the size of a job. `innermost`: it starts the ranks itself, whatever is around it.
-struct LaunchOption {
-  std::string_view launcher, name;
-  std::int64_t LaunchLine::*field;
-  bool innermost;
-};
-constexpr LaunchOption launch_options[] = {
-    {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
-    {"torchrun", "nnodes", &LaunchLine::nodes, true},
-    {"deepspeed", "num_gpus", &LaunchLine::gpus_per_node, true},
-    {"deepspeed", "num_nodes", &LaunchLine::nodes, true},
-    {"accelerate", "num_processes", &LaunchLine::ranks, true},
-    {"accelerate", "num_machines", &LaunchLine::nodes, true},
-    {"srun", "N", &LaunchLine::nodes, false},
-    {"srun", "nodes", &LaunchLine::nodes, false},
-    {"srun", "n", &LaunchLine::ranks, false},
-    {"srun", "ntasks", &LaunchLine::ranks, false},
-    {"srun", "ntasks_per_node", &LaunchLine::gpus_per_node, false},
-    {"mpirun", "np", &LaunchLine::ranks, false},
-    {"mpirun", "n", &LaunchLine::ranks, false},
-    {"mpirun", "npernode", &LaunchLine::gpus_per_node, false},
-};
-
-std::string_view launcher_kind(std::string_view word) {
-  word = last_of_path(word);
-  if (word == "mpiexec") return "mpirun";
-  if (word == "#SBATCH") return "srun";
-  if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
-  if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";
-  return word;
-}
-
-bool is_launcher(std::string_view word) {
-  word = last_of_path(word);
-  if (word.starts_with("python3.")) return true;
-  return std::find(std::begin(launchers), std::end(launchers), word) != std::end(launchers);
-}
 
 std::int64_t launch_count(std::string_view text) {
   std::int64_t value = 0;
@@ -69,7 +30,7 @@ bool is_option(std::string_view word) {
 
 /// "+model.x=4" and "train.y=1", but no paths or URLs with a query.
 bool is_hydra(std::string_view word) {
-  const std::size_t start = word.find_first_not_of('+');
+  const std::size_t start = word.find_first_not_of("+~");
   if (start == word.npos || start > 2 || word.starts_with('-')) return false;
   const std::size_t equals = word.find('=');
   if (equals == word.npos || equals <= start) return false;
@@ -81,12 +42,30 @@ bool is_program(std::string_view word) {
   return word.ends_with(".py") || last_of_path(word) == "run_train.sh" || last_of_path(word) == "nemo";
 }
 
+/// "worker-0:0,1@worker-1:0,1" of deepspeed's --include: nodes and GPUs of each; nothing where a node names none.
+bool included(std::string_view text, LaunchLine& out) {
+  std::int64_t nodes = 0, gpus = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('@', at), text.size());
+    const std::string_view node = text.substr(at, end - at);
+    const std::size_t colon = node.find(':');
+    if (colon == node.npos || colon + 1 == node.size()) return false;
+    const auto here = 1 + std::count(node.begin() + static_cast<std::ptrdiff_t>(colon), node.end(), ',');
+    if (nodes > 0 && here != gpus) return false;
+    ++nodes, gpus = here, at = end + 1;
+  }
+  out.nodes = nodes, out.gpus_per_node = gpus;
+  return true;
+}
+
 /// Goes through the words: launchers with their options up to the program, then the program's arguments.
 class LaunchReader {
  public:
   explicit LaunchReader(const ShellCommand& command) : words_(command.words) {
     out_.line = command.line;
     out_.environment = command.environment;
+    out_.exported = command.exported;
+    out_.notes = command.notes;
   }
 
   /// Nothing where no program is run.
@@ -96,8 +75,15 @@ class LaunchReader {
     if (out_.nodes <= 0 && batch.nodes != 0) out_.nodes = batch.nodes;
     const bool sized = out_.gpus_per_node != 0 || out_.ranks != 0;
     if (!sized) out_.gpus_per_node = batch.gpus_per_node, out_.ranks = batch.ranks;
-    if (const auto gpus = out_.environment.find("NGPU"); !sized && gpus != out_.environment.end())
-      out_.gpus_per_node = launch_count(gpus->second);
+    for (const ArgumentMap* names : {&out_.environment, &out_.exported})
+      if (const auto gpus = names->find("NGPU"); !sized && out_.gpus_per_node == 0 && gpus != names->end())
+        out_.gpus_per_node = launch_count(gpus->second);
+    return std::move(out_);
+  }
+
+  /// Only what a program is told.
+  LaunchLine read_arguments() {
+    arguments();
     return std::move(out_);
   }
 
@@ -111,13 +97,17 @@ class LaunchReader {
   }
 
  private:
+  [[nodiscard]] const std::string& text() const { return words_[at_].text; }
+
   bool to_program() {
     while (at_ < words_.size()) {
-      const std::string& word = words_[at_];
-      if (word == "-m" || word == "--module") {
+      const std::string& word = text();
+      const bool module = (word == "-m" || word == "--module") &&
+                          names_module(launcher_);
+      if (module) {
         if (++at_ >= words_.size()) return false;
-        if (launcher_kind(words_[at_]) == words_[at_]) return take_program();
-        enter(words_[at_++]);
+        if (launcher_kind(text()) == text()) return take_program();
+        enter(words_[at_++].text);
       } else if (is_program(word)) {
         return take_program();
       } else if (is_launcher(word)) {
@@ -130,72 +120,128 @@ class LaunchReader {
   }
 
   bool take_program() {
-    out_.program = std::string(last_of_path(words_[at_++]));
+    out_.program = std::string(last_of_path(words_[at_++].text));
+    out_.launcher = launcher_;
     return true;
   }
 
   /// What an outer launcher said of ranks counts launchers, once an inner one starts the ranks.
   void enter(std::string_view word) {
     launcher_ = launcher_kind(word);
-    const auto row = std::find_if(std::begin(launch_options), std::end(launch_options),
-                                  [&](const LaunchOption& option) { return option.launcher == launcher_; });
-    if (row != std::end(launch_options) && row->innermost) out_.ranks = out_.gpus_per_node = 0;
+    out_.launcher_given.clear();
+    const LaunchOption* row = find_launch_option(launcher_, "");
+    if (row != nullptr && row->innermost) out_.ranks = out_.gpus_per_node = 0;
   }
 
   void launcher_option() {
-    const std::string& word = words_[at_++];
-    if (!is_option(word)) return;
-    const std::size_t equals = word.find('=');
-    const std::string name = argument_name(word.substr(0, equals));
-    for (const LaunchOption& option : launch_options) {
-      if (option.launcher != launcher_ || option.name != name) continue;
-      const std::string value = equals != word.npos   ? word.substr(equals + 1)
-                                : at_ < words_.size() ? words_[at_++]
-                                                      : "";
-      out_.*option.field = launch_count(value);
-      if (out_.*option.field > 0) continue;
-      out_.*option.field = LaunchLine::unknown_count;
-      out_.unknown.push_back(name + "=" + value);
-    }
+    const ShellWord& word = words_[at_++];
+    if (!is_option(word.text)) return;
+    const std::size_t equals = word.text.find('=');
+    GivenArgument given{
+        argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
+    const LaunchOption* row = find_launch_option(launcher_, given.name);
+    const bool wanted = row != nullptr;
+    const bool takes = at_ < words_.size() && !is_option(text()) && !is_program(text()) && !is_launcher(text());
+    if (equals != word.text.npos)
+      given.value = word.text.substr(equals + 1);
+    else if (wanted ? at_ < words_.size() : takes)
+      given.unset = words_[at_].unset, given.value = words_[at_++].text;
+    if (wanted) take_count(*row, given);
+    if (launcher_ == "deepspeed" && given.name == "include") included(given.value, out_);
+    if (given.value.empty()) given.value = "true";
+    out_.launcher_given.push_back(std::move(given));
+  }
+
+  void take_count(const LaunchOption& option, const GivenArgument& given) {
+    out_.*option.field = launch_count(given.value);
+    if (out_.*option.field > 0) return;
+    out_.*option.field = LaunchLine::unknown_count;
+    out_.unknown.push_back(given.name + "=" + given.value);
   }
 
   void arguments() {
     while (at_ < words_.size()) {
-      const std::string& word = words_[at_++];
-      const std::size_t equals = word.find('=');
-      if (is_option(word)) {
-        if (equals != word.npos)
-          keep(argument_name(word.substr(0, equals)), word.substr(equals + 1));
-        else
-          keep(argument_name(word), values());
-      } else if (is_hydra(word)) {
-        keep(argument_name(word.substr(0, equals)), word.substr(equals + 1));
-      }
+      const ShellWord& word = words_[at_++];
+      const std::size_t equals = word.text.find('=');
+      if (const std::size_t blank = word.text.find(' '); is_option(word.text) && blank < equals)
+        keep_two(word, blank);
+      else if (is_option(word.text) || is_hydra(word.text))
+        keep(word, equals);
+      else if (word.bare)
+        note_bare(word);
+      else
+        out_.positional.push_back({{}, word.text, word.text, word.line, word.unset});
     }
   }
 
-  /// The words up to the next option, as argparse's lists take them.
-  std::string values() {
-    std::string joined;
-    while (at_ < words_.size() && !is_option(words_[at_]) && !is_hydra(words_[at_])) {
-      joined += (joined.empty() ? "" : " ") + words_[at_++];
-    }
-    return joined.empty() ? "true" : joined;
+  /// "--name value" as one word.
+  void keep_two(const ShellWord& word, std::size_t blank) {
+    const std::string name = word.text.substr(0, blank);
+    out_.notes.push_back(
+        fmt::format("'{:.60}' is one word in line {}: read as a name and its value", word.text, word.line));
+    keep({argument_name(name), name, word.text.substr(blank + 1), word.line, word.unset});
   }
 
-  void keep(const std::string& name, const std::string& value) {
-    if (name.empty()) return;
-    if (value.find('$') == value.npos)
-      out_.arguments[name] = value;
+  void keep(const ShellWord& word, std::size_t equals) {
+    GivenArgument given{
+        argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
+    if (equals != word.text.npos)
+      given.value = word.text.substr(equals + 1);
     else
-      out_.unknown.push_back(name + "=" + value);
+      take_values(given);
+    keep(std::move(given));
   }
 
-  const std::vector<std::string>& words_;
+  /// The words up to the next option, as argparse's lists take them. A variable behind them that nothing sets is taken
+  /// for further arguments.
+  void take_values(GivenArgument& given) {
+    std::size_t end = at_;
+    while (end < words_.size() && !is_option(words_[end].text) && !is_hydra(words_[end].text)) ++end;
+    std::size_t last = end;
+    while (last > at_ + 1 && words_[last - 1].bare) --last;
+    if (std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(at_),
+                    words_.begin() + static_cast<std::ptrdiff_t>(last),
+                    [](const ShellWord& word) { return !word.unset.empty(); }))
+      last = end;
+    for (; at_ < last; ++at_) {
+      given.value += (given.value.empty() ? "" : " ") + text();
+      given.unset.insert(given.unset.end(), words_[at_].unset.begin(), words_[at_].unset.end());
+    }
+    for (; at_ < end; ++at_) note_bare(words_[at_]);
+    if (given.value.empty()) given.value = "true";
+  }
+
+  void note_bare(const ShellWord& word) {
+    out_.unknown.push_back(word.text);
+    out_.notes.push_back(fmt::format("{} in line {} is not set: arguments in it are not known", word.text, word.line));
+  }
+
+  void keep(GivenArgument given) {
+    if (given.name.empty()) return;
+    if (given.unset.empty() && given.value.find('$') == std::string::npos)
+      out_.arguments[given.name] = given.value;
+    else
+      out_.unknown.push_back(given.name + "=" + given.value);
+    out_.given.push_back(std::move(given));
+  }
+
+  const std::vector<ShellWord>& words_;
   std::size_t at_ = 0;
   std::string launcher_;
   LaunchLine out_;
 };
+
+/// Of the variables whose quotes do not close, those that it asks for.
+void add_unclosed(LaunchLine& launch, const std::map<std::string, std::size_t>& unclosed) {
+  for (const auto& [name, line] : unclosed) {
+    const auto asks = [&, &name = name](const GivenArgument& given) {
+      return std::find(given.unset.begin(), given.unset.end(), name) != given.unset.end();
+    };
+    const bool bare = std::any_of(launch.unknown.begin(), launch.unknown.end(),
+                                  [&, &name = name](const std::string& text) { return text.find(name) != text.npos; });
+    if (bare || std::any_of(launch.given.begin(), launch.given.end(), asks)) launch.unclosed.emplace(name, line);
+  }
+}
 
 }  // namespace
 
@@ -210,24 +256,43 @@ bool is_argument_letter(char c) {
 }
 
 std::string argument_name(std::string_view written) {
-  written.remove_prefix(std::min(written.find_first_not_of("-+"), written.size()));
+  written.remove_prefix(std::min(written.find_first_not_of("-+~"), written.size()));
   std::string name(written);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where) {
-  auto commands = shell_commands(text, where, is_launcher);
-  if (!commands) return tl::unexpected(commands.error());
+Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
+                                                const ArgumentMap& defined) {
+  const auto script = read_shell(text, where, is_launcher, defined);
+  if (!script) return tl::unexpected(script.error());
   LaunchLine batch;
   std::vector<LaunchLine> launches;
-  for (const ShellCommand& command : *commands) {
-    if (command.words.front() == "#SBATCH")
+  for (const ShellCommand& command : script->commands) {
+    if (command.words.front().text == "#SBATCH")
       LaunchReader::add_batch(command, batch);
     else if (auto launch = LaunchReader(command).read(batch))
       launches.push_back(std::move(*launch));
   }
+  // Each launch has all files; of thousands of launches, as logs may show, the first ones.
+  constexpr std::size_t most_file_bytes = 64 * 1024 * 1024;
+  std::size_t bytes = 0;
+  for (LaunchLine& launch : launches) {
+    add_unclosed(launch, script->unclosed);
+    for (const ShellFile& file : script->files) {
+      bytes += file.text.size() + sizeof(LaunchFile);
+      if (bytes > most_file_bytes) break;
+      launch.files.push_back({file.name, file.text, file.line, file.unset});
+    }
+  }
   return launches;
+}
+
+LaunchLine launch_of_words(const std::vector<std::string>& words) {
+  ShellCommand command{1, {}, {}, {}, {}};
+  for (const std::string& word : words) command.words.push_back({word, 1, {}, false});
+  if (auto launch = LaunchReader(command).read({})) return std::move(*launch);
+  return LaunchReader(command).read_arguments();
 }
 
 }  // namespace stepcast

@@ -47,12 +47,24 @@ class Arithmetic {
     }
     return result;
   }
+  std::int64_t power() {
+    const std::int64_t base = factor();
+    skip();
+    if (!text_.substr(at_).starts_with("**")) return base;
+    at_ += 2;
+    std::int64_t result = 1;
+    for (std::int64_t times = factor(); good_ && times > 0; --times) {
+      result = checked(result * base);
+      if (base >= -1 && base <= 1) break;  // -1 to an even power is nobody's count
+    }
+    return result;
+  }
   std::int64_t product() {
-    std::int64_t result = factor();
+    std::int64_t result = power();
     while (good_) {
       const char sign = take('*') ? '*' : take('/') ? '/' : take('%') ? '%' : ' ';
       if (sign == ' ') break;
-      const std::int64_t by = factor();
+      const std::int64_t by = power();
       if (sign == '*')
         result = checked(result * by);
       else if (by == 0)
@@ -69,6 +81,7 @@ class Arithmetic {
       if (++depth_ > most_depth) return good_ = false, 0;
       const std::int64_t inner = sum();
       if (!take(')')) good_ = false;
+      --depth_;
       return inner;
     }
     std::int64_t number = 0;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cctype>
 
-#include <fmt/format.h>
-
 namespace stepcast {
 namespace {
 
-bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+// Values in values: real scripts nest two or three.
+constexpr int deepest_piece = 32;
+// Of what lies deeper, so much stands for it.
+constexpr std::size_t longest_unread = 32;
+
 bool ends_command(char c) { return c == ';' || c == '&' || c == '|' || c == '>' || c == '<'; }
 
 /// "NAME=" or "NAME+=" at the front of a word: its value is one word whatever its variables hold.
@@ -20,21 +22,36 @@ bool is_assignment(std::string_view text) {
 
 }  // namespace
 
-bool is_shell_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+std::size_t after_bracket(std::string_view text, std::size_t open) {
+  const char opens = text[open], closes = opens == '{' ? '}' : ')';
+  int depth = 0;
+  char quote = 0;
+  for (std::size_t at = open; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\\' && quote != '\'')
+      ++at;
+    else if (quote != 0)
+      quote = c == quote ? char{0} : quote;
+    else if (c == '\'' || c == '"')
+      quote = c;
+    else if (c == opens)
+      ++depth;
+    else if (c == closes && --depth == 0)
+      return at + 1;
+  }
+  return text.npos;
+}
 
 bool ShellWords::next() {
-  if (waiting_.empty()) {
-    raw_ = {};
-    if (cut_ || !skip_blanks(false)) return false;
+  raw_ = {};
+  while (waiting_.empty()) {
+    if (cut_ || !skip_blanks(false)) return raw_ = {}, false;
     const std::size_t start = at_;
     take_word();
     raw_ = text_.substr(start, at_ - start);
     if (cut_) return false;
     if (at_ < text_.size() && text_[at_] == '>' && raw_.find_first_not_of("0123456789") == raw_.npos)
       return waiting_.clear(), false;  // 2>&1
-    if (waiting_.empty()) return next();
-  } else {
-    raw_ = {};
   }
   word_ = std::move(waiting_.front());
   waiting_.pop_front();
@@ -43,17 +60,19 @@ bool ShellWords::next() {
 
 /// Over blanks and continued lines to a word; false at the command's end, which is passed.
 bool ShellWords::skip_blanks(bool over_lines) {
+  bool continued = false;
   while (at_ < text_.size()) {
     const char c = text_[at_];
-    if (blank(c) || (over_lines && c == '\n'))
+    if (is_shell_blank(c) || (over_lines && c == '\n'))
       ++at_;
     else if (c == '\\' && text_.substr(at_ + 1).starts_with("\r\n"))
-      at_ += 3;
+      at_ += 3, continued = true;
     else if (c == '\\' && text_.substr(at_ + 1).starts_with("\n"))
-      at_ += 2;
-    else if (c == '#')
+      at_ += 2, continued = true;
+    else if (c == '#') {
+      if (continued && !over_lines) comment_line_ = here();
       at_ = std::min(text_.find('\n', at_), text_.size());
-    else if (c == '\n')
+    } else if (c == '\n')
       return ++at_, false;
     else if (ends_command(c) && !over_lines) {
       while (at_ < text_.size() && (ends_command(text_[at_]))) ++at_;
@@ -66,17 +85,18 @@ bool ShellWords::skip_blanks(bool over_lines) {
 
 bool ShellWords::at_end_of_word() const {
   const char c = text_[at_];
-  return blank(c) || c == '\n' || ends_command(c) || c == ')';
+  return is_shell_blank(c) || c == '\n' || ends_command(c) || c == ')';
 }
 
 void ShellWords::take_word() {
-  array_ = false, has_piece_ = false;
-  piece_.clear();
+  array_ = has_piece_ = quoted_ = false;
+  piece_ = {};
+  elements_.clear();
   splits_ = !is_assignment(text_.substr(at_));
   const std::size_t start = at_;
   while (at_ < text_.size() && !at_end_of_word() && !cut_) {
     const char c = text_[at_];
-    if (c == '(' && !splits_ && !piece_.empty() && piece_.back() == '=')
+    if (c == '(' && !splits_ && depth_ < deepest_piece && !piece_.empty() && piece_.marked().back() == '=')
       take_array();
     else if (c == '\'')
       take_single_quote();
@@ -84,51 +104,64 @@ void ShellWords::take_word() {
       take_double_quote();
     else if (c == '\\')
       take_escape(false);
-    else if (c == '$')
-      take_variable(false);
+    else if (c == '$' || c == '`')
+      take_dollar(false);
+    else if (c == unset_begin)
+      take_marked();
     else
-      piece_ += c, has_piece_ = true, ++at_;
+      piece_.put(c, here()), has_piece_ = true, ++at_;
   }
   if (at_ == start) ++at_;  // a bracket on its own
   finish_word();
 }
 
 void ShellWords::take_array() {
-  ShellWords elements(text_.substr(at_ + 1), variables_);
-  std::string joined;
-  while (elements.skip_blanks(true) && elements.text_[elements.at_] != ')') {
-    elements.take_word();
-    for (const std::string& element : elements.waiting_) joined += (joined.empty() ? "" : " ") + element;
-    elements.waiting_.clear();
-    if (elements.cut_) break;
+  ShellWords inner(source_.part(at_ + 1, text_.npos, here()), variables_, depth_ + 1);
+  while (inner.skip_blanks(true) && inner.text_[inner.at_] != ')') {
+    inner.take_word();
+    elements_.insert(elements_.end(), inner.waiting_.begin(), inner.waiting_.end());
+    inner.waiting_.clear();
+    if (inner.cut_) break;
   }
-  at_ += 1 + elements.at_;
-  cut_ = elements.cut_ || at_ >= text_.size();
+  doubts_.insert(inner.doubts_.begin(), inner.doubts_.end());
+  at_ += 1 + inner.at_;
+  cut_ = inner.cut_ || at_ >= text_.size();
   if (!cut_) ++at_;
   array_ = true;
-  piece_ += joined;
+}
+
+/// What nothing set in the text that this one was made of stays as it is.
+void ShellWords::take_marked() {
+  const std::size_t end = std::min(text_.find(unset_end, at_), text_.size() - 1);
+  for (; at_ <= end; ++at_) piece_.put(text_[at_], here());
+  has_piece_ = true;
 }
 
 void ShellWords::take_single_quote() {
   const std::size_t end = text_.find('\'', at_ + 1);
   cut_ = end == text_.npos;
-  has_piece_ = true;
-  piece_ += text_.substr(at_ + 1, cut_ ? text_.npos : end - at_ - 1);
-  at_ = cut_ ? text_.size() : end + 1;
+  has_piece_ = quoted_ = true;
+  for (++at_; at_ < std::min(end, text_.size()); ++at_) piece_.put(text_[at_], here());
+  if (!cut_) ++at_;
 }
 
 void ShellWords::take_double_quote() {
-  has_piece_ = true;
-  for (++at_; at_ < text_.size() && text_[at_] != '"';) {
+  const bool had_piece = has_piece_;
+  has_piece_ = quoted_ = true;
+  vanishes_ = false;
+  for (++at_; at_ < text_.size() && text_[at_] != '"' && !cut_;) {
     if (text_[at_] == '\\')
       take_escape(true);
-    else if (text_[at_] == '$')
-      take_variable(true);
+    else if (text_[at_] == '$' || text_[at_] == '`')
+      take_dollar(true);
+    else if (text_[at_] == unset_begin)
+      take_marked();
     else
-      piece_ += text_[at_++];
+      piece_.put(text_[at_], here()), ++at_;
   }
-  cut_ = at_ >= text_.size();
+  cut_ = cut_ || at_ >= text_.size();
   if (!cut_) ++at_;
+  if (vanishes_ && piece_.empty()) has_piece_ = had_piece;  // "$@" of nothing is no word
 }
 
 void ShellWords::take_escape(bool quoted) {
@@ -137,92 +170,113 @@ void ShellWords::take_escape(bool quoted) {
   if (rest.starts_with("\n")) return void(at_ += 2);
   if (rest.starts_with("\r\n")) return void(at_ += 3);
   const bool special = rest[0] == '"' || rest[0] == '\\' || rest[0] == '$' || rest[0] == '`';
-  if (quoted && !special) piece_ += '\\';
-  piece_ += rest[0];
+  if (quoted && !special) piece_.put('\\', here());
+  piece_.put(rest[0], here());
   has_piece_ = true;
   at_ += 2;
 }
 
-void ShellWords::put(const std::string& value, bool quoted) {
-  if (quoted || !splits_) return void(piece_ += value);
-  for (const char c : value)
-    if (blank(c) || c == '\n')
+void ShellWords::put(const ShellText& value, bool quoted) {
+  if (quoted || !splits_) return piece_.put(value);
+  const std::string& text = value.marked();
+  bool marked = false;  // what nothing sets is one word, whatever it is written like
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == unset_begin) marked = true;
+    if (!marked && (is_shell_blank(text[i]) || text[i] == '\n'))
       finish_word();
     else
-      piece_ += c, has_piece_ = true;
+      piece_.put(text[i], value.line(i)), has_piece_ = true;
+    if (text[i] == unset_end) marked = false;
+  }
+}
+
+void ShellWords::put_words(const std::vector<ShellText>& words, bool quoted) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && splits_) finish_word();
+    if (i > 0 && !splits_) piece_.put(' ', words[i].line());
+    put(words[i], quoted);
+    if (quoted) has_piece_ = true;
+  }
+}
+
+void ShellWords::put_unset(std::string_view name, std::string_view written) {
+  piece_.put_unset(name, written, here());
+  has_piece_ = true;
 }
 
 void ShellWords::finish_word() {
   if (has_piece_ || !piece_.empty()) waiting_.push_back(std::move(piece_));
-  piece_.clear();
+  piece_ = {};
   has_piece_ = false;
 }
 
-void ShellWords::take_variable(bool quoted) {
-  const std::size_t start = at_++;
-  if (text_.substr(at_).starts_with("((")) return put(arithmetic(), quoted);
-  std::string_view name;
-  bool list = false;
-  if (at_ < text_.size() && (text_[at_] == '{' || text_[at_] == '(')) {
-    const std::size_t end = text_.find(text_[at_] == '{' ? '}' : ')', at_);
+void ShellWords::take_dollar(bool quoted) {
+  const std::size_t start = at_;
+  if (text_[at_] == '`') {
+    const std::size_t end = text_.find('`', at_ + 1);
     cut_ = end == text_.npos;
-    name = text_.substr(at_ + 1, cut_ ? 0 : end - at_ - 1);
-    if (text_[at_] == '(') name = {};
-    at_ = cut_ ? text_.size() : end + 1;
-    list = name.ends_with("[@]");
-  } else {
-    const std::size_t first = at_;
-    while (at_ < text_.size() && is_shell_name(text_[at_])) ++at_;
-    if (at_ == first && at_ < text_.size()) ++at_;  // $@, $*
-    name = text_.substr(first, at_ - first);
+    if (cut_) return void(at_ = text_.size());
+    take_command(text_.substr(at_ + 1, end - at_ - 1), text_.substr(at_, end + 1 - at_), quoted);
+    return void(at_ = end + 1);
   }
-  const std::string value = variable(name);
-  if (value.empty() &&
-      (name.empty() || variables_.count(std::string(name.substr(0, name.find_first_of(":-[")))) == 0)) {
-    const bool optional = name.find(":-") != name.npos || name == "@" || name == "*";
-    if (!optional) piece_ += text_.substr(start, at_ - start), has_piece_ = true;
-    return;
+  const std::string_view rest = text_.substr(at_ + 1);
+  if (rest.starts_with('{') || rest.starts_with('(')) {
+    const std::size_t end = after_bracket(text_, at_ + 1);
+    cut_ = end == text_.npos;
+    if (cut_) return void(at_ = text_.size());
+    const std::string_view inside = text_.substr(at_ + 2, end - at_ - 3), written = text_.substr(at_, end - at_);
+    if (rest.starts_with('{'))
+      take_parameter(inside, written, quoted);
+    else if (rest.starts_with("((") && inside.ends_with(')'))
+      take_arithmetic(inside.substr(1, inside.size() - 2), written, quoted);
+    else
+      take_command(inside, written, quoted);
+    return void(at_ = end);
   }
-  put(value, quoted && !list);
+  std::size_t length = 0;
+  if (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0])) != 0)
+    length = 1;
+  else
+    while (length < rest.size() && is_shell_name(rest[length])) ++length;
+  constexpr std::string_view special = "@*#?!$-";
+  if (length == 0 && !rest.empty() && special.find(rest[0]) != special.npos) length = 1;
+  if (length == 0) return piece_.put('$', here()), has_piece_ = true, void(++at_);
+  take_parameter(rest.substr(0, length), text_.substr(start, length + 1), quoted);
+  at_ = start + 1 + length;
 }
 
-/// NAME, NAME[@], NAME:-otherwise.
-std::string ShellWords::variable(std::string_view name_and_more) {
-  std::size_t end = 0;
-  while (end < name_and_more.size() && is_shell_name(name_and_more[end])) ++end;
-  const auto found = variables_.find(std::string(name_and_more.substr(0, end)));
-  if (found != variables_.end() && !found->second.empty()) return found->second;
-  std::string_view more = name_and_more.substr(end);
-  if (!more.starts_with(":-") && !more.starts_with("-")) return {};
-  more.remove_prefix(more.starts_with(":-") ? 2 : 1);
-  ShellWords otherwise(more, variables_);
-  std::string value;
-  while (otherwise.next()) value += (value.empty() ? "" : " ") + otherwise.word();
-  return value;
+ShellText ShellWords::expanded(std::string_view inside, bool quotes) {
+  ShellText out;
+  if (depth_ >= deepest_piece) {
+    const std::string_view shown = inside.substr(0, longest_unread);
+    return out.put_unset(shown, shown, here()), out;
+  }
+  const std::size_t at = static_cast<std::size_t>(inside.data() - text_.data());
+  ShellWords inner(source_.part(at, inside.size(), counter_.line(source_, at)), variables_, depth_ + 1);
+  out = inner.piece(quotes);
+  cut_ = cut_ || inner.cut_;
+  doubts_.insert(inner.doubts_.begin(), inner.doubts_.end());
+  return out;
 }
 
-/// $((GPUS * NODES)); as written where a name in it is not set.
-std::string ShellWords::arithmetic() {
-  const std::size_t end = text_.find("))", at_);
-  if (end == text_.npos) return cut_ = true, at_ = text_.size(), std::string();
-  const std::string_view inside = text_.substr(at_ + 2, end - at_ - 2);
-  at_ = end + 2;
-  std::string numbers;
-  for (std::size_t i = 0; i < inside.size();) {
-    std::size_t length = 0;
-    while (i + length < inside.size() && is_shell_name(inside[i + length])) ++length;
-    const std::string name(inside.substr(i, length));
-    const auto found = variables_.find(name);
-    if (length == 0) {
-      if (inside[i] != '$' && inside[i] != '{' && inside[i] != '}') numbers += inside[i];
-      ++i;
-    } else {
-      numbers += found == variables_.end() ? name : found->second;
-      i += length;
-    }
+ShellText ShellWords::piece(bool quotes) {
+  splits_ = false;
+  while (at_ < text_.size() && !cut_) {
+    const char c = text_[at_];
+    if (c == '\\')
+      take_escape(!quotes);
+    else if (c == '$' || c == '`')
+      take_dollar(true);
+    else if (quotes && c == '\'')
+      take_single_quote();
+    else if (quotes && c == '"')
+      take_double_quote();
+    else if (c == unset_begin)
+      take_marked();
+    else
+      piece_.put(c, here()), ++at_;
   }
-  const std::string value = shell_arithmetic(numbers);
-  return value.empty() ? fmt::format("$(({}))", inside) : value;
+  return std::move(piece_);
 }
 
 }  // namespace stepcast

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/delimited.h"
-#include "calibrate/import/launch_expand.h"
+#include "calibrate/import/launch_reader.h"
 #include "calibrate/import/plain_words.h"
 
 namespace stepcast {
@@ -14,9 +14,26 @@ namespace {
 
 /// Where a quote has not closed after this much, the line was no command.
 constexpr std::size_t most_command_bytes = 64 * 1024;
+// Real scripts nest two or three.
+constexpr int deepest_text = 8;
 
-constexpr std::string_view shell_keywords[] = {"then", "else", "do",      "exec",   "eval",  "nohup",
-                                               "time", "sudo", "command", "export", "local", "readonly"};
+constexpr std::string_view shell_keywords[] = {"then",    "else",     "do",      "exec",   "eval", "nohup", "time",
+                                               "sudo",    "command",  "export",  "local",  "env",  "{",     "set",
+                                               "declare", "readonly", "typeset", "stdbuf", ":"};
+constexpr std::string_view setting_keywords[] = {"export", "local", "declare", "readonly", "typeset", "env", "set"};
+
+template <std::size_t N>
+bool is_one_of(const std::string_view (&names)[N], std::string_view word) {
+  return std::find(std::begin(names), std::end(names), word) != std::end(names);
+}
+
+}  // namespace
+
+ShellWord plain_word(const ShellText& text, bool bare) {
+  return {text.shown(), text.line(), text.unset(), bare && text.whole_unset()};
+}
+
+bool is_setting_keyword(std::string_view word) { return is_one_of(setting_keywords, word); }
 
 /// "NAME=", "NAME+=", and how long that is; 0 where the word is no assignment.
 std::size_t assignment_length(std::string_view word) {
@@ -27,165 +44,282 @@ std::size_t assignment_length(std::string_view word) {
   return at < word.size() && word[at] == '=' ? at + 1 : 0;
 }
 
-bool is_keyword(std::string_view word) {
-  return std::find(std::begin(shell_keywords), std::end(shell_keywords), word) != std::end(shell_keywords);
+std::string_view first_token(std::string_view rest) {
+  constexpr std::size_t longest = 4096;
+  rest = rest.substr(0, longest);
+  return rest.substr(0, rest.find_first_of(" \t\r\n;"));
 }
 
-class ShellReader {
- public:
-  ShellReader(std::string_view text, const std::string& where, bool (*wanted)(std::string_view))
-      : text_(text), where_(where), wanted_(wanted) {}
-
-  Expected<std::vector<ShellCommand>> read() {
-    while (at_ < text_.size()) {
-      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-      const std::string_view line = text_.substr(at_, end - at_);
-      next_ = std::min(end + 1, text_.size());
-      if (auto good = take_line(line); !good) return tl::unexpected(good.error());
-      line_ += static_cast<std::size_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
-                                                   text_.begin() + static_cast<std::ptrdiff_t>(next_), '\n'));
-      at_ = next_;
-    }
-    return std::move(commands_);
+ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_view),
+                         const std::map<std::string, std::string>& defined)
+    : where_(where), wanted_(wanted) {
+  for (const auto& [name, text] : defined) {
+    ShellText value;
+    value.put(text, 0);
+    variables_.set(name, ShellValue{{value}, false, 0, 0, {}});
   }
+}
 
- private:
-  Expected<void> take_line(std::string_view line) {
-    const std::string_view plain = stripped(line);
-    if (plain.starts_with("#SBATCH")) return take_batch(plain), Expected<void>{};
-    if (plain.empty() || plain[0] == '#') return {};
-    std::size_t start = at_ + static_cast<std::size_t>(plain.data() - line.data());
-    start += shown_prefix(plain);
-    // A line may hold several commands: cd dir && NAME=1 torchrun ...
-    const std::size_t line_end = at_ + line.size();
-    while (start < line_end) {
-      const auto after = take_command(start, line_end);
-      if (!after) return tl::unexpected(after.error());
-      if (*after <= start) break;
-      start = *after;
-    }
-    return {};
+Expected<ShellScript> ShellReader::read(std::string_view text) {
+  constexpr std::size_t least = 8 * 1024 * 1024, per_byte = 4;
+  variables_.allow(least + per_byte * text.size());
+  if (auto good = take_text(ShellSource(text, 1), 0); !good) return tl::unexpected(good.error());
+  for (const auto& [name, body] : functions_) {
+    if (called_.count(name) != 0) continue;
+    if (auto good = take_text(body, 1); !good) return tl::unexpected(good.error());
   }
+  return std::move(out_);
+}
 
-  /// "+ " of set -x (once per level), "$ " of a prompt, "... cmd = " of DeepSpeed's runner.
-  static std::size_t shown_prefix(std::string_view plain) {
-    if (const std::size_t shown = plain.find(" cmd = "); shown != plain.npos) return shown + 7;
-    std::size_t plus = 0;
-    while (plus < plain.size() && plain[plus] == '+') ++plus;
-    if (plus > 0 && plus < plain.size() && plain[plus] == ' ') return plus + 1;
-    return plain.starts_with("$ ") || plain.starts_with("# ") ? 2 : 0;
+Expected<void> ShellReader::take_text(const ShellSource& source, int depth) {
+  if (depth > deepest_text) return {};
+  Place place{source, depth};
+  const std::size_t blocks = blocks_.depth();
+  while (place.at < source.text.size()) {
+    const std::size_t before = place.at;
+    if (auto good = take_next(place); !good) return good;
+    if (place.at <= before) place.at = before + 1;
   }
+  if (depth > 0) blocks_.close_to(blocks);
+  return {};
+}
 
-  void take_batch(std::string_view plain) {
-    ShellWords words(plain.substr(1), variables_);
-    ShellCommand command{line_, {"#SBATCH"}, {}};
-    while (words.next()) command.words.push_back(words.word());
-    for (std::size_t i = 1; i < command.words.size(); ++i) take_batch_nodes(command.words, i);
-    commands_.push_back(std::move(command));
+Expected<void> ShellReader::take_next(Place& place) {
+  const std::string_view text = place.source.text;
+  const bool fresh = place.at == 0 || text[place.at - 1] == '\n';
+  if (!place.line_known || place.at > place.line_end) {
+    place.line_end = std::min(text.find('\n', place.at), text.size());
+    place.line_known = true;
   }
-  void take_batch_nodes(const std::vector<std::string>& words, std::size_t i) {
-    constexpr std::string_view name = "--nodes=";
-    std::string nodes;
-    if (words[i].starts_with(name))
-      nodes = words[i].substr(name.size());
-    else if ((words[i] == "-N" || words[i] == "--nodes") && i + 1 < words.size())
-      nodes = words[i + 1];
-    if (!nodes.empty()) variables_["SLURM_NNODES"] = variables_["SLURM_JOB_NUM_NODES"] = nodes;
-  }
+  const std::string_view plain = stripped(place.rest());
+  if (fresh && plain.starts_with("#SBATCH")) take_batch(plain, place.line());
+  if (plain.empty() || plain[0] == '#') return to_next_line(place);
+  if (fresh && take_heredoc(place)) return inner_;
+  place.at += static_cast<std::size_t>(plain.data() - place.rest().data());
+  if (fresh) place.at += shown_prefix(plain);
+  if (place.rest().starts_with('#')) return to_next_line(place);
+  return take_command(place);
+}
 
-  /// One command or assignment from `start`; where the text behind it goes on. A command may end lines further down.
-  Expected<std::size_t> take_command(std::size_t start, std::size_t line_end) {
-    if (!may_begin(text_.substr(start, line_end - start))) return passed_over(start, line_end);
-    ShellWords words(text_.substr(start, most_command_bytes), variables_);
-    ShellCommand command{line_, {}, {}};
-    while (words.next()) {
-      const std::string& word = words.word();
-      if (command.words.empty()) {
-        if (const std::size_t name = assignment_length(words.raw()); name > 0) {
-          set(words, name, command.environment);
-          continue;
-        }
-        if (is_keyword(word)) continue;
-        if (!wanted_(word)) return passed_over(start, line_end);
+Expected<void> ShellReader::to_next_line(Place& place) { return place.at = place.line_end + 1, Expected<void>{}; }
+
+/// "+ " of set -x (once per level), "$ " of a prompt, "... cmd = " of DeepSpeed's runner.
+std::size_t ShellReader::shown_prefix(std::string_view plain) {
+  if (const std::size_t shown = plain.find(" cmd = "); shown != plain.npos) return shown + 7;
+  std::size_t plus = 0;
+  while (plus < plain.size() && plain[plus] == '+') ++plus;
+  if (plus > 0 && plus < plain.size() && plain[plus] == ' ') return plus + 1;
+  return plain.starts_with("$ ") ? 2 : 0;
+}
+
+/// One command, assignment or word of a branch; the place goes on behind it.
+Expected<void> ShellReader::take_command(Place& place) {
+  const std::string_view token = first_token(place.rest());
+  if (take_block_word(place, token)) return {};
+  if (take_function(place)) return {};
+  if (!blocks_.active()) return pass_over_command(place, token);
+  if (const auto body = functions_.find(token); body != functions_.end()) return call(place, body->first, body->second);
+  if (!may_begin(token)) return pass_over(place);
+  return take_words(place);
+}
+
+bool ShellReader::may_begin(std::string_view first) const {
+  if (first.starts_with('"') && first.size() > 1) first.remove_prefix(1);
+  if (first.ends_with('"')) first.remove_suffix(1);
+  return assignment_length(first) > 0 || is_one_of(shell_keywords, first) || wanted_(first) || first.starts_with('$') ||
+         first.starts_with('`') || first == "echo" || first == "printf";
+}
+
+std::size_t ShellReader::window(const Place& place) const {
+  return unclosed_ > most_unclosed ? place.line_end - place.at : most_command_bytes;
+}
+
+Expected<void> ShellReader::take_words(Place& place) {
+  const std::size_t line = place.line();
+  ShellWords words(place.source.part(place.at, window(place), line), &variables_);
+  ShellCommand command{line, {}, {}, {}, {}};
+  std::vector<ShellText> texts;
+  Settings set;
+  bool setting = false, exporting = false, evaluating = false;
+  while (words.next()) {
+    const ShellText& word = words.word();
+    if (texts.empty()) {
+      if (const std::size_t name = assignment_length(words.raw()); name > 0) {
+        set.push_back(assigned(words, name, line, set));
+        if (exporting) exported_.insert(set.back().first);
+        continue;
       }
-      command.words.push_back(word);
-    }
-    if (words.cut()) {
-      if (command.words.empty()) return line_end;
-      return fail(fmt::format("{}:{}", where_, line_), "the command ends inside a quote or a bracket",
-                  "give the whole command");
-    }
-    const std::size_t end = start + words.position();
-    if (command.words.empty())
-      for (auto& [name, value] : command.environment) variables_[name] = value;
-    else {
-      open_shells(command.words);
-      commands_.push_back(std::move(command));
-    }
-    next_ = std::max(next_, std::min(text_.find('\n', end > 0 ? end - 1 : 0), text_.size() - 1) + 1);
-    next_ = std::min(next_, text_.size());
-    return end >= line_end ? line_end : end;
-  }
-
-  [[nodiscard]] bool may_begin(std::string_view rest) const {
-    rest = stripped(rest);
-    const std::string_view first = rest.substr(0, rest.find_first_of(" \t"));
-    return assignment_length(first) > 0 || is_keyword(first) || wanted_(first) || first.starts_with('$');
-  }
-
-  /// srun bash -c "torchrun ...": the words of the inner command stand in place of its text.
-  void open_shells(std::vector<std::string>& words) const {
-    constexpr int deepest = 4;
-    for (int depth = 0; depth < deepest; ++depth) {
-      const auto shell = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-        return last_of_path(word) == "bash" || last_of_path(word) == "sh";
-      });
-      if (words.end() - shell < 3 || !std::next(shell)->starts_with('-') || !std::next(shell)->ends_with('c')) return;
-      const std::string text = *std::next(shell, 2);
-      std::vector<std::string> inner;
-      for (std::size_t at = 0; at < text.size();) {
-        ShellWords reader(std::string_view(text).substr(at), variables_);
-        while (reader.next()) inner.push_back(reader.word());
-        if (reader.position() == 0 || reader.cut()) break;
-        at += reader.position();
+      const std::string plain = word.shown();
+      if (is_one_of(shell_keywords, plain)) {
+        setting = setting || is_setting_keyword(plain);
+        exporting = exporting || plain == "export", evaluating = evaluating || plain == "eval";
+        continue;
       }
-      words.insert(words.erase(shell, shell + 3), inner.begin(), inner.end());
+      if (setting && plain.starts_with('-')) continue;
+      if (exporting && assignment_length(plain + "=") > 0) {
+        exported_.insert(plain);
+        continue;
+      }
+      if (plain == "echo" || plain == "printf") return take_echo(place, words);
+      if (!evaluating && !wanted_(plain)) return apply(std::move(set), setting), pass_over(place);
     }
+    texts.push_back(word);
+    command.words.push_back(plain_word(word, !words.quoted()));
   }
+  if (words.cut()) return take_unclosed(place, command, line);
+  const std::size_t length = words.position();
+  if (texts.empty())
+    apply(std::move(set), true);
+  else if (auto good = keep(std::move(command), std::move(texts), std::move(set), words, evaluating, place.depth);
+           !good)
+    return good;
+  return step_over(place, length);
+}
 
-  /// Behind a command that is none of ours: the next one of the line.
-  [[nodiscard]] std::size_t passed_over(std::size_t start, std::size_t line_end) const {
-    const std::string_view rest = text_.substr(start, line_end - start);
-    std::size_t found = rest.size();
-    for (const std::string_view separator : {"&& ", "; "})
-      if (const std::size_t at = rest.find(separator); at != rest.npos) found = std::min(found, at + separator.size());
-    return start + found;
+Expected<void> ShellReader::take_unclosed(Place& place, const ShellCommand& command, std::size_t line) {
+  ++unclosed_;
+  if (!command.words.empty())
+    return fail(fmt::format("{}:{}", where_, line), "the command ends inside a quote or a bracket",
+                "give the whole command");
+  std::string_view rest = place.rest();
+  if (const std::string_view keyword = first_token(rest); is_one_of(shell_keywords, keyword))
+    rest = stripped(rest.substr(keyword.size()));
+  if (const std::size_t name = assignment_length(rest); name > 0) {
+    const std::string plain(rest.substr(0, name - (rest[name - 2] == '+' ? 2 : 1)));
+    out_.unclosed.emplace(plain, line);
+    variables_.forget(plain);
   }
+  return to_next_line(place);
+}
 
-  void set(const ShellWords& words, std::size_t name_length, ShellVariables& into) {
-    const bool appends = words.raw()[name_length - 2] == '+';
-    const std::string name(words.raw().substr(0, name_length - (appends ? 2 : 1)));
-    std::string value = words.word().substr(std::min(name_length, words.word().size()));
-    if (appends) {
-      const std::string before = into.count(name) != 0 ? into[name] : variables_[name];
-      value = words.is_array() && !before.empty() ? before + " " + value : before + value;
+std::pair<std::string, ShellValue> ShellReader::assigned(const ShellWords& words, std::size_t name_length,
+                                                         std::size_t line, const Settings& earlier) {
+  const bool appends = words.raw()[name_length - 2] == '+';
+  const std::string name(words.raw().substr(0, name_length - (appends ? 2 : 1)));
+  ShellValue value;
+  value.line = line, value.array = words.is_array(), value.doubts = words.doubts();
+  if (value.array) {
+    value.words = words.elements();
+  } else {
+    value.words = {words.word()};
+    value.words.front().cut(name_length, std::string::npos);
+  }
+  if (!appends) return {name, std::move(value)};
+  const ShellValue* before = variables_.find(name);
+  for (const auto& [other, set] : earlier)
+    if (other == name) before = &set;
+  if (before == nullptr || !variables_.spend(before->size())) return {name, std::move(value)};
+  ShellValue longer = *before;
+  longer.line = line;
+  longer.doubts.insert(value.doubts.begin(), value.doubts.end());
+  if (!longer.array && !value.array && !longer.words.empty())
+    longer.words.front().put(value.words.front());
+  else
+    longer.array = true, longer.words.insert(longer.words.end(), value.words.begin(), value.words.end());
+  return {name, std::move(longer)};
+}
+
+/// Variables set on their own. In a branch that may not run, what it sets counts; a value that nothing knows does not
+/// take the place of one that is known.
+void ShellReader::apply(Settings set, bool alone) {
+  if (!alone) return;
+  for (auto& [name, value] : set) {
+    const ShellValue* before = variables_.find(name);
+    value.branch = blocks_.branch();
+    if (value.branch != 0 && before != nullptr && before->branch != value.branch &&
+        variables_.spend(before->size() + value.size())) {
+      const std::string was = before->joined().marked(), is = value.joined().marked();
+      const bool loses = is.find(unset_begin) != is.npos && was.find(unset_begin) == was.npos;
+      if (was != is)
+        value.doubts.insert(
+            fmt::format("{} is set in line {} and, under a condition that is not known here, in line {}: {} counts",
+                        name, before->line, value.line, loses ? "the first" : "the last"));
+      if (loses) {
+        ShellValue kept = *before;
+        kept.doubts.merge(value.doubts);
+        value = std::move(kept);
+      }
     }
-    into[name] = value;
+    variables_.set(name, std::move(value));
   }
+}
 
-  std::string_view text_;
-  const std::string& where_;
-  bool (*wanted_)(std::string_view);
-  std::size_t at_ = 0, next_ = 0, line_ = 1;
-  ShellVariables variables_;
-  std::vector<ShellCommand> commands_;
-};
+Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> texts, Settings set,
+                                 const ShellWords& words, bool evaluating, int depth) {
+  if (evaluating) {
+    ShellText all;
+    for (const ShellText& text : texts) {
+      if (!all.empty()) all.put(' ', text.line());
+      all.put(text);
+    }
+    return take_inner(std::move(all), depth);
+  }
+  for (const auto& [name, value] : set) command.environment[name] = value.joined().shown();
+  command.environment.insert(prefix_environment_.begin(), prefix_environment_.end());
+  if (const std::size_t text = inner_shell(command.words); text < command.words.size()) {
+    const auto outer = prefix_;
+    const auto outer_environment = prefix_environment_;
+    const std::size_t kept = shell_word(command.words);
+    prefix_.insert(prefix_.end(), command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(kept));
+    prefix_environment_ = command.environment;
+    auto good = take_inner(std::move(texts[text]), depth);
+    prefix_ = outer, prefix_environment_ = outer_environment;
+    return good;
+  }
+  command.words.insert(command.words.begin(), prefix_.begin(), prefix_.end());
+  for (const std::set<std::string>* notes : {&words.doubts(), &std::as_const(assumed_)})
+    for (const std::string& note : *notes) {
+      if (!variables_.spend(note.size())) break;
+      command.notes.push_back(note);
+    }
+  if (words.comment_line() > 0)
+    command.notes.push_back(fmt::format(
+        "the comment in line {} ends the command: what stands behind it is not handed over", words.comment_line()));
+  for (const std::string& name : exported_) {
+    const ShellValue* value = variables_.find(name);
+    if (value == nullptr) continue;
+    if (!variables_.spend(name.size() + value->size())) break;
+    command.exported[name] = value->joined().shown();
+  }
+  out_.commands.push_back(std::move(command));
+  return {};
+}
 
-}  // namespace
+Expected<void> ShellReader::take_inner(ShellText text, int depth) {
+  texts_.push_back(std::move(text));
+  return take_text(ShellSource(texts_.back()), depth + 1);
+}
 
-Expected<std::vector<ShellCommand>> shell_commands(std::string_view text, const std::string& where,
-                                                   bool (*wanted)(std::string_view first_word)) {
-  return ShellReader(text, where, wanted).read();
+/// The bash of "srun bash -c TEXT", the last word of pdsh and ssh; behind the last word where there is none.
+std::size_t ShellReader::shell_word(const std::vector<ShellWord>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (const std::string_view name = last_of_path(words[i].text); name == "bash" || name == "sh") return i;
+  const std::string_view first = last_of_path(words.front().text);
+  return (first == "pdsh" || first == "ssh") && words.size() > 2 ? words.size() - 1 : words.size();
+}
+
+std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {
+  const std::size_t shell = shell_word(words);
+  if (shell == words.size()) return shell;
+  const std::string_view name = last_of_path(words[shell].text);
+  if (name != "bash" && name != "sh") return words[shell].text.find(' ') == std::string::npos ? words.size() : shell;
+  constexpr std::size_t most_options = 6;
+  for (std::size_t i = shell + 1; i + 1 < words.size() && i <= shell + most_options; ++i)
+    if (words[i].text.starts_with('-') && !words[i].text.starts_with("--") && words[i].text.ends_with('c'))
+      return i + 1;
+  return words.size();
+}
+
+Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
+                                 bool (*wanted)(std::string_view first_word),
+                                 const std::map<std::string, std::string>& defined) {
+  std::string without_marks;
+  if (std::any_of(text.begin(), text.end(), is_unset_mark)) {
+    without_marks = text;
+    std::replace_if(without_marks.begin(), without_marks.end(), is_unset_mark, ' ');
+    text = without_marks;
+  }
+  return ShellReader(where, wanted, defined).read(text);
 }
 
 }  // namespace stepcast

@@ -1,6 +1,4 @@
 // The sweep of a report: the run's job, split in every usual way.
-#include <algorithm>
-
 #include "studies/dossier/dossier.h"
 #include "studies/plan_levers.h"
 #include "studies/sweep/run.h"
@@ -19,18 +17,6 @@ SpaceWords words_of(const Request& request, const Scenario& scenario) {
   words.request.values["global_batch"] = {std::to_string(scenario.plan.global_batch), "--global-batch"};
   words.pareto = AxisWords{{"step_time,memory.peak"}, "--pareto"};
   words.top = Request::Value{"100", "--top"};
-  return words;
-}
-
-/// The usual values of every axis, and the run's own: an uneven layout, an order, a way of cp that sweeps leave alone unless told.
-SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& request) {
-  for (const AxisRow& row : axis_rows()) {
-    const auto* own = request.find(row.key);
-    const std::vector<std::string>& values = usual.values[static_cast<std::size_t>(row.id)];
-    if (own == nullptr || words.axis(row.id) || std::find(values.begin(), values.end(), own->text) != values.end()) continue;
-    words.axis(row.id) = AxisWords{values, own->where};
-    words.axis(row.id)->texts.push_back(own->text);
-  }
   return words;
 }
 

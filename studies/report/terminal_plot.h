@@ -27,12 +27,12 @@ struct PlotLetter {
 struct PlotFrame { double x_low = 0, x_high = 0, y_low = 0, y_high = 0; };
 
 struct LogPlot {
-  std::string x_name;
+  std::string x_name = {};
   std::string (*x_text)(double) = nullptr;
   std::string (*y_text)(double) = nullptr;
-  std::vector<PlotLine> lines;                     ///< later ones lie over earlier ones
-  std::vector<PlotLetter> letters;                 ///< likewise; what lies beyond the frame is not drawn
-  std::optional<PlotFrame> frame;                  ///< none: as large as the lines and letters are
+  std::vector<PlotLine> lines = {};                ///< later ones lie over earlier ones
+  std::vector<PlotLetter> letters = {};            ///< likewise; what lies beyond the frame is not drawn
+  std::optional<PlotFrame> frame = {};             ///< none: as large as the lines and letters are
   int rows = 14;
 };
 

@@ -142,7 +142,7 @@ std::string stages(const Page& page) {
   return text + below;
 }
 
-std::string collectives(const Page& page) {
+std::string collectives_section(const Page& page) {
   const std::vector<CollectiveSum> sums = joined_collectives(page.step.collectives);
   if (sums.empty()) return page.heading("Collectives", "none");
   Table table({{"kind"}, {"axis"}, {"GPUs", Align::right}, {"span"}, {"calls", Align::right}, {"received", Align::right},
@@ -224,7 +224,7 @@ std::string warnings(const Page& page) {
 
 std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console) {
   const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode};
-  return title(page) + headline(page) + phases(page) + stages(page) + collectives(page) + memory(page) +
+  return title(page) + headline(page) + phases(page) + stages(page) + collectives_section(page) + memory(page) +
          assumptions(page) + warnings(page);
 }
 

@@ -6,13 +6,38 @@
 #include <fmt/format.h>
 
 #include "model/json_reader.h"
+#include "studies/launch/asked_launch.h"
 #include "studies/scenario_file.h"
+#include "studies/sweep/space_words.h"
 
 namespace stepcast {
 namespace {
 
-/// A scenario file says the nouns and what else stays, so that only what was typed over it is repeated.
+/// Of lines of the notation that the launch has the flag takes the place, so it is always said.
+/// So are GPUs and micro-batch where the sweep was told them, as the launch alone may not tell, and a batch that follows from them.
+std::optional<Request> typed_launch(const LaunchSource& source, const Arguments& arguments) {
+  auto request = read_launch_request(source, without_axes(arguments));
+  if (!request) return std::nullopt;
+  for (const Request::Statement& statement : request->statements) request->values.erase(statement.key);
+  for (const auto& [flag, key] : {std::pair{"--gpus", "gpus"}, std::pair{"--micro-batch", "micro_batch"}})
+    if (arguments.has(flag)) request->values[key] = {"", flag};
+  const std::string whole = source.file == "--" ? "command line" : source.file;
+  if (const auto batch = request->values.find("global_batch"); batch != request->values.end() && batch->second.where == whole) batch->second.text.clear();
+  return std::move(*request);
+}
+
+std::string launch_words(const Arguments& arguments) {
+  std::string text;
+  for (const LaunchFlag& row : launch_flags())
+    if (arguments.has(row.flag) && arguments.value(row.flag) != "--") text = fmt::format("{} {}", row.flag, shell_word(arguments.value(row.flag)));
+  for (const std::string& defined : arguments.values("--define")) text += " --define " + shell_word(defined);
+  if (arguments.has("--release")) text += " --release " + shell_word(arguments.value("--release"));
+  return text;
+}
+
+/// A scenario file or a launch says the nouns and what else stays, so that only what was typed over it is repeated.
 std::optional<Request> typed_scenario(const Arguments& arguments) {
+  if (const auto source = launch_source(arguments); source && *source) return typed_launch(**source, arguments);
   if (arguments.words.empty() || !names_a_file(arguments.words[0])) return std::nullopt;
   const auto text = read_text_file(arguments.words[0]);
   if (!text || !is_scenario(*text)) return std::nullopt;
@@ -41,7 +66,11 @@ std::string nouns_of(const Arguments& arguments, const Space& space, const std::
   const Request& request = space.request;
   const bool scenario = typed_scenario(arguments).has_value();
   const std::string word = arguments.words.empty() ? "" : arguments.words[0];
-  std::string text = "stepcast predict " + shell_word(noun_word(request.network, word, "NETWORK.json"));
+  const std::string launch = launch_words(arguments);
+  std::string text = "stepcast predict";
+  const bool launched = !launch.empty() || !arguments.rest.empty();
+  if (!launched || !word.empty()) text += " " + shell_word(noun_word(request.network, word, "NETWORK.json"));
+  if (!launch.empty()) text += " " + launch;
   const auto add = [&](std::string_view flag, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {} {}", flag, shell_word(value));
   };
@@ -73,8 +102,17 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
+std::string launch_words_behind(const Arguments& arguments) {
+  std::string text;
+  for (const LaunchFlag& row : launch_flags())
+    if (arguments.value(row.flag) == "--") text = fmt::format(" {}", row.flag);
+  if (!arguments.rest.empty()) text += " --";
+  for (const std::string& word : arguments.rest) text += " " + shell_word(word);
+  return text;
+}
+
 PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points)
-    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), space_(space), points_(points) {
+    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), behind_(launch_words_behind(arguments)), space_(space), points_(points) {
   AxisContext context;
   context.machine = &points.setting(Digits{}).scenario.machine.row;
   precision_ = row_of(AxisId::precision).usual(context).front();
@@ -116,7 +154,7 @@ std::string PredictLine::of(std::uint64_t index) const {
   if (space_.tiers) add(text, "--order", "order", to_text(points_.order(digits)), to_text(usual_order));
   // A sequence that predict is told must divide, unless it is told too that nothing is split along it.
   if (told_sequence && !wishes.sp && wishes.tp > 1 && !sequence_divides(wishes)) text += " --sp off";
-  return text;
+  return text + behind_;
 }
 
 }  // namespace stepcast

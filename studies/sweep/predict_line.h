@@ -16,6 +16,9 @@ namespace stepcast {
 /// A word as a POSIX shell reads it back: in single quotes where it has to be.
 std::string shell_word(std::string_view word);
 
+/// " --megatron -- ARGS", or " -- ARGS" over a file: what has to stand at the end of a printed command; "" without a launch's words.
+std::string launch_words_behind(const Arguments& arguments);
+
 class PredictLine {
  public:
   /// Of the sweep that `arguments` asked for.
@@ -30,7 +33,7 @@ class PredictLine {
   /// What predict takes where neither the line nor the scenario file says it; "" where that is not sure.
   [[nodiscard]] std::string usual_value(const AxisRow& axis, const SplitWishes& wishes) const;
 
-  std::string nouns_, precision_;
+  std::string nouns_, behind_, precision_;
   std::map<std::string, Request::Value, std::less<>> said_;   ///< by the scenario file
   const Space& space_;
   const SpacePoints& points_;

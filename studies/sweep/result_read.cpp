@@ -11,7 +11,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view first_words = "{\"stepcast_sweep\": ";
+constexpr std::string_view result_first_words = "{\"stepcast_sweep\": ";
 
 struct ResultLines {
   std::vector<std::string_view> lines;
@@ -205,7 +205,7 @@ Expected<void> check_unchanged(const SweepResult& result, const ResultLines& tex
 }  // namespace
 
 Expected<SweepResult> read_result(const std::string& text, const std::string& where) {
-  if (!text.starts_with(first_words))
+  if (!text.starts_with(result_first_words))
     return fail(where, "this is no result of a sweep", "a file that stepcast sweep or merge wrote with the ending .jsonl");
   const auto lines = lines_of_result(text, where);
   if (!lines) return tl::unexpected(lines.error());

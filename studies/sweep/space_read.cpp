@@ -209,7 +209,11 @@ Expected<Space> read_space(SpaceWords words) { return SpaceReader(std::move(word
 Expected<Space> read_space(const Arguments& arguments) {
   auto words = read_space_words(arguments);
   if (!words) return tl::unexpected(words.error());
-  return read_space(std::move(*words));
+  if (!words->own) return read_space(std::move(*words));
+  const auto usual = read_space(*words);
+  if (!usual) return usual;
+  const Request own = std::move(*words->own);
+  return read_space(with_own_values(std::move(*words), *usual, own));
 }
 
 }  // namespace stepcast

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/launch/emit_run.h"
 #include "studies/study_flags.h"
 #include "studies/sweep/axes.h"
 
@@ -52,6 +53,7 @@ std::vector<Flag> own_sweep_flags() {
       {.name = "--snapshot", .key = "", .value = "SECONDS", .group = out_group,
        .doc = "how often the -o FILE.jsonl is brought up to date (default 2)", .check = check_snapshot},
       {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units", .kind = FlagKind::toggle},
+      emit_flag(out_group),
   };
 }
 

@@ -19,37 +19,37 @@ struct RecipeRule {
   bool narrow_attention, narrow_head;
 };
 
-constexpr Dispatch rows = Dispatch::rows, tokens = Dispatch::tokens;
+constexpr Dispatch recipe_rows = Dispatch::rows, tokens = Dispatch::tokens;
 constexpr Capture nothing = Capture::nothing, parts = Capture::static_parts, step = Capture::step;
 
 // NVIDIA-NeMo/Megatron-Bridge, tags v0.1.0 to v0.6.0 (containers 25.09 to 26.08): scripts/performance/configs/*/
 // *workload_base_configs.py, since v0.6.0 src/megatron/bridge/perf_recipes: moe_flex_dispatcher_backend (none is
 // all-to-all, deepep and hybridep send tokens), cuda_graph_impl and cuda_graph_scope, moe_a2a_overlap,
 // fp8_dot_product_attention, and fp8_output_proj in *_llm_pretrain.py. First fit.
-constexpr RecipeRule rules[] = {
+constexpr RecipeRule recipe_rules[] = {
     {"26.06", "", "GB200 GB300", "DeepSeek", "mxfp8", tokens, step, true, true, true},
     {"26.06", "", "GB200 GB300", "GPT-OSS", "mxfp8", tokens, step, true, true, true},
     {"26.06", "", "GB200 GB300", "Qwen3", "mxfp8", tokens, step, true, true, false},
     {"26.04", "", "GB300", "Kimi", "", tokens, nothing, false, false, false},
     {"26.04", "26.04.01", "GB300", "DeepSeek", "mxfp8", tokens, nothing, false, false, false},
     {"26.04", "", "GB200", "GPT-OSS", "bf16", tokens, nothing, true, false, false},
-    {"25.11", "", "GB200", "GPT-OSS", "bf16", rows, nothing, false, false, false},
-    {"25.11", "", "GB300", "GPT-OSS", "bf16", rows, parts, false, false, false},
+    {"25.11", "", "GB200", "GPT-OSS", "bf16", recipe_rows, nothing, false, false, false},
+    {"25.11", "", "GB300", "GPT-OSS", "bf16", recipe_rows, parts, false, false, false},
     {"25.11", "", "GB200 GB300", "", "", tokens, parts, false, false, false},
-    {"25.09", "25.09", "GB200", "Qwen3", "", rows, parts, false, false, false},
+    {"25.09", "25.09", "GB200", "Qwen3", "", recipe_rows, parts, false, false, false},
     {"25.09", "", "H100", "DeepSeek", "", tokens, nothing, true, false, false},
     {"26.02.01", "26.02.01", "H100", "Qwen3-235B", "", tokens, nothing, true, false, false},
-    {"25.11", "", "H100", "Qwen3-235B", "", rows, nothing, true, false, false},
-    {"25.11", "26.02.01", "H100", "Qwen3-30B", "", rows, nothing, true, false, false},
+    {"25.11", "", "H100", "Qwen3-235B", "", recipe_rows, nothing, true, false, false},
+    {"25.11", "26.02.01", "H100", "Qwen3-30B", "", recipe_rows, nothing, true, false, false},
     {"26.04", "", "H100", "Qwen3-30B", "", tokens, nothing, false, false, false},
-    {"26.02", "26.02", "B300", "Qwen3-235B", "", rows, nothing, true, false, false},
+    {"26.02", "26.02", "B300", "Qwen3-235B", "", recipe_rows, nothing, true, false, false},
     {"26.02.01", "26.02.01", "B300", "Qwen3-235B", "", tokens, nothing, false, false, false},
     {"26.02", "", "B200 B300", "DeepSeek", "", tokens, nothing, false, false, false},
     {"26.02", "", "B300", "Qwen3-30B", "", tokens, parts, false, false, false},
     {"26.02.01", "", "B200", "Qwen3-30B", "", tokens, parts, false, false, false},
-    {"25.11", "", "B200", "Qwen3-30B", "", rows, parts, false, false, false},
+    {"25.11", "", "B200", "Qwen3-30B", "", recipe_rows, parts, false, false, false},
     {"26.04", "", "B300", "GPT-OSS", "", tokens, parts, false, false, false},
-    {"26.02", "", "B300", "GPT-OSS", "", rows, parts, false, false, false},
+    {"26.02", "", "B300", "GPT-OSS", "", recipe_rows, parts, false, false, false},
     {"26.04", "", "B200", "GPT-OSS", "", tokens, nothing, false, false, false},
 };
 
@@ -85,8 +85,8 @@ bool fits(const RecipeRule& rule, const Run& run) {
 
 void follow_recipe(const Run& run, Stack& stack, std::vector<std::string>& assumptions) {
   if (!run.model.experts || run.software.value_or("").find("Megatron-Bridge") == std::string::npos) return;
-  const auto rule = std::find_if(std::begin(rules), std::end(rules), [&](const RecipeRule& r) { return fits(r, run); });
-  if (rule == std::end(rules)) return;
+  const auto rule = std::find_if(std::begin(recipe_rules), std::end(recipe_rules), [&](const RecipeRule& r) { return fits(r, run); });
+  if (rule == std::end(recipe_rules)) return;
   stack.expert_dispatch = rule->dispatch;
   stack.captured = rule->captured;
   if (rule->captured == Capture::step) stack.calls_per_expert = 0;  // one fused grouped product (cutedsl_fused_grouped_mlp)
@@ -94,7 +94,7 @@ void follow_recipe(const Run& run, Stack& stack, std::vector<std::string>& assum
   stack.narrow_attention = rule->narrow_attention;
   stack.narrow_head = rule->narrow_head;
   assumptions.push_back(fmt::format("as in the release's recipe: {} dispatched, {} in CUDA graphs, expert exchanges {}",
-                                    rule->dispatch == rows ? "rows" : "tokens",
+                                    rule->dispatch == recipe_rows ? "rows" : "tokens",
                                     rule->captured == step ? "the step" : rule->captured == parts ? "parts" : "nothing",
                                     rule->overlapped ? "overlapped" : "not overlapped"));
 }

@@ -100,7 +100,8 @@ class Splitter {
   void recompute() {
     const std::string words = run_.recompute.value_or("none");
     if (!run_.recompute) assume("no recomputation");
-    if (starts(words, "full")) split_.recompute.kind = Recompute::Kind::full;
+    if (const auto counted = parse_recompute(words, "recompute"); counted && counted->layers > 0) split_.recompute = *counted;
+    else if (starts(words, "full")) split_.recompute.kind = Recompute::Kind::full;
     else if (words == "selective layer") {
       split_.recompute.kind = Recompute::Kind::full;
       split_.recompute.layers = std::max<std::int64_t>(1, spec_.layers / split_.pp / 2);

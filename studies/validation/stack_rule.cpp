@@ -7,7 +7,7 @@ namespace {
 // recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023. torchtitan's
 // shipped configurations left torch.compile off; its benchmarks since December 2024 say where it is on (pytorch/torchtitan
 // benchmarks/).
-constexpr StackRule rules[] = {
+constexpr StackRule stack_rule_rows[] = {
     {"AutoModel", "", "pytorch-fsdp"},
     {"torchtitan", "", "pytorch-fsdp-eager", "-eager"},
     {"torchtitan", "2024-12", "pytorch-fsdp-eager"},
@@ -41,12 +41,12 @@ bool fits(const StackRule& rule, const Run& run) {
 
 }  // namespace
 
-std::span<const StackRule> stack_rules() { return rules; }
+std::span<const StackRule> stack_rules() { return stack_rule_rows; }
 
 RunStack stack_of(const Run& run) {
-  for (const StackRule& rule : rules)
+  for (const StackRule& rule : stack_rule_rows)
     if (fits(rule, run)) return {std::string(rule.stack), rule.software.empty()};
-  return {std::string(rules[std::size(rules) - 1].stack), true};
+  return {std::string(stack_rule_rows[std::size(stack_rule_rows) - 1].stack), true};
 }
 
 }  // namespace stepcast

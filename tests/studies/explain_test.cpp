@@ -149,6 +149,40 @@ TEST(Terms, WhatPeopleAskForIsThere) {
     EXPECT_TRUE(find_term(word)) << word;
 }
 
+/// Headings, columns and figures of predict, roofline, timeline, schedule, sweep, scale, whatif, validate and calibrate.
+TEST(Terms, WhatReportsPrintIsThere) {
+  for (const char* word :
+       {"step time", "tokens/s", "Tokens/s/GPU", "Model FLOPs", "Model FLOP/s", "Hardware FLOP/s", "achieved TFLOP/s", "MFU", "HFU",
+        "pipeline bubble", "bubble", "exposed communication", "exposed", "gradient sync", "norm and clip", "parameter gather", "host",
+        "data wait", "imbalance", "span", "received bytes", "peak memory", "fullest rank", "allocated memory", "reserved memory",
+        "activations", "model states", "fragmentation", "global batch", "micro-batch", "interval", "10th to 90th percentile", "ridge",
+        "roof", "intensity", "reach", "busbw", "algbw", "burst", "sustained", "makespan", "lower bound", "speed-up", "efficiency",
+        "strong scaling", "weak scaling", "serial share", "Amdahl", "Gustafson", "goodput", "Pareto", "energy per step",
+        "cost per billion tokens", "lever", "sensitivity", "MAPE", "bias", "p90", "in 80 %", "coverage", "Spearman", "rank", "regret",
+        "const", "held out", "left out", "alpha-beta", "straggler"})
+    EXPECT_TRUE(find_term(word)) << word;
+}
+
+/// Figures that can be redone by hand.
+TEST(Terms, ReportFormulasGiveTheKnownFigures) {
+  const auto value = [](const char* word, const std::string& result) {
+    const Term* term = find_term(word).value();
+    for (const TermExample& example : term->examples)
+      if (example.result == result) return formula_value(example.formula, example.values).value();
+    ADD_FAILURE() << word << " has no example " << result;
+    return 0.0;
+  };
+  EXPECT_DOUBLE_EQ(value("makespan", "1F1B with equal stages"), 11 * (0.1 + 0.2));
+  EXPECT_DOUBLE_EQ(value("model states", "optimizer sharded over d ranks"), 6.75e9);
+  EXPECT_NEAR(value("Amdahl", "speed-up on w times as many"), 1 / (0.115 + 0.885 / 8), 1e-12);
+  EXPECT_NEAR(value("Amdahl", "share from a speed-up"), 0.115, 1e-3);  // the inverse of the line before
+  EXPECT_DOUBLE_EQ(value("MAPE", "of errors -2 %, +3 %, +4 %"), 3);
+  EXPECT_NEAR(value("bias", "of errors -2 %, +3 %, +4 %"), 5.0 / 3, 1e-12);
+  EXPECT_NEAR(value("Spearman", "from squared differences of ranks, no ties"), 1 - 24.0 / 504, 1e-12);
+  EXPECT_NEAR(value("Gustafson", "scaled speed-up"), 15.7, 1e-12);
+  EXPECT_DOUBLE_EQ(value("global batch", "micro-batches"), 8);
+}
+
 TEST(Formula, NumbersNamesAndSigns) {
   const std::map<std::string, double> values{{"p", 4}, {"V", 100}};
   EXPECT_EQ(formula_value("2*(p-1)/p * V", values).value(), 150);

@@ -18,7 +18,7 @@ using testing_program::own_path;
 bool begins_with_plan(const std::string& name) { return file_holds(name, "plan:"); }
 constexpr OutputForm test_forms[] = {{".plan", "a plan", begins_with_plan}, {".json", "figures", begins_with_plan}};
 
-Arguments with_output(const std::string& names) { return {{}, {{"--output", names}}}; }
+Arguments with_output(const std::string& names) { return {.words = {}, .rest = {}, .flags = {{"--output", names}}}; }
 
 void put(const std::string& name, const std::string& text) { std::ofstream(name) << text; }
 std::string held(const std::string& name) {

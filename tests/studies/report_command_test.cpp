@@ -157,6 +157,15 @@ TEST(ReportCommand, ThePageSaysHowItWasMade) {
               HasSubstr("stepcast report llama3-8b --global-batch 16 --gpus 8 --machine dgx-h100 --no-sweep --pp 2 --seq 2048 --tp 2 -o FOLDER"));
 }
 
+TEST(ReportCommand, WordsOfALaunchStandBehindTheFolder) {
+  const std::string folder = fresh_folder("launched");
+  const std::string words = "--megatron -- --num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 --max-position-embeddings 512 "
+                            "--vocab-size 51200 --micro-batch-size 1 --bf16";
+  const auto ran = run("report --no-sweep --gpus 8 -o " + folder + " " + words);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(text_of(folder + "/index.html"), HasSubstr("stepcast report --gpus 8 --no-sweep -o FOLDER " + words));
+}
+
 TEST(ReportCommand, HostileNamesStayText) {
   const std::string network = own_path("network.json"), folder = fresh_folder("hostile");
   json file = json::parse(run("show network llama3-8b --json").out);

@@ -9,7 +9,7 @@ namespace stepcast {
 namespace {
 
 /// GPT-3 6.7B on 16 A100; `gated` makes it a Llama.
-Run small_run(const char* software, const char* date, bool gated = false) {
+Run record_of_small_run(const char* software, const char* date, bool gated = false) {
   Run run;
   run.id = "x";
   run.source = "paper";
@@ -41,7 +41,7 @@ bool assumes(const RunScenario& made, const std::string& words) {
 
 TEST(RunDropout, IsWhatTheSoftwareDidForGptsOnly) {
   const auto dropped = [](const char* software, const char* date, bool gated) {
-    const RunScenario made = made_of(small_run(software, date, gated));
+    const RunScenario made = made_of(record_of_small_run(software, date, gated));
     EXPECT_EQ(assumes(made, "dropout"), made.scenario.network.row.dropout);
     return made.scenario.network.row.dropout;
   };
@@ -52,7 +52,7 @@ TEST(RunDropout, IsWhatTheSoftwareDidForGptsOnly) {
 }
 
 TEST(RunTypes, ComposersDefaultModeReducesInFp32) {
-  const auto bytes = [](const char* software) { return made_of(small_run(software, "2024-01")).scenario.stack.row.gradient_bytes; };
+  const auto bytes = [](const char* software) { return made_of(record_of_small_run(software, "2024-01")).scenario.stack.row.gradient_bytes; };
   EXPECT_EQ(bytes("llm-foundry, mixed_precision DEFAULT"), 4);
   EXPECT_EQ(bytes("llm-foundry, mixed_precision PURE"), 2);
   EXPECT_EQ(bytes("llm-foundry"), 2);
@@ -61,7 +61,7 @@ TEST(RunTypes, ComposersDefaultModeReducesInFp32) {
 
 TEST(RunTypes, UnstatedPrecisionIsTheSoftwaresHabit) {
   const auto precision = [](const char* software) {
-    auto run = small_run(software, "2024-01");
+    auto run = record_of_small_run(software, "2024-01");
     run.precision.reset();
     const RunScenario made = made_of(run);
     EXPECT_TRUE(assumes(made, "precision"));
@@ -74,7 +74,7 @@ TEST(RunTypes, UnstatedPrecisionIsTheSoftwaresHabit) {
 std::string mapping_text_of(const Run& run) { return made_of(run).scenario.plan.mapping; }
 
 TEST(RunChunks, OneInAMegatronBridgeTableIsANumberThatWasNotPrinted) {
-  auto run = small_run("NeMo 25.09", "2025-09", true);
+  auto run = record_of_small_run("NeMo 25.09", "2025-09", true);
   run.parallel.chunks = 1;
   EXPECT_EQ(mapping_text_of(run).find("cyclic"), std::string::npos);
   run.source = "NVIDIA-NeMo/Megatron-Bridge 0.2";
@@ -85,7 +85,7 @@ TEST(RunChunks, OneInAMegatronBridgeTableIsANumberThatWasNotPrinted) {
 }
 
 TEST(RunChunks, OfRoutedRunsAreAsPrinted) {
-  auto run = small_run("NeMo 25.09", "2025-09", true);
+  auto run = record_of_small_run("NeMo 25.09", "2025-09", true);
   run.source = "NVIDIA-NeMo/Megatron-Bridge 0.2";
   run.parallel.chunks = 1;
   run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
@@ -93,7 +93,7 @@ TEST(RunChunks, OfRoutedRunsAreAsPrinted) {
 }
 
 TEST(RunRecompute, PerOperatorRunsEverySecondProductAgain) {  // of q, k, v, o, gate, up, down: k, o and up
-  auto run = small_run("torchtitan (FSDP2)", "2025-01", true);
+  auto run = record_of_small_run("torchtitan (FSDP2)", "2025-01", true);
   run.parallel.tp = run.parallel.pp = 1, run.parallel.dp = 16;
   run.recompute = "selective op";
   const std::string text = mapping_text_of(run);
@@ -108,7 +108,7 @@ TEST(RunRecompute, PerOperatorRunsEverySecondProductAgain) {  // of q, k, v, o, 
 
 TEST(KnownNetworks, HaveWhatRecordsLeaveOut) {
   const auto network = [](const char* name) {
-    auto run = small_run("NeMo 25.09", "2025-09", true);
+    auto run = record_of_small_run("NeMo 25.09", "2025-09", true);
     run.model.name = name;
     run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
     return made_of(run).scenario.network.row;

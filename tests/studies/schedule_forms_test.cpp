@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using FormJson = nlohmann::json;
 
-const std::string small_run = " --stages 2 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1";
+const std::string small_forms_run = " --stages 2 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1";
 
 std::string whole_file(const std::string& name) {
   std::ifstream file(name);
@@ -26,7 +26,7 @@ std::string whole_file(const std::string& name) {
 }
 
 TEST(ScheduleForms, TextDrawsTheTimeline) {
-  const auto ran = testing_program::run("schedule gpipe" + small_run);
+  const auto ran = testing_program::run("schedule gpipe" + small_forms_run);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("  0  F0-F1-F2-.........B0----B1----B2----\n"
                                  "  1  ...F0-F1-F2-B0----B1----B2----......\n"));
@@ -35,7 +35,7 @@ TEST(ScheduleForms, TextDrawsTheTimeline) {
 
 TEST(ScheduleForms, ColourIsInTheLettersOnly) {
   std::vector<std::string> words = {"schedule", "zb-h1"};
-  std::istringstream rest(small_run);
+  std::istringstream rest(small_forms_run);
   for (std::string word; rest >> word;) words.push_back(word);
   const auto plain = testing_program::run(words), colored = testing_program::run(words, true);
   EXPECT_THAT(colored.out, HasSubstr("\x1b[36mF0-\x1b[0m"));
@@ -72,7 +72,7 @@ TEST(ScheduleForms, ActionsThatFindNoColumnAreCounted) {
   const std::string times = " --stages 8 --micro-batches 32 --chunks 2 --forward 10 --input-grad 12 --weight-grad 7";
   const auto narrow = testing_program::run("schedule interleaved-1f1b" + times);
   EXPECT_THAT(narrow.out, HasSubstr("of 1024 actions fall between two.\n"));
-  const auto fits = testing_program::run("schedule gpipe" + small_run);
+  const auto fits = testing_program::run("schedule gpipe" + small_forms_run);
   EXPECT_THAT(fits.out, Not(HasSubstr("fall between")));
 }
 
@@ -85,7 +85,7 @@ TEST(ScheduleForms, OneRankOfOneMicroBatch) {
 }
 
 TEST(ScheduleForms, CsvIsARowPerRank) {
-  const auto ran = testing_program::run("schedule gpipe" + small_run + " --csv");
+  const auto ran = testing_program::run("schedule gpipe" + small_forms_run + " --csv");
   EXPECT_EQ(ran.out, "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n");
 }
 
@@ -206,7 +206,7 @@ TEST_F(ScheduleFiles, NamesOfFilesAreNoMarkup) {
 
 TEST_F(ScheduleFiles, NothingIsLeftOfARunThatFails) {
   std::ofstream(folder_ + "old.svg") << "old";
-  const auto ran = testing_program::run("schedule 1f1b" + small_run + " --memory-cap 1 --svg " + folder_ + "old.svg");
+  const auto ran = testing_program::run("schedule 1f1b" + small_forms_run + " --memory-cap 1 --svg " + folder_ + "old.svg");
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(whole_file(folder_ + "old.svg"), "old");
   EXPECT_FALSE(std::filesystem::exists(folder_ + "old.svg.part"));
@@ -251,11 +251,11 @@ TEST_F(ScheduleFiles, OrdersOfFilesAreChecked) {
 }
 
 TEST_F(ScheduleFiles, PlacesThatCannotBeWrittenAreRefusedFirst) {
-  const auto nowhere = testing_program::run("schedule 1f1b" + small_run + " --trace " + folder_ + "none/t.json");
+  const auto nowhere = testing_program::run("schedule 1f1b" + small_forms_run + " --trace " + folder_ + "none/t.json");
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_EQ(nowhere.out, "");
   EXPECT_THAT(nowhere.err, HasSubstr("--trace: "));
-  const auto folder = testing_program::run("schedule 1f1b" + small_run + " --svg " + folder_);
+  const auto folder = testing_program::run("schedule 1f1b" + small_forms_run + " --svg " + folder_);
   EXPECT_THAT(folder.err, HasSubstr("is a folder"));
 }
 

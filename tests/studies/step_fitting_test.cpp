@@ -48,7 +48,7 @@ TEST(FitPools, HardwareIsTheArchitectureAndForExpertsTheKindOfHost) {
 }
 
 /// 8 layers on 8 H100, as if they were measured.
-stepcast::Run small_run(const std::string& name, std::int64_t batch) {
+stepcast::Run small_fitting_run(const std::string& name, std::int64_t batch) {
   stepcast::Run run;
   run.id = name, run.source = name, run.date = "2025-09", run.software = "NeMo 25.09";
   run.model.name = name;
@@ -62,7 +62,7 @@ stepcast::Run small_run(const std::string& name, std::int64_t batch) {
 }
 
 TEST(MeasuredJobs, RunsOfOneJobDifferInTheirSplitOnly) {
-  const stepcast::Run one = small_run("a.log", 64), again = small_run("b.log", 64);
+  const stepcast::Run one = small_fitting_run("a.log", 64), again = small_fitting_run("b.log", 64);
   const MeasuredRun first = *measured_run(one);
   EXPECT_EQ(measured_run(again)->job, first.job) << "names and sources are the logs' own";
   EXPECT_EQ(measured_run(again)->split, first.split);
@@ -87,7 +87,7 @@ TEST(MeasuredJobs, RunsOfOneJobDifferInTheirSplitOnly) {
 std::vector<StepParameter> fitted_parameters(bool experts, const Stack& stack, const std::vector<std::int64_t>& batches = {16, 32, 64, 128}) {
   std::vector<MeasuredRun> runs;
   for (const std::int64_t batch : batches) {
-    stepcast::Run run = small_run("batch-" + std::to_string(batch), batch);
+    stepcast::Run run = small_fitting_run("batch-" + std::to_string(batch), batch);
     if (experts) run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
     auto measured = measured_run(run);
     EXPECT_TRUE(measured.has_value()) << (measured ? "" : to_text(measured.error()));

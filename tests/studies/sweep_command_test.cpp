@@ -28,7 +28,7 @@ using testing_program::run;
 using testing_sweep::expect_same_forecast;
 using testing_sweep::swept;
 
-const std::string small = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
+const std::string small_sweep = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
 const std::string several = "--space " STEPCAST_SOURCE_DIR "/studies/spaces/llama3-70b-64.json";  // 38,880: several stretches of work
 
 std::string file_text_of(const std::string& name) {
@@ -37,7 +37,7 @@ std::string file_text_of(const std::string& name) {
 }
 
 TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
-  const json answer = swept(small + " --top 5 --pareto time,memory");
+  const json answer = swept(small_sweep + " --top 5 --pareto time,memory");
   for (const char* key : {"enumerated", "illegal", "does_not_fit", "smallest_overflow", "excluded", "priced", "pruned", "refined",
                           "lowered", "elapsed_s", "max_fast_exact_gap", "bound_above_exact", "top", "ties", "pareto", "best_by_gpus",
                           "why", "complete", "shard", "space_hash"})
@@ -57,7 +57,7 @@ TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
 }
 
 TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
-  const Ran ran = run("sweep " + small);
+  const Ran ran = run("sweep " + small_sweep);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
   for (const char* part : {"Llama 3 8B on 8 x NVIDIA H100", "512 configurations", "cannot run, or repeat another",
@@ -71,7 +71,7 @@ TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
 
 // The error of a comparison is one-sided, so that tied rows lie within its factor of the first, and the next one does not.
 TEST(SweepCommand, TiesAreTheRowsWithinThePairSpread) {
-  const json answer = swept(small);
+  const json answer = swept(small_sweep);
   const double spread = answer["ties"]["pair_spread"], first = answer["top"][0]["report"]["step_time_s"];
   const std::size_t count = answer["ties"]["count"];
   ASSERT_GT(count, 1U);
@@ -89,7 +89,7 @@ TEST(SweepCommand, TiesAreOfOneGpuCountAndOfTimes) {
   bool both = false;
   for (const json& row : top) both |= row["plan"]["gpus"] != top[0]["plan"]["gpus"];
   EXPECT_TRUE(both) << "the list holds one count only, and the test shows nothing";
-  EXPECT_TRUE(swept(small + " --objective memory_headroom")["ties"].is_null());
+  EXPECT_TRUE(swept(small_sweep + " --objective memory_headroom")["ties"].is_null());
 }
 
 TEST(SweepCommand, EachGpuCountHasItsBest) {
@@ -101,11 +101,11 @@ TEST(SweepCommand, EachGpuCountHasItsBest) {
     expect_same_forecast(best);
   }
   EXPECT_EQ(answer["best_by_gpus"][0]["plan"]["gpus"], "8");
-  EXPECT_EQ(swept(small)["best_by_gpus"].size(), 0U);
+  EXPECT_EQ(swept(small_sweep)["best_by_gpus"].size(), 0U);
 }
 
 TEST(SweepCommand, WhyAddsUpToTheDifference) {
-  const json answer = swept(small);
+  const json answer = swept(small_sweep);
   const double first = answer["top"][0]["report"]["step_time_s"];
   for (const char* rival : {"runner_up", "naive"}) {
     const json& why = answer["why"][rival];
@@ -116,11 +116,11 @@ TEST(SweepCommand, WhyAddsUpToTheDifference) {
   // Ranks 2 and 3 differ from the first in chunks alone.
   EXPECT_EQ(answer["why"]["runner_up"]["rank"], 4);
   EXPECT_TRUE(answer["why"]["runner_up"]["other_split"].get<bool>());
-  EXPECT_TRUE(swept(small + " --tp 8 --pp 1 --micro-batch 1 --recompute none")["why"]["naive_wins"].get<bool>());
+  EXPECT_TRUE(swept(small_sweep + " --tp 8 --pp 1 --micro-batch 1 --recompute none")["why"]["naive_wins"].get<bool>());
 }
 
 TEST(SweepCommand, ExhaustiveFindsTheSame) {
-  const json fast = swept(small), all = swept(small + " --exhaustive");
+  const json fast = swept(small_sweep), all = swept(small_sweep + " --exhaustive");
   EXPECT_EQ(all["pruned"], 0);
   EXPECT_GT(all["refined"], fast["refined"]);
   EXPECT_EQ(all["top"], fast["top"]);
@@ -189,7 +189,7 @@ TEST(SweepCommand, CtrlCLeavesAWholeResult) {
 TEST(SweepCommand, TablesAreWrittenBesideTheResult) {
   const std::string table = own_path("r.csv"), base = own_path("r.sqlite"), kept = own_path("r.jsonl");
   std::filesystem::remove(kept);
-  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {} -o {}", small, table, base, kept));
+  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {} -o {}", small_sweep, table, base, kept));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Written: " + table));
   EXPECT_THAT(file_text_of(table), testing::StartsWith("list,rank,index,gpus,precision,tp,"));
@@ -202,7 +202,7 @@ TEST(SweepCommand, TheReportIsPrintedThoughATableCannotBeWritten) {
   std::filesystem::remove(page);
   std::filesystem::remove(full);
   std::filesystem::create_symlink("/dev/full", full);
-  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {}", small, full, page));
+  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {}", small_sweep, full, page));
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
   EXPECT_THAT(ran.out, HasSubstr("Written: " + page + "\n")) << "the others are written all the same";
@@ -228,12 +228,12 @@ TEST(SweepCommand, NothingLeftIsAResultWithItsReason) {
   EXPECT_EQ(answer["smallest_overflow"]["plan"]["tp"], "8");
 
   for (const char* where : {"tp>16", "memory.peak<1GiB", "step_time<1s"}) {
-    const Ran ran = run(fmt::format("sweep {} --where {}", small, where));
+    const Ran ran = run(fmt::format("sweep {} --where {}", small_sweep, where));
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("No configuration meets the constraint.")) << where;
     EXPECT_THAT(ran.out, HasSubstr("Without it the best is tp 1, pp 2")) << where;
     EXPECT_THAT(ran.out, HasSubstr(fmt::format("excluded by '{}'", where)));
-    const json excluded = swept(fmt::format("{} --where {}", small, where));
+    const json excluded = swept(fmt::format("{} --where {}", small_sweep, where));
     EXPECT_EQ(excluded["excluded"], 150 + (std::string(where) == "tp>16" ? 66 : 0)) << where;
     EXPECT_TRUE(excluded.contains("best_without_where"));
   }
@@ -246,7 +246,7 @@ TEST(SweepCommand, DryRunOnlyCounts) {
   EXPECT_GT(plan["estimate_s"], 0);
   EXPECT_GE(plan["estimate_most_s"], plan["estimate_s"]);
   EXPECT_EQ(plan["space_hash"], swept(several + " --shard 0/500")["space_hash"]);
-  const Ran text = run("sweep " + small + " --dry-run");
+  const Ran text = run("sweep " + small_sweep + " --dry-run");
   EXPECT_THAT(text.out, HasSubstr("512 configurations"));
   EXPECT_THAT(text.out, HasSubstr("micro-batch       1, 2, 4, 8"));
 }
@@ -258,28 +258,28 @@ TEST(SweepCommand, MistakesAreExplained) {
       {"", "no network is named"},
       {"llama3-8b --global-batch 8", "the number of GPUs is missing"},
       {"llama3-8b --gpus 8", "the global batch is missing"},
-      {small + " --tp 0", "--tp"},
-      {small + " --where tpp<3", "tpp"},
-      {small + " --where cost<3", "--where: the cost needs the price of a GPU-hour\n  --price 2.5"},
-      {small + " --where schedule==gpip", "'gpip' is no value of 'schedule'\n  did you mean 'gpipe'?"},
-      {small + " --where recompute!=ful", "'ful' is no value of 'recompute'"},
-      {small + " --objective speed", "unknown figure 'speed'"},
-      {small + " --objective cost", "--price"},
-      {small + " --pareto time", "two figures or more"},
-      {small + " --resume", "there is no file to go on from"},
-      {small + " --snapshot 1", "there is no file to bring up to date"},
-      {small + " --snapshot soon -o x.jsonl", "'soon' is no number of seconds"},
-      {small + " --shard 3/3", "--shard"},
-      {small + " --dry-run -o x.csv", "does not go with --output"},
-      {small + " -o x.xlsx", "unknown ending '.xlsx'"},
-      {small + " -o a.jsonl -o b.jsonl", "a.jsonl and b.jsonl would both keep the result"},
-      {small + " -o a.csv -o ./a.csv", "./a.csv is named twice"},
-      {small + " -o a.csv,", "an empty name"},
-      {small + " -o no/such/folder/a.csv", "cannot be written: No such file or directory"},
-      {small + " -o no/such/folder/a.jsonl", "cannot be written: No such file or directory"},
-      {small + " -o /dev/full", "/dev/full is no regular file"},
-      {small + " -o " + notes, "is no whole result of a sweep"},
-      {small + " --resume -o " + notes, "nothing was changed in it"},
+      {small_sweep + " --tp 0", "--tp"},
+      {small_sweep + " --where tpp<3", "tpp"},
+      {small_sweep + " --where cost<3", "--where: the cost needs the price of a GPU-hour\n  --price 2.5"},
+      {small_sweep + " --where schedule==gpip", "'gpip' is no value of 'schedule'\n  did you mean 'gpipe'?"},
+      {small_sweep + " --where recompute!=ful", "'ful' is no value of 'recompute'"},
+      {small_sweep + " --objective speed", "unknown figure 'speed'"},
+      {small_sweep + " --objective cost", "--price"},
+      {small_sweep + " --pareto time", "two figures or more"},
+      {small_sweep + " --resume", "there is no file to go on from"},
+      {small_sweep + " --snapshot 1", "there is no file to bring up to date"},
+      {small_sweep + " --snapshot soon -o x.jsonl", "'soon' is no number of seconds"},
+      {small_sweep + " --shard 3/3", "--shard"},
+      {small_sweep + " --dry-run -o x.csv", "does not go with --output"},
+      {small_sweep + " -o x.xlsx", "unknown ending '.xlsx'"},
+      {small_sweep + " -o a.jsonl -o b.jsonl", "a.jsonl and b.jsonl would both keep the result"},
+      {small_sweep + " -o a.csv -o ./a.csv", "./a.csv is named twice"},
+      {small_sweep + " -o a.csv,", "an empty name"},
+      {small_sweep + " -o no/such/folder/a.csv", "cannot be written: No such file or directory"},
+      {small_sweep + " -o no/such/folder/a.jsonl", "cannot be written: No such file or directory"},
+      {small_sweep + " -o /dev/full", "/dev/full is no regular file"},
+      {small_sweep + " -o " + notes, "is no whole result of a sweep"},
+      {small_sweep + " --resume -o " + notes, "nothing was changed in it"},
   };
   for (const auto& [line, what] : cases) {
     const Ran ran = run("sweep " + line);

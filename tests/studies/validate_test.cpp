@@ -78,7 +78,7 @@ const std::string minimal = R"({"id": "x", "source": {"ref": "paper"}, "date": "
   "hardware": {"gpu": "H100-80GB-SXM", "gpus_per_node": 8}, "parallel": {"gpus": 8, "tp": 2, "dp": 4},
   "batch": {"micro_batch": 1, "global_batch": 16}, "precision": "bf16", "software": "NeMo 24.09", "measured": {"step_time_s": 1.5}})";
 
-std::string with(const std::string& from, const std::string& to) {
+std::string record_with(const std::string& from, const std::string& to) {
   std::string text = minimal;
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -105,12 +105,12 @@ TEST(RunRecords, MinimalRecordReads) {
 }
 
 TEST(RunRecords, ErrorsNameThePlace) {
-  EXPECT_NE(error_of(with("\"global_batch\"", "\"globl_batch\"")).find("globl_batch"), std::string::npos);
-  EXPECT_NE(error_of(with("\"date\": \"2024-05\"", "\"date\": \"2024-05\", \"date\": \"2024-06\"")).find("date"), std::string::npos);
-  EXPECT_NE(error_of(with("\"layers\": 8", "\"layers\": \"8\"")).find("/model/layers"), std::string::npos);
-  EXPECT_NE(error_of(with("\"layers\": 8", "\"layers\": 0")).find("/model/layers"), std::string::npos);
-  EXPECT_NE(error_of(with("\"dp\": 4", "\"dp\": 3")).find("tp 2 x pp 1 x cp 1 x dp 3"), std::string::npos);
-  EXPECT_NE(error_of(with("1.5", "-1.5")).find("step_time_s"), std::string::npos);
+  EXPECT_NE(error_of(record_with("\"global_batch\"", "\"globl_batch\"")).find("globl_batch"), std::string::npos);
+  EXPECT_NE(error_of(record_with("\"date\": \"2024-05\"", "\"date\": \"2024-05\", \"date\": \"2024-06\"")).find("date"), std::string::npos);
+  EXPECT_NE(error_of(record_with("\"layers\": 8", "\"layers\": \"8\"")).find("/model/layers"), std::string::npos);
+  EXPECT_NE(error_of(record_with("\"layers\": 8", "\"layers\": 0")).find("/model/layers"), std::string::npos);
+  EXPECT_NE(error_of(record_with("\"dp\": 4", "\"dp\": 3")).find("tp 2 x pp 1 x cp 1 x dp 3"), std::string::npos);
+  EXPECT_NE(error_of(record_with("1.5", "-1.5")).find("step_time_s"), std::string::npos);
   EXPECT_NE(error_of(minimal + "," + minimal).find("second run"), std::string::npos);
   EXPECT_NE(error_of(minimal + ",").find("r.json"), std::string::npos);
 }
@@ -172,7 +172,7 @@ TEST(RunScenarios, OverlapOfTheRecordRules) {
 }
 
 TEST(RunScenarios, BatchThatDoesNotDivideIsSkippedWithNumbers) {
-  const Validation result = validate_runs({run_of(with("\"global_batch\": 16", "\"global_batch\": 18"))});
+  const Validation result = validate_runs({run_of(record_with("\"global_batch\": 16", "\"global_batch\": 18"))});
   ASSERT_EQ(result.skipped.size(), 1U);
   EXPECT_NE(result.skipped[0].reason.find("18 is not a multiple of micro-batch 1 x dp 4"), std::string::npos);
 }

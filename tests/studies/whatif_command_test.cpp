@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing_program::run;
 
 /// Runs of different kinds: pipelined over nodes, sharded, on one node, with experts, with a narrow type, on PCIe.
-const char* const runs[] = {"llama3-70b --gpus 128 --tp 8 --pp 4 --global-batch 128",
+const char* const whatif_runs[] = {"llama3-70b --gpus 128 --tp 8 --pp 4 --global-batch 128",
                             "llama3-8b --gpus 64 --zero 3 --global-batch 256",
                             "llama3-8b --gpus 8 --tp 4 --global-batch 32",
                             "mixtral-8x7b --gpus 64 --tp 2 --ep 8 --pp 2 --global-batch 256",
@@ -68,7 +68,7 @@ MachineLever lever_called(const Scenario& scenario, const std::string& id) {
 }
 
 TEST(WhatIf, FactorOneChangesNothing) {
-  for (const char* line : runs) {
+  for (const char* line : whatif_runs) {
     const Scenario scenario = scenario_of(line);
     const double before = whatif_seconds_of(scenario);
     for (const MachineLever& lever : machine_levers(scenario))
@@ -77,7 +77,7 @@ TEST(WhatIf, FactorOneChangesNothing) {
 }
 
 TEST(WhatIf, MoreRateAndLessDelayNeverSlowAStep) {
-  for (const char* line : runs) {
+  for (const char* line : whatif_runs) {
     const Scenario scenario = scenario_of(line);
     const double before = whatif_seconds_of(scenario), hair = 1e-9 * before;
     for (const MachineLever& lever : machine_levers(scenario)) {
@@ -92,7 +92,7 @@ TEST(WhatIf, MoreRateAndLessDelayNeverSlowAStep) {
 // Every time in a forecast is an amount over a rate, or a delay: with all rates k times as high and all delays 1/k, a step
 // takes 1/k. A law that no lever scales would show here.
 TEST(WhatIf, AllLeversTogetherScaleTheStep) {
-  for (const char* line : runs) {
+  for (const char* line : whatif_runs) {
     const Scenario scenario = scenario_of(line);
     const double before = whatif_seconds_of(scenario);
     for (const double k : {2.0, 5.0}) {
@@ -105,7 +105,7 @@ TEST(WhatIf, AllLeversTogetherScaleTheStep) {
 }
 
 TEST(WhatIf, TwiceTheMatrixRateAtMostHalvesKernels) {
-  for (const char* line : runs) {
+  for (const char* line : whatif_runs) {
     const Scenario scenario = scenario_of(line);
     const auto kernels = [](const StepReport& step) { return (step.phases.forward + step.phases.backward).value(); };
     const double before = kernels(step_of(scenario));
@@ -129,7 +129,7 @@ TEST(WhatIf, ARunOnOneNodeIsNotMovedByTheNetwork) {
 }
 
 TEST(WhatIf, CapacityDecidesWhatFitsAndNoTime) {
-  const Scenario scenario = scenario_of(runs[0]);
+  const Scenario scenario = scenario_of(whatif_runs[0]);
   const MachineLever capacity = lever_called(scenario, "hbm-capacity");
   const StepReport before = step_of(scenario);
   ASSERT_TRUE(before.memory.fits);
@@ -182,7 +182,7 @@ json whatif_answer(const std::string& line) {
 }
 
 TEST(WhatIf, ANeighbourIsWhatPredictSaysOfIt) {
-  const json study = whatif_answer(runs[0]);
+  const json study = whatif_answer(whatif_runs[0]);
   const auto predicted = run("predict llama3-70b --gpus 128 --tp 4 --pp 4 --global-batch 128 --json");
   ASSERT_EQ(predicted.code, 0) << predicted.err;
   bool seen = false;
@@ -196,7 +196,7 @@ TEST(WhatIf, ANeighbourIsWhatPredictSaysOfIt) {
 }
 
 TEST(WhatIf, LargestEffectFirstAndAllAccountedFor) {
-  const json study = whatif_answer(runs[0]);
+  const json study = whatif_answer(whatif_runs[0]);
   double before = INFINITY;
   std::size_t acting = 0;
   for (const json& lever : study["levers"]) {
@@ -207,13 +207,13 @@ TEST(WhatIf, LargestEffectFirstAndAllAccountedFor) {
     before = largest;
     ++acting;
   }
-  const Scenario scenario = scenario_of(runs[0]);
-  const std::size_t all = machine_levers(scenario).size() + plan_levers(pinned(request_of(runs[0]), scenario), scenario).size();
+  const Scenario scenario = scenario_of(whatif_runs[0]);
+  const std::size_t all = machine_levers(scenario).size() + plan_levers(pinned(request_of(whatif_runs[0]), scenario), scenario).size();
   EXPECT_EQ(acting + study["without_effect"].size(), all);
 }
 
 TEST(WhatIf, TopKeepsWhatDecidesTheFit) {
-  const json all = whatif_answer(runs[0])["levers"], top = whatif_answer(std::string(runs[0]) + " --top 2")["levers"];
+  const json all = whatif_answer(whatif_runs[0])["levers"], top = whatif_answer(std::string(whatif_runs[0]) + " --top 2")["levers"];
   EXPECT_EQ(top[0], all[0]);
   EXPECT_EQ(top[1], all[1]);
   EXPECT_LT(top.size(), all.size());
@@ -268,13 +268,13 @@ TEST(WhatIf, AMappingKeepsItsSplit) {
 }
 
 TEST(WhatIfChange, OneEqualsTheLeverAndSeveralAreJoint) {
-  const json study = whatif_answer(runs[0]), one = whatif_answer(std::string(runs[0]) + " --change nvlink=2x");
+  const json study = whatif_answer(whatif_runs[0]), one = whatif_answer(std::string(whatif_runs[0]) + " --change nvlink=2x");
   const json& levers = study["levers"];
   const auto nvlink = std::find_if(levers.begin(), levers.end(), [](const json& lever) { return lever["id"] == "nvlink"; });
   ASSERT_NE(nvlink, levers.end());
   EXPECT_EQ((*nvlink)["variations"][1]["step_time_s"], one["after"]["step_time_s"]);
-  const json both = whatif_answer(std::string(runs[0]) + " --change nvlink=2x --change tp=4");
-  const json tp = whatif_answer(std::string(runs[0]) + " --change tp=0.5x");
+  const json both = whatif_answer(std::string(whatif_runs[0]) + " --change nvlink=2x --change tp=4");
+  const json tp = whatif_answer(std::string(whatif_runs[0]) + " --change tp=0.5x");
   EXPECT_LT(both["after"]["step_time_s"], one["after"]["step_time_s"]);
   EXPECT_LT(both["after"]["step_time_s"], tp["after"]["step_time_s"]);
   EXPECT_EQ(both["alone"][0]["step_time_s"], one["after"]["step_time_s"]);

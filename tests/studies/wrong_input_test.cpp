@@ -21,7 +21,7 @@ std::string written(const std::string& name, const std::string& text) {
   return path;
 }
 
-std::string refusal(const std::string& line) {
+std::string input_refusal(const std::string& line) {
   const Ran ran = run(line);
   EXPECT_EQ(ran.code, 2) << line << "\n" << ran.err;
   EXPECT_EQ(ran.out, "") << line;
@@ -31,91 +31,91 @@ std::string refusal(const std::string& line) {
 const std::string llama = "predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 ";
 
 TEST(WrongInput, UnknownNames) {
-  EXPECT_THAT(refusal("predcit llama3-70b"), HasSubstr("did you mean 'predict'?"));
-  EXPECT_THAT(refusal("predict llama3-7b"), AllOf(HasSubstr("unknown network"), HasSubstr("llama3-")));
-  EXPECT_THAT(refusal("predict llama3-70b --machine dgx-h10"), AllOf(HasSubstr("--machine"), HasSubstr("dgx-h100")));
-  EXPECT_THAT(refusal("predict llama3-70b --stack megatron-cor"), HasSubstr("megatron-core"));
-  EXPECT_THAT(refusal("predict llama3-70b --profile h100-sxn"), HasSubstr("h100-sxm"));
-  EXPECT_THAT(refusal("predict llama3-70b --tpp 8"), AllOf(HasSubstr("--tpp: unknown flag"), HasSubstr("'--tp'")));
-  EXPECT_THAT(refusal("list network5"), HasSubstr("did you mean 'networks'?"));
-  EXPECT_THAT(refusal("show network lama3-70b"), HasSubstr("llama3-70b"));
-  EXPECT_THAT(refusal("show schedule 1f1p"), HasSubstr("1f1b"));
-  EXPECT_THAT(refusal("--versoin"), HasSubstr("unknown flag"));
+  EXPECT_THAT(input_refusal("predcit llama3-70b"), HasSubstr("did you mean 'predict'?"));
+  EXPECT_THAT(input_refusal("predict llama3-7b"), AllOf(HasSubstr("unknown network"), HasSubstr("llama3-")));
+  EXPECT_THAT(input_refusal("predict llama3-70b --machine dgx-h10"), AllOf(HasSubstr("--machine"), HasSubstr("dgx-h100")));
+  EXPECT_THAT(input_refusal("predict llama3-70b --stack megatron-cor"), HasSubstr("megatron-core"));
+  EXPECT_THAT(input_refusal("predict llama3-70b --profile h100-sxn"), HasSubstr("h100-sxm"));
+  EXPECT_THAT(input_refusal("predict llama3-70b --tpp 8"), AllOf(HasSubstr("--tpp: unknown flag"), HasSubstr("'--tp'")));
+  EXPECT_THAT(input_refusal("list network5"), HasSubstr("did you mean 'networks'?"));
+  EXPECT_THAT(input_refusal("show network lama3-70b"), HasSubstr("llama3-70b"));
+  EXPECT_THAT(input_refusal("show schedule 1f1p"), HasSubstr("1f1b"));
+  EXPECT_THAT(input_refusal("--versoin"), HasSubstr("unknown flag"));
 }
 
 TEST(WrongInput, MissingAndExtraWords) {
-  EXPECT_THAT(refusal("predict"), HasSubstr("usage: stepcast predict"));
-  EXPECT_THAT(refusal("show network"), HasSubstr("usage: stepcast show"));
-  EXPECT_THAT(refusal("predict llama3-70b llama3-8b"), HasSubstr("unexpected argument 'llama3-8b'"));
+  EXPECT_THAT(input_refusal("predict"), HasSubstr("no network is named"));
+  EXPECT_THAT(input_refusal("show network"), HasSubstr("usage: stepcast show"));
+  EXPECT_THAT(input_refusal("predict llama3-70b llama3-8b"), HasSubstr("unexpected argument 'llama3-8b'"));
   EXPECT_THAT(run(std::vector<std::string>{}).err, HasSubstr("Usage: stepcast COMMAND"));
 }
 
 TEST(WrongInput, NumbersThatDoNotDivide) {
-  EXPECT_THAT(refusal("predict llama3-70b --gpus 56 --tp 7"), HasSubstr("legal tp: 1, 2, 4, 8, 16, 32, 64"));
-  EXPECT_THAT(refusal("predict llama3-70b --gpus 500 --tp 8 --pp 4"), HasSubstr("nearest: 480 or 512 GPUs"));
-  EXPECT_THAT(refusal("predict llama3-70b --gpus 96 --tp 8 --pp 3"), HasSubstr("legal pp: 1, 2, 4, 5"));
-  EXPECT_THAT(refusal(llama + "--global-batch 1000"), HasSubstr("nearest: 992 or 1008"));
-  EXPECT_THAT(refusal(llama + "--global-batch 1024 --micro-batch 3"), HasSubstr("1008 or 1056"));
-  EXPECT_THAT(refusal(llama + "--seq 8190"), HasSubstr("8184 or 8192"));
-  EXPECT_THAT(refusal(llama + "--chunks 3"), HasSubstr("legal chunks at pp 4: 1, 2, 4, 5, 10, 20"));
+  EXPECT_THAT(input_refusal("predict llama3-70b --gpus 56 --tp 7"), HasSubstr("legal tp: 1, 2, 4, 8, 16, 32, 64"));
+  EXPECT_THAT(input_refusal("predict llama3-70b --gpus 500 --tp 8 --pp 4"), HasSubstr("nearest: 480 or 512 GPUs"));
+  EXPECT_THAT(input_refusal("predict llama3-70b --gpus 96 --tp 8 --pp 3"), HasSubstr("legal pp: 1, 2, 4, 5"));
+  EXPECT_THAT(input_refusal(llama + "--global-batch 1000"), HasSubstr("nearest: 992 or 1008"));
+  EXPECT_THAT(input_refusal(llama + "--global-batch 1024 --micro-batch 3"), HasSubstr("1008 or 1056"));
+  EXPECT_THAT(input_refusal(llama + "--seq 8190"), HasSubstr("8184 or 8192"));
+  EXPECT_THAT(input_refusal(llama + "--chunks 3"), HasSubstr("legal chunks at pp 4: 1, 2, 4, 5, 10, 20"));
 }
 
 TEST(WrongInput, ExpertsOfADenseNetwork) {
-  EXPECT_THAT(refusal(llama + "--ep 8"), HasSubstr("--ep: network llama3-70b has no experts"));
-  EXPECT_THAT(refusal(llama + "--etp 2"), HasSubstr("--etp: network llama3-70b has no experts"));
+  EXPECT_THAT(input_refusal(llama + "--ep 8"), HasSubstr("--ep: network llama3-70b has no experts"));
+  EXPECT_THAT(input_refusal(llama + "--etp 2"), HasSubstr("--etp: network llama3-70b has no experts"));
 }
 
 TEST(WrongInput, MoreGpusThanTheMachineHas) {
-  EXPECT_THAT(refusal("predict llama3-70b --machine dgx-h100 --gpus 100000 --tp 8"),
+  EXPECT_THAT(input_refusal("predict llama3-70b --machine dgx-h100 --gpus 100000 --tp 8"),
               AllOf(HasSubstr("--gpus: 100000 GPUs"), HasSubstr("at most 16384")));
-  EXPECT_THAT(refusal("predict gpt2-1.5b --machine two-2080ti-pc --gpus 4 --precision fp16"), HasSubstr("at most 2"));
+  EXPECT_THAT(input_refusal("predict gpt2-1.5b --machine two-2080ti-pc --gpus 4 --precision fp16"), HasSubstr("at most 2"));
 }
 
 TEST(WrongInput, ScheduleThatCannotRun) {
-  EXPECT_THAT(refusal(llama + "--chunks 2 --global-batch 96"),  // 6 micro-batches on 4 stages
+  EXPECT_THAT(input_refusal(llama + "--chunks 2 --global-batch 96"),  // 6 micro-batches on 4 stages
               AllOf(HasSubstr("interleaved-1f1b"), HasSubstr("micro-batches")));
-  EXPECT_THAT(refusal(llama + "--chunks 2 --schedule 1f1b"), HasSubstr("chunk"));
-  EXPECT_THAT(refusal(llama + "--schedule 1f1p"), HasSubstr("did you mean '1f1b'?"));
-  EXPECT_THAT(refusal("predict llama3-8b --gpus 1 --global-batch 100000000"), HasSubstr("absurdly many"));
+  EXPECT_THAT(input_refusal(llama + "--chunks 2 --schedule 1f1b"), HasSubstr("chunk"));
+  EXPECT_THAT(input_refusal(llama + "--schedule 1f1p"), HasSubstr("did you mean '1f1b'?"));
+  EXPECT_THAT(input_refusal("predict llama3-8b --gpus 1 --global-batch 100000000"), HasSubstr("absurdly many"));
 }
 
 TEST(WrongInput, NegativeZeroAndAbsurd) {
   for (const char* flag : {"--gpus", "--tp", "--pp", "--cp", "--chunks", "--micro-batch", "--global-batch", "--seq"})
     for (const char* value : {"0", "-1", "1.5", "8x", "99999999999999999999"})
-      EXPECT_THAT(refusal(std::string("predict llama3-70b ") + flag + " " + value), HasSubstr(flag));
-  EXPECT_THAT(refusal(llama + "--zero 4"), HasSubstr("from 0 to 3"));
-  EXPECT_THAT(refusal(llama + "--recompute full:81"), HasSubstr("from 1 to "));
-  EXPECT_THAT(refusal(llama + "--precision int3"), HasSubstr("bf16"));
+      EXPECT_THAT(input_refusal(std::string("predict llama3-70b ") + flag + " " + value), HasSubstr(flag));
+  EXPECT_THAT(input_refusal(llama + "--zero 4"), HasSubstr("from 0 to 3"));
+  EXPECT_THAT(input_refusal(llama + "--recompute full:81"), HasSubstr("from 1 to "));
+  EXPECT_THAT(input_refusal(llama + "--precision int3"), HasSubstr("bf16"));
 }
 
 TEST(WrongInput, PrecisionThatTheGpuLacks) {
-  EXPECT_THAT(refusal("predict gpt2-1.5b --machine two-2080ti-pc --precision bf16"),
+  EXPECT_THAT(input_refusal("predict gpt2-1.5b --machine two-2080ti-pc --precision bf16"),
               AllOf(HasSubstr("no bf16"), HasSubstr("fp16")));
 }
 
 TEST(WrongInput, SequenceBeyondLearnedPositions) {
-  EXPECT_THAT(refusal("predict gpt2-1.5b --seq 2048"), AllOf(HasSubstr("--seq"), HasSubstr("at most 1024")));
+  EXPECT_THAT(input_refusal("predict gpt2-1.5b --seq 2048"), AllOf(HasSubstr("--seq"), HasSubstr("at most 1024")));
 }
 
 TEST(WrongInput, FilesThatAreNotThere) {
-  EXPECT_THAT(refusal("predict /no/such/file.json"), HasSubstr("/no/such/file.json"));
-  EXPECT_THAT(refusal("predict llama3-8b --mapping /no/such.flow"), HasSubstr("/no/such.flow"));
-  EXPECT_THAT(refusal("predict llama3-8b --machine /tmp/"), HasSubstr("folder"));
+  EXPECT_THAT(input_refusal("predict /no/such/file.json"), HasSubstr("/no/such/file.json"));
+  EXPECT_THAT(input_refusal("predict llama3-8b --mapping /no/such.flow"), HasSubstr("/no/such.flow"));
+  EXPECT_THAT(input_refusal("predict llama3-8b --machine /tmp/"), HasSubstr("folder"));
 }
 
 TEST(WrongInput, MappingAgainstGpusFlagsAndBatch) {
   const std::string flow = written("eight.flow", "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp\npar layer on pp sched 1f1b for mb:4\n");
   const std::string base = "predict llama3-8b --mapping " + flow;
   EXPECT_EQ(run(base).code, 0);
-  EXPECT_THAT(refusal(base + " --gpus 16"), HasSubstr("16 GPUs, but the mesh tp 2, cp 1, dp 4, pp 1 makes 8"));
-  EXPECT_THAT(refusal(base + " --tp 4"), HasSubstr("--tp: the mapping"));
-  EXPECT_THAT(refusal(base + " --global-batch 32"), AllOf(HasSubstr("8 micro-batches"), HasSubstr("mb:4")));
-  EXPECT_THAT(refusal(base + " --global-batch 15"), HasSubstr("nearest: 12 or 16"));
+  EXPECT_THAT(input_refusal(base + " --gpus 16"), HasSubstr("16 GPUs, but the mesh tp 2, cp 1, dp 4, pp 1 makes 8"));
+  EXPECT_THAT(input_refusal(base + " --tp 4"), HasSubstr("--tp: the mapping"));
+  EXPECT_THAT(input_refusal(base + " --global-batch 32"), AllOf(HasSubstr("8 micro-batches"), HasSubstr("mb:4")));
+  EXPECT_THAT(input_refusal(base + " --global-batch 15"), HasSubstr("nearest: 12 or 16"));
 }
 
 TEST(WrongInput, MappingTextWithMistakes) {
   const auto mapped = [](const std::string& text) {
-    return refusal("predict llama3-8b --mapping " + written("bad.flow", text));
+    return input_refusal("predict llama3-8b --mapping " + written("bad.flow", text));
   };
   EXPECT_THAT(mapped("use tp\n"), HasSubstr("no mesh line"));
   EXPECT_THAT(mapped("mesh tp:8\npra b on tp\n"), HasSubstr(":2:1"));
@@ -128,7 +128,7 @@ TEST(WrongInput, MappingTextWithMistakes) {
 }
 
 TEST(WrongInput, OutputFlagsThatExclude) {
-  EXPECT_THAT(refusal(llama + "--print-scenario --json"), HasSubstr("--print-scenario"));
+  EXPECT_THAT(input_refusal(llama + "--print-scenario --json"), HasSubstr("--print-scenario"));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using testing_program::run;
 using testing_sweep::expect_same_forecast;
 using testing_sweep::swept;
 
-const std::string small = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
+const std::string small_line = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
 
 TEST(PredictLine, WordsAreQuotedForAShell) {
   EXPECT_EQ(shell_word("llama3-8b"), "llama3-8b");
@@ -29,7 +29,7 @@ TEST(PredictLine, WordsAreQuotedForAShell) {
 }
 
 TEST(PredictLine, ForecastsTheSame) {
-  const json plain = swept(small + " --top 3");
+  const json plain = swept(small_line + " --top 3");
   for (const json& row : plain["top"]) expect_same_forecast(row);
   expect_same_forecast(plain["why"]["naive"]);
 
@@ -46,7 +46,7 @@ TEST(PredictLine, ForecastsTheSame) {
 }
 
 TEST(PredictLine, SaysOnlyWhatPredictWouldNotTake) {
-  const std::string command = swept(small + " --tp 2 --pp 1 --micro-batch 1,2 --top 1")["top"][0]["command"];
+  const std::string command = swept(small_line + " --tp 2 --pp 1 --micro-batch 1,2 --top 1")["top"][0]["command"];
   EXPECT_LT(command.size(), 140U) << command;
   for (const char* usual : {"--seq", "--cp", "--ep", "--etp", "--order", "--save-gathered", "--layout", "--zero", "--precision", "--chunks"})
     EXPECT_THAT(command, Not(HasSubstr(usual)));
@@ -55,7 +55,7 @@ TEST(PredictLine, SaysOnlyWhatPredictWouldNotTake) {
   // Not usual, one by one.
   for (const char* said : {"--seq 4096", "--cp 2", "--zero 3", "--order tp-dp-pp-cp", "--recompute full", "--sp off", "--precision fp8",
                            "--save-gathered on", "--chunks 2", "--micro-batch 2", "--layout balanced"}) {
-    const json best = swept(small + " --pp 2 --tp 2 --top 1 " + said)["top"][0];
+    const json best = swept(small_line + " --pp 2 --tp 2 --top 1 " + said)["top"][0];
     EXPECT_THAT(best["command"].get<std::string>(), HasSubstr(said));
     expect_same_forecast(best);
   }

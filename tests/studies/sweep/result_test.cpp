@@ -43,7 +43,7 @@ std::string replaced(std::string text, const std::string& old, const std::string
 }
 
 /// "where: what (hint)" of the refusal.
-std::string refusal(const std::string& text) {
+std::string result_refusal(const std::string& text) {
   const auto read = read_result(text, "r.jsonl");
   return read ? "taken" : to_text(read.error());
 }
@@ -184,15 +184,15 @@ TEST(SweepResultText, IsJsonLineByLine) {
 TEST(SweepResultText, EveryCutIsFound) {
   const std::string text = write_result(synthetic::result(synthetic::question()));
   for (std::size_t length = 0; length < text.size(); length += 7) {
-    const std::string said = refusal(text.substr(0, length));
+    const std::string said = result_refusal(text.substr(0, length));
     EXPECT_THAT(said, Not("taken")) << length;
     if (length > 20) {
       EXPECT_THAT(said, HasSubstr("cut short")) << length;
     }
   }
-  EXPECT_THAT(refusal(text.substr(0, text.size() - 1)), HasSubstr("cut short"));
+  EXPECT_THAT(result_refusal(text.substr(0, text.size() - 1)), HasSubstr("cut short"));
   const std::string all_but_last = text.substr(0, text.rfind('\n', text.size() - 2) + 1);
-  EXPECT_THAT(refusal(all_but_last), HasSubstr("cut short"));
+  EXPECT_THAT(result_refusal(all_but_last), HasSubstr("cut short"));
 }
 
 TEST(SweepResultText, EveryChangedByteIsFound) {
@@ -200,7 +200,7 @@ TEST(SweepResultText, EveryChangedByteIsFound) {
   for (std::size_t i = 0; i < text.size(); i += 3) {
     std::string changed = text;
     changed[i] = changed[i] == '1' ? '2' : '1';
-    EXPECT_THAT(refusal(changed), Not("taken")) << i;
+    EXPECT_THAT(result_refusal(changed), Not("taken")) << i;
   }
 }
 
@@ -232,11 +232,11 @@ TEST(SweepResultText, SaysWhatWasChangedAndWhere) {
       {"\"figures\": {\"step_time_s\": ", "\"figures\": {\"step_time_s\": 1", "is out of order"},
       {"\"figures\": {\"step_time_s\": ", "\"figures\": {\"step_time_s\":  ", "line 2: is not as stepcast wrote it"},
       {"\"check\": \"", "\"check\": \"0", "r.jsonl: was changed since stepcast wrote it"}};
-  for (const Edit& edit : edits) EXPECT_THAT(refusal(replaced(text, edit.old, edit.by)), HasSubstr(edit.says)) << edit.by;
+  for (const Edit& edit : edits) EXPECT_THAT(result_refusal(replaced(text, edit.old, edit.by)), HasSubstr(edit.says)) << edit.by;
   const std::string index = fmt::format("\"list\": \"top\", \"index\": {}", result.top[0].index);
-  EXPECT_THAT(refusal(replaced(text, index, "\"list\": \"top\", \"index\": 33")), HasSubstr("configuration 33 is not among those done"));
-  EXPECT_THAT(refusal("{\"id\": \"llama3-8b\"}\n"), HasSubstr("this is no result of a sweep (a file that stepcast sweep or merge wrote"));
-  EXPECT_THAT(refusal(""), HasSubstr("this is no result of a sweep"));
+  EXPECT_THAT(result_refusal(replaced(text, index, "\"list\": \"top\", \"index\": 33")), HasSubstr("configuration 33 is not among those done"));
+  EXPECT_THAT(result_refusal("{\"id\": \"llama3-8b\"}\n"), HasSubstr("this is no result of a sweep (a file that stepcast sweep or merge wrote"));
+  EXPECT_THAT(result_refusal(""), HasSubstr("this is no result of a sweep"));
 }
 
 /// Parts of one question, folded by themselves.

@@ -1,0 +1,82 @@
+#include "studies/launch/asked_launch.h"
+
+#include <fmt/format.h>
+
+#include "studies/choose.h"
+#include "studies/scenario_file.h"
+#include "model/json_reader.h"
+
+namespace stepcast {
+namespace {
+
+Expected<void> take_definitions(const Arguments& arguments, LaunchSource& source) {
+  for (const std::string& text : arguments.values("--define")) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == text.npos)
+      return fail("--define", fmt::format("'{:.60}' sets no variable", text), "--define GLOBAL_BATCH=1024");
+    source.defined[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return {};
+}
+
+Expected<void> check_alone(const Arguments& arguments) {
+  for (const char* flag : {"--define", "--release"})
+    if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--megatron run.sh");
+  return {};
+}
+
+}  // namespace
+
+Expected<std::optional<LaunchSource>> launch_source(const Arguments& arguments) {
+  std::optional<LaunchSource> source;
+  for (const LaunchFlag& row : launch_flags()) {
+    if (!arguments.has(row.flag)) continue;
+    if (source) return fail(std::string(row.flag), fmt::format("{} names a launch already", source->flag->flag), "one of them");
+    source = LaunchSource{};
+    source->flag = &row;
+    source->file = arguments.value(row.flag);
+  }
+  if (!source) {
+    if (auto good = check_alone(arguments); !good) return tl::unexpected(good.error());
+    return source;
+  }
+  source->words = arguments.rest;
+  source->release = arguments.value("--release");
+  if (auto good = take_definitions(arguments, *source); !good) return tl::unexpected(good.error());
+  return source;
+}
+
+Expected<LaunchHints> launch_hints(const Arguments& arguments) {
+  LaunchHints hints;
+  const std::pair<const char*, std::int64_t&> counts[] = {{"--gpus", hints.gpus}, {"--micro-batch", hints.micro_batch}};
+  for (const auto& [flag, into] : counts) {
+    if (!arguments.has(flag)) continue;
+    const auto count = parse_count(arguments.value(flag), flag, 1, find_flag(run_flags(), flag)->most);
+    if (count) into = *count;  // what is no number is an error of the flags themselves
+  }
+  for (const char* flag : {"--gpus", "--tp", "--pp", "--cp", "--global-batch", "--micro-batch"}) hints.resized |= arguments.has(flag);
+  if (arguments.words.empty()) return hints;
+  const std::string& word = arguments.words[0];
+  if (names_a_file(word)) {
+    const auto text = read_text_file(word);
+    if (!text) return tl::unexpected(text.error());
+    if (is_scenario(*text)) return fail("NETWORK", fmt::format("{:.60} is a scenario file, and a launch says a whole run too", word), "one of them");
+  }
+  auto network = choose_network_as(word, "NETWORK", arguments.value("--as"));
+  if (!network) return tl::unexpected(network.error());
+  hints.network = std::move(*network);
+  return hints;
+}
+
+Expected<Request> read_launch_request(const LaunchSource& source, const Arguments& arguments) {
+  const auto hints = launch_hints(arguments);
+  if (!hints) return tl::unexpected(hints.error());
+  const auto launch = read_launch(source);
+  if (!launch) return tl::unexpected(launch.error());
+  auto reading = read_meaning(*launch, *hints);
+  if (!reading) return tl::unexpected(reading.error());
+  reading->request.notes = std::move(reading->notes);
+  return std::move(reading->request);
+}
+
+}  // namespace stepcast
