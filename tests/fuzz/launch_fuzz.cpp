@@ -1,0 +1,17 @@
+// Coverage-guided fuzzing of the reader of launches and configurations (libFuzzer). Built by clang with
+// -DSTEPCAST_FUZZ=ON; see README.md here.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tests/fuzz/check_launch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string complaint = stepcast::complaint_about_launch(text);
+  if (complaint.empty()) return 0;
+  std::fprintf(stderr, "%s\n", complaint.c_str());
+  std::abort();
+}
