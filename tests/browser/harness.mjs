@@ -19,6 +19,33 @@ before(async () => {
 });
 after(async () => { await browser?.close(); });
 
+/** Two pictures on: what the page does once per picture is done. */
+export const frames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** Pages draw what an action brings about with the next picture, so an action has ended when that is drawn. */
+function endWithPicture(owner, names, pageOf) {
+  for (const name of names) {
+    const act = owner[name];
+    assert.equal(typeof act, "function", name);
+    owner[name] = async function (...given) {
+      const result = await act.apply(this, given);
+      await frames(pageOf(this));
+      return result;
+    };
+  }
+}
+
+let haveLocatorsPictures = false;
+function actionsEndWithPicture(page) {
+  endWithPicture(page.mouse, ["click", "down", "move", "up", "wheel"], () => page);
+  endWithPicture(page.keyboard, ["press"], () => page);
+  endWithPicture(page.touchscreen, ["tap"], () => page);
+  if (haveLocatorsPictures) return;
+  haveLocatorsPictures = true;
+  endWithPicture(Object.getPrototypeOf(page.locator("body")), ["check", "click", "dispatchEvent", "fill", "focus", "hover", "press",
+    "scrollIntoViewIfNeeded", "selectOption", "tap", "uncheck"], (locator) => locator.page());
+}
+
 export const pathOf = (name) => join(output, name);
 export const jsonOf = (name) => JSON.parse(readFileSync(pathOf(name), "utf8"));
 export function write(name, text) { writeFileSync(pathOf(name), text); return pathOf(name); }
@@ -37,7 +64,8 @@ export function stepcast(line) {
 export async function open(name, options, use) {
   const { hash = "", ...rest } = options, context = await browser.newContext({ viewport: WIDE, acceptDownloads: true, ...rest });
   const page = await context.newPage(), heard = [], address = pathToFileURL(pathOf(name)).href;
-  page.setDefaultTimeout(5000);
+  page.setDefaultTimeout(20000);
+  actionsEndWithPicture(page);
   page.on("console", (message) => heard.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => heard.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => { heard.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
-import { assertFitsAcross, assertNear, assertReadable, inTheDark, onPhone, open, pathOf, screenshot, stepcast, write } from "./harness.mjs";
+import { assertFitsAcross, assertNear, assertReadable, frames, inTheDark, onPhone, open, pathOf, screenshot, stepcast, write } from "./harness.mjs";
 
 const RUN = "llama3-8b --gpus 16 --tp 2 --pp 4 --stack megatron-core --global-batch 64";
 let data, phases, hasChart;
@@ -55,8 +55,8 @@ const text = (page, selector) => page.locator(selector).textContent();
 const sums = (page, rank) => page.locator(`#window-table tbody tr:nth-child(${rank + 1}) td[data-us]`)
   .evaluateAll((cells) => cells.map((cell) => Number(cell.dataset.us)));
 const sum = (list) => list.reduce((all, one) => all + one, 0);
-const settled = (page) => page.waitForTimeout(150);  // the table follows a moment after the picture
-const frames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+/** The table follows a moment after the picture: a later timer of the page fires after the page's own. */
+const settled = (page) => page.evaluate(() => new Promise((done) => setTimeout(done, 150)));
 
 /** Where a moment of the whole step lies in a row, by the row's name. */
 async function placeOf(page, name, time) {
@@ -68,7 +68,6 @@ async function placeOf(page, name, time) {
 async function zoomAt(page, place, times) {
   await page.mouse.move(place.x, place.y);
   for (let i = 0; i < times; ++i) await page.mouse.wheel(0, -300);
-  await frames(page);
 }
 const labels = (page) => page.locator("#labels .label").allTextContents();
 const pixels = (page, id) => page.evaluate((id) => {
