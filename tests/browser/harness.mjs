@@ -64,7 +64,7 @@ export function stepcast(line) {
 export async function open(name, options, use) {
   const { hash = "", ...rest } = options, context = await browser.newContext({ viewport: WIDE, acceptDownloads: true, ...rest });
   const page = await context.newPage(), heard = [], address = pathToFileURL(pathOf(name)).href;
-  page.setDefaultTimeout(20000);
+  page.setDefaultTimeout(60000);  // machines that build at the same time are slow
   actionsEndWithPicture(page);
   page.on("console", (message) => heard.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => heard.push(`error: ${error.message}`));
