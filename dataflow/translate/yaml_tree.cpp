@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "model/yaml_documents.h"
+
 namespace stepcast {
 namespace {
 
@@ -76,6 +78,8 @@ Expected<std::vector<YamlNode>> read_yaml(const std::string& text, const std::st
   YamlCopy copy(file);
   std::vector<YamlNode> documents;
   try {
+    if (const std::size_t line = YamlDocuments::too_many(text); line > 0)
+      return fail(fmt::format("{}:{}", file, line), "not YAML: no name or value begins here", "name: value");
     for (const YAML::Node& document : YAML::LoadAll(text)) documents.push_back(copy.copy(document));
   } catch (const YAML::Exception& problem) {  // the library's way to report; goes no further
     const Position where = copy.at(problem.mark);
