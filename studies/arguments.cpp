@@ -68,8 +68,9 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
   }
   arguments.words = app.remaining();
   for (const auto& [name, given] : values) {
-    if (given.size() > 1 && find_flag(flags, name)->repeats) {
+    if (!given.empty() && find_flag(flags, name)->repeats) {
       arguments.flags[name] = fmt::format("{}", fmt::join(given, ","));
+      arguments.repeated[name] = given;
       continue;
     }
     if (given.size() > 1) return fail(name, fmt::format("given {} times", given.size()), "give it once");
@@ -81,14 +82,8 @@ Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::str
 }  // namespace
 
 std::vector<std::string> Arguments::values(std::string_view name) const {
-  std::vector<std::string> values;
-  const std::string text = value(name);
-  for (std::size_t at = 0; has(name) && at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    values.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return values;
+  const auto found = repeated.find(name);
+  return found == repeated.end() ? std::vector<std::string>() : found->second;
 }
 
 Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,

@@ -16,7 +16,8 @@ namespace stepcast {
 struct Arguments {
   std::vector<std::string> words;                         ///< what is not a flag, in order
   std::vector<std::string> rest;                          ///< what stands behind --, as it was typed
-  std::map<std::string, std::string, std::less<>> flags;  ///< "--tp" -> "8"; toggles -> ""
+  std::map<std::string, std::string, std::less<>> flags;  ///< "--tp" -> "8"; toggles -> ""; of those that repeat, joined by commas
+  std::map<std::string, std::vector<std::string>, std::less<>> repeated;  ///< of those that repeat: each value as it was typed
 
   [[nodiscard]] bool has(std::string_view name) const { return flags.find(name) != flags.end(); }
   /// What was given with the flag, "" when it was not.
@@ -24,7 +25,7 @@ struct Arguments {
     const auto found = flags.find(name);
     return found == flags.end() ? std::string() : found->second;
   }
-  /// All values of a flag that repeats, which stand with commas between them; none when it was not given.
+  /// All values of a flag that repeats; none when it was not given.
   [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
 };
 

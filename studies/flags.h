@@ -30,7 +30,7 @@ struct Flag {
   Expected<void> (*check)(const std::string& text, const std::string& where) = nullptr;
   std::string_view alias = {};  ///< another name: "-o"
   bool words_behind = false;    ///< "--flag -- WORDS": its value "--" stands for the words behind it; behind "--flag VALUE" they go over it
-  bool repeats = false;         ///< may be given several times; the values are joined by commas
+  bool repeats = false;         ///< may be given several times; Arguments::values has each
 };
 
 /// What `stepcast predict` takes; sweeps take the same.

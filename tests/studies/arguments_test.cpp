@@ -24,6 +24,13 @@ TEST(Arguments, WordsAndFlagsInAnyOrder) {
   EXPECT_THAT(typed({"--json", "--", "llama3-70b"})->words, ElementsAre("llama3-70b"));
 }
 
+TEST(Arguments, ValuesOfAFlagThatRepeatsStayAsTyped) {
+  const auto arguments = typed({"llama3-70b", "--define", "GPUS=0,1", "--define=TP=8"});
+  ASSERT_TRUE(arguments) << to_text(arguments.error());
+  EXPECT_THAT(arguments->values("--define"), ElementsAre("GPUS=0,1", "TP=8"));
+  EXPECT_THAT(arguments->values("--tp"), testing::IsEmpty());
+}
+
 TEST(Arguments, UnknownFlagSuggestsTheNearest) {
   const auto arguments = typed({"llama3-70b", "--global-bach", "64"});
   ASSERT_FALSE(arguments);
