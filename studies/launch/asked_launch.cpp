@@ -1,10 +1,14 @@
 #include "studies/launch/asked_launch.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include "studies/choose.h"
-#include "studies/scenario_file.h"
 #include "model/json_reader.h"
+#include "studies/choose.h"
+#include "studies/launch/explain.h"
+#include "studies/scenario.h"
+#include "studies/scenario_file.h"
 
 namespace stepcast {
 namespace {
@@ -23,6 +27,29 @@ Expected<void> check_alone(const Arguments& arguments) {
   for (const char* flag : {"--define", "--release"})
     if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--megatron run.sh");
   return {};
+}
+
+/// Do flags put another split, batch or number type over the launch's own?
+bool runs_otherwise(const Arguments& arguments) {
+  const std::string_view numbers = find_flag(run_flags(), "--micro-batch")->group;
+  return std::any_of(arguments.flags.begin(), arguments.flags.end(), [&](const auto& given) {
+    const Flag* flag = find_flag(run_flags(), given.first);
+    return flag != nullptr && (flag->splits || flag->group == numbers);
+  });
+}
+
+/// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.
+std::vector<std::string> wrong_in(const Launch& launch, Request request, const Arguments& arguments) {
+  if (runs_otherwise(arguments) || !take_flags(request, arguments)) return {};
+  ExplainedLaunch explained;
+  explained.launch = &launch;
+  auto scenario = resolve(request);
+  if (!scenario) return {};  // the command itself says why
+  explained.scenario = std::move(*scenario);
+  std::vector<std::string> wrong;
+  for (Interaction& row : interactions_of(explained))
+    if (row.wrong) wrong.push_back("wrong: " + std::move(row.text));
+  return wrong;
 }
 
 }  // namespace
@@ -75,6 +102,7 @@ Expected<Request> read_launch_request(const LaunchSource& source, const Argument
   if (!launch) return tl::unexpected(launch.error());
   auto reading = read_meaning(*launch, *hints);
   if (!reading) return tl::unexpected(reading.error());
+  for (std::string& text : wrong_in(*launch, reading->request, arguments)) reading->notes.push_back(std::move(text));
   reading->request.notes = std::move(reading->notes);
   return std::move(reading->request);
 }

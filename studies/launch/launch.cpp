@@ -236,7 +236,7 @@ Expected<Launch> read_launch(const LaunchSource& source) {
     for (auto* given : {&line.given, &line.positional, &line.launcher_given})
       for (GivenArgument& argument : *given) argument.line = 0;
     Launch launch;
-    launch.where = "command line";
+    launch.where = words_alone;
     take_line(launch, line);
     return finish_launch(std::move(launch), &line, source, ".");
   }

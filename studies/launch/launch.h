@@ -14,9 +14,12 @@
 
 namespace stepcast {
 
+/// Where the words behind -- stand.
+constexpr const char* words_alone = "command line";
+
 struct Launch {
   const Framework* framework = nullptr;
-  std::string where;                       ///< the file; "command line" behind --
+  std::string where;                       ///< the file, or words_alone
   std::string release;                     ///< id of a release of the framework's table; "" = the newest that knows the arguments
   std::vector<GivenArgument> arguments;    ///< in their order; the last of a name counts, as argparse has it
   ArgumentMap environment;                 ///< set in the script or in front of the command

@@ -161,7 +161,7 @@ std::string precision_of_launch(const LaunchSubject& subject) {
   if ((fp4 && !is_off(*fp4)) || holds(named, "fp4")) return "nvfp4";
   const bool eight = (fp8 && !is_off(*fp8)) || (fp8 && *fp8 == "1") || holds(named, "fp8") || holds(converters, "float8") || holds(converters, "mx");
   if (eight) return holds(recipe, "mx") || holds(named, "mxfp8") || holds(converters, "mx") ? "mxfp8" : "fp8";
-  if (bf16 && fp16) subject.note(fmt::format("both bf16 and fp16 are on, which {} refuses: forecast as bf16; leave one of them out", subject.framework.name));
+  if (bf16 && fp16) subject.note("both bf16 and fp16 are on: forecast as bf16");
   if (bf16 || holds(named, "bf16") || holds(named, "bfloat16")) return "bf16";
   if (fp16 || holds(named, "16")) return "fp16";
   if (holds(named, "tf32")) return "tf32";

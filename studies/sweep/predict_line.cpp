@@ -21,7 +21,7 @@ std::optional<Request> typed_launch(const LaunchSource& source, const Arguments&
   for (const Request::Statement& statement : request->statements) request->values.erase(statement.key);
   for (const auto& [flag, key] : {std::pair{"--gpus", "gpus"}, std::pair{"--micro-batch", "micro_batch"}})
     if (arguments.has(flag)) request->values[key] = {"", flag};
-  const std::string whole = source.file == "--" ? "command line" : source.file;
+  const std::string whole = source.file == "--" ? words_alone : source.file;
   if (const auto batch = request->values.find("global_batch"); batch != request->values.end() && batch->second.where == whole) batch->second.text.clear();
   return std::move(*request);
 }
@@ -51,7 +51,8 @@ constexpr AxisId shown_axes[] = {AxisId::gpus, AxisId::tp, AxisId::pp};
 /// Axes whose value without a flag is this one whatever the rest is (Resolver::wishes_of_request).
 struct PlainAxis { AxisId axis; std::string_view value; };
 constexpr PlainAxis plain_axes[] = {{AxisId::cp, "1"},          {AxisId::cp_kind, "ring"}, {AxisId::ep, "1"},
-                                    {AxisId::etp, "1"},         {AxisId::zero, "1"},       {AxisId::micro_batch, "1"},
+                                    {AxisId::etp, "1"},         {AxisId::zero, "1"},       {AxisId::dp_replicate, "1"},
+                                    {AxisId::micro_batch, "1"},
                                     {AxisId::chunks, "1"},      {AxisId::layout, "even"},  {AxisId::recompute, "none"},
                                     {AxisId::save_gathered, "off"}};
 

@@ -54,6 +54,14 @@ TEST(ExplainLaunchCommand, FiguresAreThoseOfPredict) {
   }
 }
 
+/// What explain calls wrong of the arguments is wrong for who forecasts them too, unless another split is put over them.
+TEST(ExplainLaunchCommand, PredictSaysWhatIsWrong) {
+  const std::string words = without_words(explained_words, "--tensor-model-parallel-size 2 ");
+  EXPECT_THAT(testing_program::run("predict --gpus 16 --megatron -- " + words).out, HasSubstr("wrong: --sequence-parallel has no effect at tp 1"));
+  EXPECT_THAT(testing_program::run("predict --gpus 16 --tp 2 --megatron -- " + words).out, testing::Not(HasSubstr("wrong: ")));
+  EXPECT_THAT(testing_program::run(std::string("predict --gpus 16 --megatron -- ") + explained_words).out, testing::Not(HasSubstr("wrong: ")));
+}
+
 TEST(ExplainLaunchCommand, TextNamesTheFrameworkAndEveryArgument) {
   const auto ran = testing_program::run(std::string("explain --gpus 16 --megatron -- ") + explained_words);
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -251,6 +251,15 @@ TEST(Interactions, OldReleasesDoNotAskForOneConnection) {
   EXPECT_EQ(rule_named(find_interactions(explained), "one connection missing"), nullptr);
 }
 
+TEST(Interactions, NothingIsSaidOfTheEnvironmentOfWordsAlone) {
+  Launch launch = testing_launch::typed_launch("--num-layers 24 --tensor-model-parallel-size 2");
+  ExplainedLaunch explained;
+  explained.launch = &launch;
+  EXPECT_NE(rule_named(find_interactions(explained), "one connection missing"), nullptr);
+  launch.where = words_alone;
+  EXPECT_EQ(rule_named(find_interactions(explained), "one connection missing"), nullptr);
+}
+
 TEST(Interactions, LayersThatTheFrameworkPartitionsNeedNotDivide) {
   const Launch launch = changed_launch(quiet_megatron_deepspeed(), "--num-layers 31 --pp-partition-method type:transformer|embedding");
   ExplainedLaunch explained;
