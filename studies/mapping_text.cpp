@@ -36,21 +36,28 @@ MeshOrder order_of(const Split& split) {
 
 std::string mesh_line(const Split& split) {
   std::string line = "mesh";
-  for (const MeshAxis axis : order_of(split)) line += fmt::format(" {}:{}", to_text(axis), axis_size(split, axis));
+  for (const MeshAxis axis : order_of(split)) {
+    const bool copied = axis == MeshAxis::dp && split.replicas > 1;
+    line += fmt::format(" {}:{}", to_text(axis), axis_size(split, axis) / (copied ? split.replicas : 1));
+    if (copied) line += fmt::format(" rep:{}", split.replicas);
+  }
   return line + "\n";
 }
 
 struct ExpertAxis { const char* name; std::int64_t size; };
-using ExpertAxes = std::array<ExpertAxis, 3>;
+constexpr int expert_axis_count = 4;
+using ExpertAxes = std::array<ExpertAxis, expert_axis_count>;
 
-ExpertAxes expert_axes(const Split& split) { return {{{"etp", split.etp}, {"ep", split.ep}, {"edp", split.edp()}}}; }
+ExpertAxes expert_axes(const Split& split) {
+  return {{{"etp", split.etp}, {"ep", split.ep}, {"edp", split.edp() / split.replicas}, {"erep", split.replicas}}};
+}
 
-/// How many of etp, ep and edp are faster than the stages; -1 where none of their cuts is the stages'. Size 1 counts as
+/// How many of the experts' axes are faster than the stages; -1 where none of their cuts is the stages'. Size 1 counts as
 /// faster: behind the last cut there is nothing left but stages.
 int axes_before_stages(const ExpertAxes& axes, std::int64_t stride) {
   std::int64_t ranks = 1;
   int found = ranks == stride ? 0 : -1;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < expert_axis_count; ++i) {
     ranks *= axes[i].size;
     if (ranks == stride) found = i + 1;
   }
@@ -62,11 +69,11 @@ std::string expert_mesh_line(const Split& split) {
   const ExpertAxes axes = expert_axes(split);
   const int before = axes_before_stages(axes, stage_stride(split));
   std::string line = "mesh";
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < expert_axis_count; ++i) {
     if (i == before) line += fmt::format(" pp:{}", split.pp);
-    line += fmt::format(" {}:{}", axes[i].name, axes[i].size);
+    if (i < 3 || split.replicas > 1) line += fmt::format(" {}:{}", axes[i].name, axes[i].size);
   }
-  if (before < 0 || before == 3) line += fmt::format(" pp:{}", split.pp);
+  if (before < 0 || before == expert_axis_count) line += fmt::format(" pp:{}", split.pp);
   return line + "\n";
 }
 
@@ -76,14 +83,22 @@ std::vector<std::string> aliases_of(const Split& split) {
   if (split.vocabulary) names.emplace_back("vocab");
   if (split.sequence) names.emplace_back("sp");
   if (split.cp > 1) names.emplace_back(context_alias(split.context));
-  names.emplace_back("dp");
+  if (split.replicas == 1) names.emplace_back("dp");
   if (split.experts) {
-    names.emplace_back("ep");
+    if (split.replicas == 1) names.emplace_back("ep");
     names.emplace_back("etp");
   }
   static const std::vector<std::string> zero = {"", "zero1", "zero2", "fsdp"};
   if (split.zero > 0) names.push_back(zero[static_cast<std::size_t>(split.zero)]);
   return names;
+}
+
+/// In place of the aliases dp and ep, whose axis is but a part of the data ranks here.
+std::string replica_lines(const Split& split) {
+  if (split.replicas == 1) return {};
+  std::string lines = "par b on dp*rep\n";
+  if (split.experts) lines += "at expert: par e on ep\nat expert: par c on edp*erep\n";
+  return lines;
 }
 
 /// Chunks are layers dealt out in turn: chunk c of stage s holds the layers of virtual stage c*pp + s. Schedules with
@@ -148,12 +163,15 @@ MeshCuts mesh_cuts(const Split& split) {
   MeshCuts cuts;
   const auto add = [&](std::int64_t ranks) { cuts.at[cuts.count++] = ranks; };
   std::int64_t ranks = 1;
-  for (const MeshAxis axis : order_of(split)) add(ranks *= axis_size(split, axis));
+  for (const MeshAxis axis : order_of(split)) {
+    if (axis == MeshAxis::dp && split.replicas > 1) add(ranks * (split.dp / split.replicas));
+    add(ranks *= axis_size(split, axis));
+  }
   if (split.experts) {
     const ExpertAxes axes = expert_axes(split);
     const int before = axes_before_stages(axes, stage_stride(split));
     ranks = 1;
-    for (int i = 0; i < 3; ++i) add(ranks *= axes[i].size * (i == before ? split.pp : 1));
+    for (int i = 0; i < expert_axis_count; ++i) add(ranks *= axes[i].size * (i == before ? split.pp : 1));
   }
   std::sort(cuts.at.begin(), cuts.at.begin() + static_cast<std::ptrdiff_t>(cuts.count));
   return cuts;
@@ -161,7 +179,7 @@ MeshCuts mesh_cuts(const Split& split) {
 
 std::string mapping_text(const Split& split) {
   return mesh_line(split) + expert_mesh_line(split) + expert_home_line(split) +
-         fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + stage_line(split) + recompute_line(split) + moves_lines(split);
+         fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + replica_lines(split) + stage_line(split) + recompute_line(split) + moves_lines(split);
 }
 
 }  // namespace stepcast

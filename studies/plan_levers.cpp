@@ -23,6 +23,7 @@ bool has_stages(const Scenario& scenario, const Request& request) { return plan_
 bool has_tensor_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "tp") != "1"; }
 bool has_context_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "cp") != "1"; }
 bool has_sequence_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "sp") == "on"; }
+bool has_shards(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "zero") != "0"; }
 bool has_experts(const Scenario& scenario, const Request&) { return scenario.network.row.experts.count > 0; }
 
 const std::vector<PlanRow>& plan_rows() {
@@ -35,6 +36,7 @@ const std::vector<PlanRow>& plan_rows() {
       {"global_batch", "global batch", "1", Walk::doubling},
       {"sequence", "sequence", "1", Walk::doubling},
       {"zero", "sharding stage", "1", Walk::steps_of_one},
+      {"dp_replicate", "copies of what is sharded", "1", Walk::doubling, {}, has_shards, "zero 0 shards nothing"},
       {"recompute", "recompute", "none", Walk::words, {"none", "selective", "full"}},
       {"sp", "sequence parallelism", "off", Walk::words, {"on", "off"}, has_tensor_split, "without tp it does nothing"},
       {"save_gathered", "gathered activations kept", "off", Walk::words, {"on", "off"}, has_sequence_split,

@@ -217,7 +217,7 @@ class Resolver {
   [[nodiscard]] SplitWishes wishes_of_request() const {
     SplitWishes wishes;
     for (auto [key, slot] : {std::pair{"tp", &wishes.tp}, {"cp", &wishes.cp}, {"pp", &wishes.pp}, {"chunks", &wishes.chunks},
-                             {"ep", &wishes.ep}, {"etp", &wishes.etp}, {"zero", &wishes.zero}})
+                             {"ep", &wishes.ep}, {"etp", &wishes.etp}, {"zero", &wishes.zero}, {"dp_replicate", &wishes.dp_replicate}})
       *slot = request_.count(key, *slot);
     wishes.gpus = wishes.ways();
     wishes.micro_batch = scenario_.plan.micro_batch;
@@ -262,6 +262,7 @@ class Resolver {
 
   /// What was asked for and does nothing here.
   void say_idle_wishes(const SplitWishes& wishes, const Split& split) {
+    if (wishes.dp_replicate > 1 && wishes.zero == 0) remark("dp-replicate repeats what zero keeps in shards: with zero 0 it does nothing");
     if (request_.find("cp_kind") != nullptr && split.cp == 1)
       remark("cp-kind says how cp moves keys and values: without cp it does nothing");
     if (wishes.save_gathered && !keeps_gathers(split))
@@ -290,7 +291,7 @@ class Resolver {
             request_.where("pp"),     request_.where("chunks"),       request_.where("global_batch"),
             request_.where("sequence"), request_.where("schedule"),   request_.where("recompute"),
             request_.where("ep"),     request_.where("etp"),          request_.where("order"),
-            request_.where("scatter_boundary")};
+            request_.where("scatter_boundary"), request_.where("dp_replicate")};
   }
 
   Expected<void> machine_holds() {

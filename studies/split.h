@@ -16,7 +16,7 @@ namespace stepcast {
 /// Where each number came from ("--tp", "run.json:/tp", "default"), so that errors point there.
 struct SplitOrigin {
   std::string gpus, tp, cp, pp, chunks, global_batch, sequence, schedule, recompute, ep, etp;
-  std::string order = "--order", scatter = "--scatter-boundary";
+  std::string order = "--order", scatter = "--scatter-boundary", dp_replicate = "--dp-replicate";
 };
 
 struct SplitSize {

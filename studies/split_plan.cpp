@@ -55,6 +55,7 @@ Split split_of(const SplitWishes& wishes, const NetworkSpec& network, const Stac
   split.dp = wishes.dp();
   take_experts(split, wishes, network);
   split.zero = wishes.zero;
+  split.replicas = wishes.zero > 0 ? wishes.dp_replicate : 1;
   split.sequence = split.tp > 1 && wishes.sp.value_or(sequence_divides(wishes));
   take_schedule(split, wishes);
   split.recompute = wishes.recompute;
@@ -111,6 +112,7 @@ std::string in_words(const Split& split) {
   if (!split.kept_gathers.empty()) words += ", gathers kept";
   if (split.scatter == Scatter::stated) words += ", boundary in pieces";
   if (split.zero > 0) words += fmt::format(", zero {}", split.zero);
+  if (split.replicas > 1) words += fmt::format(" in {} copies", split.replicas);
   return words + fmt::format(", {}", split.schedule) + recompute_statement_words(split.recompute);
 }
 

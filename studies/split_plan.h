@@ -16,7 +16,7 @@ namespace stepcast {
 
 /// What may be asked of a split. Counts are at least 1; what is unset gets the default that predict gives it.
 struct SplitWishes {
-  std::int64_t gpus = 1, tp = 1, cp = 1, pp = 1, chunks = 1, ep = 1, etp = 1, zero = 1;
+  std::int64_t gpus = 1, tp = 1, cp = 1, pp = 1, chunks = 1, ep = 1, etp = 1, zero = 1, dp_replicate = 1;
   std::int64_t micro_batch = 1, global_batch = 1, sequence = 1;   ///< in sequences, sequences, positions
   std::optional<bool> sp;               ///< unset: beside tp where the sequence divides
   std::string schedule;                 ///< "": 1f1b, with chunks interleaved-1f1b

@@ -118,6 +118,25 @@ Error expert_ranks_error(const BrokenSplit& a) {
           fmt::format("ep x etp must be one of: {}", nearest_values(divisors(ranks), split.ep * split.etp))};
 }
 
+bool replicas_fit(const Split& split, const SplitSize&, const NetworkSpec&) { return split.dp % split.replicas == 0; }
+Error replicas_error(const BrokenSplit& a) {
+  return {a.origin.dp_replicate, fmt::format("dp {} does not divide into {} copies", a.split.dp, a.split.replicas),
+          fmt::format("legal dp-replicate: {}", nearest_values(divisors(a.split.dp), a.split.replicas))};
+}
+
+/// An expert's ranks lie inside one group of shards.
+bool expert_replicas_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  return network.experts.count == 0 || split.edp() % split.replicas == 0;
+}
+Error expert_replicas_error(const BrokenSplit& a) {
+  const Split& split = a.split;
+  return {a.origin.dp_replicate,
+          fmt::format("{} copies of {} ranks (tp {} x cp {} x dp {}) each: ep {} x etp {} does not divide them", split.replicas,
+                      stage_ranks(split) / split.replicas, split.tp, split.cp, split.dp / split.replicas, split.ep, split.etp),
+          fmt::format("legal dp-replicate at ep {} x etp {}: {}", split.ep, split.etp,
+                      nearest_values(divisors(std::gcd(split.dp, split.edp())), split.replicas))};
+}
+
 bool shared_width_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
   return network.experts.count == 0 || network.experts.shared_ffn_hidden % split.tp == 0;
 }
@@ -238,10 +257,12 @@ constexpr std::array rule_table = {
     rule_of<recompute_error>("recomputation of more layers than a stage has", recompute_fits),
     rule_of<layers_error>("layers do not divide by pp x chunks", layers_fit),
     rule_of<gpus_error>("GPUs do not divide by tp x cp x pp", gpus_fit),
+    rule_of<replicas_error>("dp does not divide by dp-replicate", replicas_fit),
     rule_of<no_experts_error>("ep or etp without experts", experts_exist),
     rule_of<experts_error>("experts do not divide by ep", experts_fit),
     rule_of<expert_width_error>("expert width does not divide by etp", expert_width_fits),
     rule_of<expert_ranks_error>("ep x etp does not divide tp x cp x dp", expert_ranks_fit),
+    rule_of<expert_replicas_error>("ep x etp does not divide the ranks of a copy", expert_replicas_fit),
     rule_of<shared_width_error>("shared expert width does not divide by tp", shared_width_fits),
     rule_of<order_error>("experts do not line up with the stages' order", order_fits),
     rule_of<cuts_error>("experts and tensors end at ranks that do not divide", cuts_fit),

@@ -22,7 +22,7 @@ constexpr AskedWord asked_words[] = {
     {Asked::tp, "tp {}"}, {Asked::pp, "pp {}"}, {Asked::cp, "cp {}"}, {Asked::ep, "ep {}"}, {Asked::etp, "etp {}"},
     {Asked::ulysses, "cp {}, Ulysses"}, {Asked::zero, "zero {}"}, {Asked::chunks, "{} chunks per stage"},
     {Asked::layers_per_chunk, "chunks of {} layers"}, {Asked::sequence_parallel, "sp"}, {Asked::replicas, "rep {}"},
-    {Asked::shards, "shard {}"}, {Asked::micro_batch, "micro-batch {}"}, {Asked::global_batch, "global batch {}"},
+    {Asked::shards, "shard {}"}, {Asked::shard_ranks, "shard {}"}, {Asked::micro_batch, "micro-batch {}"}, {Asked::global_batch, "global batch {}"},
     {Asked::accumulation, "{} micro-batches"}, {Asked::layers, "layer:{}"}, {Asked::hidden, "h:{}"},
     {Asked::ffn_hidden, "f:{}"}, {Asked::heads, "g*r:{}"}, {Asked::kv_heads, "g:{}"}, {Asked::head_dim, "d:{}"}, {Asked::sequence, "s:{}"},
     {Asked::vocabulary, "v:{}"}, {Asked::experts, "e:{}"}, {Asked::top_k, "top {}"}, {Asked::expert_ffn, "j:{}"},

@@ -16,7 +16,7 @@ constexpr auto asked_names = std::to_array<std::string_view>({
     "query_rank", "key_rank", "nope_dim", "rope_dim", "value_dim", "model_name", "model_flavor", "config_file",
     "config_name", "lora_rank", "expansion",
     "micro_batch", "global_batch", "accumulation", "stage_batch", "micro_batches", "tokens_per_rank",
-    "world", "nodes", "gpus_per_node", "tp", "pp", "cp", "ep", "etp", "replicas", "shards", "no_stages", "chunks",
+    "world", "nodes", "gpus_per_node", "tp", "pp", "cp", "ep", "etp", "replicas", "shards", "shard_ranks", "no_stages", "chunks",
     "layers_per_chunk", "schedule", "layout", "first_layers", "last_layers", "embedding_as_layer", "loss_as_layer",
     "context_kind", "ulysses", "stages_inside", "sequence_parallel", "engine",
     "data_parallel",

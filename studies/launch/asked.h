@@ -19,7 +19,7 @@ enum class Asked : std::uint8_t {
   // batch
   micro_batch, global_batch, accumulation, stage_batch, micro_batches, tokens_per_rank,
   // where: ranks and axes
-  world, nodes, gpus_per_node, tp, pp, cp, ep, etp, replicas, shards, no_stages, chunks, layers_per_chunk, schedule,
+  world, nodes, gpus_per_node, tp, pp, cp, ep, etp, replicas, shards, shard_ranks, no_stages, chunks, layers_per_chunk, schedule,
   layout, first_layers, last_layers, embedding_as_layer, loss_as_layer, context_kind, ulysses, stages_inside, sequence_parallel,
   engine,  // what runs it where a program has several: DEEPSPEED, FSDP, MEGATRON_LM
   data_parallel,

@@ -58,9 +58,9 @@ EmittedGroup accelerate_fsdp(const Split& split) {
 
 EmittedGroup accelerate_mesh(const Split& split) {
   EmittedGroup group{"parallelism_config", {}};
-  if (split.tp == 1 && split.cp == 1) return group;
-  group.add("parallelism_config_dp_replicate_size", 1);
-  group.add("parallelism_config_dp_shard_size", split.dp);
+  if (split.tp == 1 && split.cp == 1 && split.replicas == 1) return group;
+  group.add("parallelism_config_dp_replicate_size", split.replicas);
+  group.add("parallelism_config_dp_shard_size", split.dp / split.replicas);
   group.add("parallelism_config_tp_size", split.tp);
   group.add("parallelism_config_cp_size", split.cp);
   if (split.cp > 1)

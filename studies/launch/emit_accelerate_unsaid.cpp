@@ -31,6 +31,11 @@ std::string acc_homes_gap(const EmitPlan& plan) {
   return fmt::format("zero {}; Megatron-LM through accelerate puts the optimizer in shards (zero 1)", plan.split.zero);
 }
 
+std::string acc_copies_gap(const EmitPlan& plan) {
+  if (plan.split.replicas == 1 || by_fsdp(plan)) return {};
+  return fmt::format("{} copies of what is in shards; the file has them for FSDP alone, and shards lie over all data ranks", plan.split.replicas);
+}
+
 std::string acc_gradients_gap(const EmitPlan& plan) {
   if (!by_fsdp(plan) || plan.split.micro_batches == 1) return {};
   return fmt::format("gradients kept in shards between the {} micro-batches of a step; accelerate keeps them whole and reduces them after the "
@@ -110,7 +115,7 @@ std::string acc_tensor_overlap_gap(const EmitPlan& plan) {
 std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   std::vector<std::string> unsaid = beside_unsaid(plan, "accelerate");
   add_gaps(unsaid, plan,
-           {acc_nodes_gap, acc_precision_gap, acc_homes_gap, acc_gradients_gap, acc_schedule_gap, acc_layers_gap, acc_context_gap, acc_sequence_gap,
+           {acc_nodes_gap, acc_precision_gap, acc_homes_gap, acc_copies_gap, acc_gradients_gap, acc_schedule_gap, acc_layers_gap, acc_context_gap, acc_sequence_gap,
             acc_vocabulary_gap, acc_gathers_gap, acc_recompute_gap, acc_order_gap, acc_overlap_gap, acc_tensor_overlap_gap, boundary_gap});
   return unsaid;
 }

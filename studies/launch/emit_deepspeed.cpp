@@ -22,6 +22,8 @@ constexpr std::string_view ds_file = "ds_config.json", ds_flag = "--deepspeed";
 bool ds_spreads_experts(const Split& split) { return split.experts && (split.ep > 1 || split.etp != split.tp); }
 /// Both halves of a sequence mesh, of deepspeed/__init__.py; there is no third axis in it.
 bool ds_has_ulysses(const Split& split) { return split.cp > 1 && split.context == ContextKind::ulysses && split.tp == 1 && split.pp == 1; }
+/// deepspeed/runtime/zero/mics.py.
+bool ds_has_copies(const Split& split) { return split.replicas > 1 && split.zero == 3 && !ds_spreads_experts(split); }
 /// pipeline.activation_checkpoint_interval of deepspeed/runtime/pipe/engine.py.
 bool ds_recomputes(const Split& split) {
   return split.pp > 1 && split.recompute.kind == Recompute::Kind::full && split.recompute.layers == 0;
@@ -49,6 +51,13 @@ std::string ds_stage_tensor_gap(const EmitPlan& plan) {
 std::string ds_stage_homes_gap(const EmitPlan& plan) {
   if (plan.split.pp == 1 || plan.split.zero < 2) return {};
   return fmt::format("zero {} beside stages; its pipeline engine refuses stages 2 and 3 of ZeRO", plan.split.zero);
+}
+
+std::string ds_copies_gap(const EmitPlan& plan) {
+  const Split& split = plan.split;
+  if (split.replicas == 1 || ds_has_copies(split)) return {};
+  return fmt::format("{} copies of what zero {} keeps in shards; MiCS has them of dense models in stage 3 alone, and shards lie over all data ranks",
+                     split.replicas, split.zero);
 }
 
 std::string ds_schedule_gap(const EmitPlan& plan) {
@@ -125,6 +134,9 @@ std::string ds_number_type(const EmitPlan& plan, bool fp16) {
 std::string ds_overlap(const EmitPlan& plan) {
   return plan.split.zero > 0 || plan.scenario->ways.dp_overlap ? true_false(ds_reduces_beside(plan)) : "";
 }
+std::string ds_shard_ranks(const EmitPlan& plan) {
+  return ds_has_copies(plan.split) ? ds_count(plan.split.dp / plan.split.replicas * plan.split.cp) : "";
+}
 std::string ds_tensor_overlap(const EmitPlan& plan) {
   return ds_is_told_of_tensor_overlap(plan) ? true_false(plan.scenario->stack.row.activation_moves == Manners::overlapped) : "";
 }
@@ -140,6 +152,7 @@ constexpr DsSetting ds_settings[] = {
     {"bf16.enabled", [](const EmitPlan& plan) { return ds_number_type(plan, false); }},
     {"fp16.enabled", [](const EmitPlan& plan) { return ds_number_type(plan, true); }},
     {"zero_optimization.stage", [](const EmitPlan& plan) { return ds_count(plan.split.zero); }},
+    {"zero_optimization.mics_shard_size", ds_shard_ranks},
     {"zero_optimization.overlap_comm", ds_overlap},
     {"tensor_parallel.autotp_size", [](const EmitPlan& plan) { return ds_is_told_of_tensor_overlap(plan) ? ds_count(plan.split.tp) : ""; }},
     {"tensor_parallel.tp_overlap_comm", ds_tensor_overlap},
@@ -198,7 +211,7 @@ Emission emit_deepspeed(const EmitPlan& plan) {
   emission.beside = fmt::format("--gpus {}{}{}", plan.scenario->plan.gpus, sequence.empty() ? "" : " ", sequence);
   emission.unsaid = beside_unsaid(plan, "DeepSpeed");
   add_gaps(emission.unsaid, plan,
-           {ds_precision_gap, ds_stages_gap, ds_stage_tensor_gap, ds_stage_homes_gap, ds_schedule_gap, ds_layers_gap, ds_context_gap, ds_expert_gap, ds_sequence_gap,
+           {ds_precision_gap, ds_stages_gap, ds_stage_tensor_gap, ds_stage_homes_gap, ds_copies_gap, ds_schedule_gap, ds_layers_gap, ds_context_gap, ds_expert_gap, ds_sequence_gap,
             ds_vocabulary_gap, ds_recompute_gap, ds_order_gap, ds_overlap_gap, ds_boundary_gap});
   emission.text = ds_text(plan, emission);
   return emission;

@@ -181,6 +181,7 @@ std::vector<NemoSettings> home_settings(const Split& s) {
   return {{"ddp",
            "",
            {{"use_distributed_optimizer", sharded, "true: ZeRO stage 1"},
+            {"num_distributed_optimizer_instances", nemo_if(s.replicas > 1, nemo_number(s.replicas)), "copies of what is in shards"},
             {"use_megatron_fsdp", fully},
             {"data_parallel_sharding_strategy", nemo_if(s.zero >= 2, s.zero == 3 ? "optim_grads_params" : "optim_grads"),
              "ZeRO stage 3 or 2"}}},

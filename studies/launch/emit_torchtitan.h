@@ -26,7 +26,7 @@ struct TorchtitanShards {
   std::string_view reshard;    ///< fsdp_reshard_after_forward; "" where nothing is in shards
 };
 TorchtitanShards torchtitan_shards(const Split& split);
-/// Ranks over which weights could be in shards: data and context ranks, and those of an expert's copies.
+/// Ranks over which weights could be in shards: data and context ranks of one copy, and those of an expert's.
 std::int64_t torchtitan_sharded_ranks(const Split& split);
 
 /// Every which layer is recomputed whole: 1 all, 0 none; -1 where no such number gives the plan's layers per stage.

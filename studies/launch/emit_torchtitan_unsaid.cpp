@@ -118,6 +118,8 @@ std::string titan_divisor_gap(const EmitPlan& plan) {
 
 std::string titan_zero_gap(const EmitPlan& plan) {
   const Split& split = plan.split;
+  if (split.replicas > 1 && torchtitan_sharded_ranks(split) == 1)
+    return fmt::format("zero {} over one rank; it keeps nothing in shards there", split.zero);
   if (split.zero >= 2 || titan_replicates(split)) return {};
   if (torchtitan_sharded_ranks(split) == 1) return split.zero == 1 ? "zero 1 over one rank; it keeps nothing in shards" : "";
   if (split.zero == 1)
@@ -204,13 +206,13 @@ TorchSchedule torch_schedule(const Split& split) {
 }
 
 std::int64_t torchtitan_sharded_ranks(const Split& split) {
-  return std::max(split.dp * split.cp, split.experts ? split.edp() : 1);
+  return std::max(split.dp * split.cp, split.experts ? split.edp() : 1) / split.replicas;
 }
 
 TorchtitanShards torchtitan_shards(const Split& split) {
   if (titan_replicates(split)) return {split.dp, 1, ""};
   if (split.zero == 0 && torchtitan_sharded_ranks(split) == 1) return {1, split.dp, ""};
-  return {1, split.dp, split.zero == 3 ? "always" : "never"};
+  return {split.replicas, split.dp / split.replicas, split.zero == 3 ? "always" : "never"};
 }
 
 std::int64_t torchtitan_recompute_every(const EmitPlan& plan) {

@@ -76,6 +76,7 @@ class RequestWriter {
     if (from_.context) put("cp_kind", std::string(to_text(*from_.context)));
     if (from_.order) put("order", to_text(*from_.order));
     put("zero", p.zero_stage);
+    if (from_.replicas > 1) put("dp_replicate", from_.replicas);
     put("sp", p.sequence_parallel);
     put("micro_batch", from_.run.micro_batch);
     put("global_batch", from_.run.global_batch);

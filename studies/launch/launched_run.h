@@ -30,6 +30,7 @@ struct LaunchedRun {
   std::string schedule;                 ///< as --schedule takes it; "" = the usual one
   std::optional<MeshOrder> order;
   std::int64_t lora_rank = 0;
+  std::int64_t replicas = 1;            ///< of what is in shards, as --dp-replicate takes it
   std::string stack;                    ///< id, where an argument tells it; "" = the framework's
   std::vector<std::string> statements;  ///< of the notation: what is recomputed, where no flag says it
   std::map<std::string, std::string, std::less<>> where;   ///< by scenario key, of what was given

@@ -185,6 +185,7 @@ EmittedGroup megatron_homes(const EmitPlan& plan, Unsaid& unsaid) {
                                       "Weights, gradients and optimizer in shards over the data ranks"};
   EmittedGroup group{headings[split.zero], {}};
   if (split.zero > 0) group.add_flag("use-distributed-optimizer");
+  if (split.replicas > 1) group.add("num-distributed-optimizer-instances", split.replicas, fmt::format("copies, each in shards over {} data ranks", split.dp / split.replicas));
   if (uses_megatron_fsdp(split)) {
     group.add_flag("use-megatron-fsdp");
     group.add("data-parallel-sharding-strategy", split.zero == 2 ? "optim_grads" : "optim_grads_params");

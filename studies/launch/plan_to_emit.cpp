@@ -39,7 +39,8 @@ Expected<void> check_emit_axes(const MeshLine& mesh, std::initializer_list<std::
 void read_first_mesh(Split& split, const MeshLine& mesh) {
   split.tp = emit_axis_size(mesh, "tp");
   split.cp = emit_axis_size(mesh, "cp");
-  split.dp = emit_axis_size(mesh, "dp");
+  split.replicas = emit_axis_size(mesh, "rep");
+  split.dp = emit_axis_size(mesh, "dp") * split.replicas;
   split.pp = emit_axis_size(mesh, "pp");
   const auto place = [&](MeshAxis axis) {
     const auto found = std::find_if(mesh.axes.begin(), mesh.axes.end(), [&](const auto& row) { return row.name == to_text(axis); });
@@ -50,14 +51,14 @@ void read_first_mesh(Split& split, const MeshLine& mesh) {
 }
 
 Expected<void> read_meshes(Split& split, const MappingProgram& program, const NetworkSpec& network) {
-  if (auto good = check_emit_axes(program.meshes[0], {"tp", "cp", "dp", "pp"}); !good) return good;
+  if (auto good = check_emit_axes(program.meshes[0], {"tp", "cp", "dp", "rep", "pp"}); !good) return good;
   read_first_mesh(split, program.meshes[0]);
   split.experts = network.experts.count > 0;
   if (program.meshes.size() < 2) return {};
   const MeshLine& second = program.meshes[1];
   if (program.meshes.size() > 2 || !split.experts)
     return fail(emit_place(program.meshes[split.experts ? 2 : 1].position), "no flag makes a mesh line more", emit_hint);
-  if (auto good = check_emit_axes(second, {"etp", "ep", "edp", "pp"}); !good) return good;
+  if (auto good = check_emit_axes(second, {"etp", "ep", "edp", "erep", "pp"}); !good) return good;
   split.etp = emit_axis_size(second, "etp");
   split.ep = emit_axis_size(second, "ep");
   return {};

@@ -24,7 +24,8 @@ constexpr ShardingWord sharding_words[] = {
     {"no_shard", 0, false},      {"optim", 1, false},         {"optim_grads", 2, false},        {"optim_grads_params", 3, false},
     {"full_shard", 3, false},    {"shard_grad_op", 2, false}, {"hybrid_shard", 3, true},        {"hybrid_shard_zero2", 2, true},
     {"1", 3, false},             {"2", 2, false},             {"3", 0, false},                  {"4", 3, true},
-    {"5", 2, true},              {"_hybrid_shard_zero2", 2, true}};
+    {"5", 2, true},              {"_hybrid_shard_zero2", 2, true}, {"full", 3, false},        {"hybrid", 3, true},
+    {"grad", 2, false}};
 
 class SplitReader {
  public:
@@ -35,7 +36,7 @@ class SplitReader {
     axes();
     if (auto good = world(); !good) return good;
     read_stages(subject_);
-    homes();
+    if (auto good = homes(); !good) return good;
     places();
     if (ask_.error()) return tl::unexpected(*ask_.error());
     return {};
@@ -126,7 +127,7 @@ class SplitReader {
   }
 
   /// Which of weights, gradients and optimizer are in shards over the data ranks, and over how many.
-  void homes() {
+  Expected<void> homes() {
     const bool fully = ask_.flag(Asked::fully_sharded, false) || subject_.has_section("fsdp_config.");
     const bool torch = subject_.is_on("use_torch_fsdp2");  // it takes no strategy
     const auto zero = ask_.text(Asked::zero), sharding = fully && !torch ? ask_.text_or_default(Asked::sharding) : ask_.text(Asked::sharding);
@@ -154,19 +155,43 @@ class SplitReader {
       p_.zero_stage = 1;
       subject_.note("ZeRO 1: DeepSpeed's bf16 optimizer keeps its states in shards at stage 0 too");
     }
-    if (replicas) repeated(*replicas);
+    if (replicas) repeat(*replicas, Asked::replicas);
+    else if (auto good = repeat_groups(); !good) return good;
     p_.sequence_parallel = ask_.flag(Asked::sequence_parallel, subject_.framework.sequence_parallel) && p_.tp > 1;
     for (const Asked asked : {Asked::zero, Asked::sharding, Asked::fully_sharded, Asked::sharded_optimizer}) subject_.said("zero", asked);
     subject_.said("sp", Asked::sequence_parallel);
     for (const Asked asked : {Asked::offload_weights, Asked::offload_optimizer}) offload(asked);
+    return {};
   }
 
   /// Shards over a part of the data ranks, and over all context ranks in it; the parts hold copies of each other.
-  void repeated(std::int64_t replicas) {
-    const std::int64_t group = std::max<std::int64_t>(1, p_.dp / replicas) * p_.cp, all = p_.dp * p_.cp;
-    if (replicas <= 1 || group >= all || *p_.zero_stage == 0) return;
-    p_.shard_group = group;
-    subject_.note(fmt::format("shards over {} of {} data and context ranks, repeated over the others, forecast as shards over all of them", group, all));
+  void repeat(std::int64_t replicas, Asked asked) {
+    if (replicas <= 1 || *p_.zero_stage == 0) return;
+    subject_.out.replicas = replicas;
+    p_.shard_group = std::max<std::int64_t>(1, p_.dp / replicas) * p_.cp;
+    subject_.said("dp_replicate", asked);
+  }
+
+  /// By the ranks of a group, where the launch tells these.
+  Expected<void> repeat_groups() {
+    if (const auto ranks = ask_.count(Asked::shard_ranks); ranks && *p_.zero_stage == 3) {
+      if (p_.dp * p_.cp % *ranks != 0 || *ranks % p_.cp != 0)
+        return fail(ask_.where(Asked::shard_ranks), fmt::format("shards over {} ranks do not divide {} data and context ranks", *ranks, p_.dp * p_.cp),
+                    p_.cp > 1 ? "a divisor of them, and a multiple of the context ranks" : "a divisor of them");
+      repeat(p_.dp * p_.cp / *ranks, Asked::shard_ranks);
+    }
+    if (within_nodes_) repeat_nodes();
+    return {};
+  }
+
+  /// FSDP's hybrid strategies keep shards within a node.
+  void repeat_nodes() {
+    const std::int64_t per_node = subject_.launch.gpus_per_node > 0 ? subject_.launch.gpus_per_node : ask_.count(Asked::gpus_per_node).value_or(0);
+    const std::int64_t shards = per_node / bounded_product({p_.tp, p_.cp});
+    if (per_node > 0 && shards >= p_.dp) return;
+    if (shards > 0 && p_.dp % shards == 0) repeat(p_.dp / shards, Asked::sharding);
+    else subject_.note(fmt::format("shards within a node and copies between them, forecast as shards over all data ranks, for {}: --dp-replicate N says how many copies",
+                                   per_node > 0 ? "these do not divide by the node's" : "the launch does not say how many GPUs a node has"));
   }
 
   std::int64_t sharded(const std::string& words, std::int64_t otherwise) {
@@ -178,7 +203,7 @@ class SplitReader {
       subject_.note(fmt::format("sharding '{:.40}' is not known: taken as ZeRO stage {}", words, otherwise));
       return otherwise;
     }
-    if (row->replicated) subject_.note(fmt::format("{}: shards within a node repeated over the others, forecast as shards over all data ranks", word));
+    within_nodes_ = row->replicated;
     return row->zero;
   }
 
@@ -208,6 +233,7 @@ class SplitReader {
   LaunchAnswers& ask_;
   Run& run_;
   RunParallel& p_;
+  bool within_nodes_ = false;
 };
 
 }  // namespace

@@ -155,6 +155,7 @@ AxisValues all_schedule_kinds(const AxisContext&) {
   return values;
 }
 AxisValues all_zero(const AxisContext&) { return {"0", "1", "2", "3"}; }
+AxisValues all_copies(const AxisContext& c) { return values_of(divisors_to(c.most_gpus, c.most_gpus)); }
 
 constexpr std::array<AxisRow, axis_count> axis_table = {{
     {.id = AxisId::gpus, .key = "gpus", .flag = "--gpus", .number = true, .usual = no_values, .all = no_values,
@@ -201,6 +202,8 @@ constexpr std::array<AxisRow, axis_count> axis_table = {{
      .doc = "layers on stages, parted by ';'; default: even, balanced where layers have few divisors"},
     {.id = AxisId::zero, .key = "zero", .flag = "--zero", .number = true, .usual = one_alone, .all = all_zero,
      .doc = "what dp shards: 1 optimizer, 2 gradients too, 3 weights too; default: 1"},
+    {.id = AxisId::dp_replicate, .key = "dp_replicate", .flag = "--dp-replicate", .number = true, .usual = one_alone, .all = all_copies,
+     .doc = "copies of what zero shards (hybrid sharding, HSDP); default: 1"},
     {.id = AxisId::dp_overlap, .key = "dp_overlap", .flag = "--dp-overlap", .own_word = "auto", .usual = auto_alone, .all = off_and_on,
      .doc = "gradient moves run beside compute; default: auto, the stack's way"},
 }};

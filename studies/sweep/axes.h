@@ -19,7 +19,7 @@ namespace stepcast {
 /// In the order of the index, outermost first: what the costly parts of a price depend on stands in front.
 enum class AxisId : std::uint8_t {
   gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, scatter_boundary, save_gathered, tp_overlap,
-  recompute, micro_batch, chunks, schedule, layout, zero, dp_overlap,
+  recompute, micro_batch, chunks, schedule, layout, zero, dp_replicate, dp_overlap,
   count_,
 };
 constexpr std::size_t axis_count = static_cast<std::size_t>(AxisId::count_);

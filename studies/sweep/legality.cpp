@@ -20,13 +20,15 @@ const std::vector<RuleAxes>& rule_axes() {
       {"recomputation of more layers than a stage has", {pp, recompute}},
       {"layers do not divide by pp x chunks", {pp, chunks, schedule, layout}},
       {"GPUs do not divide by tp x cp x pp", {gpus, tp, cp, pp}},
+      {"dp does not divide by dp-replicate", {gpus, tp, cp, pp, zero, dp_replicate}},
       {"ep or etp without experts", {ep, etp}},
       {"experts do not divide by ep", {ep}},
       {"expert width does not divide by etp", {etp}},
       {"ep x etp does not divide tp x cp x dp", {gpus, tp, cp, pp, ep, etp}},
+      {"ep x etp does not divide the ranks of a copy", {gpus, tp, cp, pp, ep, etp, zero, dp_replicate}},
       {"shared expert width does not divide by tp", {tp}},
-      {"experts do not line up with the stages' order", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier}},
-      {"experts and tensors end at ranks that do not divide", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier}},
+      {"experts do not line up with the stages' order", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, zero, dp_replicate}},
+      {"experts and tensors end at ranks that do not divide", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, zero, dp_replicate}},
       {"sequence longer than the learned positions", {}},
       {"sequence does not divide by cp and tp", {tp, cp, cp_kind, sp}},
       {"heads do not divide by tp x cp (ulysses)", {tp, cp, cp_kind}},
@@ -93,7 +95,8 @@ void Legality::add_repeats() {
   add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a schedule that comes to the same");
   add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a layout that comes to the same");
   add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}}, "repeats: balanced layers that another layout states");
-  add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, zero}, {}, {}}, "repeats: sharding over one rank");
+  add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, ep, etp, zero, dp_replicate}, {}, {}}, "repeats: sharding over one rank");
+  add({is_first<repeats_copies>, nullptr, {zero, dp_replicate}, {}, {}}, "repeats: copies without sharding");
   add({is_first<repeats_data_overlap>, nullptr, {gpus, tp, cp, pp, dp_overlap}, {}, {}}, "repeats: dp overlap without dp");
 }
 

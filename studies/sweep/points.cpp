@@ -150,7 +150,8 @@ SplitWishes SpacePoints::wishes(const Digits& digits) const {
   SplitWishes wishes;
   for (const auto& [id, slot] : {std::pair{AxisId::gpus, &wishes.gpus}, {AxisId::tp, &wishes.tp}, {AxisId::cp, &wishes.cp},
                                  {AxisId::pp, &wishes.pp}, {AxisId::chunks, &wishes.chunks}, {AxisId::ep, &wishes.ep},
-                                 {AxisId::etp, &wishes.etp}, {AxisId::zero, &wishes.zero}, {AxisId::micro_batch, &wishes.micro_batch}})
+                                 {AxisId::etp, &wishes.etp}, {AxisId::zero, &wishes.zero},
+                                 {AxisId::dp_replicate, &wishes.dp_replicate}, {AxisId::micro_batch, &wishes.micro_batch}})
     *slot = space_->number(digits, id);
   wishes.global_batch = space_->global_batch;
   wishes.sequence = space_->sequence;
@@ -177,7 +178,7 @@ Expected<Split> SpacePoints::split(const Digits& digits, const SplitWishes& wish
 Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const {
   Digits key = digits;
   if (network().layers % (split.pp * split.chunks) == 0 || split.zero >= 2) return key;
-  key[static_cast<std::size_t>(AxisId::zero)] = key[static_cast<std::size_t>(AxisId::dp_overlap)] = 0;
+  for (const AxisId axis : {AxisId::zero, AxisId::dp_replicate, AxisId::dp_overlap}) key[static_cast<std::size_t>(axis)] = 0;
   return key;
 }
 
@@ -273,7 +274,7 @@ void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, con
        {std::pair{Figure::gpus, wishes.gpus}, {Figure::tp, wishes.tp}, {Figure::cp, wishes.cp}, {Figure::pp, wishes.pp},
         {Figure::dp, split.dp}, {Figure::ep, wishes.ep}, {Figure::etp, wishes.etp}, {Figure::chunks, split.chunks},
         {Figure::micro_batch, wishes.micro_batch}, {Figure::micro_batches, split.micro_batches}, {Figure::zero, wishes.zero},
-        {Figure::sequence, wishes.sequence}})
+        {Figure::dp_replicate, split.replicas}, {Figure::sequence, wishes.sequence}})
     figures[static_cast<std::size_t>(figure)] = static_cast<double>(value);
 }
 

@@ -39,6 +39,14 @@ std::vector<MeshAxis> axes_in_use(const SplitWishes& wishes) {
 /// Ranks that hold the same weights, or shares of them: of experts, whose ranks are cut otherwise, or of all else with sp.
 std::int64_t ranks_of_stage(const SplitWishes& wishes) { return wishes.tp * wishes.cp * wishes.dp(); }
 
+/// Nothing is in shards, or each shard is all there is.
+bool keeps_all_whole(const SpacePoints& points, const Digits& digits) {
+  const SplitWishes wishes = points.wishes(digits);
+  const bool experts = points.network().experts.count > 0;
+  const std::int64_t ranks = experts ? ranks_of_stage(wishes) : wishes.dp() * wishes.cp;
+  return wishes.zero == 0 || (ranks == wishes.dp_replicate && wishes.dp() == wishes.dp_replicate && wishes.ep * wishes.etp == 1);
+}
+
 /// On one stage all orders come down to the same, if they can run there at all.
 bool runs_on_one_stage(const SpacePoints& points, const Digits& digits) {
   const Split split = split_of(points.wishes(digits), points.network(), points.stack());
@@ -150,9 +158,12 @@ bool repeats_even_layers(SpacePoints& points, const Digits& digits) {
 }
 
 bool repeats_zero(const SpacePoints& points, const Digits& digits) {
-  const SplitWishes wishes = points.wishes(digits);
-  const bool experts = points.network().experts.count > 0;
-  return is_later(digits, AxisId::zero) && (experts ? ranks_of_stage(wishes) : wishes.dp() * wishes.cp) == 1;
+  return keeps_all_whole(points, digits) &&
+         any_earlier(digits, AxisId::zero, [&](const Digits& earlier) { return keeps_all_whole(points, earlier); });
+}
+
+bool repeats_copies(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::dp_replicate) && points.wishes(digits).zero == 0;
 }
 
 bool repeats_data_overlap(const SpacePoints& points, const Digits& digits) {

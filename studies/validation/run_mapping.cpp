@@ -46,7 +46,6 @@ class Splitter {
     if (auto good = micro_batches(); !good) return tl::unexpected(good.error());
     std::string text = mapping_text(split_);
     if (const std::string list = list_layout(); !list.empty()) replace(text, "par layer on pp" + cyclic(), "par layer on pp " + list);
-    if (split_.zero == 3) shard_group(text);
     if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2) text += "move weights life microbatch\n";
     if (operator_level_) text += operator_level();
     return text;
@@ -62,6 +61,7 @@ class Splitter {
     if (!p.zero_stage) assume(fmt::format("zero {}", split_.zero));
     // FSDP's SHARD_GRAD_OP keeps weights in shards between steps too.
     if (split_.zero == 2 && stack_.id == "llm-foundry") split_.zero = 3;
+    shard_group();
     const bool divides = spec_.sequence % (p.cp * p.tp) == 0;
     split_.sequence = p.tp > 1 && divides && p.sequence_parallel.value_or(habits_.sequence_parallel);
     if (!p.sequence_parallel && p.tp > 1) assume(split_.sequence ? "sequence parallelism on" : "sequence parallelism off");
@@ -151,15 +151,12 @@ class Splitter {
     if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
   }
 
-  /// Weights in shards over a part of the data ranks, repeated over the rest (HSDP).
-  void shard_group(std::string& text) const {
+  /// Shards over a part of the data ranks, repeated over the rest (HSDP).
+  void shard_group() {
     const std::int64_t group = run_.parallel.shard_group.value_or(0);
-    if (group <= 0 || group % split_.cp != 0) return;
+    if (group <= 0 || group % split_.cp != 0 || split_.zero == 0) return;
     const std::int64_t shards = group / split_.cp;
-    if (shards >= split_.dp || split_.dp % shards != 0) return;
-    replace(text, fmt::format(" dp:{}", split_.dp), fmt::format(" dp:{} rep:{}", shards, split_.dp / shards));
-    replace(text, ", dp", "");
-    replace(text, "use ", "par b on dp*rep\nuse ");
+    if (shards < split_.dp && split_.dp % shards == 0) split_.replicas = split_.dp / shards;
   }
 
   /// torchtitan's per-operator policy keeps attention and every other product, counted per layer in the order of the model:

@@ -102,6 +102,39 @@ TEST(MappingText, ExpertsLieAroundTheSameStages) {
   EXPECT_FALSE(experts_meet_stages(split));
 }
 
+TEST(MappingText, CopiesOfShardsHaveAnAxisOfTheirOwn) {
+  Split split;
+  split.tp = 4;
+  split.dp = 16;
+  split.replicas = 4;
+  split.zero = 3;
+  EXPECT_EQ(mapping_text(split),
+            "mesh tp:4 cp:1 dp:4 rep:4 pp:1\n"
+            "use tp, fsdp\n"
+            "par b on dp*rep\n"
+            "par layer on pp sched 1f1b for mb:1\n");
+  EXPECT_TRUE(experts_meet_stages(split));
+  split.experts = true;
+  split.ep = 8;
+  split.pp = 2;
+  split.order = *parse_order("tp-cp-pp-dp", "");
+  split.etp = 4;  // as wide as tp, so that the stages lie behind both
+  split.ep = 2;
+  EXPECT_EQ(mapping_text(split),
+            "mesh tp:4 cp:1 pp:2 dp:4 rep:4\n"
+            "mesh etp:4 pp:2 ep:2 edp:2 erep:4\n"
+            "at expert: home weights: * on edp\n"
+            "use tp, etp, fsdp\n"
+            "par b on dp*rep\n"
+            "at expert: par e on ep\n"
+            "at expert: par c on edp*erep\n"
+            "par layer on pp sched 1f1b for mb:1\n");
+  const MeshCuts cuts = mesh_cuts(split);
+  EXPECT_EQ(cuts.first_crossing(), cuts.count);
+  split.etp = 1, split.ep = 16, split.order = usual_order;  // 16 ranks hold a copy: one of each expert
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("mesh etp:1 ep:16 edp:1 erep:4 pp:2\n"));
+}
+
 TEST(MappingText, EveryChoiceIsTextThatParses) {
   for (const std::int64_t zero : {0, 1, 2, 3})
     for (const auto kind : {Recompute::Kind::none, Recompute::Kind::selective, Recompute::Kind::full})

@@ -156,7 +156,21 @@ TEST(PredictWays, OverlapOfTensorRanksHidesActivations) {
   EXPECT_EQ(ways_report_of(base + " --tp-overlap off").at("step_time_s"), stands.at("step_time_s"));
 }
 
+TEST(PredictWays, CopiesOfShardsAreTheMappingThatSaysThem) {
+  const std::string path = own_path("hsdp.flow"), fully = "predict llama3-8b --gpus 16 --zero 3 --global-batch 64";
+  std::ofstream(path) << "mesh shard:4 rep:4 pp:1\npar b on shard*rep\nuse hsdp\npar layer on pp sched 1f1b for mb:4\n";
+  const json by_flag = ways_report_of(fully + " --dp-replicate 4"), by_mapping = ways_report_of("predict llama3-8b --gpus 16 --mapping " + path);
+  EXPECT_DOUBLE_EQ(step(by_flag), step(by_mapping));
+  EXPECT_EQ(peak(by_flag), peak(by_mapping));
+  const json whole = ways_report_of(fully);
+  const auto kept = [](const json& report, const char* what) { return report.at("memory").at("by_lifetime_bytes").at(what).get<double>(); };
+  EXPECT_NEAR(kept(by_flag, "weights") / kept(whole, "weights"), 4, 1e-3);  // shards are padded to equal size
+  EXPECT_NEAR(kept(by_flag, "optimizer") / kept(whole, "optimizer"), 4, 1e-3);
+  EXPECT_EQ(ways_report_of(fully + " --dp-replicate 1"), whole);
+}
+
 TEST(PredictWays, WhatDoesNothingIsSaid) {
+  EXPECT_THAT(run("predict llama3-8b --gpus 16 --zero 0 --dp-replicate 2").out, HasSubstr("with zero 0 it does nothing"));
   EXPECT_THAT(run("predict llama3-8b --cp-kind ulysses").out, HasSubstr("without cp it does nothing"));
   EXPECT_THAT(run("predict llama3-8b --tp 2 --sp off --save-gathered on").out, HasSubstr("without sp it does nothing"));
   EXPECT_THAT(run(base + " --recompute full --save-gathered on").out, HasSubstr("save-gathered does nothing"));
@@ -167,7 +181,7 @@ TEST(PredictWays, WhatDoesNothingIsSaid) {
 }
 
 TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
-  for (const char* ways : {"--cp 2 --cp-kind ulysses", "--order tp-cp-pp-dp", "--sp off --scatter-boundary on", "--save-gathered on",
+  for (const char* ways : {"--cp 2 --cp-kind ulysses", "--zero 2 --dp-replicate 2", "--order tp-cp-pp-dp", "--sp off --scatter-boundary on", "--save-gathered on",
                            "--dp-overlap off", "--tp-overlap on --stack nemo",
                            "--stack megatron-2022 --sp off --scatter-boundary off --dp-overlap on"}) {
     const std::string line = base + " " + ways, path = own_path("run.json");

@@ -47,6 +47,27 @@ struct Case {
 
 TEST(Split, GoodOnePasses) { EXPECT_EQ(Case().answer(), "good"); }
 
+TEST(Split, CopiesDivideTheDataRanksAndHoldWholeGroupsOfExperts) {
+  Case copied;
+  copied.split.replicas = 4;
+  EXPECT_EQ(copied.answer(), "good");
+  copied.split.replicas = 3;
+  EXPECT_EQ(copied.answer(), "--dp-replicate: dp 16 does not divide into 3 copies (legal dp-replicate: 1, 2, 4, 8, 16)");
+  NetworkSpec network = large();
+  network.experts.count = 64;
+  network.experts.ffn_hidden = 2048;
+  copied.split.experts = true;
+  copied.split.ep = 32;  // of 128 ranks
+  copied.split.replicas = 4;
+  EXPECT_TRUE(check_split(copied.split, copied.size, network, flags));
+  copied.split.replicas = 8;
+  const auto wide = check_split(copied.split, copied.size, network, flags);
+  ASSERT_FALSE(wide);
+  EXPECT_EQ(to_text(wide.error()),
+            "--dp-replicate: 8 copies of 16 ranks (tp 8 x cp 1 x dp 2) each: ep 32 x etp 1 does not divide them (legal dp-replicate at ep 32 x "
+            "etp 1: 1, 2, 4)");
+}
+
 TEST(Split, HeadsOnSevenListLegalSizes) {
   Case seven;
   seven.split.tp = 7;

@@ -87,6 +87,17 @@ TEST(EmitAccelerate, GradientsInShardsKeepWeightsGathered) {
   EXPECT_EQ(acc_settings(emission).at("fsdp_config.fsdp_reshard_after_forward"), "false");
 }
 
+TEST(EmitAccelerate, CopiesOfShardsAreFsdpsMesh) {
+  SplitWishes wishes = acc_wishes(3);
+  wishes.dp_replicate = 2;
+  const Emission emission = acc_written(wishes);
+  EXPECT_THAT(emission.unsaid, IsEmpty());
+  EXPECT_EQ(acc_settings(emission).at("parallelism_config.parallelism_config_dp_replicate_size"), "2");
+  EXPECT_EQ(acc_settings(emission).at("parallelism_config.parallelism_config_dp_shard_size"), "8");
+  wishes.zero = 1;
+  EXPECT_THAT(acc_written(wishes, without_overlap(acc_scenario())).unsaid, ElementsAre(HasSubstr("2 copies of what is in shards")));
+}
+
 TEST(EmitAccelerate, FsdpKeepsWholeGradientsBetweenMicroBatches) {
   SplitWishes wishes = acc_wishes(3);
   wishes.global_batch = 128;

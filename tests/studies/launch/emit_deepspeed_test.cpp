@@ -155,6 +155,16 @@ INSTANTIATE_TEST_SUITE_P(
                     LostBesideStages{"core", [](SplitWishes& w) { w.recompute = {Recompute::Kind::selective, 0}; }, "of the attention core alone"}),
     [](const auto& info) { return info.param.name; });
 
+TEST(EmitDeepSpeed, CopiesOfStageThreeAreMics) {
+  SplitWishes wishes = zero_wishes(3);
+  wishes.dp_replicate = 8;
+  const Emission emission = ds_written(wishes);
+  EXPECT_THAT(emission.unsaid, IsEmpty());
+  EXPECT_EQ(ds_json(emission)["zero_optimization"]["mics_shard_size"], 8);
+  wishes.zero = 2;
+  EXPECT_THAT(ds_written(wishes).unsaid, ElementsAre(HasSubstr("8 copies of what zero 2 keeps in shards")));
+}
+
 TEST(EmitDeepSpeed, ExpertsAreSpreadByAutoEp) {
   SplitWishes wishes = zero_wishes(1);
   wishes.ep = 8;

@@ -102,6 +102,9 @@ TEST(EmitNemo, StagesOfShardingAreTheOptimizersAndFsdps) {
   EXPECT_EQ(said(2), "true true optim_grads");
   EXPECT_EQ(said(3), "true true optim_grads_params");
   EXPECT_EQ(c.said("checkpoint.ckpt_format"), "fsdp_dtensor");
+  EXPECT_EQ(c.said("ddp.num_distributed_optimizer_instances"), "");
+  c.plan.split.replicas = 2;
+  EXPECT_EQ(c.said("ddp.num_distributed_optimizer_instances"), "2");
   c.plan.split.zero = 0;
   EXPECT_EQ(c.said("comm_overlap.overlap_param_gather"), "");
   EXPECT_EQ(c.said("checkpoint.ckpt_format"), "");

@@ -88,6 +88,39 @@ TEST(LaunchFrameworks, DeepSpeedNeedsANetworkBeside) {
   EXPECT_EQ(reading->request.stack->id, "deepspeed-zero");
 }
 
+TEST(LaunchFrameworks, ShardsLieWithinGroupsWhereTheFileSaysSo) {
+  LaunchHints hints;
+  hints.network = *choose_network("llama3-8b", "");
+  GivenValues mics = {{"zero_optimization.stage", "3"}, {"zero_optimization.mics_shard_size", "4"}, {"train_micro_batch_size_per_gpu", "2"}};
+  const auto groups = read_meaning(given_launch("deepspeed", mics, 16), hints);
+  ASSERT_TRUE(groups) << to_text(groups.error());
+  EXPECT_EQ(said(*groups, "dp_replicate"), "4");
+  EXPECT_EQ(groups->request.where("dp_replicate"), "run.sh:2 --zero_optimization.mics_shard_size");
+  mics[1].second = "6";
+  const auto uneven = read_meaning(given_launch("deepspeed", mics, 16), hints);
+  ASSERT_FALSE(uneven);
+  EXPECT_THAT(to_text(uneven.error()), HasSubstr("run.sh:2 --zero_optimization.mics_shard_size: shards over 6 ranks do not divide 16 data"));
+  mics[0].second = "2";  // MiCS is of stage 3 alone
+  EXPECT_EQ(said(*read_meaning(given_launch("deepspeed", mics, 16), hints), "dp_replicate"), "(nothing)");
+}
+
+TEST(LaunchFrameworks, HybridShardsLieWithinANode) {
+  const GivenValues mpt = {{"model.name", "mpt_causal_lm"}, {"model.d_model", "2048"}, {"model.n_heads", "16"}, {"model.n_layers", "24"}, {"model.vocab_size", "50368"},
+                           {"max_seq_len", "2048"}, {"global_train_batch_size", "64"}, {"device_train_microbatch_size", "2"},
+                           {"fsdp_config.sharding_strategy", "HYBRID_SHARD"}};
+  const auto nodes = read_meaning(given_launch("llm-foundry", mpt, 32), {});
+  ASSERT_TRUE(nodes) << to_text(nodes.error());
+  EXPECT_EQ(said(*nodes, "zero"), "3");
+  EXPECT_EQ(said(*nodes, "dp_replicate"), "4");
+  EXPECT_EQ(said(*read_meaning(given_launch("llm-foundry", mpt, 8), {}), "dp_replicate"), "(nothing)");  // one node
+  Launch unknown = given_launch("llm-foundry", mpt, 32);
+  unknown.gpus_per_node = 0;
+  const auto whole = read_meaning(unknown, {});
+  ASSERT_TRUE(whole) << to_text(whole.error());
+  EXPECT_EQ(said(*whole, "dp_replicate"), "(nothing)");
+  EXPECT_THAT(whole->notes, Contains(HasSubstr("--dp-replicate N says how many copies")));
+}
+
 TEST(LaunchFrameworks, AcceleratesDeepSpeedOverlapsInStageThreeOnly) {
   LaunchHints hints;
   hints.network = *choose_network("llama3-8b", "");

@@ -84,6 +84,8 @@ TEST(LaunchRequest, WhatMegatronsArgumentsSay) {
       {{{"use_torch_fsdp2", "False"}, {"use_megatron_fsdp", "True"}, {"data_parallel_sharding_strategy", "optim"}}, "zero", "1"},
       {{{"use_torch_fsdp2", "true"}}, "zero", "3"},
       {{{"use_torch_fsdp2", "true"}, {"torch_fsdp2_no_reshard_after_forward", "true"}}, "zero", "2"},
+      {{{"use_distributed_optimizer", "true"}, {"num_distributed_optimizer_instances", "2"}}, "dp_replicate", "2"},
+      {{{"num_distributed_optimizer_instances", "2"}}, "dp_replicate", "(nothing)"},  // nothing is in shards
       {{{"recompute_activations", "true"}}, "recompute", "selective"},
       {{{"recompute_granularity", "full"}, {"recompute_method", "uniform"}, {"recompute_num_layers", "1"}}, "recompute", "full"},
       {{{"recompute_granularity", "full"}, {"recompute_method", "block"}, {"recompute_num_layers", "2"}, {"pipeline_model_parallel_size", "4"}}, "recompute", "full:2"},
@@ -174,7 +176,7 @@ TEST(LaunchRequest, TwoNumberTypesAreSaid) {
   const auto reading = megatron_reading({{"fp16", "true"}});
   ASSERT_TRUE(reading);
   EXPECT_EQ(said(*reading, "precision"), "bf16");
-  EXPECT_THAT(reading->notes, Contains(HasSubstr("both bf16 and fp16 are on, which Megatron-LM refuses")));
+  EXPECT_THAT(reading->notes, Contains(HasSubstr("both bf16 and fp16 are on: forecast as bf16")));
 }
 
 TEST(LaunchRequest, AnOlderReleaseHasItsStack) {
@@ -218,19 +220,19 @@ TEST(LaunchRequest, MockTokenizersHadATokenMore) {
   EXPECT_EQ(trained(*since).vocab, 51200);
 }
 
-TEST(LaunchRequest, ShardsThatAreRepeatedAreSaid) {
+TEST(LaunchRequest, ShardsMayBeRepeated) {
   GivenValues titan = {{"model.name", "llama3"}, {"model.flavor", "8B"}, {"training.seq_len", "8192"}, {"training.local_batch_size", "1"},
                        {"parallelism.data_parallel_replicate_degree", "4"}, {"parallelism.data_parallel_shard_degree", "2"}};
   const auto reading = read_meaning(given_launch("torchtitan", titan), {});
   ASSERT_TRUE(reading) << to_text(reading.error());
   EXPECT_EQ(said(*reading, "zero"), "3");
-  EXPECT_THAT(reading->notes, Contains(HasSubstr("shards over 2 of 8 data and context ranks")));
+  EXPECT_EQ(said(*reading, "dp_replicate"), "4");
   titan[5].second = "1";
   titan.push_back({"parallelism.context_parallel_degree", "2"});  // FSDP shards over the context ranks then
   const auto context = read_meaning(given_launch("torchtitan", titan), {});
   ASSERT_TRUE(context) << to_text(context.error());
   EXPECT_EQ(said(*context, "zero"), "3");
-  EXPECT_THAT(context->notes, Contains(HasSubstr("shards over 2 of 8 data and context ranks")));
+  EXPECT_EQ(said(*context, "dp_replicate"), "4");
 }
 
 TEST(LaunchRequest, ModulesThatTheNetworkLacksAreLeftOut) {

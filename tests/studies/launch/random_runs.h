@@ -32,6 +32,7 @@ class RandomRuns {
     put("micro_batch", std::to_string(micro));
     put("global_batch", std::to_string(micro * dp * pp * any<std::int64_t>({1, 2, 4, 8})));
     put("zero", any<std::string>({"0", "1", "1", "2", "3"}));
+    put("dp_replicate", std::to_string(any<std::int64_t>({1, 1, 1, 2, 4})));
     put("precision", any<std::string>({"bf16", "bf16", "fp16", "fp8"}));
     put("recompute", any<std::string>({"none", "none", "selective", "full", "full:1", "full:2"}));
     if (coin()) put("sequence", any<std::string>({"2048", "4096", "8192"}));

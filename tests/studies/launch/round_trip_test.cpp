@@ -23,7 +23,7 @@ void PrintTo(const RoundTrip& trip, std::ostream* out) { *out << trip.target; }
 
 /// Axes of one rank split nothing, wherever they stand.
 std::string without_idle_axes(std::string mapping) {
-  for (const char* axis : {"tp", "cp", "dp", "pp", "ep", "etp", "edp"})
+  for (const char* axis : {"tp", "cp", "dp", "pp", "ep", "etp", "edp", "erep"})
     for (const char* end : {" ", "\n"}) {
       const std::string idle = fmt::format(" {}:1{}", axis, end);
       for (std::size_t at = mapping.find(idle); at != std::string::npos; at = mapping.find(idle)) mapping.replace(at, idle.size(), end);

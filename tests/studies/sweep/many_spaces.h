@@ -64,6 +64,12 @@ inline constexpr SmallSpace small_spaces[] = {
     {"FsdpEagerOnPcie",
      "llama3.2-1b --machine l40s-server --stack pytorch-fsdp-eager --gpus 8,16 --global-batch 64 --seq 2048 --tp 1,2 --pp 1,2,4 --recompute none,full "
      "--micro-batch 1,2,4,8 --chunks 1,2 --zero 3,1 --dp-overlap off,on --order tp-cp-dp-pp,dp-tp-cp-pp,pp-dp-tp-cp"},
+    {"HybridShards",
+     "llama2-7b --machine dgx-h100 --stack pytorch-fsdp --gpus 16,32 --global-batch 64 --seq 4096 --tp 1,2 --cp 1,2 --pp 1,2 --recompute none,full "
+     "--micro-batch 1,2 --chunks 1,2 --zero 3,1,0 --dp-replicate 1,2,4,3 --order tp-cp-dp-pp,dp-tp-cp-pp --dp-overlap off,on --pareto step_time,memory.peak"},
+    {"MixtralCopies",
+     "mixtral-8x7b --machine dgx-h100 --gpus 32 --global-batch 64 --seq 4096 --tp 1,2 --pp 1,2 --ep 1,2,4,8 --etp 1,2 --recompute full "
+     "--micro-batch 1,2 --chunks 1 --zero 1,2,3 --dp-replicate 1,4,2 --pareto step_time,memory.peak"},
     {"DeepspeedZero",
      "gpt3-6.7b --machine dgx-1-v100 --stack deepspeed-zero --gpus 16,32 --global-batch 64 --seq 2048 --precision fp16,fp32 --tp 1,2,4 --pp 1,2 "
      "--recompute none,selective,full --micro-batch 1,2,4 --chunks 1 --zero 0,1,2,3 --dp-overlap off,on --pareto step_time,memory.peak"},

@@ -28,7 +28,8 @@ const std::vector<RepeatRule>& repeat_rules() {
       {"scatter", repeats_scatter, {scatter_boundary}}, {"gathers", repeats_kept_gathers, {save_gathered}},
       {"tp overlap", repeats_tensor_overlap, {tp_overlap}}, {"chunks", repeats_chunks, {chunks, schedule}},
       {"schedule", repeats_schedule, {schedule, chunks}},       {"layout", repeats_layout, {layout}},
-      {"zero", repeats_zero, {zero}},                   {"dp overlap", repeats_data_overlap, {dp_overlap}}};
+      {"zero", repeats_zero, {zero}},                   {"copies", repeats_copies, {dp_replicate}},
+      {"dp overlap", repeats_data_overlap, {dp_overlap}}};
   return rules;
 }
 
@@ -77,9 +78,9 @@ const char* const more_spaces[] = {
     "--schedule auto,zb-v,gpipe,interleaved-1f1b --layout even,balanced --zero 1,0,2,3 --dp-overlap off,auto,on",
     "llama3.2-1b --machine dgx-h100 --stack pytorch-fsdp --gpus 1,4,8 --global-batch 16 --seq 8192 --tp 1,2,4 --cp 1,2 --cp-kind ulysses,ring --pp 1,2 "
     "--order all --sp on,off,auto --scatter-boundary on,off --save-gathered on,off --tp-overlap on,off --recompute full,none --micro-batch 1,2 --chunks 4,2,1 "
-    "--schedule zb-v,auto,1f1b --zero 3,0,1,2 --dp-overlap on,off",
+    "--schedule zb-v,auto,1f1b --zero 3,0,1,2 --dp-replicate 1,2,4 --dp-overlap on,off",
     "mixtral-8x7b --machine dgx-h100 --gpus 8,16 --global-batch 16 --seq 4096 --tp 1,2,4 --pp 1,2 --ep 1,2,4 --etp 1,2 --order all --sp all --tp-overlap all "
-    "--save-gathered all --scatter-boundary all --recompute none,full --micro-batch 1 --chunks 1,2 --zero 0,1,3 --dp-overlap all"};
+    "--save-gathered all --scatter-boundary all --recompute none,full --micro-batch 1 --chunks 1,2 --zero 0,1,3 --dp-replicate 2,1,4 --dp-overlap all"};
 
 TEST(Repeats, AreToldWhatAnEarlierPointIs) {
   std::mt19937_64 random(8);
