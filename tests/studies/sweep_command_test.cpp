@@ -140,6 +140,7 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
   std::filesystem::remove(whole);
   EXPECT_EQ(run("sweep " + several + " --threads 2 -o " + whole).code, 0);
   const std::string merged = own_path("merged.jsonl");
+  std::filesystem::remove(merged);
   EXPECT_EQ(run("merge" + parts + " -o " + merged).code, 0);
   EXPECT_EQ(file_text_of(merged), file_text_of(whole));
 }
@@ -274,7 +275,7 @@ TEST(SweepCommand, MistakesAreExplained) {
       {small_sweep + " -o x.xlsx", "unknown ending '.xlsx'"},
       {small_sweep + " -o a.jsonl -o b.jsonl", "a.jsonl and b.jsonl would both keep the result"},
       {small_sweep + " -o a.csv -o ./a.csv", "./a.csv is named twice"},
-      {small_sweep + " -o a.csv,", "an empty name"},
+      {small_sweep + " -o a.csv,", "unknown ending '.csv,'"},
       {small_sweep + " -o no/such/folder/a.csv", "cannot be written: No such file or directory"},
       {small_sweep + " -o no/such/folder/a.jsonl", "cannot be written: No such file or directory"},
       {small_sweep + " -o /dev/full", "/dev/full is no regular file"},

@@ -176,7 +176,7 @@ TEST_F(SweepResultFile, ALinkToNothingIsNamed) {
 }
 
 TEST_F(SweepResultFile, AFullDiskLeavesTheSnapshotBefore) {
-  const std::string before = write_result(synthetic::result(question_, {}, 500));
+  const std::string before = write_result(synthetic::result(question_, {}, question_.size() - 1));
   const std::string larger = write_result(synthetic::result(question_));
   ASSERT_LT(before.size(), larger.size());
   write(before);
