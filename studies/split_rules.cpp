@@ -119,9 +119,11 @@ Error expert_ranks_error(const BrokenSplit& a) {
 }
 
 bool replicas_fit(const Split& split, const SplitSize&, const NetworkSpec&) { return split.dp % split.replicas == 0; }
+/// What copies have to divide.
+std::int64_t copied_ranks(const BrokenSplit& a) { return a.network.experts.count > 0 ? std::gcd(a.split.dp, a.split.edp()) : a.split.dp; }
 Error replicas_error(const BrokenSplit& a) {
   return {a.origin.dp_replicate, fmt::format("dp {} does not divide into {} copies", a.split.dp, a.split.replicas),
-          fmt::format("legal dp-replicate: {}", nearest_values(divisors(a.split.dp), a.split.replicas))};
+          fmt::format("legal dp-replicate: {}", nearest_values(divisors(copied_ranks(a)), a.split.replicas))};
 }
 
 /// An expert's ranks lie inside one group of shards.
@@ -134,7 +136,7 @@ Error expert_replicas_error(const BrokenSplit& a) {
           fmt::format("{} copies of {} ranks (tp {} x cp {} x dp {}) each: ep {} x etp {} does not divide them", split.replicas,
                       stage_ranks(split) / split.replicas, split.tp, split.cp, split.dp / split.replicas, split.ep, split.etp),
           fmt::format("legal dp-replicate at ep {} x etp {}: {}", split.ep, split.etp,
-                      nearest_values(divisors(std::gcd(split.dp, split.edp())), split.replicas))};
+                      nearest_values(divisors(copied_ranks(a)), split.replicas))};
 }
 
 bool shared_width_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
@@ -167,7 +169,8 @@ Error cuts_error(const BrokenSplit& a) {
   return {a.origin.ep,
           fmt::format("ep {} and etp {} end at other ranks than tp {}, cp {} and dp {}: {} does not divide {}", split.ep, split.etp,
                       split.tp, split.cp, split.dp, cuts.at[i], cuts.at[i + 1]),
-          "etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them"};
+          split.replicas > 1 ? "etp and ep x etp must divide tp, tp x cp and the ranks of a copy, or be multiples of them; or --dp-replicate 1"
+                             : "etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them"};
 }
 
 bool positions_fit(const Split&, const SplitSize& size, const NetworkSpec& network) {

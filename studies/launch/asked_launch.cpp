@@ -29,8 +29,9 @@ Expected<void> check_alone(const Arguments& arguments) {
   return {};
 }
 
-/// Do flags put another split, batch or number type over the launch's own?
-bool runs_otherwise(const Arguments& arguments) {
+/// Do flags put another split, batch, number type or number of GPUs over the launch's own?
+bool runs_otherwise(const Launch& launch, const LaunchHints& hints, const Arguments& arguments) {
+  if (launch.gpus > 0 && hints.gpus > 0 && launch.gpus != hints.gpus) return true;
   const std::string_view numbers = find_flag(run_flags(), "--micro-batch")->group;
   return std::any_of(arguments.flags.begin(), arguments.flags.end(), [&](const auto& given) {
     const Flag* flag = find_flag(run_flags(), given.first);
@@ -39,8 +40,8 @@ bool runs_otherwise(const Arguments& arguments) {
 }
 
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.
-std::vector<std::string> wrong_in(const Launch& launch, Request request, const Arguments& arguments) {
-  if (runs_otherwise(arguments) || !take_flags(request, arguments)) return {};
+std::vector<std::string> wrong_in(const Launch& launch, const LaunchHints& hints, Request request, const Arguments& arguments) {
+  if (runs_otherwise(launch, hints, arguments) || !take_flags(request, arguments)) return {};
   ExplainedLaunch explained;
   explained.launch = &launch;
   auto scenario = resolve(request);
@@ -102,7 +103,7 @@ Expected<Request> read_launch_request(const LaunchSource& source, const Argument
   if (!launch) return tl::unexpected(launch.error());
   auto reading = read_meaning(*launch, *hints);
   if (!reading) return tl::unexpected(reading.error());
-  for (std::string& text : wrong_in(*launch, reading->request, arguments)) reading->notes.push_back(std::move(text));
+  for (std::string& text : wrong_in(*launch, *hints, reading->request, arguments)) reading->notes.push_back(std::move(text));
   reading->request.notes = std::move(reading->notes);
   return std::move(reading->request);
 }

@@ -32,8 +32,12 @@ std::string acc_homes_gap(const EmitPlan& plan) {
 }
 
 std::string acc_copies_gap(const EmitPlan& plan) {
-  if (plan.split.replicas == 1 || by_fsdp(plan)) return {};
-  return fmt::format("{} copies of what is in shards; the file has them for FSDP alone, and shards lie over all data ranks", plan.split.replicas);
+  const Split& split = plan.split;
+  if (split.replicas == 1) return {};
+  if (by_fsdp(plan) && split.replicas == split.dp && split.tp * split.cp > 1)
+    return fmt::format("{} copies with nothing in shards beside tp or cp; accelerate refuses them", split.replicas);
+  if (by_fsdp(plan)) return {};
+  return fmt::format("{} copies of what is in shards; the file has them for FSDP alone, and shards lie over all data ranks", split.replicas);
 }
 
 std::string acc_gradients_gap(const EmitPlan& plan) {

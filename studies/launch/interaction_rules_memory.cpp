@@ -31,6 +31,13 @@ std::string gathers_without_reduces(LaunchView& run) {
   return fmt::format("{} is refused without {}", run.called(Asked::overlap_weights), run.called(Asked::overlap_gradients));
 }
 
+/// megatron/core/parallel_state.py and its callers: "Partial DistOpt cannot be used without DistOpt".
+std::string copies_without_shards(LaunchView& run) {
+  if (run.ask.count(Asked::replicas, 1) < 2 || asks_for(run, Asked::sharded_optimizer) || asks_for(run, Asked::fully_sharded)) return {};
+  return fmt::format("{} is refused without {}: there are no shards to hold several times", run.called(Asked::replicas),
+                     run.called(Asked::sharded_optimizer));
+}
+
 std::string exposed_gradients(LaunchView& run) {
   if (run.shards() < 2 || asks_for(run, Asked::overlap_gradients) || run.prediction == nullptr) return {};
   const Phases& phases = run.prediction->step.phases;
@@ -137,6 +144,7 @@ constexpr InteractionRule memory_interaction_rules[] = {
     {"lone weights", any_framework, true, "overlap_weights", lone_weights},
     {"gathers without shards", megatron_core, true, "overlap_weights", gathers_without_shards},
     {"gathers without reduces", megatron_core, true, "overlap_weights", gathers_without_reduces},
+    {"copies without shards", megatron_core, true, "replicas sharded_optimizer", copies_without_shards},
     {"exposed gradients", megatron_core, false, "sharded_optimizer", exposed_gradients},
     {"zero under stages", deepspeed, true, "zero pp", zero_under_stages},
     {"fsdp under stages", megatron_lm, true, "use_torch_fsdp2 pp ep", fsdp_under_stages},

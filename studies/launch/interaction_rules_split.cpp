@@ -61,13 +61,13 @@ bool one_connection(const LaunchView& run) {
 bool shards_fully(LaunchView& run) { return run.ask.flag(Asked::fully_sharded, false); }
 
 /// Compute and communication streams then keep the order of their launches; not asked for from Blackwell on, nor before 23.04. Of words
-/// on a command line nobody knows what is set around them.
+/// on a command line, and of a file of arguments, nobody knows what is set around them.
 std::string one_connection_missing(LaunchView& run) {
   const std::string chip = run.scenario != nullptr ? run.scenario->machine.row.gpu.architecture : "";
   const bool newer = chip == "blackwell" || chip.starts_with("cdna");
   const ArgumentTable& table = run.launch.framework->table();
   const bool older = table.before(release_in_force(run.launch), "23.04");
-  const bool bare = run.launch.where == words_alone;
+  const bool bare = !has_surroundings(run.launch.where);
   if ((run.tp < 2 && run.cp < 2) || bare || newer || older || one_connection(run) || shards_fully(run)) return {};
   return fmt::format("tp {}, cp {}: Megatron-LM stops unless {}=1 is in the environment, and nothing sets it here{}", run.tp, run.cp,
                      connections_variable, chip.empty() ? " (not asked for on Blackwell)" : "");

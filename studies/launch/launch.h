@@ -17,6 +17,9 @@ namespace stepcast {
 /// Where the words behind -- stand.
 constexpr const char* words_alone = "command line";
 
+/// Can what was read set variables for the program? Words alone and files of arguments cannot.
+bool has_surroundings(const std::string& where);
+
 struct Launch {
   const Framework* framework = nullptr;
   std::string where;                       ///< the file, or words_alone

@@ -166,6 +166,10 @@ void take_hosts(Launch& launch, const LaunchLine& line, const std::string& folde
 
 }  // namespace
 
+bool has_surroundings(const std::string& where) {
+  return where != words_alone && !looks_like_config(where) && !where.ends_with(".txt") && !where.ends_with(".log");
+}
+
 Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std::optional<std::string>& folder) {
   constexpr std::size_t most_files = 8;
   std::vector<std::string> done;

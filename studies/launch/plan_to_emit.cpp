@@ -215,6 +215,7 @@ Expected<EmitPlan> plan_to_emit(const Scenario& scenario) {
   if (auto good = read_meshes(plan.split, *program, scenario.network.row); !good) return tl::unexpected(good.error());
   read_statements(plan.split, *statements, scenario);
   read_aliases(plan.split, *statements);
+  if (plan.split.zero == 0) plan.split.replicas = 1;  // of nothing
   if (auto good = compare(plan, *program, *statements, where); !good) return tl::unexpected(good.error());
   for (const WrittenArch& arch : program->archs) plan.apart.push_back(print(arch));
   return plan;

@@ -1,11 +1,13 @@
 // Sizes of a launch's split: ranks and axes, and which homes are in shards. Each framework tells some of them, and the rest follows.
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "calibrate/import/delimited.h"
 #include "studies/launch/launched_run.h"
 #include "studies/launch/step_words.h"
+#include "studies/split.h"
 
 namespace stepcast {
 
@@ -141,13 +143,14 @@ class SplitReader {
     // DeepSpeed's oldest files say only that there is ZeRO: its first stage
     const auto stage = zero && lower_case(*zero) == "true" ? MaybeCount(1) : zero && is_off(*zero) && *zero != "1" ? MaybeCount() : ask_.count(Asked::zero);
     const int always = subject_.framework.zero;
-    const bool switched = fully || always >= 0 || subject_.framework.table().answering(Asked::fully_sharded).empty();
+    const bool trainers = ask_.name(Asked::sharding) == "fsdp";  // the Trainer's, which is a switch too
+    const bool switched = fully || trainers || always >= 0 || subject_.framework.table().answering(Asked::fully_sharded).empty();
     if (sharding && switched) p_.zero_stage = sharded(*sharding, always >= 0 ? always : 3);
     else if (always >= 0) p_.zero_stage = always;
     else if (fully) p_.zero_stage = 3;
     else p_.zero_stage = zero ? stage.value_or(0) : distributed ? 1 : 0;
     if (*p_.zero_stage == 3 && (kept == "never" || kept == "false" || (kept == "default" && p_.pp > 1 && always == 3))) p_.zero_stage = 2;
-    if (always >= 0 && replicas && *replicas >= p_.dp && p_.cp == 1) {
+    if (always >= 0 && replicas && *replicas == p_.dp && p_.cp == 1) {
       p_.zero_stage = 0;
       if (*replicas > 1 && model_ranks() > 1) subject_.note("copies alone are on every data rank: torchtitan refuses these beside tensor parallelism or stages");
     }
@@ -155,7 +158,7 @@ class SplitReader {
       p_.zero_stage = 1;
       subject_.note("ZeRO 1: DeepSpeed's bf16 optimizer keeps its states in shards at stage 0 too");
     }
-    if (replicas) repeat(*replicas, Asked::replicas);
+    if (replicas && !torch) repeat(*replicas, Asked::replicas);
     else if (auto good = repeat_groups(); !good) return good;
     p_.sequence_parallel = ask_.flag(Asked::sequence_parallel, subject_.framework.sequence_parallel) && p_.tp > 1;
     for (const Asked asked : {Asked::zero, Asked::sharding, Asked::fully_sharded, Asked::sharded_optimizer}) subject_.said("zero", asked);
@@ -167,31 +170,58 @@ class SplitReader {
   /// Shards over a part of the data ranks, and over all context ranks in it; the parts hold copies of each other.
   void repeat(std::int64_t replicas, Asked asked) {
     if (replicas <= 1 || *p_.zero_stage == 0) return;
-    subject_.out.replicas = replicas;
+    subject_.out.replicas = copies_of_data(replicas);
     p_.shard_group = std::max<std::int64_t>(1, p_.dp / replicas) * p_.cp;
     subject_.said("dp_replicate", asked);
+    const auto shards = ask_.count(Asked::shards);
+    if (shards && p_.dp % replicas == 0 && *shards != p_.dp / replicas)
+      subject_.note(fmt::format("shards over {} data ranks, not over {}, as there are {} GPUs", p_.dp / replicas, *shards, p_.gpus));
+    const bool outer = std::any_of(subject_.launch.arguments.begin(), subject_.launch.arguments.end(), [](const GivenArgument& given) {
+      return names_argument(given.name, "outer_dp_sharding_strategy") && lower_case(given.value) == "optim";
+    });
+    if (outer && *p_.zero_stage >= 2)
+      subject_.note("outer_dp_sharding_strategy optim: optimizer states in shards over the copies too are not covered, each copy has its own here");
+  }
+
+  /// Megatron cuts data and context ranks together; copies of ours are of data ranks.
+  [[nodiscard]] std::int64_t copies_of_data(std::int64_t copies) const {
+    const std::int64_t nearest = std::gcd(p_.dp, copies);
+    if (nearest == copies || p_.dp * p_.cp % copies != 0) return copies;
+    subject_.note(fmt::format("{} copies of shards over {} data and context ranks, forecast as {} copies over {}", copies, p_.dp * p_.cp / copies, nearest,
+                              p_.dp * p_.cp / nearest));
+    return nearest;
   }
 
   /// By the ranks of a group, where the launch tells these.
   Expected<void> repeat_groups() {
-    if (const auto ranks = ask_.count(Asked::shard_ranks); ranks && *p_.zero_stage == 3) {
+    const auto ranks = ask_.count(Asked::shard_ranks);
+    if (ranks && *p_.zero_stage == 3) {
       if (p_.dp * p_.cp % *ranks != 0 || *ranks % p_.cp != 0)
         return fail(ask_.where(Asked::shard_ranks), fmt::format("shards over {} ranks do not divide {} data and context ranks", *ranks, p_.dp * p_.cp),
-                    p_.cp > 1 ? "a divisor of them, and a multiple of the context ranks" : "a divisor of them");
+                    fmt::format("{}{}", nearest_values(divisors(p_.dp), *ranks / p_.cp), p_.cp > 1 ? fmt::format(", times cp {}", p_.cp) : ""));
       repeat(p_.dp * p_.cp / *ranks, Asked::shard_ranks);
     }
     if (within_nodes_) repeat_nodes();
+    if (subject_.out.replicas > 1 && subject_.hints.resized)
+      subject_.note(fmt::format("{} copies of shards over {} data ranks, as the launch is split: with other flags, --dp-replicate N", subject_.out.replicas, p_.dp));
     return {};
   }
 
   /// FSDP's hybrid strategies keep shards within a node.
   void repeat_nodes() {
-    const std::int64_t per_node = subject_.launch.gpus_per_node > 0 ? subject_.launch.gpus_per_node : ask_.count(Asked::gpus_per_node).value_or(0);
-    const std::int64_t shards = per_node / bounded_product({p_.tp, p_.cp});
-    if (per_node > 0 && shards >= p_.dp) return;
+    const std::int64_t per_node = ranks_of_node(), shards = ask_.count(Asked::shards).value_or(per_node / bounded_product({p_.tp, p_.cp}));
+    if (shards >= p_.dp) return;
     if (shards > 0 && p_.dp % shards == 0) repeat(p_.dp / shards, Asked::sharding);
-    else subject_.note(fmt::format("shards within a node and copies between them, forecast as shards over all data ranks, for {}: --dp-replicate N says how many copies",
-                                   per_node > 0 ? "these do not divide by the node's" : "the launch does not say how many GPUs a node has"));
+    else subject_.note(fmt::format("shards within a node and copies between them: {}, so that without --dp-replicate N shards lie over all data ranks",
+                                   per_node > 0 ? "data ranks do not divide by the node's" : "the launch does not say how many GPUs a node has"));
+  }
+
+  /// By the launcher, or what the configuration says of nodes; 0: not said.
+  std::int64_t ranks_of_node() {
+    if (subject_.launch.gpus_per_node > 0) return subject_.launch.gpus_per_node;
+    if (const auto each = ask_.count(Asked::gpus_per_node)) return *each;
+    const auto nodes = ask_.count(Asked::nodes);
+    return nodes && p_.gpus % *nodes == 0 ? p_.gpus / *nodes : 0;
   }
 
   std::int64_t sharded(const std::string& words, std::int64_t otherwise) {

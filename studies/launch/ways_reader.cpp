@@ -192,6 +192,20 @@ void read_overlap(const LaunchSubject& subject) {
 
 }  // namespace
 
+namespace {
+
+/// FSDP sums its copies' gradients as soon as they are made (torch/distributed/fsdp: set_requires_all_reduce), and these programs leave it so.
+void note_copies(const LaunchSubject& subject) {
+  const Run& run = subject.out.run;
+  const std::int64_t each = bounded_product({run.micro_batch.value_or(1), run.parallel.dp});
+  const bool reduces_each = subject.framework.id == "torchtitan" || subject.framework.id == "llm-foundry";
+  if (subject.out.replicas == 1 || !reduces_each || run.global_batch <= each) return;
+  subject.note(fmt::format("gradients of {} copies are summed once per step here; {} does it in each of {} micro-batches (home grads: full on rep, in a mapping)",
+                           subject.out.replicas, subject.framework.name, run.global_batch / each));
+}
+
+}  // namespace
+
 Expected<void> read_ways(const LaunchSubject& subject) {
   Run& run = subject.out.run;
   run.software = std::string(subject.framework.software);
@@ -200,6 +214,7 @@ Expected<void> read_ways(const LaunchSubject& subject) {
   const auto compiled = subject.answers.text_or_default(Asked::compiled);
   if (compiled && is_off(*compiled) && subject.framework.id == "torchtitan") subject.out.stack = "pytorch-fsdp-eager";
   read_overlap(subject);
+  note_copies(subject);
   if (subject.answers.error()) return tl::unexpected(*subject.answers.error());
   return {};
 }

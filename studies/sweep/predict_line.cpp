@@ -19,7 +19,9 @@ std::optional<Request> typed_launch(const LaunchSource& source, const Arguments&
   auto request = read_launch_request(source, without_axes(arguments));
   if (!request) return std::nullopt;
   for (const Request::Statement& statement : request->statements) request->values.erase(statement.key);
-  for (const auto& [flag, key] : {std::pair{"--gpus", "gpus"}, std::pair{"--micro-batch", "micro_batch"}})
+  for (const auto& [flag, key] : {std::pair{"--gpus", "gpus"}, std::pair{"--micro-batch", "micro_batch"},
+                                  // a launch that says the ranks of a group has as many copies as the GPUs make
+                                  std::pair{"--gpus", "zero"}, std::pair{"--gpus", "dp_replicate"}})
     if (arguments.has(flag)) request->values[key] = {"", flag};
   const std::string whole = source.file == "--" ? words_alone : source.file;
   if (const auto batch = request->values.find("global_batch"); batch != request->values.end() && batch->second.where == whole) batch->second.text.clear();

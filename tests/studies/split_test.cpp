@@ -66,6 +66,8 @@ TEST(Split, CopiesDivideTheDataRanksAndHoldWholeGroupsOfExperts) {
   EXPECT_EQ(to_text(wide.error()),
             "--dp-replicate: 8 copies of 16 ranks (tp 8 x cp 1 x dp 2) each: ep 32 x etp 1 does not divide them (legal dp-replicate at ep 32 x "
             "etp 1: 1, 2, 4)");
+  copied.split.replicas = 3;
+  EXPECT_THAT(to_text(check_split(copied.split, copied.size, network, flags).error()), HasSubstr("legal dp-replicate: 1, 2, 4)"));
 }
 
 TEST(Split, HeadsOnSevenListLegalSizes) {

@@ -58,6 +58,7 @@ TEST(ExplainLaunchCommand, FiguresAreThoseOfPredict) {
 TEST(ExplainLaunchCommand, PredictSaysWhatIsWrong) {
   const std::string words = without_words(explained_words, "--tensor-model-parallel-size 2 ");
   EXPECT_THAT(testing_program::run("predict --gpus 16 --megatron -- " + words).out, HasSubstr("wrong: --sequence-parallel has no effect at tp 1"));
+  EXPECT_THAT(testing_program::run("predict --gpus 16 --micro-batch 2 --megatron -- " + words).out, testing::Not(HasSubstr("wrong: ")));
   EXPECT_THAT(testing_program::run("predict --gpus 16 --tp 2 --megatron -- " + words).out, testing::Not(HasSubstr("wrong: ")));
   EXPECT_THAT(testing_program::run(std::string("predict --gpus 16 --megatron -- ") + explained_words).out, testing::Not(HasSubstr("wrong: ")));
 }

@@ -105,6 +105,8 @@ const RuleCase rule_cases[] = {
      "!--use-distributed-optimizer --use-megatron-fsdp"},
     {"gathers without reduces", quiet_megatron, "!--overlap-grad-reduce", "refused without --overlap-grad-reduce",
      "!--overlap-grad-reduce !--overlap-param-gather"},
+    {"copies without shards", quiet_megatron, "!--use-distributed-optimizer !--overlap-param-gather --num-distributed-optimizer-instances 2",
+     "--num-distributed-optimizer-instances is refused without --use-distributed-optimizer", "--num-distributed-optimizer-instances 2"},
     {"exposed gradients", quiet_megatron, "!--overlap-grad-reduce !--overlap-param-gather --global-batch-size 64",
      "without --overlap-grad-reduce the step waits", "--global-batch-size 64", 0, true},
     {"zero under stages", quiet_megatron_deepspeed, "--zero-stage 2", "ZeRO-2 at pp 2", "--zero-stage 1"},
@@ -256,8 +258,10 @@ TEST(Interactions, NothingIsSaidOfTheEnvironmentOfWordsAlone) {
   ExplainedLaunch explained;
   explained.launch = &launch;
   EXPECT_NE(rule_named(find_interactions(explained), "one connection missing"), nullptr);
-  launch.where = words_alone;
-  EXPECT_EQ(rule_named(find_interactions(explained), "one connection missing"), nullptr);
+  for (const char* where : {words_alone, "args.yaml", "args.txt"}) {
+    launch.where = where;
+    EXPECT_EQ(rule_named(find_interactions(explained), "one connection missing"), nullptr) << where;
+  }
 }
 
 TEST(Interactions, LayersThatTheFrameworkPartitionsNeedNotDivide) {

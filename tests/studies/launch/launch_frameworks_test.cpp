@@ -104,6 +104,25 @@ TEST(LaunchFrameworks, ShardsLieWithinGroupsWhereTheFileSaysSo) {
   EXPECT_EQ(said(*read_meaning(given_launch("deepspeed", mics, 16), hints), "dp_replicate"), "(nothing)");
 }
 
+TEST(LaunchFrameworks, FsdpIsAskedForByTheLauncherOrTheTrainer) {
+  LaunchHints hints;
+  hints.network = *choose_network("llama3-8b", "");
+  const GivenValues processes = {{"num_machines", "4"}, {"num_processes", "32"}, {"per_device_train_batch_size", "1"}};
+  const std::pair<GivenValues, const char*> rows[] = {{{}, "0"},
+                                                      {{{"use_fsdp", "true"}}, "3"},
+                                                      {{{"use_fsdp", "true"}, {"fsdp_sharding_strategy", "SHARD_GRAD_OP"}}, "2"},
+                                                      {{{"use_fsdp", "false"}, {"fsdp_sharding_strategy", "FULL_SHARD"}}, "0"},
+                                                      {{{"fsdp", "full_shard auto_wrap"}}, "3"},
+                                                      {{{"fsdp", "shard_grad_op"}}, "2"}};
+  for (const auto& [more, zero] : rows) {
+    GivenValues given = processes;
+    given.insert(given.end(), more.begin(), more.end());
+    const auto reading = read_meaning(given_launch("accelerate", given), hints);
+    ASSERT_TRUE(reading) << to_text(reading.error());
+    EXPECT_EQ(said(*reading, "zero"), zero) << (more.empty() ? "" : more.back().second);
+  }
+}
+
 TEST(LaunchFrameworks, HybridShardsLieWithinANode) {
   const GivenValues mpt = {{"model.name", "mpt_causal_lm"}, {"model.d_model", "2048"}, {"model.n_heads", "16"}, {"model.n_layers", "24"}, {"model.vocab_size", "50368"},
                            {"max_seq_len", "2048"}, {"global_train_batch_size", "64"}, {"device_train_microbatch_size", "2"},
@@ -114,11 +133,21 @@ TEST(LaunchFrameworks, HybridShardsLieWithinANode) {
   EXPECT_EQ(said(*nodes, "dp_replicate"), "4");
   EXPECT_EQ(said(*read_meaning(given_launch("llm-foundry", mpt, 8), {}), "dp_replicate"), "(nothing)");  // one node
   Launch unknown = given_launch("llm-foundry", mpt, 32);
-  unknown.gpus_per_node = 0;
+  unknown.gpus_per_node = 0;  // nor does the file say it
   const auto whole = read_meaning(unknown, {});
   ASSERT_TRUE(whole) << to_text(whole.error());
   EXPECT_EQ(said(*whole, "dp_replicate"), "(nothing)");
-  EXPECT_THAT(whole->notes, Contains(HasSubstr("--dp-replicate N says how many copies")));
+  EXPECT_THAT(whole->notes, Contains(HasSubstr("so that without --dp-replicate N shards lie over all data ranks")));
+  LaunchHints hints;
+  hints.network = *choose_network("llama3-8b", "");
+  hints.micro_batch = 1;
+  GivenValues machines = {{"distributed_type", "FSDP"}, {"num_machines", "4"}, {"num_processes", "32"}, {"fsdp_config.fsdp_version", "1"},
+                          {"fsdp_config.fsdp_sharding_strategy", "HYBRID_SHARD"}};
+  const auto four = read_meaning(given_launch("accelerate", machines), hints);
+  ASSERT_TRUE(four) << to_text(four.error());
+  EXPECT_EQ(said(*four, "dp_replicate"), "4");
+  machines[1].second = "1", machines[2].second = "8";
+  EXPECT_EQ(said(*read_meaning(given_launch("accelerate", machines), hints), "dp_replicate"), "(nothing)");
 }
 
 TEST(LaunchFrameworks, AcceleratesDeepSpeedOverlapsInStageThreeOnly) {

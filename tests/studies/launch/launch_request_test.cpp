@@ -220,6 +220,40 @@ TEST(LaunchRequest, MockTokenizersHadATokenMore) {
   EXPECT_EQ(trained(*since).vocab, 51200);
 }
 
+/// Megatron cuts dp x cp into instances; copies here are of data ranks.
+TEST(LaunchRequest, InstancesThatCutContextRanksAreTheNearestCopies) {
+  GivenValues given = {{"use_distributed_optimizer", "true"}, {"num_distributed_optimizer_instances", "4"}, {"context_parallel_size", "2"}};
+  EXPECT_EQ(said(*megatron_reading(given, 8), "dp_replicate"), "4");
+  const auto cut = megatron_reading(given, 4);  // dp 2, cp 2
+  ASSERT_TRUE(cut) << to_text(cut.error());
+  EXPECT_EQ(said(*cut, "dp_replicate"), "2");
+  EXPECT_THAT(cut->notes, Contains(HasSubstr("4 copies of shards over 1 data and context ranks, forecast as 2 copies over 2")));
+  given.push_back({"use_torch_fsdp2", "true"});  // which shards over all of them
+  EXPECT_EQ(said(*megatron_reading(given, 8), "dp_replicate"), "(nothing)");
+}
+
+TEST(LaunchRequest, WhatCopiesAreForecastOtherwiseIsSaid) {
+  GivenValues titan = {{"model.name", "llama3"}, {"model.flavor", "8B"}, {"training.seq_len", "8192"}, {"training.local_batch_size", "1"},
+                       {"training.global_batch_size", "64"}, {"parallelism.data_parallel_replicate_degree", "2"}, {"parallelism.data_parallel_shard_degree", "8"}};
+  const auto reading = read_meaning(given_launch("torchtitan", titan), {});
+  ASSERT_TRUE(reading) << to_text(reading.error());
+  EXPECT_THAT(reading->notes, Contains(HasSubstr("summed once per step here; torchtitan does it in each of 4 micro-batches")));
+  LaunchHints fewer;
+  fewer.gpus = 8;
+  const auto half = read_meaning(given_launch("torchtitan", titan), fewer);
+  ASSERT_TRUE(half) << to_text(half.error());
+  EXPECT_THAT(half->notes, Contains(HasSubstr("shards over 4 data ranks, not over 8, as there are 8 GPUs")));
+  titan[4].second = "16", titan[5].second = "32", titan[6].second = "1";  // more copies than ranks, once there are 16 GPUs
+  fewer.gpus = 16;
+  const auto many = read_meaning(given_launch("torchtitan", titan), fewer);
+  ASSERT_TRUE(many) << to_text(many.error());
+  EXPECT_EQ(said(*many, "dp_replicate"), "32");  // which the split refuses
+  const auto outer = megatron_reading({{"use_megatron_fsdp", "true"}, {"data_parallel_sharding_strategy", "optim_grads_params"},
+                                       {"num_distributed_optimizer_instances", "2"}, {"outer_dp_sharding_strategy", "optim"}}, 16);
+  ASSERT_TRUE(outer) << to_text(outer.error());
+  EXPECT_THAT(outer->notes, Contains(HasSubstr("outer_dp_sharding_strategy optim")));
+}
+
 TEST(LaunchRequest, ShardsMayBeRepeated) {
   GivenValues titan = {{"model.name", "llama3"}, {"model.flavor", "8B"}, {"training.seq_len", "8192"}, {"training.local_batch_size", "1"},
                        {"parallelism.data_parallel_replicate_degree", "4"}, {"parallelism.data_parallel_shard_degree", "2"}};
