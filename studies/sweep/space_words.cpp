@@ -13,7 +13,7 @@ namespace {
 /// The network of a word beside --space, which may not be a second file of choices.
 Expected<std::optional<Chosen<NetworkSpec>>> network_beside_space(const Arguments& arguments) {
   if (arguments.words.empty()) return std::nullopt;
-  auto named = read_request(arguments.words[0], {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}});
+  auto named = read_request(arguments.words[0], {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}, .repeated = {}});
   if (!named) return tl::unexpected(named.error());
   if (!named->values.empty() || named->machine || named->stack || named->profile || named->mapping)
     return fail("NETWORK", fmt::format("{:.60} is a scenario file, and so is --space {:.60}", arguments.words[0], arguments.value("--space")),
