@@ -45,7 +45,7 @@ std::string mesh_line(const Split& split) {
 }
 
 struct ExpertAxis { const char* name; std::int64_t size; };
-constexpr int expert_axis_count = 4;
+constexpr int expert_axis_count = 4, copies_axis = 3;  // the last one stands only where there are copies
 using ExpertAxes = std::array<ExpertAxis, expert_axis_count>;
 
 ExpertAxes expert_axes(const Split& split) {
@@ -71,7 +71,7 @@ std::string expert_mesh_line(const Split& split) {
   std::string line = "mesh";
   for (int i = 0; i < expert_axis_count; ++i) {
     if (i == before) line += fmt::format(" pp:{}", split.pp);
-    if (i < 3 || split.replicas > 1) line += fmt::format(" {}:{}", axes[i].name, axes[i].size);
+    if (i != copies_axis || split.replicas > 1) line += fmt::format(" {}:{}", axes[i].name, axes[i].size);
   }
   if (before < 0 || before == expert_axis_count) line += fmt::format(" pp:{}", split.pp);
   return line + "\n";
