@@ -19,6 +19,27 @@ function(stepcast_watch)
   endforeach()
 endfunction()
 
+# stepcast_unity_by_folder(TARGET SOURCE...): in unity builds a source is compiled together with others of its folder only, so that
+# a name needs to be its own in its folder and nowhere else. At most STEPCAST_UNITY_BATCH sources are in one.
+set(STEPCAST_UNITY_BATCH 12)
+function(stepcast_unity_by_folder target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  list(SORT ARGN)
+  set(folder_before "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder ${source} DIRECTORY)
+    if(NOT folder STREQUAL folder_before)
+      set(count 0)
+      set(folder_before ${folder})
+      file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${folder})
+      string(REPLACE "/" "_" name ${name})
+    endif()
+    math(EXPR batch "${count} / ${STEPCAST_UNITY_BATCH}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${batch})
+    math(EXPR count "${count} + 1")
+  endforeach()
+endfunction()
+
 # stepcast_library(model LINKS ... INSIDE ... HEADER_ONLY ... GENERATED ...): every .cpp of the folder; its headers are
 # installed. LINKS are public: the arrows between folders. INSIDE are compiled libraries that only the .cpp files use:
 # whoever links this one links them too, without their headers. HEADER_ONLY libraries are used by the .cpp files and are
@@ -32,6 +53,7 @@ function(stepcast_library name)
     return()
   endif()
   add_library(stepcast_${name} STATIC ${sources} ${ARG_GENERATED})
+  stepcast_unity_by_folder(stepcast_${name} ${sources})
   add_library(stepcast::${name} ALIAS stepcast_${name})
   set_target_properties(stepcast_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(stepcast_${name} PUBLIC cxx_std_20)

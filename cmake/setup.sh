@@ -156,7 +156,7 @@ install_packages() {
 # The chart library of pages that can be zoomed, where npm is: tried once for each list of versions, without a word, for pages do
 # without it. The folder is there before CMake looks (cmake/StepcastUplot.cmake).
 install_page_library() {
-  local from=$root/studies/page/npm to=$root/build/npm
+  local from=$root/studies/print/page/npm to=$root/build/npm
   [[ -d $from ]] || return 0
   [[ ! -f $to/tried || $(<"$to/tried") != "$(<"$from/package-lock.json")" ]] || return 0
   mkdir -p "$to" && command -v npm >/dev/null || return 0

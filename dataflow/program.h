@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "model/machine.h"
-#include "model/operator.h"
-#include "model/units.h"
+#include "model/machine/machine.h"
+#include "model/network/operator.h"
+#include "model/base/units.h"
 
 namespace stepcast {
 

@@ -2,9 +2,9 @@
 # kernels/cuda/ is theirs alone: kernels in .cu, which nvcc compiles for each architecture, the rest in .cpp.
 # cuBLASLt, cuDNN, NCCL and NVML are loaded at run time: nothing of them is linked.
 set(folder ${PROJECT_SOURCE_DIR}/kernels)
-file(GLOB cuda_sources RELATIVE ${folder} ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
-file(GLOB absent_sources RELATIVE ${folder} ${folder}/*_absent.cpp)
-file(GLOB STEPCAST_GPU_SOURCES ${folder}/cuda/*.cu)
+file(GLOB_RECURSE cuda_sources RELATIVE ${folder} ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
+file(GLOB_RECURSE absent_sources RELATIVE ${folder} ${folder}/*_absent.cpp)
+file(GLOB_RECURSE STEPCAST_GPU_SOURCES ${folder}/cuda/*.cu)
 if(STEPCAST_HAS_CUDA)
   stepcast_library(kernels LINKS model GENERATED ${STEPCAST_GPU_SOURCES} EXCEPT ${absent_sources})
   target_link_libraries(stepcast_kernels PRIVATE CUDA::cudart_static)

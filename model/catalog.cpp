@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "model/embedded.h"
-#include "model/json_reader.h"
+#include "model/base/embedded.h"
+#include "model/base/json_reader.h"
 
 namespace stepcast {
 namespace {

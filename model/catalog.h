@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/machine.h"
-#include "model/network.h"
-#include "model/profile.h"
+#include "model/machine/machine.h"
+#include "model/network/network.h"
+#include "model/profile/profile.h"
 #include "model/stack.h"
 
 namespace stepcast {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/machine.h"
+#include "model/machine/machine.h"
 
 namespace stepcast {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "model/row_text.h"
-#include "model/step_parameter.h"
+#include "model/base/row_text.h"
+#include "model/profile/step_parameter.h"
 
 namespace stepcast {
 namespace {

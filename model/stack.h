@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "model/error.h"
-#include "model/machine.h"
-#include "model/network.h"
-#include "model/units.h"
+#include "model/base/error.h"
+#include "model/machine/machine.h"
+#include "model/network/network.h"
+#include "model/base/units.h"
 
 namespace stepcast {
 
@@ -76,7 +76,7 @@ struct Stack {
   Bytes workspace{0};                            ///< matrix-product workspaces inside the allocator
   Bytes framework_memory;                        ///< outside the allocator: CUDA context, NCCL
   double allocator_slack = 0;                    ///< fraction of the allocated peak lost to fragmentation
-  std::vector<std::string> parameters;           ///< step parameters that a fit of its steps turns, at most three (model/step_parameter.h)
+  std::vector<std::string> parameters;           ///< step parameters that a fit of its steps turns, at most three (model/profile/step_parameter.h)
   std::vector<std::string> expert_parameters;    ///< of networks with routed experts; empty: the same
   bool joint_precisions = false;                 ///< one fit for all precisions: too few runs are published in each
   std::vector<std::string> tuned_like;           ///< stacks whose fits speak for it where it has none of its own, nearest first

@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "dataflow/program.h"
-#include "model/machine.h"
-#include "model/profile.h"
+#include "model/machine/machine.h"
+#include "model/profile/profile.h"
 #include "model/stack.h"
-#include "model/step_tuning.h"
+#include "model/profile/step_tuning.h"
 
 namespace stepcast {
 

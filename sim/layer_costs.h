@@ -4,7 +4,7 @@
 
 #include "dataflow/program.h"
 #include "sim/cost.h"
-#include "sim/schedule/partition.h"
+#include "sim/schedule/layers/partition.h"
 
 namespace stepcast {
 

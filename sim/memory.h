@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "dataflow/program.h"
-#include "model/machine.h"
+#include "model/machine/machine.h"
 #include "model/stack.h"
-#include "sim/schedule/engine.h"
+#include "sim/schedule/engine/engine.h"
 
 namespace stepcast {
 

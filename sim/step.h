@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "dataflow/program.h"
-#include "model/error.h"
+#include "model/base/error.h"
 #include "sim/cost.h"
 #include "sim/memory.h"
-#include "sim/schedule/engine.h"
+#include "sim/schedule/engine/engine.h"
 
 namespace stepcast {
 

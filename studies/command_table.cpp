@@ -1,16 +1,16 @@
 // What each command is called, takes and shows in its help.
 #include <vector>
 
-#include "studies/calibrate.h"
+#include "studies/calibrate/calibrate.h"
 #include "studies/command_flags.h"
 #include "studies/commands.h"
-#include "studies/dossier/dossier.h"
-#include "studies/rates.h"
+#include "studies/report/folder.h"
+#include "studies/ask/rates.h"
 #include "studies/roofline/roofline_flags.h"
-#include "studies/scale.h"
+#include "studies/whatif/scale.h"
 #include "studies/sweep/sweep_flags.h"
 #include "studies/timeline/timeline_flags.h"
-#include "studies/whatif.h"
+#include "studies/whatif/whatif.h"
 
 namespace stepcast {
 namespace {
@@ -100,7 +100,7 @@ const std::vector<Command>& command_rows() {
        .flags = sweep_flags(),
        .examples = {"stepcast sweep llama3-8b --machine dgx-h100 --gpus 8 --global-batch 128",
                     "stepcast sweep llama3-70b --gpus 32,64 --global-batch 128 --pareto time,memory --top 5 --json",
-                    "stepcast sweep --space studies/spaces/llama3-70b-64.json --dry-run"},
+                    "stepcast sweep --space examples/spaces/llama3-70b-64.json --dry-run"},
        .run = sweep_command},
       {.name = "merge",
        .usage = "FILES... [-o RESULT] [--json]",

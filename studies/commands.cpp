@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "studies/help.h"
-#include "studies/interrupt.h"
+#include "studies/cli/interrupt.h"
 
 namespace stepcast {
 namespace {

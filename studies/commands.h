@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "model/error.h"
-#include "studies/arguments.h"
-#include "studies/console.h"
-#include "studies/flags.h"
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
+#include "studies/cli/flags.h"
 
 namespace stepcast {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/device.h"
+#include "kernels/bench/device.h"
 #include "model/version.h"
 
 namespace stepcast {

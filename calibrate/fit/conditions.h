@@ -1,9 +1,9 @@
 // What stood behind the measurements that a profile was fitted on.
 #pragma once
 
-#include "calibrate/measurement.h"
-#include "model/machine.h"
-#include "model/profile.h"
+#include "calibrate/rows/measurement.h"
+#include "model/machine/machine.h"
+#include "model/profile/profile.h"
 
 namespace stepcast {
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/robust_fit.h"
-#include "calibrate/fit/smooth_curve.h"
+#include "calibrate/fit/numeric/robust_fit.h"
+#include "calibrate/fit/numeric/smooth_curve.h"
 
 namespace stepcast {
 namespace {

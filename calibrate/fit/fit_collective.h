@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "calibrate/fit/fit_law.h"
-#include "calibrate/fit/holdout.h"
-#include "model/error.h"
-#include "model/profile.h"
+#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/error.h"
+#include "model/profile/profile.h"
 
 namespace stepcast {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/fit/holdout.h"
+#include "calibrate/fit/numeric/holdout.h"
 
 namespace stepcast {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/holdout.h"
-#include "calibrate/fit/robust_fit.h"
-#include "model/kernel_features.h"
-#include "model/kernel_law.h"
+#include "calibrate/fit/numeric/holdout.h"
+#include "calibrate/fit/numeric/robust_fit.h"
+#include "model/profile/kernel_features.h"
+#include "model/profile/kernel_law.h"
 
 namespace stepcast {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measurement.h"
-#include "calibrate/fit/refine.h"
-#include "model/error.h"
-#include "model/profile.h"
+#include "calibrate/rows/measurement.h"
+#include "calibrate/fit/numeric/refine.h"
+#include "model/base/error.h"
+#include "model/profile/profile.h"
 
 namespace stepcast {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "calibrate/fit/holdout.h"
-#include "model/profile_names.h"
+#include "calibrate/fit/numeric/holdout.h"
+#include "model/profile/profile_names.h"
 
 namespace stepcast {
 namespace {

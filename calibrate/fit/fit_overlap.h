@@ -6,7 +6,7 @@
 #include <string>
 
 #include "calibrate/fit/pairs.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 
 namespace stepcast {
 

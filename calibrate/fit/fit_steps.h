@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/fit/pair_spread.h"
-#include "model/step_parameter.h"
+#include "model/profile/step_parameter.h"
 
 namespace stepcast {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "kernels/work.h"
+#include "kernels/bench/work.h"
 
 namespace stepcast {
 namespace {

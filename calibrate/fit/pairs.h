@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measurement.h"
+#include "calibrate/rows/measurement.h"
 
 namespace stepcast {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "calibrate/fit/holdout.h"
-#include "model/kernel_law.h"
+#include "calibrate/fit/numeric/holdout.h"
+#include "model/profile/kernel_law.h"
 
 namespace stepcast {
 

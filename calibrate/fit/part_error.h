@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibrate/fit/fit_law.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 
 namespace stepcast {
 

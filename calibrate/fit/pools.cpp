@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "model/catalog.h"
-#include "model/profile_names.h"
+#include "model/profile/profile_names.h"
 
 namespace stepcast {
 namespace {

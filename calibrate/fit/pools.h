@@ -12,7 +12,7 @@
 
 #include "calibrate/fit/fit_law.h"
 #include "calibrate/fit/pairs.h"
-#include "calibrate/measurement.h"
+#include "calibrate/rows/measurement.h"
 
 namespace stepcast {
 

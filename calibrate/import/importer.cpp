@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "calibrate/measurement_context.h"
-#include "calibrate/measurement_file.h"
-#include "model/utf8.h"
+#include "calibrate/rows/measurement_context.h"
+#include "calibrate/rows/measurement_file.h"
+#include "model/base/utf8.h"
 
 namespace stepcast {
 namespace {

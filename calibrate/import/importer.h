@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "calibrate/measurement.h"
-#include "model/error.h"
+#include "calibrate/rows/measurement.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/plan.h"
+#include "calibrate/measure/plan/plan.h"
 #include "calibrate/measure/sample.h"
-#include "calibrate/measurement.h"
-#include "kernels/gpu_bench.h"
-#include "model/error.h"
+#include "calibrate/rows/measurement.h"
+#include "kernels/bench/gpu_bench.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "calibrate/measurement.h"
-#include "kernels/device.h"
-#include "kernels/gpu_bench.h"
-#include "kernels/work.h"
-#include "model/error.h"
+#include "calibrate/rows/measurement.h"
+#include "kernels/bench/device.h"
+#include "kernels/bench/gpu_bench.h"
+#include "kernels/bench/work.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

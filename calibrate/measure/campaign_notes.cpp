@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "kernels/work.h"
-#include "model/quantity_text.h"
+#include "kernels/bench/work.h"
+#include "model/base/quantity_text.h"
 
 namespace stepcast {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "calibrate/measure/sample.h"
-#include "calibrate/measurement.h"
-#include "kernels/gpu_bench.h"
+#include "calibrate/rows/measurement.h"
+#include "kernels/bench/gpu_bench.h"
 
 namespace stepcast {
 

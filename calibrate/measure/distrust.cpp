@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "kernels/work.h"
-#include "model/profile_names.h"
-#include "model/quantity_text.h"
+#include "kernels/bench/work.h"
+#include "model/profile/profile_names.h"
+#include "model/base/quantity_text.h"
 
 namespace stepcast {
 namespace {

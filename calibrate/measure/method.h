@@ -2,7 +2,7 @@
 // throttle threshold 75 %, recovery 0.05 s; docs/cli_help.md at 66212f1) with a stop rule fit for hundreds of shapes.
 #pragma once
 
-#include "model/units.h"
+#include "model/base/units.h"
 
 namespace stepcast {
 

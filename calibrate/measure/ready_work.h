@@ -7,8 +7,8 @@
 
 #include "calibrate/measure/method.h"
 #include "calibrate/measure/rotation.h"
-#include "kernels/gpu_bench.h"
-#include "model/error.h"
+#include "kernels/bench/gpu_bench.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "calibrate/measurement.h"
-#include "model/machine.h"
-#include "model/profile.h"
+#include "calibrate/rows/measurement.h"
+#include "model/machine/machine.h"
+#include "model/profile/profile.h"
 
 namespace stepcast {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "model/quantity_text.h"
+#include "model/base/quantity_text.h"
 
 namespace stepcast {
 namespace {

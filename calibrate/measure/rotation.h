@@ -2,8 +2,8 @@
 #pragma once
 
 #include "calibrate/measure/method.h"
-#include "model/error.h"
-#include "model/units.h"
+#include "model/base/error.h"
+#include "model/base/units.h"
 
 namespace stepcast {
 

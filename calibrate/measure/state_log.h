@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernels/gpu_bench.h"
+#include "kernels/bench/gpu_bench.h"
 
 namespace stepcast {
 

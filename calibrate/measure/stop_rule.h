@@ -5,7 +5,7 @@
 #include <span>
 
 #include "calibrate/measure/method.h"
-#include "model/units.h"
+#include "model/base/units.h"
 
 namespace stepcast {
 

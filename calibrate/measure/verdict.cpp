@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/holdout.h"
+#include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/measure/distrust.h"
-#include "kernels/work.h"
-#include "model/profile_names.h"
+#include "kernels/bench/work.h"
+#include "model/profile/profile_names.h"
 
 namespace stepcast {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit_profile.h"
+#include "calibrate/fit/fit_profile.h"
 #include "calibrate/measure/roofs.h"
 #include "calibrate/measure/campaign.h"
-#include "model/machine.h"
-#include "model/profile.h"
+#include "model/machine/machine.h"
+#include "model/profile/profile.h"
 
 namespace stepcast {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "dataflow/mapping.h"
-#include "model/error.h"
+#include "dataflow/notation/mapping.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "dataflow/chip/chip.h"
-#include "dataflow/chip/count.h"
-#include "dataflow/mapping.h"
-#include "model/error.h"
+#include "dataflow/chip/count/count.h"
+#include "dataflow/notation/mapping.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

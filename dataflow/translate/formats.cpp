@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/translate/cluster_formats.h"
+#include "dataflow/translate/cluster/cluster_formats.h"
 #include "dataflow/translate/foreign.h"
 
 namespace stepcast {

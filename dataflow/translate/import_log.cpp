@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/arch_properties.h"
+#include "dataflow/notation/arch_properties.h"
 
 namespace stepcast {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataflow/mapping.h"
-#include "model/error.h"
+#include "dataflow/notation/mapping.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/translate/names.h"
+#include "dataflow/translate/cluster/names.h"
 
 namespace stepcast {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "model/yaml_documents.h"
+#include "model/base/yaml_documents.h"
 
 namespace stepcast {
 namespace {

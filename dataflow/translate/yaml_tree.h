@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataflow/mapping.h"
-#include "model/error.h"
+#include "dataflow/notation/mapping.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "kernels/device.h"
-#include "model/error.h"
+#include "kernels/bench/device.h"
+#include "model/base/error.h"
 
 namespace stepcast::gpu {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/cuda/gpu_context.h"
-#include "kernels/gpu_bench.h"
+#include "kernels/bench/gpu_bench.h"
 
 namespace stepcast::gpu {
 

@@ -1,5 +1,5 @@
 // What a warp does as one on the way through its tensor cores, each instruction behind a function, so that the kernels
-// above them run on the CPU too (tests/kernels/emulated/tensor_core.h defines the same functions there). Layouts of
+// above them run on the CPU too (tests/kernels/cuda/tensor_core.h defines the same functions there). Layouts of
 // fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and "ldmatrix". With g = lane / 4
 // and t = lane % 4:
 //   a[16][16]: a[0] holds row g, columns 2t and 2t+1; a[1] row g+8; a[2] and a[3] the same rows 8 columns on

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/reference/number.h"
-#include "model/query.h"
+#include "model/profile/query.h"
 
 namespace stepcast {
 

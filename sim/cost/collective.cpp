@@ -4,7 +4,7 @@
 #include <array>
 #include <cassert>
 
-#include "model/collective_law.h"
+#include "model/profile/collective_law.h"
 #include "sim/cost.h"
 
 namespace stepcast {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dataflow/chip/gemm_kernel.h"
+#include "dataflow/chip/account/gemm_kernel.h"
 #include "sim/cost.h"
 
 namespace stepcast {

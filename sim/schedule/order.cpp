@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/schedule/greedy.h"
-#include "sim/schedule/orders.h"
+#include "sim/schedule/search/greedy.h"
+#include "sim/schedule/orders/orders.h"
 
 namespace stepcast {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "model/error.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <span>
 
-#include "dataflow/moves.h"
+#include "dataflow/place/moves.h"
 #include "sim/step/parts.h"
 
 namespace stepcast {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "studies/flags.h"
+#include "studies/cli/flags.h"
 
 namespace stepcast {
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "studies/launch/emit_run.h"
-#include "studies/study_flags.h"
-#include "studies/sweep/axes.h"
+#include "studies/launch/emit/emit_run.h"
+#include "studies/cli/study_flags.h"
+#include "studies/sweep/space/axes.h"
 
 namespace stepcast {
 namespace {

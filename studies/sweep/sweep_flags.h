@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "model/error.h"
-#include "studies/flags.h"
+#include "model/base/error.h"
+#include "studies/cli/flags.h"
 
 namespace stepcast {
 

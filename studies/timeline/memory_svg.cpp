@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "model/quantity_text.h"
-#include "studies/page/html_text.h"
-#include "studies/report/schedule_svg_style.h"
+#include "model/base/quantity_text.h"
+#include "studies/print/page/html_text.h"
+#include "studies/timeline/schedule_svg_style.h"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/embedded.h"
+#include "model/base/embedded.h"
 #include "studies/timeline/scene.h"
 
 namespace stepcast {

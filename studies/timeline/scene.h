@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/schedule/holds.h"
-#include "studies/forecast.h"
-#include "studies/scenario.h"
+#include "sim/schedule/engine/holds.h"
+#include "studies/run/forecast.h"
+#include "studies/run/scenario.h"
 
 namespace stepcast {
 

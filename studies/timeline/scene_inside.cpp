@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "model/machine_names.h"
+#include "model/machine/machine_names.h"
 #include "sim/streams/layout.h"
-#include "studies/slices.h"
+#include "studies/run/sequence_slices.h"
 #include "studies/timeline/scene.h"
 
 namespace stepcast {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "model/json_writer.h"
-#include "studies/report/schedule_report.h"
-#include "studies/report/text.h"
+#include "model/base/json_writer.h"
+#include "studies/timeline/schedule_report.h"
+#include "studies/predict/text.h"
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/scene.h"
 #include "studies/timeline/trace_writer.h"

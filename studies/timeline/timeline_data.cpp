@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "model/json_writer.h"
+#include "model/base/json_writer.h"
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 

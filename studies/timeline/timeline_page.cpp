@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "model/quantity_text.h"
-#include "studies/page/html_text.h"
-#include "studies/page/page.h"
+#include "model/base/quantity_text.h"
+#include "studies/print/page/html_text.h"
+#include "studies/print/page/page.h"
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "model/quantity_text.h"
-#include "studies/page/html_text.h"
-#include "studies/report/schedule_svg_style.h"
+#include "model/base/quantity_text.h"
+#include "studies/print/page/html_text.h"
+#include "studies/timeline/schedule_svg_style.h"
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "studies/validation/html_page.h"
-#include "studies/page/html_text.h"
+#include "studies/print/page/html_text.h"
 
 namespace stepcast {
 namespace {

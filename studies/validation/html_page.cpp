@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "model/version.h"
-#include "studies/page/html_text.h"
+#include "studies/print/page/html_text.h"
 
 namespace stepcast {
 namespace {

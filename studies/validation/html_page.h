@@ -6,7 +6,7 @@
 
 #include "studies/validation/html_plots.h"
 #include "studies/validation/judged_class.h"
-#include "studies/validation/run_record.h"
+#include "studies/records/run_record.h"
 #include "studies/validation/validation.h"
 
 namespace stepcast {

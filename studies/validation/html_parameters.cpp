@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include "model/catalog.h"
-#include "model/step_tuning.h"
+#include "model/profile/step_tuning.h"
 #include "studies/validation/html_page.h"
-#include "studies/page/html_text.h"
+#include "studies/print/page/html_text.h"
 
 namespace stepcast {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/page/html_text.h"
+#include "studies/print/page/html_text.h"
 
 namespace stepcast {
 namespace {

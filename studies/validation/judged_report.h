@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/json_writer.h"
+#include "model/base/json_writer.h"
 #include "studies/validation/judged_class.h"
 
 namespace stepcast {

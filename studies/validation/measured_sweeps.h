@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/validation/run_record.h"
+#include "studies/records/run_record.h"
 
 namespace stepcast {
 

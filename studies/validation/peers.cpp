@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "model/json_reader.h"
-#include "studies/validation/name_pattern.h"
+#include "model/base/json_reader.h"
+#include "studies/records/name_pattern.h"
 #include "studies/validation/published/embedded_peers.h"
 
 namespace stepcast {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/error.h"
+#include "model/base/error.h"
 #include "studies/validation/validation.h"
 
 namespace stepcast {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "model/json_writer.h"
+#include "model/base/json_writer.h"
 #include "studies/validation/judged_report.h"
 
 namespace stepcast {

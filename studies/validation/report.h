@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "studies/console.h"
+#include "studies/cli/console.h"
 #include "studies/validation/judged_class.h"
 #include "studies/validation/measured_sweeps.h"
 #include "studies/validation/validation.h"

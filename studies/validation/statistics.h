@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "calibrate/fit/holdout.h"
+#include "calibrate/fit/numeric/holdout.h"
 
 namespace stepcast {
 

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "model/network.h"
-#include "studies/forecast.h"
-#include "studies/step_fitting.h"
-#include "studies/validation/doubts.h"
-#include "studies/validation/run_scenario.h"
+#include "model/network/network.h"
+#include "studies/run/forecast.h"
+#include "studies/validation/step_fitting.h"
+#include "studies/records/doubts.h"
+#include "studies/records/run_scenario.h"
 
 namespace stepcast {
 namespace {

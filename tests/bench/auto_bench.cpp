@@ -2,9 +2,9 @@
 // takes 2.9-4.2 s.
 #include <benchmark/benchmark.h>
 
-#include "sim/schedule/auto.h"
-#include "sim/schedule/bound.h"
-#include "sim/schedule/partition.h"
+#include "sim/schedule/search/auto.h"
+#include "sim/schedule/bound/bound.h"
+#include "sim/schedule/layers/partition.h"
 
 namespace {
 

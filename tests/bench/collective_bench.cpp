@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "model/catalog.h"
-#include "model/collective_law.h"
+#include "model/profile/collective_law.h"
 
 namespace {
 

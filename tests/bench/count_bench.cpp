@@ -1,7 +1,7 @@
 // Mappings counted per second on one core: what the mapper's search rests on.
 #include <benchmark/benchmark.h>
 
-#include "dataflow/chip/count.h"
+#include "dataflow/chip/count/count.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Goals on one core: 20 million actions per second, and p=32, m=256 1F1B (16384 actions) in under 1 ms.
 #include <benchmark/benchmark.h>
 
-#include "sim/schedule/closed_form.h"
-#include "sim/schedule/engine.h"
+#include "sim/schedule/bound/closed_form.h"
+#include "sim/schedule/engine/engine.h"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "calibrate/fit_profile.h"
+#include "calibrate/fit/fit_profile.h"
 #include "calibrate/import/importer.h"
 #include "model/catalog.h"
-#include "model/kernel_law.h"
+#include "model/profile/kernel_law.h"
 
 namespace {
 

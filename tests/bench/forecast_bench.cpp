@@ -7,10 +7,10 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "dataflow/lower.h"
+#include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 #include "sim/step.h"
-#include "studies/mapping_text.h"
+#include "studies/run/mapping_text.h"
 
 namespace stepcast {
 namespace {

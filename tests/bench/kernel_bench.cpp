@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "model/catalog.h"
-#include "model/kernel_law.h"
+#include "model/profile/kernel_law.h"
 
 namespace {
 

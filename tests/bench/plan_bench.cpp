@@ -2,9 +2,9 @@
 // answers at once.
 #include <benchmark/benchmark.h>
 
-#include "calibrate/measure/plan.h"
+#include "calibrate/measure/plan/plan.h"
 #include "model/catalog.h"
-#include "studies/own_shapes.h"
+#include "studies/calibrate/own_shapes.h"
 
 namespace {
 

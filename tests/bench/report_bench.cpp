@@ -6,8 +6,8 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "studies/arguments.h"
-#include "studies/dossier/dossier.h"
+#include "studies/cli/arguments.h"
+#include "studies/report/folder.h"
 
 namespace stepcast {
 namespace {

@@ -2,7 +2,7 @@
 // each objective.
 #include <benchmark/benchmark.h>
 
-#include "dataflow/chip/search.h"
+#include "dataflow/chip/search/search.h"
 
 namespace {
 

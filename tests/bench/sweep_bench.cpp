@@ -5,9 +5,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "studies/sweep/legality.h"
-#include "studies/sweep/pricer.h"
-#include "studies/sweep/run.h"
+#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/pricer.h"
+#include "studies/sweep/work/run.h"
 #include "studies/sweep/sweep_flags.h"
 
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using namespace stepcast;
 
 Space shipped_space(const std::string& file, const std::string& gpus = "") {
-  std::vector<std::string> typed = {"--space", STEPCAST_SOURCE_DIR "/studies/spaces/" + file};
+  std::vector<std::string> typed = {"--space", STEPCAST_SOURCE_DIR "/examples/spaces/" + file};
   if (!gpus.empty()) typed.insert(typed.end(), {"--gpus", gpus, "--global-batch", gpus});
   return read_space(parse_arguments(sweep_flags(), 0, 1, "sweep NETWORK", typed).value()).value();
 }

@@ -4,9 +4,9 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "studies/arguments.h"
-#include "studies/flags.h"
-#include "studies/request.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/flags.h"
+#include "studies/run/request.h"
 #include "studies/timeline/scene.h"
 
 namespace stepcast {

@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 seed=${SEED:-$RANDOM}
 RANDOM=$seed
 echo "seed $seed"
-question=(--space "$checkout/studies/spaces/llama3-70b-64.json" --exhaustive --threads 1)
+question=(--space "$checkout/examples/spaces/llama3-70b-64.json" --exhaustive --threads 1)
 
 halfway=0   # runs that were killed with some of the work done and kept
 

@@ -32,7 +32,7 @@ check_merged "the array submitted again" 8
 
 # Slurm's SIGTERM reaches the program, which says what it has kept. The widest space keeps a thread busy for a quarter of a minute.
 folder=$work/cancelled
-mkdir "$folder" && cp "$checkout/studies/spaces/gpt3-175b-3072.json" "$checkout/examples/sweep_slurm_array.sh" "$folder/"
+mkdir "$folder" && cp "$checkout/examples/spaces/gpt3-175b-3072.json" "$checkout/examples/sweep_slurm_array.sh" "$folder/"
 must "a long sweep" sbatch --chdir="$folder" --array=0-0 --wrap='exec bash sweep_slurm_array.sh gpt3-175b-3072.json' --output=shard-%a.out --cpus-per-task=1
 wait_for "its file" test -e "$folder/shard-0.jsonl"
 scancel --user="$(id -un)"

@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <string>
 
-#include "dataflow/embedded_aliases.h"
-#include "kernels/device.h"
-#include "model/embedded.h"
-#include "model/units.h"
+#include "dataflow/notation/embedded_aliases.h"
+#include "kernels/bench/device.h"
+#include "model/base/embedded.h"
+#include "model/base/units.h"
 #include "model/version.h"
 
 int main() {

@@ -1,7 +1,7 @@
 // Low-rank adapters: the frozen network has no weight gradient, no optimizer state and no gradient traffic.
 #include <gtest/gtest.h>
 
-#include "dataflow/lower.h"
+#include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
 namespace stepcast {

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dataflow/block.h"
-#include "dataflow/lower.h"
-#include "dataflow/written.h"
+#include "dataflow/place/block.h"
+#include "dataflow/lower/lower.h"
+#include "dataflow/notation/written.h"
 #include "model/catalog.h"
 
 namespace stepcast {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dataflow/block.h"
-#include "model/network.h"
+#include "dataflow/place/block.h"
+#include "model/network/network.h"
 
 namespace stepcast {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/network.h"
+#include "model/network/network.h"
 
 namespace stepcast {
 

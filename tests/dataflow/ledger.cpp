@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dataflow/moves.h"
+#include "dataflow/place/moves.h"
 
 namespace stepcast {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataflow/block.h"
-#include "model/network.h"
+#include "dataflow/place/block.h"
+#include "model/network/network.h"
 
 namespace stepcast {
 

@@ -1,7 +1,7 @@
 // Narrow plans: projections keep cast weights, and what only they read in backward is saved as it was cast.
 #include <gtest/gtest.h>
 
-#include "dataflow/lower.h"
+#include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
 namespace stepcast {

@@ -1,7 +1,7 @@
 // The networks of the placement tests: the layer of dataflow-semantics section C, and others by a few changed fields.
 #pragma once
 
-#include "model/network.h"
+#include "model/network/network.h"
 
 namespace stepcast {
 

@@ -1,7 +1,7 @@
 // What a plan says and the forecast does not follow is said in the program's notes.
 #include <gtest/gtest.h>
 
-#include "dataflow/lower.h"
+#include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
 namespace stepcast {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "model/catalog.h"
-#include "model/network.h"
+#include "model/network/network.h"
 
 namespace stepcast {
 namespace {

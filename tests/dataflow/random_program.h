@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dataflow/mapping.h"
+#include "dataflow/notation/mapping.h"
 
 namespace stepcast {
 

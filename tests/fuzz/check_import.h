@@ -6,7 +6,7 @@
 #include <string>
 
 #include "calibrate/import/importer.h"
-#include "calibrate/measurement_file.h"
+#include "calibrate/rows/measurement_file.h"
 
 namespace stepcast {
 

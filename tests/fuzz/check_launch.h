@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "calibrate/import/config_text.h"
-#include "calibrate/import/launch_arguments.h"
+#include "calibrate/import/config/config_text.h"
+#include "calibrate/import/scripts/launch_arguments.h"
 
 namespace stepcast {
 

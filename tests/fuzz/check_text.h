@@ -7,9 +7,9 @@
 #include <string>
 
 #include "dataflow/chip/chip.h"
-#include "dataflow/chip/count.h"
-#include "dataflow/mapping.h"
-#include "dataflow/written.h"
+#include "dataflow/chip/count/count.h"
+#include "dataflow/notation/mapping.h"
+#include "dataflow/notation/written.h"
 
 namespace stepcast {
 

@@ -1,9 +1,9 @@
 // Our attention kernels run on the CPU, thread by thread, against the double reference: every row of small problems.
 #include "tests/kernels/emulated/gpu.h"
 #include "tests/kernels/emulated/numbers.h"
-#include "tests/kernels/emulated/tensor_core.h"
-#include "kernels/cuda/attention_backward.cuh"
-#include "kernels/cuda/attention_forward.cuh"
+#include "tests/kernels/cuda/tensor_core.h"
+#include "kernels/cuda/attention/attention_backward.cuh"
+#include "kernels/cuda/attention/attention_forward.cuh"
 #include "kernels/reference/attention_reference.h"
 
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device.h"
-#include "kernels/gpu_bench.h"
+#include "kernels/bench/device.h"
+#include "kernels/bench/gpu_bench.h"
 
 namespace stepcast {
 namespace {

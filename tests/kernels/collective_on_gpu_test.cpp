@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/collective_bench.h"
-#include "kernels/nccl_library.h"
+#include "kernels/bench/collective_bench.h"
+#include "kernels/library/nccl_library.h"
 
 namespace stepcast {
 namespace {

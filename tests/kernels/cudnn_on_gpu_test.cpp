@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "kernels/device.h"
-#include "kernels/gpu_bench.h"
+#include "kernels/bench/device.h"
+#include "kernels/bench/gpu_bench.h"
 
 namespace stepcast {
 namespace {

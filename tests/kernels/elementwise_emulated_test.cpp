@@ -1,10 +1,10 @@
 #include "tests/kernels/emulated/gpu.h"
 
-#include "kernels/cuda/copy_kernels.cuh"
-#include "kernels/cuda/elementwise_kernel.cuh"
-#include "kernels/cuda/elementwise_ops.cuh"
-#include "kernels/cuda/optimizer_kernels.cuh"
-#include "kernels/cuda/quantize_kernels.cuh"
+#include "kernels/cuda/memory/copy_kernels.cuh"
+#include "kernels/cuda/memory/elementwise_kernel.cuh"
+#include "kernels/cuda/memory/elementwise_ops.cuh"
+#include "kernels/cuda/memory/optimizer_kernels.cuh"
+#include "kernels/cuda/memory/quantize_kernels.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
 namespace stepcast::gpu {

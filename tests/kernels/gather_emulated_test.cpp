@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "kernels/cuda/embedding_kernels.cuh"
-#include "kernels/cuda/rope_kernels.cuh"
+#include "kernels/cuda/memory/embedding_kernels.cuh"
+#include "kernels/cuda/memory/rope_kernels.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
 namespace stepcast::gpu {

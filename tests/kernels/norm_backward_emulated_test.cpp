@@ -1,6 +1,6 @@
 #include "tests/kernels/emulated/gpu.h"
 
-#include "kernels/cuda/norm_backward_kernels.cuh"
+#include "kernels/cuda/memory/norm_backward_kernels.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
 namespace stepcast::gpu {

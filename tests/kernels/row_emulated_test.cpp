@@ -1,8 +1,8 @@
 #include "tests/kernels/emulated/gpu.h"
 
-#include "kernels/cuda/loss_kernels.cuh"
-#include "kernels/cuda/norm_kernels.cuh"
-#include "kernels/cuda/row_plan.cuh"
+#include "kernels/cuda/memory/loss_kernels.cuh"
+#include "kernels/cuda/memory/norm_kernels.cuh"
+#include "kernels/cuda/memory/row_plan.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
 namespace stepcast::gpu {

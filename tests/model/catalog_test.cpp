@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/row_text.h"
+#include "model/base/row_text.h"
 
 namespace stepcast {
 namespace {

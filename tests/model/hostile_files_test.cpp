@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
-#include "model/embedded.h"
+#include "model/base/embedded.h"
 
 namespace stepcast {
 namespace {

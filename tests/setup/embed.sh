@@ -12,12 +12,12 @@ printf 'caf\303\251 \342\202\254\n\n]]==] # tail' >"$work/data/sub/utf8.txt"
 for _ in 1 2 3; do head -c 1000000 /dev/zero | tr '\0' 'x'; echo; done >"$work/data/large.txt"
 printf 'empty.txt\nlarge.txt\nodd.txt\nsub/utf8.txt\n' >"$work/list"
 
-"$cmake" -D ROOT="$work/data" -D LIST="$work/list" -D FUNCTION=embedded_catalog -D HEADER=model/embedded.h \
+"$cmake" -D ROOT="$work/data" -D LIST="$work/list" -D FUNCTION=embedded_catalog -D HEADER=model/base/embedded.h \
   -D OUTPUT="$work/embedded.cpp" -P "$root/cmake/embed.cmake"
 cat >"$work/main.cpp" <<'TEXT'
 #include <fstream>
 #include <string>
-#include "model/embedded.h"
+#include "model/base/embedded.h"
 int main(int, char** argv) {
   for (const auto& file : stepcast::embedded_catalog()) {
     std::ofstream(std::string(argv[1]) + "/" + std::string(file.name), std::ios::binary) << file.text;

@@ -2,8 +2,8 @@
 # The chart library of pages is fetched once before the configuration where npm is, in silence, and nothing depends on it.
 source "$(dirname "$0")/toy.sh"
 make_toy
-mkdir -p "$toy/studies/page"
-cp -r "$checkout/studies/page/npm" "$toy/studies/page/"
+mkdir -p "$toy/studies/print/page"
+cp -r "$checkout/studies/print/page/npm" "$toy/studies/print/page/"
 cp "$checkout/cmake/StepcastUplot.cmake" "$checkout/cmake/embed.cmake" "$toy/cmake/"
 cat >>"$toy/CMakeLists.txt" <<'TEXT'
 include(cmake/StepcastUplot.cmake)
@@ -37,16 +37,16 @@ echo "npm $*" >>"$calls"
 mkdir -p node_modules/uplot/dist
 touch node_modules/uplot/LICENSE node_modules/uplot/dist/uPlot.{iife.min.js,min.css}
 TEXT
-touch -d '+1 day' "$toy/studies/page/npm/package-lock.json"
+touch -d '+1 day' "$toy/studies/print/page/npm/package-lock.json"
 run "$toy/stepcast"
 same "a list from a clock that goes before is the same list" "$(calls_of)" "1"
-echo "// another" >>"$toy/studies/page/npm/package-lock.json"
+echo "// another" >>"$toy/studies/print/page/npm/package-lock.json"
 run "$toy/stepcast"
 same "another list of versions: tried again, and noticed" "$out" "embedded: LICENSE dist/uPlot.iife.min.js dist/uPlot.min.css"
 same "npm was started" "$(calls_of)" "2"
 
 # Every version is held by its hash and no address is told, so that whatever registry a user has set serves it.
-lock=$checkout/studies/page/npm/package-lock.json
+lock=$checkout/studies/print/page/npm/package-lock.json
 same "each package has a hash" "$(grep -c '"node_modules/' "$lock")" "$(grep -c '"integrity": "sha512-' "$lock")"
 same "no address" "$(grep -c 'resolved\|http' "$lock")" 0
 finish

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dataflow/program.h"
-#include "model/machine.h"
-#include "model/profile.h"
+#include "model/machine/machine.h"
+#include "model/profile/profile.h"
 #include "model/stack.h"
 
 namespace stepcast::small {

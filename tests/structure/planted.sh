@@ -21,10 +21,10 @@ expect() {
   fi
 }
 
-expect accepts include_direction.sh sim/a.cpp '#include "model/units.h"'
+expect accepts include_direction.sh sim/a.cpp '#include "model/base/units.h"'
 expect accepts include_direction.sh studies/a.cpp '#include "calibrate/fit.h"'
 expect refuses include_direction.sh model/a.h '#include "dataflow/program.h"'
-expect refuses include_direction.sh sim/a.cpp '#include "kernels/device.h"'
+expect refuses include_direction.sh sim/a.cpp '#include "kernels/bench/device.h"'
 expect refuses include_direction.sh calibrate/a.cpp '  #  include "sim/step.h"'
 expect refuses include_direction.sh kernels/a_cuda.cu '#include "calibrate/fit.h"'
 expect refuses include_direction.sh sim/a.cpp '#include "step.h"'

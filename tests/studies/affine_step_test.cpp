@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "studies/forecast.h"
-#include "studies/validation/embedded_runs.h"
-#include "studies/validation/run_scenario.h"
+#include "studies/run/forecast.h"
+#include "studies/records/embedded_runs.h"
+#include "studies/records/run_scenario.h"
 
 namespace stepcast {
 namespace {

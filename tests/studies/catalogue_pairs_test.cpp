@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
-#include "studies/forecast.h"
-#include "studies/scenario.h"
-#include "studies/split.h"
+#include "studies/run/forecast.h"
+#include "studies/run/scenario.h"
+#include "studies/run/split.h"
 
 namespace stepcast {
 namespace {

@@ -1,9 +1,9 @@
 // Logs of the programs beside Megatron-LM as runs.
-#include "studies/logged_run.h"
+#include "studies/launch/read/logged_run.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/studies/logged_run_checks.h"
+#include "tests/studies/launch/read/logged_run_checks.h"
 
 namespace stepcast {
 namespace {

@@ -81,7 +81,7 @@ TEST(Pages, ShowWhatTheProgramPrints) {
     if (entry.path().extension() == ".md") shown += check_page(entry.path());
   EXPECT_GE(shown, 17);
   EXPECT_GE(check_page(pages_root + "README.md"), 1);
-  EXPECT_GE(check_page(pages_root + "studies/two-cards/README.md"), 2);
+  EXPECT_GE(check_page(pages_root + "examples/two-cards/README.md"), 2);
 }
 
 TEST(Pages, EveryExampleIsShownAsItStands) {

@@ -6,14 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/dossier/dossier.h"
+#include "studies/report/folder.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path samples = fs::path(STEPCAST_SOURCE_DIR) / "studies/samples";
+const fs::path samples = fs::path(STEPCAST_SOURCE_DIR) / "docs/reports";
 
 struct Sample { std::string name, run; };
 
@@ -50,9 +50,9 @@ TEST(Samples, FiguresAndPicturesAreTodays) {
     for (const DossierFile& file : dossier_files()) {
       const fs::path kept = samples / sample.name / file.name;
       if (file.name.ends_with(".html")) {
-        EXPECT_TRUE(fs::exists(kept)) << kept << ": run studies/samples/update.sh";
+        EXPECT_TRUE(fs::exists(kept)) << kept << ": run docs/reports/update.sh";
       } else {
-        EXPECT_TRUE(sample_text(kept) == sample_text(fresh / file.name)) << kept << " is out of date: run studies/samples/update.sh";
+        EXPECT_TRUE(sample_text(kept) == sample_text(fresh / file.name)) << kept << " is out of date: run docs/reports/update.sh";
       }
     }
   }

@@ -1,4 +1,4 @@
-// studies/two-cards: its closed forms hold in the engine over a grid of times, its forecasts are what predict says.
+// examples/two-cards: its closed forms hold in the engine over a grid of times, its forecasts are what predict says.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -15,7 +15,7 @@ namespace stepcast {
 namespace {
 
 using TwoCardsJson = nlohmann::json;
-const std::string two_cards = std::string(STEPCAST_SOURCE_DIR) + "/studies/two-cards/";
+const std::string two_cards = std::string(STEPCAST_SOURCE_DIR) + "/examples/two-cards/";
 
 /// Time beyond the work of one rank, m (F + I + W), on two ranks; two chunks, slices or copies where the kind has them.
 struct ClosedForm {
@@ -94,7 +94,7 @@ TEST(TwoCards, ForecastsAreWhatPredictSays) {
         fmt::format("predict {}{}.json {} --global-batch {} --json", two_cards, cells[0], cells[3], cells[2]));
     ASSERT_EQ(ran.code, 0) << line << "\n" << ran.err;
     const double step = TwoCardsJson::parse(ran.out).at("step_time_s");
-    EXPECT_NEAR(std::stod(cells[4]) / step, 1, 1e-4) << line << ": run studies/two-cards/run.sh";
+    EXPECT_NEAR(std::stod(cells[4]) / step, 1, 1e-4) << line << ": run examples/two-cards/run.sh";
     ++compared;
   }
   EXPECT_GE(compared, 150);

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/version.h"
-#include "studies/validation/embedded_runs.h"
-#include "studies/page/html_text.h"
+#include "studies/records/embedded_runs.h"
+#include "studies/print/page/html_text.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

@@ -1,4 +1,4 @@
-// The logarithmic plane of a picture, as its attributes say it: the formula of studies/roofline/plane.h.
+// The logarithmic plane of a picture, as its attributes say it: the formula of studies/roofline/draw/plane.h.
 
 class Plane {
   constructor(svg) {

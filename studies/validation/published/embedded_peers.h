@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "model/embedded.h"
+#include "model/base/embedded.h"
 
 namespace stepcast {
 

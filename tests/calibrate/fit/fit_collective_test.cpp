@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "calibrate/fit/fit_collective.h"
-#include "calibrate/fit/smooth_curve.h"
+#include "calibrate/fit/numeric/smooth_curve.h"
 
 namespace stepcast {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "calibrate/fit/boost.h"
+#include "calibrate/fit/numeric/boost.h"
 #include "calibrate/fit/fit_law.h"
-#include "calibrate/fit/holdout.h"
-#include "model/kernel_law.h"
+#include "calibrate/fit/numeric/holdout.h"
+#include "model/profile/kernel_law.h"
 
 namespace stepcast {
 namespace {

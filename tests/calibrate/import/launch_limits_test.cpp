@@ -1,7 +1,7 @@
 // Texts of megabytes that only look like scripts: they are read in seconds and within bounds.
 #include <gtest/gtest.h>
 
-#include "calibrate/import/launch_arguments.h"
+#include "calibrate/import/scripts/launch_arguments.h"
 
 namespace stepcast {
 namespace {

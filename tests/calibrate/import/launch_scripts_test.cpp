@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "calibrate/import/launch_arguments.h"
+#include "calibrate/import/scripts/launch_arguments.h"
 #include "tests/calibrate/import/sample_logs.h"
 
 namespace stepcast {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibrate/measurement_file.h"
+#include "calibrate/rows/measurement_file.h"
 #include "tests/calibrate/measure/campaign_sample.h"
 
 namespace stepcast {

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/collective_bench.h"
+#include "kernels/bench/collective_bench.h"
 
 namespace stepcast {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gpu_bench.h"
+#include "kernels/bench/gpu_bench.h"
 
 namespace stepcast {
 

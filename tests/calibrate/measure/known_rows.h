@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "calibrate/fit_profile.h"
-#include "calibrate/measurement.h"
+#include "calibrate/fit/fit_profile.h"
+#include "calibrate/rows/measurement.h"
 #include "model/catalog.h"
-#include "model/kernel_law.h"
+#include "model/profile/kernel_law.h"
 
 namespace stepcast {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dataflow/chip/account.h"
+#include "dataflow/chip/account/account.h"
 
 namespace stepcast::accounted {
 

@@ -1,8 +1,8 @@
 // The counts of a chip program by running it: every round in order, every unit, explicit sets of elements. Shares no
-// code and no formula with dataflow/chip/count.cpp.
+// code and no formula with dataflow/chip/count/count.cpp.
 #pragma once
 
-#include "dataflow/chip/count.h"
+#include "dataflow/chip/count/count.h"
 
 namespace stepcast::brute {
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dataflow/chip/account.h"
-#include "dataflow/chip/count.h"
+#include "dataflow/chip/account/account.h"
+#include "dataflow/chip/count/count.h"
 #include "dataflow/translate/foreign.h"
 
 namespace stepcast {

@@ -1,7 +1,7 @@
 // The Eyeriss taxonomy of small arrays: M = N = 8, K = 4 on 4 x 4 units.
 #include <gtest/gtest.h>
 
-#include "dataflow/translate/names.h"
+#include "dataflow/translate/cluster/names.h"
 
 namespace stepcast {
 namespace {

@@ -1,7 +1,7 @@
 // CUDA's own names for g++, so that a test can include a .cuh of kernels/cuda/ and run its kernels on the CPU:
 //
 //   #include "tests/kernels/emulated/gpu.h"     // before the .cuh
-//   #include "kernels/cuda/norm_kernels.cuh"
+//   #include "kernels/cuda/memory/norm_kernels.cuh"
 //   emulate(blocks, threads, shared_bytes, [&] { norm_kernel<Bf16>(x.data(), ...); });
 //
 // Buffers are plain vectors: AddressSanitizer finds what is read or written beyond their ends. A barrier that not all

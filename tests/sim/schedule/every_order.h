@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "sim/schedule/engine.h"
+#include "sim/schedule/engine/engine.h"
 
 namespace stepcast::every_order {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/schedule/engine.h"
+#include "sim/schedule/engine/engine.h"
 
 namespace stepcast::pipelines {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/schedule/order.h"
-#include "sim/search/stage_shape.h"
-#include "sim/search/step_bound.h"
+#include "sim/fast/stage_shape.h"
+#include "sim/fast/step_bound.h"
 
 namespace stepcast::small_shapes {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "studies/launch/launch_request.h"
+#include "studies/launch/read/launch_request.h"
 
 namespace stepcast::given_launches {
 

@@ -2,8 +2,8 @@
 // forecast is the same figure.
 #include <gtest/gtest.h>
 
-#include "studies/forecast.h"
-#include "studies/scenario_file.h"
+#include "studies/run/forecast.h"
+#include "studies/run/scenario_file.h"
 #include "tests/studies/launch/restated_launch.h"
 
 namespace stepcast {

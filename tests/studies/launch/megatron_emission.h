@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "calibrate/import/launch_arguments.h"
-#include "tests/studies/launch/emit_fixtures.h"
+#include "calibrate/import/scripts/launch_arguments.h"
+#include "tests/studies/launch/emit/emit_fixtures.h"
 
 namespace stepcast::emit_tests {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/catalog.h"
-#include "studies/scenario.h"
+#include "studies/run/scenario.h"
 
 namespace stepcast {
 

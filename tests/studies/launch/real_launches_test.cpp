@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/forecast.h"
+#include "studies/run/forecast.h"
 #include "tests/studies/launch/restated_launch.h"
 
 namespace stepcast {

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "studies/launch/launch_request.h"
+#include "studies/launch/read/launch_request.h"
 
 namespace stepcast::testing_launch {
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "studies/forecast.h"
-#include "studies/launch/asked_launch.h"
-#include "studies/launch/emit.h"
+#include "studies/run/forecast.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/launch/emit/emit.h"
 #include "tests/studies/launch/random_runs.h"
 
 namespace stepcast {
@@ -31,7 +31,7 @@ std::string without_idle_axes(std::string mapping) {
   return mapping;
 }
 
-/// All that a Program is made of (dataflow/lower.h takes network, plan and stack), in words.
+/// All that a Program is made of (dataflow/lower/lower.h takes network, plan and stack), in words.
 std::string what_is_lowered(const Scenario& scenario) {
   NetworkSpec network = scenario.network.row;
   network.id = network.name = network.source = "";

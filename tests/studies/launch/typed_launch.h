@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "studies/launch/launch.h"
+#include "studies/launch/read/launch.h"
 
 namespace stepcast::testing_launch {
 

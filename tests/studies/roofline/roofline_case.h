@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "studies/roofline/report.h"
+#include "studies/roofline/figures/report.h"
 
 namespace stepcast::testing_roofline {
 

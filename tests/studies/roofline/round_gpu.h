@@ -1,7 +1,7 @@
 // A GPU of round figures: 1 PFLOP/s in bf16 over 1 TB/s, so that its only ridge is at 1000 FLOP/B.
 #pragma once
 
-#include "model/machine.h"
+#include "model/machine/machine.h"
 
 namespace stepcast::testing_roofline {
 

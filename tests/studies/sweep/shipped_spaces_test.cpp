@@ -1,12 +1,12 @@
-// The study files of studies/spaces.
+// The study files of examples/spaces.
 #include <algorithm>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/scenario.h"
-#include "tests/studies/sweep/space_of.h"
+#include "studies/run/scenario.h"
+#include "tests/studies/sweep/space/space_of.h"
 
 namespace stepcast {
 namespace {
@@ -106,7 +106,7 @@ TEST(CalculonSpace, WithOverlapDiffersByWhatIsNotModelled) {
 
 TEST(ShippedSpaces, AllRead) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(STEPCAST_SOURCE_DIR "/studies/spaces")) {
+  for (const auto& entry : std::filesystem::directory_iterator(STEPCAST_SOURCE_DIR "/examples/spaces")) {
     if (entry.path().extension() != ".json") continue;
     ++files;
     const Space space = good("--space " + entry.path().string());

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/sweep/axes.h"
+#include "studies/sweep/space/axes.h"
 
 namespace stepcast {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/sweep/result.h"
+#include "studies/sweep/result/result.h"
 
 namespace stepcast::testing_sweep {
 

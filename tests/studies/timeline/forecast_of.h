@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "studies/arguments.h"
-#include "studies/flags.h"
-#include "studies/forecast.h"
-#include "studies/request.h"
-#include "studies/scenario.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/flags.h"
+#include "studies/run/forecast.h"
+#include "studies/run/request.h"
+#include "studies/run/scenario.h"
 #include "studies/timeline/scene.h"
 
 namespace stepcast::timeline_testing {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/schedule/engine.h"
+#include "sim/schedule/engine/engine.h"
 #include "studies/timeline/scene.h"
 
 namespace stepcast::timeline_testing {

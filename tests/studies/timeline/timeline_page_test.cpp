@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "studies/page/page.h"
+#include "studies/print/page/page.h"
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 #include "tests/studies/timeline/hand_scene.h"

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "model/json_writer.h"
-#include "studies/report/phases.h"
+#include "model/base/json_writer.h"
+#include "studies/run/phases.h"
 #include "studies/timeline/trace_writer.h"
 #include "tests/studies/timeline/forecast_of.h"
 

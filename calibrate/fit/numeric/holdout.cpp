@@ -1,0 +1,42 @@
+#include "calibrate/fit/numeric/holdout.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+
+namespace stepcast {
+
+double percentile(std::vector<double> values, double q) {
+  assert(!values.empty() && q >= 0 && q <= 1);
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const auto above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+HoldoutError holdout_error(const std::vector<double>& measured, const std::vector<double>& predicted) {
+  assert(measured.size() == predicted.size());
+  HoldoutError error;
+  if (measured.empty()) return error;
+  std::vector<double> ratios;
+  double sum = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    ratios.push_back(measured[i] / predicted[i]);
+    sum += std::abs(predicted[i] / measured[i] - 1);
+  }
+  error.samples = static_cast<int>(ratios.size());
+  error.mape = sum / error.samples;
+  error.median = percentile(ratios, 0.5);
+  error.spread = {percentile(ratios, 0.1), percentile(ratios, 0.9)};
+  return error;
+}
+
+std::size_t fold_of(std::size_t index, std::size_t folds) {
+  // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4): scatters consecutive indices evenly.
+  const std::uint64_t scattered = (static_cast<std::uint64_t>(index) + 1) * 0x9E3779B97F4A7C15ull;
+  return static_cast<std::size_t>((scattered >> 32) % folds);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,36 @@
+// Lines of training logs and the figures in them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/import/config/config_text.h"
+
+namespace stepcast {
+
+/// At line feeds and carriage returns (progress bars write over their line), without terminal colours and without what
+/// launchers put in front: "0: " (srun --label), "[default3]:", "[rank0]:" (torchrun --tee).
+std::vector<LogLine> log_lines(std::string_view text);
+
+/// A figure behind its label. Cut: the line ends in the label or with the figure, so that digits may be missing.
+struct LogFigure {
+  double value = 0;
+  bool cut = false, present = false;
+
+  /// Without fraction, and within what counts: a broken line may hold any number.
+  [[nodiscard]] std::int64_t whole() const {
+    constexpr double most = 1e15;
+    return static_cast<std::int64_t>(std::clamp(value, -most, most));
+  }
+};
+/// The first number after `label`; thousands separators ("7,123") are taken. `open_end`: the figure may end the line.
+LogFigure figure_after(std::string_view line, std::string_view label, bool open_end = false);
+
+/// "2025-06-12" as the line begins with or has in brackets; "" where it has none.
+std::string date_in(std::string_view line);
+
+}  // namespace stepcast

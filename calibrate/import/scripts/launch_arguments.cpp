@@ -1,0 +1,298 @@
+#include "calibrate/import/scripts/launch_arguments.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/shell/words.h"
+#include "calibrate/import/scripts/launchers.h"
+#include "calibrate/import/tables/plain_words.h"
+
+namespace stepcast {
+namespace {
+
+std::int64_t launch_count(std::string_view text) {
+  std::int64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr std::int64_t most = 10'000'000;
+  return end.ec == std::errc() && end.ptr == text.data() + text.size() && value > 0 && value <= most ? value : 0;
+}
+
+bool is_option(std::string_view word) {
+  const std::size_t dashes = word.find_first_not_of('-');
+  return word.starts_with('-') && dashes != word.npos && std::isdigit(static_cast<unsigned char>(word[dashes])) == 0 &&
+         word[dashes] != '.';
+}
+
+/// "+model.x=4" and "train.y=1", but no paths or URLs with a query.
+bool is_hydra(std::string_view word) {
+  const std::size_t start = word.find_first_not_of("+~");
+  if (start == word.npos || start > 2 || word.starts_with('-')) return false;
+  const std::size_t equals = word.find('=');
+  if (equals == word.npos || equals <= start) return false;
+  return std::all_of(word.begin() + static_cast<std::ptrdiff_t>(start),
+                     word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) { return is_argument_letter(c); });
+}
+
+bool is_program(std::string_view word) {
+  return word.ends_with(".py") || last_of_path(word) == "run_train.sh" || last_of_path(word) == "nemo";
+}
+
+/// "worker-0:0,1@worker-1:0,1" of deepspeed's --include: nodes and GPUs of each; nothing where a node names none.
+bool included(std::string_view text, LaunchLine& out) {
+  std::int64_t nodes = 0, gpus = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('@', at), text.size());
+    const std::string_view node = text.substr(at, end - at);
+    const std::size_t colon = node.find(':');
+    if (colon == node.npos || colon + 1 == node.size()) return false;
+    const auto here = 1 + std::count(node.begin() + static_cast<std::ptrdiff_t>(colon), node.end(), ',');
+    if (nodes > 0 && here != gpus) return false;
+    ++nodes, gpus = here, at = end + 1;
+  }
+  out.nodes = nodes, out.gpus_per_node = gpus;
+  return true;
+}
+
+/// Goes through the words: launchers with their options up to the program, then the program's arguments.
+class LaunchReader {
+ public:
+  explicit LaunchReader(const ShellCommand& command) : words_(command.words) {
+    out_.line = command.line;
+    out_.environment = command.environment;
+    out_.exported = command.exported;
+    out_.notes = command.notes;
+  }
+
+  /// Nothing where no program is run.
+  std::optional<LaunchLine> read(const LaunchLine& batch) {
+    if (!to_program()) return std::nullopt;
+    arguments();
+    if (out_.nodes <= 0 && batch.nodes != 0) out_.nodes = batch.nodes;
+    const bool sized = out_.gpus_per_node != 0 || out_.ranks != 0;
+    if (!sized) out_.gpus_per_node = batch.gpus_per_node, out_.ranks = batch.ranks;
+    for (const ArgumentMap* names : {&out_.environment, &out_.exported})
+      if (const auto gpus = names->find("NGPU"); !sized && out_.gpus_per_node == 0 && gpus != names->end())
+        out_.gpus_per_node = launch_count(gpus->second);
+    return std::move(out_);
+  }
+
+  /// Only what a program is told.
+  LaunchLine read_arguments() {
+    arguments();
+    return std::move(out_);
+  }
+
+  /// What #SBATCH lines add up to.
+  static void add_batch(const ShellCommand& command, LaunchLine& batch) {
+    LaunchReader reader(command);
+    reader.launcher_ = "srun";
+    for (reader.at_ = 1; reader.at_ < command.words.size();) reader.launcher_option();
+    for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node})
+      if (reader.out_.*field != 0) batch.*field = reader.out_.*field;
+  }
+
+ private:
+  [[nodiscard]] const std::string& text() const { return words_[at_].text; }
+
+  bool to_program() {
+    while (at_ < words_.size()) {
+      const std::string& word = text();
+      const bool module = (word == "-m" || word == "--module") &&
+                          names_module(launcher_);
+      if (module) {
+        if (++at_ >= words_.size()) return false;
+        if (launcher_kind(text()) == text()) return take_program();
+        enter(words_[at_++].text);
+      } else if (is_program(word)) {
+        return take_program();
+      } else if (is_launcher(word)) {
+        enter(word), ++at_;
+      } else {
+        launcher_option();
+      }
+    }
+    return false;
+  }
+
+  bool take_program() {
+    out_.program = std::string(last_of_path(words_[at_++].text));
+    out_.launcher = launcher_;
+    return true;
+  }
+
+  /// What an outer launcher said of ranks counts launchers, once an inner one starts the ranks.
+  void enter(std::string_view word) {
+    launcher_ = launcher_kind(word);
+    out_.launcher_given.clear();
+    const LaunchOption* row = find_launch_option(launcher_, "");
+    if (row != nullptr && row->innermost) out_.ranks = out_.gpus_per_node = 0;
+  }
+
+  void launcher_option() {
+    const ShellWord& word = words_[at_++];
+    if (!is_option(word.text)) return;
+    const std::size_t equals = word.text.find('=');
+    GivenArgument given{
+        argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
+    const LaunchOption* row = find_launch_option(launcher_, given.name);
+    const bool wanted = row != nullptr;
+    const bool takes = at_ < words_.size() && !is_option(text()) && !is_program(text()) && !is_launcher(text());
+    if (equals != word.text.npos)
+      given.value = word.text.substr(equals + 1);
+    else if (wanted ? at_ < words_.size() : takes)
+      given.unset = words_[at_].unset, given.value = words_[at_++].text;
+    if (wanted) take_count(*row, given);
+    if (launcher_ == "deepspeed" && given.name == "include") included(given.value, out_);
+    if (given.value.empty()) given.value = "true";
+    out_.launcher_given.push_back(std::move(given));
+  }
+
+  void take_count(const LaunchOption& option, const GivenArgument& given) {
+    out_.*option.field = launch_count(given.value);
+    if (out_.*option.field > 0) return;
+    out_.*option.field = LaunchLine::unknown_count;
+    out_.unknown.push_back(given.name + "=" + given.value);
+  }
+
+  void arguments() {
+    while (at_ < words_.size()) {
+      const ShellWord& word = words_[at_++];
+      const std::size_t equals = word.text.find('=');
+      if (const std::size_t blank = word.text.find(' '); is_option(word.text) && blank < equals)
+        keep_two(word, blank);
+      else if (is_option(word.text) || is_hydra(word.text))
+        keep(word, equals);
+      else if (word.bare)
+        note_bare(word);
+      else
+        out_.positional.push_back({{}, word.text, word.text, word.line, word.unset});
+    }
+  }
+
+  /// "--name value" as one word.
+  void keep_two(const ShellWord& word, std::size_t blank) {
+    const std::string name = word.text.substr(0, blank);
+    out_.notes.push_back(
+        fmt::format("'{:.60}' is one word in line {}: read as a name and its value", word.text, word.line));
+    keep({argument_name(name), name, word.text.substr(blank + 1), word.line, word.unset});
+  }
+
+  void keep(const ShellWord& word, std::size_t equals) {
+    GivenArgument given{
+        argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
+    if (equals != word.text.npos)
+      given.value = word.text.substr(equals + 1);
+    else
+      take_values(given);
+    keep(std::move(given));
+  }
+
+  /// The words up to the next option, as argparse's lists take them. A variable behind them that nothing sets is taken
+  /// for further arguments.
+  void take_values(GivenArgument& given) {
+    std::size_t end = at_;
+    while (end < words_.size() && !is_option(words_[end].text) && !is_hydra(words_[end].text)) ++end;
+    std::size_t last = end;
+    while (last > at_ + 1 && words_[last - 1].bare) --last;
+    if (std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(at_),
+                    words_.begin() + static_cast<std::ptrdiff_t>(last),
+                    [](const ShellWord& word) { return !word.unset.empty(); }))
+      last = end;
+    for (; at_ < last; ++at_) {
+      given.value += (given.value.empty() ? "" : " ") + text();
+      given.unset.insert(given.unset.end(), words_[at_].unset.begin(), words_[at_].unset.end());
+    }
+    for (; at_ < end; ++at_) note_bare(words_[at_]);
+    if (given.value.empty()) given.value = "true";
+  }
+
+  void note_bare(const ShellWord& word) {
+    out_.unknown.push_back(word.text);
+    out_.notes.push_back(fmt::format("{} in line {} is not set: arguments in it are not known", word.text, word.line));
+  }
+
+  void keep(GivenArgument given) {
+    if (given.name.empty()) return;
+    if (given.unset.empty() && given.value.find('$') == std::string::npos)
+      out_.arguments[given.name] = given.value;
+    else
+      out_.unknown.push_back(given.name + "=" + given.value);
+    out_.given.push_back(std::move(given));
+  }
+
+  const std::vector<ShellWord>& words_;
+  std::size_t at_ = 0;
+  std::string launcher_;
+  LaunchLine out_;
+};
+
+/// Of the variables whose quotes do not close, those that it asks for.
+void add_unclosed(LaunchLine& launch, const std::map<std::string, std::size_t>& unclosed) {
+  for (const auto& [name, line] : unclosed) {
+    const auto asks = [&, &name = name](const GivenArgument& given) {
+      return std::find(given.unset.begin(), given.unset.end(), name) != given.unset.end();
+    };
+    const bool bare = std::any_of(launch.unknown.begin(), launch.unknown.end(),
+                                  [&, &name = name](const std::string& text) { return text.find(name) != text.npos; });
+    if (bare || std::any_of(launch.given.begin(), launch.given.end(), asks)) launch.unclosed.emplace(name, line);
+  }
+}
+
+}  // namespace
+
+std::int64_t LaunchLine::gpus() const {
+  if (ranks > 0) return ranks;
+  if (nodes < 0 || gpus_per_node <= 0) return 0;
+  return gpus_per_node * std::max<std::int64_t>(1, nodes);
+}
+
+bool is_argument_letter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+}
+
+std::string argument_name(std::string_view written) {
+  written.remove_prefix(std::min(written.find_first_not_of("-+~"), written.size()));
+  std::string name(written);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
+                                                const ArgumentMap& defined) {
+  const auto script = read_shell(text, where, is_launcher, defined);
+  if (!script) return tl::unexpected(script.error());
+  LaunchLine batch;
+  std::vector<LaunchLine> launches;
+  for (const ShellCommand& command : script->commands) {
+    if (command.words.front().text == "#SBATCH")
+      LaunchReader::add_batch(command, batch);
+    else if (auto launch = LaunchReader(command).read(batch))
+      launches.push_back(std::move(*launch));
+  }
+  // Each launch has all files; of thousands of launches, as logs may show, the first ones.
+  constexpr std::size_t most_file_bytes = 64 * 1024 * 1024;
+  std::size_t bytes = 0;
+  for (LaunchLine& launch : launches) {
+    add_unclosed(launch, script->unclosed);
+    for (const ShellFile& file : script->files) {
+      bytes += file.text.size() + sizeof(LaunchFile);
+      if (bytes > most_file_bytes) break;
+      launch.files.push_back({file.name, file.text, file.line, file.unset});
+    }
+  }
+  return launches;
+}
+
+LaunchLine launch_of_words(const std::vector<std::string>& words) {
+  ShellCommand command{1, {}, {}, {}, {}};
+  for (const std::string& word : words) command.words.push_back({word, 1, {}, false});
+  if (auto launch = LaunchReader(command).read({})) return std::move(*launch);
+  return LaunchReader(command).read_arguments();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,65 @@
+#include "calibrate/import/scripts/launchers.h"
+
+#include <algorithm>
+
+#include "calibrate/import/tables/plain_words.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view launchers[] = {
+    "torchrun",  "deepspeed", "srun",    "mpirun",       "mpiexec", "accelerate", "composer", "python", "python3",
+    "bash",      "sh",        "numactl", "run_train.sh", "nemo",    "#SBATCH",    "pdsh",     "ssh",    "singularity",
+    "apptainer", "docker",    "podman",  "timeout",      "taskset", "nsys",       "uv"};
+
+constexpr LaunchOption launch_options[] = {
+    {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
+    {"torchrun", "nnodes", &LaunchLine::nodes, true},
+    {"deepspeed", "num_gpus", &LaunchLine::gpus_per_node, true},
+    {"deepspeed", "num_nodes", &LaunchLine::nodes, true},
+    {"accelerate", "num_processes", &LaunchLine::ranks, true},
+    {"accelerate", "num_machines", &LaunchLine::nodes, true},
+    {"composer", "n", &LaunchLine::gpus_per_node, true},
+    {"composer", "nproc", &LaunchLine::gpus_per_node, true},
+    {"composer", "world_size", &LaunchLine::ranks, true},
+    {"srun", "N", &LaunchLine::nodes, false},
+    {"srun", "nodes", &LaunchLine::nodes, false},
+    {"srun", "n", &LaunchLine::ranks, false},
+    {"srun", "ntasks", &LaunchLine::ranks, false},
+    {"srun", "ntasks_per_node", &LaunchLine::gpus_per_node, false},
+    {"mpirun", "np", &LaunchLine::ranks, false},
+    {"mpirun", "n", &LaunchLine::ranks, false},
+    {"mpirun", "npernode", &LaunchLine::gpus_per_node, false},
+    {"mpirun", "ppn", &LaunchLine::gpus_per_node, false},
+};
+
+/// Launchers whose -m names no module.
+constexpr std::string_view own_m[] = {"srun", "mpirun", "docker", "numactl", "taskset"};
+
+}  // namespace
+
+const LaunchOption* find_launch_option(std::string_view launcher, std::string_view name) {
+  const auto row = std::find_if(std::begin(launch_options), std::end(launch_options), [&](const LaunchOption& option) {
+    return option.launcher == launcher && (name.empty() || option.name == name);
+  });
+  return row == std::end(launch_options) ? nullptr : row;
+}
+
+bool names_module(std::string_view launcher) { return std::find(std::begin(own_m), std::end(own_m), launcher) == std::end(own_m); }
+
+std::string_view launcher_kind(std::string_view word) {
+  word = last_of_path(word);
+  if (word == "mpiexec") return "mpirun";
+  if (word == "#SBATCH") return "srun";
+  if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
+  if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";
+  return word;
+}
+
+bool is_launcher(std::string_view word) {
+  word = last_of_path(word);
+  if (word.starts_with("python3.")) return true;
+  return std::find(std::begin(launchers), std::end(launchers), word) != std::end(launchers);
+}
+
+}  // namespace stepcast

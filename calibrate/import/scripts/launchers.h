@@ -1,0 +1,28 @@
+// Programs that start training programs, and what they are told about the size of a job.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "calibrate/import/scripts/launch_arguments.h"
+
+namespace stepcast {
+
+/// An option of a launcher that is a count. `innermost`: it starts the ranks itself, whatever is around it.
+struct LaunchOption {
+  std::string_view launcher, name;
+  std::int64_t LaunchLine::*field;
+  bool innermost;
+};
+/// The row of a launcher's option, or of its first one where `name` is empty; null if none.
+const LaunchOption* find_launch_option(std::string_view launcher, std::string_view name);
+
+/// By the word that calls it, with or without a path.
+bool is_launcher(std::string_view word);
+/// As launch options name it: "torchrun" of "torch.distributed.run", "srun" of "#SBATCH".
+std::string_view launcher_kind(std::string_view word);
+/// Does its -m name a Python module?
+bool names_module(std::string_view launcher);
+
+}  // namespace stepcast

@@ -1,0 +1,241 @@
+// What stands behind a $ in a shell script: ${NAME:-otherwise}, ${LIST[@]}, $((...)), $(...).
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/delimited.h"
+#include "calibrate/import/shell/expand.h"
+#include "calibrate/import/shell/words.h"
+
+namespace stepcast {
+
+/// The parts of ${...}.
+struct ShellParameterParts {
+  bool length = false, indirect = false, subscripted = false;
+  std::string_view name, subscript, rest;
+
+  explicit ShellParameterParts(std::string_view inside) {
+    constexpr std::string_view special = "@*#?!$-";
+    length = inside.size() > 1 && inside[0] == '#';
+    indirect = inside.size() > 1 && inside[0] == '!';
+    if (length || indirect) inside.remove_prefix(1);
+    std::size_t end = 0;
+    while (end < inside.size() && is_shell_name(inside[end])) ++end;
+    if (end == 0 && !inside.empty() && special.find(inside[0]) != special.npos) end = 1;
+    name = inside.substr(0, end);
+    rest = inside.substr(end);
+    const std::size_t close = rest.starts_with('[') ? rest.find(']') : rest.npos;
+    subscripted = close != rest.npos;
+    if (!subscripted) return;
+    subscript = rest.substr(1, close - 1);
+    rest.remove_prefix(close + 1);
+  }
+  [[nodiscard]] bool all() const { return subscript == "@" || subscript == "*"; }
+  [[nodiscard]] bool given() const { return name == "@" || name == "*"; }
+};
+
+namespace {
+
+std::optional<std::size_t> shell_index(std::string_view text) {
+  std::size_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+bool is_plain_pattern(std::string_view pattern) { return pattern.find_first_of("*?[]$`\"'\\") == pattern.npos; }
+
+/// ${X%tail} ${X%%.*} ${X#head} ${X##*/}: with one * at most, at the end that is not held on to.
+std::optional<std::string> without_end(std::string text, std::string_view rest) {
+  const char sign = rest[0];
+  const bool longest = rest.size() > 1 && rest[1] == sign;
+  std::string_view pattern = rest.substr(longest ? 2 : 1);
+  const bool front = sign == '#', any = front ? pattern.starts_with('*') : pattern.ends_with('*');
+  if (any) front ? pattern.remove_prefix(1) : pattern.remove_suffix(1);
+  if (!is_plain_pattern(pattern)) return std::nullopt;
+  if (!any) {
+    const bool there = front ? text.starts_with(pattern) : text.ends_with(pattern);
+    if (!there) return text;
+    return front ? text.substr(pattern.size()) : text.substr(0, text.size() - pattern.size());
+  }
+  const std::size_t found = front == longest ? text.rfind(pattern) : text.find(pattern);
+  if (found == text.npos) return text;
+  return front ? text.substr(found + pattern.size()) : text.substr(0, found);
+}
+
+/// ${X/a/b} ${X//a/b}.
+std::optional<std::string> with_other(const std::string& text, std::string_view rest) {
+  const bool all = rest.starts_with("//");
+  rest.remove_prefix(all ? 2 : 1);
+  const std::size_t slash = rest.find('/');
+  const std::string_view from = rest.substr(0, slash), to = slash == rest.npos ? "" : rest.substr(slash + 1);
+  if (from.empty() || !is_plain_pattern(from) || !is_plain_pattern(to)) return std::nullopt;
+  std::string out;
+  std::size_t at = 0;
+  for (std::size_t found = text.find(from); found != text.npos; found = text.find(from, at)) {
+    out.append(text, at, found - at).append(to);
+    at = found + from.size();
+    if (!all) break;
+  }
+  return out.append(text, at, text.npos);
+}
+
+/// ${X:first} ${X:first:count}.
+std::optional<std::string> part_of(const std::string& text, std::string_view rest) {
+  rest.remove_prefix(1);
+  const std::size_t colon = rest.find(':');
+  const auto first = shell_index(rest.substr(0, colon));
+  const auto count = colon == rest.npos ? std::optional(text.npos) : shell_index(rest.substr(colon + 1));
+  if (!first || !count) return std::nullopt;
+  return text.substr(std::min(*first, text.size()), *count);
+}
+
+std::optional<std::string> reshaped(std::string text, std::string_view rest) {
+  if (rest[0] == '%' || rest[0] == '#') return without_end(std::move(text), rest);
+  if (rest[0] == '/') return with_other(text, rest);
+  if (rest[0] == ':') return part_of(text, rest);
+  if (rest != "^^" && rest != ",,") return std::nullopt;
+  for (char& c : text) {
+    const auto letter = static_cast<unsigned char>(c);
+    c = static_cast<char>(rest == "^^" ? std::toupper(letter) : std::tolower(letter));
+  }
+  return text;
+}
+
+/// The script's own folder, from which its files are looked for anyway; "" where the command asks something else.
+std::string folder_command(std::string_view command) {
+  const auto begins = [&](std::string_view word) { return command.starts_with(word); };
+  const auto has = [&](std::string_view word) { return command.find(word) != command.npos; };
+  if (command == "pwd") return ".";
+  const bool own = has("$0") || has("${0") || has("BASH_SOURCE");
+  if (!own || !(begins("cd") || begins("dirname") || begins("realpath") || begins("readlink"))) return {};
+  return has("/../..") ? "../.." : has("/..") ? ".." : ".";
+}
+
+}  // namespace
+
+/// The words that it holds, an element of a list, or all of one; nothing where the list has no such element.
+std::optional<std::vector<ShellText>> ShellWords::held_words(const ShellParameterParts& parts,
+                                                             const ShellValue& value) {
+  doubts_.insert(value.doubts.begin(), value.doubts.end());
+  if (value.array && !parts.subscripted && !parts.given() && value.words.size() > 1)
+    doubts_.insert(
+        fmt::format("{} is a list: bash would hand over its first word, all of them are read here", parts.name));
+  if (!parts.subscripted || parts.all()) return value.words;
+  const auto index = shell_index(expanded(parts.subscript, true).shown());
+  if (!index || *index >= value.words.size()) return std::nullopt;
+  return std::vector<ShellText>{value.words[*index]};
+}
+
+void ShellWords::put_plain(const std::string& text) {
+  for (const char c : text) piece_.put(c, here());
+  has_piece_ = true;
+}
+
+/// ${NAME:-otherwise} and its kin; true where it is one of them and done with.
+bool ShellWords::take_otherwise(const ShellParameterParts& parts, const std::vector<ShellText>& words, bool is_set,
+                                bool quoted) {
+  const std::string_view rest = parts.rest;
+  const bool colon =
+      rest.size() > 1 && rest[0] == ':' && std::string_view("-=?+").find(rest[1]) != std::string_view::npos;
+  const char sign = rest.empty() ? ' ' : rest[colon ? 1 : 0];
+  const bool empty = std::all_of(words.begin(), words.end(), [](const ShellText& word) { return word.empty(); });
+  const bool there = is_set && !(empty && colon);
+  const bool replaces = sign == '-' || sign == '=';
+  if (sign != '+' && !replaces && sign != '?') return false;
+  if (sign == '+' ? there : (replaces && !there)) {
+    const ShellText otherwise = expanded(rest.substr(colon ? 2 : 1), true);
+    if (sign == '=' && !parts.name.empty())
+      variables_->set(std::string(parts.name), ShellValue{{otherwise}, false, here(), 0, {}});
+    put(otherwise, quoted);
+    return true;
+  }
+  if (sign == '+') return true;
+  if (!is_set) return false;
+  put_words(words, quoted);
+  return true;
+}
+
+void ShellWords::take_parameter(std::string_view inside, std::string_view written, bool quoted) {
+  if (variables_ == nullptr) return put_plain("$");
+  const ShellParameterParts parts(inside);
+  const ShellValue* value = parts.indirect ? nullptr : variables_->find(parts.given() ? "@" : parts.name);
+  if (value != nullptr && !variables_->spend(value->size())) value = nullptr;
+  vanishes_ = (parts.given() || parts.all()) && (value == nullptr || value->words.empty());
+  if (parts.given() && value == nullptr)
+    return void(
+        doubts_.insert("the script's own arguments ($@) are not known: those that would be handed on are not here"));
+  std::vector<ShellText> words;
+  if (value != nullptr) {
+    auto held = held_words(parts, *value);
+    if (!held) return put_unset(fmt::format("{}[{}]", parts.name, parts.subscript), written);
+    words = std::move(*held);
+  }
+  const bool many = parts.all() || parts.given();
+  if (parts.length && value != nullptr)
+    return put_plain(fmt::format("{}", many ? words.size() : value->joined().shown().size()));
+  if (!parts.length && take_otherwise(parts, words, value != nullptr, quoted)) return;
+  if (value == nullptr) return put_unset(parts.name.empty() || parts.indirect ? written : parts.name, written);
+  if (parts.rest.empty()) return put_words(words, quoted);
+  const ShellText whole = value->joined();
+  const auto shaped = whole.unset().empty() && !many ? reshaped(whole.shown(), parts.rest) : std::nullopt;
+  if (!shaped) return put_unset(written, written);
+  ShellText out;
+  out.put(*shaped, here());
+  put(out, quoted);
+}
+
+void ShellWords::take_command(std::string_view inside, std::string_view written, bool quoted) {
+  if (variables_ == nullptr) return put_plain("$");
+  const std::string_view command = stripped(inside);
+  if (command.empty() || command[0] == '#') return;  // a comment between the lines of a command
+  ShellText known;
+  known.put(folder_command(command), here());
+  for (const std::string_view finds : {"which ", "command -v "})
+    if (command.starts_with(finds)) known = expanded(stripped(command.substr(finds.size())), true);
+  if (command.starts_with("expr ")) {
+    std::string sum(command.substr(5)), unset;
+    std::erase(sum, '\\');
+    known.put(shell_number(sum, *variables_, unset, depth_), here());
+  }
+  if (!known.empty()) return put(known, quoted);
+  constexpr std::size_t longest_name = 80;
+  put_unset(fmt::format("$({})", command.substr(0, longest_name)), written);
+}
+
+void ShellWords::take_arithmetic(std::string_view inside, std::string_view written, bool) {
+  if (variables_ == nullptr) return put_plain("$");
+  std::string unset;
+  const std::string value = shell_number(inside, *variables_, unset, depth_);
+  if (value.empty()) return put_unset(unset.empty() ? written : unset, written);
+  put_plain(value);
+}
+
+std::string shell_number(std::string_view inside, ShellVariables& variables, std::string& unset, int depth) {
+  constexpr int deepest = 32;
+  if (depth >= deepest) return {};
+  const ShellText text = ShellWords(ShellSource(inside, 1), &variables, depth + 1).piece(true);
+  if (const auto names = text.unset(); !names.empty()) return unset = names.front(), std::string();
+  const std::string& plain = text.marked();
+  std::string numbers;
+  for (std::size_t i = 0; i < plain.size();) {
+    std::size_t length = 0;
+    while (i + length < plain.size() && is_shell_name(plain[i + length])) ++length;
+    if (length == 0 || std::isdigit(static_cast<unsigned char>(plain[i])) != 0) {
+      numbers += plain.substr(i, std::max<std::size_t>(1, length));
+    } else {
+      const std::string name = plain.substr(i, length);
+      const ShellValue* value = variables.find(name);
+      if (value == nullptr || !variables.spend(value->size())) return unset = name, std::string();
+      const ShellText held = value->joined();
+      if (const auto names = held.unset(); !names.empty()) return unset = names.front(), std::string();
+      numbers += "(" + held.shown() + ")";
+    }
+    i += std::max<std::size_t>(1, length);
+  }
+  return shell_arithmetic(numbers);
+}
+
+}  // namespace stepcast

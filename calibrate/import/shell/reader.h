@@ -1,0 +1,103 @@
+// The walk through a shell script: launch_words.cpp (commands and variables), launch_statements.cpp (branches,
+// functions, files that the script writes). Internal to the reading of launches.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/import/shell/blocks.h"
+#include "calibrate/import/shell/expand.h"
+#include "calibrate/import/shell/heredoc.h"
+#include "calibrate/import/shell/words.h"
+
+namespace stepcast {
+
+class ShellReader {
+ public:
+  ShellReader(const std::string& where, bool (*wanted)(std::string_view),
+              const std::map<std::string, std::string>& defined);
+  Expected<ShellScript> read(std::string_view text);
+
+ private:
+  struct Place {
+    ShellSource source;
+    int depth = 0;
+    LineCounter counter = {};
+    std::size_t at = 0, line_end = 0;
+    bool line_known = false;
+
+    [[nodiscard]] std::string_view rest() const { return source.text.substr(at, line_end - at); }
+    [[nodiscard]] std::size_t line() { return counter.line(source, at); }
+  };
+  using Settings = std::vector<std::pair<std::string, ShellValue>>;
+
+  Expected<void> take_text(const ShellSource& source, int depth);
+  Expected<void> take_next(Place& place);
+  static Expected<void> to_next_line(Place& place);
+  static std::size_t shown_prefix(std::string_view plain);
+  void take_batch(std::string_view plain, std::size_t line);
+  void set_plain(std::string_view name, std::string_view text, std::size_t line);
+  Expected<void> take_command(Place& place);
+  [[nodiscard]] bool may_begin(std::string_view first) const;
+  [[nodiscard]] std::size_t window(const Place& place) const;
+  Expected<void> pass_over_command(Place& place, std::string_view token);
+  static Expected<void> pass_over(Place& place);
+  static Expected<void> step_over(Place& place, std::size_t count);
+  Expected<void> take_words(Place& place);
+  Expected<void> take_unclosed(Place& place, const ShellCommand& command, std::size_t line);
+  std::pair<std::string, ShellValue> assigned(const ShellWords& words, std::size_t name_length, std::size_t line,
+                                              const Settings& earlier);
+  void apply(Settings set, bool alone);
+  Expected<void> keep(ShellCommand command, std::vector<ShellText> texts, Settings set, const ShellWords& words,
+                      bool evaluating, int depth);
+  Expected<void> take_inner(ShellText text, int depth);
+  static std::size_t shell_word(const std::vector<ShellWord>& words);
+  static std::size_t inner_shell(const std::vector<ShellWord>& words);
+
+  // statements
+  bool take_heredoc(Place& place);
+  void keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth);
+  void keep_file(const std::string& name, const ShellText& text, std::size_t line);
+  bool take_block_word(Place& place, std::string_view token);
+  ShellTruth truth_of(const ShellSource& condition);
+  ShellSource condition_of(Place& place, std::size_t skipped) const;
+  void open_case(Place& place);
+  void take_label(Place& place);
+  void take_loop(Place& place);
+  bool take_function(Place& place);
+  static std::size_t function_end(std::string_view text, std::size_t open, const Place& place);
+  Expected<void> call(Place& place, const std::string& name, const ShellSource& body);
+  void put_back(const std::string& name, const ShellVariables& before);
+  Expected<void> take_echo(Place& place, ShellWords& words);
+
+  const std::string& where_;
+  bool (*wanted_)(std::string_view);
+  ShellVariables variables_;
+  ShellBlocks blocks_;
+  std::map<std::string, ShellSource, std::less<>> functions_;
+  std::set<std::string> called_, exported_, assumed_;
+  std::deque<ShellText> texts_;  ///< of inner shells; functions may stand in them
+  std::vector<ShellWord> prefix_;
+  std::map<std::string, std::string> prefix_environment_;
+  Expected<void> inner_;
+  int unclosed_ = 0, missing_ends_ = 0, calls_ = 0;
+  ShellScript out_;
+};
+
+/// Letters of a variable's name, "=" or "+=" at the front of a word, and how long that is; 0 where it is no assignment.
+std::size_t assignment_length(std::string_view word);
+/// Up to the first blank or semicolon.
+std::string_view first_token(std::string_view rest);
+/// `bare`: outside quotes.
+ShellWord plain_word(const ShellText& text, bool bare);
+/// export, local, declare, ...: what follows are assignments.
+bool is_setting_keyword(std::string_view word);
+// Logs hold lines that open quotes and brackets; once that many have not closed, only the line itself is looked
+// through.
+constexpr int most_unclosed = 200;
+
+}  // namespace stepcast

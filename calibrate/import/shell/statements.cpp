@@ -1,0 +1,302 @@
+// Statements of a shell script: branches, loops, functions, and files that it writes itself.
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/delimited.h"
+#include "calibrate/import/shell/reader.h"
+#include "calibrate/import/tables/plain_words.h"
+
+namespace stepcast {
+namespace {
+
+// Real scripts: a few functions, called once.
+constexpr int most_function_calls = 200;
+
+/// What Slurm tells a job of its header. `sign` sets off the kind of GPU: gpu:8, gpu:h100:8.
+struct BatchVariable {
+  std::string_view option, variable;
+};
+constexpr BatchVariable batch_variables[] = {{"nodes", "SLURM_NNODES"},
+                                             {"nodes", "SLURM_JOB_NUM_NODES"},
+                                             {"N", "SLURM_NNODES"},
+                                             {"N", "SLURM_JOB_NUM_NODES"},
+                                             {"ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
+                                             {"ntasks", "SLURM_NTASKS"},
+                                             {"ntasks", "SLURM_NPROCS"},
+                                             {"n", "SLURM_NTASKS"},
+                                             {"n", "SLURM_NPROCS"},
+                                             {"gpus-per-node", "SLURM_GPUS_PER_NODE"},
+                                             {"gpus-per-node", "SLURM_GPUS_ON_NODE"},
+                                             {"gres", "SLURM_GPUS_ON_NODE"}};
+
+}  // namespace
+
+/// True where the line opens one: it is read (or passed over, where nobody wants it).
+bool ShellReader::take_heredoc(Place& place) {
+  if (place.rest().find("<<") == std::string_view::npos || missing_ends_ > most_unclosed) return false;
+  const auto here = heredoc_at(place.source.text, place.at);
+  if (!here) return ++missing_ends_, false;
+  inner_ = {};
+  const std::size_t line = place.counter.line(place.source, here->body);
+  const ShellSource body = place.source.part(here->body, here->end - here->body, line);
+  place.at = here->next;
+  if (!blocks_.active()) return true;
+  ShellText text;
+  if (here->expands) text = ShellWords(body, &variables_).piece(false);
+  LineCounter lines;
+  for (std::size_t i = 0; !here->expands && i < body.text.size(); ++i) text.put(body.text[i], lines.line(body, i));
+  keep_body(std::move(text), *here, line, place.depth);
+  return true;
+}
+
+void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth) {
+  const std::string_view program = last_of_path(first_token(here.header));
+  std::string target;
+  if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
+  const bool script = target.ends_with(".sh") || target.ends_with(".slurm") || target.ends_with(".sbatch");
+  if (!target.empty()) keep_file(target, text, line);
+  if (!script && program != "bash" && program != "sh" && program != "sbatch" && program != "ssh") return;
+  texts_.push_back(std::move(text));
+  inner_ = take_text(ShellSource(texts_.back()), depth + 1);
+}
+
+void ShellReader::keep_file(const std::string& name, const ShellText& text, std::size_t line) {
+  ShellFile file{name, {}, line, text.unset()};
+  const std::string& marked = text.marked();
+  for (std::size_t at = 0; at < marked.size(); ++at) {
+    if (marked[at] != unset_begin) {
+      file.text += marked[at];
+      continue;
+    }
+    const std::size_t end = std::min(marked.find(unset_name_end, at), marked.size());
+    file.text += "${" + marked.substr(at + 1, end - at - 1) + "}";
+    at = std::min(marked.find(unset_end, at), marked.size());
+  }
+  out_.files.push_back(std::move(file));
+}
+
+bool ShellReader::take_block_word(Place& place, std::string_view token) {
+  const std::string_view rest = place.rest();
+  if (rest.starts_with(";;")) return blocks_.end_label(), place.at += 2, true;
+  if (token == "if" || token == "elif") {
+    const bool asked = blocks_.active() || token == "elif";
+    const ShellTruth holds = asked ? truth_of(condition_of(place, token.size())) : ShellTruth::no;
+    token == "if" ? blocks_.open_if(holds) : blocks_.else_if(holds);
+    return pass_over(place), true;
+  }
+  if (token == "case" && (rest.find(" in ") != rest.npos || stripped(rest).ends_with(" in")))
+    return open_case(place), true;
+  if (token == "esac" || token == "fi") return blocks_.close(token == "esac"), place.at += token.size(), true;
+  if (blocks_.wants_label()) return take_label(place), true;
+  if (token == "else") return blocks_.else_if(ShellTruth::yes), place.at += token.size(), true;
+  if (token == "for") return take_loop(place), true;
+  if (token == "then" || token == "do" || token == "done" || token == "{" || token == "}")
+    return place.at += token.size(), true;
+  if (rest.starts_with(';') || rest.starts_with('&') || rest.starts_with('|')) return ++place.at, true;
+  return false;
+}
+
+ShellTruth ShellReader::truth_of(const ShellSource& condition) {
+  std::vector<std::string> assumed;
+  const ShellTruth holds = shell_condition(condition, variables_, assumed);
+  for (const std::string& name : assumed)
+    assumed_.insert(fmt::format("line {} asks whether {} is set: nothing sets it", condition.line, name));
+  return holds;
+}
+
+ShellSource ShellReader::condition_of(Place& place, std::size_t skipped) const {
+  std::string_view rest = place.rest().substr(skipped);
+  return {rest, place.line()};
+}
+
+void ShellReader::open_case(Place& place) {
+  const std::string_view rest = place.rest().substr(4);
+  const std::size_t in = std::min(rest.rfind(" in"), rest.find(" in "));
+  const std::string_view written = stripped(rest.substr(0, in));
+  const ShellText subject = ShellWords(ShellSource(written, place.line()), &variables_).piece(true);
+  const bool known = subject.unset().empty();
+  blocks_.open_case(known ? std::optional(subject.marked()) : std::nullopt);
+  place.at += 4 + std::min(in + 3, rest.size());
+}
+
+/// "7b|7B)" of a case; a line that has none is passed over.
+void ShellReader::take_label(Place& place) {
+  std::string_view rest = place.rest();
+  const std::size_t open = rest.starts_with('(') ? 1 : 0, close = rest.find(')');
+  if (close == rest.npos) return void(place.at = place.line_end + 1);
+  blocks_.label(stripped(rest.substr(open, close - open)));
+  place.at += close + 1;
+}
+
+/// for NAME in A B: what is done is read once; its variable is known where there is one value only.
+void ShellReader::take_loop(Place& place) {
+  std::string_view rest = stripped(place.rest().substr(3));
+  const std::string name(first_token(rest));
+  pass_over(place);
+  if (assignment_length(name + "=") == 0 || !blocks_.active()) return;
+  rest = stripped(rest.substr(name.size()));
+  rest = rest.substr(0, rest.find(';'));
+  variables_.forget(name);
+  if (rest.starts_with("in ") && stripped(rest.substr(3)).find_first_of(" \t$`*{") == rest.npos)
+    set_plain(name, stripped(rest.substr(3)), place.line());
+}
+
+/// NAME() { ... }: read where it is called, else at the end.
+bool ShellReader::take_function(Place& place) {
+  std::string_view rest = place.rest();
+  const bool said = rest.starts_with("function ");
+  if (said) rest = stripped(rest.substr(9));
+  std::size_t length = 0;
+  while (length < rest.size() && (is_shell_name(rest[length]) || rest[length] == '-' || rest[length] == ':')) ++length;
+  const std::string name(rest.substr(0, length));
+  std::string_view behind = stripped(rest.substr(length));
+  if (length == 0 || (!said && !behind.starts_with("()"))) return false;
+  if (behind.starts_with("()")) behind = stripped(behind.substr(2));
+  if (!behind.empty() && !behind.starts_with('{')) return false;
+  const std::string_view text = place.source.text;
+  const std::size_t open = text.find('{', place.at);
+  const std::size_t close =
+      open == text.npos || missing_ends_ > most_unclosed ? text.npos : function_end(text, open, place);
+  if (close == text.npos) return ++missing_ends_, false;
+  if (blocks_.active())
+    functions_[name] = place.source.part(open + 1, close - open - 1, place.counter.line(place.source, open));
+  place.at = close + 1;
+  place.line_known = false;
+  return true;
+}
+
+/// The bracket on its own line (or at the end of the first one) that closes the one at `open`.
+std::size_t ShellReader::function_end(std::string_view text, std::size_t open, const Place& place) {
+  if (const std::string_view first = stripped(text.substr(open + 1, std::max(open + 1, place.line_end) - open - 1));
+      first.ends_with('}'))
+    return text.rfind('}', place.line_end);
+  int depth = 1;
+  constexpr int most_lines = 2000;
+  std::size_t at = std::min(text.find('\n', open), text.size());
+  for (int lines = 0; at < text.size() && lines < most_lines; ++lines) {
+    ++at;
+    if (const auto here = heredoc_at(text, at)) {
+      at = here->next - 1;
+      continue;
+    }
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = stripped(text.substr(at, end - at));
+    if (line.starts_with('}') && --depth == 0) return static_cast<std::size_t>(line.data() - text.data());
+    if (line.ends_with('{') && !line.starts_with('#')) ++depth;
+    at = end;
+  }
+  return text.npos;
+}
+
+Expected<void> ShellReader::call(Place& place, const std::string& name, const ShellSource& body) {
+  ShellWords words(place.source.part(place.at, window(place), place.line()), &variables_);
+  std::vector<ShellText> given;
+  while (words.next()) given.push_back(words.word());
+  place.at += std::max<std::size_t>(1, words.position());
+  called_.insert(name);
+  if (++calls_ > most_function_calls || given.empty()) return {};
+  const ShellVariables before = variables_;
+  for (std::size_t i = 1; i < given.size(); ++i)
+    variables_.set(fmt::format("{}", i), ShellValue{{given[i]}, false, place.line(), 0, {}});
+  variables_.set("@", ShellValue{{given.begin() + 1, given.end()}, true, place.line(), 0, {}});
+  auto good = take_text(body, place.depth + 1);
+  for (std::size_t i = 1; i < given.size(); ++i) put_back(fmt::format("{}", i), before);
+  put_back("@", before);
+  return good;
+}
+
+void ShellReader::put_back(const std::string& name, const ShellVariables& before) {
+  variables_.forget(name);
+  if (const ShellValue* value = before.find(name)) variables_.set(name, *value);
+}
+
+/// echo '{...}' > ds_config.json.
+Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
+  ShellText text;
+  while (words.next()) {
+    if (words.word().marked().starts_with('-') && text.empty()) continue;
+    if (!text.empty()) text.put(' ', words.word().line());
+    text.put(words.word());
+  }
+  const std::string_view whole = place.source.text.substr(place.at);
+  const std::size_t end = std::min(words.position(), whole.size());
+  if (words.cut() || end == 0 || whole[end - 1] != '>' || text.empty()) return pass_over(place);
+  const std::string_view behind = whole.substr(end, std::min(whole.find('\n', end), whole.size()) - end);
+  ShellWords target(ShellSource(behind, place.line()), &variables_);
+  if (target.next() && !target.word().empty()) keep_file(target.word().shown(), text, text.line());
+  return step_over(place, end + behind.size());
+}
+
+/// In a branch that is not taken: over the whole command, which may have several lines.
+Expected<void> ShellReader::pass_over_command(Place& place, std::string_view token) {
+  if (assignment_length(token) == 0 && !is_setting_keyword(token)) return pass_over(place);
+  ShellWords words(place.source.part(place.at, window(place), place.line()), nullptr);
+  while (words.next()) {
+  }
+  if (words.cut()) return ++unclosed_, to_next_line(place);
+  return step_over(place, words.position());
+}
+
+/// Behind a command that is none of ours: the next one of the line, or the next line.
+Expected<void> ShellReader::pass_over(Place& place) {
+  const std::string_view rest = place.rest();
+  char quote = 0;
+  std::size_t found = rest.npos, unquoted = rest.npos;
+  for (std::size_t at = 0; at + 1 < rest.size() && found == rest.npos; ++at) {
+    const char c = rest[at];
+    const bool separates = c == ';' || rest.substr(at).starts_with("&&") || rest.substr(at).starts_with("||");
+    if (separates && unquoted == rest.npos) unquoted = at;
+    if (c == '\\' && quote != '\'')
+      ++at;
+    else if (quote != 0)
+      quote = c == quote ? char{0} : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+    else if (separates)
+      found = at;
+  }
+  if (found == rest.npos && quote != 0 && rest.back() != quote) found = unquoted;  // "it's" of a log
+  if (found == rest.npos) return to_next_line(place);
+  place.at += found + (rest.substr(found).starts_with(";;") ? 0 : rest[found] == ';' ? 1 : 2);
+  return {};
+}
+
+Expected<void> ShellReader::step_over(Place& place, std::size_t count) {
+  place.at += std::max<std::size_t>(1, count);
+  const std::string_view text = place.source.text;
+  std::size_t signs = std::min(place.at, text.size());
+  while (signs > 0 && text[signs - 1] == ';') --signs;
+  if (place.at - signs >= 2) place.at -= 2;  // ;; ends a branch of a case
+  place.line_known = place.line_known && place.at <= place.line_end;
+  return {};
+}
+
+void ShellReader::take_batch(std::string_view plain, std::size_t line) {
+  ShellWords words(ShellSource(plain.substr(1), line), &variables_);
+  ShellCommand command{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
+  while (words.next()) command.words.push_back(plain_word(words.word(), true));
+  if (command.words.size() < 2) return;
+  command.words.erase(command.words.begin() + 1);
+  for (std::size_t i = 1; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text;
+    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size()),
+                      equals = std::min(word.find('='), word.size());
+    std::string value = equals < word.size()           ? word.substr(equals + 1)
+                        : i + 1 < command.words.size() ? command.words[i + 1].text
+                                                       : "";
+    value = value.substr(value.rfind(':') + 1);
+    for (const BatchVariable& row : batch_variables)
+      if (dashes > 0 && word.substr(dashes, equals - dashes) == row.option) set_plain(row.variable, value, line);
+  }
+  out_.commands.push_back(std::move(command));
+}
+
+void ShellReader::set_plain(std::string_view name, std::string_view text, std::size_t line) {
+  ShellText value;
+  value.put(text, line);
+  variables_.set(std::string(name), ShellValue{{value}, false, line, 0, {}});
+}
+
+}  // namespace stepcast

@@ -1,0 +1,66 @@
+// The commands in a shell script or in a log that shows them: quotes, continued lines, variables and arrays that the
+// same text sets, functions, branches, files written from heredocs. Nothing is run: a value that only a running shell
+// knows
+// ($1, $(hostname)) is one that nothing sets.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/import/shell/text.h"
+#include "model/base/error.h"
+
+namespace stepcast {
+
+struct ShellWord {
+  std::string text;                ///< expanded; as written where nothing sets it
+  std::size_t line = 0;            ///< where its first letter stands
+  std::vector<std::string> unset;  ///< names in it that nothing sets
+  bool bare = false;               ///< one such variable without quotes: it may be any number of words
+};
+
+struct ShellCommand {
+  std::size_t line = 0;  ///< of the text, from 1
+  std::vector<ShellWord> words;
+  std::map<std::string, std::string> environment;  ///< NAME=value before the command
+  std::map<std::string, std::string> exported;     ///< set by export before it
+  std::vector<std::string> notes;                  ///< how values came about, where that is not sure
+};
+
+/// Written by the script itself: cat <<EOT > NAME, echo '...' > NAME.
+struct ShellFile {
+  std::string name, text;  ///< in the text ${NAME} for what nothing sets
+  std::size_t line = 0;    ///< of its first line
+  std::vector<std::string> unset;
+};
+
+struct ShellScript {
+  std::vector<ShellCommand> commands;
+  std::vector<ShellFile> files;
+  std::map<std::string, std::size_t>
+      unclosed;  ///< variables whose value has a quote or bracket that does not close: the line
+};
+
+/// The commands whose first word `wanted` accepts, in order, behind `then`, `exec`, `nohup`, "+ " (set -x) or "cmd = "
+/// (DeepSpeed) as well. Other lines are passed over: logs hold anything. `#SBATCH --nodes=4` becomes a command of the
+/// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES. Branches whose condition is known (strings and numbers) are
+/// taken or left out; of others all are read, what they set last counts and a note says so. Fails where a wanted
+/// command is cut off inside a quote.
+Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
+                                 bool (*wanted)(std::string_view first_word),
+                                 const std::map<std::string, std::string>& defined);
+
+/// Whole-number arithmetic of $((...)): + - * / % ** and parentheses; "" where it is something else.
+std::string shell_arithmetic(std::string_view expression);
+
+/// Whether `[ ... ]`, `[[ ... ]]` or `(( ... ))` at the front of the text holds. `assumed`: variables that nothing
+/// sets, which -z and -n take for empty.
+enum class ShellTruth : unsigned char { yes, no, unknown };
+ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables, std::vector<std::string>& assumed);
+/// Whether a pattern of a case fits; unknown where it has more signs than a * at its end.
+ShellTruth shell_pattern(std::string_view pattern, std::string_view subject);
+
+}  // namespace stepcast

@@ -1,0 +1,22 @@
+// The fields of a context by name: for its file form, and for telling where two contexts contradict each other.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "calibrate/rows/measurement.h"
+#include "model/base/error.h"
+#include "model/base/json_value.h"
+
+namespace stepcast::detail {
+
+struct ContextText { const char* name; std::string MeasurementContext::*value; };
+struct ContextNumber { const char* name; double MeasurementContext::*value; };
+std::span<const ContextText> context_texts();
+std::span<const ContextNumber> context_numbers();
+
+Expected<MeasurementContext> read_measurement_context(const JsonValue& value, const std::string& where);
+/// On one line, without what is not known.
+std::string write_measurement_context(const MeasurementContext& context);
+
+}  // namespace stepcast::detail

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "dataflow/chip/count/count.h"
+
+namespace stepcast::counting {
+
+/// An input with windows, tiles all whole, as Timeloop counts it. Needs counts.steps and counts.instances.
+void count_as_timeloop(const Nest& nest, int tensor, Counts& counts);
+
+}  // namespace stepcast::counting

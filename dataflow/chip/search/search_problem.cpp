@@ -1,0 +1,55 @@
+// A program with free parts -> its architecture and operator, and what its level lines fix.
+#include "dataflow/chip/resolve/legality.h"
+#include "dataflow/chip/resolve/resolve.h"
+#include "dataflow/chip/search/search.h"
+
+namespace stepcast {
+namespace {
+
+/// Where each level is spoken of, and whether a list says what it keeps.
+void read_levels(const MappingProgram& program, const std::vector<Statement>& statements, const WrittenOperator& op,
+                 SearchConstraints& constraints) {
+  for (const ArchLevel& written : program.archs.front().levels) {
+    SearchConstraints::Level level;
+    level.position = written.position;
+    bool spoken_of = false;
+    for (const Statement& statement : statements) {
+      const auto* line = std::get_if<LevelStatement>(&statement.body);
+      if (line == nullptr || line->level != written.name || !holds_for(statement.scope, op)) continue;
+      if (!spoken_of) level.position = statement.position;
+      spoken_of = true;
+      for (const auto& item : line->items) level.keeps = level.keeps || std::holds_alternative<Keep>(item);
+    }
+    constraints.levels.push_back(std::move(level));
+  }
+}
+
+}  // namespace
+
+Expected<SearchProblem> search_problem(const MappingProgram& program, const std::string& op) {
+  auto statements = expand(program);
+  if (!statements) return tl::unexpected(statements.error());
+  SearchProblem problem;
+  ChipProgram& chip = problem.start;
+  if (auto read = resolve_arch(program, chip); !read) return tl::unexpected(read.error());
+  if (auto read = resolve_operator(program, *statements, op, chip); !read) return tl::unexpected(read.error());
+  auto lines = resolve_lines(program, *statements, chip);
+  if (!lines) return tl::unexpected(lines.error());
+  const WrittenOperator& written = written_operator(program, chip.op);
+  if (auto legal = check_limits(chip, written.position); !legal) return tl::unexpected(legal.error());
+  read_levels(program, *statements, written, problem.constraints);
+  for (const LineLoop& loop : *lines) {
+    SearchConstraints::Level& level = problem.constraints.levels[loop.level];
+    (loop.in_time() ? level.time : level.space)
+        .push_back({loop.dim, loop.axis, loop.factor, loop.ragged, loop.text, loop.position});
+  }
+  return problem;
+}
+
+double objective_of(const ChipScore& score, SearchObjective objective) {
+  return objective == SearchObjective::time     ? score.cycles
+         : objective == SearchObjective::energy ? score.energy_pj
+                                                : score.traffic_bytes;
+}
+
+}  // namespace stepcast

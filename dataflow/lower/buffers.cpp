@@ -1,0 +1,249 @@
+// What lies in a rank's memory for one block, and how long.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dataflow/lower/fuse.h"
+#include "dataflow/place/placement.h"
+
+namespace stepcast {
+namespace {
+
+void add_weights(const FuseContext& c, ProgramBlock& out) {
+  // fp32 weights are their own master copy.
+  for (const WeightChain& chain : c.placed.chains) {
+    if (c.counted_weights[chain.tensor]) continue;
+    const Tensor& tensor = c.network.tensors[chain.tensor];
+    const double master = tensor.bytes_per_element >= 4 ? 0 : c.stack.master_bytes;
+    const auto add = [&](const char* what, BufferKind kind, double bytes) {
+      Buffer buffer;
+      buffer.label = tensor.name + what;
+      buffer.kind = kind;
+      buffer.bytes = Bytes(bytes);
+      out.buffers.push_back(std::move(buffer));
+    };
+    add("", BufferKind::weight, chain.home_bytes);
+    out.parameters += chain.home_elements;
+    if (tensor.frozen) continue;
+    add(" gradient", BufferKind::gradient, chain.accumulator_bytes);
+    add(" optimizer", BufferKind::optimizer, chain.optimizer_elements * (master + c.stack.optimizer_bytes));
+    out.optimizer_elements += chain.optimizer_elements;
+  }
+}
+
+bool is_looked_up(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
+  });
+}
+
+/// The logits: what the loss kernel reads.
+bool read_by_loss(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return has_tag(op, "loss") && op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
+  });
+}
+
+/// The matrix dims of a weight on one rank: elements of one matrix (experts hold several) and of its contracted dims.
+struct MatrixShape {
+  double elements = 1, contracted = 1;
+};
+
+MatrixShape shape_of(const FuseContext& c, const Operator& op, const OperatorSplit& split, const Access& weight) {
+  const auto reads = [](const Access& access, int loop) { return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end(); };
+  const Access& other = op.inputs[op.inputs[0].tensor == weight.tensor ? 1 : 0];
+  MatrixShape shape;
+  for (int loop : weight.loops) {
+    const bool in = reads(other, loop), out = reads(op.output, loop);
+    if (in && out) continue;  // one matrix per expert
+    const double extent = local_extent(c.network, loop, split, c.mesh);
+    shape.elements *= extent;
+    if (in) shape.contracted *= extent;
+  }
+  return shape;
+}
+
+/// Gradients are added to their accumulators by the products themselves; autograd is handed a stand-in of the weight's
+/// shape and type instead, which is cached: one per distinct shape on a rank. Products of one kernel are one weight.
+void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
+  if (!c.stack.gradient_stand_ins) return;
+  struct Joined {
+    std::string kernel;
+    MatrixShape shape;
+    double bytes_per_element = 2;
+  };
+  std::vector<Joined> weights;
+  for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
+    const Operator& op = c.block.operators[o];
+    if (op.kind != OperatorKind::einsum || op.inputs.size() != 2) continue;
+    for (const Access& input : op.inputs) {
+      const Tensor& tensor = c.network.tensors[input.tensor];
+      if (tensor.role != TensorRole::weight || tensor.frozen) continue;
+      const MatrixShape shape = shape_of(c, op, c.splits[o], input);
+      if (!weights.empty() && !op.kernel.empty() && weights.back().kernel == op.kernel && weights.back().shape.contracted == shape.contracted)
+        weights.back().shape.elements += shape.elements;
+      else
+        weights.push_back({op.kernel, shape, tensor.bytes_per_element});
+    }
+  }
+  for (const Joined& weight : weights) {
+    Buffer buffer;
+    buffer.label = fmt::format("gradient stand-in {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
+    buffer.kind = BufferKind::temporary;
+    buffer.count = Count::shared;
+    buffer.bytes = Bytes(weight.shape.elements * weight.bytes_per_element);
+    out.buffers.push_back(std::move(buffer));
+  }
+}
+
+/// Under a narrow plan every projection keeps its weight cast, as is and transposed, from one optimizer step to the next
+/// (TransformerEngine: weight workspaces filled on the first micro-batch). Gathered weights are cast anew and keep none.
+void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
+  if (c.narrow_bytes == 0) return;
+  constexpr double copies = 2;
+  for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
+    const Operator& op = c.block.operators[o];
+    if (!is_cast(op)) continue;
+    for (const Access& input : op.inputs)
+      for (const WeightChain& chain : c.placed.chains) {
+        if (chain.tensor != input.tensor || !(chain.home == placement_of(input, c.splits[o], c.mesh, false))) continue;
+        Buffer buffer;
+        buffer.label = c.network.tensors[input.tensor].name + " cast";
+        buffer.kind = BufferKind::weight;
+        buffer.bytes = Bytes(copies * chain.home_elements * c.narrow_bytes);
+        out.buffers.push_back(std::move(buffer));
+      }
+  }
+}
+
+/// An activation that backward reads for weight gradients of cast projections alone is kept as it was cast.
+bool is_kept_narrow(const FuseContext& c, int tensor) {
+  bool read = false;
+  for (const Operator& op : c.block.operators) {
+    const BackwardReads reads = backward_reads(op);
+    const bool here = (reads.output && op.output.tensor == tensor) ||
+                      std::any_of(reads.inputs.begin(), reads.inputs.end(), [&](int i) { return op.inputs[i].tensor == tensor; });
+    if (!here) continue;
+    if (!is_cast(op)) return false;
+    read = true;
+  }
+  return read;
+}
+
+/// The experts' rows that combining sums: their only use in backward is the gradient of the gates.
+bool is_combined(const FuseContext& c, int tensor) {
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+    return op.kind == OperatorKind::route && op.function == "combine" && op.inputs.front().tensor == tensor;
+  });
+}
+
+/// A rotary key that the heads of one attention core share, and lacks their dims, lies in memory once per local head.
+double heads_that_copy(const FuseContext& c, int tensor) {
+  for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
+    const Operator& op = c.block.operators[o];
+    if (op.kind != OperatorKind::attention || op.inputs.size() < 4 || op.inputs.back().tensor != tensor) continue;
+    double heads = 1;
+    for (int loop : op.inputs[1].loops)  // K's dims that the key lacks, but for the head size
+      if (loop != op.inputs[1].loops.back() && std::find(op.inputs.back().loops.begin(), op.inputs.back().loops.end(), loop) == op.inputs.back().loops.end())
+        heads *= local_extent(c.network, loop, c.splits[o], c.mesh);
+    return heads;
+  }
+  return 1;
+}
+
+/// Last backward item that reads the gradient of what `copy` holds.
+int gradient_dies(const FuseContext& c, const ListPlaces& backward, int copy) {
+  int last = -1;
+  for (std::size_t i = 0; i < c.placed.copies.size(); ++i)
+    if (c.placed.copies[i].gradient && c.placed.copies[i].tensor == c.placed.copies[copy].tensor) last = std::max(last, backward.dies[i]);
+  return last;
+}
+
+void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
+  const int end = static_cast<int>(out.backward.size()) - 1;
+  for (const SavedCopy& saved : c.placed.saved) {
+    if (saved.copy >= 0 && c.stack.gates_in_experts && is_combined(c, c.placed.copies[saved.copy].tensor)) continue;
+    Buffer buffer;
+    buffer.label = saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name : c.block.operators[saved.op].name + " side";
+    buffer.kind = BufferKind::saved;
+    buffer.count = Count::per_micro_batch;
+    buffer.bytes = Bytes(saved.bytes);
+    if (saved.copy >= 0 && c.narrow_bytes > 0 && is_kept_narrow(c, c.placed.copies[saved.copy].tensor))
+      buffer.bytes = buffer.bytes * (c.narrow_bytes / c.network.tensors[c.placed.copies[saved.copy].tensor].bytes_per_element);
+    if (saved.copy >= 0 && c.stack.rotary_key_per_head) buffer.bytes = buffer.bytes * heads_that_copy(c, c.placed.copies[saved.copy].tensor);
+    buffer.held_until_weight_grad = saved.held_until_weight_grad;
+    const bool read = saved.copy >= 0 && backward.dies[saved.copy] >= 0;
+    buffer.born = saved.copy >= 0 ? std::max(forward.born[saved.copy], 0) : 0;
+    buffer.dies = read ? backward.dies[saved.copy] : end;
+    if (saved.copy >= 0 && c.stack.loss_in_place && read_by_loss(c, c.placed.copies[saved.copy].tensor)) buffer.dies = gradient_dies(c, backward, saved.copy);
+    out.buffers.push_back(std::move(buffer));
+  }
+}
+
+/// Gathered weights: in the window of blocks being worked on, or as long as their granted life.
+void add_gathered(const FuseContext& c, ProgramBlock& out) {
+  const auto add = [&](int copy, Count count) {
+    Buffer buffer;
+    buffer.label = c.network.tensors[c.placed.copies[copy].tensor].name + " gathered";
+    buffer.kind = BufferKind::gathered_weight;
+    buffer.count = count;
+    buffer.bytes = Bytes(c.placed.copies[copy].bytes);
+    out.buffers.push_back(std::move(buffer));
+  };
+  const auto gathers = [&](const PlacedItem& item) {
+    return item.kind == PlacedKind::move && item.cargo == Cargo::weight && item.move != MoveKind::slice && item.move != MoveKind::mask;
+  };
+  for (const PlacedItem& item : c.placed.forward) {
+    if (!gathers(item)) continue;
+    const int copy = item.writes.front();
+    const bool kept = std::find(c.placed.kept_gathers.begin(), c.placed.kept_gathers.end(), copy) != c.placed.kept_gathers.end();
+    add(copy, kept ? Count::per_micro_batch : Count::per_block_window);
+  }
+  for (const PlacedItem& item : c.placed.step)
+    if (item.when == When::once_first_use && gathers(item)) add(item.writes.front(), Count::persistent);
+}
+
+void add_transient(const FuseContext& c, const ListPlaces& places, Count count, ProgramBlock& out) {
+  const bool forward = count == Count::transient_forward;
+  for (std::size_t i = 0; i < c.placed.copies.size(); ++i) {
+    if (places.born[i] < 0) continue;
+    const Copy& copy = c.placed.copies[i];
+    const bool weight = c.network.tensors[copy.tensor].role == TensorRole::weight;
+    if (weight && !copy.gradient) continue;  // counted as gathered
+    if (std::any_of(c.placed.saved.begin(), c.placed.saved.end(), [&](const SavedCopy& s) { return s.copy == static_cast<int>(i); })) continue;
+    if (weight) {
+      // A gradient that is added straight into its accumulator has no buffer of its own.
+      const auto chain = std::find_if(c.placed.chains.begin(), c.placed.chains.end(), [&](const WeightChain& w) { return w.tensor == copy.tensor; });
+      // A look-up's gradient is a whole table of the weight's own type before it is added.
+      const bool looked_up = is_looked_up(c, copy.tensor);
+      if (!looked_up && chain != c.placed.chains.end() && chain->accumulator == copy.place) continue;
+    }
+    if (c.stack.loss_in_place && copy.gradient && read_by_loss(c, copy.tensor)) continue;
+    Buffer buffer;
+    buffer.label = (copy.gradient ? "d" : "") + c.network.tensors[copy.tensor].name;
+    buffer.kind = copy.parent >= 0 ? BufferKind::message : BufferKind::temporary;
+    buffer.count = count;
+    buffer.bytes = Bytes(copy.bytes * (weight && is_looked_up(c, copy.tensor) ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes : 1));
+    buffer.born = places.born[i];
+    const int end = static_cast<int>((forward ? out.forward : out.backward).size()) - 1;
+    const bool leaves = static_cast<int>(i) == c.placed.output || static_cast<int>(i) == c.placed.input_gradient;
+    buffer.dies = leaves || places.dies[i] < 0 ? (leaves ? end : places.born[i]) : places.dies[i];
+    out.buffers.push_back(std::move(buffer));
+  }
+}
+
+}  // namespace
+
+void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
+  add_weights(c, out);
+  add_narrow_weights(c, out);
+  add_stand_ins(c, out);
+  add_saved(c, forward, backward, out);
+  add_gathered(c, out);
+  add_transient(c, forward, Count::transient_forward, out);
+  add_transient(c, backward, Count::transient_backward, out);
+}
+
+}  // namespace stepcast

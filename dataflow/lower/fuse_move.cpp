@@ -1,0 +1,64 @@
+// What a placed move is called, carries and waits for in the program.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dataflow/lower/fuse.h"
+#include "dataflow/place/moves.h"
+
+namespace stepcast {
+namespace {
+
+bool blocks(const Stack& stack, const PlacedItem& item) {
+  if (item.move == MoveKind::ring) return stack.ring_moves == Manners::blocking;
+  switch (item.cargo) {
+    case Cargo::activation: return stack.activation_moves == Manners::blocking;
+    case Cargo::weight: return stack.weight_gathers == Manners::blocking;
+    case Cargo::gradient: return stack.gradient_reduces == Manners::blocking;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+Move make_move(const FuseContext& c, const PlacedItem& item) {
+  const Copy &from = c.placed.copies[item.reads.front()], &to = c.placed.copies[item.writes.front()];
+  const std::string& tensor = c.network.tensors[from.tensor].name;
+  Move move;
+  const bool weight = item.cargo == Cargo::weight || item.cargo == Cargo::gradient;
+  // Weights move in buckets: the label is that of the bucket.
+  move.label = weight ? (from.gradient ? "gradients " : "weights ") : (from.gradient ? "d" + tensor + " " : tensor + " ");
+  move.label += to_text(item.move);
+  move.kind = item.move;
+  move.pass = item.pass;
+  move.when = item.when;
+  move.cargo = item.cargo;
+  move.group = intern_group(c.groups, c.mesh, item.atoms);
+  move.received = Bytes(item.received);
+  move.local_before = Bytes(from.bytes);
+  move.local_after = Bytes(to.bytes);
+  move.launches = item.launches;
+  move.steps = item.steps;
+  move.blocking = blocks(c.stack, item);
+  move.ahead = item.ahead;
+  move.again = item.again;
+  move.element_bytes = c.network.tensors[from.tensor].bytes_per_element;
+  move.for_product = item.op >= 0 && is_cast(c.block.operators[item.op]);
+  // Routed rows: the fullest rank sets the time.
+  const std::vector<int>& dims = c.network.tensors[from.tensor].dims;
+  const bool routed = std::any_of(dims.begin(), dims.end(), [&](int d) { return c.network.dims[d].expected; });
+  if (routed) {
+    move.max_rank_factor = c.imbalance;
+    move.experts = static_cast<double>(c.network.dims[c.network.find_dim("e")].extent);
+    move.choices = static_cast<double>(c.network.dims[c.network.find_dim("k")].extent);
+  }
+  if (c.explain) {
+    const std::string before = to_text(from.place, c.network, from.tensor, c.mesh), after = to_text(to.place, c.network, to.tensor, c.mesh);
+    move.because = fmt::format("{}{}: {} -> {}", from.gradient ? "d" : "", tensor, before, after);
+    if (item.op >= 0) move.because += ", for " + c.block.operators[item.op].name;
+    if (item.statement >= 0) move.because += fmt::format(" ({})", print(c.statements[item.statement]));
+  }
+  return move;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// Network + Plan + Stack -> Program: the one door between the notation and the simulator.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dataflow/notation/mapping.h"
+#include "dataflow/program.h"
+#include "model/base/error.h"
+#include "model/network/network.h"
+#include "model/plan.h"
+#include "model/stack.h"
+
+namespace stepcast {
+
+/// Everything that `--explain` shows about a mapping.
+struct Explanation {
+  struct Choice { std::string block, op, axis, loop, statement; };   ///< which line won, per operator and axis
+  std::string expanded;                                              ///< mapping with every alias written out
+  std::vector<Choice> choices;
+};
+
+/// Errors: mesh product against gpus, extents that do not divide (with the legal sizes), unknown dims, axes, tensors, tags.
+/// `reasons` fills Move::because, which costs time that sweeps need not spend.
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
+Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
+
+/// How many ranks split the batch under this mapping, so that micro-batches = global / (micro * this).
+Expected<std::int64_t> batch_ranks(const Plan& plan);
+
+}  // namespace stepcast

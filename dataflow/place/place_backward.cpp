@@ -1,0 +1,147 @@
+// Backward: contributions to each gradient by rule 20, summed per placement and moved once (rule 13).
+#include <algorithm>
+#include <cassert>
+
+#include "dataflow/place/block_placer.h"
+
+namespace stepcast {
+
+Placement BlockPlacer::gradient_home(int tensor) const {
+  Placement place = home_[tensor];
+  for (Slot& slot : place.at)
+    if (slot == kPartial) slot = kReplicate;
+  return place;
+}
+
+/// Sums contributions: where one is Partial, Replicate ones become Partial; equal placements add up locally; each class
+/// moves once to `home`; then the classes add up there.
+int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass) {
+  const bool gradient = out_.copies[contributions.front()].gradient;
+  AtomMask partial = 0;
+  for (int c : contributions)
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if (out_.copies[c].place.at[a] == kPartial) partial |= AtomMask{1} << a;
+  std::vector<std::vector<int>> classes;
+  for (int c : contributions) {
+    Placement masked = out_.copies[c].place;
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if ((partial >> a & 1U) && masked.at[a] == kReplicate) masked.at[a] = kPartial;
+    c = emit_hops(c, hops(out_.copies[c].place, masked, mesh_, false, kFlat), pass, cargo, op);
+    const auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& cls) { return out_.copies[cls.front()].place == masked; });
+    if (same != classes.end()) same->push_back(c);
+    else classes.push_back({c});
+  }
+  const auto add_up = [&](std::vector<int> parts) {
+    if (parts.size() == 1) return parts.front();
+    PlacedItem item;
+    item.kind = PlacedKind::sum;
+    item.pass = pass;
+    item.op = op;
+    item.writes = {add_copy(tensor, gradient, out_.copies[parts.front()].place, -1)};
+    item.reads = std::move(parts);
+    const int made = item.writes.front();
+    list_->push_back(std::move(item));
+    return made;
+  };
+  const Manners manners = manners_of(tensor, gradient, -1);
+  std::vector<int> at_home;
+  for (auto& cls : classes) {
+    const int total = add_up(std::move(cls));
+    at_home.push_back(emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, kFlat), pass, cargo, op));
+  }
+  return add_up(std::move(at_home));
+}
+
+/// The whole gradient of an activation where an operator needs it; -1 when nothing downstream depends on the tensor.
+int BlockPlacer::gradient_of(int tensor, const Placement& wanted, int op) {
+  if (totals_[tensor].empty()) {
+    if (contributions_[tensor].empty()) return -1;
+    totals_[tensor] = {combined(tensor, std::move(contributions_[tensor]), gradient_home(tensor), Cargo::activation, op, Pass::input_grad)};
+    contributions_[tensor].clear();
+  }
+  if (const int c = find_copy(totals_[tensor], wanted); c >= 0) return c;
+  const int home = totals_[tensor].front();
+  const int at = emit_hops(home, hops(out_.copies[home].place, wanted, mesh_, false, kFlat), Pass::input_grad, Cargo::activation, op);
+  totals_[tensor].push_back(at);
+  return at;
+}
+
+void BlockPlacer::emit_gradient(int o) {
+  const Operator& op = block_.operators[o];
+  const bool is_root = o + 1 == static_cast<int>(block_.operators.size()) && out_.output_gradient < 0;
+  const int upstream = gradient_of(op.output.tensor, placement_of(op.output, splits_[o], mesh_, false), o);
+  if (upstream < 0 && !is_root) return;
+  in_backward_[o] = 1;
+  const BackwardReads reads = backward_reads(op);
+  const auto emit = [&](const std::vector<int>& targets, Pass pass) {
+    PlacedItem item;
+    item.kind = PlacedKind::gradient;
+    item.pass = pass;
+    item.op = o;
+    item.reads.assign(op.inputs.size() + 2, -1);
+    item.writes.assign(op.inputs.size(), -1);
+    item.reads.front() = upstream;
+    const bool product = op.kind == OperatorKind::einsum && op.monoid == Monoid::sum;
+    for (int i : reads.inputs)
+      if (!product || targets.size() > 1 || targets.front() != i) item.reads[1 + i] = fetch_value(op.inputs[i].tensor, need(o, i), Pass::input_grad, o);
+    if (reads.output) item.reads.back() = fetch_value(op.output.tensor, placement_of(op.output, splits_[o], mesh_, false), Pass::input_grad, o);
+    for (int i : targets) {
+      const Access& input = op.inputs[i];
+      Placement place = placement_of(input, splits_[o], mesh_, true);
+      // A Partial operand of a product makes the others' gradients Partial there; its own is whole.
+      for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+        if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[input.tensor].at[a] != kPartial) place.at[a] = kPartial;
+      item.writes[i] = add_copy(input.tensor, true, place, -1);
+      contributions_[input.tensor].push_back(item.writes[i]);
+    }
+    list_->push_back(std::move(item));
+  };
+  std::vector<int> activations, weights;
+  for (int i : differentiable_inputs(op, net_.tensors))
+    (net_.tensors[op.inputs[i].tensor].role == TensorRole::weight ? weights : activations).push_back(i);
+  if (op.kind == OperatorKind::einsum && op.monoid == Monoid::sum) {
+    for (int i : activations) emit({i}, Pass::input_grad);
+    for (int i : weights) emit({i}, Pass::weight_grad);
+  } else {
+    if (!activations.empty()) emit(activations, Pass::input_grad);
+    if (!weights.empty()) emit(weights, Pass::weight_grad);
+  }
+}
+
+void BlockPlacer::backward(bool root) {
+  list_ = &out_.backward;
+  // Only what is saved survives; weights are at home, or where a granted life keeps them.
+  for (int tensor : tensors_) {
+    std::vector<int> survive;
+    const Tensor& t = net_.tensors[tensor];
+    if (t.role == TensorRole::weight) {
+      const Manners manners = manners_of(tensor, false, -1);
+      const bool kept = manners.move && (manners.move->life == Life::microbatch || manners.move->life == Life::step);
+      survive.push_back(available_[tensor].front());
+      if (kept)
+        for (std::size_t i = 1; i < available_[tensor].size(); ++i) {
+          survive.push_back(available_[tensor][i]);
+          out_.kept_gathers.push_back(available_[tensor][i]);
+        }
+    } else if (t.role == TensorRole::data) {
+      survive = available_[tensor];
+    } else {
+      for (int c : available_[tensor])
+        if (std::any_of(out_.saved.begin(), out_.saved.end(), [&](const SavedCopy& s) { return s.copy == c; })) survive.push_back(c);
+    }
+    available_[tensor] = std::move(survive);
+  }
+  if (!root && block_.output >= 0) {
+    out_.output_gradient = add_copy(block_.output, true, gradient_home(block_.output), -1);
+    contributions_[block_.output].push_back(out_.output_gradient);
+  }
+  for (int o = static_cast<int>(block_.operators.size()); o-- > 0;) {
+    if (error_) return;
+    // A region that was run for its masks alone must stand before its first gradient.
+    if (region_[o] >= 0 && !region_done_[region_[o]]) run_region(region_[o]);
+    emit_gradient(o);
+  }
+  if (block_.input >= 0) out_.input_gradient = gradient_of(block_.input, gradient_home(block_.input), -1);
+}
+
+}  // namespace stepcast

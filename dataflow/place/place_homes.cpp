@@ -1,0 +1,238 @@
+// Homes of activations and weights: stated first, then natural, Partial reduced (rules 12, 14, 24).
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "dataflow/place/block_placer.h"
+
+namespace stepcast {
+
+BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<OperatorSplit>& splits,
+                         const std::vector<Statement>& statements, const PlacingOptions& options)
+    : net_(network), block_(block), mesh_(mesh), splits_(splits), statements_(statements), options_(options) {
+  const std::size_t tensors = net_.tensors.size();
+  uses_.resize(tensors);
+  home_.resize(tensors);
+  home_known_.assign(tensors, 0);
+  available_.resize(tensors);
+  contributions_.resize(tensors);
+  totals_.resize(tensors);
+  uses_in_backward_.resize(tensors);
+  partial_pass_.assign(block_.operators.size(), 0);
+  in_backward_.assign(block_.operators.size(), 0);
+  collect_uses();
+}
+
+void BlockPlacer::collect_uses() {
+  const auto touch = [&](int tensor) {
+    if (uses_[tensor].producers.empty() && uses_[tensor].consumers.empty()) tensors_.push_back(tensor);
+  };
+  for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o) {
+    const Operator& op = block_.operators[o];
+    for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
+      touch(op.inputs[i].tensor);
+      uses_[op.inputs[i].tensor].consumers.push_back({o, i});
+    }
+    touch(op.output.tensor);
+    uses_[op.output.tensor].producers.push_back(o);
+  }
+}
+
+Placement BlockPlacer::natural(int tensor) const {
+  Placement place;
+  bool first = true;
+  for (int o : uses_[tensor].producers) {
+    Placement made = placement_of(block_.operators[o].output, splits_[o], mesh_, true);
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if (partial_pass_[o] >> a & 1U) made.at[a] = kPartial;
+    if (first) {
+      place = made;
+      first = false;
+      continue;
+    }
+    // Several operators write one tensor: a shard wins over Partial, and Partial over Replicate (rule 13).
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if (made.at[a] >= 0 ? place.at[a] < 0 : made.at[a] == kPartial && place.at[a] == kReplicate) place.at[a] = made.at[a];
+  }
+  return place;
+}
+
+Placement BlockPlacer::need(int o, int input) const {
+  const Operator& op = block_.operators[o];
+  Placement place = placement_of(op.inputs[input], splits_[o], mesh_, false);
+  const int tensor = op.inputs[input].tensor;
+  for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
+    if (!(partial_pass_[o] >> a & 1U)) continue;
+    // Addition needs every summand Partial (a Replicate one is masked); a product takes its others whole.
+    if (op.function == "add" || (home_known_[tensor] && home_[tensor].at[a] == kPartial)) place.at[a] = kPartial;
+  }
+  return place;
+}
+
+bool BlockPlacer::statement_holds(const Statement& statement, int tensor) const {
+  if (statement.scope.empty()) return true;
+  const auto holds = [&](int o) { return in_scope(statement.scope, block_.operators[o]); };
+  return std::any_of(uses_[tensor].producers.begin(), uses_[tensor].producers.end(), holds) ||
+         std::any_of(uses_[tensor].consumers.begin(), uses_[tensor].consumers.end(), [&](const Consumer& c) { return holds(c.op); });
+}
+
+void BlockPlacer::check_divides(int tensor, const Placement& place, const Statement& statement) {
+  for (std::size_t d = 0; d < net_.tensors[tensor].dims.size(); ++d) {
+    std::int64_t parts = 1;
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if (place.at[a] == static_cast<Slot>(d)) parts *= mesh_.atoms[a].size;
+    const Dim& dim = net_.dims[net_.tensors[tensor].dims[d]];
+    if (!dim.expected && dim.extent % parts != 0)
+      set_error({where_of(statement), fmt::format("'{}' cuts dim {} ({}) of {} into {} parts", print(statement), dim.name, dim.extent, net_.tensors[tensor].name, parts),
+                 "the number of parts must divide the extent"});
+  }
+}
+
+/// Sets the atoms of one place; returns those it spoke to. A compound puts the major factor on the slow atoms as far as it
+/// divides (rule 4); a tensor that lacks a factor stays as it was on that part.
+AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free, const Placement& base, Placement& place) {
+  const auto& dims = net_.tensors[tensor].dims;
+  const auto each = [&](AtomMask mask, const auto& slot_of) {
+    AtomMask set = 0;
+    for (std::size_t a = mesh_.atoms.size(); a-- > 0;) {
+      if (!(mask >> a & 1U) || mesh_.atoms[a].stage) continue;
+      place.at[a] = slot_of(a);
+      set |= AtomMask{1} << a;
+    }
+    return set;
+  };
+  // `*` spreads what would be whole or partial; it leaves shards alone.
+  if (p.what == "*") return each(free, [&](std::size_t a) { return base.at[a] >= 0 ? base.at[a] : kFlat; });
+  if (p.what == "partial") return each(free, [](std::size_t) { return kPartial; });
+  if (p.what == "full") return each(free, [](std::size_t) { return kReplicate; });
+  AtomMask set = 0;
+  bool any = false;
+  std::string_view rest = p.what;
+  while (!rest.empty()) {
+    const std::string name(rest.substr(0, rest.find('*')));
+    rest = rest.size() > name.size() ? rest.substr(name.size() + 1) : std::string_view{};
+    const int dim = net_.find_dim(name);
+    const auto found = dim < 0 ? dims.end() : std::find(dims.begin(), dims.end(), dim);
+    if (found == dims.end()) {
+      if (dim < 0 && statement.alias.empty()) set_error({where_of(statement), fmt::format("the network has no dim '{}'", name), "name a dim of the tensor, *, full or partial"});
+      continue;
+    }
+    any = true;
+    AtomMask taken = 0;
+    std::int64_t left = rest.empty() ? mesh_.size_of(free & ~set) : std::gcd(mesh_.size_of(free & ~set), net_.dims[dim].extent);
+    each(free & ~set, [&](std::size_t a) -> Slot {
+      if (left % mesh_.atoms[a].size != 0 || left == 1) return place.at[a];
+      left /= mesh_.atoms[a].size;
+      taken |= AtomMask{1} << a;
+      return static_cast<Slot>(found - dims.begin());
+    });
+    set |= taken;
+
+  }
+  // A class statement speaks to those weights that have the dim; a named tensor must have it.
+  if (!any && by_name) set_error({where_of(statement), fmt::format("{} has no dim '{}'", net_.tensors[tensor].name, p.what), "name one of its dims, *, full or partial"});
+  return set;
+}
+
+/// First matching `home` statement per atom. `what` is the tensor's name, `class_name` "weights", "grads", "optimizer" or "".
+Placement BlockPlacer::stated(int tensor, const std::string& what, Placement base, const std::string& class_name) {
+  Placement place = base;
+  AtomMask done = 0;
+  for (const Statement& statement : statements_) {
+    const auto* home = std::get_if<HomeStatement>(&statement.body);
+    if (!home) continue;
+    const bool by_name = !what.empty() && home->what == what;
+    if (!by_name && (class_name.empty() || home->what != class_name)) continue;
+    if (!statement_holds(statement, tensor)) continue;
+    for (const HomePlace& p : home->places) {
+      AtomMask mask = 0;
+      for (const std::string& name : p.axes) {
+        const Mesh::Axis* axis = mesh_.find(name);
+        if (!axis) return set_error({where_of(statement), fmt::format("unknown axis '{}' in '{}'", name, print(statement)), name_hint(name, mesh_.axis_names())}), place;
+        mask |= axis->atoms;
+      }
+      done |= apply_place(p, statement, tensor, by_name, mask & ~done, base, place);
+    }
+    check_divides(tensor, place, statement);
+  }
+  return place;
+}
+
+void BlockPlacer::resolve_home(int tensor) {
+  const Tensor& t = net_.tensors[tensor];
+  const Uses& uses = uses_[tensor];
+  Placement place;
+  const bool carried = carried_home_ && ((tensor == block_.input && carried_input_) || (tensor == block_.output && carried_output_));
+  if (carried) {
+    place = *carried_home_;
+  } else if (uses.producers.empty()) {
+    place = uses.consumers.empty() ? Placement{} : need(uses.consumers.front().op, uses.consumers.front().input);
+  } else {
+    place = natural(tensor);
+    // The next block's readers are those of this block's input.
+    const bool stream = tensor == block_.output && block_.input >= 0 && net_.tensors[block_.input].dims == t.dims;
+    const auto& readers = stream && uses.consumers.empty() ? uses_[block_.input].consumers : uses.consumers;
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
+      if (place.at[a] != kPartial) continue;
+      Slot slot = kReplicate;
+      for (std::size_t c = 0; c < readers.size(); ++c) {
+        const Slot wanted = need(readers[c].op, readers[c].input).at[a];
+        if (wanted < 0) {
+          slot = kReplicate;
+          break;
+        }
+        if (c == 0) slot = wanted;
+      }
+      place.at[a] = slot;
+    }
+  }
+  if (!carried)
+    place = stated(tensor, t.name, place, t.role == TensorRole::weight ? "weights" : "");
+  home_[tensor] = place;
+  home_known_[tensor] = 1;
+}
+
+/// Rule 12: a Partial operand may go through a linear operator that is not split there; Partial never meets a function.
+void BlockPlacer::pass_partials(int o) {
+  const Operator& op = block_.operators[o];
+  for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
+    const int tensor = op.inputs[i].tensor;
+    if (!home_known_[tensor]) resolve_home(tensor);
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
+      if (home_[tensor].at[a] != kPartial) continue;
+      const bool through = splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || op.function == "add" || op.function == "scale" || op.function == "dropout" || op.function == "rope");
+      if (!through) {
+        set_error({block_.name + "/" + op.name, fmt::format("{} is Partial on {} here, and operator {} is not linear in it there", net_.tensors[tensor].name, mesh_.label(AtomMask{1} << a), op.name),
+                   "reduce it before: give it the home `full` or a dim on that axis"});
+        return;
+      }
+      if (op.kind == OperatorKind::einsum && (partial_pass_[o] >> a & 1U))
+        set_error({block_.name + "/" + op.name, fmt::format("two Partial operands of a product on {}", mesh_.label(AtomMask{1} << a)), "reduce one of them before the product"});
+      partial_pass_[o] |= AtomMask{1} << a;
+    }
+  }
+}
+
+Expected<Placement> BlockPlacer::boundary(const Placement& home) {
+  Placement place = stated(block_.output, "boundary", home, "");
+  if (error_) return tl::unexpected(*error_);
+  return place;
+}
+
+Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home, const Mesh& mesh, const std::vector<Statement>& statements) {
+  const std::vector<OperatorSplit> splits(block.operators.size());
+  return BlockPlacer(network, block, mesh, splits, statements, {}).boundary(home);
+}
+
+Placement BlockPlacer::output_home() {
+  for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o) pass_partials(o);
+  if (!home_known_[block_.output]) resolve_home(block_.output);
+  const Placement place = home_[block_.output];
+  std::fill(home_known_.begin(), home_known_.end(), 0);
+  std::fill(partial_pass_.begin(), partial_pass_.end(), 0);
+  return place;
+}
+
+}  // namespace stepcast

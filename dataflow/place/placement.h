@@ -1,0 +1,65 @@
+// Where tensors are: per atom Replicate, Shard(dim), flat shard or Partial; and the loop each operator splits there.
+// dataflow-semantics A1 rules 3-8 (choice of loop, compound, placement of an access).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dataflow/notation/mapping.h"
+#include "dataflow/place/mesh.h"
+#include "model/base/error.h"
+#include "model/network/network.h"
+
+namespace stepcast {
+
+/// >= 0: Shard of that tensor dim (position in the tensor).
+using Slot = std::int8_t;
+inline constexpr Slot kReplicate = -1, kPartial = -2, kFlat = -3;
+
+struct Placement {
+  std::array<Slot, kMaxAtoms> at;
+  Placement() { at.fill(kReplicate); }
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+/// What one operator does on each atom.
+struct OperatorSplit {
+  std::array<std::int16_t, kMaxAtoms> loop;       ///< dim id, or -1 = not split
+  std::array<std::int16_t, kMaxAtoms> statement;  ///< which statement won, or -1
+  OperatorSplit() { loop.fill(-1); statement.fill(-1); }
+};
+
+/// Splits of all operators of all blocks, over a mesh fine enough for them.
+struct Splits {
+  Mesh mesh;
+  std::vector<std::vector<OperatorSplit>> blocks;         ///< by block, operator
+};
+
+/// Resolves every `par` statement. Errors: unknown dim, axis or tag; a loop extent that does not divide, with the legal sizes.
+Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLine>& meshes,
+                                const std::vector<Statement>& statements, std::int64_t gpus);
+
+/// Placement that an access must have (inputs) or gets (output, Partial where a split loop is missing).
+Placement placement_of(const Access& access, const OperatorSplit& split, const Mesh& mesh, bool output);
+
+/// Elements of `tensor` that one rank holds; flat shards are padded to equal parts.
+double local_elements(const Network& network, int tensor, const Placement& place, const Mesh& mesh);
+
+/// Extent of a loop on one rank.
+double local_extent(const Network& network, int loop, const OperatorSplit& split, const Mesh& mesh);
+
+/// "R", "S(h)", "P" per atom group: "h@x, P@tp".
+std::string to_text(const Placement& place, const Network& network, int tensor, const Mesh& mesh);
+
+/// True when an `at` scope holds for the operator (an empty scope always does).
+bool in_scope(const std::vector<std::string>& scope, const Operator& op);
+
+/// Bytes per element of a wire type ("fp8", "mxfp8", ...), or 0 when unknown.
+double wire_bytes(const std::string& type);
+
+/// "file:line:column".
+std::string where_of(const Statement& statement);
+
+}  // namespace stepcast

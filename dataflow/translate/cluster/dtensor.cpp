@@ -1,0 +1,194 @@
+// PyTorch DTensor: one placement per mesh axis and tensor, Shard(dim), Replicate() or Partial().
+// Spelling: torch.distributed.tensor documentation (placement_types).
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dataflow/translate/cluster/placements.h"
+
+namespace stepcast {
+namespace {
+
+struct ReduceWord {
+  Monoid monoid;
+  const char* word;
+  bool known;
+};
+/// Partial(reduce_op) takes the names of torch.distributed's reduce ops; the merge of a split softmax is none of them.
+constexpr std::array<ReduceWord, 5> kReduceWords{{{Monoid::sum, "", true},
+                                                  {Monoid::none, "", true},
+                                                  {Monoid::max, "max", true},
+                                                  {Monoid::min, "min", true},
+                                                  {Monoid::softmax, "softmax", false}}};
+
+const ReduceWord& reduce_word(Monoid monoid) {
+  for (const ReduceWord& row : kReduceWords)
+    if (row.monoid == monoid) return row;
+  return kReduceWords.front();
+}
+
+std::string dtensor_slot(Slot slot, Monoid monoid) {
+  if (slot >= 0) return fmt::format("Shard({})", slot);
+  if (slot != kPartial) return "Replicate()";
+  const std::string word = reduce_word(monoid).word;
+  return word.empty() ? "Partial()" : fmt::format("Partial(\"{}\")", word);
+}
+
+std::string dtensor_list(const std::vector<Slot>& slots, Monoid monoid) {
+  std::vector<std::string> words;
+  for (const Slot slot : slots) words.push_back(dtensor_slot(slot, monoid));
+  return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+/// "Shard(dim=1)" -> name "Shard", argument "1".
+bool take_call(const std::string& text, std::string& name, std::string& argument) {
+  const std::size_t open = text.find('(');
+  name = trimmed_text(text.substr(0, open));
+  argument.clear();
+  if (open == std::string::npos) return true;
+  if (text.back() != ')') return false;
+  argument = trimmed_text(text.substr(open + 1, text.size() - open - 2));
+  for (const char* keyword : {"dim=", "reduce_op="})
+    if (argument.starts_with(keyword)) argument = argument.substr(std::string(keyword).size());
+  std::erase_if(argument, [](char c) { return c == '"' || c == '\''; });
+  return true;
+}
+
+Expected<Slot> dtensor_word(const std::string& text, std::size_t dims, Monoid monoid) {
+  std::string name, argument;
+  const bool call = take_call(text, name, argument);
+  if (call && (name == "Replicate" || name == "R") && argument.empty()) return kReplicate;
+  if (call && (name == "Partial" || name == "P")) {
+    const std::string word = argument == "sum" ? "" : argument;
+    if (word == reduce_word(monoid).word) return kPartial;
+    return fail("", fmt::format("'{}' is not the reduction of the operator", text),
+                fmt::format("it makes {}", dtensor_slot(kPartial, monoid)));
+  }
+  if (call && (name == "Shard" || name == "S") && argument.size() == 1 &&
+      std::isdigit(static_cast<unsigned char>(argument[0])) != 0) {
+    const int dim = argument[0] - '0';
+    if (dim < static_cast<int>(dims)) return static_cast<Slot>(dim);
+    return fail("", fmt::format("'{}' names a dim that the tensor lacks", text),
+                fmt::format("it has {} dims, counted from 0", dims));
+  }
+  return fail("", fmt::format("'{}' is no placement", text), "Shard(DIM), Replicate() or Partial()");
+}
+
+Expected<std::vector<Slot>> dtensor_place(const std::string& text, const MeshLine& mesh, std::size_t dims,
+                                          Monoid monoid) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']')
+    return fail("", "a list in brackets is wanted", "such as [Shard(0), Replicate()]");
+  const std::vector<std::string> words = split_list(std::string_view(text).substr(1, text.size() - 2));
+  if (words.size() != mesh.axes.size())
+    return fail("", fmt::format("it has {} placements and the mesh {} axes", words.size(), mesh.axes.size()),
+                "one for each axis, in the order of the mesh line");
+  std::vector<Slot> slots;
+  for (const std::string& word : words) {
+    auto slot = dtensor_word(word, dims, monoid);
+    if (!slot) return tl::unexpected(slot.error());
+    slots.push_back(*slot);
+  }
+  return slots;
+}
+
+std::string no_mesh_form(const std::string&) { return {}; }
+
+std::string commented(const PlacementView& view, std::string_view comment, std::string_view flat_reason) {
+  std::string text;
+  for (const std::string& home : flat_homes(view))
+    text += fmt::format("{} no name: {} is kept in flat shards; {}\n", comment, home, flat_reason);
+  for (const std::string& statement : unsaid(view))
+    text += fmt::format("{} not said by placements: {}\n", comment, statement);
+  return text;
+}
+
+}  // namespace
+
+std::string dtensor_text(const PlacementView& view) {
+  std::string text =
+      "# PyTorch DTensor placements, one per axis of the mesh line, fastest axis first (DeviceMesh: slowest "
+      "first).\nmesh";
+  for (const MeshPart& part : view.parts) text += fmt::format(" {}:{}", part.name, part.size);
+  text += "\ndim";
+  for (const Dim& dim : view.network.dims) text += fmt::format(" {}:{}", dim.name, dim.extent);
+  text += "\n";
+  for (const OperatorPlacement& op : view.operators) {
+    text += op.text + "\n";
+    bool named = true;
+    for (const OperandPlacement& row : op.operands) {
+      const Monoid monoid = row.output ? op.monoid : Monoid::sum;
+      const auto& [first, second] = row.output ? std::pair(row.used, row.home) : std::pair(row.home, row.used);
+      text += fmt::format("  {} = {}", row.name, dtensor_list(says_home(row) ? first : row.used, monoid));
+      if (says_home(row)) text += " -> " + dtensor_list(second, monoid);
+      text += "\n";
+      named = named &&
+              (reduce_word(monoid).known || std::find(row.used.begin(), row.used.end(), kPartial) == row.used.end());
+    }
+    if (!named) text += "  # no name: DTensor has no reduction that merges parts of a softmax\n";
+  }
+  return text + commented(view, "#",
+                          "DTensor shards along dims (FSDP2 keeps Shard(0), FSDP1 a flat parameter outside DTensor)");
+}
+
+Expected<std::string> write_dtensor(const MappingProgram& program) {
+  auto view = placement_view(program);
+  if (!view) return tl::unexpected(view.error());
+  return dtensor_text(*view);
+}
+
+Expected<MappingProgram> read_dtensor(const std::string& text, const std::string& file) {
+  return read_placements(text, file, {"DTensor", "#", no_mesh_form, einsum_rule, dtensor_place});
+}
+
+std::string trimmed_text(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  std::string part;
+  int depth = 0;
+  char quote = 0;
+  for (const char c : text) {
+    if (c == '\'' || c == '"') quote = quote == 0 ? c : quote == c ? '\0' : quote;
+    if (quote == 0) depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+    if (c == ',' && depth == 0 && quote == 0)
+      parts.push_back(trimmed_text(std::exchange(part, {})));
+    else
+      part += c;
+  }
+  if (!trimmed_text(part).empty()) parts.push_back(trimmed_text(part));
+  return parts;
+}
+
+std::string einsum_rule(const std::string& line) {
+  const std::size_t call = line.find("einsum(");
+  const std::size_t equal = line.find('=');
+  if (call == std::string::npos || equal == std::string::npos || equal > call || line.back() != ')') return {};
+  std::vector<std::string> arguments = split_list(std::string_view(line).substr(call + 7, line.size() - call - 8));
+  if (arguments.size() < 2 || arguments[0].size() < 4) return {};
+  const std::string spec = arguments[0].substr(1, arguments[0].size() - 2);
+  const std::size_t arrow = spec.find("->");
+  if (arrow == std::string::npos) return {};
+  const auto access = [](const std::string& tensor, const std::string& letters) {
+    std::vector<std::string> loops;
+    for (const char c : letters)
+      if (c != ' ') loops.emplace_back(1, c);
+    return fmt::format("{}[{}]", tensor, fmt::join(loops, ","));
+  };
+  const std::vector<std::string> inputs = split_list(spec.substr(0, arrow));
+  if (inputs.size() + 1 != arguments.size()) return {};
+  const std::string output = trimmed_text(line.substr(0, equal));
+  std::vector<std::string> reads;
+  for (std::size_t i = 0; i < inputs.size(); ++i) reads.push_back(access(arguments[i + 1], inputs[i]));
+  return fmt::format("{}: {} += {}", output, access(output, trimmed_text(spec.substr(arrow + 2))),
+                     fmt::join(reads, " * "));
+}
+
+}  // namespace stepcast

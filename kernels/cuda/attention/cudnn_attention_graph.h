@@ -1,0 +1,29 @@
+// GPU side only. Attention as a graph of cuDNN operations that its fused engines recognise.
+#pragma once
+
+#include "kernels/cuda/attention/cudnn_graph.h"
+
+#ifdef STEPCAST_HAS_CUDNN
+
+namespace stepcast::gpu {
+
+/// As many queries as keys. Tensors in memory are [batch, positions, heads, head_dim].
+struct CudnnAttentionShape {
+  std::int64_t batch = 1, positions = 1, heads = 1, kv_heads = 1, head_dim = 128;
+  bool causal = true;
+  cudnnDataType_t type = CUDNN_DATA_BFLOAT16;
+};
+
+/// Ids of what calls give addresses for. statistics: fp32 [batch, heads, positions], logarithms of the softmax's sums.
+/// query_sums: fp32 [batch, heads, positions, head_dim], row_sums as statistics: scratch of the backward pass.
+enum CudnnAttentionId : std::int64_t {
+  id_q = 1, id_k, id_v, id_o, id_statistics, id_scale, id_minus_infinity, id_one,
+  id_do, id_dq, id_dk, id_dv, id_query_sums, id_row_sums
+};
+
+void write_attention_forward(CudnnGraph& graph, const CudnnAttentionShape& shape);
+void write_attention_backward(CudnnGraph& graph, const CudnnAttentionShape& shape);
+
+}  // namespace stepcast::gpu
+
+#endif

@@ -1,0 +1,83 @@
+#include "kernels/cuda/gemm/cublas_library.h"
+
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "kernels/library/shared_library.h"
+
+namespace stepcast::gpu {
+namespace {
+
+#define STEPCAST_TEXT_OF(value) #value
+#define STEPCAST_TEXT(value) STEPCAST_TEXT_OF(value)
+// Another major version than the header's may lay its structs out differently; the plain name is what a toolkit links.
+constexpr std::string_view library_names[] = {"libcublasLt.so." STEPCAST_TEXT(CUBLAS_VER_MAJOR), "libcublasLt.so"};
+constexpr const char* kGetCublas =
+    "it comes with the CUDA toolkit, and with pip's nvidia-cublas: put the folder that holds it into LD_LIBRARY_PATH";
+#undef STEPCAST_TEXT
+#undef STEPCAST_TEXT_OF
+
+Expected<void> load_functions(const SharedLibrary& library, CublasLibrary& into) {
+  Expected<void> good;
+  const auto load = [&](auto& function, const char* symbol) {
+    if (good) good = library.load(function, symbol);
+  };
+  load(into.create, "cublasLtCreate");
+  load(into.version, "cublasLtGetVersion");
+  load(into.status_text, "cublasLtGetStatusString");
+  load(into.product_create, "cublasLtMatmulDescCreate");
+  load(into.product_destroy, "cublasLtMatmulDescDestroy");
+  load(into.product_set, "cublasLtMatmulDescSetAttribute");
+  load(into.matrix_create, "cublasLtMatrixLayoutCreate");
+  load(into.matrix_destroy, "cublasLtMatrixLayoutDestroy");
+  load(into.matrix_set, "cublasLtMatrixLayoutSetAttribute");
+  load(into.preference_create, "cublasLtMatmulPreferenceCreate");
+  load(into.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+  load(into.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+  load(into.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  load(into.algorithm_get, "cublasLtMatmulAlgoConfigGetAttribute");
+  load(into.multiply, "cublasLtMatmul");
+  return good;
+}
+
+Expected<CublasLibrary> load_cublas() {
+  auto library = SharedLibrary::open(library_names, kGetCublas);
+  if (!library) return tl::unexpected(std::move(library.error()));
+  CublasLibrary functions;
+  if (auto good = load_functions(*library, functions); !good) return tl::unexpected(std::move(good.error()));
+  // The plain name may lead to any version: structs and enumerators are those of one major version.
+  const std::size_t version = functions.version();
+  if (version / 10000 != CUBLAS_VER_MAJOR)
+    return fail(library->path(), "cuBLASLt " + std::to_string(version) + ", but this program was built with version " +
+                                     std::to_string(CUBLAS_VER_MAJOR), kGetCublas);
+  return functions;
+}
+
+}  // namespace
+
+Expected<void> CublasLibrary::checked(cublasStatus_t status, const char* call, const char* hint) const {
+  if (status == CUBLAS_STATUS_SUCCESS) return {};
+  return fail(call, status_text(status), hint);
+}
+
+Expected<const CublasLibrary*> cublas_library() {
+  static const Expected<CublasLibrary> loaded = load_cublas();
+  if (!loaded) return tl::unexpected(loaded.error());
+  return &*loaded;
+}
+
+Expected<cublasLtHandle_t> cublas_handle(int device) {
+  auto library = cublas_library();
+  if (!library) return tl::unexpected(std::move(library.error()));
+  static std::mutex guard;
+  static std::map<int, cublasLtHandle_t> handles;
+  const std::lock_guard lock(guard);
+  if (const auto found = handles.find(device); found != handles.end()) return found->second;
+  cublasLtHandle_t handle = nullptr;
+  if (auto good = (*library)->checked((*library)->create(&handle), "cublasLtCreate"); !good)
+    return tl::unexpected(std::move(good.error()));
+  return handles.emplace(device, handle).first->second;
+}
+
+}  // namespace stepcast::gpu

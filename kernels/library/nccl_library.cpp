@@ -1,0 +1,75 @@
+#include "kernels/library/nccl_library.h"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "kernels/library/library_version.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 2> nccl_files{"libnccl.so.2", "libnccl.so"};
+constexpr const char* nccl_hint =
+    "install NCCL (the package libnccl2 of NVIDIA's repository, or nvidia-nccl-cu12/-cu13 of a Python environment) and "
+    "put its "
+    "folder into LD_LIBRARY_PATH";
+
+}  // namespace
+
+Expected<void> NcclLibrary::checked(NcclResult result, const char* call, NcclCommunicator communicator) const {
+  if (result == NcclResult::success) return {};
+  std::string text = error_text(result);
+  if (last_error != nullptr) {
+    const char* words = last_error(communicator);
+    if (words != nullptr && *words != '\0') text += fmt::format(": {}", words);
+  }
+  return fail(call, std::move(text), "NCCL_DEBUG=WARN makes NCCL say more");
+}
+
+Expected<std::string> NcclLibrary::version() const {
+  int number = 0;
+  if (auto good = checked(get_version(&number), "ncclGetVersion"); !good)
+    return tl::unexpected(std::move(good.error()));
+  return nccl_version_text(number);
+}
+
+Expected<NcclLibrary> load_nccl(const SharedLibrary& library) {
+  NcclLibrary out;
+  Expected<void> good;
+  const auto load = [&](auto& function, const char* symbol) {
+    if (good) good = library.load(function, symbol);
+  };
+  load(out.get_version, "ncclGetVersion");
+  load(out.get_unique_id, "ncclGetUniqueId");
+  load(out.init_rank, "ncclCommInitRank");
+  load(out.destroy, "ncclCommDestroy");
+  load(out.abort, "ncclCommAbort");
+  load(out.async_error, "ncclCommGetAsyncError");
+  load(out.all_reduce, "ncclAllReduce");
+  load(out.all_gather, "ncclAllGather");
+  load(out.reduce_scatter, "ncclReduceScatter");
+  load(out.broadcast, "ncclBroadcast");
+  load(out.reduce, "ncclReduce");
+  load(out.send, "ncclSend");
+  load(out.receive, "ncclRecv");
+  load(out.group_start, "ncclGroupStart");
+  load(out.group_end, "ncclGroupEnd");
+  load(out.error_text, "ncclGetErrorString");
+  if (!good) return tl::unexpected(std::move(good.error()));
+  (void)library.load(out.last_error, "ncclGetLastError");
+  return out;
+}
+
+Expected<const NcclLibrary*> nccl_library() {
+  static const Expected<NcclLibrary> loaded = []() -> Expected<NcclLibrary> {
+    auto library = SharedLibrary::open(nccl_files, nccl_hint);
+    if (!library) return tl::unexpected(std::move(library.error()));
+    return load_nccl(*library);
+  }();
+  if (!loaded) return tl::unexpected(loaded.error());
+  return &*loaded;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,37 @@
+// Libraries that are loaded when they are first needed, so that one program runs with and without them: NVML belongs to
+// the driver, cuBLASLt, cuDNN and NCCL to whatever CUDA, Python environment or cluster module is there.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/base/error.h"
+
+namespace stepcast {
+
+class SharedLibrary {
+ public:
+  /// The first of `names` ("libnccl.so.2") that the loader finds: where LD_LIBRARY_PATH and the system say, then lib64
+  /// and lib of CUDA_HOME, CUDA_PATH and /usr/local/cuda. Fails with every name that was tried, the loader's words and
+  /// `hint`. Never unloaded: handles outlive any order of destruction.
+  static Expected<SharedLibrary> open(std::span<const std::string_view> names, const std::string& hint);
+
+  /// Fails naming the library and the symbol: an older or newer version than the program knows.
+  template <typename Function>
+  Expected<void> load(Function*& into, const char* symbol) const {
+    auto found = find(symbol);
+    if (!found) return tl::unexpected(std::move(found.error()));
+    into = reinterpret_cast<Function*>(*found);
+    return {};
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  [[nodiscard]] Expected<void*> find(const char* symbol) const;
+  void* handle_ = nullptr;
+  std::string path_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,100 @@
+#include "model/network/hf/reader.h"
+
+#include <fmt/format.h>
+
+namespace stepcast::detail {
+namespace {
+
+// As wide as the ranges of our own network files (network_spec.cpp).
+constexpr IntegerRange sizes{1, 100'000'000}, sizes_or_none{0, 100'000'000}, lengths{1, std::int64_t{1} << 30};
+
+struct ActivationName {
+  const char* name;
+  Activation plain, gated;
+  bool has_gated;
+};
+
+// Names of transformers' ACT2FN (src/transformers/activations.py). The forms of GELU cost the same.
+constexpr ActivationName activations[] = {
+    {"silu", Activation::swiglu, Activation::swiglu, true},
+    {"swish", Activation::swiglu, Activation::swiglu, true},
+    {"gelu", Activation::gelu, Activation::geglu, true},
+    {"gelu_new", Activation::gelu, Activation::geglu, true},
+    {"gelu_fast", Activation::gelu, Activation::geglu, true},
+    {"gelu_pytorch_tanh", Activation::gelu, Activation::geglu, true},
+    {"relu", Activation::relu, Activation::relu, false},
+    {"relu2", Activation::squared_relu, Activation::squared_relu, false},
+};
+
+}  // namespace
+
+std::int64_t HfReader::size(const char* key) {
+  std::int64_t value = 0;
+  config.read(key, value, sizes);
+  return value;
+}
+
+std::int64_t HfReader::size_or(const char* key, std::int64_t absent) {
+  std::int64_t value = absent;
+  if (config.has(key))
+    config.read(key, value, sizes_or_none);
+  else
+    note(fmt::format("{} {} (not in the file)", key, absent));
+  return value;
+}
+
+std::int64_t HfReader::either(const char* key, const char* other) { return size(config.has(key) ? key : other); }
+
+bool HfReader::flag_or(const char* key, bool absent) {
+  bool value = absent;
+  if (config.has(key))
+    config.read(key, value);
+  else
+    note(fmt::format("{} {} (not in the file)", key, absent));
+  return value;
+}
+
+double HfReader::number_or(const char* key, double absent) {
+  double value = absent;
+  config.optional(key, value, NumberRange{0, 1e9});
+  return value;
+}
+
+std::string HfReader::text_or(const char* key, const char* absent) {
+  std::string value = absent;
+  config.optional(key, value);
+  return value;
+}
+
+void HfReader::activation(const char* key, const char* absent, bool gated) {
+  const std::string name = text_or(key, absent);
+  std::vector<std::string> known;
+  for (const ActivationName& row : activations) {
+    const bool plain_only = row.plain == Activation::swiglu;  // silu without a gate is none of our activations
+    if (gated ? !row.has_gated : plain_only) continue;
+    known.emplace_back(row.name);
+    if (name == row.name) return void(spec.activation = gated ? row.gated : row.plain);
+  }
+  config.require(false, key,
+                 fmt::format("the activation '{:.40}' of {} MLP is not known", name, gated ? "a gated" : "a plain"),
+                 name_hint(name, known));
+}
+
+void HfReader::length(const char* key) {
+  config.read(key, spec.sequence, lengths);
+  for (const char* scaling : {"rope_scaling", "rope_parameters"}) {
+    auto rope = config.type_of(scaling) == "object" ? config.optional_object(scaling) : std::nullopt;
+    if (!rope) continue;
+    rope->allow_unknown_keys();
+    if (!rope->has("original_max_position_embeddings")) continue;
+    rope->read("original_max_position_embeddings", spec.sequence, lengths);
+    return note(fmt::format("sequence {}, its original_max_position_embeddings", spec.sequence));
+  }
+  note(fmt::format("sequence {}, its {}, as it has no training length", spec.sequence, key));
+}
+
+void HfReader::dropout(std::initializer_list<const char*> keys, double absent) {
+  for (const char* key : keys) spec.dropout = spec.dropout || number_or(key, absent) > 0;
+}
+
+}  // namespace stepcast::detail

@@ -1,0 +1,44 @@
+// Internal to hf_config: a config being read into a spec.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/base/json_reader.h"
+#include "model/network/network.h"
+
+namespace stepcast::detail {
+
+/// The keys of one config, the spec they fill, and what has to be said about it.
+class HfReader {
+ public:
+  explicit HfReader(JsonObject config) : config(std::move(config)) {}
+
+  std::int64_t size(const char* key);                          ///< required, at least 1
+  std::int64_t size_or(const char* key, std::int64_t absent);  ///< absent: the class's default, noted
+  std::int64_t either(const char* key, const char* other);     ///< the first that is there; required
+  bool flag_or(const char* key, bool absent);
+  double number_or(const char* key, double absent);  ///< not noted: rates that only say zero or not
+  std::string text_or(const char* key, const char* absent);
+  void activation(const char* key, const char* absent, bool gated);
+  /// `sequence` from the rotary scaling's pre-training length, else from the key that bounds positions.
+  void length(const char* key);
+  void dropout(std::initializer_list<const char*> keys, double absent);
+  void note(std::string text) { notes.push_back(std::move(text)); }
+
+  JsonObject config;
+  NetworkSpec spec;
+  std::vector<std::string> notes;
+};
+
+/// A row of the table of architectures.
+struct HfFamily {
+  const char* id;  ///< for `as`
+  std::vector<const char*> architectures;
+  void (*read)(HfReader& reader);
+};
+
+std::span<const HfFamily> hf_family_table();
+
+}  // namespace stepcast::detail

@@ -1,0 +1,128 @@
+// What is trained: a network's dimensions as a user states them (NetworkSpec, one JSON file each), and the same
+// as blocks of operators over named dims for a given batch (Network).
+//
+// Dims of the transformer family: b sequences, s positions (queries), t positions (keys), h hidden, g kv groups,
+// r queries per group, d head size, f MLP width, v vocabulary. `layer` is the repeat of the layer block.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/base/error.h"
+#include "model/network/operator.h"
+
+namespace stepcast {
+
+enum class Norm : std::uint8_t { rmsnorm, layernorm };
+enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu };
+enum class Positions : std::uint8_t { rope, learned, alibi, none };
+
+/// Mixture of experts in place of the MLP of some layers. count 0 = the network is dense.
+struct Experts {
+  std::int64_t count = 0, top_k = 0;
+  std::int64_t ffn_hidden = 0;        ///< width of one routed expert
+  std::int64_t shared_ffn_hidden = 0; ///< widths of all shared experts together; 0 = none
+  bool shared_gate = false;           ///< a gate of one output scales the shared experts (Qwen2-MoE)
+  bool router_bias = false;           ///< one number per expert beside the router (DeepSeek-V3's correction, gpt-oss)
+  bool expert_bias = false;           ///< biases on the experts' projections (gpt-oss)
+  std::int64_t dense_layers = 0;      ///< leading layers that keep the plain MLP of width NetworkSpec::ffn_hidden
+  std::int64_t every = 1;             ///< 1: every layer behind those; 2: every second one (Llama 4 Maverick)
+  double capacity_factor = 0;         ///< 0 = dropless; else rows per expert are padded or cut to this times the mean
+  double imbalance = 1;               ///< rows of the fullest rank over the mean; 1 = balanced (assumed, printed)
+};
+
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434). kv_rank 0 = plain attention.
+struct LatentAttention {
+  std::int64_t q_rank = 0;            ///< 0: queries are projected directly
+  std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
+};
+
+/// A decoder-only transformer as its config states it. Counts are per model, not per rank.
+struct NetworkSpec {
+  std::string id, name, source;
+  std::vector<std::string> aliases;   ///< Hugging Face and vendor names
+  std::int64_t layers = 0, hidden = 0, ffn_hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
+  std::int64_t sequence = 0;          ///< training sequence length; `--seq` overrides
+  std::int64_t max_positions = 0;     ///< rows of a learned position table
+  Norm norm = Norm::rmsnorm;
+  Activation activation = Activation::swiglu;
+  Positions positions = Positions::rope;
+  bool linear_bias = false;           ///< biases on all projections
+  bool qkv_bias = false;              ///< biases on q, k, v only (implied by linear_bias)
+  bool out_bias = false;              ///< bias on the attention's output projection (implied by linear_bias)
+  bool qk_norm = false;               ///< RMS norm of each query and key head (Qwen3)
+  bool parallel_block = false;        ///< attention and MLP read one norm and write one sum (GPT-J); GPT-NeoX: two norms
+  std::int64_t norms_per_layer = 2;   ///< 1 with a shared norm of a parallel block
+  Experts experts;
+  LatentAttention latent;
+  std::int64_t mtp_layers = 0;        ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
+  bool tied_embeddings = false;
+  bool embedding_norm = false;        ///< BLOOM normalises after the embedding
+  bool dropout = false;               ///< dropout trained with (attention, residual)
+  std::int64_t published_parameters = 0;  ///< exact published count; 0 = not published
+  std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"
+};
+
+/// Layer 0..layers-1: experts instead of the plain MLP?
+inline bool is_expert_layer(const NetworkSpec& spec, std::int64_t layer) {
+  const Experts& x = spec.experts;
+  return x.count > 0 && layer >= x.dense_layers && (layer - x.dense_layers) % x.every == x.every - 1;
+}
+
+/// A run of operators; layer blocks repeat.
+struct Block {
+  enum class Place : std::uint8_t { first, layers, last };  ///< which stages run it
+  std::string name;                   ///< "embedding", "layer", "expert_layer", "mtp", "head"
+  std::int64_t repeat = 1;
+  std::vector<Operator> operators;    ///< in a topological order
+  int input = -1;                     ///< tensor that enters from the block before (-1: none)
+  int output = -1;                    ///< tensor handed to the next block; for a repeated block, of input's shape
+  Place place = Place::layers;
+};
+
+/// The operators of one micro-batch over all ranks. Tensor and dim ids index the tables here.
+struct Network {
+  std::string id;
+  std::vector<Dim> dims;
+  std::vector<Tensor> tensors;
+  std::vector<Block> blocks;
+
+  [[nodiscard]] int find_dim(const std::string& name) const;     ///< -1 when absent
+  [[nodiscard]] int find_tensor(const std::string& name) const;  ///< -1 when absent
+  [[nodiscard]] double elements(int tensor) const;
+  [[nodiscard]] double bytes(int tensor) const { return elements(tensor) * tensors[tensor].bytes_per_element; }
+};
+
+/// Which form the attention core takes in the operator list: the software decides (Stack).
+enum class AttentionForm : std::uint8_t {
+  fused,    ///< one operator of kind attention
+  unfused,  ///< scores, softmax, dropout, context as separate operators
+};
+
+/// The shape of one micro-batch over all ranks, and the element sizes.
+struct BatchShape {
+  std::int64_t sequences = 1;          ///< micro-batch x data-split ranks
+  std::int64_t positions = 1;          ///< sequence length
+  double activation_bytes = 2, weight_bytes = 2;
+  std::int64_t lora_rank = 0;          ///< > 0: every weight is frozen, and dense projections get low-rank adapters
+  double loss_bytes = 2;               ///< element size of the logits inside the loss; wider ones are cast first
+};
+
+/// Expands a transformer spec into blocks of operators. The spec must be valid (read_network checks it).
+Network build_network(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form);
+
+/// Checks a network's operators as a graph (Boost.Graph): every block acyclic, each input produced, given or a weight.
+Expected<void> check_graph(const Network& network);
+
+/// Parameters of the whole model, by summing weight tensors over repeats (a tied tensor counts once).
+std::int64_t parameter_count(const NetworkSpec& spec);
+
+/// Model FLOPs of one training step of `tokens` tokens: forward x 3, no recompute; matrix products and attention
+/// core only. Causal counts half the core.  Source: Narayanan et al. 2021 (arXiv 2104.04473) eq. 3, PaLM appendix B.
+double model_flops(const NetworkSpec& spec, double tokens, std::int64_t sequence, bool causal);
+
+Expected<NetworkSpec> read_network(const std::string& text, const std::string& where);
+std::string write_network(const NetworkSpec& spec);
+
+}  // namespace stepcast

@@ -1,0 +1,248 @@
+#include <algorithm>
+#include <cassert>
+
+#include "model/network/transformer_builder.h"
+
+namespace stepcast {
+
+TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form) : spec_(spec), batch_(batch), form_(form) {
+  net_.id = spec.id;
+  net_.dims.reserve(20);
+  b_ = dim("b", batch.sequences);
+  s_ = dim("s", batch.positions);
+  t_ = dim("t", batch.positions);
+  h_ = dim("h", spec.hidden);
+  g_ = dim("g", spec.kv_heads);
+  r_ = dim("r", spec.heads / spec.kv_heads);
+  d_ = dim("d", spec.latent.kv_rank > 0 ? spec.latent.nope_dim + spec.latent.rope_dim : spec.head_dim);
+  f_ = dim("f", spec.ffn_hidden);
+  v_ = dim("v", spec.vocab);
+  if (const Experts& x = spec.experts; x.count > 0) {
+    e_ = dim("e", x.count);
+    k_ = dim("k", x.top_k);
+    j_ = dim("j", x.ffn_hidden);
+    if (x.shared_ffn_hidden > 0) fs_ = dim("fs", x.shared_ffn_hidden);
+    // Rows per expert in expectation, rounded up; capacity pads (or cuts) them to a multiple of the mean.
+    const double rows = static_cast<double>(batch.sequences) * static_cast<double>(batch.positions) * static_cast<double>(x.top_k) / static_cast<double>(x.count);
+    const double kept = rows * (x.capacity_factor > 0 ? x.capacity_factor : 1);
+    c_ = dim("c", static_cast<std::int64_t>(kept) + (kept > static_cast<double>(static_cast<std::int64_t>(kept)) ? 1 : 0), true);
+  }
+  if (const LatentAttention& x = spec.latent; x.kv_rank > 0) {
+    if (x.q_rank > 0) lq_ = dim("lq", x.q_rank);
+    lk_ = dim("lk", x.kv_rank);
+    dn_ = dim("dn", x.nope_dim);
+    dr_ = dim("dr", x.rope_dim);
+    dv_ = dim("dv", x.value_dim);
+  }
+  if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
+  net_.tensors.reserve(96);
+  embedding_table_ = weight("E", {v_, h_});
+  head_table_ = spec.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
+  tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
+}
+
+Network TransformerBuilder::build() {
+  embedding();
+  const Experts& x = spec_.experts;
+  std::int64_t expert_layers = 0;
+  if (x.count > 0)
+    for (std::int64_t i = 0; i < spec_.layers; ++i) expert_layers += is_expert_layer(spec_, i);
+  if (expert_layers < spec_.layers) layer("layer", spec_.layers - expert_layers, false);
+  if (expert_layers > 0) layer("expert_layer", expert_layers, true);
+  if (spec_.mtp_layers > 0) prediction();
+  head("head", "");
+  return std::move(net_);
+}
+
+int TransformerBuilder::dim(const char* name, std::int64_t extent, bool expected) {
+  net_.dims.push_back({name, extent, expected});
+  return static_cast<int>(net_.dims.size()) - 1;
+}
+
+int TransformerBuilder::tensor(std::string name, std::vector<int> dims, double bytes, TensorRole role) {
+  net_.tensors.push_back({std::move(name), std::move(dims), bytes, role});
+  return static_cast<int>(net_.tensors.size()) - 1;
+}
+
+int TransformerBuilder::weight(std::string name, std::vector<int> dims) {
+  const int made = tensor(std::move(name), std::move(dims), batch_.weight_bytes, TensorRole::weight);
+  net_.tensors[made].frozen = batch_.lora_rank > 0;
+  return made;
+}
+
+int TransformerBuilder::activation(std::string name, std::vector<int> dims) { return tensor(std::move(name), std::move(dims), batch_.activation_bytes, TensorRole::activation); }
+
+/// fp32 statistics, gates and losses.
+int TransformerBuilder::statistic(std::string name, std::vector<int> dims, double bytes) { return tensor(std::move(name), std::move(dims), bytes, TensorRole::activation); }
+
+Access TransformerBuilder::whole(int tensor) const { return {tensor, net_.tensors[tensor].dims, -1, {}}; }
+
+Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind, std::string function, int output, std::initializer_list<int> inputs, std::string kernel) {
+  Operator op;
+  op.name = std::move(name);
+  op.tags = std::move(tags);
+  op.kind = kind;
+  op.function = std::move(function);
+  op.output = whole(output);
+  for (int input : inputs) op.inputs.push_back(whole(input));
+  op.kernel = std::move(kernel);
+  return net_.blocks.back().operators.emplace_back(std::move(op));
+}
+
+/// y += (x A) B beside y += x W (LoRA, Hu et al. 2021, arXiv 2106.09685): A takes x's contracted dims to the rank, B the rank
+/// to the output's own.
+void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int output, int x, int w) {
+  const std::vector<int> in = net_.tensors[x].dims, out = net_.tensors[output].dims, both = net_.tensors[w].dims;
+  std::vector<int> a_dims, b_dims{z_};
+  for (int d : both) {
+    const bool contracted = std::find(in.begin(), in.end(), d) != in.end();
+    (contracted ? a_dims : b_dims).push_back(d);
+  }
+  a_dims.push_back(z_);
+  const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims), low = activation(name + ".low", {b_, s_, z_});
+  net_.tensors[a].frozen = net_.tensors[b].frozen = false;
+  add(name + ".lora_a", tags, OperatorKind::einsum, "", low, {x, a}).monoid = Monoid::sum;
+  add(name + ".lora_b", tags, OperatorKind::einsum, "", output, {low, b}).monoid = Monoid::sum;
+}
+
+Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
+  const std::string& tag = tags.back();
+  if (batch_.lora_rank > 0 && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp")) adapter(name, tags, output, x, w);
+  Operator& op = add(std::move(name), std::move(tags), OperatorKind::einsum, "", output, {x, w}, std::move(kernel));
+  op.monoid = Monoid::sum;
+  return op;
+}
+
+/// y = norm(x) over x's last dim: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds mean and variance (8 bytes).
+int TransformerBuilder::norm(const std::string& name, int x, Tags tags) {
+  const bool layernorm = spec_.norm == Norm::layernorm;
+  std::vector<int> dims = net_.tensors[x].dims, rows(dims.begin(), dims.end() - 1);
+  const int last = dims.back();
+  const int q = statistic(name + ".q", rows, layernorm ? 8 : 4);
+  const int gamma = weight(name + ".gamma", {last});
+  const int y = activation(name + ".y", dims);
+  add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, "norm").monoid = Monoid::sum;
+  if (layernorm)
+    add(name + ".y", tags, OperatorKind::nonlinear, "layernorm", y, {x, q, gamma, weight(name + ".beta", {last})}, "norm");
+  else
+    add(name + ".y", tags, OperatorKind::nonlinear, "rmsnorm", y, {x, q, gamma}, "norm");
+  return y;
+}
+
+int TransformerBuilder::biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel) {
+  const int bias = weight(name + ".b", std::move(dims));
+  const int y = activation(name + ".biased", net_.tensors[x].dims);
+  add(name + ".bias", std::move(tags), OperatorKind::linear, "bias", y, {x, bias}, kernel);
+  return y;
+}
+
+int TransformerBuilder::dropped(const std::string& name, int x, Tags tags, const std::string& kernel) {
+  if (!spec_.dropout) return x;
+  const int y = activation(name + ".dropped", net_.tensors[x].dims);
+  add(name + ".dropout", std::move(tags), OperatorKind::linear, "dropout", y, {x}, kernel);
+  return y;
+}
+
+void TransformerBuilder::start_block(const char* name, std::int64_t repeat, Block::Place place) { net_.blocks.push_back({name, repeat, {}, -1, -1, place}); }
+
+void TransformerBuilder::embedding() {
+  start_block("embedding", 1, Block::Place::first);
+  int x = activation("X0", {b_, s_, h_});
+  add("embed", {"embed"}, OperatorKind::select, "", x, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
+  if (spec_.positions == Positions::learned) {
+    const int table = weight("P", {s_, h_});
+    const int y = activation("X0.positioned", {b_, s_, h_});
+    add("embed.positions", {"embed"}, OperatorKind::linear, "bias", y, {x, table}, "embedding");
+    x = y;
+  }
+  if (spec_.embedding_norm) x = norm("norm0", x, {"norm", "embed"});
+  x = dropped("embed", x, {"embed"}, "embedding_dropout");
+  net_.blocks.back().output = x;
+}
+
+int TransformerBuilder::residual(const std::string& name, int stream, int y, std::vector<int> bias_dims) {
+  const Tags tags{"residual"};
+  if (spec_.linear_bias && !bias_dims.empty()) y = biased(name, y, std::move(bias_dims), tags, "bias_dropout_add");
+  y = dropped(name, y, tags, "bias_dropout_add");
+  const int sum = activation(name + ".x", {b_, s_, h_});
+  add(name + ".add", tags, OperatorKind::linear, "add", sum, {stream, y}, "bias_dropout_add");
+  return sum;
+}
+
+int TransformerBuilder::layer_body(int x, bool with_experts) {
+  const int x1 = norm("norm1", x, {"norm"});
+  const int y1 = activation("Y1", {b_, s_, h_});
+  if (spec_.parallel_block) {
+    // Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
+    const int x3 = spec_.norms_per_layer > 1 ? norm("norm2", x, {"norm"}) : x1;
+    attention(x1, y1);
+    mlp(x3, y1, "mlp", f_, {"mlp"});
+    int y = y1;
+    if (spec_.linear_bias) y = biased("attn.out", y, {h_}, {"residual"}, "bias_dropout_add");
+    return residual("residual1", x, y, {h_});
+  }
+  attention(x1, y1);
+  const int attended = spec_.out_bias && !spec_.linear_bias ? biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add") : y1;
+  const int x2 = residual("residual1", x, attended, {h_});
+  const int x3 = norm("norm2", x2, {"norm"});
+  const int y2 = activation("Y2", {b_, s_, h_});
+  with_experts ? experts(x3, y2) : mlp(x3, y2, "mlp", f_, {"mlp"});
+  return residual("residual2", x2, y2, with_experts ? std::vector<int>{} : std::vector<int>{h_});
+}
+
+void TransformerBuilder::layer(const char* name, std::int64_t repeat, bool with_experts) {
+  start_block(name, repeat, Block::Place::layers);
+  const int x = activation("X", {b_, s_, h_});
+  net_.blocks.back().input = x;
+  net_.blocks.back().output = layer_body(x, with_experts);
+}
+
+/// Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): the next token's embedding and the stream, each
+/// normed, are projected to one stream; a layer and the shared head follow.
+void TransformerBuilder::prediction() {
+  start_block("mtp", spec_.mtp_layers, Block::Place::last);
+  const int x = activation("X.mtp", {b_, s_, h_});
+  net_.blocks.back().input = x;
+  const int next = activation("X0.mtp", {b_, s_, h_});
+  add("mtp.embed", {"embed"}, OperatorKind::select, "", next, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
+  const int hidden_in = dim("h2", spec_.hidden);
+  const int joined = activation("X.joined", {b_, s_, h_});
+  const int embedded = norm("mtp.enorm", next, {"norm"}), stream = norm("mtp.hnorm", x, {"norm"});
+  for (const auto& [name, from] : {std::pair{"mtp.proj.embedding", embedded}, std::pair{"mtp.proj.stream", stream}}) {
+    Operator& op = product(name, {"mlp"}, joined, from, weight(std::string(name) + ".w", {hidden_in, h_}));
+    op.inputs[0].loops.back() = hidden_in;  // contracted; the output walks h
+  }
+  net_.blocks.back().output = layer_body(joined, spec_.experts.count > 0);
+  head("mtp_head", "mtp.");
+  net_.blocks.back().repeat = spec_.mtp_layers;
+}
+
+void TransformerBuilder::head(const char* name, const std::string& prefix) {
+  start_block(name, 1, Block::Place::last);
+  const int x = activation(prefix + "X.last", {b_, s_, h_});
+  net_.blocks.back().input = x;
+  const int xf = norm(prefix + "norm3", x, {"norm", "head"});
+  int logits = activation(prefix + "logits", {b_, s_, v_});
+  product(prefix + "head", {"head"}, logits, xf, head_table_);
+  const Tags tags{"loss"};
+  if (batch_.loss_bytes > batch_.activation_bytes) {
+    const int wide = tensor(prefix + "logits.wide", {b_, s_, v_}, batch_.loss_bytes, TensorRole::activation);
+    add(prefix + "loss.cast", tags, OperatorKind::linear, "cast", wide, {logits}, "loss");
+    logits = wide;
+  }
+  const int labels = tensor(prefix + "labels", {b_, s_}, 8, TensorRole::data);
+  const int m = statistic(prefix + "loss.max", {b_, s_}), z = statistic(prefix + "loss.sum", {b_, s_}), target = statistic(prefix + "loss.target", {b_, s_});
+  const int loss = statistic(prefix + "loss", {b_, s_});
+  add(prefix + "loss.max", tags, OperatorKind::nonlinear, "identity", m, {logits}, "loss").monoid = Monoid::max;
+  add(prefix + "loss.target", tags, OperatorKind::select, "", target, {logits, labels}, "loss").monoid = Monoid::sum;
+  add(prefix + "loss.sum", tags, OperatorKind::nonlinear, "shifted_exp", z, {logits, m}, "loss").monoid = Monoid::sum;
+  add(prefix + "loss", tags, OperatorKind::nonlinear, "cross_entropy", loss, {z, m, target}, "loss");
+  net_.blocks.back().output = loss;
+}
+
+Network build_network(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form) {
+  assert(spec.kv_heads > 0 && spec.heads % spec.kv_heads == 0);
+  return TransformerBuilder(spec, batch, form).build();
+}
+
+}  // namespace stepcast

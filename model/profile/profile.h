@@ -1,0 +1,229 @@
+// Fitted rates with their context, and the rate laws as functions of them: sim evaluates them, calibrate fits the same.
+// All times in seconds, sizes in bytes, rates per second. Every law carries the 10th and 90th percentile of
+// measured/predicted on held-out data, and where it came from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/profile/correction.h"
+#include "model/base/error.h"
+#include "model/machine/gpu_units.h"
+#include "model/machine/machine.h"
+#include "model/profile/query.h"
+#include "model/profile/step_parameter.h"
+#include "model/base/units.h"
+
+namespace stepcast {
+
+enum class Source : std::uint8_t { measured, fitted, transferred, datasheet, assumed };
+const char* to_text(Source source);
+
+/// How well a law with its correction forecast what it was not fitted on; all 0 where nobody held anything out.
+struct HeldOut {
+  double mape = 0, median = 0, p95 = 0;   ///< of |predicted / measured - 1|
+  double coverage = 0;                    ///< share of measurements inside their own 80 % interval
+  int samples = 0;                        ///< each was held out once
+};
+
+/// What measurements add to a law of few parameters.
+struct Refinement {
+  Correction correction;                  ///< log(time / law)
+  Spread spread;                          ///< of measured over corrected time; the law's own is that of the law alone
+  Correction width;                       ///< log of the interval's width over `spread`: some regimes repeat better
+  HeldOut held_out;
+  std::string software;                   ///< whose kernels: "trtllm 1.3.0rc20"; "" = several, or not known
+};
+
+/// t = t0 + ((F/compute)^p + (B/memory)^p)^(1/p): soft maximum of compute and memory time.
+struct RooflineLaw {
+  Precision precision = Precision::bf16;
+  Seconds t0;
+  FlopsPerSecond compute;
+  BytesPerSecond memory;
+  double softness = 2;
+  Source source = Source::assumed;
+  Spread spread;
+  bool block_scaled = false;              ///< the law of fp8 with a scale per block
+  Seconds cast_t0 = {};                    ///< of the cast of x, where a call includes it: its launch
+  BytesPerSecond cast = {};                  ///< and its rate; 0 = as fast as `memory`
+  Refinement refinement = {};
+};
+Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes);
+
+/// Fused attention: rate rises with the sequence, rate = compute * s / (s + ramp).
+/// `causal_flops` are those of the FORWARD kernel, half the square counted, in both directions: the law itself charges
+/// 2.5x of them to backward (five products against two), at `backward_efficiency` of the rate.
+struct AttentionLaw {
+  Seconds t0;
+  FlopsPerSecond compute;
+  double ramp = 0;                  ///< positions
+  double backward_efficiency = 0.8; ///< arXiv 2307.08691 figures 4-6: backward runs slower than forward
+  Source source = Source::assumed;
+  Spread spread;
+  bool decode = false;              ///< one query per sequence against its cache
+  BytesPerSecond memory = {};       ///< its queries, keys, values and results; 0 = not counted
+  Refinement refinement = {};
+};
+Seconds attention_time(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward);
+
+/// Memory-bound kernels: t = t0 + bytes/memory.
+struct MemoryLaw {
+  Seconds t0;
+  BytesPerSecond memory;
+  Source source = Source::assumed;
+  Spread spread;
+  std::string op = {};              ///< id in memory_ops(); "" = any
+  Refinement refinement = {};
+};
+Seconds memory_time(const MemoryLaw& law, Bytes bytes);
+
+/// One size curve, for one kind, tier and number of ranks. x = bytes received per rank, so that x/bandwidth is
+/// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p). Curves across nodes speak
+/// of one network: that of `network`, or where that is "" of any machine that has no curve of its own.
+/// Where `points` are given they are interpolated log-log inside their range; outside, the law continues from their ends.
+struct CollectiveCurve {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  FabricKind fabric = FabricKind::nvswitch;
+  int ranks = 2;                    ///< where nodes == 1: all below one instance of the tier
+  Seconds latency;
+  BytesPerSecond bandwidth;
+  Bytes half;
+  double p = 1;
+  struct Point { Bytes received; Seconds time; };
+  std::vector<Point> points;        ///< sorted by size
+  Source source = Source::assumed;
+  Spread spread;
+  int nodes = 1;                    ///< that the ranks stand on, in equal parts
+  std::string network = {};         ///< across nodes: id of the machine, or whatever the cluster is called
+  HeldOut held_out = {};
+  /// How far measured lies from the curve, over sizes: [received, p10, p90], interpolated. Empty: `spread` everywhere.
+  struct Width { Bytes received; Spread spread; };
+  std::vector<Width> widths = {};
+};
+Seconds curve_time(const CollectiveCurve& curve, Bytes received);
+Spread curve_spread(const CollectiveCurve& curve, Bytes received);
+
+/// How the time of one buffer changes when more ranks of one node share it, learned on other systems: time at `to` ranks
+/// over time at `from`. Points rise in size; beyond the ends the ratio stays.
+struct CollectiveGrowth {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  FabricKind fabric = FabricKind::nvswitch;
+  int from = 4, to = 8;
+  struct Point { Bytes buffer; double ratio; };
+  std::vector<Point> points;
+  Source source = Source::transferred;
+  Spread spread;                    ///< of a system that the ratios were not learned on
+  std::string learned_on;           ///< "h200-sxm"
+};
+double growth_at(const CollectiveGrowth& growth, Bytes buffer);
+
+/// A time with the provenance of the law behind it.
+struct RatedTime {
+  Seconds time;
+  Source source = Source::assumed;
+  Spread spread;
+  const CollectiveCurve* curve = nullptr;  ///< the curve that was used, perhaps transferred in kind or rank count
+  bool extrapolated = false;        ///< outside the sizes of the curve's points
+};
+
+/// Across nodes: t = base + per_doubling*log2(nodes) + received/(members_per_node * port * efficiency).
+/// Latency is linear in nodes for ring-like kinds when `per_node` is set instead.
+struct ScaleOutLaw {
+  FabricKind fabric = FabricKind::infiniband;
+  double efficiency = 0.9;          ///< of the NIC's line rate
+  Seconds base, per_doubling, per_node;
+  Source source = Source::assumed;
+  Spread spread;
+};
+
+/// `members_per_node` ranks of the group share its nodes' ports, one of `port` bytes per second each.
+Seconds scale_out_time(const ScaleOutLaw& law, Bytes received, std::int64_t nodes, double members_per_node,
+                       BytesPerSecond port);
+
+/// What a collective takes from the kernels beside it: they run this fraction slower while it is active.
+struct OverlapLaw {
+  double compute_slowdown = 0.19;   ///< arXiv 2507.03114: 18.9 % mean
+  double move_slowdown = 0;
+  Source source = Source::assumed;
+};
+
+/// Under which circumstances the tables behind a profile were taken. "" and 0: not known.
+struct Conditions {
+  std::string device, driver, cuda, cublas, nccl, date, launch_mode;
+  double sm_clock_mhz = 0, memory_clock_mhz = 0, power_limit_w = 0;
+  std::vector<std::string> sources;   ///< a line per table: what it holds, whose it is, how many rows
+};
+
+/// The highest rate that was measured of one resource: what a roofline draws.
+struct Roof {
+  std::string of;                   ///< "hbm read", "hbm copy", "l2 read", "host_to_device", a precision: "bf16", ...
+  double rate = 0;                  ///< bytes per second; of a precision FLOP/s
+  std::string regime = "burst";     ///< or "sustained"
+};
+
+/// What the host pays to start work, as LaunchQuery defines it; 0 = not measured.
+struct HostCosts {
+  Seconds stream_kernel, graph_kernel, graph, event;
+};
+
+struct Profile {
+  std::string id, name, gpu;        ///< catalogue id of the GPU it was measured on
+  std::vector<std::string> aliases;
+  std::string context;              ///< clocks, driver, library versions, date, burst or sustained
+  std::string regime;               ///< "burst" or "sustained"
+  Conditions conditions;
+  GpuUnits units;
+  std::vector<RooflineLaw> gemm;    ///< one per precision, and one for fp8 with a scale per block
+  AttentionLaw attention;           ///< forward and backward over whole sequences, what training runs
+  std::vector<AttentionLaw> attention_kernels;  ///< of other software, and decode
+  MemoryLaw memory;                 ///< of any memory-bound kernel
+  std::vector<MemoryLaw> memory_ops;            ///< of single operators
+  std::vector<RooflineLaw> moe;     ///< layers of routed experts, one per precision
+  std::vector<CollectiveCurve> collectives;
+  std::vector<CollectiveGrowth> growth;         ///< to rank counts that were not measured
+  std::vector<ScaleOutLaw> scale_out;
+  OverlapLaw overlap;
+  std::vector<Roof> roofs;          ///< measured ones; empty where nobody measured them
+  HostCosts host;
+  double sustained_slowdown = 1;    ///< factor on compute time when rates were measured in bursts
+  std::vector<StepFit> steps;       ///< what measured steps say; one per software, precision and kind of network
+  Spread step_spread;               ///< of whole steps without such a fit, from hold-outs
+  std::string step_spread_source;
+};
+
+/// nullptr when the profile has no law for it. The pointers live as long as the profile.
+const RooflineLaw* find_gemm(const Profile& profile, Precision precision, bool block_scaled = false);
+const ScaleOutLaw* find_scale_out(const Profile& profile, FabricKind fabric);
+
+/// The curve of this kind and fabric within a node fitted at `ranks`, else at the nearest rank count (ratio-wise, the larger of two
+/// equally near); nullptr when the kind was not measured on the fabric.
+const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks);
+
+/// A collective within one instance of a fabric, for any rank count and kind. Not fitted at this count: the nearest
+/// count's time at the same buffer times `growth`, where that knows the step; else its bandwidth term, with latency
+/// linear in ranks (constant for all_to_all). A kind that was not measured takes the time of a related one. Both are
+/// `transferred`. Empty: nothing was measured on this fabric.
+std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
+                                         Bytes received);
+
+/// `spread` as wide as it is for what was fitted elsewhere: laws fitted on one GPU and tried on another of its generation are
+/// off by 5 to 9 % on average.
+Spread transferred_spread(Spread spread);
+
+/// Adds the precisions of the GPU that the profile lacks, at the bf16 (else fp16) law's share of the datasheet peak.
+Profile with_all_precisions(Profile profile, const Gpu& gpu);
+
+/// What `profile`, taken on `from`, says about `to`, a GPU of the same architecture: rates scaled by the datasheets'
+/// ratios, latencies kept, every law `transferred` with a wider spread.
+Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to);
+
+/// Laws for a GPU that nobody timed: datasheet rates times the efficiencies that are usual elsewhere.
+Profile datasheet_profile(const Gpu& gpu);
+
+Expected<Profile> read_profile(const std::string& text, const std::string& where);
+std::string write_profile(const Profile& profile);
+
+}  // namespace stepcast

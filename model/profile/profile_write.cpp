@@ -1,0 +1,219 @@
+// Profiles as JSON: one line per law.
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "model/profile/kernel_features.h"
+#include "model/profile/profile.h"
+#include "model/profile/profile_names.h"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Six digits are beyond what any timing repeats; shorter files read better.
+double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+
+/// What steps decide is known to a percent at best.
+double shorter(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+template <typename Law>
+Json with_provenance(Json row, const Law& law) {
+  row["source"] = to_text(law.source);
+  row["spread"] = {rounded(law.spread.p10), rounded(law.spread.p90)};
+  return row;
+}
+
+Json to_json(const HeldOut& h) {
+  return {{"samples", h.samples}, {"mape", rounded(h.mape)}, {"median", rounded(h.median)}, {"p95", rounded(h.p95)},
+          {"coverage", rounded(h.coverage)}};
+}
+
+template <typename Law>
+Json with_refinement(Json row, const Law& law, std::span<const char* const> names) {
+  const Refinement& refinement = law.refinement;
+  if (!refinement.software.empty()) row["software"] = refinement.software;
+  row = with_provenance(std::move(row), law);
+  if (refinement.held_out.samples > 0) row["held_out"] = to_json(refinement.held_out);
+  if (!refinement.correction.empty() || !refinement.width.empty())
+    row["corrected_spread"] = {rounded(refinement.spread.p10), rounded(refinement.spread.p90)};
+  if (!refinement.correction.empty()) row["correction"] = Json::parse(write_correction(refinement.correction, names));
+  if (!refinement.width.empty()) row["width"] = Json::parse(write_correction(refinement.width, names));
+  return row;
+}
+
+Json roofline_json(const RooflineLaw& law, std::span<const char* const> names) {
+  Json row{{"precision", name_of<Precision>(precision_names, law.precision)},
+           {"t0_s", rounded(law.t0.value())},
+           {"compute_flops_per_s", rounded(law.compute.value())},
+           {"memory_bytes_per_s", rounded(law.memory.value())},
+           {"softness", law.softness}};
+  if (law.block_scaled) row["block_scaled"] = true;
+  if (law.cast.value() > 0) row["cast_t0_s"] = rounded(law.cast_t0.value()), row["cast_bytes_per_s"] = rounded(law.cast.value());
+  return with_refinement(std::move(row), law, names);
+}
+
+Json to_json(const AttentionLaw& law) {
+  Json row{{"t0_s", rounded(law.t0.value())},
+           {"compute_flops_per_s", rounded(law.compute.value())},
+           {"ramp_positions", rounded(law.ramp)},
+           {"backward_efficiency", rounded(law.backward_efficiency)}};
+  if (law.decode) row["decode"] = true;
+  if (law.memory.value() > 0) row["memory_bytes_per_s"] = rounded(law.memory.value());
+  return with_refinement(std::move(row), law, attention_feature_names);
+}
+
+Json to_json(const MemoryLaw& law) {
+  Json row{{"t0_s", rounded(law.t0.value())}, {"memory_bytes_per_s", rounded(law.memory.value())}};
+  if (!law.op.empty()) row["op"] = law.op;
+  return with_refinement(std::move(row), law, memory_feature_names);
+}
+
+Json to_json(const Conditions& c) {
+  Json row = Json::object();
+  for (const auto& [key, text] : {std::pair{"device", &c.device}, {"driver", &c.driver}, {"cuda", &c.cuda}, {"cublas", &c.cublas},
+                                  {"nccl", &c.nccl}, {"date", &c.date}, {"launch_mode", &c.launch_mode}})
+    if (!text->empty()) row[key] = *text;
+  for (const auto& [key, number] : {std::pair{"sm_clock_mhz", c.sm_clock_mhz}, {"memory_clock_mhz", c.memory_clock_mhz},
+                                    {"power_limit_w", c.power_limit_w}})
+    if (number > 0) row[key] = number;
+  if (!c.sources.empty()) row["sources"] = c.sources;
+  return row;
+}
+
+Json to_json(const CollectiveCurve& curve) {
+  Json row{{"kind", to_text(curve.kind)},
+           {"fabric", name_of<FabricKind>(fabric_names, curve.fabric)},
+           {"ranks", curve.ranks},
+           {"latency_s", rounded(curve.latency.value())},
+           {"bandwidth_bytes_per_s", rounded(curve.bandwidth.value())},
+           {"half_bytes", rounded(curve.half.value())},
+           {"p", rounded(curve.p)}};
+  if (!curve.points.empty()) row["points"] = Json::array();
+  for (const auto& point : curve.points)
+    row["points"].push_back(Json::array({rounded(point.received.value()), rounded(point.time.value())}));
+  if (curve.nodes > 1) row["nodes"] = curve.nodes;
+  if (!curve.network.empty()) row["network"] = curve.network;
+  row = with_provenance(std::move(row), curve);
+  if (curve.held_out.samples > 0) row["held_out"] = to_json(curve.held_out);
+  for (const auto& [received, spread] : curve.widths)
+    row["widths"].push_back(Json::array({rounded(received.value()), rounded(spread.p10), rounded(spread.p90)}));
+  return row;
+}
+
+Json to_json(const CollectiveGrowth& growth) {
+  Json row{{"kind", to_text(growth.kind)},
+           {"fabric", name_of<FabricKind>(fabric_names, growth.fabric)},
+           {"from", growth.from},
+           {"to", growth.to},
+           {"points", Json::array()}};
+  for (const auto& point : growth.points)
+    row["points"].push_back(Json::array({rounded(point.buffer.value()), rounded(point.ratio)}));
+  if (!growth.learned_on.empty()) row["learned_on"] = growth.learned_on;
+  return with_provenance(std::move(row), growth);
+}
+
+Json to_json(const ScaleOutLaw& law) {
+  return with_provenance({{"fabric", name_of<FabricKind>(fabric_names, law.fabric)},
+                          {"efficiency", rounded(law.efficiency)},
+                          {"base_s", rounded(law.base.value())},
+                          {"per_doubling_s", rounded(law.per_doubling.value())},
+                          {"per_node_s", rounded(law.per_node.value())}},
+                         law);
+}
+
+Json to_json(const Roof& roof) {
+  const char* key = unit_of(roof) == RoofUnit::bytes ? "rate_bytes_per_s" : "rate_flops_per_s";
+  return {{"of", roof.of}, {key, rounded(roof.rate)}, {"regime", roof.regime}};
+}
+
+/// Of what was measured.
+Json to_json(const HostCosts& host) {
+  Json row = Json::object();
+  for (const auto& [key, time] : {std::pair{"stream_kernel_s", host.stream_kernel}, {"graph_kernel_s", host.graph_kernel},
+                                  {"graph_s", host.graph}, {"event_s", host.event}})
+    if (time.value() > 0) row[key] = rounded(time.value());
+  return row;
+}
+
+Json to_json(const StepFit& fit) {
+  Json row{{"stack", fit.stack}, {"precision", name_of<Precision>(precision_names, fit.precision)}};
+  if (fit.experts) row["experts"] = true;
+  row["parameters"] = Json::object();
+  for (const StepValue& value : fit.values) row["parameters"][std::string(row_of(value.parameter).id)] = shorter(value.value);
+  row["runs"] = fit.runs;
+  if (fit.groups > 0) row["groups"] = fit.groups;
+  if (!fit.left_out.empty()) row["left_out"] = fit.left_out;
+  row["mape"] = shorter(fit.mape);
+  if (fit.groups > 0) row["held_out_mape"] = shorter(fit.held_out_mape);
+  row["spread"] = {shorter(fit.spread.p10), shorter(fit.spread.p90)};
+  if (fit.pairs > 0) row["pairs"] = fit.pairs, row["pair_spread"] = shorter(fit.pair_spread);
+  row["gpus"] = fit.gpus;
+  row["source"] = fit.source;
+  return row;
+}
+
+Json rooflines(const std::vector<RooflineLaw>& laws, std::span<const char* const> names) {
+  Json rows = Json::array();
+  for (const RooflineLaw& law : laws) rows.push_back(roofline_json(law, names));
+  return rows;
+}
+
+template <typename Law>
+Json rows_of(const std::vector<Law>& laws) {
+  Json rows = Json::array();
+  for (const Law& law : laws) rows.push_back(to_json(law));
+  return rows;
+}
+
+/// One line per key, and one per row of a list of objects.
+std::string lines_of(const Json& document) {
+  std::string text = "{";
+  for (const auto& [key, value] : document.items()) {
+    text += fmt::format("{}\n  {}: ", text.size() > 1 ? "," : "", Json(key).dump());
+    const bool rows = value.is_array() && !value.empty() && value.front().is_object();
+    if (!rows) {
+      text += value.dump();
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) text += fmt::format("{}\n    {}", i ? "," : "[", value[i].dump());
+    text += "\n  ]";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace
+
+std::string write_profile(const Profile& profile) {
+  Json document{{"id", profile.id}, {"name", profile.name}};
+  if (!profile.aliases.empty()) document["aliases"] = profile.aliases;
+  document["gpu"] = profile.gpu;
+  document["context"] = profile.context;
+  document["regime"] = profile.regime;
+  document["sustained_slowdown"] = rounded(profile.sustained_slowdown);
+  document["step_spread"] = {rounded(profile.step_spread.p10), rounded(profile.step_spread.p90)};
+  document["step_spread_source"] = profile.step_spread_source;
+  if (const Json conditions = to_json(profile.conditions); !conditions.empty()) document["conditions"] = conditions;
+  if (profile.units.multiprocessors > 0) document["multiprocessors"] = profile.units.multiprocessors;
+  if (profile.units.l2.value() > 0) document["l2_bytes"] = profile.units.l2.value();
+  document["gemm"] = rooflines(profile.gemm, gemm_feature_names);
+  document["attention"] = to_json(profile.attention);
+  if (!profile.attention_kernels.empty()) document["attention_kernels"] = rows_of(profile.attention_kernels);
+  document["memory"] = to_json(profile.memory);
+  if (!profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
+  if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names);
+  document["collectives"] = rows_of(profile.collectives);
+  if (!profile.growth.empty()) document["growth"] = rows_of(profile.growth);
+  document["scale_out"] = rows_of(profile.scale_out);
+  document["overlap"] = Json{{"compute_slowdown", rounded(profile.overlap.compute_slowdown)},
+                             {"move_slowdown", rounded(profile.overlap.move_slowdown)},
+                             {"source", to_text(profile.overlap.source)}};
+  if (!profile.roofs.empty()) document["roofs"] = rows_of(profile.roofs);
+  if (const Json host = to_json(profile.host); !host.empty()) document["host"] = host;
+  if (!profile.steps.empty()) document["steps"] = rows_of(profile.steps);
+  return lines_of(document);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,68 @@
+// Numbers that measured steps of a training software decide, because no timing of a single kernel or collective shows
+// them. A fit turns at most three of them per software, precision and GPU, and never one per run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/base/error.h"
+#include "model/machine/machine.h"
+
+namespace stepcast {
+
+enum class StepParameter : std::uint8_t {
+  products, attention, memory, activation_moves, expert_moves, gradient_moves, stage_sends, contention, kernel_gap, host_per_launch,
+  host_per_step
+};
+inline constexpr std::size_t step_parameter_count = 11;
+
+/// A row per parameter. A value outside `low` to `high` stands for physics that is missing, and is refused.
+struct StepParameterRow {
+  StepParameter parameter;
+  std::string_view id;       ///< as files and --parameters name it, with its unit's suffix
+  std::string_view unit;     ///< "" = a factor on what the laws say
+  double low, high;
+  double typical;            ///< where a search starts from if nothing better is known
+  double doubt;              ///< standard deviation of what is believed beforehand: of the logarithm, with a unit of the value
+  std::string_view meaning;  ///< one sentence: what it stands for
+};
+std::span<const StepParameterRow, step_parameter_count> step_parameters();
+const StepParameterRow& row_of(StepParameter parameter);
+
+/// By id. Error: an unknown name, with the nearest known one.
+Expected<StepParameter> parse_step_parameter(const std::string& text, const std::string& where);
+
+inline constexpr std::size_t most_fitted = 3;
+
+struct StepValue { StepParameter parameter = StepParameter::products; double value = 1; };
+
+/// Relative interval of measured over predicted, from hold-outs.
+struct Spread { double p10 = 1, p90 = 1; };
+
+/// What the measured steps of one software in one precision say, on one GPU or on several of one kind.
+struct StepFit {
+  std::string stack;               ///< catalogue id
+  Precision precision = Precision::bf16;
+  bool experts = false;            ///< of networks with routed experts: other kernels and moves than dense ones
+  std::vector<StepValue> values;   ///< at most `most_fitted`
+  int runs = 0, groups = 0;        ///< fitted on; left out by turns
+  std::string left_out;            ///< what a group is: "source", "model", "release"; "" = nothing was held out
+  double mape = 0, held_out_mape = 0;  ///< mean of |predicted / measured - 1|, fitted on all and with the own group left out
+  Spread spread;                   ///< 10th to 90th percentile of measured over predicted, held out
+  double pair_spread = 0;          ///< a split forecast slower by less, as a logarithm, may be the faster one: one-sided 90 %; 0 = not known
+  int pairs = 0;                   ///< of held-out runs of one job with two splits, that pair_spread comes from
+  std::vector<std::string> gpus;   ///< catalogue ids that the runs were on; elsewhere the fit is transferred, its spread wider
+  std::string source;              ///< whose runs
+};
+
+/// Whether runs on this GPU are among those fitted on.
+bool fitted_on(const StepFit& fit, const std::string& gpu);
+
+/// Errors a file can hold: more than three values, one twice, one outside its range.
+Expected<void> check_fit(const StepFit& fit, const std::string& where);
+
+}  // namespace stepcast

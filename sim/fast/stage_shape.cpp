@@ -1,0 +1,98 @@
+#include "sim/fast/stage_shape.h"
+
+#include <algorithm>
+
+namespace stepcast {
+
+bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
+}
+
+namespace {
+
+int kind_of_runs(StageShape& shape, const std::vector<BlockRun>& runs) {
+  const auto known = std::find_if(shape.kinds.begin(), shape.kinds.end(), [&](const auto& kind) { return equal_runs(kind, runs); });
+  const int kind = static_cast<int>(known - shape.kinds.begin());
+  if (known == shape.kinds.end()) shape.kinds.push_back(runs);
+  return kind;
+}
+
+void find_rank_kinds(StageShape& shape) {
+  std::vector<std::vector<int>> stages(static_cast<std::size_t>(shape.ranks));
+  for (int stage = 0; stage < shape.stages(); ++stage) stages[shape.rank_of[stage]].push_back(stage);
+  const auto kinds_of = [&](const std::vector<int>& of) {
+    std::vector<int> kinds;
+    for (const int stage : of) kinds.push_back(shape.kind_of[stage]);
+    return kinds;
+  };
+  for (const std::vector<int>& mine : stages) {
+    const auto known = std::find_if(shape.rank_kinds.begin(), shape.rank_kinds.end(),
+                                    [&](const StageShape::RankKind& kind) { return kinds_of(kind.stages) == kinds_of(mine); });
+    shape.rank_kind_of.push_back(static_cast<int>(known - shape.rank_kinds.begin()));
+    if (known != shape.rank_kinds.end()) continue;
+    StageShape::RankKind kind;
+    kind.stages = mine;
+    kind.count.assign(shape.kinds.size(), 0);
+    for (const int stage : mine) {
+      ++kind.count[shape.kind_of[stage]];
+      const auto& runs = shape.kinds[shape.kind_of[stage]];
+      kind.runs.insert(kind.runs.end(), runs.begin(), runs.end());
+    }
+    shape.rank_kinds.push_back(std::move(kind));
+  }
+}
+
+int crossings_between(const StageShape& shape, int from, int to) {
+  int crossings = 0;
+  for (int stage = from; stage < to; ++stage) crossings += shape.rank_of[stage] != shape.rank_of[stage + 1] ? 1 : 0;
+  return crossings;
+}
+
+StageShape::Way way_to(const StageShape& shape, int rank) {
+  StageShape::Way way;
+  way.rank = rank;
+  way.kind = shape.rank_kind_of[rank];
+  way.first = static_cast<int>(std::find(shape.rank_of.begin(), shape.rank_of.end(), rank) - shape.rank_of.begin());
+  way.before.assign(shape.kinds.size(), 0);
+  for (int stage = 0; stage < way.first; ++stage) ++way.before[shape.kind_of[stage]];
+  way.crossings_before = crossings_between(shape, 0, way.first);
+  for (int stage = way.first; stage < shape.stages(); ++stage) {
+    if (shape.rank_of[stage] != rank) continue;
+    std::vector<int> behind(shape.kinds.size(), 0);
+    for (int later = stage; later < shape.stages(); ++later) ++behind[shape.kind_of[later]];
+    way.behind.push_back(std::move(behind));
+    way.crossings_behind.push_back(crossings_between(shape, stage, shape.stages() - 1));
+  }
+  return way;
+}
+
+void find_ways(StageShape& shape) {
+  for (int kind = 0; kind < static_cast<int>(shape.rank_kinds.size()); ++kind) {
+    std::vector<StageShape::Way> of;
+    for (int rank = 0; rank < shape.ranks; ++rank)
+      if (shape.rank_kind_of[rank] == kind) of.push_back(way_to(shape, rank));
+    const auto [least, most] = std::minmax_element(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    shape.ways.push_back(*least);
+    if (most->rank != least->rank) shape.ways.push_back(*most);
+  }
+}
+
+}  // namespace
+
+StageShape stage_shape(const Program& program) {
+  StageShape shape;
+  shape.ranks = static_cast<int>(program.stages);
+  for (const Chunk& chunk : program.chunks) {
+    shape.kind_of.push_back(kind_of_runs(shape, chunk.runs));
+    shape.rank_of.push_back(chunk.stage);
+  }
+  shape.stages_of.assign(shape.kinds.size(), 0);
+  for (const int kind : shape.kind_of) ++shape.stages_of[kind];
+  shape.crossings = crossings_between(shape, 0, shape.stages() - 1);
+  find_rank_kinds(shape);
+  find_ways(shape);
+  return shape;
+}
+
+}  // namespace stepcast

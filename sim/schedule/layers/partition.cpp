@@ -1,0 +1,139 @@
+#include "sim/schedule/layers/partition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace stepcast {
+namespace {
+
+constexpr double impossible = std::numeric_limits<double>::infinity();
+/// Stage costs that differ by less are the same sum in another order.
+constexpr double rounding = 1e-12;
+
+Expected<void> check(const PartitionProblem& problem) {
+  const auto bad = [](double cost) { return !std::isfinite(cost) || cost < 0; };
+  if (problem.stages < 1) return fail("stages", fmt::format("stages is {}", problem.stages), "1 or more");
+  for (std::size_t i = 0; i < problem.layers.size(); ++i) {
+    if (bad(problem.layers[i])) {
+      return fail(fmt::format("layer {}", i), fmt::format("costs {}", problem.layers[i]), "a cost of 0 or more");
+    }
+  }
+  if (bad(problem.embedding) || bad(problem.head) || bad(problem.loss)) {
+    return fail("embedding, head, loss",
+                fmt::format("cost {}, {}, {}", problem.embedding, problem.head, problem.loss), "costs of 0 or more");
+  }
+  const int bare = problem.bare_ends ? std::min(2, problem.stages) : 0;
+  const auto layers = static_cast<int>(problem.layers.size());
+  if (layers >= problem.stages - bare) return {};
+  return fail("stages", fmt::format("{} layers cannot fill {} stages", layers, problem.stages),
+              fmt::format("at most {} stages", layers + bare));
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const PartitionProblem& problem)
+      : problem_(problem), layers_(static_cast<int>(problem.layers.size())), sums_(problem.layers.size() + 1, 0) {
+    std::partial_sum(problem.layers.begin(), problem.layers.end(), sums_.begin() + 1);
+  }
+
+  /// Of a stage that holds layers first..last-1.
+  [[nodiscard]] double cost(int stage, int first, int last) const {
+    double cost = sums_[last] - sums_[first];
+    if (stage == 0) cost += problem_.embedding;
+    if (stage == problem_.stages - 1) cost += problem_.head + problem_.loss;
+    return cost;
+  }
+
+  /// The least maximum first; then, with no stage above it, the least sum of squares.
+  [[nodiscard]] std::vector<int> best() const {
+    std::vector<int> ignored;
+    const double most = solve(ignored, impossible, [](double a, double b) { return std::max(a, b); },
+                              [](double cost) { return cost; });
+    std::vector<int> counts;
+    solve(counts, most * (1 + rounding), [](double a, double b) { return a + b; },
+          [](double cost) { return cost * cost; });
+    return counts;
+  }
+
+ private:
+  [[nodiscard]] int least(int stage) const {
+    const bool end = stage == 0 || stage == problem_.stages - 1;
+    return problem_.bare_ends && end ? 0 : 1;
+  }
+
+  /// best[k][n]: the first k stages hold n layers. `join` adds a stage's `price` to that of those before it.
+  template <typename Join, typename Price>
+  double solve(std::vector<int>& counts, double allowed, Join join, Price price) const {
+    const auto width = static_cast<std::size_t>(layers_) + 1;
+    std::vector<double> best(width, impossible), next(width);
+    std::vector<std::vector<int>> taken(static_cast<std::size_t>(problem_.stages), std::vector<int>(width, 0));
+    best[0] = 0;
+    for (int stage = 0; stage < problem_.stages; ++stage) {
+      std::fill(next.begin(), next.end(), impossible);
+      for (int last = least(stage); last <= layers_; ++last) {
+        for (int first = 0; first + least(stage) <= last; ++first) {
+          const double own = cost(stage, first, last);
+          if (best[first] == impossible || own > allowed) continue;
+          const double all = join(best[first], price(own));
+          if (all >= next[last]) continue;
+          next[last] = all;
+          taken[stage][last] = last - first;
+        }
+      }
+      best.swap(next);
+    }
+    counts.assign(static_cast<std::size_t>(problem_.stages), 0);
+    for (int stage = problem_.stages - 1, left = layers_; stage >= 0; --stage) {
+      counts[stage] = taken[stage][left];
+      left -= counts[stage];
+    }
+    return best[layers_];
+  }
+
+  const PartitionProblem& problem_;
+  int layers_;
+  std::vector<double> sums_;
+};
+
+}  // namespace
+
+Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<int>& layers) {
+  const int sum = std::accumulate(layers.begin(), layers.end(), 0);
+  if (layers.size() != static_cast<std::size_t>(problem.stages) || sum != static_cast<int>(problem.layers.size())) {
+    return fail("layers per stage",
+                fmt::format("{} stages hold {} layers", layers.size(), sum),
+                fmt::format("{} counts that add up to {}", problem.stages, problem.layers.size()));
+  }
+  const int fewest = *std::min_element(layers.begin(), layers.end());
+  if (fewest < 0) return fail("layers per stage", fmt::format("a stage holds {}", fewest), "0 or more");
+  const Splitter splitter(problem);
+  Partition split;
+  split.layers = layers;
+  int first = 0;
+  for (int stage = 0; stage < problem.stages; ++stage) {
+    split.cost.push_back(splitter.cost(stage, first, first + layers[stage]));
+    first += layers[stage];
+  }
+  split.most = *std::max_element(split.cost.begin(), split.cost.end());
+  split.mean = std::accumulate(split.cost.begin(), split.cost.end(), 0.0) / problem.stages;
+  return split;
+}
+
+Expected<Partition> split_layers(const PartitionProblem& problem) {
+  if (auto ok = check(problem); !ok) return tl::unexpected(ok.error());
+  return split_as(problem, Splitter(problem).best());
+}
+
+Expected<Partition> split_evenly(const PartitionProblem& problem) {
+  if (auto ok = check(problem); !ok) return tl::unexpected(ok.error());
+  const auto layers = static_cast<int>(problem.layers.size());
+  std::vector<int> counts(static_cast<std::size_t>(problem.stages), layers / problem.stages);
+  for (int stage = 0; stage < layers % problem.stages; ++stage) ++counts[stage];
+  return split_as(problem, counts);
+}
+
+}  // namespace stepcast

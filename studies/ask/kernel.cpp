@@ -1,0 +1,122 @@
+// stepcast kernel: the time of one kernel, or of a table of them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/profile/kernel_law.h"
+#include "studies/commands.h"
+#include "studies/ask/rates.h"
+
+namespace stepcast {
+namespace {
+
+/// What the answer says of the law behind it.
+RateAnswer answer_of(const KernelTime& time, const std::string& law) {
+  RateAnswer out;
+  out.time = time.time;
+  out.spread = time.spread;
+  out.bound = to_text(time.bound);
+  out.source = time.source;
+  out.extrapolated = time.extrapolated;
+  out.law = law;
+  if (time.behind != nullptr) {
+    out.held_out = time.behind->held_out;
+    if (!time.behind->software.empty()) out.law += ", " + time.behind->software;
+  }
+  return out;
+}
+
+void add_rates(RateAnswer& answer, Flops flops, Bytes bytes) {
+  if (flops.value() > 0) {
+    answer.figures.emplace_back("flops", flops.value());
+    answer.figures.emplace_back("flops_per_s", (flops / answer.time).value());
+  }
+  answer.figures.emplace_back("bytes", bytes.value());
+  answer.figures.emplace_back("bytes_per_s", (bytes / answer.time).value());
+}
+
+Error no_law(const RateSource& source, const std::string& what) {
+  return {source.profile.id, fmt::format("the profile has no law for {}", what), "another --machine or --profile, or measure and fit one: stepcast calibrate"};
+}
+
+Expected<RateAnswer> answer_gemm(const RateSource& source, const GemmQuery& query) {
+  const auto time = gemm_time(source.profile, query);
+  if (!time) return tl::unexpected(no_law(source, fmt::format("{} products{}", to_text(query.precision), query.block_scaled ? " with block scales" : "")));
+  RateAnswer answer = answer_of(*time, fmt::format("gemm {}{}", to_text(query.precision), query.block_scaled ? " block-scaled" : ""));
+  add_rates(answer, flops_of(query), bytes_of(query));
+  if (query.casts_x) answer.figures.emplace_back("cast_s", time->cast.value());
+  return answer;
+}
+
+/// Names of the kernels that the profile has for this pass.
+std::vector<std::string> attention_software(const Profile& profile, bool decode) {
+  std::vector<std::string> names;
+  const auto add = [&](const AttentionLaw& law) {
+    if (law.decode == decode && !law.refinement.software.empty()) names.push_back(law.refinement.software);
+  };
+  add(profile.attention);
+  for (const AttentionLaw& law : profile.attention_kernels) add(law);
+  return names;
+}
+
+Expected<RateAnswer> answer_attention(const RateSource& source, const AttentionQuery& query, const FieldValue& software) {
+  const bool decode = query.pass == AttentionPass::decode;
+  const auto time = attention_time(source.profile, query, software.text == "any" ? "" : software.text);
+  if (!time && software.text != "any")
+    return fail(software.where, fmt::format("no attention of '{:.60}' in {}", software.text, source.profile.id),
+                fmt::format("one of: {}", fmt::join(attention_software(source.profile, decode), ", ")));
+  if (!time) return tl::unexpected(no_law(source, "decode attention"));
+  RateAnswer answer = answer_of(*time, query.pass == AttentionPass::decode ? "attention decode" : "attention");
+  add_rates(answer, forward_flops_of(query), bytes_of(query));
+  return answer;
+}
+
+Expected<RateAnswer> answer_moe(const RateSource& source, const MoeQuery& query) {
+  const auto time = moe_time(source.profile, query);
+  if (!time) return tl::unexpected(no_law(source, fmt::format("layers of experts in {}", to_text(query.precision))));
+  RateAnswer answer = answer_of(*time, fmt::format("moe {}", to_text(query.precision)));
+  add_rates(answer, flops_of(query), bytes_of(query));
+  return answer;
+}
+
+Expected<RateAnswer> answer_memory(const RateSource& source, const MemoryQuery& query) {
+  RateAnswer answer = answer_of(memory_time(source.profile, query), std::string(query.op->id));
+  add_rates(answer, Flops(0), bytes_of(query));
+  return answer;
+}
+
+/// "auto": narrow products cast x where the tables behind the law timed the cast along.
+bool casts_by_itself(const RateSource& source, const GemmQuery& query) {
+  const RooflineLaw* law = find_gemm(source.profile, query.precision, query.block_scaled);
+  return law != nullptr && law->cast.value() > 0;
+}
+
+Expected<RateAnswer> kernel_answer(const RateSource& source, const RateQuestion& asked) {
+  const Query& query = asked.query;
+  if (const auto* gemm = std::get_if<GemmQuery>(&query)) {
+    GemmQuery with_cast = *gemm;
+    if (asked.said.find("cast")->second.text == "auto") with_cast.casts_x = casts_by_itself(source, *gemm);
+    return answer_gemm(source, with_cast);
+  }
+  if (const auto* attention = std::get_if<AttentionQuery>(&query)) return answer_attention(source, *attention, asked.said.find("software")->second);
+  if (const auto* moe = std::get_if<MoeQuery>(&query)) return answer_moe(source, *moe);
+  return answer_memory(source, std::get<MemoryQuery>(query));
+}
+
+}  // namespace
+
+std::span<const Flag> kernel_flags() {
+  static const std::vector<Flag> flags = [] {
+    std::vector<const QueryKind*> kinds;
+    for (const char* name : {"gemm", "attention", "moe", "norm"}) kinds.push_back(*find_kernel_kind(name));
+    return rate_flags(kinds);
+  }();
+  return flags;
+}
+
+Expected<void> kernel_command(const Arguments& arguments, Console& console) {
+  const auto kind = find_kernel_kind(arguments.words.at(0));
+  if (!kind) return tl::unexpected(kind.error());
+  return answer_rates(**kind, arguments.words[0], arguments, console, kernel_answer);
+}
+
+}  // namespace stepcast

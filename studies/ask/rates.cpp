@@ -1,0 +1,161 @@
+#include "studies/ask/rates.h"
+
+#include <algorithm>
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/delimited.h"
+#include "model/base/json_reader.h"
+#include "studies/run/nouns.h"
+#include "studies/ask/rates_report.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view rates_of = "Whose rates";
+
+constexpr Flag shared_flags[] = {
+    {.name = "--machine", .key = "", .value = "ID|GPU|FILE", .group = rates_of, .doc = "a machine or a GPU of the catalogue, or a file (default dgx-h100)"},
+    {.name = "--profile", .key = "", .value = "ID|FILE", .group = rates_of, .doc = "measured rates (default: the profile of the machine's GPU)"},
+    {.name = "--csv", .key = "", .value = "FILE", .group = "Many at once", .doc = "a table of questions instead: a header line with the fields' names, a row each"},
+    {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document; with --csv: rows in the same order", .kind = FlagKind::toggle}};
+
+Error no_such(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Machine& machine : catalog().machines) names.push_back(machine.id);
+  for (const Gpu& gpu : catalog().gpus) names.push_back(gpu.id);
+  return {"--machine", fmt::format("unknown machine or GPU '{:.60}'", name),
+          name_hint(name, names) + "; stepcast list machines and list gpus show all"};
+}
+
+/// A machine by name, or the first one with a GPU of that name.
+Expected<RateSource> named_machine(const std::string& name) {
+  RateSource out;
+  if (const auto gpu = find_row(catalog().gpus, name, "gpu"); gpu && !find_row(catalog().machines, name, "machine")) {
+    const auto& machines = catalog().machines;
+    const auto found = std::find_if(machines.begin(), machines.end(), [&](const Machine& m) { return m.gpu.id == (*gpu)->id; });
+    out.gpu_only = true;
+    if (found != machines.end()) {
+      out.machine = *found;
+    } else {
+      out.machine.id = (*gpu)->id;
+      out.machine.gpu = **gpu;
+    }
+    return out;
+  }
+  if (!names_a_file(name) && !find_row(catalog().machines, name, "machine")) return tl::unexpected(no_such(name));
+  auto machine = choose_machine(name, "--machine");
+  if (!machine) return tl::unexpected(machine.error());
+  out.machine = std::move(machine->row);
+  return out;
+}
+
+/// A profile of another GPU is carried over by the datasheets' ratio, and its laws say so.
+Expected<Profile> profile_for(const RateSource& source, const Arguments& arguments, std::vector<std::string>& notes) {
+  const Gpu& gpu = source.machine.gpu;
+  if (!arguments.has("--profile")) return default_profile(gpu, catalog().profiles);
+  auto chosen = choose_profile(arguments.value("--profile"), "--profile");
+  if (!chosen) return tl::unexpected(chosen.error());
+  if (chosen->row.gpu == gpu.id) return with_all_precisions(chosen->row, gpu);
+  const auto from = find_row(catalog().gpus, chosen->row.gpu, "gpu");
+  if (!from) return fail("--profile", fmt::format("it is of '{}', which is not in the catalogue", chosen->row.gpu), "stepcast list gpus");
+  notes.push_back(fmt::format("the profile was taken on {}; rates are scaled to {} by their datasheets", (*from)->name, gpu.name));
+  return scaled_profile(chosen->row, **from, gpu);
+}
+
+Expected<RateQuestion> question(const QueryKind& kind, const std::string& id, FieldValues values, const std::string& where) {
+  auto whole = completed(kind, std::move(values), where);
+  if (!whole) return tl::unexpected(whole.error());
+  auto query = kind.make(*whole, id);
+  if (!query) return tl::unexpected(query.error());
+  return RateQuestion{id, *query, std::move(*whole)};
+}
+
+std::string flag_of(const QueryField& field) { return fmt::format("--{}", field.name); }
+
+Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, const std::string& id, const std::string& file) {
+  const auto text = read_text_file(file);
+  if (!text) return tl::unexpected(text.error());
+  const auto table = DelimitedTable::parse(*text, file);
+  if (!table) return tl::unexpected(table.error());
+  const auto columns = columns_of(kind, table->columns(), file);
+  if (!columns) return tl::unexpected(columns.error());
+  // Collectives may differ from row to row.
+  const auto own_kind = kind.id == collective_kind().id ? table->find("kind") : std::nullopt;
+  if (own_kind && !id.empty()) return fail(file, fmt::format("a column kind beside the word {}", id), "one of them");
+  if (!own_kind && id.empty()) return fail(file, "no column kind", "add one, or name the kind as a word");
+  std::vector<RateQuestion> out;
+  for (std::size_t row = 0; row < table->rows(); ++row) {
+    FieldValues values;
+    for (const auto& [field, column] : *columns)
+      if (const std::string& said = table->text(row, column); !said.empty()) values[field] = {said, fmt::format("{}: {}", table->where(row), field)};
+    auto asked = question(kind, own_kind ? table->text(row, *own_kind) : id, std::move(values), table->where(row));
+    if (!asked) return tl::unexpected(asked.error());
+    out.push_back(std::move(*asked));
+  }
+  if (out.empty()) return fail(file, "no rows", "a header line, then a row per question");
+  return out;
+}
+
+}  // namespace
+
+Expected<RateSource> rate_source(const Arguments& arguments) {
+  auto source = named_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100");
+  if (!source) return source;
+  auto profile = profile_for(*source, arguments, source->notes);
+  if (!profile) return tl::unexpected(profile.error());
+  source->profile = std::move(*profile);
+  return source;
+}
+
+std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds) {
+  std::vector<Flag> flags(std::begin(shared_flags), std::end(shared_flags));
+  // One flag for each name: "--batch" of products is also that of attention.
+  static std::deque<std::string> names;  // flags point into it
+  for (const QueryKind* kind : kinds)
+    for (const QueryField& field : kind->fields) {
+      const auto same = [&](const Flag& flag) { return flag.name == flag_of(field); };
+      if (std::any_of(flags.begin(), flags.end(), same)) continue;
+      names.push_back(flag_of(field));
+      flags.push_back({.name = names.back(), .key = "", .value = "X", .group = kind->about, .doc = field.doc});
+    }
+  return flags;
+}
+
+Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const std::string& id, const Arguments& arguments) {
+  std::vector<std::string> own{"--machine", "--profile", "--csv", "--json"};
+  FieldValues values;
+  for (const QueryField& field : kind.fields) {
+    own.push_back(flag_of(field));
+    if (arguments.has(own.back())) values[std::string(field.name)] = {arguments.value(own.back()), own.back()};
+  }
+  for (const auto& [flag, value] : arguments.flags)
+    if (std::find(own.begin(), own.end(), flag) == own.end()) return fail(flag, fmt::format("does not go with {}", id), name_hint(flag, own));
+  if (!arguments.has("--csv")) {
+    auto one = question(kind, id, std::move(values), id);
+    if (!one) return tl::unexpected(one.error());
+    return std::vector{std::move(*one)};
+  }
+  if (!values.empty()) return fail(values.begin()->second.where, "does not go with --csv", "make it a column of the table");
+  return questions_of_table(kind, id, arguments.value("--csv"));
+}
+
+Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
+                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
+  const auto source = rate_source(arguments);
+  if (!source) return tl::unexpected(source.error());
+  const auto questions = rate_questions(kind, id, arguments);
+  if (!questions) return tl::unexpected(questions.error());
+  std::vector<RateAnswer> answers;
+  for (const RateQuestion& asked : *questions) {
+    auto found = answer(*source, asked);
+    if (!found) return tl::unexpected(found.error());
+    answers.push_back(std::move(*found));
+  }
+  const RateReport report{kind, id, *source, *questions, answers, arguments.has("--csv")};
+  console.out << (arguments.has("--json") ? rates_json(report) : rates_text(report, console));
+  return {};
+}
+
+}  // namespace stepcast

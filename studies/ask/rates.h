@@ -1,0 +1,59 @@
+// Single questions answered: the time of one kernel or collective, with what bounds it, where the figure comes from and
+// how sure it is. One answer per question, in the order asked.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/machine/machine.h"
+#include "model/profile/profile.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
+#include "studies/cli/flags.h"
+#include "studies/ask/query_kinds.h"
+
+namespace stepcast {
+
+/// Whose rates: a catalogue machine or GPU, or a file, and the profile that goes with it.
+struct RateSource {
+  Machine machine;
+  bool gpu_only = false;              ///< --machine named a GPU; `machine` is the first of the catalogue that has it
+  Profile profile;
+  std::vector<std::string> notes;
+};
+Expected<RateSource> rate_source(const Arguments& arguments);
+
+struct RateAnswer {
+  Seconds time;
+  Spread spread;
+  std::string bound;                  ///< "compute", "memory", "launch", "latency", "bandwidth"
+  Source source = Source::assumed;
+  std::string law;                    ///< "gemm bf16, trtllm 1.3.0rc20"
+  bool extrapolated = false;
+  HeldOut held_out;                   ///< of the law; samples 0 = nothing was held out
+  std::vector<std::pair<std::string, double>> figures;  ///< further ones by JSON key: "flops", "bytes_per_s"
+};
+
+struct RateQuestion {
+  std::string kind;                   ///< as asked: "gemm", "all_reduce"
+  Query query;
+  FieldValues said;                   ///< echoed in the report, in the order of the kind's fields
+};
+
+/// The question that the flags ask, or those of --csv FILE.
+Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const std::string& id, const Arguments& arguments);
+
+/// Flags that both commands share, and one per field of every kind in `kinds`.
+std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);
+
+/// Of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
+std::span<const Flag> kernel_flags();
+/// Of `stepcast collective`.
+std::span<const Flag> collective_flags();
+
+/// All questions answered in the form that the flags ask for: text for one, a table for several, JSON with "rows".
+Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
+                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer);
+
+}  // namespace stepcast

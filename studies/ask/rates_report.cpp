@@ -1,0 +1,118 @@
+#include "studies/ask/rates_report.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "model/base/json_writer.h"
+#include "model/base/quantity_text.h"
+#include "studies/print/table.h"
+
+namespace stepcast {
+namespace {
+
+Seconds low(const RateAnswer& a) { return a.time * a.spread.p10; }
+Seconds high(const RateAnswer& a) { return a.time * a.spread.p90; }
+
+const std::string& said(const RateQuestion& question, const QueryField& field) { return question.said.find(field.name)->second.text; }
+
+/// As a number where it is one.
+void write_said(JsonWriter& json, std::string_view key, const std::string& text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc{} && end == text.data() + text.size()) {
+    json.field(key, value);
+  } else {
+    json.field(key, text);
+  }
+}
+
+std::string key_of(const QueryField& field) {
+  std::string key(field.name);
+  for (char& c : key)
+    if (c == '-') c = '_';
+  return key;
+}
+
+/// `top`: beside the list of rows, where a field of that name has no place.
+void write_answer(JsonWriter& json, const RateReport& report, const RateQuestion& question, const RateAnswer& answer, bool top) {
+  if (!top) json.field("kind", question.kind);
+  for (const QueryField& field : report.kind.fields)
+    if (!top || field.name != "rows") write_said(json, key_of(field), said(question, field));
+  json.base_field("time_s", answer.time);
+  json.field("interval_s", std::vector<double>{low(answer).value(), high(answer).value()});
+  json.field("bound", answer.bound);
+  json.field("source", to_text(answer.source));
+  json.field("law", answer.law);
+  json.field("extrapolated", answer.extrapolated);
+  for (const auto& [key, value] : answer.figures) json.field(key, value);
+  if (answer.held_out.samples > 0) {
+    json.field("held_out_mape", answer.held_out.mape);
+    json.field("held_out_samples", answer.held_out.samples);
+  }
+}
+
+std::string one_text(const RateReport& report, const Console& console) {
+  const RateAnswer& a = report.answers.front();
+  std::string asked;
+  for (const QueryField& field : report.kind.fields) asked += fmt::format("  {} {}", field.name, said(report.questions.front(), field));
+  std::string out = fmt::format("{} on {}{}\n\n", report.id, report.source.machine.gpu.name, asked.empty() ? "" : ":" + asked);
+  out += fmt::format("  {:<11} {}   80 %: {} to {}\n", "time", format_seconds(a.time), format_seconds(low(a)), format_seconds(high(a)));
+  out += fmt::format("  {:<11} {}\n", "bound by", a.bound);
+  for (const auto& [key, value] : a.figures) out += fmt::format("  {:<11} {:.4g}\n", key, value);
+  out += paragraph(fmt::format("{}: {}{}{}", to_text(a.source), a.law,
+                               a.held_out.samples > 0 ? fmt::format("; off by {:.1f} % on {} held-out samples", 100 * a.held_out.mape, a.held_out.samples) : "",
+                               a.extrapolated ? "; outside the shapes that were measured" : ""),
+                   fmt::format("  {:<11} ", "source"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
+  return out;
+}
+
+std::string many_text(const RateReport& report) {
+  std::vector<Table::Column> columns;
+  if (report.id.empty()) columns.push_back({"kind"});
+  for (const QueryField& field : report.kind.fields) columns.push_back({std::string(field.name), Align::right});
+  for (const char* heading : {"time", "p10", "p90"}) columns.push_back({heading, Align::right});
+  for (const char* heading : {"bound", "source"}) columns.push_back({heading});
+  Table table(columns);
+  for (std::size_t i = 0; i < report.answers.size(); ++i) {
+    const RateAnswer& a = report.answers[i];
+    std::vector<std::string> cells;
+    if (report.id.empty()) cells.push_back(report.questions[i].kind);
+    for (const QueryField& field : report.kind.fields) cells.push_back(said(report.questions[i], field));
+    cells.insert(cells.end(), {format_seconds(a.time), format_seconds(low(a)), format_seconds(high(a)), a.bound,
+                               std::string(to_text(a.source)) + (a.extrapolated ? ", extrapolated" : "")});
+    table.add(std::move(cells));
+  }
+  return fmt::format("{} on {}\n\n{}", report.id.empty() ? std::string(report.kind.id) : report.id, report.source.machine.gpu.name, table.text("  "));
+}
+
+}  // namespace
+
+std::string rates_text(const RateReport& report, const Console& console) {
+  std::string out = report.table ? many_text(report) : one_text(report, console);
+  out += paragraph(report.source.profile.name, fmt::format("  {:<11} ", "profile"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
+  for (const std::string& note : report.source.notes) out += paragraph(note, "  note: ", "        ", static_cast<std::size_t>(console.columns));
+  return out;
+}
+
+std::string rates_json(const RateReport& report) {
+  JsonWriter json;
+  json.open();
+  json.field("kind", report.id);
+  json.field("machine", report.source.gpu_only ? report.source.machine.gpu.id : report.source.machine.id);
+  json.field("gpu", report.source.machine.gpu.id);
+  json.field("profile", report.source.profile.id);
+  json.field("notes", report.source.notes);
+  if (!report.table) write_answer(json, report, report.questions.front(), report.answers.front(), true);
+  json.open_list("rows");
+  for (std::size_t i = 0; i < report.answers.size(); ++i) {
+    json.open();
+    write_answer(json, report, report.questions[i], report.answers[i], false);
+    json.close();
+  }
+  json.close();
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast

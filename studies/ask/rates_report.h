@@ -1,0 +1,26 @@
+// Answers to single questions, for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "studies/cli/console.h"
+#include "studies/ask/rates.h"
+
+namespace stepcast {
+
+struct RateReport {
+  const QueryKind& kind;
+  const std::string& id;
+  const RateSource& source;
+  const std::vector<RateQuestion>& questions;
+  const std::vector<RateAnswer>& answers;
+  bool table = false;                 ///< asked by --csv
+};
+
+std::string rates_text(const RateReport& report, const Console& console);
+/// {"kind", "machine", "gpu", "profile", "rows": [{fields, "time_s", "interval_s": [p10, p90], "bound", "source", "law", ...}]};
+/// without --csv the one row's keys stand at the top as well.
+std::string rates_json(const RateReport& report);
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+// stepcast calibrate: other programs' timings in, a profile with its errors out. Each of its words is a row with the flags
+// that it takes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/import/importer.h"
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
+
+namespace stepcast {
+
+Expected<void> calibrate_import(const Arguments& arguments, Console& console);
+Expected<void> calibrate_fit(const Arguments& arguments, Console& console);
+Expected<void> calibrate_measure(const Arguments& arguments, Console& console);
+Expected<void> calibrate_show(const Arguments& arguments, Console& console);
+Expected<void> calibrate_compare(const Arguments& arguments, Console& console);
+Expected<void> calibrate_runs(const Arguments& arguments, Console& console);
+
+/// All flags of all words; calibrate_command() refuses those of another word.
+std::span<const Flag> calibrate_flags();
+/// The flags with which a user says what files leave open: --gpu, --dtype, --columns, ...
+std::span<const Flag> context_flags();
+
+/// What those flags say.
+Expected<ImportOptions> import_options(const Arguments& arguments);
+
+struct ImportedFile {
+  std::string file;
+  std::size_t rows = 0;
+};
+struct ImportedTimings {
+  Measurements measurements;          ///< of all files, condensed
+  std::vector<ImportedFile> files;
+};
+/// Every file by --format or the format that recognises it. A table that names no element type is read as bf16, with a
+/// note. `fallback_gpu` is that of files that name none; options.context.gpu instead has to be that of every row.
+Expected<ImportedTimings> import_files(std::span<const std::string> files, const std::string& format,
+                                const ImportOptions& options, const std::string& fallback_gpu, Console& console);
+
+/// What a kernel or collective is called in reports: "gemm bf16", "attention decode", "norm", "all_reduce".
+std::string query_name(const Query& query);
+
+}  // namespace stepcast

@@ -1,0 +1,98 @@
+// stepcast calibrate fit: measurements of one GPU as its profile, with the errors of what was held out.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/fit/fit_profile.h"
+#include "model/catalog.h"
+#include "model/base/quantity_text.h"
+#include "studies/calibrate/calibrate.h"
+#include "studies/calibrate/fit_start.h"
+#include "studies/cli/output_file.h"
+#include "studies/calibrate/print/calibrate_report.h"
+
+namespace stepcast {
+namespace {
+
+/// Two folds hold out half each; more than fifty only cost time.
+constexpr double most_held_out = 0.5, least_held_out = 0.02;
+
+Expected<double> hold_out_share(const Arguments& arguments) {
+  if (!arguments.has("--hold-out")) return RefineOptions{}.hold_out;
+  const auto share = parse_fraction(arguments.value("--hold-out"), "--hold-out", 1);
+  if (!share) return share;
+  if (*share < least_held_out || *share > most_held_out)
+    return fail("--hold-out", fmt::format("{} is out of range", *share),
+                fmt::format("a share from {} to {}: each part is forecast by the rest", least_held_out, most_held_out));
+  return share;
+}
+
+std::map<std::string, std::size_t> rows_per_gpu(const Measurements& measurements) {
+  std::map<std::string, std::size_t> rows;
+  for (const Measurement& row : measurements.rows)
+    ++rows[measurements.contexts.at(static_cast<std::size_t>(row.context)).gpu];
+  return rows;
+}
+
+/// The one that --gpu names, else the one that all measurements are of. Those that name none are of that one.
+Expected<const Gpu*> gpu_of(Measurements& measurements, const std::string& said) {
+  for (MeasurementContext& context : measurements.contexts)
+    if (context.gpu.empty()) context.gpu = said;
+  std::string id = said;
+  if (id.empty()) {
+    const auto rows = rows_per_gpu(measurements);
+    if (rows.begin()->first.empty()) return fail("--gpu", "some measurements name no GPU", "say which: --gpu h100-sxm");
+    std::vector<std::string> all;
+    for (const auto& [gpu, count] : rows) all.push_back(fmt::format("{} ({} rows)", gpu, count));
+    if (rows.size() > 1)
+      return fail("--gpu", "the measurements are of several GPUs", fmt::format("say which: {}", fmt::join(all, ", ")));
+    id = rows.begin()->first;
+  }
+  const auto gpu = find_row(catalog().gpus, id, "gpu");
+  if (!gpu) return fail("--gpu", gpu.error().what, gpu.error().hint);
+  return *gpu;
+}
+
+}  // namespace
+
+Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
+  auto options = import_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  const auto share = hold_out_share(arguments);
+  if (!share) return tl::unexpected(share.error());
+  if (!arguments.has("--output")) return fail("--output", "is missing", "-o PROFILE.json: where the profile goes");
+  auto output = OutputFile::open(arguments.value("--output"), "--output");
+  if (!output) return tl::unexpected(output.error());
+  const std::string said = std::exchange(options->context.gpu, "");
+  auto imported = import_files(arguments.words, arguments.value("--format"), *options, said, console);
+  if (!imported) return tl::unexpected(imported.error());
+  Measurements& measurements = imported->measurements;
+  const auto gpu = gpu_of(measurements, said);
+  if (!gpu) return tl::unexpected(gpu.error());
+  const auto id = fitted_id(arguments.value("--id"), **gpu);
+  if (!id) return tl::unexpected(id.error());
+  auto start = start_profile(arguments.value("--start"), **gpu);
+  if (!start) return tl::unexpected(start.error());
+
+  std::size_t rows = rows_per_gpu(measurements)[(*gpu)->id];
+  Progress progress(console);
+  progress.show(fmt::format("fitting {} measurements", rows));
+  FitRequest request{*id, fmt::format("{}, measured", (*gpu)->name), **gpu, *start, {}, false};
+  request.options.hold_out = *share;
+  request.keep_laws = arguments.has("--keep-laws");
+  auto fitted = fit_profile(measurements, request);
+  if (!fitted) return tl::unexpected(fitted.error());
+  describe_fit(*fitted, *start, rows);
+  output->finish(write_profile(fitted->profile));
+
+  FitReport report{*fitted, *start, arguments.value("--output"), rows, measurements.notes};
+  for (std::vector<std::string> notes : {fitted->notes, doubts_of(fitted->laws, measurements, (*gpu)->id)})
+    report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  console.out << (arguments.has("--json") ? fit_json(report) : fit_report(report, console));
+  return {};
+}
+
+}  // namespace stepcast

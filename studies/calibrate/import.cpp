@@ -1,0 +1,85 @@
+// stepcast calibrate import: other programs' results as one file of measurements.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "calibrate/rows/measurement_file.h"
+#include "model/base/json_reader.h"
+#include "studies/calibrate/calibrate.h"
+#include "studies/cli/output_file.h"
+#include "studies/calibrate/print/calibrate_report.h"
+
+namespace stepcast {
+namespace {
+
+/// As given; where that does not do, with the GPU that open files have; and as bf16 where a table names no element
+/// type, as questions are.
+Expected<Measurements> import_file(const std::string& text, const std::string& file, const std::string& format,
+                                   const ImportOptions& options, const std::string& fallback_gpu) {
+  auto found = import_text(text, file, format, options);
+  ImportOptions said = options;
+  if (!found && !fallback_gpu.empty()) {
+    said.context.gpu = fallback_gpu;
+    found = import_text(text, file, format, said);
+  }
+  if (found || !options.precision.empty()) return found;
+  said.precision = "bf16";
+  auto in_bf16 = import_text(text, file, format, said);
+  if (!in_bf16) return in_bf16;
+  in_bf16->notes.push_back(fmt::format("{}: no element type is named; taken as bf16, --dtype says otherwise", file));
+  return in_bf16;
+}
+
+/// A file that was condensed before brings its notes along.
+void keep_first_of_each(std::vector<std::string>& notes) {
+  std::vector<std::string> once;
+  for (std::string& note : notes)
+    if (std::find(once.begin(), once.end(), note) == once.end()) once.push_back(std::move(note));
+  notes = std::move(once);
+}
+
+/// The importers know no flags' names for what was asked of them.
+Error at_flag(Error error) {
+  if (error.where == "format") error.where = "--format";
+  return error;
+}
+
+}  // namespace
+
+Expected<ImportedTimings> import_files(std::span<const std::string> files, const std::string& format,
+                                const ImportOptions& options, const std::string& fallback_gpu, Console& console) {
+  ImportedTimings out;
+  Progress progress(console);
+  for (const std::string& file : files) {
+    progress.show(fmt::format("reading {}", file));
+    const auto text = read_text_file(file);
+    if (!text) return tl::unexpected(text.error());
+    const auto found = import_file(*text, file, format, options, fallback_gpu);
+    if (!found) return tl::unexpected(at_flag(found.error()));
+    out.files.push_back({file, found->rows.size()});
+    append(out.measurements, *found);
+  }
+  if (out.measurements.rows.empty())
+    return fail(files.front(), "no measurement in it",
+                out.measurements.notes.empty() ? "" : out.measurements.notes.front());
+  progress.show("condensing");
+  out.measurements = condensed(std::move(out.measurements));
+  keep_first_of_each(out.measurements.notes);
+  return out;
+}
+
+Expected<void> calibrate_import(const Arguments& arguments, Console& console) {
+  const auto options = import_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  if (!arguments.has("--output")) return fail("--output", "is missing", "-o M.json: where the measurements go");
+  auto output = OutputFile::open(arguments.value("--output"), "--output");
+  if (!output) return tl::unexpected(output.error());
+  const auto imported = import_files(arguments.words, arguments.value("--format"), *options, "", console);
+  if (!imported) return tl::unexpected(imported.error());
+  output->finish(write_measurements(imported->measurements));
+  const std::string name = arguments.value("--output");
+  console.out << (arguments.has("--json") ? import_json(*imported, name) : import_report(*imported, name, console));
+  return {};
+}
+
+}  // namespace stepcast

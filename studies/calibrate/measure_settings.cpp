@@ -1,0 +1,102 @@
+// What the command line of `stepcast calibrate measure` says.
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "model/catalog.h"
+#include "model/base/quantity_text.h"
+#include "studies/run/nouns.h"
+#include "studies/calibrate/measure_settings.h"
+#include "studies/cli/output_file.h"
+#include "studies/calibrate/own_shapes.h"
+
+namespace stepcast {
+namespace {
+
+/// Shapes of --model are weighed by their time on a training GPU where the plan's own is not known yet; their order is all
+/// that depends on it.
+constexpr const char* weighing_gpu = "h100-sxm";
+constexpr const char* weighing_stack = "megatron-core";
+
+std::vector<std::string> listed(const std::string& text) {
+  std::vector<std::string> items;
+  std::istringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');)
+    if (!item.empty()) items.push_back(item);
+  return items;
+}
+
+Expected<std::int64_t> count_of(const Arguments& arguments, const char* flag, std::int64_t otherwise) {
+  if (!arguments.has(flag)) return otherwise;
+  return parse_count(arguments.value(flag), flag, 0, std::int64_t{1} << 40);
+}
+
+/// Networks in the order they were named; what two have in common counts where it comes first.
+Expected<std::vector<Query>> own_queries(const Arguments& arguments) {
+  OwnShapesRequest request;
+  const auto sequence = count_of(arguments, "--seq", 0);
+  if (!sequence) return tl::unexpected(sequence.error());
+  if (arguments.has("--seq") && !arguments.has("--model"))
+    return fail("--seq", "says nothing without --model", "--model NET: the network whose shapes are measured");
+  request.sequence = *sequence;
+  request.gpu = **find_row(catalog().gpus, weighing_gpu, "gpu");
+  request.stack = choose_stack(weighing_stack, "--model")->row;
+  std::vector<Query> all;
+  for (const std::string& name : listed(arguments.value("--model"))) {
+    const auto network = choose_network(name, "--model");
+    if (!network) return tl::unexpected(network.error());
+    const auto queries = own_shapes(network->row, request);
+    if (!queries) return fail("--model", to_text(queries.error()), "another --seq, or another network");
+    for (const Query& query : *queries) {
+      const std::string key = work_name(query);
+      const bool known = std::any_of(all.begin(), all.end(), [&](const Query& other) { return work_name(other) == key; });
+      if (!known) all.push_back(query);
+    }
+  }
+  return all;
+}
+
+Expected<void> check_together(const Arguments& arguments) {
+  if (arguments.has("--dry-run"))
+    for (const char* other : {"--output", "--profile", "--resume"})
+      if (arguments.has(other)) return fail(other, "does not go with --dry-run", "a dry run measures and writes nothing");
+  if (!arguments.has("--profile"))
+    for (const char* other : {"--id", "--start"})
+      if (arguments.has(other)) return fail(other, "says nothing without --profile", "--profile FILE: where the fitted profile goes");
+  return check_apart(arguments, {"--output", "--profile"});
+}
+
+}  // namespace
+
+Expected<MeasureSettings> measure_settings(const Arguments& arguments) {
+  if (auto together = check_together(arguments); !together) return tl::unexpected(together.error());
+  MeasureSettings settings;
+  settings.output = arguments.value("--output");
+  settings.profile = arguments.value("--profile");
+  settings.gpu = arguments.value("--gpu");
+  settings.start = arguments.value("--start");
+  settings.id = arguments.value("--id");
+  settings.only = listed(arguments.value("--only"));
+  if (arguments.has("--only") && settings.only.empty())
+    return fail("--only", "names no phase", "--dry-run lists the phases");
+  settings.dry_run = arguments.has("--dry-run");
+  settings.resume = arguments.has("--resume");
+  settings.json = arguments.has("--json");
+  const auto index = count_of(arguments, "--gpu-index", 0);
+  if (!index) return tl::unexpected(index.error());
+  settings.index = static_cast<int>(*index);
+  const auto seed = count_of(arguments, "--seed", 1);
+  if (!seed) return tl::unexpected(seed.error());
+  settings.seed = static_cast<std::uint64_t>(*seed);
+  if (arguments.has("--budget")) {
+    const auto budget = parse_quantity<Seconds>(arguments.value("--budget"), "--budget");
+    if (!budget) return tl::unexpected(budget.error());
+    settings.budget = *budget;
+  }
+  auto own = own_queries(arguments);
+  if (!own) return tl::unexpected(own.error());
+  settings.own = std::move(*own);
+  return settings;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,16 @@
+// What measured steps say of each software, as a profile keeps it: for `calibrate show`.
+#pragma once
+
+#include <string>
+
+#include "model/base/json_writer.h"
+#include "model/profile/profile.h"
+
+namespace stepcast {
+
+/// A line per fit; "" where the profile holds none.
+std::string step_fits_text(const Profile& profile);
+/// As the list "steps" of the open object.
+void write_step_fits(JsonWriter& json, const Profile& profile);
+
+}  // namespace stepcast

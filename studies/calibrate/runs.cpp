@@ -1,0 +1,264 @@
+// stepcast calibrate runs: measured steps, from logs of own jobs or records of published runs, as step parameters of
+// their software in the profile of their GPU.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/import/logs/steady_step.h"
+#include "model/catalog.h"
+#include "studies/calibrate/calibrate.h"
+#include "studies/calibrate/fit_start.h"
+#include "studies/launch/read/logged_run.h"
+#include "studies/cli/output_file.h"
+#include "studies/calibrate/print/calibrate_report.h"
+#include "studies/calibrate/print/runs_report.h"
+#include "studies/validation/step_fitting.h"
+#include "studies/records/built_in_runs.h"
+
+namespace stepcast {
+namespace {
+
+constexpr const char* built_in = "built-in";
+
+bool names_built_in(const Arguments& arguments) {
+  return std::find(arguments.words.begin(), arguments.words.end(), built_in) != arguments.words.end();
+}
+
+/// Records are a JSON object or a list of objects. Lines of logs begin with a bracket too: a time, a rank, a level.
+bool is_record_file(const std::string& text) {
+  constexpr const char* blanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string::npos || text[first] != '[') return first != std::string::npos && text[first] == '{';
+  const std::size_t second = text.find_first_not_of(blanks, first + 1);
+  return second == std::string::npos || text[second] == '{' || text[second] == ']';
+}
+
+LoggedRunHints hints_of(const Arguments& arguments) {
+  LoggedRunHints hints;
+  hints.machine = arguments.value("--machine");
+  hints.network = arguments.value("--model");
+  if (arguments.has("--gpus")) hints.gpus = std::stoll(arguments.value("--gpus"));
+  return hints;
+}
+
+Expected<Run> run_of_log(const std::string& text, const std::string& name, const std::string& launch, const LoggedRunHints& hints,
+                         std::vector<std::string>& notes) {
+  auto log = read_training_log(text, name);
+  if (!log) return tl::unexpected(log.error());
+  if (!launch.empty()) {
+    const auto launch_text = read_text_file(launch);
+    if (!launch_text) return tl::unexpected(launch_text.error());
+    if (auto added = add_launch_arguments(*log, *launch_text, launch); !added) return tl::unexpected(added.error());
+  }
+  const auto made = logged_run(*log, hints);
+  if (!made) return tl::unexpected(made.error());
+  for (const std::string& note : made->assumptions) notes.push_back(fmt::format("{}: {}", name, note));
+  return made->run;
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> items;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    items.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return items;
+}
+
+/// Of every word: a log, a file of records, or the program's own records.
+Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<std::string>& notes) {
+  const LoggedRunHints hints = hints_of(arguments);
+  const std::vector<std::string> launches = split_list(arguments.value("--launch"));
+  std::vector<Run> runs;
+  std::size_t logs = 0;
+  for (const std::string& word : arguments.words) {
+    if (word == built_in) {
+      auto own = built_in_runs();
+      if (!own) return own;
+      runs.insert(runs.end(), own->begin(), own->end());
+      continue;
+    }
+    const auto text = read_text_file(word);
+    if (!text) return tl::unexpected(text.error());
+    if (is_record_file(*text)) {
+      auto read = read_runs(*text, word);
+      if (!read) return read;
+      runs.insert(runs.end(), read->begin(), read->end());
+      continue;
+    }
+    // One file for all logs, or one for each.
+    const std::string launch = launches.empty() ? "" : launches.size() == 1 ? launches.front() : logs < launches.size() ? launches[logs] : "";
+    ++logs;
+    auto run = run_of_log(*text, word, launch, hints, notes);
+    if (!run) return tl::unexpected(run.error());
+    run->id = word;
+    runs.push_back(std::move(*run));
+  }
+  if (launches.size() > 1 && launches.size() != logs)
+    return fail("--launch", fmt::format("{} files for {} logs", launches.size(), logs), "one for all, or one for each log in the same order");
+  return runs;
+}
+
+Expected<FitWishes> wishes_of(const Arguments& arguments) {
+  FitWishes wishes;
+  wishes.from_profile = !names_built_in(arguments);
+  for (const std::string& name : split_list(arguments.value("--parameters"))) {
+    const auto parameter = parse_step_parameter(name, "--parameters");
+    if (!parameter) return tl::unexpected(parameter.error());
+    if (std::find(wishes.parameters.begin(), wishes.parameters.end(), *parameter) != wishes.parameters.end())
+      return fail("--parameters", fmt::format("{} twice", name), "once each");
+    wishes.parameters.push_back(*parameter);
+  }
+  if (wishes.parameters.size() > most_fitted)
+    return fail("--parameters", fmt::format("{} of them", wishes.parameters.size()), fmt::format("at most {}: more would fit what the steps do not show", most_fitted));
+  if (arguments.has("--leave-out")) {
+    const std::string text = arguments.value("--leave-out");
+    for (const Leave leave : {Leave::source, Leave::model, Leave::release, Leave::run})
+      if (text == to_text(leave)) wishes.leave = leave;
+    if (!wishes.leave) return fail("--leave-out", fmt::format("'{:.40}' is nothing to leave out", text), "source, model, release or run");
+  }
+  return wishes;
+}
+
+/// Records that cannot be forecast: an error where they are the user's, a line where they are published ones among others.
+Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, std::vector<std::string>& notes) {
+  std::vector<MeasuredRun> runs;
+  std::map<std::string, int> skipped;
+  for (const Run& record : records) {
+    auto run = measured_run(record);
+    if (run) runs.push_back(std::move(*run));
+    else if (records.size() < 3) return tl::unexpected(run.error());
+    else ++skipped[to_text(run.error())];
+  }
+  for (const auto& [why, count] : skipped) notes.push_back(fmt::format("{} left out: {}", count, why));
+  if (records.empty()) return fail("runs", "the files hold no record", "training logs, or records with a measured step time");
+  if (runs.empty()) return fail("runs", "none can be forecast", notes.empty() ? "" : notes.back());
+  return runs;
+}
+
+/// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its GPU.
+bool speaks_of(const FitPool& pool, const Profile& profile) {
+  for (const Machine& machine : catalog().machines)
+    if (machine.gpu.id == profile.gpu) return hardware_of(machine, pool.experts) == pool.hardware;
+  return false;
+}
+
+/// Between the least and the greatest of n ratios lie (n - 1) / (n + 1) of the next: nine span an 80 % interval. Of fewer, what was
+/// believed before makes up the rest, and the interval is no narrower than their own.
+Spread spread_of_few(const Spread& own, const Spread& before, int runs) {
+  constexpr double enough = 9;
+  const double weight = std::min(1.0, runs / enough);
+  const auto mixed = [&](double a, double b) { return std::exp(weight * std::log(a) + (1 - weight) * std::log(b)); };
+  return {std::min(own.p10, mixed(own.p10, before.p10)), std::max(own.p90, mixed(own.p90, before.p90))};
+}
+
+/// What the profile says of this software so far; nullptr: nothing.
+const StepFit* fit_before(const Profile& profile, const StepFit& fit) {
+  for (const StepFit& known : profile.steps)
+    if (known.stack == fit.stack && known.precision == fit.precision && known.experts == fit.experts) return &known;
+  return nullptr;
+}
+
+/// The interval that the profile gives to this software's steps so far.
+Spread spread_before(const Profile& profile, const StepFit& fit) {
+  const StepFit* known = fit_before(profile, fit);
+  return known ? known->spread : profile.step_spread;
+}
+
+/// Own runs of which no two are of one job say nothing of pairs: what was known of them stays.
+void keep_pairs(const Profile& profile, StepFit& fit) {
+  const StepFit* known = fit_before(profile, fit);
+  if (fit.pairs == 0 && known) fit.pairs = known->pairs, fit.pair_spread = known->pair_spread;
+}
+
+/// `published`: the fits of the program's own records take the place of all older ones, and one that nothing could be held out
+/// against stays away: for others it is no more than a guess.
+Profile with_pools(Profile profile, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs, bool published) {
+  if (published) profile.steps.clear();
+  for (const FitPool& pool : pools) {
+    if (!speaks_of(pool, profile) || pool.result.runs == 0 || (published && pool.result.groups == 0)) continue;
+    for (StepFit& fit : fit_rows(pool, runs)) {
+      if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
+      else if (!published) fit.spread = spread_of_few(fit.spread, spread_before(profile, fit), fit.runs);
+      if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
+      if (!published) keep_pairs(profile, fit);
+      put_fit(profile, std::move(fit));
+    }
+  }
+  return profile;
+}
+
+/// Into a folder: every profile of the catalogue whose hardware the runs speak of.
+Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs,
+                           bool published) {
+  int written = 0;
+  for (const Profile& profile : catalog().profiles) {
+    if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); })) continue;
+    auto output = OutputFile::open((folder / (profile.id + ".json")).string(), "--output");
+    if (!output) return tl::unexpected(output.error());
+    if (auto done = output->write(write_profile(with_pools(profile, pools, runs, published))); !done) return tl::unexpected(done.error());
+    ++written;
+  }
+  return written;
+}
+
+Expected<const Gpu*> single_gpu(const std::vector<MeasuredRun>& runs) {
+  std::map<std::string, const Gpu*> gpus;
+  for (const MeasuredRun& run : runs) gpus[run.scenario.machine.row.gpu.id] = &run.scenario.machine.row.gpu;
+  if (gpus.size() == 1) return gpus.begin()->second;
+  std::vector<std::string> names;
+  for (const auto& [id, gpu] : gpus) names.push_back(id);
+  return fail("--output", fmt::format("the runs are on {} GPUs ({}), and a profile is of one", gpus.size(), fmt::join(names, ", ")),
+              "an existing folder: one profile of each goes there");
+}
+
+Expected<void> write_fits(const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
+  if (!arguments.has("--output")) return {};
+  const std::string name = arguments.value("--output");
+  if (std::filesystem::is_directory(name)) {
+    if (const auto done = write_folder(name, pools, runs, names_built_in(arguments)); !done) return tl::unexpected(done.error());
+    return {};
+  }
+  const auto gpu = single_gpu(runs);
+  if (!gpu) return tl::unexpected(gpu.error());
+  const auto id = fitted_id(arguments.value("--id"), **gpu);
+  if (!id) return tl::unexpected(id.error());
+  auto profile = start_profile(arguments.value("--start"), **gpu);
+  if (!profile) return tl::unexpected(profile.error());
+  auto output = OutputFile::open(name, "--output");
+  if (!output) return tl::unexpected(output.error());
+  Profile fitted = with_pools(std::move(*profile), pools, runs, false);
+  fitted.id = *id;
+  fitted.aliases.clear();
+  return output->write(write_profile(fitted));
+}
+
+}  // namespace
+
+Expected<void> calibrate_runs(const Arguments& arguments, Console& console) {
+  const auto wishes = wishes_of(arguments);
+  if (!wishes) return tl::unexpected(wishes.error());
+  RunsReport report;
+  const auto records = read_words(arguments, report.notes);
+  if (!records) return tl::unexpected(records.error());
+  auto runs = ready_runs(*records, report.notes);
+  if (!runs) return tl::unexpected(runs.error());
+  report.runs = std::move(*runs);
+  report.pools = pools_of(report.runs);
+  Progress progress(console);
+  for (FitPool& pool : report.pools) {
+    progress.show(fmt::format("fitting {} runs of {} {}", pool.members.size(), pool.stack, to_text(pool.precision)));
+    fit_pool(pool, report.runs, *wishes);
+  }
+  if (auto written = write_fits(arguments, report.pools, report.runs); !written) return written;
+  report.output = arguments.value("--output");
+  console.out << (arguments.has("--json") ? runs_json(report) : runs_report(report));
+  return {};
+}
+
+}  // namespace stepcast

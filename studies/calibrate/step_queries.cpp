@@ -1,0 +1,226 @@
+#include "studies/calibrate/step_queries.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "calibrate/measure/plan/expected_time.h"
+
+namespace stepcast {
+namespace {
+
+bool narrow_type(Precision precision) {
+  return precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4;
+}
+
+/// fp32 operands (routers) go through tf32; under a narrow type what keeps its width stays in bf16.
+Precision precision_of_product(const KernelWork& work, Precision plan) {
+  if (work.element_bytes >= 4) return Precision::tf32;
+  return narrow_type(plan) && work.keeps_width ? Precision::bf16 : plan;
+}
+
+/// Works give the input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the
+/// rows of dw in model/profile/query.h are those of w, n_forward.
+GemmQuery product_query(const KernelWork& work, Precision plan) {
+  // Rows per expert are a mean.
+  const auto whole = [](double size) { return std::max(1.0, std::round(size)); };
+  GemmQuery query{
+      .m = whole(work.m), .n = whole(work.n), .k = whole(work.k), .precision = precision_of_product(work, plan)};
+  if (work.head_dim > 0) {  // scores and contexts of an attention that is not fused: a batch of heads
+    query.batch = work.batch;
+    if (work.k != work.head_dim || work.pass != Pass::forward) query.layout = GemmLayout::nn;
+    return query;
+  }
+  // Narrow types have no other layout: training keeps transposed copies and runs gradients as tn.
+  const bool only_tn = narrow_type(query.precision);
+  if (work.pass == Pass::input_grad && !only_tn) query.layout = GemmLayout::nn;
+  if (work.pass == Pass::weight_grad) {
+    std::swap(query.m, query.n);
+    if (!only_tn) query.layout = GemmLayout::nt;
+  }
+  return query;
+}
+
+/// Heads by what the work computes, shared keys and values by what it reads: so that any split of heads comes out
+/// right.
+AttentionQuery attention_query(const KernelWork& work, const StepSizes& sizes) {
+  const LatentAttention& latent = sizes.network.latent;
+  const double key = work.head_dim, value = latent.kv_rank > 0 ? static_cast<double>(latent.value_dim) : key;
+  const auto batch = static_cast<double>(sizes.micro_batch);
+  const double pairs = work.sequence * (work.sequence + 1) / 2;
+  const double products = work.backward ? 3 * key + 2 * value : key + value;
+  const double heads = std::round(work.flops.value() / (2 * products * pairs * batch));
+  // Forward moves queries, results, keys and values once; backward all four and their gradients.
+  const double elements = work.bytes.value() / work.element_bytes / (work.backward ? 2 : 1);
+  const double shared = std::round(elements / (batch * work.sequence * (key + value)) - heads);
+  const bool own_keys = latent.kv_rank > 0;  // latent attention expands keys and values for every head
+  return {.batch = batch,
+          .queries = work.sequence,
+          .keys = work.sequence,
+          .heads = heads,
+          .kv_heads = own_keys ? heads : std::clamp(shared, 1.0, heads),
+          .head_dim = key,
+          .pass = work.backward ? AttentionPass::backward : AttentionPass::forward,
+          .precision = narrow_type(sizes.precision) ? Precision::bf16 : sizes.precision};
+}
+
+/// What lies along the columns of a memory-bound operator, and where its rows come from.
+enum class Along : std::uint8_t {
+  next_k,       ///< what the next product sums over; rows by bytes
+  next_input,   ///< the next product's whole left operand
+  last_result,  ///< the result of the product before
+  heads,        ///< all heads of a position
+  hidden,
+  keys,
+};
+struct Pointwise {
+  std::string_view label;              ///< of the launch in a Program
+  std::string_view forward, backward;  ///< ids of model/profile/query.h; backward "" = none of that kind
+  Along along;
+};
+constexpr std::array pointwise_rows{Pointwise{"norm", "norm", "norm-backward", Along::next_k},
+                                    Pointwise{"swiglu", "swiglu", "swiglu-backward", Along::next_input},
+                                    Pointwise{"bias_gelu", "gelu", "gelu-backward", Along::next_input},
+                                    Pointwise{"bias_dropout_add", "add", "", Along::hidden},
+                                    Pointwise{"rope", "rope", "rope", Along::heads},
+                                    Pointwise{"softmax", "softmax", "softmax-backward", Along::keys},
+                                    Pointwise{"embedding", "embedding", "embedding-backward", Along::hidden},
+                                    Pointwise{"loss", "cross-entropy", "", Along::last_result}};
+
+class BlockQueries {
+ public:
+  BlockQueries(const ProgramBlock& block, const StepSizes& sizes, const Gpu& gpu, double count)
+      : block_(block), sizes_(sizes), gpu_(gpu), count_(count) {}
+
+  void add_to(std::vector<TimedQuery>& out) {
+    for (std::size_t i = 0; i < block_.works.size(); ++i) {
+      const KernelWork& work = block_.works[i];
+      if (work.pass == Pass::recompute || work.pass == Pass::step) continue;
+      if (work.kernel == KernelClass::gemm)
+        add(out, product_query(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
+      else if (work.kernel == KernelClass::attention)
+        add(out, attention_query(work, sizes_), 1);
+      else
+        add_pointwise(out, i);
+    }
+  }
+
+ private:
+  void add(std::vector<TimedQuery>& out, const Query& query, double calls) {
+    out.push_back({query, expected_time(gpu_, query) * (calls * count_)});
+  }
+
+  void add_pointwise(std::vector<TimedQuery>& out, std::size_t i) {
+    const KernelWork& work = block_.works[i];
+    if (work.label.ends_with(" sum")) return add_memory(out, "add", by_bytes(work, "add", hidden()));
+    if (work.pass != Pass::forward) return;  // backward goes with its forward twin
+    for (const Pointwise& row : pointwise_rows) {
+      if (work.label != row.label) continue;
+      // An embedding's own launch is the look-up; what else is in it adds positions.
+      if (row.forward == "embedding" && work.kernel != KernelClass::lookup) return;
+      const auto matrix = matrix_of(row, i);
+      if (!matrix) return;
+      add_memory(out, row.forward, *matrix);
+      if (!row.backward.empty()) add_memory(out, row.backward, *matrix);
+    }
+  }
+
+  struct Matrix {
+    double rows = 1, columns = 1;
+  };
+
+  void add_memory(std::vector<TimedQuery>& out, std::string_view op, const Matrix& matrix) {
+    const MemoryOp* row = find_memory_op(op);
+    assert(row != nullptr);
+    add(out, MemoryQuery{row, matrix.rows, matrix.columns, 2}, 1);
+  }
+
+  std::optional<Matrix> matrix_of(const Pointwise& row, std::size_t i) const {
+    const KernelWork& work = block_.works[i];
+    switch (row.along) {
+      case Along::next_k: {
+        // A norm of heads stands before the rotation of the same heads.
+        if (i + 1 < block_.works.size() && block_.works[i + 1].label == "rope")
+          return by_bytes(work, row.forward, head_size());
+        const KernelWork* next = product_after(i);
+        return by_bytes(work, row.forward, next != nullptr ? next->k : hidden());
+      }
+      case Along::next_input: {
+        const KernelWork* next = product_after(i);
+        if (next == nullptr) return std::nullopt;
+        return Matrix{std::max(1.0, std::round(next->m * next->batch)), next->k};
+      }
+      case Along::last_result: {
+        const KernelWork* last = product_before(i);
+        if (last == nullptr) return std::nullopt;
+        return Matrix{last->m, last->n};
+      }
+      case Along::hidden:
+        return by_bytes(work, row.forward, hidden());
+      case Along::heads: {
+        const double heads = elements_of(work, row.forward) / (sizes_.tokens() * head_size());
+        return Matrix{sizes_.tokens(), head_size() * std::max(1.0, std::round(heads))};
+      }
+      case Along::keys:
+        return by_bytes(work, row.forward, static_cast<double>(sizes_.sequence));
+    }
+    return std::nullopt;
+  }
+
+  /// In two bytes each, as often as the operator reads and writes them.
+  static double elements_of(const KernelWork& work, std::string_view op) {
+    const MemoryOp* row = find_memory_op(op);
+    assert(row != nullptr);
+    return work.bytes.value() / (2 * (row->reads + row->writes));
+  }
+  /// A launch moves statistics, weights and masks besides: rows are the nearest multiple of the positions of a rank.
+  Matrix by_bytes(const KernelWork& work, std::string_view op, double columns) const {
+    const double rows = elements_of(work, op) / columns;
+    const double ways = static_cast<double>(sizes_.tensor_ways);
+    const double unit = std::fmod(sizes_.tokens(), ways) == 0 ? sizes_.tokens() / ways : sizes_.tokens();
+    return {unit * std::max(1.0, std::round(rows / unit)), columns};
+  }
+
+  static bool is_forward_product(const KernelWork& work) {
+    return work.kernel == KernelClass::gemm && work.pass == Pass::forward;
+  }
+  const KernelWork* product_after(std::size_t i) const {
+    const auto found =
+        std::find_if(block_.works.begin() + static_cast<std::ptrdiff_t>(i), block_.works.end(), is_forward_product);
+    return found == block_.works.end() ? nullptr : &*found;
+  }
+  const KernelWork* product_before(std::size_t i) const {
+    for (; i > 0; --i)
+      if (is_forward_product(block_.works[i - 1])) return &block_.works[i - 1];
+    return nullptr;
+  }
+  double hidden() const { return static_cast<double>(sizes_.network.hidden); }
+  double head_size() const {
+    const LatentAttention& latent = sizes_.network.latent;
+    return static_cast<double>(latent.kv_rank > 0 ? latent.nope_dim + latent.rope_dim : sizes_.network.head_dim);
+  }
+
+  const ProgramBlock& block_;
+  const StepSizes& sizes_;
+  const Gpu& gpu_;
+  double count_;
+};
+
+}  // namespace
+
+std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& sizes, const Gpu& gpu) {
+  std::vector<double> counts(program.blocks.size(), 0);
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& run : chunk.runs)
+      counts[static_cast<std::size_t>(run.block)] += static_cast<double>(run.count);
+  std::vector<TimedQuery> out;
+  for (std::size_t b = 0; b < program.blocks.size(); ++b)
+    BlockQueries(program.blocks[b], sizes, gpu, counts[b]).add_to(out);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// A lowered step's works as questions of kernel times. Internal to own_shapes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataflow/program.h"
+#include "model/machine/machine.h"
+#include "model/network/network.h"
+#include "model/profile/query.h"
+
+namespace stepcast {
+
+/// What the works were made of.
+struct StepSizes {
+  const NetworkSpec& network;
+  std::int64_t sequence = 1, micro_batch = 1, tensor_ways = 1;
+  Precision precision = Precision::bf16;
+  [[nodiscard]] double tokens() const { return static_cast<double>(sequence * micro_batch); }
+};
+
+/// A kernel and the time that a micro-batch spends on all of its calls.
+struct TimedQuery {
+  Query query;
+  Seconds time;
+};
+
+/// Every kernel of one micro-batch forward and backward that a Query can ask for, block by block, doubles included.
+std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& sizes, const Gpu& gpu);
+
+}  // namespace stepcast

@@ -1,0 +1,117 @@
+// stepcast show: one row of the catalogue, for reading or as the file to edit into one's own.
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "model/catalog.h"
+#include "model/base/json_writer.h"
+#include "sim/schedule/order.h"
+#include "studies/commands.h"
+#include "studies/catalog/kinds.h"
+#include "studies/print/paint.h"
+#include "studies/print/table.h"
+#include "studies/predict/text.h"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string write_schedule(const ScheduleKind& kind) {
+  JsonWriter json;
+  json.open();
+  json.field("id", kind.id);
+  json.field("name", kind.name);
+  json.field("source", kind.source);
+  json.field("takes_chunks", kind.takes_chunks);
+  json.close();
+  return json.text();
+}
+
+template <typename Row, typename Whole>
+Expected<std::string> file_of(const std::vector<Row>& rows, const std::string& id, const std::string& kind,
+                              std::string (*write)(const Whole&)) {
+  const auto row = find_row(rows, id, kind);
+  if (!row) return fail(id.substr(0, 60), row.error().what, row.error().hint);
+  return write(**row);
+}
+
+Expected<std::string> row_file(RowKind kind, const std::string& id) {
+  const Catalog& rows = catalog();
+  switch (kind) {
+    case RowKind::network: return file_of(rows.networks, id, "network", write_network);
+    case RowKind::machine: return file_of(rows.machines, id, "machine", write_machine);
+    case RowKind::gpu: return file_of(rows.gpus, id, "gpu", write_gpu);
+    case RowKind::profile: return file_of(rows.profiles, id, "profile", write_profile);
+    case RowKind::stack: return file_of(rows.stacks, id, "stack", write_stack);
+    case RowKind::schedule: break;
+  }
+  const auto schedule = find_schedule(id);
+  if (!schedule) return fail(id.substr(0, 60), schedule.error().what, schedule.error().hint);
+  return write_schedule(**schedule);
+}
+
+std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+bool is_simple_list(const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_primitive(); });
+}
+
+std::string joined(const Json& list) {
+  std::string text;
+  for (const Json& item : list) text += (text.empty() ? "" : ", ") + plain(item);
+  return text.empty() ? "none" : text;
+}
+
+/// Keys with words for underscores; objects and lists of objects indented below their key; long lists by their length.
+void add_lines(std::string& text, const Json& object, const std::string& indent, const Paint& paint) {
+  constexpr std::size_t most_items = 12;
+  std::size_t width = 0;
+  for (const auto& [key, value] : object.items()) width = std::max(width, key.size());
+  for (const auto& [key, value] : object.items()) {
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    if (value.is_primitive() || is_simple_list(value)) {
+      const std::string shown = is_simple_list(value) ? joined(value) : plain(value);
+      const std::string first = indent + paint.dim(fmt::format("{:<{}}", name, width)) + "  ";
+      text += paragraph(shown, first, std::string(indent.size() + width + 2, ' '), page_columns);
+    } else if (value.is_object()) {
+      text += indent + paint.bold(name) + "\n";
+      add_lines(text, value, indent + "  ", paint);
+    } else if (value.size() > most_items || value.front().is_array()) {
+      text += indent + fmt::format("{}  {} rows (--json shows them)\n", paint.dim(name), value.size());
+    } else {
+      for (const Json& item : value) {
+        text += indent + paint.bold(name) + "\n";
+        add_lines(text, item, indent + "  ", paint);
+      }
+    }
+  }
+}
+
+std::string as_text(const std::string& file, const Paint& paint) {
+  std::string text;
+  add_lines(text, Json::parse(file), "", paint);
+  return text;
+}
+
+}  // namespace
+
+Expected<void> show_command(const Arguments& arguments, Console& console) {
+  const auto kind = parse_row_kind(arguments.words.at(0));
+  if (!kind) return tl::unexpected(kind.error());
+  const auto file = row_file(*kind, arguments.words.at(1));
+  if (!file) return tl::unexpected(file.error());
+  if (arguments.has("--json")) {
+    console.out << *file;
+    return {};
+  }
+  console.out << as_text(*file, Paint(console));
+  if (*kind == RowKind::network) {
+    const NetworkSpec& spec = **find_row(catalog().networks, arguments.words.at(1), "network");
+    console.out << fmt::format("\n{} parameters\n", grouped_digits(static_cast<double>(parameter_count(spec))));
+  }
+  return {};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,73 @@
+#include "studies/cli/named_outputs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+namespace stepcast {
+namespace {
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+Expected<std::size_t> form_of(const std::string& name, const std::string& flag, std::span<const OutputForm> forms) {
+  std::string known;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    if (lower_case(name).ends_with(forms[i].ending)) return i;
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", forms[i].ending, forms[i].doc);
+  }
+  return fail(flag, fmt::format("the ending of '{:.200}' names no form", name), known);
+}
+
+Expected<void> check_own_form(const OutputForm& form, const std::string& name, const std::string& flag) {
+  std::error_code unknown;
+  const bool file = std::filesystem::is_regular_file(name, unknown);
+  if (!file || std::filesystem::file_size(name, unknown) == 0 || form.wrote(name)) return {};
+  return fail(flag, fmt::format("{} is there and is no {} file of this command", name, form.ending),
+              "name another file, or remove this one");
+}
+
+Expected<void> check_names_apart(const std::vector<std::string>& names, const std::string& flag) {
+  const auto path = [](const std::string& name) { return std::filesystem::absolute(name).lexically_normal(); };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) return fail(flag, "an empty name", "name a file");
+    for (std::size_t j = 0; j < i; ++j)
+      if (path(names[i]) == path(names[j])) return fail(flag, fmt::format("{} is named twice", names[i]), "a name of its own for each");
+  }
+  return {};
+}
+
+}  // namespace
+
+bool file_holds(const std::string& name, std::string_view text) {
+  constexpr std::size_t head_size = 4096;
+  std::ifstream file(name, std::ios::binary);
+  std::string head(head_size, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head_size));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return head.find(text) != std::string::npos;
+}
+
+Expected<std::vector<NamedOutput>> open_outputs(const Arguments& arguments, std::string_view flag_name,
+                                                std::span<const OutputForm> forms) {
+  std::vector<NamedOutput> outputs;
+  const std::string flag(flag_name);
+  const std::vector<std::string> names = arguments.values(flag);
+  if (auto good = check_names_apart(names, flag); !good) return tl::unexpected(good.error());
+  for (const std::string& name : names) {
+    const auto form = form_of(name, flag, forms);
+    if (!form) return tl::unexpected(form.error());
+    if (auto own = check_own_form(forms[*form], name, flag); !own) return tl::unexpected(own.error());
+    auto file = OutputFile::open(name, flag);
+    if (!file) return tl::unexpected(file.error());
+    outputs.push_back({*form, name, std::move(*file)});
+  }
+  return outputs;
+}
+
+}  // namespace stepcast

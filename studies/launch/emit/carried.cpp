@@ -1,0 +1,144 @@
+#include "studies/launch/emit/carried.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "studies/sweep/write/predict_line.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view carried_prefixes[] = {"CUDA_",  "NCCL_", "NVTE_", "TORCH_",   "PYTORCH_", "OMP_", "UB_",
+                                                 "NVSHMEM_", "UCX_",  "GLOO_", "TOKENIZERS_", "HF_",      "WANDB_"};
+
+/// "--save" of "--save", "save" and "--no_save".
+std::string as_argument(const GivenArgument& given) {
+  if (given.spelled.starts_with("--")) return given.spelled;
+  std::string name = given.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+/// In double quotes, where a shell puts variables in.
+std::string with_variables(const std::string& value) {
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::vector<std::string> split_at_blanks(const std::string& value) {
+  std::vector<std::string> words(1);
+  for (const char c : value) {
+    if (c != ' ') words.back() += c;
+    else if (!words.back().empty()) words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+/// Lists, and values of arguments that nobody knows, are several words as they were; "${A:-b c}" stays one.
+std::string carried_value(const GivenArgument& given, const ArgumentFact* fact) {
+  const bool flag = fact != nullptr && fact->takes == "flag";
+  if (flag || (fact == nullptr && given.value == "true")) return {};
+  const bool several = (fact == nullptr || fact->takes == "list") && given.value.find("${") == std::string::npos &&
+                       given.value.find("$(") == std::string::npos;
+  const auto word = [&](const std::string& text) {
+    return given.unset.empty() || text.find_first_of("$`") == std::string::npos ? shell_word(text) : with_variables(text);
+  };
+  if (!several) return word(given.value);
+  std::string text;
+  for (const std::string& part : split_at_blanks(given.value)) text += (text.empty() ? "" : " ") + word(part);
+  return text;
+}
+
+bool says_off(const GivenArgument& given, const ArgumentFact* fact) {
+  return fact != nullptr && fact->takes == "flag" && (given.value == "false" || given.value == "False");
+}
+
+/// The plan says it anew. What is asked for the vocabulary's sake only is the user's own: which tokenizer.
+bool is_of_step(const ArgumentFact* fact) {
+  if (fact == nullptr) return false;
+  return fact->asks ? *fact->asks != Asked::tokenizer : fact->reach == Reach::step;
+}
+
+/// The rows that are written again: the last of each name.
+std::vector<const GivenArgument*> kept_arguments(const Launch& like, const std::set<std::string>& written) {
+  std::vector<const GivenArgument*> kept;
+  for (const GivenArgument& given : like.arguments) {
+    const ArgumentFact* fact = like.framework->table().find(given.name);
+    const std::string& name = fact == nullptr ? given.name : fact->name;
+    if (like.counts(given) && !is_of_step(fact) && !written.contains(name) && !says_off(given, fact)) kept.push_back(&given);
+  }
+  return kept;
+}
+
+/// Of one whose value is missing: it hung on a variable that is set to nothing, as in an example's PATH=<path>.
+bool lacks_value(const GivenArgument& given, const ArgumentFact* fact) {
+  return fact != nullptr && fact->takes != "flag" && given.value == "true" && fact->known.empty();
+}
+
+/// Why it is not written again; "" where it is.
+std::string left_out_because(const Launch& like, const GivenArgument& given) {
+  const ArgumentTable& table = like.framework->table();
+  const ArgumentFact* fact = table.find(given.name);
+  if (!is_plain_name(as_argument(given))) return "is no name";
+  if (fact == nullptr) return {};
+  if (lacks_value(given, fact)) return "has no value there";
+  if (table.releases().empty() || table.knows(*fact, "")) return {};
+  return fact->instead.empty() ? "is gone since " + fact->until : fmt::format("is gone since {}, {} took its place", fact->until, fact->instead);
+}
+
+}  // namespace
+
+EmittedGroup carried_arguments(const Launch& like, const std::set<std::string>& written) {
+  EmittedGroup group{fmt::format("As in {}", like.where), {}};
+  for (const GivenArgument* kept : kept_arguments(like, written)) {
+    const GivenArgument& given = *kept;
+    if (!left_out_because(like, given).empty()) continue;
+    const ArgumentFact* fact = like.framework->table().find(given.name);
+    const bool uncovered = fact != nullptr && fact->reach == Reach::uncovered;
+    const char* unknown = fact == nullptr && !like.framework->table().facts().empty() ? "not known of any release" : "";
+    group.add(as_argument(given).substr(2), carried_value(given, fact), uncovered ? "no forecast follows it" : unknown);
+  }
+  return group;
+}
+
+std::vector<std::string> not_carried(const Launch& like, const std::set<std::string>& written) {
+  std::vector<std::string> texts;
+  for (const GivenArgument* given : kept_arguments(like, written))
+    if (const std::string why = left_out_because(like, *given); !why.empty()) texts.push_back(fmt::format("{} {}", as_argument(*given), why));
+  return texts;
+}
+
+std::set<std::string> variables_of(const Launch& like, const EmittedGroup& carried) {
+  std::set<std::string> names;
+  for (const GivenArgument& given : like.arguments)
+    for (const std::string& name : given.unset)
+      for (const EmittedArgument& row : carried.arguments)
+        if ("--" + row.name == as_argument(given) && !name.starts_with('$') && !name.starts_with('`')) names.insert("$" + name);
+  return names;
+}
+
+std::vector<EmittedArgument> carried_environment(const Launch& like) {
+  std::vector<EmittedArgument> rows;
+  for (const auto& [name, value] : like.environment) {
+    const auto begins = [&known = name](std::string_view prefix) { return known.starts_with(prefix); };
+    if (std::any_of(std::begin(carried_prefixes), std::end(carried_prefixes), begins))
+      rows.push_back({name, value.find('$') == std::string::npos ? shell_word(value) : with_variables(value), ""});
+  }
+  return rows;
+}
+
+bool gives_any(const Launch* like, std::initializer_list<std::string_view> names) {
+  if (like == nullptr) return false;
+  return std::any_of(like->arguments.begin(), like->arguments.end(), [&](const GivenArgument& given) {
+    const bool named = std::find(names.begin(), names.end(), given.name) != names.end();
+    return named && !lacks_value(given, like->framework->table().find(given.name));
+  });
+}
+
+}  // namespace stepcast

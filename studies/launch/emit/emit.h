@@ -1,0 +1,53 @@
+// A plan out: the arguments or the file with which a framework runs it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/base/error.h"
+#include "studies/launch/read/launch.h"
+#include "studies/run/scenario.h"
+#include "studies/run/split.h"
+
+namespace stepcast {
+
+/// A resolved run in the words of a split, so that nothing has to be read out of notation again.
+struct EmitPlan {
+  const Scenario* scenario = nullptr;
+  Split split;                        ///< of the mapping; its text is the mapping's
+  std::vector<std::string> apart;     ///< statements of the mapping that no flag says
+  const Launch* like = nullptr;       ///< the launch that it came from: what does not touch the step is written again
+};
+/// Reads the mapping back into a split: mapping_text(split) is the mapping but for `apart`.
+Expected<EmitPlan> plan_to_emit(const Scenario& scenario);
+
+struct Emission {
+  std::string text;                   ///< script or file, with comments where the format has them, ending in a line's end
+  std::vector<std::string> unsaid;    ///< what the framework cannot express, each with what it does instead; "" = all is said
+  std::string beside;                 ///< flags that stand beside the file when it is read back, since its program, not the file,
+                                      ///< says them: "--gpus 64 --micro-batch 2"; "" = the text has all
+};
+
+/// What --emit takes.
+struct EmitTarget {
+  std::string_view id;                ///< "megatron"
+  std::string_view file;              ///< what the text is called by its users: "run.sh", "ds_config.json"
+  std::string_view framework;         ///< id of the framework that reads it back
+  std::string_view flag;              ///< and the flag that takes it: "--megatron"
+  Emission (*emit)(const EmitPlan& plan);
+};
+std::span<const EmitTarget> emit_targets();
+Expected<const EmitTarget*> find_emit_target(const std::string& id, const std::string& where);
+
+// one file each
+Emission emit_megatron(const EmitPlan& plan);
+Emission emit_nemo(const EmitPlan& plan);
+Emission emit_torchtitan(const EmitPlan& plan);
+Emission emit_deepspeed(const EmitPlan& plan);
+Emission emit_accelerate(const EmitPlan& plan);
+
+}  // namespace stepcast

@@ -1,0 +1,66 @@
+#include "studies/launch/emit/emit_run.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "studies/launch/read/asked_run.h"
+#include "studies/launch/emit/emit.h"
+
+namespace stepcast {
+namespace {
+
+constexpr const char* emit_name = "--emit";
+
+Expected<void> check_emit_target(const std::string& text, const std::string& where) {
+  const auto target = find_emit_target(text, where);
+  return target ? Expected<void>{} : tl::unexpected(target.error());
+}
+
+const std::string& emit_targets_text() {
+  static const std::string text = [] {
+    std::vector<std::string_view> ids;
+    for (const EmitTarget& row : emit_targets()) ids.push_back(row.id);
+    return fmt::format("print instead what starts this plan elsewhere: {}", fmt::join(ids, ", "));
+  }();
+  return text;
+}
+
+/// The launch that the run came from.
+Expected<std::optional<Launch>> launch_asked(const Arguments& arguments) {
+  const auto source = launch_source(arguments);
+  if (!source) return tl::unexpected(source.error());
+  if (!*source) return std::nullopt;
+  auto launch = read_launch(**source);
+  if (!launch) return tl::unexpected(launch.error());
+  return std::move(*launch);
+}
+
+void print_limits(const EmitTarget& target, const Emission& emission, Console& console) {
+  for (const std::string& line : emission.unsaid) console.err << fmt::format("stepcast: {} cannot say: {}\n", target.id, line);
+  if (!emission.beside.empty())
+    console.err << fmt::format("stepcast: read it back with {} {} {}\n", target.flag, target.file, emission.beside);
+}
+
+}  // namespace
+
+Flag emit_flag(std::string_view group) {
+  return {.name = emit_name, .key = "", .value = "TARGET", .group = group, .doc = emit_targets_text(), .check = check_emit_target};
+}
+
+Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Console& console) {
+  const auto target = find_emit_target(arguments.value(emit_name), emit_name);
+  if (!target) return tl::unexpected(target.error());
+  auto plan = plan_to_emit(scenario);
+  if (!plan) return tl::unexpected(plan.error());
+  const auto launch = launch_asked(arguments);
+  if (!launch) return tl::unexpected(launch.error());
+  if (*launch) plan->like = &**launch;
+  const Emission emission = (*target)->emit(*plan);
+  console.out << emission.text;
+  print_limits(**target, emission, console);
+  return {};
+}
+
+}  // namespace stepcast

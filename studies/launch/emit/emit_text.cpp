@@ -1,0 +1,85 @@
+#include "studies/launch/emit/emit_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "studies/run/split_plan.h"
+#include "studies/sweep/write/predict_line.h"
+
+namespace stepcast {
+
+void EmittedGroup::add(std::string name, std::string value, std::string comment) {
+  arguments.push_back({std::move(name), std::move(value), std::move(comment)});
+}
+void EmittedGroup::add(std::string name, std::int64_t value, std::string comment) {
+  add(std::move(name), std::to_string(value), std::move(comment));
+}
+void EmittedGroup::add_flag(std::string name, std::string comment) { add(std::move(name), std::string(), std::move(comment)); }
+
+std::string true_false(bool on) { return on ? "true" : "false"; }
+std::string number_text(double number) { return fmt::format("{}", number); }
+
+bool is_plain_name(std::string_view name) {
+  constexpr std::size_t longest = 200;
+  return !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), is_argument_letter);
+}
+
+std::string comment_lines(std::string_view text, std::string_view mark, std::size_t width) {
+  std::string lines, line(mark);
+  const auto end_line = [&] {
+    if (line.size() > mark.size()) lines += line + "\n";
+    line = mark;
+  };
+  while (!text.empty()) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \n"), text.size());
+    text.remove_prefix(begin);
+    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    text.remove_prefix(word.size());
+    if (word.empty()) break;
+    const bool first = line.size() == mark.size();
+    if (!first && line.size() + 1 + word.size() > width) end_line();
+    if (line.size() > mark.size()) line += ' ';
+    line += word;
+  }
+  end_line();
+  return lines;
+}
+
+std::int64_t gpus_per_node(const EmitPlan& plan) {
+  return std::min(plan.scenario->plan.gpus, plan.scenario->machine.row.levels.front().gpus);
+}
+
+std::int64_t nodes_of(const EmitPlan& plan) {
+  const std::int64_t per_node = gpus_per_node(plan);
+  return (plan.scenario->plan.gpus + per_node - 1) / per_node;
+}
+
+std::vector<std::string> header_of(const EmitPlan& plan, std::string_view target) {
+  const Scenario& scenario = *plan.scenario;
+  std::vector<std::string> lines = {
+      fmt::format("{} on {} GPUs of {}: {}.", scenario.network.row.name, scenario.plan.gpus, scenario.machine.row.name, scenario.split),
+      fmt::format("Written by stepcast --emit {}.", target)};
+  if (scenario.plan.gpus > gpus_per_node(plan) && scenario.plan.gpus % gpus_per_node(plan) != 0)
+    lines.push_back(fmt::format("{} GPUs do not fill their last node of {}.", scenario.plan.gpus, gpus_per_node(plan)));
+  return lines;
+}
+
+std::string stack_beside(const EmitPlan& plan, std::string_view usual) {
+  const std::string& id = plan.scenario->stack.id;
+  return id == usual || id.empty() ? "" : "--stack " + shell_word(id);
+}
+
+std::vector<std::string> unsaid_by_all(const EmitPlan& plan, std::string_view name) {
+  std::vector<std::string> unsaid;
+  for (const std::string& statement : plan.apart)
+    unsaid.push_back(fmt::format("the statement '{}' of the mapping; {} has no argument for it and runs without it", statement, name));
+  const PipelineChoice& pipeline = plan.scenario->pipeline;
+  if (pipeline.slices > 1)
+    unsaid.push_back(fmt::format("a sequence cut into {} slices along the pipeline; {} sends whole sequences", pipeline.slices, name));
+  if (pipeline.memory_cap > 0)
+    unsaid.push_back(fmt::format("a cap of {} held activations; {} holds as many as its schedule needs", pipeline.memory_cap, name));
+  return unsaid;
+}
+
+}  // namespace stepcast

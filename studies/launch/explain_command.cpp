@@ -1,0 +1,37 @@
+// stepcast explain: a term of the field, or every argument of a launch.
+#include "studies/commands.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/launch/rules/explain.h"
+
+namespace stepcast {
+namespace {
+
+Expected<void> explain_this_launch(const LaunchSource& source, const Arguments& arguments, Console& console) {
+  const auto hints = launch_hints(arguments);
+  if (!hints) return tl::unexpected(hints.error());
+  auto launch = read_launch(source);
+  if (!launch) return tl::unexpected(launch.error());
+  if (hints->gpus > 0) launch->gpus = hints->gpus, launch->gpus_per_node = 0;
+  const ExplainedLaunch explained = explain_launch(*launch, *hints, arguments);
+  console.out << (arguments.has("--json") ? explained_json(explained) : explained_text(explained, console));
+  return {};
+}
+
+/// Flags of a run say something of a launch only.
+Expected<void> check_term_flags(const Arguments& arguments) {
+  for (const auto& [name, value] : arguments.flags)
+    if (name != "--json") return fail(name, "belongs to a launch, and a term has none", "--megatron run.sh, or leave it out");
+  return {};
+}
+
+}  // namespace
+
+Expected<void> explain_command(const Arguments& arguments, Console& console) {
+  const auto source = launch_source(arguments);
+  if (!source) return tl::unexpected(source.error());
+  if (*source) return explain_this_launch(**source, arguments, console);
+  if (auto good = check_term_flags(arguments); !good) return good;
+  return explain_term(arguments, console);
+}
+
+}  // namespace stepcast

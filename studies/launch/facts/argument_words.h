@@ -1,0 +1,24 @@
+// One argument of a launch in words: what it means with its value, and what is doubtful about it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "studies/launch/read/answers.h"
+
+namespace stepcast {
+
+/// "tp 8: ways that every weight matrix is split inside a layer."
+std::string argument_meaning(const ArgumentFact& fact, const std::string& value);
+
+/// "--micro-batch-size"; the name where nothing was written.
+std::string spelled_argument(const GivenArgument& given);
+/// As the framework's command line or file writes it.
+std::string spelled_name(const Framework& framework, std::string_view name);
+
+/// Unknown (with the nearest names, or the framework that knows it), of other releases (with what took its place), the default
+/// anyway, no value of those that it takes, a variable that nothing sets.
+std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given);
+
+}  // namespace stepcast

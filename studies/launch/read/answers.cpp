@@ -1,0 +1,197 @@
+#include "studies/launch/read/answers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/import/delimited.h"
+#include "studies/launch/facts/argument_words.h"
+#include "studies/launch/facts/step_words.h"
+
+namespace stepcast {
+namespace {
+
+std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
+
+std::optional<double> number_in(std::string_view plain) {
+  if (plain.starts_with('[') && plain.ends_with(']')) plain = plain.substr(1, plain.size() - 2);  // nargs='+' prints [8]
+  double value = 0;
+  const auto end = std::from_chars(plain.data(), plain.data() + plain.size(), value);
+  if (end.ec != std::errc() || end.ptr != plain.data() + plain.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+bool names_argument(std::string_view name, std::string_view part) {
+  return name == part ||
+         (name.size() > part.size() && name.ends_with(part) && name[name.size() - part.size() - 1] == '.');
+}
+
+bool says_none(std::string_view value) {
+  const std::string plain = lower_case(value);
+  return plain.empty() || plain == "none" || plain == "null" || plain == "~" || plain == "auto";
+}
+
+/// By the first row of the table that is given with a value; of nested names that end in it the least nested one (the model's own
+/// before that of one of its parts), and of one name the last.
+const GivenArgument* LaunchAnswers::answering(Asked asked) const {
+  for (const ArgumentFact* row : table_.answering(asked)) {
+    const GivenArgument* best = nullptr;
+    for (const GivenArgument& given : launch_.arguments)
+      if (names_argument(given.name, row->name) && (best == nullptr || depth_of(given.name) <= depth_of(best->name))) best = &given;
+    if (best != nullptr && !says_none(best->value)) return best;
+  }
+  return nullptr;
+}
+
+/// "$TP" or "$(( TP * 2 ))" where nothing sets TP; "$(nproc)", which would have to be run.
+Error LaunchAnswers::unset_value(const GivenArgument& given) const {
+  const std::string& first = given.unset.front();
+  const bool command = first.starts_with("$(") || first.starts_with('`');
+  const std::string name = command ? first : "$" + first;
+  const bool whole = given.value == name || given.value == "${" + first + "}";
+  const std::string what = whole ? fmt::format("nothing sets {}", name) : fmt::format("{:.60} hangs on {}, which nothing sets", given.value, name);
+  if (command) return {where(given), fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
+                       "the value in a copy of the launch, or --define of a variable that it is put in"};
+  return {where(given), what, fmt::format("--define {}=VALUE, or the value in the launch", first)};
+}
+
+const GivenArgument* LaunchAnswers::find(Asked asked) {
+  for (const ArgumentFact* row : table_.answering(asked))
+    for (const GivenArgument& given : launch_.arguments)
+      if (names_argument(given.name, row->name)) used_.insert(given.name);
+  const GivenArgument* found = answering(asked);
+  const bool by_its_end = asked == Asked::tokenizer;  // a file's last part names it, whatever folder it lies in
+  if (found != nullptr && !found->unset.empty() && !error_ && !by_its_end)
+    error_ = unset_value(*found);
+  return found;
+}
+
+std::string LaunchAnswers::where(const GivenArgument& given) const {
+  const std::string& file = given.file.empty() ? launch_.where : given.file;
+  const std::string place = given.line > 0 ? fmt::format("{}:{}", file, given.line) : file;
+  return fmt::format("{} {}", place, given.spelled.empty() ? given.name : given.spelled);
+}
+
+std::string LaunchAnswers::where(Asked asked) const {
+  const GivenArgument* given = answering(asked);
+  return given == nullptr ? launch_.where : where(*given);
+}
+
+std::string LaunchAnswers::name(Asked asked) const {
+  const GivenArgument* given = answering(asked);
+  return given == nullptr ? "" : given->name;
+}
+
+bool LaunchAnswers::is_given(Asked asked) const {
+  for (const ArgumentFact* row : table_.answering(asked))
+    for (const GivenArgument& given : launch_.arguments)
+      if (names_argument(given.name, row->name)) return true;
+  return false;
+}
+
+std::optional<std::string> LaunchAnswers::text(Asked asked) {
+  const GivenArgument* given = find(asked);
+  return given == nullptr ? std::nullopt : std::optional(given->value);
+}
+
+std::optional<std::string> LaunchAnswers::text_or_default(Asked asked) {
+  if (auto given = text(asked)) return given;
+  for (const ArgumentFact* row : table_.answering(asked)) {
+    if (!table_.knows(*row, launch_.release)) continue;
+    const std::string value = table_.default_of(*row, launch_.release);
+    if (!says_none(value)) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> LaunchAnswers::count(Asked asked) {
+  const GivenArgument* given = find(asked);
+  if (given == nullptr) return std::nullopt;
+  constexpr double most = 2e6;  // of one size or count; products of three fit an integer
+  const auto value = number_in(given->value);
+  if (value && *value == std::floor(*value) && std::abs(*value) <= most)
+    return *value >= 1 ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;  // 0 and -1: not set
+  if (!error_) error_ = no_count(*given);
+  return std::nullopt;
+}
+
+Error LaunchAnswers::no_count(const GivenArgument& given) const {
+  if (given.value == "true") return {where(given), "has no value", "a whole number behind it"};
+  if (given.value == "\?\?\?") return {where(given), "'\?\?\?' is left for the user to say", "a whole number in its place"};
+  return {where(given), fmt::format("'{:.60}' is no whole number up to 2,000,000", given.value), "a whole number"};
+}
+
+std::optional<std::int64_t> LaunchAnswers::count_or_default(Asked asked) {
+  if (is_given(asked)) return count(asked);
+  const auto text = text_or_default(asked);
+  const auto value = text ? number_in(*text) : std::nullopt;
+  return value && *value >= 1 ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+}
+
+/// Where several arguments answer, one that says yes is enough: logs print the others as False.
+std::optional<bool> LaunchAnswers::flag(Asked asked) {
+  if (find(asked) == nullptr) return std::nullopt;
+  for (const ArgumentFact* row : table_.answering(asked))
+    for (const GivenArgument& given : launch_.arguments)
+      if (names_argument(given.name, row->name) && !says_none(given.value) && !is_switched_off(given.value)) return true;
+  return false;
+}
+
+std::optional<double> LaunchAnswers::number_or_default(Asked asked) {
+  const auto text = text_or_default(asked);
+  if (!text) return std::nullopt;
+  const auto value = number_in(*text);
+  if (!value && !error_) error_ = Error{where(asked), fmt::format("'{:.60}'", *text), "a number"};
+  return value;
+}
+
+/// By the table's word; what it does not know by words of the name.
+bool LaunchAnswers::may_matter(const GivenArgument& given) const {
+  const ArgumentFact* fact = table_.find(given.name);
+  if (fact == nullptr) return may_change_step(given.name, given.value);
+  if (fact->reach != Reach::uncovered || is_off(given.value)) return false;
+  return lower_case(given.value) != lower_case(table_.default_of(*fact, launch_.release)) && may_change_step(given.name, given.value);
+}
+
+/// Named in full where it is nearly one that is known: a slip of the pen, for which the framework would stop or pass it over.
+std::string LaunchAnswers::slip(const GivenArgument& given) const {
+  if (table_.find(given.name) != nullptr) return {};
+  const std::string near = nearest_name(given.name, table_.names());
+  const ArgumentFact* meant = near.empty() ? nullptr : table_.find(near);
+  return meant != nullptr && meant->asks ? fmt::format("{} is not known of {}; did you mean {}?", where(given), launch_.framework->name,
+                                                         spelled_name(*launch_.framework, near)) : "";
+}
+
+std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
+  std::vector<std::string> named, notes;
+  std::size_t others = 0;
+  for (const GivenArgument& given : launch_.arguments) {
+    if (used_.contains(given.name)) {
+      const GivenArgument* last = launch_.find(given.name);
+      if (last != &given && last->value != given.value)
+        notes.push_back(fmt::format("{} {:.40} is given again, and the last counts: {:.40}", where(given), given.value, last->value));
+      continue;
+    }
+    if (std::string text = slip(given); !text.empty()) {
+      notes.push_back(std::move(text));
+      continue;
+    }
+    const bool of_experts = given.name.substr(given.name.rfind('.') + 1).starts_with("moe_");
+    if (may_matter(given) && (experts || !of_experts))
+      named.push_back(fmt::format("{}={:.60}", given.name, given.value));
+    else
+      ++others;
+  }
+  if (!named.empty()) notes.push_back(fmt::format("not taken into account: {}", fmt::join(named, ", ")));
+  if (others > 0)
+    notes.push_back(
+        fmt::format("{} further argument{} taken to leave the step's time as it is", others, others == 1 ? "" : "s"));
+  return notes;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,66 @@
+// The arguments of a launch asked by meaning (asked.h), with a record of which were used.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "studies/launch/read/launch.h"
+
+namespace stepcast {
+
+class LaunchAnswers {
+ public:
+  explicit LaunchAnswers(const Launch& launch) : launch_(launch), table_(launch.framework->table()) {}
+
+  /// As given; nothing where it is not said or said to be none.
+  std::optional<std::string> text(Asked asked);
+  /// The framework's own where it is not given: of the launch's release.
+  std::optional<std::string> text_or_default(Asked asked);
+  /// A whole number from 1; 0 and below are as if not said, anything else is remembered as the error.
+  std::optional<std::int64_t> count(Asked asked);
+  std::optional<std::int64_t> count_or_default(Asked asked);
+  std::int64_t count(Asked asked, std::int64_t otherwise) { return count(asked).value_or(otherwise); }
+  /// "true", "1", "yes" and "false", ...; other words count as yes.
+  std::optional<bool> flag(Asked asked);
+  bool flag(Asked asked, bool otherwise) { return flag(asked).value_or(otherwise); }
+  /// "0.1"; words that are no number are remembered as the error.
+  std::optional<double> number_or_default(Asked asked);
+
+  /// Is it given at all, "none" or "auto" included?
+  [[nodiscard]] bool is_given(Asked asked) const;
+  /// Name of the argument that answers; "" where none does.
+  [[nodiscard]] std::string name(Asked asked) const;
+  /// The argument that answers, of all that could; null where none does.
+  [[nodiscard]] const GivenArgument* answering(Asked asked) const;
+  /// "run.sh:12 --micro-batch-size" of the argument that answers; "run.sh" where none does.
+  [[nodiscard]] std::string where(Asked asked) const;
+
+  /// The first value that was no number where one is needed, or that hangs on a variable that nothing sets.
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const std::set<std::string>& used() const { return used_; }
+  /// In words: what is given twice, slips of the pen, arguments that nothing asked for and that may change the step, and how many
+  /// others there are. Those of experts ("moe_...") say nothing of a dense model.
+  [[nodiscard]] std::vector<std::string> left_over(bool experts) const;
+
+ private:
+  const GivenArgument* find(Asked asked);
+  [[nodiscard]] std::string where(const GivenArgument& given) const;
+  [[nodiscard]] bool may_matter(const GivenArgument& given) const;
+  [[nodiscard]] Error unset_value(const GivenArgument& given) const;
+  [[nodiscard]] Error no_count(const GivenArgument& given) const;
+  [[nodiscard]] std::string slip(const GivenArgument& given) const;
+
+  const Launch& launch_;
+  const ArgumentTable& table_;
+  std::set<std::string> used_;
+  std::optional<Error> error_;
+};
+
+/// Does `name` end in `part`, whole or behind a dot?
+bool names_argument(std::string_view name, std::string_view part);
+/// "", "none", "null", "~", "auto".
+bool says_none(std::string_view value);
+
+}  // namespace stepcast

@@ -1,0 +1,254 @@
+#include "studies/launch/read/launch.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/import/delimited.h"
+#include "calibrate/import/logs/log_lines.h"
+#include "model/base/json_reader.h"
+#include "studies/launch/read/launch_parts.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view launch_forms = "a script with the launch, JSON, YAML, TOML, or arguments behind --";
+
+Expected<void> check_launch_bytes(std::string_view text, const std::string& where) {
+  std::size_t line = 1;
+  for (const char c : text) {
+    const bool control =
+        static_cast<unsigned char>(c) < ' ' && std::string_view("\n\r\t\f\v\x1b").find(c) == std::string_view::npos;
+    if (control)
+      return fail(fmt::format("{}:{}", where, line), fmt::format("byte {} is no text", static_cast<int>(c)),
+                  std::string(launch_forms));
+    line += c == '\n' ? 1 : 0;
+  }
+  return {};
+}
+
+/// The first line that says something.
+std::string_view first_words(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = stripped(text.substr(0, text.find('\n')));
+    if (!line.empty() && !line.starts_with('#')) return line;
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return {};
+}
+
+bool is_argument_file(std::string_view first) { return first.size() > 2 && first.starts_with("--") && first[2] != '-'; }
+
+Expected<void> check_source(std::string_view text, const std::string& where, const LaunchSource& source) {
+  for (const auto& [name, value] : source.defined)
+    if (text.find(name) == text.npos)
+      return fail("--define", fmt::format("'{:.60}' does not occur in {}", name, where),
+                  "a variable of the launch, or 1 for the first argument of the script");
+  return {};
+}
+
+/// What a script sets goes over what the user defines; references of configurations are put in here.
+void put_defined(Launch& launch, const LaunchSource& source) {
+  for (GivenArgument& given : launch.arguments)
+    for (auto name = given.unset.begin(); name != given.unset.end();) {
+      const auto defined = source.defined.find(*name);
+      const std::string written = "${" + *name + "}";
+      std::size_t at = given.value.find(written);
+      const bool put = defined != source.defined.end() && at != std::string::npos;
+      for (; put && at != std::string::npos; at = given.value.find(written, at + defined->second.size()))
+        given.value.replace(at, written.size(), defined->second);
+      name = put ? given.unset.erase(name) : std::next(name);
+    }
+}
+
+/// "--bf16 $EXTRA": bf16 takes no value, so the variable holds further arguments.
+void split_flags(Launch& launch) {
+  for (GivenArgument& given : launch.arguments) {
+    const ArgumentFact* fact = given.unset.empty() ? nullptr : launch.framework->table().find(given.name);
+    const bool bare = !given.value.empty() && given.value[0] == '$' && given.value.find(' ') == std::string::npos;
+    if (fact == nullptr || fact->takes != "flag" || !bare || !given.spelled.starts_with("--")) continue;
+    launch.notes.push_back(
+        fmt::format("{} in line {} is not set: arguments in it are not known", given.value, given.line));
+    given.value = "true";
+    given.unset.clear();
+  }
+}
+
+Expected<void> check_unclosed(const LaunchLine& line, const std::string& where) {
+  if (line.unclosed.empty()) return {};
+  const auto& [name, at] = *line.unclosed.begin();
+  return fail(fmt::format("{}:{}", where, at),
+              fmt::format("the value of {} has a quote or bracket that does not close", name),
+              "close it before the launch");
+}
+
+Expected<void> check_release(const Launch& launch, const LaunchSource& source) {
+  if (source.release.empty()) return {};
+  std::vector<std::string> ids;
+  for (const Release& release : launch.framework->table().releases()) ids.push_back(release.id);
+  if (std::find(ids.begin(), ids.end(), source.release) != ids.end()) return {};
+  return fail("--release", fmt::format("{} has no release '{:.40}' here", launch.framework->name, source.release),
+              name_hint(source.release, ids));
+}
+
+std::string other_flags(const std::string& nearest) {
+  if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);
+  std::vector<std::string_view> flags;
+  for (const LaunchFlag& row : launch_flags()) flags.push_back(row.flag);
+  return fmt::format("launches of other frameworks have flags of their own: {}", fmt::join(flags, ", "));
+}
+
+/// At least one argument must be one that the framework knows.
+Expected<void> check_names(const Launch& launch) {
+  const ArgumentTable& table = launch.framework->table();
+  if (launch.arguments.empty()) return fail(launch.where, "no arguments", std::string(launch_forms));
+  const auto known = [&](const GivenArgument& given) { return table.find(given.name) != nullptr; };
+  if (table.facts().empty() || std::any_of(launch.arguments.begin(), launch.arguments.end(), known)) return {};
+  const GivenArgument& first = launch.arguments.front();
+  return fail(first.line > 0 ? fmt::format("{}:{}", launch.where, first.line) : launch.where,
+              launch.arguments.size() == 1
+                  ? fmt::format("{:.60} is no argument of {}", first.spelled, launch.framework->name)
+                  : fmt::format("none of {} names is an argument of {}: {:.60}, ...", launch.arguments.size(),
+                                launch.framework->name, first.spelled),
+              other_flags(nearest_name(first.name, table.names())));
+}
+
+/// One flag takes whatever is built on Megatron-LM; of others a flag says what the user believes it to be.
+bool is_of_megatron(std::string_view id) { return id.starts_with("megatron") || id == "nemo"; }
+
+void doubt_framework(Launch& launch, const LaunchSource& source) {
+  if (source.flag == nullptr || source.flag->usual == launch.framework->id) return;
+  if (is_of_megatron(source.flag->usual) && is_of_megatron(launch.framework->id)) return;
+  launch.notes.push_back(fmt::format("by its program or names a launch of {}, and read as that in spite of {}", launch.framework->name, source.flag->flag));
+}
+
+void take_line(Launch& launch, const LaunchLine& line) {
+  launch.arguments = line.given;
+  if (line.launcher == "accelerate")
+    launch.arguments.insert(launch.arguments.begin(), line.launcher_given.begin(), line.launcher_given.end());
+  launch.environment = line.environment;
+  launch.environment.insert(line.exported.begin(), line.exported.end());
+  launch.gpus = line.gpus();
+  launch.gpus_per_node = std::max<std::int64_t>(0, line.gpus_per_node);
+  launch.notes.insert(launch.notes.end(), line.notes.begin(), line.notes.end());
+  const bool unknown = line.nodes < 0 || line.gpus_per_node < 0 || line.ranks < 0;
+  if (unknown && launch.gpus == 0)
+    launch.notes.push_back(fmt::format("how many GPUs the launcher starts hangs on what nothing sets: {}",
+                                       line.unknown.empty() ? "the job's header" : line.unknown.front()));
+}
+
+/// Behind those of the file, so that they count.
+void add_words(Launch& launch, const LaunchSource& source) {
+  if (source.file == "--" || source.file.empty()) return;
+  for (GivenArgument& given : launch_of_words(source.words).given) {
+    given.line = 0, given.file = "--";
+    launch.arguments.push_back(std::move(given));
+  }
+}
+
+Expected<Launch> finish_launch(Launch launch, const LaunchLine* line, const LaunchSource& source,
+                               const std::optional<std::string>& folder) {
+  launch.release = source.release;
+  launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
+  if (auto good = add_named_files(launch, line, folder); !good) return tl::unexpected(good.error());
+  add_words(launch, source);
+  // A file may show whose launch it is.
+  launch.framework = framework_of(launch, line, launch.framework->id);
+  doubt_framework(launch, source);
+  if (line != nullptr)
+    if (std::string doubt = program_doubt(line->program); !doubt.empty()) launch.notes.push_back(std::move(doubt));
+  put_defined(launch, source);
+  split_flags(launch);
+  if (auto good = check_release(launch, source); !good) return tl::unexpected(good.error());
+  if (auto good = check_names(launch); !good) return tl::unexpected(good.error());
+  return launch;
+}
+
+Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const std::string& where,
+                                  const LaunchSource& source, const std::optional<std::string>& folder) {
+  Launch launch;
+  launch.where = where;
+  const auto line = training_launch(lines, where, launch.notes);
+  if (!line) return tl::unexpected(line.error());
+  if (auto good = check_unclosed(**line, where); !good) return tl::unexpected(good.error());
+  take_line(launch, **line);
+  return finish_launch(std::move(launch), *line, source, folder);
+}
+
+Expected<Launch> launch_of_config(std::string_view text, const std::string& where, const LaunchSource& source,
+                                  const std::optional<std::string>& folder) {
+  auto read = read_config_arguments(text, where);
+  if (!read) return tl::unexpected(read.error());
+  Launch launch;
+  launch.where = where;
+  launch.arguments = std::move(*read);
+  return finish_launch(std::move(launch), nullptr, source, folder);
+}
+
+Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
+                                const std::optional<std::string>& folder) {
+  if (auto good = check_launch_bytes(text, where); !good) return tl::unexpected(good.error());
+  if (auto good = check_source(text, where, source); !good) return tl::unexpected(good.error());
+  const std::string_view first = first_words(text);
+  const bool blank = stripped(text).empty();
+  if (first.empty()) return fail(where, blank ? "the file is empty" : "nothing but comments", std::string(launch_forms));
+  if (is_argument_file(first)) {
+    const auto lines = find_launches("A=( " + text + "\n)\npython train.py \"${A[@]}\"\n", where, source.defined);
+    if (!lines) return tl::unexpected(lines.error());
+    return launch_of_script(*lines, where, source, folder);
+  }
+  const bool script = text.starts_with("#!"), json = first.starts_with('{');
+  const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined);
+  const bool config = config_form(text).has_value() && !script;
+  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folder);
+  if (!lines && (script || !config)) return tl::unexpected(lines.error());
+  if (!config) return launch_of_script({}, where, source, folder);
+  auto launch = launch_of_config(text, where, source, folder);
+  // Assignments without a launch look like TOML.
+  if (!launch && config_form(text) == ConfigForm::toml && first.find('=') != first.npos && !first.starts_with('['))
+    return launch_of_script({}, where, source, folder);
+  return launch;
+}
+
+}  // namespace
+
+const GivenArgument* Launch::find(std::string_view name) const {
+  const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
+                                  [&](const GivenArgument& given) { return given.name == name; });
+  return found == arguments.rend() ? nullptr : &*found;
+}
+
+Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source) {
+  return launch_of_text(text, where, source, std::nullopt);
+}
+
+Expected<Launch> read_launch(const LaunchSource& source) {
+  if (source.file == "--" || source.file.empty()) {
+    if (source.words.empty())
+      return fail(source.flag != nullptr ? std::string(source.flag->flag) : "--", "no words behind --",
+                  "-- --tensor-model-parallel-size 8 ...");
+    std::string all;
+    for (const std::string& word : source.words) all += word + " ";
+    if (auto good = check_source(all, "the command line", source); !good) return tl::unexpected(good.error());
+    LaunchLine line = launch_of_words(source.words);
+    for (auto* given : {&line.given, &line.positional, &line.launcher_given})
+      for (GivenArgument& argument : *given) argument.line = 0;
+    Launch launch;
+    launch.where = words_alone;
+    take_line(launch, line);
+    return finish_launch(std::move(launch), &line, source, ".");
+  }
+  const auto text = read_text_file(source.file);
+  if (!text) return tl::unexpected(text.error());
+  const std::string folder = std::filesystem::path(source.file).parent_path().string();
+  return launch_of_text(*text, source.file, source, folder.empty() ? "." : folder);
+}
+
+Launch without(Launch launch, std::string_view name) {
+  std::erase_if(launch.arguments, [&](const GivenArgument& given) { return given.name == name; });
+  return launch;
+}
+
+}  // namespace stepcast

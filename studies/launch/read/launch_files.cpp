@@ -1,0 +1,196 @@
+// Files that a launch names: written by the script itself, or beside it.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/import/logs/log_lines.h"
+#include "calibrate/import/tables/plain_words.h"
+#include "model/base/json_reader.h"
+#include "studies/launch/read/launch_parts.h"
+
+namespace stepcast {
+namespace {
+
+/// Arguments whose value is a file with more of them.
+constexpr std::string_view file_arguments[] = {"deepspeed_config", "deepspeed",   "yaml_cfg",
+                                               "job.config_file",  "config_file", "deepspeed_config_file",
+                                               "fsdp_config"};
+
+char first_letter(std::string_view text) {
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  return at == text.npos ? '\0' : text[at];
+}
+
+struct NamedFile {
+  std::string name;   ///< as written
+  bool open = false;  ///< holds a variable that nothing sets
+};
+
+bool looks_like_config(std::string_view name) {
+  return name.ends_with(".json") || name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".toml");
+}
+
+const std::string* last_value(const std::vector<GivenArgument>& arguments, std::string_view name) {
+  const std::string* found = nullptr;
+  for (const GivenArgument& given : arguments)
+    if (given.name == name) found = &given.value;
+  return found;
+}
+
+std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line) {
+  std::vector<NamedFile> files;
+  const auto add = [&](const GivenArgument& given) {
+    const bool config = looks_like_config(given.value);
+    if (given.value != "true" && !given.value.empty() && (config || given.name != "deepspeed"))
+      files.push_back({given.value, !given.unset.empty()});
+  };
+  for (const GivenArgument& given : launch.arguments) {
+    const std::string_view part = std::string_view(given.name).substr(given.name.rfind('.') + 1);
+    const bool whole =
+        std::find(std::begin(file_arguments), std::end(file_arguments), given.name) != std::end(file_arguments);
+    if (whole || part == "deepspeed_config_file") add(given);
+  }
+  if (line == nullptr) return files;
+  const bool hydra = launch.framework->hydra;
+  if (const std::string* name = last_value(line->given, "config_name"); name != nullptr && hydra) {
+    const std::string* path = last_value(line->given, "config_path");
+    files.push_back({(path != nullptr ? *path + "/" : "") + *name + (looks_like_config(*name) ? "" : ".yaml"),
+                     name->find('$') != std::string::npos});
+  }
+  for (const GivenArgument& word : line->positional)
+    if (looks_like_config(word.value)) add(word);
+  if (line->launcher == "accelerate")
+    for (const GivenArgument& given : line->launcher_given)
+      if (given.name == "config_file") add(given);
+  if (launch.find("job.config_file") == nullptr)
+    if (const auto file = launch.environment.find("CONFIG_FILE"); file != launch.environment.end())
+      files.push_back({file->second, false});
+  return files;
+}
+
+/// By its whole name, else by the only one with its last part.
+const LaunchFile* written_file(const LaunchLine* line, const std::string& name) {
+  if (line == nullptr) return nullptr;
+  for (const LaunchFile& file : line->files)
+    if (file.name == name) return &file;
+  for (const LaunchFile& file : line->files)
+    if (last_of_path(file.name) == last_of_path(name)) return &file;
+  return nullptr;
+}
+
+std::string file_beside(const std::string& folder, const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  for (const fs::path& path : {fs::path(folder) / name, fs::path(folder) / fs::path(name).filename()})
+    if (fs::is_regular_file(path, none)) return path.string();
+  return {};
+}
+
+/// What a file says goes in front: the command line's own come later, and the last of a name counts.
+void put_in_front(Launch& launch, std::vector<GivenArgument> read, const std::string& file) {
+  for (const GivenArgument& given : read)
+    if (const GivenArgument* own = launch.find(given.name); own != nullptr && own->value != given.value)
+      launch.notes.push_back(fmt::format("{} is {} in {} and {} on the command line, which counts", given.name,
+                                         given.value, file, own->value));
+  launch.arguments.insert(launch.arguments.begin(), std::make_move_iterator(read.begin()),
+                          std::make_move_iterator(read.end()));
+}
+
+/// JSON with ${NAME} where a value stands: as a string, so that the rest can be read.
+std::string with_quoted_variables(const LaunchFile& file) {
+  if (file.unset.empty() || first_letter(file.text) != '{') return file.text;
+  std::string out;
+  bool quoted = false;
+  for (std::size_t at = 0; at < file.text.size(); ++at) {
+    const char c = file.text[at];
+    if (c == '"' && (at == 0 || file.text[at - 1] != '\\')) quoted = !quoted;
+    const std::size_t close = !quoted && c == '$' ? file.text.find('}', at) : std::string::npos;
+    if (close == std::string::npos) {
+      out += c;
+      continue;
+    }
+    out += '"' + file.text.substr(at, close + 1 - at) + '"';
+    at = close;
+  }
+  return out;
+}
+
+Expected<void> take_written(Launch& launch, const LaunchFile& file) {
+  const std::string first = fmt::format("{}:{} ({})", launch.where, file.line, file.name);
+  auto read = read_config_arguments(with_quoted_variables(file), first);
+  if (!read && !file.unset.empty())
+    return fail(read.error().where,
+                fmt::format("{}; ${} in it is set by nothing", read.error().what, fmt::join(file.unset, ", $")),
+                fmt::format("--define {}=VALUE", file.unset.front()));
+  if (!read) return tl::unexpected(read.error());
+  resolve_references(*read, file.unset);
+  for (GivenArgument& given : *read) given.line += file.line - 1;
+  return put_in_front(launch, std::move(*read), file.name), Expected<void>{};
+}
+
+Expected<void> take_beside(Launch& launch, const std::string& path) {
+  const auto text = read_text_file(path);
+  if (!text) return tl::unexpected(text.error());
+  auto read = read_config_arguments(*text, path);
+  if (!read) return tl::unexpected(read.error());
+  for (GivenArgument& given : *read) given.file = path;
+  launch.notes.push_back(fmt::format("{} is read", path));
+  return put_in_front(launch, std::move(*read), path), Expected<void>{};
+}
+
+/// "worker-1 slots=8" each.
+void take_hosts(Launch& launch, const LaunchLine& line, const std::string& folder) {
+  const std::string* name = last_value(line.launcher_given, "hostfile");
+  if (line.launcher != "deepspeed" || name == nullptr || launch.gpus > 0) return;
+  const std::string path = file_beside(folder, *name);
+  const auto text = path.empty() ? Expected<std::string>(fail(*name, "no file")) : read_text_file(path);
+  if (!text)
+    return launch.notes.push_back(
+        fmt::format("the host file {} is not there: how many GPUs the job has is not known", *name));
+  std::int64_t gpus = 0, each = 0;
+  for (const LogLine& host : log_lines(*text)) {
+    const std::size_t slots = host.text.find("slots=");
+    if (slots == std::string::npos || host.text.starts_with('#')) continue;
+    std::int64_t count = 0;
+    const std::string_view number = std::string_view(host.text).substr(slots + 6);
+    std::from_chars(number.data(), number.data() + number.size(), count);
+    constexpr std::int64_t most = 1024;
+    if (count > 0 && count <= most) gpus += count, each = count;
+  }
+  launch.gpus = gpus, launch.gpus_per_node = each;
+  launch.notes.push_back(fmt::format("{}: {} GPUs", path, gpus));
+}
+
+}  // namespace
+
+bool has_surroundings(const std::string& where) {
+  return where != words_alone && !looks_like_config(where) && !where.ends_with(".txt") && !where.ends_with(".log");
+}
+
+Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std::optional<std::string>& folder) {
+  constexpr std::size_t most_files = 8;
+  std::vector<std::string> done;
+  for (std::size_t taken = 0; taken < most_files; ++taken) {
+    // A file that was read may name another one.
+    const auto files = named_files(launch, line);
+    const auto next = std::find_if(files.begin(), files.end(), [&](const NamedFile& file) {
+      return std::find(done.begin(), done.end(), file.name) == done.end();
+    });
+    if (next == files.end()) break;
+    done.push_back(next->name);
+    if (const LaunchFile* file = written_file(line, next->name)) {
+      if (auto good = take_written(launch, *file); !good) return good;
+    } else if (const std::string path = folder && !next->open ? file_beside(*folder, next->name) : ""; !path.empty()) {
+      if (auto good = take_beside(launch, path); !good) return good;
+    } else {
+      launch.notes.push_back(fmt::format("{} is not there beside the launch: what it says is not known", next->name));
+    }
+  }
+  if (line != nullptr && folder) take_hosts(launch, *line, *folder);
+  return {};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,174 @@
+// Whose launch it is: programs and names that only one framework has.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/import/tables/plain_words.h"
+#include "studies/launch/read/launch_parts.h"
+
+namespace stepcast {
+namespace {
+
+enum class MarkKind : std::uint8_t { program, launcher, argument, section };
+
+/// `also`: an argument that must be there too; "" = none.
+struct LaunchMark {
+  std::string_view framework;
+  MarkKind kind;
+  std::string_view text, also = "";
+};
+
+// First match wins. Programs: the entry points of each repository; sections: tables of torchtitan's configuration
+// (torchtitan/config/configs.py), of NeMo's (examples/nlp/language_modeling/conf), of Megatron-Bridge's ConfigContainer
+// (src/megatron/bridge/training/config.py), of llm-foundry's YAML (scripts/train/yamls).
+constexpr LaunchMark launch_marks[] = {
+    {"torchtitan", MarkKind::program, "torchtitan.train"},
+    {"torchtitan", MarkKind::program, "run_train.sh"},
+    {"torchtitan", MarkKind::section, "parallelism"},
+    {"torchtitan", MarkKind::section, "activation_checkpoint"},
+    {"torchtitan", MarkKind::argument, "job.config_file"},
+    {"torchtitan", MarkKind::argument, "training.seq_len"},
+    {"torchtitan", MarkKind::argument, "training.tensor_parallel_degree"},
+    {"llm-foundry", MarkKind::launcher, "composer"},
+    {"llm-foundry", MarkKind::argument, "max_duration"},
+    {"llm-foundry", MarkKind::argument, "device_train_microbatch_size"},
+    {"nemo", MarkKind::program, "megatron_gpt_pretraining.py"},
+    {"nemo", MarkKind::program, "nemo"},
+    {"nemo", MarkKind::section, "exp_manager"},
+    {"nemo", MarkKind::section, "trainer"},
+    {"megatron-bridge", MarkKind::section, "ddp"},
+    {"megatron-bridge", MarkKind::section, "train"},
+    {"megatron-bridge", MarkKind::section, "comm_overlap"},
+    {"nemo", MarkKind::argument, "model.micro_batch_size"},
+    {"nemo", MarkKind::argument, "model.tensor_model_parallel_size"},
+    {"accelerate", MarkKind::launcher, "accelerate"},
+    {"accelerate", MarkKind::argument, "distributed_type"},
+    {"accelerate", MarkKind::argument, "compute_environment"},
+    {"megatron-deepspeed", MarkKind::argument, "zero_stage", "num_layers"},
+    {"megatron-deepspeed", MarkKind::argument, "deepspeed", "num_layers"},
+    {"megatron-deepspeed", MarkKind::argument, "deepspeed_config", "num_layers"},
+    {"megatron-deepspeed", MarkKind::argument, "no_pipeline_parallel", "num_layers"},
+    {"megatron-lm", MarkKind::program, "pretrain_gpt.py"},
+    {"megatron-lm", MarkKind::program, "pretrain_mamba.py"},
+    {"megatron-lm", MarkKind::program, "pretrain_hybrid.py"},
+    {"megatron-lm", MarkKind::argument, "yaml_cfg"},
+    {"deepspeed", MarkKind::section, "zero_optimization"},
+    {"deepspeed", MarkKind::argument, "train_micro_batch_size_per_gpu"},
+    {"deepspeed", MarkKind::argument, "train_batch_size"},
+    {"deepspeed", MarkKind::argument, "deepspeed_config"},
+    {"deepspeed", MarkKind::launcher, "deepspeed"},
+};
+
+bool has_mark(const Launch& launch, const LaunchLine* line, const LaunchMark& mark) {
+  switch (mark.kind) {
+    case MarkKind::program:
+      return line != nullptr && line->program == mark.text;
+    case MarkKind::launcher:
+      return line != nullptr && line->launcher == mark.text;
+    case MarkKind::argument:
+      return launch.find(mark.text) != nullptr;
+    case MarkKind::section:
+      break;
+  }
+  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
+    return given.name.size() > mark.text.size() && given.name.starts_with(mark.text) &&
+           given.name[mark.text.size()] == '.';
+  });
+}
+
+/// Parts of a program's name that tell what else it does: Megatron-LM's pretrain_bert.py, pretrain_t5.py, pretrain_vision_dino.py,
+/// generate_samples_gpt.py, run_text_generation_server.py, tools/checkpoint/convert.py and their kin.
+struct ProgramWord {
+  std::string_view part;
+  bool trains;
+};
+constexpr ProgramWord program_words[] = {
+    {"bert", true},        {"_t5", true},       {"vision", true},      {"biencoder", true}, {"_ict", true},    {"realm", true},
+    {"retro", true},       {"multimodal", true}, {"_vlm", true},       {"generate", false}, {"generation", false},
+    {"inference", false},  {"evaluate", false}, {"preprocess", false}, {"convert", false},  {"merge_mp", false}, {"checkpoint", false},
+};
+
+/// How many of its arguments say something that a forecast asks for, in the words of whichever framework.
+std::size_t telling_arguments(const LaunchLine& launch) {
+  const auto tells = [](const GivenArgument& given) {
+    return std::any_of(frameworks().begin(), frameworks().end(), [&](const Framework& row) {
+      const ArgumentFact* fact = row.table().find(given.name);
+      return fact != nullptr && fact->asks;
+    });
+  };
+  return static_cast<std::size_t>(std::count_if(launch.given.begin(), launch.given.end(), tells));
+}
+
+bool names_training(const LaunchLine& launch) {
+  constexpr std::string_view parts[] = {"train", "finetune", "nemo"};
+  return std::any_of(std::begin(parts), std::end(parts),
+                     [&](std::string_view part) { return launch.program.find(part) != std::string::npos; });
+}
+
+bool same_launch(const LaunchLine& a, const LaunchLine& b) {
+  return a.program == b.program && a.arguments == b.arguments && a.unknown == b.unknown && a.gpus() == b.gpus();
+}
+
+std::string launches_text(const std::vector<const LaunchLine*>& launches) {
+  constexpr std::size_t most = 5;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(most, launches.size()); ++i)
+    texts.push_back(fmt::format("{} in line {}", launches[i]->program, launches[i]->line));
+  if (launches.size() > most) texts.push_back(fmt::format("{} more", launches.size() - most));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+std::string program_doubt(std::string_view program) {
+  const auto row = std::find_if(std::begin(program_words), std::end(program_words),
+                                [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
+  if (row == std::end(program_words)) return {};
+  return row->trains ? fmt::format("{} trains another kind of network: forecast is a decoder of these sizes", program)
+                     : fmt::format("{} does not train: forecast is a training step of these sizes", program);
+}
+
+const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual) {
+  for (const LaunchMark& mark : launch_marks)
+    if (has_mark(launch, line, mark) && (mark.also.empty() || launch.find(mark.also) != nullptr))
+      return find_framework(mark.framework);
+  return find_framework(usual);
+}
+
+Expected<const LaunchLine*> training_launch(const std::vector<LaunchLine>& launches, const std::string& where,
+                                            std::vector<std::string>& notes) {
+  std::vector<const LaunchLine*> telling, others;
+  for (const LaunchLine& launch : launches) {
+    const bool names_file = launch.launcher == "accelerate" || launch.launcher == "composer" ||
+                            !launch.positional.empty() || names_training(launch);
+    const std::size_t told = telling_arguments(launch);
+    const bool known = std::any_of(telling.begin(), telling.end(),
+                                   [&](const LaunchLine* other) { return same_launch(*other, launch); });
+    if (!known) (told > 0 || (names_file && launches.size() == 1) ? telling : others).push_back(&launch);
+  }
+  if (telling.size() > 1 &&
+      std::any_of(telling.begin(), telling.end(), [](const LaunchLine* launch) { return names_training(*launch); })) {
+    const auto middle = std::stable_partition(telling.begin(), telling.end(),
+                                              [](const LaunchLine* launch) { return names_training(*launch); });
+    others.insert(others.end(), middle, telling.end());
+    telling.erase(middle, telling.end());
+  }
+  if (telling.empty())
+    return fail(where,
+                others.empty() ? "no command that starts a training"
+                               : fmt::format("none of {} has arguments of a training", launches_text(others)),
+                "a script with its launch (torchrun, srun, deepspeed, ... PROGRAM.py ARGUMENTS), a configuration, or "
+                "the arguments behind --");
+  if (telling.size() > 1)
+    return fail(fmt::format("{}:{}", where, telling.front()->line),
+                fmt::format("{} launches that differ: {}", telling.size(), launches_text(telling)),
+                "--define the variable that chooses between them, leave one in a copy of the script, or give its "
+                "arguments behind --");
+  if (!others.empty())
+    notes.push_back(fmt::format("read: {}; not read: {}", launches_text(telling), launches_text(others)));
+  return telling.front();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,27 @@
+// The steps of reading a launch: which command of a script trains, whose it is, which files it names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/import/config/config_text.h"
+#include "studies/launch/read/launch.h"
+
+namespace stepcast {
+
+/// Of several commands the one that trains; of equal ones the first. Errors: none has an argument, two that differ.
+Expected<const LaunchLine*> training_launch(const std::vector<LaunchLine>& launches, const std::string& where,
+                                            std::vector<std::string>& notes);
+
+/// By marks of programs and names; `usual` where there is none.
+const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);
+
+/// Programs that train no decoder, or do not train; "" for all others.
+std::string program_doubt(std::string_view program);
+
+/// Arguments in files that the launch names: those that the script writes itself, and those in `folder` (nothing: no
+/// file is opened). What the command line says stands behind them.
+Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std::optional<std::string>& folder);
+
+}  // namespace stepcast

@@ -1,0 +1,137 @@
+#include "studies/launch/read/launch_request.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/catalog.h"
+#include "studies/launch/facts/launch_release.h"
+#include "studies/launch/read/launched_run.h"
+#include "studies/launch/read/sections.h"
+#include "studies/records/stack_rule.h"
+
+namespace stepcast {
+namespace {
+
+const char* on_off(bool on) { return on ? "on" : "off"; }
+
+std::string recompute_text(const Recompute& recompute) {
+  if (recompute.kind == Recompute::Kind::none) return "none";
+  if (recompute.kind == Recompute::Kind::selective) return "selective";
+  return recompute.layers > 0 ? fmt::format("full:{}", recompute.layers) : "full";
+}
+
+/// Called by the network that it is but for dropout, where there is one; a launch's own, whose name is the file's, by its size.
+NetworkSpec named_by_kin(NetworkSpec spec, const std::string& where) {
+  NetworkSpec other = spec;
+  other.dropout = !spec.dropout;
+  if (const NetworkSpec* kin = recognised(other)) spec.name = fmt::format("{}, {} dropout", kin->name, spec.dropout ? "with" : "without");
+  else if (spec.name == launch_stem(where)) spec.name = fmt::format("Own network of {:.3g} B parameters", 1e-9 * static_cast<double>(parameter_count(spec)));
+  return spec;
+}
+
+/// Puts what a launch sets under the keys of a scenario.
+class RequestWriter {
+ public:
+  RequestWriter(const Launch& launch, const LaunchedRun& from, Request& request) : launch_(launch), from_(from), request_(request) {}
+
+  Expected<void> write() {
+    nouns();
+    sizes();
+    ways();
+    for (const std::string& statement : from_.statements) request_.statements.push_back({statement, "recompute", launch_.where});
+    return check();
+  }
+
+ private:
+  void put(const char* key, std::string text) {
+    const auto where = from_.where.find(key);
+    request_.values[key] = {std::move(text), where == from_.where.end() ? launch_.where : where->second};
+  }
+  void put(const char* key, std::int64_t count) { put(key, std::to_string(count)); }
+  void put(const char* key, const MaybeCount& count) { if (count) put(key, *count); }
+  void put(const char* key, const MaybeFlag& on) { if (on) put(key, std::string(on_off(*on))); }
+
+  void nouns() {
+    const NetworkSpec* row = recognised(from_.network);
+    if (row != nullptr) request_.network = Chosen<NetworkSpec>{*row, row->id};
+    else request_.network = Chosen<NetworkSpec>{named_by_kin(from_.network, launch_.where), ""};
+    Run dated = from_.run;
+    dated.id.clear();
+    const auto releases = launch_.framework->table().releases();
+    const auto release = std::find_if(releases.begin(), releases.end(), [&](const Release& r) { return r.id == launch_.release; });
+    if (release != releases.end()) dated.date = release->date;
+    const std::string stack = !from_.stack.empty() ? from_.stack : launch_.release.empty() ? std::string(launch_.framework->stack) : stack_of(dated).id;
+    if (const auto found = find_row(catalog().stacks, stack, "stack")) request_.stack = Chosen<Stack>{**found, stack};
+  }
+
+  void sizes() {
+    const RunParallel& p = from_.run.parallel;
+    put("gpus", p.gpus);
+    put("tp", p.tp), put("cp", p.cp), put("pp", p.pp);
+    put("ep", p.ep), put("etp", p.etp);
+    put("chunks", p.chunks);
+    if (!from_.schedule.empty()) put("schedule", from_.schedule);
+    if (!from_.layout.empty()) put("layout", from_.layout);
+    if (from_.context) put("cp_kind", std::string(to_text(*from_.context)));
+    if (from_.order) put("order", to_text(*from_.order));
+    put("zero", p.zero_stage);
+    if (from_.replicas > 1) put("dp_replicate", from_.replicas);
+    put("sp", p.sequence_parallel);
+    put("micro_batch", from_.run.micro_batch);
+    put("global_batch", from_.run.global_batch);
+    put("sequence", from_.network.sequence);
+    if (from_.lora_rank > 0) put("lora", from_.lora_rank);
+  }
+
+  void ways() {
+    put("precision", *from_.run.precision);
+    put("recompute", recompute_text(from_.recompute));
+    const RunOverlap& overlap = from_.run.overlap;
+    put("dp_overlap", overlap.dp_grad);
+    if (overlap.dp_param != overlap.dp_grad) put("param_overlap", overlap.dp_param);
+    put("tp_overlap", overlap.tp);
+    put("pp_overlap", overlap.pp);
+  }
+
+  /// As if they had been flags.
+  Expected<void> check() {
+    for (const auto& [key, value] : request_.values)
+      if (const Flag* flag = find_key(run_flags(), key))
+        if (auto good = check_flag(*flag, value.text, value.where); !good) return good;
+    return {};
+  }
+
+  const Launch& launch_;
+  const LaunchedRun& from_;
+  Request& request_;
+};
+
+}  // namespace
+
+Expected<LaunchedRun> read_launched_run(const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers,
+                                        std::vector<std::string>& notes) {
+  LaunchedRun out;
+  const LaunchSubject subject{launch, hints, *launch.framework, answers, notes, out};
+  for (const auto part : {read_geometry, read_split, read_batch, read_ways})
+    if (auto good = part(subject); !good) return tl::unexpected(good.error());
+  return out;
+}
+
+Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hints) {
+  LaunchReading reading;
+  reading.notes = launch.notes;
+  Launch counted = counting_sections(launch, reading.notes);
+  counted.release = release_in_force(counted);
+  if (counted.release != launch.release)
+    reading.notes.push_back(fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
+  LaunchAnswers answers(counted);
+  auto run = read_launched_run(counted, hints, answers, reading.notes);
+  if (!run) return tl::unexpected(run.error());
+  if (auto good = RequestWriter(counted, *run, reading.request).write(); !good) return tl::unexpected(good.error());
+  reading.used = answers.used();
+  for (std::string& text : answers.left_over(run->network.experts.count > 0)) reading.notes.push_back(std::move(text));
+  return reading;
+}
+
+}  // namespace stepcast

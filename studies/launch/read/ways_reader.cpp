@@ -1,0 +1,222 @@
+// How a launch computes: number types, what it recomputes, what runs beside what.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/import/delimited.h"
+#include "studies/launch/read/launched_run.h"
+#include "studies/launch/facts/step_words.h"
+#include "studies/run/split.h"
+
+namespace stepcast {
+namespace {
+
+/// What frameworks' words for recomputation mean.
+struct RecomputeWords {
+  std::string_view words, record;
+  Recompute::Kind kind;
+};
+constexpr RecomputeWords recompute_words[] = {
+    {"full", "full", Recompute::Kind::full},           {"uniform", "full", Recompute::Kind::full},
+    {"block", "full", Recompute::Kind::full},          {"selective", "selective", Recompute::Kind::selective},
+    {"true", "selective", Recompute::Kind::selective}, {"none", "none", Recompute::Kind::none},
+};
+
+/// Megatron-Core's --recompute-modules (core/transformer/transformer_config.py) as tags or operators of our networks; each that the
+/// network lacks is left out of its line.
+struct RecomputeModule { std::string_view module, tags; };
+constexpr RecomputeModule recompute_modules[] = {
+    {"core_attn", ""},  // what `selective` does
+    {"layernorm", "norm"},
+    {"mlp", "mlp"},
+    {"moe", "router dispatch expert shared combine"},  // all of the layer, shared experts in it (moe_layer.py)
+    {"moe_act", "expert.act"},
+    {"shared_experts", "shared"},
+    // the projections up from the latents and the rotation (multi_latent_attention.py, qkv_up_proj_and_rope_apply)
+    {"mla_up_proj", "attn.up.Q attn.up.K attn.up.V attn.rope.Q attn.rope.kr"},
+};
+
+/// Has the network operators of that tag or name?
+bool has_tag(const NetworkSpec& spec, std::string_view tag) {
+  const bool latent = spec.latent.kv_rank > 0;
+  if (tag == "mlp") return has_plain_mlp(spec);
+  if (tag == "shared") return spec.experts.shared_ffn_hidden > 0;
+  if (tag == "router" || tag == "dispatch" || tag == "combine" || tag.starts_with("expert")) return spec.experts.count > 0;
+  if (tag == "attn.up.Q") return latent && spec.latent.q_rank > 0;
+  return !tag.starts_with("attn.") || latent;
+}
+
+class RecomputeReader {
+ public:
+  explicit RecomputeReader(const LaunchSubject& subject)
+      : subject_(subject), ask_(subject.answers), run_(subject.out.run), recompute_(subject.out.recompute) {}
+
+  void read() {
+    const auto asked = ask_.text(Asked::recompute), option = ask_.text(Asked::recompute_option);
+    // DeepSpeed's pipeline engine alone reads activation_checkpoint_interval
+    const bool by_stages = names_argument(ask_.name(Asked::recompute_all), "activation_checkpoint_interval");
+    const bool everything = ask_.flag(Asked::recompute_all, false) && (!by_stages || run_.parallel.pp > 1), not_selective = ask_.flag(Asked::no_selective, false);
+    for (const Asked word : {Asked::recompute_all, Asked::recompute}) subject_.said("recompute", word);
+    const std::string usual(subject_.framework.recompute);
+    const bool said_none = !asked && ask_.is_given(Asked::recompute);
+    const std::string word = everything ? "full" : not_selective || said_none ? "none" : lower_case(asked.value_or(usual));
+    const auto row = std::find_if(std::begin(recompute_words), std::end(recompute_words),
+                                  [&](const RecomputeWords& words) { return words.words == word; });
+    const bool known = row != std::end(recompute_words);
+    run_.recompute = known ? std::string(row->record) : usual;
+    if (known) recompute_.kind = row->kind;
+    if (!known && word != usual) subject_.note(fmt::format("recomputation '{:.40}' is not known: taken as {}", word, *run_.recompute));
+    if (subject_.framework.id == "torchtitan" && run_.recompute->starts_with("selective")) of_torchtitan(option.value_or("2"));
+    layers();
+    modules();
+    if (!asked && !everything) subject_.note(fmt::format("recomputation: {}", *run_.recompute));
+  }
+
+ private:
+  [[nodiscard]] std::int64_t stage_layers() const { return std::max<std::int64_t>(1, *run_.model.layers / run_.parallel.pp); }
+
+  /// Every n-th layer, or by operator: which of a layer's products are kept is written in the notation
+  /// (torchtitan's _custom_policy: all compute operators are kept, except every second product).
+  void of_torchtitan(const std::string& option) {
+    run_.recompute = option == "op" ? "selective op" : "selective layer";
+    if (option == "op") {
+      recompute_.kind = Recompute::Kind::none;
+      return subject_.out.statements.push_back(by_operator(subject_.out.network));
+    }
+    const std::int64_t every = std::max<std::int64_t>(1, std::atoll(option.c_str()));
+    recompute_ = {Recompute::Kind::full, every == 1 ? 0 : std::max<std::int64_t>(1, stage_layers() / every)};
+  }
+
+  /// Of a latent attention only the operators that plain ones have too; experts keep all of theirs.
+  static std::string by_operator(const NetworkSpec& spec) {
+    const bool latent = spec.latent.kv_rank > 0;
+    std::string again = "recompute norm, residual, ";
+    again += latent ? "attn.out" : "attn.qkv.K, attn.out";
+    if (has_plain_mlp(spec)) again += ", mlp.up, mlp.act";
+    if (spec.positions == Positions::rope && !latent) again += ", attn.rope.Q, attn.rope.K";
+    return again;
+  }
+
+  /// Megatron's method block recomputes the first N layers of every virtual stage; uniform all of them, N at a time.
+  void layers() {
+    const auto method = ask_.text(Asked::recompute_method);
+    const auto layers = ask_.count(Asked::recompute_layers);
+    if (run_.recompute != "full" || lower_case(method.value_or("")) != "block" || !layers) return;
+    const std::int64_t of_stage = *layers * run_.parallel.chunks.value_or(1);
+    if (of_stage >= stage_layers()) return;
+    recompute_.layers = of_stage;
+    run_.recompute = fmt::format("full:{}", of_stage);
+    subject_.note(fmt::format("full recomputation of {} layers of each stage", of_stage));
+  }
+
+  void modules() {
+    const auto text = ask_.text(Asked::recompute_modules);
+    if (!text || recompute_.kind != Recompute::Kind::selective) return;
+    recompute_.kind = Recompute::Kind::none;
+    std::vector<std::string> unknown;
+    for (const std::string& word : words_of(*text)) {
+      const auto row = std::find_if(std::begin(recompute_modules), std::end(recompute_modules),
+                                    [&](const RecomputeModule& module) { return module.module == word; });
+      if (row == std::end(recompute_modules)) unknown.push_back(word);
+      else if (row->tags.empty()) recompute_.kind = Recompute::Kind::selective;
+      else recompute_tags(row->tags);
+    }
+    if (!unknown.empty()) subject_.note(fmt::format("recomputation of {} is not taken into account", fmt::join(unknown, ", ")));
+  }
+
+  void recompute_tags(std::string_view tags) {
+    std::vector<std::string> there;
+    for (std::string& tag : words_of(std::string(tags)))
+      if (has_tag(subject_.out.network, tag)) there.push_back(std::move(tag));
+    if (!there.empty()) subject_.out.statements.push_back(fmt::format("recompute {}", fmt::join(there, ", ")));
+  }
+
+  /// "core_attn layernorm", "['core_attn', 'mlp']"
+  static std::vector<std::string> words_of(const std::string& text) {
+    std::vector<std::string> words(1);
+    for (const char c : text) {
+      if (is_argument_letter(c)) words.back() += c;
+      else if (!words.back().empty()) words.emplace_back();
+    }
+    if (words.back().empty()) words.pop_back();
+    return words;
+  }
+
+  const LaunchSubject& subject_;
+  LaunchAnswers& ask_;
+  Run& run_;
+  Recompute& recompute_;
+};
+
+std::string precision_of_launch(const LaunchSubject& subject) {
+  LaunchAnswers& ask = subject.answers;
+  const std::string named = lower_case(ask.text(Asked::precision).value_or("")),
+                    converters = lower_case(ask.text(Asked::converters).value_or(""));
+  const auto fp8 = ask.text(Asked::fp8), fp4 = ask.text(Asked::fp4);
+  const bool bf16 = ask.flag(Asked::bf16, false), fp16 = ask.flag(Asked::fp16, false);
+  const std::string recipe = lower_case(ask.text(Asked::fp8_recipe).value_or(""));
+  for (const Asked asked : {Asked::fp16, Asked::bf16, Asked::precision, Asked::converters, Asked::fp8, Asked::fp4}) subject.said("precision", asked);
+  const auto holds = [](const std::string& words, std::string_view part) { return words.find(part) != words.npos; };
+  if ((fp4 && !is_off(*fp4)) || holds(named, "fp4")) return "nvfp4";
+  const bool eight = (fp8 && !is_off(*fp8)) || (fp8 && *fp8 == "1") || holds(named, "fp8") || holds(converters, "float8") || holds(converters, "mx");
+  if (eight) return holds(recipe, "mx") || holds(named, "mxfp8") || holds(converters, "mx") ? "mxfp8" : "fp8";
+  if (bf16 && fp16) subject.note("both bf16 and fp16 are on: forecast as bf16");
+  if (bf16 || holds(named, "bf16") || holds(named, "bfloat16")) return "bf16";
+  if (fp16 || holds(named, "16")) return "fp16";
+  if (holds(named, "tf32")) return "tf32";
+  if (holds(named, "32") || ask.flag(Asked::plain_precision, false)) return "fp32";
+  subject.note(fmt::format("precision {}, as the program does unless told", subject.framework.precision));
+  return std::string(subject.framework.precision);
+}
+
+void read_overlap(const LaunchSubject& subject) {
+  LaunchAnswers& ask = subject.answers;
+  RunOverlap& overlap = subject.out.run.overlap;
+  // accelerate hands DeepSpeed and Megatron-LM no overlap of its own, and both leave it off then, but for DeepSpeed's stage 3
+  const std::string engine = lower_case(ask.text(Asked::engine).value_or(""));
+  const bool behind = engine == "deepspeed" && subject.out.run.parallel.zero_stage != 3;
+  const bool silent = subject.framework.quiet_overlap || behind || engine == "megatron_lm";
+  const auto of = [&](const char* key, Asked asked) {
+    subject.said(key, asked);
+    const auto flag = ask.flag(asked);
+    return flag || !silent ? flag : std::optional(false);
+  };
+  overlap.dp_grad = of("dp_overlap", Asked::overlap_gradients);
+  overlap.dp_param = of("param_overlap", Asked::overlap_weights);
+  overlap.tp = of("tp_overlap", Asked::overlap_tensor);
+  overlap.pp = ask.flag(Asked::overlap_stages);
+  subject.said("pp_overlap", Asked::overlap_stages);
+  if (const auto without = ask.flag(Asked::no_overlap_stages)) overlap.pp = !*without, subject.said("pp_overlap", Asked::no_overlap_stages);
+}
+
+}  // namespace
+
+namespace {
+
+/// FSDP sums its copies' gradients as soon as they are made (torch/distributed/fsdp: set_requires_all_reduce), and these programs leave it so.
+void note_copies(const LaunchSubject& subject) {
+  const Run& run = subject.out.run;
+  const std::int64_t each = bounded_product({run.micro_batch.value_or(1), run.parallel.dp});
+  const bool reduces_each = subject.framework.id == "torchtitan" || subject.framework.id == "llm-foundry";
+  if (subject.out.replicas == 1 || !reduces_each || run.global_batch <= each) return;
+  subject.note(fmt::format("gradients of {} copies are summed once per step here; {} does it in each of {} micro-batches (home grads: full on rep, in a mapping)",
+                           subject.out.replicas, subject.framework.name, run.global_batch / each));
+}
+
+}  // namespace
+
+Expected<void> read_ways(const LaunchSubject& subject) {
+  Run& run = subject.out.run;
+  run.software = std::string(subject.framework.software);
+  run.precision = precision_of_launch(subject);
+  RecomputeReader(subject).read();
+  const auto compiled = subject.answers.text_or_default(Asked::compiled);
+  if (compiled && is_off(*compiled) && subject.framework.id == "torchtitan") subject.out.stack = "pytorch-fsdp-eager";
+  read_overlap(subject);
+  note_copies(subject);
+  if (subject.answers.error()) return tl::unexpected(*subject.answers.error());
+  return {};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,150 @@
+#include "studies/launch/rules/explain.h"
+
+#include <fmt/format.h>
+
+#include "dataflow/lower/lower.h"
+#include "studies/launch/facts/argument_words.h"
+#include "studies/launch/facts/launch_release.h"
+#include "studies/launch/rules/mapping_difference.h"
+#include "studies/launch/facts/step_words.h"
+#include "studies/run/collectives.h"
+
+namespace stepcast {
+namespace {
+
+/// What a run of `stepcast predict` makes of a launch.
+struct LaunchForecast {
+  LaunchReading reading;
+  Scenario scenario;
+  Prediction prediction;
+  std::string mapping;  ///< expanded
+};
+
+/// The steps of predict on a launch, in its order.
+Expected<LaunchForecast> forecast_launch(const Launch& launch, const LaunchHints& hints, const Arguments& over) {
+  auto reading = read_meaning(launch, hints);
+  if (!reading) return tl::unexpected(reading.error());
+  if (auto taken = take_flags(reading->request, over); !taken) return tl::unexpected(taken.error());
+  auto scenario = resolve(reading->request);
+  if (!scenario) return tl::unexpected(scenario.error());
+  auto prediction = predict(*scenario);
+  if (!prediction) return tl::unexpected(prediction.error());
+  auto mapping = explain(scenario->network.row, scenario->plan, scenario->stack.row);
+  if (!mapping) return tl::unexpected(mapping.error());
+  return LaunchForecast{std::move(*reading), std::move(*scenario), std::move(*prediction), std::move(mapping->expanded)};
+}
+
+Bytes moved_bytes(const Prediction& prediction) {
+  Bytes moved;
+  for (const CollectiveSum& sum : joined_collectives(prediction.step.collectives)) moved += sum.received;
+  return moved;
+}
+
+class LaunchExplainer {
+ public:
+  LaunchExplainer(const Launch& launch, const LaunchHints& hints, const Arguments& over)
+      : launch_(launch), hints_(hints), over_(over), table_(launch.framework->table()), answers_(launch),
+        base_(forecast_launch(launch, hints, over)) {}
+
+  ExplainedLaunch run() {
+    explained_.launch = &launch_;
+    explained_.notes = launch_.notes;
+    take_releases();
+    for (const GivenArgument& given : launch_.arguments) explained_.arguments.push_back(explain_argument(given));
+    take_forecast();
+    explained_.interactions = interactions_of(explained_);
+    return std::move(explained_);
+  }
+
+ private:
+  void take_releases() {
+    const KnownReleases known = known_releases(launch_);
+    explained_.first_release = known.first;
+    explained_.last_release = known.last;
+    dated_ = launch_;
+    dated_.release = release_in_force(launch_);
+  }
+
+  void take_forecast() {
+    if (!base_) {
+      explained_.refusal = base_.error();
+      return;
+    }
+    explained_.notes = base_->reading.notes;  // the launch's own first
+    explained_.scenario = std::move(base_->scenario);
+    explained_.prediction = std::move(base_->prediction);
+  }
+
+  ExplainedArgument explain_argument(const GivenArgument& given) {
+    ExplainedArgument argument;
+    argument.given = given;
+    argument.fact = table_.find(given.name);
+    argument.reach = reach_of(argument);
+    argument.meaning = argument.fact == nullptr ? "" : argument_meaning(*argument.fact, given.value);
+    argument.said = argument_doubts(dated_, given);
+    if (const std::string idle = idle_because(given, argument.fact); !idle.empty()) {
+      argument.said.push_back(idle);
+      argument.reach = Reach::nothing;
+    }
+    if (argument.reach == Reach::step) take_effect(argument);
+    return argument;
+  }
+
+  /// Of one that no table knows by the words of its name.
+  static Reach reach_of(const ExplainedArgument& argument) {
+    if (argument.fact == nullptr) return may_change_step(argument.given.name, argument.given.value) ? Reach::uncovered : Reach::nothing;
+    return argument.fact->asks ? Reach::step : argument.fact->reach;
+  }
+
+  /// Why one that answers a question changes nothing here; "" where it counts.
+  [[nodiscard]] std::string idle_because(const GivenArgument& given, const ArgumentFact* fact) const {
+    if (const GivenArgument* last = launch_.find(given.name); last != nullptr && last != &given)
+      return last->line == 0 ? "given again, which counts" : fmt::format("given again in line {}, which counts", last->line);
+    if (fact == nullptr || !fact->asks) return {};
+    if (says_none(given.value)) return "says nothing, as if it were left out";
+    const GivenArgument* winner = answers_.answering(*fact->asks);
+    const bool all_count = *fact->asks == Asked::tokenizer;
+    if (winner != nullptr && winner->name != given.name && !all_count) return fmt::format("overruled by {}", spelled_argument(*winner));
+    if (base_ && !base_->reading.used.contains(given.name)) return "nothing asks for it in this run";
+    return {};
+  }
+
+  void take_effect(ExplainedArgument& argument) const {
+    const auto other = forecast_launch(without(launch_, argument.given.name), hints_, over_);
+    if (!base_) {
+      if (other) argument.said.push_back(fmt::format("without it the launch can be forecast: {} a step",
+                                                     format_seconds(other->prediction.step.step_time)));
+      return;
+    }
+    ArgumentEffect effect;
+    effect.with_time = base_->prediction.step.step_time;
+    effect.with_memory = base_->prediction.step.memory.peak;
+    effect.with_moved = moved_bytes(base_->prediction);
+    if (other) {
+      effect.without_time = other->prediction.step.step_time;
+      effect.without_memory = other->prediction.step.memory.peak;
+      effect.without_moved = moved_bytes(other->prediction);
+      argument.mapping = mapping_difference(base_->mapping, other->mapping);
+    } else {
+      effect.why_not = other.error().what;
+    }
+    argument.effect = effect;
+  }
+
+  const Launch& launch_;
+  const LaunchHints& hints_;
+  const Arguments& over_;
+  const ArgumentTable& table_;
+  LaunchAnswers answers_;
+  Expected<LaunchForecast> base_;
+  Launch dated_;  ///< its release is the one in force
+  ExplainedLaunch explained_;
+};
+
+}  // namespace
+
+ExplainedLaunch explain_launch(const Launch& launch, const LaunchHints& hints, const Arguments& over) {
+  return LaunchExplainer(launch, hints, over).run();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,92 @@
+// stepcast dataflow: a program of the notation, counted on its architecture and placed on its mesh.
+#include "studies/notation/dataflow.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "model/base/json_reader.h"
+#include "studies/commands.h"
+#include "studies/notation/dataflow_search.h"
+#include "studies/notation/dataflow_translate.h"
+#include "studies/notation/dataflow_report.h"
+
+namespace stepcast {
+
+namespace {
+
+/// Another tool's files: all words, in the order that its row of foreign_formats() says.
+Expected<Imported> read_foreign(const std::string& format, const std::vector<std::string>& names) {
+  std::vector<SourceFile> files;
+  for (const std::string& name : names) {
+    auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    files.push_back({name, std::move(*text)});
+  }
+  return import_foreign(format, files);
+}
+
+}  // namespace
+
+Expected<Imported> read_program(const Arguments& arguments) {
+  if (arguments.has("--from")) return read_foreign(arguments.value("--from"), arguments.words);
+  if (arguments.words.size() > 1)
+    return fail(arguments.words[1], "a second file", "one program at a time; several files only with --from TOOL");
+  const std::string& file = arguments.words.front();
+  const auto text = read_text_file(file);
+  if (!text) return tl::unexpected(text.error());
+  auto program = parse(*text, file);
+  if (!program) return tl::unexpected(program.error());
+  Imported read;
+  read.program = std::move(*program);
+  read.windows = Windows::timeloop;
+  return read;
+}
+
+namespace {
+
+struct WindowsWord {
+  const char* word;
+  Windows windows;
+};
+constexpr WindowsWord window_words[] = {{"exact", Windows::exact}, {"timeloop", Windows::timeloop}};
+
+bool slides(const MappingProgram& program) {
+  const auto sum = [](const WrittenIndex& index) { return index.terms.size() > 1; };
+  for (const WrittenOperator& op : program.operators)
+    for (const WrittenAccess& access : op.inputs)
+      if (std::any_of(access.indices.begin(), access.indices.end(), sum)) return true;
+  return false;
+}
+
+/// The counts of a mapping follow Timeloop's convention, as users of such figures expect; a search ranks by exact ones,
+/// which are also much faster to make.
+Expected<void> choose_windows(const Arguments& arguments, Imported& read) {
+  const std::string word = arguments.value("--windows");
+  const auto named = [&](const WindowsWord& row) { return row.word == word; };
+  const auto* row = std::find_if(std::begin(window_words), std::end(window_words), named);
+  if (arguments.has("--windows") && row == std::end(window_words))
+    return fail("--windows", "unknown way '" + word + "'", name_hint(word, std::vector<std::string>{"exact", "timeloop"}));
+  if (arguments.has("--windows")) read.windows = row->windows;
+  else if (arguments.has("--search") && !arguments.has("--from")) read.windows = Windows::exact;
+  else if (read.windows == Windows::timeloop && slides(read.program))
+    read.notes.emplace_back("sliding windows are counted by Timeloop's convention; --windows exact counts each tile against the one before it");
+  return {};
+}
+
+}  // namespace
+
+Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
+  if (auto flags = check_search_flags(arguments); !flags) return flags;
+  auto read = read_program(arguments);
+  if (!read) return tl::unexpected(read.error());
+  if (auto chosen = choose_windows(arguments, *read); !chosen) return chosen;
+  if (arguments.has("--search")) return search_program(*read, arguments, console);
+  if (arguments.has("--translate")) return translate_program(*read, arguments, console);
+  const DataflowOptions options{arguments.value("--op"), read->windows, read->notes};
+  const auto report = dataflow_report(read->program, options, arguments.words.front());
+  if (!report) return tl::unexpected(report.error());
+  console.out << (arguments.has("--json") ? dataflow_json(*report) : dataflow_text(*report));
+  return {};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,18 @@
+// stepcast dataflow --search: the program's free parts filled by the mapper.
+#pragma once
+
+#include "dataflow/translate/foreign.h"
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
+
+namespace stepcast {
+
+/// Finds the best mapping, prints it with how sure that is, and what the dataflow command says about it.
+/// With --translate: the mapping in those words only.
+Expected<void> search_program(const Imported& read, const Arguments& arguments, Console& console);
+
+/// --budget, --seed and --threads without --search.
+Expected<void> check_search_flags(const Arguments& arguments);
+
+}  // namespace stepcast

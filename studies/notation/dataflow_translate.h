@@ -1,0 +1,14 @@
+// stepcast dataflow --translate TARGET: the program in another tool's words, or what its mapping is called there.
+#pragma once
+
+#include "dataflow/translate/foreign.h"
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
+
+namespace stepcast {
+
+/// Targets are the rows of foreign_formats() that write. Notes go to the error stream, or into the JSON document.
+Expected<void> translate_program(const Imported& read, const Arguments& arguments, Console& console);
+
+}  // namespace stepcast

@@ -1,0 +1,216 @@
+// stepcast explain TERM: one term in both vocabularies, the loop, what moves and how much, on a small program placed here.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dataflow/translate/cluster/placements.h"
+#include "model/base/json_writer.h"
+#include "studies/commands.h"
+#include "studies/print/paint.h"
+#include "studies/print/table.h"
+#include "studies/predict/text.h"
+#include "studies/notation/terms/formula.h"
+#include "studies/notation/terms/placed_term.h"
+#include "studies/notation/terms/term.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::size_t label_width = 11;
+
+/// One labelled paragraph; nothing where there is no text.
+std::string entry(const Paint& paint, const std::string& label, const std::string& text) {
+  if (text.empty()) return {};
+  const std::string first = paint.dim(fmt::format("{:<{}}", label, label_width));
+  return paragraph(text, first, std::string(label_width, ' '), page_columns);
+}
+
+/// Lines as they stand, the first behind the label.
+std::string lines_entry(const Paint& paint, const std::string& label, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines)
+    text += (text.empty() ? paint.dim(fmt::format("{:<{}}", label, label_width)) : std::string(label_width, ' ')) +
+            line + "\n";
+  return text;
+}
+
+/// Each line a paragraph of its own.
+std::string wrapped_entry(const Paint& paint, const std::string& label, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += entry(paint, text.empty() ? label : "", line);
+  return text;
+}
+
+std::string with_source(const std::string& text, const std::string& source) {
+  return source.empty() ? text : fmt::format("{} [{}]", text, source);
+}
+
+double value_of(const std::string& formula, const std::map<std::string, double>& values) {
+  return formula_value(formula, values).value_or(0);
+}
+
+/// Each collective that follows, with the formula that the row states for it.
+std::vector<std::string> volume_lines(const Term& term, const PlacedTerm& placed) {
+  Table table({{""}, {""}, {""}, {"", Align::right}});
+  for (const TermMove& move : placed.moves) {
+    std::string formula;
+    for (const TermVolume& volume : term.volumes)
+      if (volume.pass == move.pass && volume.collective == move.collective && volume.tensor == move.tensor &&
+          volume.axis == move.axis)
+        formula = volume.formula;
+    table.add({move.pass, fmt::format("{} {} on {}", move.collective, move.tensor, move.axis), formula,
+               fmt::format("= {} B", grouped_digits(move.bytes))});
+  }
+  return split_lines(table.text(""));
+}
+
+std::vector<std::string> example_lines(const Term& term) {
+  std::vector<std::string> lines;
+  for (const TermExample& example : term.examples) {
+    std::vector<std::string> values;
+    for (const auto& [name, value] : example.values) values.push_back(fmt::format("{} {:g}", name, value));
+    const double value = value_of(example.formula, example.values);
+    const std::string shown = value >= 1000 ? grouped_digits(value) : fmt::format("{:.4g}", value);
+    lines.push_back(fmt::format("{}: {} = {}{}{}", example.result, example.formula, shown,
+                                example.unit.empty() ? "" : " ", example.unit));
+    if (!values.empty()) lines.back() += fmt::format("  ({})", fmt::join(values, ", "));
+  }
+  return lines;
+}
+
+std::string term_text(const Term& term, const PlacedTerm& placed, const Paint& paint) {
+  std::string text = paint.bold(term.name) + paint.dim("  " + term.group) + "\n\n";
+  text += paragraph(term.what, "", "", page_columns) + "\n";
+  text += entry(paint, "also", fmt::format("{}", fmt::join(term.aliases, ", ")));
+  for (std::size_t i = 0; i < term.words.size(); ++i) text += entry(paint, i == 0 ? "said as" : "", term.words[i]);
+  text += entry(paint, "loop", term.loop) + entry(paint, "moves", term.moves) + entry(paint, "memory", term.memory);
+  text += entry(paint, "trap", with_source(term.trap, term.trap_source)) + entry(paint, "source", term.source);
+  text += wrapped_entry(paint, "formula", example_lines(term));
+  if (term.program.empty()) return text;
+  text += "\n" + lines_entry(paint, "program", term.program);
+  text += wrapped_entry(paint, "lies", split_lines(placed.placements));
+  if (placed.on_mesh)
+    text += lines_entry(paint, "received",
+                        placed.moves.empty() ? std::vector<std::string>{"nothing: every operand is where it is needed"}
+                                             : volume_lines(term, placed));
+  text += wrapped_entry(paint, "counted", placed.counts) + wrapped_entry(paint, "called", split_lines(placed.names));
+  return text;
+}
+
+void add_json_volumes(JsonWriter& json, const Term& term, const PlacedTerm& placed) {
+  json.open_list("volume");
+  for (const TermVolume& volume : term.volumes) {
+    json.open();
+    json.field("pass", volume.pass);
+    json.field("collective", volume.collective);
+    json.field("tensor", volume.tensor);
+    json.field("axis", volume.axis);
+    json.field("formula", volume.formula);
+    json.field("received_bytes", value_of(volume.formula, placed.values));
+    json.close();
+  }
+  json.close();
+  json.open_list("collectives");
+  for (const TermMove& move : placed.moves) {
+    json.open();
+    json.field("pass", move.pass);
+    json.field("kind", move.collective);
+    json.field("tensor", move.tensor);
+    json.field("axis", move.axis);
+    json.field("received_bytes", move.bytes);
+    json.close();
+  }
+  json.close();
+}
+
+std::string term_json(const Term& term, const PlacedTerm& placed) {
+  JsonWriter json;
+  json.open();
+  json.field("id", term.id);
+  json.field("name", term.name);
+  json.field("group", term.group);
+  json.field("aliases", term.aliases);
+  json.field("words", term.words);
+  json.field("what", term.what);
+  json.field("loop", term.loop);
+  json.field("moves", term.moves);
+  json.field("memory", term.memory);
+  json.open("trap");
+  json.field("text", term.trap);
+  json.field("source", term.trap_source);
+  json.close();
+  json.field("source", term.source);
+  json.field("program", term.program);
+  json.field("placements", split_lines(placed.placements));
+  json.field("names", split_lines(placed.names));
+  json.field("stationary", placed.stationary);
+  json.field("counts", placed.counts);
+  add_json_volumes(json, term, placed);
+  json.open_list("examples");
+  for (const TermExample& example : term.examples) {
+    json.open();
+    json.field("result", example.result);
+    json.field("formula", example.formula);
+    json.field("value", value_of(example.formula, example.values));
+    json.field("unit", example.unit);
+    json.open("values");
+    for (const auto& [name, value] : example.values) json.field(name, value);
+    json.close();
+    json.close();
+  }
+  json.close();
+  json.close();
+  return json.text();
+}
+
+std::string list_text(const Paint& paint) {
+  std::string text, group;
+  std::vector<std::string> names;
+  const auto flush = [&] {
+    if (!names.empty()) text += paint.bold(group) + "\n" + wrapped(names, ", ", "  ", page_columns) + "\n";
+    names.clear();
+  };
+  for (const Term& term : terms()) {
+    if (term.group != group) flush();
+    group = term.group;
+    names.push_back(term.name);
+  }
+  flush();
+  return text + fmt::format("{} terms; other names of the same are found too: stepcast explain DDP\n", terms().size());
+}
+
+std::string list_json() {
+  JsonWriter json;
+  json.open();
+  json.open_list("terms");
+  for (const Term& term : terms()) {
+    json.open();
+    json.field("id", term.id);
+    json.field("name", term.name);
+    json.field("group", term.group);
+    json.field("aliases", term.aliases);
+    json.field("what", term.what);
+    json.close();
+  }
+  json.close();
+  json.close();
+  return json.text();
+}
+
+}  // namespace
+
+Expected<void> explain_term(const Arguments& arguments, Console& console) {
+  const bool json = arguments.has("--json");
+  const Paint paint(console);
+  if (arguments.words.empty()) {
+    console.out << (json ? list_json() : list_text(paint));
+    return {};
+  }
+  auto term = find_term(fmt::format("{}", fmt::join(arguments.words, " ")));
+  if (!term) return tl::unexpected(term.error());
+  auto placed = place_term(**term);
+  if (!placed) return tl::unexpected(placed.error());
+  console.out << (json ? term_json(**term, *placed) : term_text(**term, *placed, paint));
+  return {};
+}
+
+}  // namespace stepcast

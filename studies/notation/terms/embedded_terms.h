@@ -1,0 +1,13 @@
+// What `stepcast explain` knows, compiled into the program; made by cmake/embed.cmake.
+#pragma once
+
+#include <span>
+
+#include "model/base/embedded.h"
+
+namespace stepcast {
+
+/// Every studies/notation/terms/*.json.
+std::span<const EmbeddedFile> embedded_terms();
+
+}  // namespace stepcast

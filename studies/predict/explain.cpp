@@ -1,0 +1,128 @@
+#include "studies/predict/explain.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+#include "studies/run/forecast.h"
+#include "studies/print/paint.h"
+#include "studies/predict/prices.h"
+#include "studies/print/table.h"
+
+namespace stepcast {
+namespace {
+
+std::string heading(const Paint& paint, const char* text, const char* beside) {
+  return fmt::format("\n{}  {}\n", paint.bold(text), paint.dim(beside));
+}
+
+std::string expanded_text(const Explanation& mapping, const Paint& paint) {
+  std::string text = heading(paint, "Mapping", "every alias written out");
+  std::size_t begin = 0;
+  while (begin < mapping.expanded.size()) {
+    const std::size_t end = std::min(mapping.expanded.find('\n', begin), mapping.expanded.size());
+    text += "  " + mapping.expanded.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string choices_text(const Explanation& mapping, const Paint& paint) {
+  Table table({{"block"}, {"operator"}, {"axis"}, {"splits"}, {"by the line"}});
+  for (const Explanation::Choice& choice : mapping.choices)
+    table.add({choice.block, choice.op, choice.axis, choice.loop.empty() ? "-" : choice.loop,
+               choice.statement.empty() ? "no line: repeated" : choice.statement});
+  return heading(paint, "Who splits what", "the first line whose loop the operator has wins") + table.text("  ");
+}
+
+/// Measured over predicted, 10th to 90th percentile: "-4 % +7 %".
+std::string spread_text(const Spread& spread) {
+  if (spread.p10 == 1 && spread.p90 == 1) return "-";
+  return fmt::format("{:+.0f} % {:+.0f} %", 100 * (spread.p10 - 1), 100 * (spread.p90 - 1));
+}
+
+std::string kernels_text(const std::vector<PriceRow>& rows, const Paint& paint) {
+  Table table({{"block"}, {"kernel"}, {"pass"}, {"shape"}, {"FLOPs", Align::right}, {"memory", Align::right},
+               {"time", Align::right}, {"interval", Align::right}, {"source"}, {"law"}});
+  for (const PriceRow& row : rows)
+    table.add({row.block, row.label, row.pass, row.shape, row.flops > Flops(0) ? format_flops(row.flops) : "-",
+               format_bytes_decimal(row.bytes), format_seconds(row.time), spread_text(row.spread), to_text(row.source), row.law});
+  return heading(paint, "Kernels", "one micro-batch of one layer, on one GPU") + table.text("  ");
+}
+
+std::string moves_text(const std::vector<PriceRow>& rows, const Paint& paint) {
+  Table table({{"block"}, {"move"}, {"pass"}, {"group"}, {"received", Align::right}, {"time", Align::right},
+               {"interval", Align::right}, {"source"}, {"law"}, {"because"}});
+  for (const PriceRow& row : rows)
+    table.add({row.block, row.label, row.pass, row.shape, format_bytes_decimal(row.bytes), format_seconds(row.time),
+               spread_text(row.spread), to_text(row.source), row.law, row.because});
+  return heading(paint, "Moves", "one call on one GPU, alone on its fabric") + table.text("  ");
+}
+
+/// The moves again as they lie in the step: beside work, or in its way.
+std::string exposure_text(const std::vector<CollectiveReport>& collectives, const Paint& paint) {
+  Table table({{"collective"}, {"kind"}, {"axis"}, {"GPUs", Align::right}, {"calls", Align::right}, {"time", Align::right},
+               {"exposed", Align::right}});
+  for (const CollectiveReport& one : collectives)
+    table.add({one.name, one.kind, one.axis, fmt::format("{}", one.group_size), fmt::format("{:.0f}", one.count),
+               format_seconds(one.time), format_seconds(one.exposed)});
+  return heading(paint, "Collectives in the step", "summed over the step, on the slowest rank") + table.text("  ");
+}
+
+void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>& rows) {
+  json.open_list(key);
+  for (const PriceRow& row : rows) {
+    json.open();
+    json.field("block", row.block);
+    json.field("label", row.label);
+    json.field("pass", row.pass);
+    json.field("shape", row.shape);
+    json.field("flops", row.flops.value());
+    json.field("bytes", row.bytes.value());
+    json.base_field("time_s", row.time);
+    json.field("interval", std::vector<double>{row.spread.p10, row.spread.p90});
+    json.field("source", to_text(row.source));
+    json.field("law", row.law);
+    if (!row.because.empty()) json.field("because", row.because);
+    json.close();
+  }
+  json.close();
+}
+
+}  // namespace
+
+Expected<Explained> explain_prediction(const Scenario& scenario, const Prediction& prediction) {
+  auto mapping = explain(scenario.network.row, scenario.plan, scenario.stack.row);
+  if (!mapping) return tl::unexpected(mapping.error());
+  const CostModel cost = cost_model(scenario);
+  return Explained{std::move(*mapping), kernel_prices(prediction.program, cost), move_prices(prediction.program, cost)};
+}
+
+std::string explain_text(const Explained& explained, const Prediction& prediction, const Console& console) {
+  const Paint paint(console);
+  return expanded_text(explained.mapping, paint) + choices_text(explained.mapping, paint) +
+         kernels_text(explained.kernels, paint) + moves_text(explained.moves, paint) +
+         exposure_text(prediction.step.collectives, paint);
+}
+
+void write_explanation(JsonWriter& json, const Explained& explained) {
+  json.open("explanation");
+  json.field("mapping", explained.mapping.expanded);
+  json.open_list("choices");
+  for (const Explanation::Choice& choice : explained.mapping.choices) {
+    json.open();
+    json.field("block", choice.block);
+    json.field("operator", choice.op);
+    json.field("axis", choice.axis);
+    json.field("splits", choice.loop);
+    json.field("statement", choice.statement);
+    json.close();
+  }
+  json.close();
+  write_prices(json, "kernels", explained.kernels);
+  write_prices(json, "moves", explained.moves);
+  json.close();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,147 @@
+#include "studies/predict/json.h"
+
+#include "model/base/json_writer.h"
+#include "studies/run/partition.h"
+#include "studies/run/phases.h"
+#include "studies/timeline/step_timeline.h"
+
+namespace stepcast {
+namespace {
+
+void write_run(JsonWriter& json, const Scenario& scenario) {
+  const Plan& plan = scenario.plan;
+  json.open("run");
+  json.field("network", scenario.network.row.id);
+  json.field("machine", scenario.machine.row.id);
+  json.field("gpu", scenario.machine.row.gpu.id);
+  json.field("stack", scenario.stack.row.id);
+  json.field("profile", scenario.profile.row.id);
+  json.field("split", scenario.split);
+  json.field("gpus", plan.gpus);
+  json.field("micro_batch", plan.micro_batch);
+  json.field("micro_batches", scenario.micro_batches);
+  json.field("global_batch", plan.global_batch);
+  json.field("sequence", plan.sequence);
+  json.field("precision", to_text(plan.precision));
+  json.close();
+}
+
+void write_rates(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
+  const StepReport& step = prediction.step;
+  json.base_field("step_time_s", step.step_time);
+  json.field("step_time_interval_s", std::vector<double>{step.p10.value(), step.p90.value()});
+  json.field("tokens_per_s_per_gpu", step.tokens_per_s_per_gpu);
+  json.base_field("model_flops_per_s_per_gpu", prediction.model_rate);
+  json.base_field("hardware_flops_per_s_per_gpu", prediction.hardware_rate);
+  json.field("attention_flops", scenario.causal_attention ? "causal" : "full");
+  json.field("mfu", prediction.mfu);
+  json.field("hfu", prediction.hfu);
+  json.base_field("mfu_peak_flops_per_s", prediction.peak);
+  json.field("bubble_fraction", step.bubble_fraction);
+}
+
+void write_phases(JsonWriter& json, const Phases& phases) {
+  json.open("phases_s");
+  for (const PhaseRow& row : phase_rows(phases)) json.field(row.key, row.time.value());
+  json.close();
+}
+
+void write_stages(JsonWriter& json, const std::vector<StageReport>& stages) {
+  json.open_list("stages");
+  for (const StageReport& stage : stages) {
+    json.open();
+    json.base_field("forward_s", stage.forward);
+    json.base_field("input_grad_s", stage.input_grad);
+    json.base_field("weight_grad_s", stage.weight_grad);
+    json.field("layers", stage.layers);
+    json.close();
+  }
+  json.close();
+}
+
+void write_partition(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
+  if (prediction.program.stages == 1) return;
+  const PartitionReport partition = partition_report(scenario, prediction);
+  json.open("partition");
+  json.field("layers", partition.layers);
+  json.field("imbalance", partition.balance.imbalance);
+  json.field("cost_s", partition.balance.cost.value());
+  json.field("layout", partition.layout);
+  json.close();
+}
+
+void write_collectives(JsonWriter& json, const std::vector<CollectiveReport>& collectives) {
+  json.open_list("collectives");
+  for (const CollectiveReport& one : collectives) {
+    json.open();
+    json.field("name", one.name);
+    json.field("kind", one.kind);
+    json.field("axis", one.axis);
+    json.field("group_size", one.group_size);
+    json.field("span", one.span);
+    json.field("bytes", one.bytes.value());
+    json.field("count", one.count);
+    json.base_field("time_s", one.time);
+    json.base_field("exposed_s", one.exposed);
+    json.field("source", to_text(one.source));
+    json.field("because", one.because);
+    json.close();
+  }
+  json.close();
+}
+
+void write_memory(JsonWriter& json, const MemoryReport& memory) {
+  json.open("memory");
+  json.base_field("peak_bytes", memory.peak);
+  json.field("allocated_peak_bytes", memory.allocated.value());
+  json.field("reserved_peak_bytes", memory.reserved.value());
+  json.base_field("capacity_bytes", memory.capacity);
+  json.field("fits", memory.fits);
+  json.field("rank", memory.rank);
+  json.open("by_lifetime_bytes");
+  for (const LifetimeRow& row : lifetime_rows(memory)) json.field(row.key, row.bytes.value());
+  json.close();
+  json.close();
+}
+
+/// What nobody said and what the program took for granted.
+void write_assumptions(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
+  json.open_list("defaults");
+  for (const Assumption& assumption : scenario.assumptions) {
+    json.open();
+    json.field("flag", assumption.flag);
+    json.field("value", assumption.value);
+    json.field("why", assumption.why);
+    json.close();
+  }
+  json.close();
+  json.open_list("assumptions");
+  for (const std::string& remark : scenario.remarks) json.item(remark);
+  for (const Note& note : prediction.program.notes) json.item(note.text);
+  for (const std::string& note : prediction.step.notes) json.item(note);
+  json.close();
+  json.open_list("warnings");
+  for (const std::string& warning : prediction.warnings) json.item(warning);
+  json.close();
+}
+
+}  // namespace
+
+std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained) {
+  JsonWriter json;
+  json.open();
+  write_rates(json, scenario, prediction);
+  write_phases(json, prediction.step.phases);
+  write_stages(json, prediction.step.stages);
+  write_partition(json, scenario, prediction);
+  if (prediction.step.order.stages() > 1 || prediction.step.order.slices > 1) write_pipeline(json, prediction);
+  write_collectives(json, prediction.step.collectives);
+  write_memory(json, prediction.step.memory);
+  write_run(json, scenario);
+  write_assumptions(json, scenario, prediction);
+  if (explained != nullptr) write_explanation(json, *explained);
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,15 @@
+// One JSON document per prediction: base units, the unit at the end of each key, all digits.
+#pragma once
+
+#include <string>
+
+#include "studies/run/forecast.h"
+#include "studies/predict/explain.h"
+#include "studies/run/scenario.h"
+
+namespace stepcast {
+
+/// `explained` adds the key "explanation"; null leaves it out.
+std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr);
+
+}  // namespace stepcast

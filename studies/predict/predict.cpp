@@ -1,0 +1,136 @@
+// stepcast predict: one training step, forecast.
+#include <optional>
+
+#include "studies/commands.h"
+#include "studies/run/forecast.h"
+#include "studies/launch/emit/emit_run.h"
+#include "studies/cli/output_file.h"
+#include "studies/predict/explain.h"
+#include "studies/predict/json.h"
+#include "studies/timeline/step_timeline.h"
+#include "studies/predict/text.h"
+#include "studies/run/request.h"
+#include "studies/run/scenario.h"
+#include "studies/run/scenario_file.h"
+#include "studies/timeline/scene.h"
+
+namespace stepcast {
+namespace {
+
+Expected<Scenario> scenario_of(const Arguments& arguments) {
+  const auto request = read_request(arguments);
+  if (!request) return tl::unexpected(request.error());
+  return resolve(*request);
+}
+
+struct FlagClash {
+  const char *flag, *with, *hint;
+};
+constexpr FlagClash clashes[] = {{"--json", "--print-scenario", "leave one of them out"},
+                                 {"--explain", "--print-scenario", "leave one of them out"},
+                                 {"--timeline", "--print-scenario", "leave one of them out"},
+                                 {"--timeline", "--json", "--trace FILE or --svg FILE go with it"},
+                                 {"--json", "--emit", "leave one of them out"},
+                                 {"--explain", "--emit", "leave one of them out"},
+                                 {"--timeline", "--emit", "leave one of them out"},
+                                 {"--print-scenario", "--emit", "leave one of them out"}};
+
+Expected<void> check_output_flags(const Arguments& arguments) {
+  for (const FlagClash& clash : clashes) {
+    if (!arguments.has(clash.flag) || !arguments.has(clash.with)) continue;
+    return fail(clash.flag, std::string("does not go with ") + clash.with, clash.hint);
+  }
+  return {};
+}
+
+struct StepFile {
+  const char* flag;
+  Expected<std::string> (*text)(const Scenario& scenario, const Prediction& prediction);
+};
+
+/// Without what is inside of actions: stepcast timeline writes that, too.
+Expected<std::string> trace_of_actions(const Scenario& scenario, const Prediction& prediction) {
+  const auto scene = step_scene(scenario, prediction);
+  if (!scene) return tl::unexpected(scene.error());
+  constexpr TraceChoice choice{TraceDetail::actions, false};
+  if (auto good = check_trace_size(*scene, choice, "--trace"); !good) return tl::unexpected(good.error());
+  return scene_trace(*scene, choice);
+}
+
+Expected<std::string> picture_of_actions(const Scenario&, const Prediction& prediction) { return timeline_svg(prediction); }
+
+constexpr StepFile step_files[] = {{"--trace", trace_of_actions}, {"--svg", picture_of_actions}};
+
+struct OpenStepFile {
+  const StepFile* form;
+  OutputFile file;
+};
+
+/// Before the work, so that a place that cannot be written costs nothing.
+Expected<std::vector<OpenStepFile>> open_step_files(const Arguments& arguments) {
+  if (auto apart = check_apart(arguments, {"--trace", "--svg"}); !apart) return tl::unexpected(apart.error());
+  std::vector<OpenStepFile> open;
+  for (const StepFile& form : step_files) {
+    if (!arguments.has(form.flag)) continue;
+    auto file = OutputFile::open(arguments.value(form.flag), form.flag);
+    if (!file) return tl::unexpected(file.error());
+    open.push_back({&form, std::move(*file)});
+  }
+  return open;
+}
+
+/// An operator has one price, but as many as there are slices where the sequence is cut.
+Expected<void> check_explainable(const Arguments& arguments, const Scenario& scenario) {
+  if (!arguments.has("--explain") || scenario.pipeline.slices == 1) return {};
+  return fail("--explain", "shows the prices of whole sequences, and this one is cut into slices",
+              "leave out --explain or " + scenario.pipeline.slices_where);
+}
+
+Expected<std::optional<Explained>> explained_if_asked(const Arguments& arguments, const Scenario& scenario,
+                                                      const Prediction& prediction) {
+  if (!arguments.has("--explain")) return std::nullopt;
+  auto made = explain_prediction(scenario, prediction);
+  if (!made) return tl::unexpected(made.error());
+  return std::move(*made);
+}
+
+void print_page(const Arguments& arguments, const Scenario& scenario, const Prediction& prediction,
+                const Explained* explained, Console& console) {
+  console.out << text_report(scenario, prediction, console);
+  if (arguments.has("--timeline")) console.out << timeline_text(prediction, console);
+  if (explained != nullptr) console.out << explain_text(*explained, prediction, console);
+}
+
+}  // namespace
+
+Expected<void> predict_command(const Arguments& arguments, Console& console) {
+  if (auto good = check_output_flags(arguments); !good) return good;
+  const auto scenario = scenario_of(arguments);
+  if (!scenario) return tl::unexpected(scenario.error());
+  if (auto good = check_explainable(arguments, *scenario); !good) return good;
+  auto files = open_step_files(arguments);
+  if (!files) return tl::unexpected(files.error());
+  const auto prediction = predict(*scenario, arguments.has("--explain"));
+  if (!prediction) return tl::unexpected(prediction.error());
+  for (OpenStepFile& open : *files) {
+    const auto text = open.form->text(*scenario, *prediction);
+    if (!text) return tl::unexpected(text.error());
+    open.file.finish(*text);
+  }
+  if (arguments.has("--print-scenario")) {
+    console.out << write_scenario(*scenario);
+    return {};
+  }
+  if (arguments.has("--emit")) return emit_run(arguments, *scenario, console);
+  const auto explained = explained_if_asked(arguments, *scenario, *prediction);
+  if (!explained) return tl::unexpected(explained.error());
+  const Explained* explanation = *explained ? &**explained : nullptr;
+  if (arguments.has("--json")) {
+    console.out << json_report(*scenario, *prediction, explanation);
+  } else {
+    print_page(arguments, *scenario, *prediction, explanation, console);
+  }
+  return {};
+}
+
+}  // namespace stepcast

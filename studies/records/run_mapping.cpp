@@ -1,0 +1,201 @@
+// The split of a record as text of the notation.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/schedule/order.h"
+#include "studies/run/mapping_text.h"
+#include "studies/records/run_scenario.h"
+
+namespace stepcast {
+namespace {
+
+/// What software does where the record is silent. Order: as in the stack rules.
+struct Habits {
+  std::string_view stack;
+  bool sequence_parallel;  ///< beside tensor parallelism
+  std::int64_t zero;
+  bool layer_chunks;       ///< interleaved down to one layer per chunk where there are stages
+};
+constexpr Habits habits[] = {
+    {"megatron-2020", false, 0, false}, {"megatron-2022", false, 0, false}, {"megatron-deepspeed-2022", false, 1, false},
+    {"megatron-deepspeed", false, 0, false}, {"deepspeed-zero", false, 0, false}, {"megatron-core", true, 1, true},
+    {"nemo", true, 1, true}, {"pytorch-fsdp", true, 3, false}, {"pytorch-fsdp-eager", true, 3, false}, {"llm-foundry", false, 3, false}, {"jax", false, 3, false},
+};
+
+const Habits& habits_of(const std::string& stack) {
+  const auto found = std::find_if(std::begin(habits), std::end(habits), [&](const Habits& row) { return row.stack == stack; });
+  static constexpr Habits plain{"", false, 1, false};
+  return found == std::end(habits) ? plain : *found;
+}
+
+bool starts(const std::string& text, std::string_view head) { return text.starts_with(head); }
+
+class Splitter {
+ public:
+  Splitter(const Run& run, const NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions)
+      : run_(run), spec_(spec), stack_(stack), habits_(habits_of(stack.id)), assumptions_(assumptions) {}
+
+  Expected<std::string> text() {
+    sizes();
+    experts();
+    chunks();
+    recompute();
+    if (auto good = micro_batches(); !good) return tl::unexpected(good.error());
+    std::string text = mapping_text(split_);
+    if (const std::string list = list_layout(); !list.empty()) replace(text, "par layer on pp" + cyclic(), "par layer on pp " + list);
+    if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2) text += "move weights life microbatch\n";
+    if (operator_level_) text += operator_level();
+    return text;
+  }
+
+ private:
+  void assume(std::string text) { assumptions_.push_back(std::move(text)); }
+
+  void sizes() {
+    const RunParallel& p = run_.parallel;
+    split_.tp = p.tp, split_.cp = p.cp, split_.dp = p.dp, split_.pp = p.pp;
+    split_.zero = p.zero_stage.value_or(habits_.zero);
+    if (!p.zero_stage) assume(fmt::format("zero {}", split_.zero));
+    // FSDP's SHARD_GRAD_OP keeps weights in shards between steps too.
+    if (split_.zero == 2 && stack_.id == "llm-foundry") split_.zero = 3;
+    shard_group();
+    const bool divides = spec_.sequence % (p.cp * p.tp) == 0;
+    split_.sequence = p.tp > 1 && divides && p.sequence_parallel.value_or(habits_.sequence_parallel);
+    if (!p.sequence_parallel && p.tp > 1) assume(split_.sequence ? "sequence parallelism on" : "sequence parallelism off");
+    split_.vocabulary = p.tp > 1 && spec_.vocab % p.tp == 0;
+    split_.recompute_whole = stack_.recompute_whole;
+  }
+
+  void experts() {
+    split_.experts = spec_.experts.count > 0;
+    if (!split_.experts) return;
+    split_.ep = run_.parallel.ep.value_or(1);
+    // Without a word about it Megatron gives experts no tensor parallelism where they have ranks of their own.
+    split_.etp = run_.parallel.etp.value_or(1);
+    if (!run_.parallel.ep) assume("experts not split (ep 1)");
+    if (!run_.parallel.etp) assume("etp 1");
+  }
+
+  /// Megatron-Bridge's tables print 1 where a recipe names no number: Llama-3 70B on 64 GB300 stands there with PP 4 and 1 in
+  /// 26.02.01 and with 5 in 26.04.01 at the same time per token, which the bubble of one chunk (3 of 8 micro-batches) forbids.
+  [[nodiscard]] bool chunks_unknown() const {
+    if (!run_.parallel.chunks) return true;
+    return *run_.parallel.chunks == 1 && run_.source.find("Megatron-Bridge") != std::string::npos && spec_.experts.count == 0;
+  }
+
+  void chunks() {
+    split_.chunks = run_.parallel.chunks.value_or(1);
+    if (split_.pp == 1) split_.chunks = 1;
+    if (chunks_unknown() && split_.pp > 1) {
+      if (habits_.layer_chunks) split_.chunks = std::max<std::int64_t>(1, spec_.layers / split_.pp);
+      assume(fmt::format("{} chunks per stage", split_.chunks));
+    }
+    split_.schedule = split_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+    if (run_.parallel.schedule.value_or("") == "DualPipe") assume(fmt::format("{} in place of DualPipe", split_.schedule));
+  }
+
+  void recompute() {
+    const std::string words = run_.recompute.value_or("none");
+    if (!run_.recompute) assume("no recomputation");
+    if (const auto counted = parse_recompute(words, "recompute"); counted && counted->layers > 0) split_.recompute = *counted;
+    else if (starts(words, "full")) split_.recompute.kind = Recompute::Kind::full;
+    else if (words == "selective layer") {
+      split_.recompute.kind = Recompute::Kind::full;
+      split_.recompute.layers = std::max<std::int64_t>(1, spec_.layers / split_.pp / 2);
+      assume("every second layer recomputed");
+    } else if (words.find("op") != std::string::npos && starts(words, "selective") && starts(stack_.id, "pytorch-fsdp")) {
+      operator_level_ = true;
+      assume("pointwise operators and every second product of a layer recomputed");
+    } else if (starts(words, "selective")) {
+      // The fused core keeps no scores that could be dropped; only the unfused one is run again.
+      split_.recompute.kind = stack_.attention == AttentionForm::unfused ? Recompute::Kind::selective : Recompute::Kind::none;
+    }
+  }
+
+  Expected<void> micro_batches() {
+    const std::int64_t micro = run_.micro_batch.value_or(1);
+    if (!run_.micro_batch) assume("micro-batch of 1");
+    const std::int64_t each = micro * split_.dp;
+    if (run_.global_batch % each != 0)
+      return fail("batch/global_batch", fmt::format("{} is not a multiple of micro-batch {} x dp {}", run_.global_batch, micro, split_.dp));
+    split_.micro_batches = run_.global_batch / each;
+    if (split_.chunks > 1 && split_.micro_batches % split_.pp != 0) return not_interleaved();
+    return {};
+  }
+
+  /// Megatron's interleaved order wants a multiple of the stages; newer releases run other numbers too.
+  Expected<void> not_interleaved() {
+    const auto kind = find_schedule(split_.schedule);
+    const ScheduleSize size{static_cast<int>(split_.pp), static_cast<int>(split_.chunks), static_cast<int>(split_.micro_batches), 0};
+    if (kind && check_size(**kind, size)) return {};
+    assume(fmt::format("one chunk per stage: {} micro-batches do not divide by pp {}", split_.micro_batches, split_.pp));
+    split_.chunks = 1;
+    split_.schedule = "1f1b";
+    return {};
+  }
+
+  [[nodiscard]] std::string cyclic() const { return split_.chunks > 1 ? fmt::format(" cyclic({})", split_.chunks) : ""; }
+
+  std::string list_layout() {
+    const std::int64_t parts = split_.pp * split_.chunks;
+    if (spec_.layers % parts == 0) return {};
+    const auto layers = uneven_stages(spec_.layers, parts, spec_.mtp_layers);
+    assume(fmt::format("{} layers on {} parts: {} on the first, {} on the last", spec_.layers, parts, layers.front(), layers.back()));
+    return fmt::format("list [{}]", fmt::join(layers, ","));
+  }
+
+  static void replace(std::string& text, const std::string& from, const std::string& to) {
+    if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+  }
+
+  /// Shards over a part of the data ranks, repeated over the rest (HSDP).
+  void shard_group() {
+    const std::int64_t group = run_.parallel.shard_group.value_or(0);
+    if (group <= 0 || group % split_.cp != 0 || split_.zero == 0) return;
+    const std::int64_t shards = group / split_.cp;
+    if (shards < split_.dp && split_.dp % shards == 0) split_.replicas = split_.dp / shards;
+  }
+
+  /// torchtitan's per-operator policy keeps attention and every other product, counted per layer in the order of the model:
+  /// q, k, v, o, w1 (gate), w3 (up), w2 (down); the second, fourth and sixth run again, and so does what is no product
+  /// (torchtitan parallelisms/parallelize_llama.py, _custom_policy: "all compute ops, except every second mm").
+  [[nodiscard]] std::string operator_level() const {
+    std::string again = "recompute norm, residual, attn.qkv.K, attn.out, mlp.up, mlp.act";
+    if (spec_.positions == Positions::rope) again += ", attn.rope.Q, attn.rope.K";
+    return again + "\n";
+  }
+
+  const Run& run_;
+  const NetworkSpec& spec_;
+  const Stack& stack_;
+  const Habits& habits_;
+  std::vector<std::string>& assumptions_;
+  Split split_;
+  bool operator_level_ = false;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> uneven_stages(std::int64_t layers, std::int64_t parts, std::int64_t prediction_modules) {
+  const std::int64_t ends = 2 + prediction_modules;
+  std::int64_t each = (layers + ends) / parts, over = (layers + ends) % parts;
+  const std::int64_t last = 1 + prediction_modules;
+  const bool ends_fit = parts > 1 && each >= last && (over == 0 || each > 1);
+  if (!ends_fit) each = layers / parts, over = layers % parts;
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), each);
+  for (std::int64_t i = 0; i < over; ++i) ++sizes[static_cast<std::size_t>((parts - over) / 2 + i)];
+  if (!ends_fit) return sizes;
+  sizes.front() -= 1;
+  sizes.back() -= last;
+  return sizes;
+}
+
+Expected<std::string> mapping_of(const Run& run, const NetworkSpec& spec, const Stack& stack,
+                                 std::vector<std::string>& assumptions) {
+  return Splitter(run, spec, stack, assumptions).text();
+}
+
+}  // namespace stepcast

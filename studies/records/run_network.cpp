@@ -1,0 +1,96 @@
+// The network of a record: geometry as stated, the rest by the family that the geometry belongs to.
+#include <fmt/format.h>
+
+#include "model/network/network_rules.h"
+#include "studies/records/run_scenario.h"
+
+namespace stepcast {
+namespace {
+
+Expected<void> need_geometry(const RunModel& model) {
+  const std::string arch = model.arch.value_or("");
+  if (arch.find("mamba") != std::string::npos || model.attention.value_or("") == "hybrid")
+    return fail("model/arch", fmt::format("{} has layers that are no transformer layers", arch.empty() ? model.name : arch));
+  const std::pair<const char*, MaybeCount> fields[] = {{"layers", model.layers}, {"hidden", model.hidden},
+                                                       {"heads", model.heads}, {"seq_len", model.seq_len},
+                                                       {"vocab", model.vocab}};
+  for (const auto& [name, value] : fields)
+    if (!value) return fail(fmt::format("model/{}", name), "the record has no layer geometry");
+  return {};
+}
+
+void set_family(NetworkSpec& spec, const RunModel& model, std::vector<std::string>& assumptions) {
+  const bool gated = model.gated_mlp.value_or(false);
+  const bool modern = gated || spec.kv_heads != spec.heads || spec.experts.count > 0;
+  if (!model.gated_mlp) assumptions.emplace_back("plain MLP");
+  spec.activation = gated ? Activation::swiglu : Activation::gelu;
+  spec.norm = modern ? Norm::rmsnorm : Norm::layernorm;
+  spec.positions = modern ? Positions::rope : Positions::learned;
+  spec.max_positions = modern ? 0 : spec.sequence;
+  spec.linear_bias = !modern;
+  spec.tied_embeddings = model.tied_embeddings.value_or(false);
+  assumptions.push_back(modern ? "RMS norm, rotary positions, no biases" : "layer norm, learned positions, biases");
+}
+
+void set_experts(NetworkSpec& spec, const RunExperts& run, std::vector<std::string>& assumptions) {
+  Experts& experts = spec.experts;
+  experts.count = run.count;
+  experts.top_k = run.top_k;
+  experts.ffn_hidden = run.ffn_hidden;
+  experts.shared_ffn_hidden = run.shared_ffn;
+  experts.dense_layers = run.dense_layers;
+  experts.every = run.every;
+  experts.capacity_factor = run.padded ? 1 : 0;
+  spec.mtp_layers = run.mtp_layers;
+  if (!run.padded) assumptions.emplace_back("dropless routing, tokens spread evenly over experts");
+}
+
+void set_latent(NetworkSpec& spec, const RunLatent& run) {
+  spec.latent = {run.q_rank, run.kv_rank, run.nope_dim, run.rope_dim, run.value_dim};
+  spec.positions = Positions::rope;
+  spec.kv_heads = spec.heads;
+  spec.head_dim = run.nope_dim + run.rope_dim;
+}
+
+/// What records leave out of networks known by name: openai/gpt-oss has biases everywhere, Qwen3 norms each query and key
+/// head, DeepSeek-V3 and its kin correct the router's scores (their config.json and modelling code).
+void set_known(NetworkSpec& spec) {
+  const auto called = [&](std::string_view name) { return spec.name.starts_with(name); };
+  if (called("GPT-OSS")) spec.qkv_bias = spec.out_bias = spec.experts.router_bias = spec.experts.expert_bias = true;
+  if (called("Qwen3")) spec.qk_norm = true;
+  if (called("DeepSeek-V3") || called("Kimi-K2")) spec.experts.router_bias = true;
+}
+
+/// Megatron pads the vocabulary to 128 rows per tensor-parallel rank (--make-vocab-size-divisible-by).
+void pad_vocabulary(NetworkSpec& spec, std::int64_t tp, std::vector<std::string>& assumptions) {
+  if (spec.vocab % tp == 0) return;
+  const std::int64_t step = 128 * tp;
+  spec.vocab = (spec.vocab + step - 1) / step * step;
+  assumptions.push_back(fmt::format("vocabulary padded to {} rows", spec.vocab));
+}
+
+}  // namespace
+
+Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assumptions) {
+  const RunModel& model = run.model;
+  if (auto good = need_geometry(model); !good) return tl::unexpected(good.error());
+  NetworkSpec spec;
+  spec.id = spec.name = model.name;
+  spec.source = run.source;
+  spec.layers = *model.layers;
+  spec.hidden = *model.hidden;
+  spec.ffn_hidden = model.ffn_hidden.value_or(0);
+  spec.heads = *model.heads;
+  spec.kv_heads = model.kv_heads.value_or(spec.heads);
+  spec.head_dim = model.head_dim.value_or(0);
+  spec.vocab = *model.vocab;
+  spec.sequence = *model.seq_len;
+  if (model.experts) set_experts(spec, *model.experts, assumptions);
+  set_family(spec, model, assumptions);
+  if (model.latent) set_latent(spec, *model.latent);
+  set_known(spec);
+  pad_vocabulary(spec, run.parallel.tp, assumptions);
+  return complete_network(std::move(spec), "model");
+}
+
+}  // namespace stepcast

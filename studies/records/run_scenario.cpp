@@ -1,0 +1,119 @@
+#include "studies/records/run_scenario.h"
+
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "studies/records/recipe_rule.h"
+#include "studies/run/rack_use.h"
+#include "studies/records/run_machine.h"
+#include "studies/records/stack_rule.h"
+
+namespace stepcast {
+namespace {
+
+// Adapters of rank 16, of Megatron-Bridge's LoRA recipes, where a record only says that it trained adapters.
+constexpr std::int64_t usual_adapter_rank = 16;
+
+const Profile& profile_of(const Gpu& gpu) {
+  static std::mutex mutex;
+  static std::map<std::string, Profile> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(gpu.id);
+  if (found != known.end()) return found->second;
+  return known.emplace(gpu.id, default_profile(gpu, catalog().profiles)).first->second;
+}
+
+Manners manners_of(bool overlapped) { return overlapped ? Manners::overlapped : Manners::blocking; }
+
+void override_manners(Stack& stack, const RunOverlap& overlap, std::vector<std::string>& assumptions) {
+  const std::pair<const char*, std::pair<MaybeFlag, Manners*>> fields[] = {
+      {"gradients", {overlap.dp_grad, &stack.gradient_reduces}}, {"weights", {overlap.dp_param, &stack.weight_gathers}},
+      {"tensor-parallel moves", {overlap.tp, &stack.activation_moves}}, {"stage sends", {overlap.pp, &stack.boundary_sends}}};
+  std::string assumed;
+  for (const auto& [name, field] : fields) {
+    if (field.first) *field.second = manners_of(*field.first);
+    else assumed += fmt::format("{}{} {}", assumed.empty() ? "" : ", ", name, *field.second == Manners::overlapped ? "overlapped" : "not overlapped");
+  }
+  if (!assumed.empty()) assumptions.push_back(fmt::format("as usual with {}: {}", stack.id, assumed));
+}
+
+/// Composer's FSDP modes: DEFAULT gathers weights in the working precision and reduces gradients in fp32, PURE does both in
+/// the working precision (mosaicml/composer, distributed/mosaic_parallelism.py, get_mixed_precision, since spring 2023).
+void override_types(Stack& stack, const Run& run) {
+  if (stack.id == "llm-foundry" && run.software.value_or("").find("DEFAULT") != std::string::npos) stack.gradient_bytes = 4;
+}
+
+/// DeepSpeed trains in fp32 unless a config block says fp16 or bf16, with products in TF32: NVIDIA containers switch it on
+/// (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE), and GPT-Neo on GH200 attains 75 TFLOP/s where fp32 ends at 67. Half precision is the
+/// habit everywhere else.
+Expected<Precision> precision_of(const Run& run, const Stack& stack, const Gpu& gpu, std::vector<std::string>& assumptions) {
+  if (run.precision) {
+    auto precision = parse_precision(*run.precision, "precision");
+    if (precision && gpu.peak[static_cast<int>(*precision)].value() <= 0)
+      return fail("precision", fmt::format("{} has no {} matrix units", gpu.name, *run.precision));
+    return precision;
+  }
+  const Precision assumed = stack.id == "deepspeed-zero" ? Precision::tf32 : Precision::bf16;
+  assumptions.push_back(fmt::format("precision {}", to_text(assumed)));
+  return assumed;
+}
+
+/// GPTs of the GPT-2 and GPT-3 kind trained with dropout as their software had it by default; their successors without.
+void take_dropout(NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions) {
+  if (!stack.dropout || spec.norm != Norm::layernorm) return;
+  spec.dropout = true;
+  assumptions.emplace_back("dropout");
+}
+
+}  // namespace
+
+Expected<RunScenario> scenario_of(const Run& run) {
+  RunScenario out;
+  std::vector<std::string>& assumptions = out.assumptions;
+  auto spec = network_of(run, assumptions);
+  if (!spec) return tl::unexpected(spec.error());
+  auto machine = machine_of(run);
+  if (!machine) return tl::unexpected(machine.error());
+  for (std::string& text : machine->assumptions) assumptions.push_back(std::move(text));
+  if (std::string text = take_segments(machine->row, run.parallel.gpus); !text.empty()) assumptions.push_back(std::move(text));
+
+  const RunStack named = stack_of(run);
+  if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));
+  const auto row = find_row(catalog().stacks, named.id, "stack");
+  if (!row) return tl::unexpected(row.error());
+  Stack stack = **row;
+  take_dropout(*spec, stack, assumptions);
+  override_manners(stack, run.overlap, assumptions);
+  override_types(stack, run);
+  follow_recipe(run, stack, assumptions);
+
+  auto precision = precision_of(run, stack, machine->row.gpu, assumptions);
+  if (!precision) return tl::unexpected(precision.error());
+  auto mapping = mapping_of(run, *spec, stack, assumptions);
+  if (!mapping) return tl::unexpected(mapping.error());
+
+  Scenario& scenario = out.scenario;
+  Plan& plan = scenario.plan;
+  plan.mapping = std::move(*mapping);
+  plan.mapping_where = "mapping made from the record";
+  plan.gpus = run.parallel.gpus;
+  plan.micro_batch = run.micro_batch.value_or(1);
+  plan.global_batch = run.global_batch;
+  plan.sequence = spec->sequence;
+  plan.precision = *precision;
+  if (run.kind == "lora") {
+    plan.lora_rank = usual_adapter_rank;
+    assumptions.push_back(fmt::format("adapters of rank {}", usual_adapter_rank));
+  }
+  scenario.network.row = std::move(*spec);
+  scenario.profile.row = profile_of(machine->row.gpu);
+  scenario.machine.row = std::move(machine->row);
+  scenario.stack.row = std::move(stack);
+  scenario.stack.id = named.id;
+  scenario.micro_batches = plan.global_batch / (plan.micro_batch * run.parallel.dp);
+  return out;
+}
+
+}  // namespace stepcast

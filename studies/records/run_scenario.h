@@ -1,0 +1,36 @@
+// From a measured run's record to a scenario that can be forecast, with everything that the record left open and what
+// was assumed for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/base/error.h"
+#include "studies/run/scenario.h"
+#include "studies/records/run_record.h"
+
+namespace stepcast {
+
+struct RunScenario {
+  Scenario scenario;
+  std::vector<std::string> assumptions;
+};
+
+/// Errors say why a run cannot be forecast: no layer geometry, a GPU nobody describes, a split that does not divide.
+Expected<RunScenario> scenario_of(const Run& run);
+
+// The parts, one file each.
+
+/// Error: geometry that is missing or contradicts itself.
+Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assumptions);
+
+/// Text of the notation, with uneven stages as list layouts. `spec` tells layers and sizes; `stack` the software's ways.
+Expected<std::string> mapping_of(const Run& run, const NetworkSpec& spec, const Stack& stack,
+                                 std::vector<std::string>& assumptions);
+
+/// Layers per virtual stage where they do not divide: embedding and head (with prediction modules) count as layers of
+/// the first and the last one, as Megatron's account-for-embedding and account-for-loss flags do; what is left over
+/// goes to the middle. Source: BLOOM (arXiv 2211.05100) lays 70 layers on 12 stages as 5, 6 x 10, 5.
+std::vector<std::int64_t> uneven_stages(std::int64_t layers, std::int64_t parts, std::int64_t prediction_modules);
+
+}  // namespace stepcast

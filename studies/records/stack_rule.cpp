@@ -1,0 +1,52 @@
+#include "studies/records/stack_rule.h"
+
+namespace stepcast {
+namespace {
+
+// Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
+// recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023. torchtitan's
+// shipped configurations left torch.compile off; its benchmarks since December 2024 say where it is on (pytorch/torchtitan
+// benchmarks/).
+constexpr StackRule stack_rule_rows[] = {
+    {"AutoModel", "", "pytorch-fsdp"},
+    {"torchtitan", "", "pytorch-fsdp-eager", "-eager"},
+    {"torchtitan", "2024-12", "pytorch-fsdp-eager"},
+    {"torchtitan", "", "pytorch-fsdp"},
+    {"PyTorch FSDP", "", "pytorch-fsdp"},
+    {"llm-foundry", "", "llm-foundry"},
+    {"Sailor", "", "deepspeed-zero"},
+    {"Megatron-DeepSpeed", "2022-02", "megatron-deepspeed"},
+    {"Megatron-DeepSpeed", "2023-01", "megatron-deepspeed-2022"},
+    {"Megatron-DeepSpeed", "", "megatron-deepspeed"},
+    {"DeepSpeed + Megatron-LM", "", "megatron-deepspeed"},
+    {"DeepSpeed", "", "deepspeed-zero"},
+    {"Megatron-Bridge", "", "nemo"},
+    {"NeMo", "", "nemo"},
+    {"MaxText", "", "jax"},
+    {"Paxml", "", "jax"},
+    {"JAX", "", "jax"},
+    {"Megatron-LM", "2022-05", "megatron-2020"},
+    {"Megatron-LM", "2023-07", "megatron-2022"},
+    {"Megatron-LM", "", "megatron-core"},
+    {"", "2022-05", "megatron-2020"},
+    {"", "2023-07", "megatron-2022"},
+    {"", "", "megatron-core"},
+};
+
+bool fits(const StackRule& rule, const Run& run) {
+  const bool named = rule.software.empty() || run.software.value_or("").find(rule.software) != std::string::npos;
+  const bool in_time = rule.until.empty() || (!run.date.empty() && run.date < rule.until);
+  return named && in_time && run.id.find(rule.id) != std::string::npos;
+}
+
+}  // namespace
+
+std::span<const StackRule> stack_rules() { return stack_rule_rows; }
+
+RunStack stack_of(const Run& run) {
+  for (const StackRule& rule : stack_rule_rows)
+    if (fits(rule, run)) return {std::string(rule.stack), rule.software.empty()};
+  return {std::string(stack_rule_rows[std::size(stack_rule_rows) - 1].stack), true};
+}
+
+}  // namespace stepcast

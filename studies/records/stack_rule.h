@@ -1,0 +1,21 @@
+// Which training software a record ran on, from its software string, its date and, where those say too little, its id.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "studies/records/run_record.h"
+
+namespace stepcast {
+
+/// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one),
+/// the record's month is before `until` ("" = no end), and `id` occurs in the record's id.
+struct StackRule { std::string_view software, until, stack, id = {}; };
+std::span<const StackRule> stack_rules();
+
+/// Catalogue id of a stack. `guessed` tells when the software string named nothing known and only the date decided.
+struct RunStack { std::string id; bool guessed = false; };
+RunStack stack_of(const Run& run);
+
+}  // namespace stepcast

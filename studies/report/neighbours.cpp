@@ -1,0 +1,39 @@
+// The sweep of a report: the run's job, split in every usual way.
+#include "studies/report/folder.h"
+#include "studies/whatif/plan_levers.h"
+#include "studies/sweep/work/run.h"
+#include "studies/sweep/space/space_words.h"
+
+namespace stepcast {
+namespace {
+
+/// The run's nouns, numbers and ways of its software; what is an axis is left to its usual values.
+SpaceWords words_of(const Request& request, const Scenario& scenario) {
+  SpaceWords words;
+  words.request = pinned(request, scenario);
+  for (const AxisRow& row : axis_rows()) words.request.values.erase(std::string(row.key));
+  words.axis(AxisId::gpus) = AxisWords{{std::to_string(scenario.plan.gpus)}, "--gpus"};
+  words.axis(AxisId::precision) = AxisWords{{to_text(scenario.plan.precision)}, "--precision"};
+  words.request.values["global_batch"] = {std::to_string(scenario.plan.global_batch), "--global-batch"};
+  words.pareto = AxisWords{{"step_time,memory.peak"}, "--pareto"};
+  words.top = Request::Value{"100", "--top"};
+  return words;
+}
+
+}  // namespace
+
+Expected<SweepResult> neighbours(const Request& request, const Scenario& scenario, int threads) {
+  if (request.mapping) return fail("sweep", "the run's split is a mapping file, which has no neighbours", "say it by flags");
+  SpaceWords words = words_of(request, scenario);
+  const auto usual = read_space(words);
+  if (!usual) return tl::unexpected(usual.error());
+  const auto space = read_space(with_own_values(std::move(words), *usual, request));
+  if (!space) return tl::unexpected(space.error());
+  SweepOptions options;
+  options.threads = threads;
+  auto swept = run_sweep(*space, Shard{}, options);
+  if (!swept) return tl::unexpected(swept.error());
+  return std::move(swept->result);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,13 @@
+// What the roofline's page is put together from.
+#pragma once
+
+#include <span>
+
+#include "model/base/embedded.h"
+
+namespace stepcast {
+
+/// Every studies/roofline/page/*.{css,html,js}, by name; made by cmake/embed.cmake.
+std::span<const EmbeddedFile> embedded_roofline();
+
+}  // namespace stepcast

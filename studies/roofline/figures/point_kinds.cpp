@@ -1,0 +1,104 @@
+// What an operator is, by the name that the network's builder gave it (model/transformer*.cpp): rows of a table, first match.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "studies/roofline/figures/operator_points.h"
+
+namespace stepcast {
+namespace {
+
+struct PointKindRow {
+  std::string_view begins, ends;  ///< of the label without the pass that it ends with; "" = any
+  PointKind kind;
+};
+
+constexpr PointKindRow point_kind_rows[] = {
+    {"", " sum", PointKind::other},  // gradients of one tensor added up
+    {"attn.core", "", PointKind::attention},
+    {"softmax", "", PointKind::attention},
+    {"rope", "", PointKind::attention},
+    {"attn.rope", "", PointKind::attention},
+    {"attn.norm", "", PointKind::norm},
+    {"attn.", "", PointKind::projection},
+    {"mtp.proj", "", PointKind::projection},
+    {"expert", "", PointKind::experts},
+    {"shared", "", PointKind::experts},
+    {"router", "", PointKind::experts},
+    {"dispatch", "", PointKind::experts},
+    {"combine", "", PointKind::experts},
+    {"mlp", "", PointKind::mlp},
+    {"swiglu", "", PointKind::mlp},
+    {"bias_gelu", "", PointKind::mlp},
+    {"gelu", "", PointKind::mlp},
+    {"norm", "", PointKind::norm},
+    {"embedding", "", PointKind::embedding},
+    {"head", "", PointKind::loss},
+    {"mtp.head", "", PointKind::loss},
+    {"loss", "", PointKind::loss},
+    {"optimizer", "", PointKind::optimizer},
+    {"gradient norm", "", PointKind::optimizer},
+};
+
+std::string_view without_pass(std::string_view label) {
+  for (const std::string_view suffix : {" added", " dX", " dW", " again"})
+    if (label.ends_with(suffix)) label.remove_suffix(suffix.size());
+  return label;
+}
+
+PointKind class_point_kind(KernelClass kernel) {
+  switch (kernel) {
+    case KernelClass::gemm: return PointKind::projection;
+    case KernelClass::attention: return PointKind::attention;
+    case KernelClass::lookup: return PointKind::embedding;
+    case KernelClass::pointwise: break;
+  }
+  return PointKind::other;
+}
+
+struct PointWord {
+  const char* id;
+  const char* name;
+};
+constexpr PointWord point_kind_words[] = {{"attention", "Attention"}, {"projection", "Projections"}, {"mlp", "MLP"},
+                                          {"experts", "Experts"},     {"norm", "Norms"},             {"embedding", "Embedding"},
+                                          {"loss", "Head and loss"},  {"optimizer", "Optimizer"},    {"other", "Other"}};
+
+constexpr PointKind all_point_kinds[] = {PointKind::attention, PointKind::projection, PointKind::mlp,
+                                         PointKind::experts,   PointKind::norm,       PointKind::embedding,
+                                         PointKind::loss,      PointKind::optimizer,  PointKind::other};
+static_assert(std::size(point_kind_words) == std::size(all_point_kinds));
+
+}  // namespace
+
+const char* to_text(PointKind kind) { return point_kind_words[static_cast<std::size_t>(kind)].id; }
+const char* point_kind_name(PointKind kind) { return point_kind_words[static_cast<std::size_t>(kind)].name; }
+std::span<const PointKind> point_kinds() { return all_point_kinds; }
+
+/// The activations and norms of experts are named as everybody's; that their shapes follow the routing tells them apart.
+PointKind point_kind(const KernelWork& work) {
+  if (work.routed) return PointKind::experts;
+  const std::string_view label = without_pass(work.label);
+  const auto row = std::find_if(std::begin(point_kind_rows), std::end(point_kind_rows), [&](const PointKindRow& one) {
+    return label.starts_with(one.begins) && label.ends_with(one.ends);
+  });
+  return row != std::end(point_kind_rows) ? row->kind : class_point_kind(work.kernel);
+}
+
+const char* to_text(PointPass pass) {
+  static constexpr const char* words[] = {"forward", "backward", "recompute", "step"};
+  return words[static_cast<std::size_t>(pass)];
+}
+
+PointPass point_pass(Pass pass) {
+  switch (pass) {
+    case Pass::forward: return PointPass::forward;
+    case Pass::recompute: return PointPass::recompute;
+    case Pass::input_grad:
+    case Pass::weight_grad: return PointPass::backward;
+    case Pass::step: break;
+  }
+  return PointPass::step;
+}
+
+}  // namespace stepcast

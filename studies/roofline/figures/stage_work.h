@@ -1,0 +1,34 @@
+// What one rank of a stage works through in a step: the program of the whole sequence or of each of its slices, and how often
+// every block of it runs. Two copies of the model put the chunks of two stages on a rank.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "studies/run/forecast.h"
+#include "studies/run/scenario.h"
+
+namespace stepcast {
+
+class StageWork {
+ public:
+  /// `prediction` must outlive it.
+  StageWork(const Scenario& scenario, const Prediction& prediction);
+
+  /// The whole sequence, or its slices, first to last.
+  [[nodiscard]] std::span<const Program> programs() const;
+  /// By block: how often one rank of `stage` runs it in a step, each of programs() so many times.
+  [[nodiscard]] std::vector<double> runs(int stage) const;
+  /// Executed in the step by matrix products and attention of one rank, repeats and padding counted.
+  [[nodiscard]] Flops matrix_flops(int stage) const;
+
+ private:
+  const Prediction* prediction_;
+  std::vector<Program> slices_;  ///< empty: the sequence is whole
+};
+
+inline bool multiplies(const KernelWork& work) {
+  return work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention;
+}
+
+}  // namespace stepcast

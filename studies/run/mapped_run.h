@@ -1,0 +1,23 @@
+// A run whose split comes from a mapping file: GPU count, batch and micro-batches follow from its text where they are
+// not said, and must agree with it where they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/plan.h"
+#include "studies/run/scenario.h"
+
+namespace stepcast {
+
+struct MappedRun {
+  Plan plan;
+  std::int64_t micro_batches = 1;
+  std::string split;                    ///< "tp 8, dp 16, pp 4 (by my.flow)"
+  std::vector<Assumption> assumptions;
+};
+
+/// Flags and keys that split are refused beside a mapping, which already says it all. `plan` has micro-batch, sequence and precision already.
+Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request& request, const Plan& plan);
+
+}  // namespace stepcast

@@ -1,0 +1,97 @@
+#include "studies/run/nouns.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "model/network/hf/config.h"
+#include "model/base/json_reader.h"
+
+namespace stepcast {
+namespace {
+
+template <typename Row>
+Expected<const Row*> named_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind, const std::string& where) {
+  const auto row = find_row(rows, name, kind);
+  if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
+  return row;
+}
+
+/// From the file's text by `read`, else a row of `rows`.
+template <typename Row, typename Read>
+Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& name, const std::string& kind,
+                             const std::string& where, Read read) {
+  if (names_a_file(name)) {
+    const auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    auto row = read(*text, name);
+    if (!row) return tl::unexpected(row.error());
+    return Chosen<Row>{std::move(*row), ""};
+  }
+  const auto row = named_row(rows, name, kind, where);
+  if (!row) return tl::unexpected(row.error());
+  return Chosen<Row>{**row, (*row)->id};
+}
+
+Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
+  auto config = read_hf_config(text, name, as);
+  if (!config) return tl::unexpected(config.error());
+  return Chosen<NetworkSpec>{std::move(config->network), "", std::move(config->notes)};
+}
+
+}  // namespace
+
+bool names_a_file(const std::string& name) {
+  if (name.ends_with(".json") || name.starts_with("/") || name.starts_with("./") || name.starts_with("../"))
+    return true;
+  // "meta-llama/Llama-3-70B" is an alias, "my/network" a path: whatever exists is meant.
+  std::error_code ignored;
+  return name.find('/') != std::string::npos && std::filesystem::exists(name, ignored);
+}
+
+Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where) {
+  return choose_network_as(name, where, "");
+}
+
+Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where,
+                                                const std::string& as) {
+  if (names_a_file(name)) {
+    const auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    if (looks_like_hf_config(*text) || !as.empty()) return read_config(*text, name, as);
+  }
+  if (!as.empty())
+    return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name),
+                "a Hugging Face config.json");
+  return choose(catalog().networks, name, "network", where, read_network);
+}
+
+Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where) {
+  return choose(catalog().machines, name, "machine", where, read_checked_machine);
+}
+
+Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where) {
+  return choose(catalog().stacks, name, "stack", where, read_stack);
+}
+
+Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where) {
+  if (names_a_file(name)) {
+    const auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    auto profile = read_profile(*text, name);
+    if (!profile) return tl::unexpected(profile.error());
+    return Chosen<Profile>{std::move(*profile), ""};
+  }
+  const auto row = named_row(catalog().profiles, name, "profile", where);
+  if (!row) return tl::unexpected(row.error());
+  return Chosen<Profile>{(*row)->whole(), (*row)->id};
+}
+
+Expected<Machine> read_checked_machine(const std::string& text, const std::string& where) {
+  auto machine = read_machine(text, where, catalog().gpus);
+  if (!machine) return machine;
+  if (const auto fabric = check_fabric(*machine); !fabric) return tl::unexpected(fabric.error());
+  return machine;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,36 @@
+// Nouns by name: a catalogue id or alias, or a JSON file of the user's own; for networks also a Hugging Face
+// config.json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/catalog.h"
+#include "model/base/error.h"
+
+namespace stepcast {
+
+/// A catalogue row, or the user's own; `id` is empty for the latter.
+template <typename Row>
+struct Chosen {
+  Row row;
+  std::string id;
+  std::vector<std::string> notes = {};  ///< what a file of another program left open, and how it was read
+};
+
+/// Whether a name on the command line means a file: it ends in ".json" or has the look of a path.
+bool names_a_file(const std::string& name);
+
+// `where` is the flag or key that named it, for errors about the name; errors in a file point into the file.
+Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where);
+/// `as` names the family to read a Hugging Face config as ("llama"); "" goes by the config itself.
+Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where,
+                                                const std::string& as);
+Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where);
+Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where);
+Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where);
+
+/// A machine as read, its fabric checked as a graph.
+Expected<Machine> read_checked_machine(const std::string& text, const std::string& where);
+
+}  // namespace stepcast

@@ -1,0 +1,53 @@
+// A run with every noun resolved and every number set, and the list of what nobody said.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/plan.h"
+#include "model/profile/step_tuning.h"
+#include "studies/run/nouns.h"
+#include "studies/run/request.h"
+#include "studies/run/switches.h"
+
+namespace stepcast {
+
+/// Micro-batches per pipeline stage where no batch is said: enough that the pipeline's ramp does not rule the step.
+constexpr std::int64_t default_batches_per_stage = 4;
+
+/// Something nobody said. `flag` is how to say it.
+struct Assumption { std::string flag, value, why; };
+
+/// What the pipeline is told beside its schedule, and where that was said.
+struct PipelineChoice {
+  std::int64_t slices = 1;           ///< of the sequence
+  std::int64_t memory_cap = 0;       ///< activations that a rank may hold, in slices or chunks; 0 = no cap
+  std::string slices_where = "--seq-splits", cap_where = "--memory-cap";
+};
+
+struct Scenario {
+  Chosen<NetworkSpec> network;
+  Chosen<Machine> machine;
+  Chosen<Stack> stack;               ///< with `ways`; its id is that of the row without them
+  StackWays ways;
+  Chosen<Profile> profile;           ///< id empty: the user's own, or made for the GPU
+  bool own_profile = false;          ///< the user's own
+  Plan plan;
+  PipelineChoice pipeline;
+  bool causal_attention = true;      ///< how model FLOPs count attention
+  std::int64_t micro_batches = 1;    ///< per step, on each rank of the batch split
+  std::string split;                 ///< in words: "tp 8, cp 1, pp 4, dp 16, sp, zero 1, 1f1b"
+  std::vector<Assumption> assumptions;
+  std::vector<std::string> remarks;  ///< what a user should know about the split
+};
+
+/// Fills in defaults, checks that everything divides and fits the machine, and makes the mapping text.
+Expected<Scenario> resolve(const Request& request);
+
+/// What measured steps say about this software on this GPU: the profile's fit, or the nearest to it.
+FoundFit step_fit(const Scenario& scenario);
+/// One line on the values in force, how far they were off on runs that were left out, and whose they are.
+std::string fit_remark(const Scenario& scenario, const FoundFit& found);
+
+}  // namespace stepcast

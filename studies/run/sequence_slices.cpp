@@ -1,0 +1,78 @@
+#include "studies/run/sequence_slices.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dataflow/lower/lower.h"
+#include "sim/schedule/order.h"
+#include "sim/step.h"
+#include "studies/run/split.h"
+
+namespace stepcast {
+namespace {
+
+std::string kinds_with_slices() {
+  std::vector<std::string> ids;
+  for (const ScheduleKind& kind : schedule_kinds())
+    if (kind.takes_slices) ids.push_back(kind.id);
+  return fmt::format("{}", fmt::join(ids, " or "));
+}
+
+Expected<void> check_kind(const Scenario& scenario, const Program& whole) {
+  const auto kind = find_schedule(whole.schedule);
+  if (kind && (*kind)->takes_slices) return {};
+  return fail(scenario.pipeline.slices_where,
+              fmt::format("schedule {} does not cut the sequence into {}", whole.schedule, scenario.pipeline.slices),
+              fmt::format("--schedule {}, or leave it out", kinds_with_slices()));
+}
+
+Expected<void> check_positions(const Scenario& scenario) {
+  const std::int64_t positions = scenario.plan.sequence, slices = scenario.pipeline.slices;
+  if (positions % slices == 0) return {};
+  return fail(scenario.pipeline.slices_where,
+              fmt::format("{} positions do not divide into {} slices", positions, slices),
+              fmt::format("nearest: {}", nearest_values(divisors(positions), slices)));
+}
+
+/// Scores that are written out grow with the keys of all earlier slices, and so does what softmax reads of them.
+Expected<void> check_attention(const Scenario& scenario) {
+  if (scenario.stack.row.attention == AttentionForm::fused) return {};
+  return fail(scenario.pipeline.slices_where,
+              fmt::format("stack {} writes attention scores out, whose size differs from slice to slice: not modelled",
+                          scenario.stack.row.id),
+              "a stack with fused attention, such as --stack megatron-core");
+}
+
+/// A rank that holds a part of the positions holds another part of every slice; what it needs of earlier slices moves.
+Expected<void> check_whole_positions(const Scenario& scenario, const Plan& plan) {
+  const auto mapping = explain(scenario.network.row, plan, scenario.stack.row);
+  if (!mapping) return tl::unexpected(mapping.error());
+  for (const Explanation::Choice& choice : mapping->choices) {
+    if (!choice.op.starts_with("attn.core") || (choice.loop != "s" && choice.loop != "t")) continue;
+    return fail(scenario.pipeline.slices_where,
+                fmt::format("axis {} splits the positions of the attention too: what it moves for the keys of earlier "
+                            "slices is not modelled", choice.axis),
+                fmt::format("slices or positions on {}, not both", choice.axis));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<std::vector<Program>> lower_slices(const Scenario& scenario, const Program& whole) {
+  if (auto good = check_kind(scenario, whole); !good) return tl::unexpected(good.error());
+  if (auto good = check_positions(scenario); !good) return tl::unexpected(good.error());
+  if (auto good = check_attention(scenario); !good) return tl::unexpected(good.error());
+  Plan plan = scenario.plan;
+  plan.sequence /= scenario.pipeline.slices;
+  auto first = lower(scenario.network.row, plan, scenario.stack.row);
+  if (!first)
+    return fail(scenario.pipeline.slices_where,
+                fmt::format("a slice has {} positions: {}", plan.sequence, first.error().what), first.error().hint);
+  if (auto good = check_whole_positions(scenario, plan); !good) return tl::unexpected(good.error());
+  return slice_programs(*first, static_cast<int>(scenario.pipeline.slices));
+}
+
+}  // namespace stepcast

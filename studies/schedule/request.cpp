@@ -1,0 +1,88 @@
+// The flags of `stepcast schedule`: sizes, and what goes with them.
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+#include "studies/schedule/schedule.h"
+
+namespace stepcast {
+namespace {
+
+Expected<int> size_flag(const Arguments& arguments, const char* name, int otherwise) {
+  if (!arguments.has(name)) return otherwise;
+  const auto count = parse_count(arguments.value(name), name, 1, 1 << 20);
+  if (!count) return tl::unexpected(count.error());
+  return static_cast<int>(*count);
+}
+
+struct SizeFlag {
+  const char* name;
+  int ScheduleSize::*field;
+  bool needed;
+};
+constexpr SizeFlag size_flags[] = {{"--stages", &ScheduleSize::ranks, true},
+                                   {"--micro-batches", &ScheduleSize::micro_batches, true},
+                                   {"--chunks", &ScheduleSize::chunks, false},
+                                   {"--group", &ScheduleSize::group, false},
+                                   {"--seq-splits", &ScheduleSize::slices, false}};
+
+/// A file's order has its sizes; only the slices are not to be seen in it.
+Expected<void> read_file_flags(const Arguments& arguments, ScheduleRequest& request) {
+  for (const SizeFlag& flag : size_flags)
+    if (flag.field != &ScheduleSize::slices && arguments.has(flag.name))
+      return fail(flag.name, "does not go with --from", "leave it out: the file's order says it");
+  const auto slices = size_flag(arguments, "--seq-splits", 1);
+  if (!slices) return tl::unexpected(slices.error());
+  request.size.slices = *slices;
+  request.slices_given = arguments.has("--seq-splits");
+  request.file = arguments.value("--from");
+  if (arguments.has("--csv-dialect")) request.dialect = arguments.value("--csv-dialect");
+  if (!arguments.has("--iteration")) return {};
+  const auto iteration = parse_count(arguments.value("--iteration"), "--iteration", 0, 1 << 30);
+  if (!iteration) return tl::unexpected(iteration.error());
+  request.iteration = static_cast<int>(*iteration);
+  return {};
+}
+
+Expected<void> read_sizes(const Arguments& arguments, ScheduleRequest& request) {
+  if (arguments.has("--from")) return read_file_flags(arguments, request);
+  for (const char* flag : {"--csv-dialect", "--iteration"})
+    if (arguments.has(flag)) return fail(flag, "is about the file of --from", "add --from FILE");
+  for (const SizeFlag& flag : size_flags) {
+    if (flag.needed && !arguments.has(flag.name))
+      return fail(flag.name, "is missing", "--stages is the number of ranks, --micro-batches that of a step");
+    const auto value = size_flag(arguments, flag.name, request.size.*flag.field);
+    if (!value) return tl::unexpected(value.error());
+    request.size.*flag.field = *value;
+  }
+  request.chunks_given = arguments.has("--chunks");
+  request.slices_given = arguments.has("--seq-splits");
+  return {};
+}
+
+Expected<void> read_factors(const Arguments& arguments, ScheduleRequest& request) {
+  if (arguments.has("--overlap-factor")) {
+    const std::string text = arguments.value("--overlap-factor");
+    const auto factor = bare_number(text);
+    if (!factor || !(*factor > 0 && *factor <= 10))
+      return fail("--overlap-factor", fmt::format("'{}' is no factor", text.substr(0, 60)),
+                  "above 0, at most 10; 1: a fused pair lasts as long as its two one after the other");
+    request.pair_factor = *factor;
+  }
+  const auto cap = size_flag(arguments, "--memory-cap", 0);
+  if (!cap) return tl::unexpected(cap.error());
+  request.memory_cap = *cap;
+  return {};
+}
+
+}  // namespace
+
+Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments) {
+  ScheduleRequest request;
+  if (auto read = read_sizes(arguments, request); !read) return tl::unexpected(read.error());
+  if (auto read = read_schedule_times(arguments, request); !read) return tl::unexpected(read.error());
+  if (auto read = read_factors(arguments, request); !read) return tl::unexpected(read.error());
+  if (auto read = read_schedule_knobs(arguments, request); !read) return tl::unexpected(read.error());
+  return request;
+}
+
+}  // namespace stepcast

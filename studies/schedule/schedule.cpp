@@ -1,0 +1,100 @@
+// stepcast schedule: makes orders, runs them and shows them in the form asked for.
+#include "studies/schedule/schedule.h"
+
+#include <fmt/format.h>
+
+#include "studies/commands.h"
+#include "studies/cli/output_file.h"
+#include "studies/timeline/schedule_report.h"
+
+namespace stepcast {
+namespace {
+
+/// What may stand where KIND does.
+struct InsteadOfKind {
+  const char *flag, *kind_hint;
+};
+constexpr InsteadOfKind instead_of_kind[] = {
+    {"--compare", "--compare runs every kind that is legal"},
+    {"--auto", "--auto looks for the order itself: leave KIND out"},
+    {"--from", "the file has the order: leave KIND out"}};
+
+Expected<void> check_schedule_words(const Arguments& arguments) {
+  const bool compare = arguments.has("--compare");
+  const InsteadOfKind* first = nullptr;
+  for (const InsteadOfKind& row : instead_of_kind) {
+    if (!arguments.has(row.flag)) continue;
+    if (!arguments.words.empty())
+      return fail(arguments.words[0], fmt::format("a KIND does not go with {}", row.flag), row.kind_hint);
+    if (first != nullptr) return fail(row.flag, fmt::format("does not go with {}", first->flag), "one of them");
+    first = &row;
+  }
+  if (first == nullptr && arguments.words.empty())
+    return fail("schedule", "KIND is missing",
+                "stepcast schedule 1f1b ..., or --auto, or --compare; stepcast list schedules");
+  if (arguments.has("--json") && arguments.has("--csv")) return fail("--csv", "does not go with --json", "one of them");
+  for (const char* one : {"--csv", "--trace", "--svg", "--order"})
+    if (compare && arguments.has(one)) return fail(one, "shows one schedule, not --compare", "name the KIND instead");
+  return {};
+}
+
+struct FileForm {
+  const char* flag;
+  std::string (*text)(const ScheduleRun& run);
+};
+constexpr FileForm file_forms[] = {{"--trace", schedule_trace}, {"--svg", schedule_svg}, {"--order", schedule_order}};
+
+struct OpenForm {
+  const FileForm* form;
+  OutputFile file;
+};
+
+/// Before the work, so that a place that cannot be written costs nothing.
+Expected<std::vector<OpenForm>> open_files(const Arguments& arguments) {
+  if (auto apart = check_apart(arguments, {"--trace", "--svg", "--order"}); !apart) return tl::unexpected(apart.error());
+  std::vector<OpenForm> open;
+  for (const FileForm& form : file_forms) {
+    const auto name = arguments.flags.find(form.flag);
+    if (name == arguments.flags.end()) continue;
+    auto file = OutputFile::open(name->second, form.flag);
+    if (!file) return tl::unexpected(file.error());
+    open.push_back({&form, std::move(*file)});
+  }
+  return open;
+}
+
+Expected<ScheduleRun> make_run(const ScheduleRequest& request, const Arguments& arguments) {
+  if (arguments.has("--from")) return run_schedule_file(request);
+  return arguments.has("--auto") ? find_schedule_order(request) : run_schedule(arguments.words[0], request);
+}
+
+std::string shown(const ScheduleRun& run, const Arguments& arguments, const Console& console) {
+  if (arguments.has("--json")) return schedule_json(run);
+  if (arguments.has("--csv")) return schedule_csv(run);
+  return schedule_text(run, console);
+}
+
+}  // namespace
+
+Expected<void> schedule_command(const Arguments& arguments, Console& console) {
+  if (auto words = check_schedule_words(arguments); !words) return words;
+  if (!arguments.words.empty())
+    if (const auto kind = find_schedule(arguments.words[0]); !kind) return tl::unexpected(kind.error());
+  const auto request = read_schedule_request(arguments);
+  if (!request) return tl::unexpected(request.error());
+  if (arguments.has("--compare")) {
+    const ScheduleComparison comparison = compare_schedules(*request);
+    console.out << (arguments.has("--json") ? comparison_json(comparison) : comparison_text(comparison));
+    return {};
+  }
+  auto files = open_files(arguments);
+  if (!files) return tl::unexpected(files.error());
+  auto run = make_run(*request, arguments);
+  if (!run) return tl::unexpected(run.error());
+  add_layer_split(*request, *run);
+  for (OpenForm& open : *files) open.file.finish(open.form->text(*run));
+  console.out << shown(*run, arguments, console);
+  return {};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// Figures as costs: less is better, and a bound of the step time bounds them.
+#pragma once
+
+#include <vector>
+
+#include "sim/fast/standings.h"
+#include "studies/sweep/price/figures.h"
+#include "studies/sweep/price/points.h"
+#include "studies/sweep/price/pricer.h"
+
+namespace stepcast {
+
+/// The last of the costs is no goal: it carries the bound of the step time along.
+constexpr int step_cost = Costs::most - 1;
+constexpr int most_front_figures = Costs::most - 2;
+
+class CostRule {
+ public:
+  /// `front`: at most most_front_figures.
+  CostRule(Figure objective, const std::vector<Figure>& front, const SpacePoints& points);
+  [[nodiscard]] Costs of(const Figures& figures) const;
+  /// At least; of figures that no bound is known for, minus infinity.
+  [[nodiscard]] Costs at_least(const FastPrice& price, const Setting& setting) const;
+
+ private:
+  [[nodiscard]] double least(Figure figure, const FastPrice& price, const Setting& setting) const;
+  std::vector<Figure> figures_;   ///< objective, then front
+  double tokens_ = 1, price_ = 0;
+};
+
+}  // namespace stepcast

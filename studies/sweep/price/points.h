@@ -1,0 +1,100 @@
+// A point of a space as the forecast wants it: split, plan, software. Shared by legality, fast prices and exact forecasts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataflow/program.h"
+#include "model/base/error.h"
+#include "sim/cost.h"
+#include "studies/run/forecast.h"
+#include "studies/run/balance.h"
+#include "studies/run/split_plan.h"
+#include "studies/sweep/price/figures.h"
+#include "studies/sweep/space/space.h"
+
+namespace stepcast {
+
+/// One setting of what is not split: machine at a GPU count, software with its switches, precision. Lives as long as the points.
+struct Setting {
+  Scenario scenario;                 ///< its plan holds what a split says nothing about
+  std::unique_ptr<CostModel> cost;   ///< of all ranks in use
+  mutable Scenario point;            ///< the same, with the plan of the point that was asked for last
+};
+
+/// Not for several threads at once.
+class SpacePoints {
+ public:
+  /// Errors: what predict says of nouns, precision and GPU counts that the machine has not.
+  static Expected<SpacePoints> make(const Space& space);
+
+  [[nodiscard]] const Space& space() const { return *space_; }
+  [[nodiscard]] const NetworkSpec& network() const { return settings_.front()->scenario.network.row; }
+  [[nodiscard]] const Stack& stack() const { return settings_.front()->scenario.stack.row; }
+  [[nodiscard]] const PipelineChoice& pipeline() const { return settings_.front()->scenario.pipeline; }
+  [[nodiscard]] bool balances_layers(const Digits& digits) const;
+  [[nodiscard]] SplitWishes wishes(const Digits& digits) const;
+  [[nodiscard]] const Recompute& recompute(const Digits& digits) const { return recompute_[digits[static_cast<std::size_t>(AxisId::recompute)]]; }
+  [[nodiscard]] const MeshOrder& order(const Digits& digits) const;
+  /// Completed, with layers laid nearly evenly where the layout is to be balanced; not checked. Layers that cannot be laid: no split.
+  [[nodiscard]] Expected<Split> split(const Digits& digits) const { return split(digits, wishes(digits)); }
+  [[nodiscard]] Expected<Split> split(const Digits& digits, const SplitWishes& wishes) const;
+  [[nodiscard]] const Setting& setting(const Digits& digits) {
+    const Setting* known = by_switches_[switches_of(digits)];
+    return known != nullptr ? *known : make_setting(digits);
+  }
+  /// Layers on the virtual stages of a point whose layout is to be balanced.
+  Expected<LayerCounts> balanced(const Digits& digits);
+  /// Of a legal point.
+  Expected<Program> program(const Digits& digits);
+  /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in another order:
+  /// for what a micro-batch costs.
+  Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order);
+  Expected<Scenario> scenario(const Digits& digits);
+  /// The same without a copy; valid until the next point of this setting.
+  Expected<const Scenario*> point(const Digits& digits);
+  /// The whole forecast of a legal point.
+  Expected<Prediction> predict(const Digits& digits);
+  /// The flags that make predict repeat the point: "--tp 8 --pp 4 ...", what the sweep was told included.
+  [[nodiscard]] std::string command(const Digits& digits) const;
+
+ private:
+  explicit SpacePoints(const Space& space) : space_(&space) {}
+  Expected<void> read_words();
+  Expected<void> read_settings();
+  [[nodiscard]] std::size_t switches_of(const Digits& digits) const;
+  Expected<const Setting*> find_setting(const Digits& digits);
+  const Setting& make_setting(const Digits& digits);
+  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, Split split);
+  [[nodiscard]] Digits balanced_key(const Digits& digits, const Split& split) const;
+
+  const Space* space_;
+  std::vector<std::unique_ptr<Setting>> settings_;
+  std::vector<const Setting*> by_switches_;
+  std::map<Digits, LayerCounts> balanced_;
+  // What the words of an axis stand for, by digit.
+  std::vector<Recompute> recompute_;
+  std::vector<LayoutChoice> layouts_;
+  std::vector<MeshOrder> orders_;           ///< with tiers by 4 tp + 2 pp + dp, 1 where that is across nodes
+  std::vector<ContextKind> contexts_;
+  std::vector<std::optional<bool>> sequence_split_, scatter_;
+  std::vector<char> save_gathered_;
+  std::vector<std::string> schedules_;      ///< "" by chunks
+};
+
+/// All that a row of results holds. `price` in US dollars per GPU and hour, 0 = not said: then the cost is no number.
+Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Prediction& prediction, double price);
+
+/// Those that are known before any price.
+void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, const Stack& stack, Figures& figures);
+
+/// Power of a GPU that waits, as a share of its limit; kernels are taken to run at the limit. Assumed, from no measurement.
+constexpr double idle_power_share = 0.15;
+/// Joules of a step: kernels run `kernel_s` on the average GPU.
+double step_energy(const Gpu& gpu, double gpus, double step_s, double kernel_s);
+
+}  // namespace stepcast

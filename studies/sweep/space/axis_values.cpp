@@ -1,0 +1,160 @@
+// Values of an axis as people write them: lists, ranges, "all".
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "studies/cli/flags.h"
+#include "studies/sweep/space/axes.h"
+
+namespace stepcast {
+namespace {
+
+/// Of values that the axis may have: zero ends at 3.
+std::string ways_to_write_numbers(const Flag& flag) {
+  constexpr std::int64_t long_range = 64;
+  if (flag.most < long_range) return fmt::format("a list {},{}, a range {}..{}, or all", flag.least, flag.most, flag.least, flag.most);
+  return fmt::format("a list 1,2,4, a range 1..8 or 1..{}*2, or all", long_range);
+}
+
+/// Instead of a list that is too long.
+std::string shorter_list(const AxisRow& row, const Flag* flag) {
+  if (!row.number) return "a shorter list";
+  return fmt::format("a shorter list, or a range with a factor: 1..{}*2", flag->most);
+}
+
+std::string_view trimmed_item(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\n") + 1 - begin);
+}
+
+std::vector<std::string> parted(std::string_view text, char separator) {
+  std::vector<std::string> items;
+  for (;;) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    items.emplace_back(trimmed_item(text.substr(0, end)));
+    if (end == text.size()) return items;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// Reads the values of one axis, item by item.
+class AxisValueReader {
+ public:
+  AxisValueReader(const AxisRow& row, const std::string& where, const AxisContext& context)
+      : row_(row), flag_(find_key(run_flags(), row.key)), where_(where), context_(context) {}
+
+  Expected<void> take_text(const std::string& text) {
+    for (const std::string& item : items_of(text))
+      if (auto done = take_item(item); !done) return done;
+    return {};
+  }
+
+  std::vector<std::string> values() && { return std::move(values_); }
+
+ private:
+  /// Layouts have commas of their own; words of them may be listed with commas all the same.
+  [[nodiscard]] std::vector<std::string> items_of(const std::string& text) const {
+    if (!row_.commas) return parted(text, ',');
+    const std::vector<std::string> words = row_.all(context_), items = parted(text, ',');
+    const auto is_word = [&](const std::string& item) { return item == "all" || std::find(words.begin(), words.end(), item) != words.end(); };
+    return std::all_of(items.begin(), items.end(), is_word) ? items : parted(text, ';');
+  }
+
+  Expected<void> take_item(const std::string& item) {
+    if (item.empty()) return fail(where_, "a value is missing", std::string(row_.doc));
+    if (item == "all") return take_all();
+    if (row_.number && item.find("..") != std::string::npos) return take_range(item);
+    if (row_.number) return take_number(item);
+    return take_word(item);
+  }
+
+  Expected<void> take_all() {
+    const std::vector<std::string> all = row_.all(context_);
+    if (all.empty()) return fail(where_, fmt::format("there is no list of all {}", row_.key), "a list 64,128 or a range 64..1024*2");
+    for (const std::string& value : all)
+      if (auto done = add(value); !done) return done;
+    return {};
+  }
+
+  Expected<std::int64_t> number(const std::string& text) const {
+    auto parsed = parse_count(text, where_, flag_->least, flag_->most);
+    if (!parsed) parsed.error().hint += "; " + ways_to_write_numbers(*flag_);
+    return parsed;
+  }
+
+  Expected<void> take_number(const std::string& text) {
+    const auto parsed = number(text);
+    if (!parsed) return tl::unexpected(parsed.error());
+    return add(std::to_string(*parsed));
+  }
+
+  /// "1..8" and "1..64*2".
+  Expected<void> take_range(const std::string& text) {
+    const std::size_t dots = text.find(".."), star = text.find('*', dots);
+    const auto first = number(text.substr(0, dots));
+    if (!first) return tl::unexpected(first.error());
+    const auto last = number(text.substr(dots + 2, star == std::string::npos ? star : star - dots - 2));
+    if (!last) return tl::unexpected(last.error());
+    if (*first > *last) return fail(where_, fmt::format("range {:.60} runs backwards", text), fmt::format("{}..{}", *last, *first));
+    std::int64_t factor = 1;
+    if (star != std::string::npos) {
+      const auto parsed = parse_count(text.substr(star + 1), where_, 2, flag_->most);
+      if (!parsed) return tl::unexpected(parsed.error());
+      factor = *parsed;
+    }
+    if (factor > 1 && *first == 0) return fail(where_, fmt::format("range {:.60} never leaves 0", text), "begin at 1, or list the values");
+    for (std::int64_t value = *first; value <= *last; value = factor > 1 ? value * factor : value + 1)
+      if (auto done = add(std::to_string(value)); !done) return done;
+    return {};
+  }
+
+  Expected<void> take_word(const std::string& text) {
+    if (!row_.own_word.empty() && text == row_.own_word) return add(text);
+    if (auto good = flag_ == nullptr ? check_tier(text) : check_flag(*flag_, text, where_); !good) {
+      if (!row_.own_word.empty()) good.error().hint += fmt::format("; or {}", row_.own_word);
+      return good;
+    }
+    return add(text);
+  }
+
+  Expected<void> check_tier(const std::string& text) const {
+    const std::vector<std::string> tiers = row_.all(context_);
+    if (std::find(tiers.begin(), tiers.end(), text) != tiers.end()) return {};
+    return fail(where_, fmt::format("unknown tier '{:.60}'", text), name_hint(text, tiers));
+  }
+
+  Expected<void> add(const std::string& value) {
+    if (!seen_.insert(value).second) return fail(where_, fmt::format("{:.60} is listed twice", value), "each value once");
+    if (values_.size() == most_axis_values)
+      return fail(where_, fmt::format("more than {} values", most_axis_values), shorter_list(row_, flag_));
+    values_.push_back(value);
+    return {};
+  }
+
+  const AxisRow& row_;
+  const Flag* flag_;
+  const std::string& where_;
+  const AxisContext& context_;
+  std::vector<std::string> values_;
+  std::unordered_set<std::string> seen_;
+};
+
+}  // namespace
+
+Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, const std::string& text, const std::string& where,
+                                                    const AxisContext& context) {
+  return read_axis_values(row, std::span(&text, 1), where, context);
+}
+
+Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, std::span<const std::string> texts, const std::string& where,
+                                                    const AxisContext& context) {
+  if (texts.empty()) return fail(where, "the list is empty", fmt::format("leave it out for the default; {}", row.doc));
+  AxisValueReader reader(row, where, context);
+  for (const std::string& text : texts)
+    if (auto done = reader.take_text(text); !done) return tl::unexpected(done.error());
+  return std::move(reader).values();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,95 @@
+#include "studies/sweep/space/part_keys.h"
+
+#include <algorithm>
+
+namespace stepcast {
+namespace {
+
+std::int32_t digit_of(const Digits& digits, AxisId axis) { return digits[static_cast<std::size_t>(axis)]; }
+
+bool says_where_weights_live(const std::string& statement) { return !statement.starts_with("home boundary:"); }
+
+}  // namespace
+
+std::size_t PartKeyHash::operator()(const PartKey& key) const {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, offset and prime of its 64-bit form
+  for (const std::int32_t part : key) hash = (hash ^ static_cast<std::uint32_t>(part)) * 0x100000001b3;
+  return hash;
+}
+
+bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack) {
+  return wishes.zero >= 2 || std::any_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
+}
+
+std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
+  std::int64_t stride = 1;
+  for (const MeshAxis axis : wishes.order) {
+    if (axis == wanted) return stride;
+    stride *= axis == MeshAxis::tp ? wishes.tp : axis == MeshAxis::cp ? wishes.cp : axis == MeshAxis::dp ? wishes.dp() : wishes.pp;
+  }
+  return stride;
+}
+
+// What a micro-batch costs in a block follows from how the block is split and where its groups lie. Data ranks matter where
+// gradients or weights are kept in shards over them: then each micro-batch reduces or gathers.
+PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  using enum AxisId;
+  PartKey key{};
+  std::size_t at = 0;
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, tp_overlap, recompute}) key[at++] = digit_of(digits, axis);
+  key[at++] = split.sequence;
+  key[at++] = !split.kept_gathers.empty();
+  if (moves_over_data_ranks(wishes, points.stack())) {
+    key[at++] = 1 + digit_of(digits, zero);
+    key[at++] = digit_of(digits, dp_replicate);
+    key[at++] = digit_of(digits, dp_overlap);
+    key[at++] = static_cast<std::int32_t>(split.dp);
+    for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp}) key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
+  } else if (split.experts) {
+    // Rows of experts are dealt out over all ranks of a stage, rounded up where they do not divide.
+    key[at++] = -1;
+    for (const AxisId axis : {pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = digit_of(digits, axis);
+  }
+  return key;
+}
+
+PartKey unit_key(const SplitWishes& wishes) {
+  return {static_cast<std::int32_t>(wishes.micro_batch), static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp)),
+          static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp))};
+}
+
+PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded) {
+  using enum AxisId;
+  PartKey key{};
+  std::size_t at = 0;
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, dp_replicate, dp_overlap})
+    key[at++] = digit_of(digits, axis);
+  // Tied weights lie on one rank where the stages make a V.
+  key[at++] = folded;
+  // Layers that are not recomputed are blocks of their own, so that the blocks' numbers differ.
+  key[at++] = points.recompute(digits).layers > 0;
+  return key;
+}
+
+PartKey stream_key(const SpacePoints& points, const Digits& digits) {
+  using enum AxisId;
+  PartKey key{};
+  std::size_t at = 0;
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, sp, scatter_boundary}) key[at++] = digit_of(digits, axis);
+  const SplitWishes wishes = points.wishes(digits);
+  key[at++] = wishes.pp > 1;
+  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp));
+  key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp));
+  return key;
+}
+
+PartKey persistent_key(const Digits& digits, bool folded) {
+  using enum AxisId;
+  PartKey key{};
+  std::size_t at = 0;
+  for (const AxisId axis : {gpus, precision, tp, cp, pp, ep, etp, zero, dp_replicate}) key[at++] = digit_of(digits, axis);
+  key[at++] = folded;
+  return key;
+}
+
+}  // namespace stepcast

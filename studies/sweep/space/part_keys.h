@@ -1,0 +1,31 @@
+// What each part of a fast price depends on: points with equal keys share the part. A key that lacks something gives wrong prices,
+// one that holds too much only makes more parts; tests/studies/sweep/price/pricer_test.cpp holds every part against the forecast.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "studies/sweep/price/points.h"
+
+namespace stepcast {
+
+using PartKey = std::array<std::int32_t, 24>;
+struct PartKeyHash { std::size_t operator()(const PartKey& key) const; };
+
+/// Does the software or the sharding make each micro-batch move weights or gradients over the data ranks?
+bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack);
+/// Ranks between neighbours on an axis of the mesh.
+std::int64_t stride_of(const SplitWishes& wishes, MeshAxis axis);
+
+/// What a micro-batch costs in a block, whatever its size.
+PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitWishes& wishes, const Split& split);
+/// The same of one size, where tensor and context ranks lie so far apart.
+PartKey unit_key(const SplitWishes& wishes);
+/// What happens once per step. `folded`: the stages lie there and back.
+PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded);
+/// What crosses between stages, and what gathers it.
+PartKey stream_key(const SpacePoints& points, const Digits& digits);
+/// Bytes that stay: they follow from how weights are split and kept alone.
+PartKey persistent_key(const Digits& digits, bool folded);
+
+}  // namespace stepcast

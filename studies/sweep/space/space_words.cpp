@@ -1,0 +1,126 @@
+#include "studies/sweep/space/space_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/json_reader.h"
+#include "studies/launch/read/asked_run.h"
+
+namespace stepcast {
+namespace {
+
+/// The network of a word beside --space, which may not be a second file of choices.
+Expected<std::optional<Chosen<NetworkSpec>>> network_beside_space(const Arguments& arguments) {
+  if (arguments.words.empty()) return std::nullopt;
+  auto named = read_request(arguments.words[0], {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}, .repeated = {}});
+  if (!named) return tl::unexpected(named.error());
+  if (!named->values.empty() || named->machine || named->stack || named->profile || named->mapping)
+    return fail("NETWORK", fmt::format("{:.60} is a scenario file, and so is --space {:.60}", arguments.words[0], arguments.value("--space")),
+                "one of them; \"axes\" may stand in a space file beside all that a scenario says");
+  return named->network;
+}
+
+Expected<SpaceWords> words_of_file(const Arguments& arguments) {
+  const std::string path = arguments.value("--space");
+  auto network = network_beside_space(arguments);
+  if (!network) return tl::unexpected(network.error());
+  const auto text = read_text_file(path);
+  if (!text) return tl::unexpected(text.error());
+  auto words = read_space_file(*text, path, *network);
+  if (!words) return words;
+  if (auto done = take_flags(words->request, arguments); !done) return tl::unexpected(done.error());
+  return words;
+}
+
+/// The job itself, and what its software runs beside compute: a sweep of a launch leaves them as they are unless told.
+constexpr AxisId kept_of_launch[] = {AxisId::gpus,       AxisId::precision,  AxisId::scatter_boundary,
+                                     AxisId::tp_overlap, AxisId::dp_overlap, AxisId::save_gathered};
+bool is_kept_of_launch(AxisId axis) { return std::find(std::begin(kept_of_launch), std::end(kept_of_launch), axis) != std::end(kept_of_launch); }
+
+/// What a launch says of another axis is one way among those that are tried.
+Expected<SpaceWords> words_of_launch(const Arguments& arguments) {
+  auto launched = read_request(without_axes(arguments));
+  if (!launched) return tl::unexpected(launched.error());
+  SpaceWords words;
+  words.request = *launched;
+  for (const AxisRow& row : axis_rows())
+    if (!is_kept_of_launch(row.id)) words.request.values.erase(std::string(row.key));
+  if (auto done = take_flags(words.request, arguments); !done) return tl::unexpected(done.error());
+  words.own = std::move(*launched);
+  return words;
+}
+
+Expected<SpaceWords> words_of_network(const Arguments& arguments) {
+  const auto source = launch_source(arguments);
+  if (!source) return tl::unexpected(source.error());
+  if (*source) return words_of_launch(arguments);
+  if (arguments.words.empty())
+    return fail("command line", "no network is named", "NETWORK, a scenario file, a launch (--megatron run.sh), or --space FILE");
+  auto request = read_request(arguments);
+  if (!request) return tl::unexpected(request.error());
+  SpaceWords words;
+  words.request = std::move(*request);
+  return words;
+}
+
+/// Keys of the run that are axes become axes: flags over a space file's list, of which the file itself may have only one.
+Expected<void> take_axes(SpaceWords& words) {
+  for (const AxisRow& row : axis_rows()) {
+    const Request::Value* said = words.request.find(row.key);
+    if (said == nullptr) continue;
+    std::optional<AxisWords>& axis = words.axis(row.id);
+    if (axis && said->where != row.flag)
+      return fail(axis->where, fmt::format("{} is said twice", row.key), fmt::format("here or at {}", said->where));
+    axis = AxisWords{{said->text}, said->where};
+    words.request.values.erase(words.request.values.find(row.key));
+  }
+  return {};
+}
+
+void take_goals(SpaceWords& words, const Arguments& arguments) {
+  for (const auto& [flag, slot] : {std::pair{"--where", &words.where}, {"--objective", &words.objective}, {"--top", &words.top},
+                                   {"--price", &words.price}})
+    if (arguments.has(flag)) *slot = Request::Value{arguments.value(flag), flag};
+  if (arguments.has("--pareto")) words.pareto = AxisWords{{arguments.value("--pareto")}, "--pareto"};
+}
+
+}  // namespace
+
+Arguments without_axes(Arguments arguments) {
+  const Arguments typed = arguments;
+  for (const AxisRow& row : axis_rows()) arguments.flags.erase(std::string(row.flag));
+  for (const char* flag : {"--gpus", "--micro-batch"}) {
+    const std::string text = typed.value(flag), first = text.substr(0, text.find_first_not_of("0123456789"));
+    if (!first.empty()) arguments.flags[flag] = first;
+  }
+  return arguments;
+}
+
+SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& own) {
+  for (const AxisRow& row : axis_rows()) {
+    const auto* said = own.find(row.key);
+    std::vector<std::string> values = usual.values[static_cast<std::size_t>(row.id)];
+    if (row.id == AxisId::sp && said != nullptr) values = {"on"};  // "auto" would be one of the two once more
+    if (said == nullptr || words.axis(row.id) || std::find(values.begin(), values.end(), said->text) != values.end()) continue;
+    values.push_back(said->text);
+    words.axis(row.id) = AxisWords{std::move(values), said->where};
+  }
+  return words;
+}
+
+Expected<SpaceWords> read_space_words(const Arguments& arguments) {
+  auto words = arguments.has("--space") ? words_of_file(arguments) : words_of_network(arguments);
+  if (!words) return words;
+  if (words->request.mapping)
+    return fail(words->request.mapping->where, "a mapping says how the work is split, which a sweep tries out",
+                "leave it out, and give the axes values: tp, pp, ...");
+  if (!words->request.statements.empty())
+    return fail(words->request.statements.front().where, fmt::format("'{}' is no value of an axis", words->request.statements.front().text),
+                "--recompute none,selective,full");
+  if (auto done = take_axes(*words); !done) return tl::unexpected(done.error());
+  take_goals(*words, arguments);
+  return words;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,19 @@
+// A sweep's result as one HTML page to explore in a browser: it stands alone, asks for nothing over the network, and holds every row
+// of the top list and of the Pareto front once.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "studies/sweep/result/result.h"
+
+namespace stepcast {
+
+/// Of its page_mark().
+constexpr std::string_view explorer_mark = "sweep";
+
+/// Needs no server: scripts, styles and data (base units, every digit) are inside. Names are escaped whatever they hold. A result
+/// without rows, or of a part of the space, is a page too, which says so.
+std::string explorer_page(const SweepResult& result);
+
+}  // namespace stepcast

@@ -1,0 +1,163 @@
+#include "studies/sweep/write/predict_line.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "model/base/json_reader.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/run/scenario_file.h"
+#include "studies/sweep/space/space_words.h"
+
+namespace stepcast {
+namespace {
+
+/// Of lines of the notation that the launch has the flag takes the place, so it is always said.
+/// So are GPUs and micro-batch where the sweep was told them, as the launch alone may not tell, and a batch that follows from them.
+std::optional<Request> typed_launch(const LaunchSource& source, const Arguments& arguments) {
+  auto request = read_launch_request(source, without_axes(arguments));
+  if (!request) return std::nullopt;
+  for (const Request::Statement& statement : request->statements) request->values.erase(statement.key);
+  for (const auto& [flag, key] : {std::pair{"--gpus", "gpus"}, std::pair{"--micro-batch", "micro_batch"},
+                                  // a launch that says the ranks of a group has as many copies as the GPUs make
+                                  std::pair{"--gpus", "zero"}, std::pair{"--gpus", "dp_replicate"}})
+    if (arguments.has(flag)) request->values[key] = {"", flag};
+  const std::string whole = source.file == "--" ? words_alone : source.file;
+  if (const auto batch = request->values.find("global_batch"); batch != request->values.end() && batch->second.where == whole) batch->second.text.clear();
+  return std::move(*request);
+}
+
+std::string launch_words(const Arguments& arguments) {
+  std::string text;
+  for (const LaunchFlag& row : launch_flags())
+    if (arguments.has(row.flag) && arguments.value(row.flag) != "--") text = fmt::format("{} {}", row.flag, shell_word(arguments.value(row.flag)));
+  for (const std::string& defined : arguments.values("--define")) text += " --define " + shell_word(defined);
+  if (arguments.has("--release")) text += " --release " + shell_word(arguments.value("--release"));
+  return text;
+}
+
+/// A scenario file or a launch says the nouns and what else stays, so that only what was typed over it is repeated.
+std::optional<Request> typed_scenario(const Arguments& arguments) {
+  if (const auto source = launch_source(arguments); source && *source) return typed_launch(**source, arguments);
+  if (arguments.words.empty() || !names_a_file(arguments.words[0])) return std::nullopt;
+  const auto text = read_text_file(arguments.words[0]);
+  if (!text || !is_scenario(*text)) return std::nullopt;
+  auto request = read_scenario(*text, arguments.words[0]);
+  return request ? std::optional(std::move(*request)) : std::nullopt;
+}
+
+/// The split itself is always shown.
+constexpr AxisId shown_axes[] = {AxisId::gpus, AxisId::tp, AxisId::pp};
+
+/// Axes whose value without a flag is this one whatever the rest is (Resolver::wishes_of_request).
+struct PlainAxis { AxisId axis; std::string_view value; };
+constexpr PlainAxis plain_axes[] = {{AxisId::cp, "1"},          {AxisId::cp_kind, "ring"}, {AxisId::ep, "1"},
+                                    {AxisId::etp, "1"},         {AxisId::zero, "1"},       {AxisId::dp_replicate, "1"},
+                                    {AxisId::micro_batch, "1"},
+                                    {AxisId::chunks, "1"},      {AxisId::layout, "even"},  {AxisId::recompute, "none"},
+                                    {AxisId::save_gathered, "off"}};
+
+template <typename Row>
+std::string noun_word(const std::optional<Chosen<Row>>& chosen, const std::string& typed, const char* in_full) {
+  if (!typed.empty()) return typed;
+  if (!chosen) return "";
+  return chosen->id.empty() ? in_full : chosen->id;
+}
+
+std::string nouns_of(const Arguments& arguments, const Space& space, const std::string& default_machine) {
+  const Request& request = space.request;
+  const bool scenario = typed_scenario(arguments).has_value();
+  const std::string word = arguments.words.empty() ? "" : arguments.words[0];
+  const std::string launch = launch_words(arguments);
+  std::string text = "stepcast predict";
+  const bool launched = !launch.empty() || !arguments.rest.empty();
+  if (!launched || !word.empty()) text += " " + shell_word(noun_word(request.network, word, "NETWORK.json"));
+  if (!launch.empty()) text += " " + launch;
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) text += fmt::format(" {} {}", flag, shell_word(value));
+  };
+  const auto add_noun = [&](const char* flag, const auto& chosen, const char* in_full) {
+    const std::string typed = arguments.value(flag);
+    if (!scenario || !typed.empty()) add(flag, noun_word(chosen, typed, in_full));
+  };
+  add("--as", arguments.value("--as"));
+  if (!scenario && !request.machine && arguments.value("--machine").empty()) add("--machine", default_machine);
+  else add_noun("--machine", request.machine, "MACHINE.json");
+  add_noun("--stack", request.stack, "STACK.json");
+  add_noun("--profile", request.profile, "PROFILE.json");
+  for (const auto& [key, value] : request.values) {
+    const Flag* flag = find_key(run_flags(), key);
+    const bool on_axis = find_axis(key) != nullptr || key == "global_batch" || key == "sequence" || key == "seq";
+    if (flag != nullptr && !on_axis && (!scenario || value.where.starts_with("--"))) add(flag->name, value.text);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view harmless = "_./:=,+-@%";
+  const auto plain = [&](unsigned char c) { return std::isalnum(c) != 0 || harmless.find(static_cast<char>(c)) != std::string_view::npos; };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string launch_words_behind(const Arguments& arguments) {
+  std::string text;
+  for (const LaunchFlag& row : launch_flags())
+    if (arguments.value(row.flag) == "--") text = fmt::format(" {}", row.flag);
+  if (!arguments.rest.empty()) text += " --";
+  for (const std::string& word : arguments.rest) text += " " + shell_word(word);
+  return text;
+}
+
+PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points)
+    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), behind_(launch_words_behind(arguments)), space_(space), points_(points) {
+  AxisContext context;
+  context.machine = &points.setting(Digits{}).scenario.machine.row;
+  precision_ = row_of(AxisId::precision).usual(context).front();
+  if (auto scenario = typed_scenario(arguments)) said_ = std::move(scenario->values);
+}
+
+std::string PredictLine::usual_value(const AxisRow& axis, const SplitWishes& wishes) const {
+  for (const PlainAxis& plain : plain_axes)
+    if (plain.axis == axis.id) return std::string(plain.value);
+  switch (axis.id) {
+    case AxisId::precision: return precision_;
+    case AxisId::order: return to_text(usual_order);
+    case AxisId::schedule: return wishes.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+    case AxisId::sp: return wishes.tp > 1 && sequence_divides(wishes) ? "on" : "";
+    default: return "";
+  }
+}
+
+void PredictLine::add(std::string& text, std::string_view flag, std::string_view key, const std::string& value,
+                      const std::string& usual) const {
+  const auto said = said_.find(key);
+  if (value != (said == said_.end() ? usual : said->second.text)) text += fmt::format(" {} {}", flag, shell_word(value));
+}
+
+std::string PredictLine::of(std::uint64_t index) const {
+  const Digits digits = space_.digits(index);
+  const SplitWishes wishes = points_.wishes(digits);
+  std::string text = nouns_, batch = std::to_string(space_.global_batch), sequence = std::to_string(space_.sequence);
+  add(text, "--global-batch", "global_batch", batch, "");
+  const std::size_t before = text.size();
+  add(text, "--seq", "sequence", sequence, std::to_string(points_.network().sequence));
+  const bool told_sequence = text.size() > before || said_.contains("sequence");
+  for (const AxisRow& axis : axis_rows()) {
+    if (axis.flag.empty() || (space_.tiers && axis.id == AxisId::order)) continue;
+    const std::string& value = space_.value(digits, axis.id);
+    const bool shown = std::find(std::begin(shown_axes), std::end(shown_axes), axis.id) != std::end(shown_axes);
+    if (value != axis.own_word) add(text, axis.flag, axis.key, value, shown ? "" : usual_value(axis, wishes));
+  }
+  if (space_.tiers) add(text, "--order", "order", to_text(points_.order(digits)), to_text(usual_order));
+  // A sequence that predict is told must divide, unless it is told too that nothing is split along it.
+  if (told_sequence && !wishes.sp && wishes.tp > 1 && !sequence_divides(wishes)) text += " --sp off";
+  return text + behind_;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,42 @@
+// The command that forecasts one configuration of a sweep again, ready for a shell.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "studies/cli/arguments.h"
+#include "studies/run/request.h"
+#include "studies/sweep/price/points.h"
+
+namespace stepcast {
+
+/// A word as a POSIX shell reads it back: in single quotes where it has to be.
+std::string shell_word(std::string_view word);
+
+/// " --megatron -- ARGS", or " -- ARGS" over a file: what has to stand at the end of a printed command; "" without a launch's words.
+std::string launch_words_behind(const Arguments& arguments);
+
+class PredictLine {
+ public:
+  /// Of the sweep that `arguments` asked for.
+  PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points);
+  /// "stepcast predict llama3-70b --machine dgx-h100 --global-batch 1024 --gpus 512 --tp 8 --pp 4 ...", without what predict, or the
+  /// scenario file of the sweep, says by itself. Nouns that a space file holds in full stand as NETWORK.json, MACHINE.json, ...: they
+  /// have to be put into files.
+  [[nodiscard]] std::string of(std::uint64_t index) const;
+
+ private:
+  void add(std::string& text, std::string_view flag, std::string_view key, const std::string& value, const std::string& usual) const;
+  /// What predict takes where neither the line nor the scenario file says it; "" where that is not sure.
+  [[nodiscard]] std::string usual_value(const AxisRow& axis, const SplitWishes& wishes) const;
+
+  std::string nouns_, behind_, precision_;
+  std::map<std::string, Request::Value, std::less<>> said_;   ///< by the scenario file
+  const Space& space_;
+  const SpacePoints& points_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,209 @@
+#include "studies/whatif/whatif_change.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "studies/whatif/machine_levers.h"
+#include "studies/whatif/plan_levers.h"
+
+namespace stepcast {
+namespace {
+
+constexpr double least_change = 1e-3, most_change = 1000;
+
+/// The run that is changed, and the names that may be.
+struct ChangeBase {
+  Request asked, request;  ///< as typed, and with everything said
+  Scenario scenario;
+};
+
+/// "micro-batch" and "micro_batch": the record of a plan's number, null for anything else.
+const Flag* plan_flag(const std::string& id) {
+  const Flag* flag = find_flag(run_flags(), "--" + id);
+  if (flag == nullptr) flag = find_key(run_flags(), id);
+  const bool of_plan = flag != nullptr && !flag->key.empty() && flag->key != "profile";
+  return of_plan ? flag : nullptr;
+}
+
+std::optional<MachineLever> machine_lever_called(const std::string& id, const Scenario& scenario) {
+  for (MachineLever& lever : machine_levers(scenario))
+    if (lever.id == id || (lever.other_id == id && !id.empty())) return std::move(lever);
+  return std::nullopt;
+}
+
+Error unknown_lever(const Change& change, const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const MachineLever& lever : machine_levers(scenario)) names.push_back(lever.id);
+  for (const Flag& flag : run_flags())
+    if (plan_flag(std::string(flag.name.substr(2))) != nullptr) names.emplace_back(flag.name.substr(2));
+  return {"--change", fmt::format("'{:.60}' is neither a rate of this machine nor a number of a plan", change.id),
+          name_hint(change.id, names)};
+}
+
+bool is_factor(const std::string& value) { return value.size() > 1 && value.ends_with('x') && value != "x"; }
+
+std::string change_where(const Change& change) { return fmt::format("--change {:.60}", change.id); }
+
+/// "16", or "2x" of what is in force.
+Expected<std::string> plan_text(const Change& change, const Flag& flag, const ChangeBase& base) {
+  const std::string where = change_where(change);
+  std::string text = change.value;
+  if (flag.kind == FlagKind::count && is_factor(text)) {
+    const auto factor = parse_factor(text, where, least_change, most_change);
+    if (!factor) return tl::unexpected(factor.error());
+    const std::string now = plan_value(base.request, base.scenario, flag.key);
+    const double wanted = std::stod(now) * *factor;
+    if (wanted != std::floor(wanted))
+      return fail(where, fmt::format("{} of {} is not a whole number", text, now), "a value, or another factor");
+    text = fmt::format("{:.0f}", wanted);
+  }
+  if (auto good = check_flag(flag, text, where); !good) return tl::unexpected(good.error());
+  return text;
+}
+
+Expected<void> change_plan(Request& request, const Change& change, const Flag& flag, const ChangeBase& base) {
+  const std::string where = change_where(change);
+  if (flag.key == "machine") {
+    auto machine = choose_machine(change.value, where);
+    if (!machine) return tl::unexpected(machine.error());
+    request.machine = std::move(*machine);
+    request.profile = base.asked.profile;  // unless one was named, that of the new machine's GPU
+    return {};
+  }
+  if (flag.key == "stack") {
+    auto stack = choose_stack(change.value, where);
+    if (!stack) return tl::unexpected(stack.error());
+    request.stack = std::move(*stack);
+    return {};
+  }
+  auto text = plan_text(change, flag, base);
+  if (!text) return tl::unexpected(text.error());
+  request.values[std::string(flag.key)] = {std::move(*text), where};
+  return {};
+}
+
+/// The plan's changes are resolved first; the machine that results is then scaled.
+Expected<Scenario> changed_scenario(const ChangeBase& base, std::span<const Change> changes) {
+  Request request = base.request;
+  std::vector<const Change*> of_machine;
+  for (const Change& change : changes) {
+    const Flag* flag = plan_flag(change.id);
+    if (flag == nullptr) {
+      of_machine.push_back(&change);
+    } else if (auto done = change_plan(request, change, *flag, base); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+  auto scenario = resolve(request);
+  if (!scenario) return scenario;
+  for (const Change* change : of_machine) {
+    const auto lever = machine_lever_called(change->id, *scenario);
+    if (!lever) return tl::unexpected(unknown_lever(*change, *scenario));
+    if (!is_factor(change->value))
+      return fail(change_where(*change), fmt::format("'{:.60}' is no factor", change->value),
+                  fmt::format("{}=2x or {}=0.5x", change->id, change->id));
+    const auto factor = parse_factor(change->value, change_where(*change), least_change, most_change);
+    if (!factor) return tl::unexpected(factor.error());
+    lever->scale(*scenario, *factor);
+  }
+  return scenario;
+}
+
+struct NamedChange { std::string name, from, to; };
+
+NamedChange change_words(const Change& change, const ChangeBase& base, const Scenario& after) {
+  const Flag* flag = plan_flag(change.id);
+  if (flag == nullptr) {
+    const MachineLever lever = *machine_lever_called(change.id, base.scenario);
+    return {lever.name, lever.text(lever.amount(base.scenario)), lever.text(lever.amount(after))};
+  }
+  if (flag->key == "machine") return {"machine", base.scenario.machine.row.id, after.machine.row.id};
+  if (flag->key == "stack") return {"stack", base.scenario.stack.row.id, after.stack.row.id};
+  const auto text = plan_text(change, *flag, base);
+  return {std::string(flag->name.substr(2)), plan_value(base.request, base.scenario, flag->key), text ? *text : change.value};
+}
+
+Expected<Outcome> outcome_of_scenario(const Scenario& scenario) {
+  const auto prediction = predict(scenario);
+  if (!prediction) return tl::unexpected(prediction.error());
+  return outcome_of(scenario, *prediction);
+}
+
+/// By itself; a change that only works beside the others says why.
+ChangeEffect::One change_alone(const Change& change, const ChangeBase& base) {
+  ChangeEffect::One one{change, change.id, "", change.value, {}, ""};
+  const auto scenario = changed_scenario(base, {&change, 1});
+  if (!scenario) {
+    one.refused = scenario.error().what;
+    return one;
+  }
+  NamedChange words = change_words(change, base, *scenario);
+  one.name = std::move(words.name), one.from = std::move(words.from), one.to = std::move(words.to);
+  const auto outcome = outcome_of_scenario(*scenario);
+  if (outcome) {
+    one.after = *outcome;
+  } else {
+    one.refused = outcome.error().what;
+  }
+  return one;
+}
+
+}  // namespace
+
+Expected<Outcome> outcome_of_request(const Request& request) {
+  const auto scenario = resolve(request);
+  if (!scenario) return tl::unexpected(scenario.error());
+  return outcome_of_scenario(*scenario);
+}
+
+Expected<double> parse_factor(const std::string& text, const std::string& where, double least, double most) {
+  const std::string hint = fmt::format("a factor from {} to {}: 2x, 1.5x", least, most);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, problem] = std::from_chars(text.data(), end, value);
+  if (stop != end && *stop == 'x') ++stop;
+  if (problem != std::errc{} || stop != end) return fail(where, fmt::format("'{:.60}' is no factor", text), hint);
+  if (!(value >= least && value <= most)) return fail(where, fmt::format("{:.60} is out of range", text), hint);
+  return value;
+}
+
+Expected<std::vector<Change>> parse_changes(const std::string& text, const std::string& where) {
+  std::vector<Change> changes;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    const std::size_t equals = part.find('=');
+    at = comma + 1;
+    if (equals == std::string::npos && !changes.empty()) {  // a list of layers holds commas
+      changes.back().value += "," + part;
+      continue;
+    }
+    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size())
+      return fail(where, fmt::format("'{:.60}' names no change", part), "WHAT=VALUE: nic=2x, tp=4");
+    changes.push_back({part.substr(0, equals), part.substr(equals + 1)});
+    const auto same = [&](const Change& change) { return change.id == changes.back().id; };
+    if (std::count_if(changes.begin(), changes.end(), same) > 1)
+      return fail(where, fmt::format("{:.60} is given twice", changes.back().id), "give it once");
+  }
+  return changes;
+}
+
+Expected<ChangeEffect> change_effect(const Request& request, const std::vector<Change>& changes) {
+  auto scenario = resolve(request);
+  if (!scenario) return tl::unexpected(scenario.error());
+  const ChangeBase base{request, pinned(request, *scenario), *scenario};
+  const auto before = outcome_of_scenario(*scenario);
+  if (!before) return tl::unexpected(before.error());
+  const auto joint = changed_scenario(base, changes);
+  if (!joint) return tl::unexpected(joint.error());
+  const auto together = outcome_of_scenario(*joint);
+  if (!together) return tl::unexpected(together.error());
+  ChangeEffect effect{std::move(*scenario), *before, {}, *together, joint->split};
+  for (const Change& change : changes) effect.alone.push_back(change_alone(change, base));
+  return effect;
+}
+
+}  // namespace stepcast

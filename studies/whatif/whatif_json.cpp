@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include "model/base/json_writer.h"
+#include "studies/run/phases.h"
+#include "studies/whatif/whatif_report.h"
+
+namespace stepcast {
+namespace {
+
+void write_outcome_fields(JsonWriter& json, const Outcome& outcome) {
+  json.base_field("step_time_s", outcome.step_time);
+  json.field("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()});
+  json.field("tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu);
+  json.base_field("memory_peak_bytes", outcome.memory);
+  json.field("fits", outcome.fits);
+}
+
+void write_whole_outcome(JsonWriter& json, const char* key, const Outcome& outcome) {
+  json.open(key);
+  write_outcome_fields(json, outcome);
+  json.base_field("memory_capacity_bytes", outcome.capacity);
+  json.field("bubble_fraction", outcome.bubble_fraction);
+  json.open("phases_s");
+  for (const PhaseRow& row : phase_rows(outcome.phases)) json.field(row.key, row.time.value());
+  json.close();
+  json.close();
+}
+
+/// What became of it against `before`, relative: 0 = the same.
+void write_effect(JsonWriter& json, const Outcome& before, const Outcome& after) {
+  write_outcome_fields(json, after);
+  json.field("step_time_change", after.step_time / before.step_time - 1);
+  json.field("time_per_token_change", time_change(before, after));
+  json.field("tokens_per_s_per_gpu_change", after.tokens_per_s_per_gpu / before.tokens_per_s_per_gpu - 1);
+  const PhaseMove move = moved_most(before, after);
+  if (move.name.empty()) return;
+  json.open("moved_most");
+  json.field("phase", move.key);
+  json.field("change_s", move.change.value());
+  json.close();
+}
+
+void write_studied_run(JsonWriter& json, const Scenario& scenario) {
+  json.open("run");
+  json.field("network", scenario.network.row.id);
+  json.field("machine", scenario.machine.row.id);
+  json.field("stack", scenario.stack.row.id);
+  json.field("profile", scenario.profile.row.id);
+  json.field("split", scenario.split);
+  json.field("gpus", scenario.plan.gpus);
+  json.field("micro_batch", scenario.plan.micro_batch);
+  json.field("micro_batches", scenario.micro_batches);
+  json.field("global_batch", scenario.plan.global_batch);
+  json.field("sequence", scenario.plan.sequence);
+  json.field("precision", to_text(scenario.plan.precision));
+  json.close();
+}
+
+void write_lever(JsonWriter& json, const LeverEffect& lever, const Outcome& before) {
+  json.open();
+  json.field("id", lever.id);
+  json.field("name", lever.name);
+  json.field("of", lever.of_machine ? "machine" : "plan");
+  json.field("from", lever.from);
+  json.open_list("variations");
+  for (const Variation& variation : lever.variations) {
+    json.open();
+    json.field("to", variation.to);
+    if (lever.of_machine) {
+      json.field("factor", variation.factor);
+      json.field("value" + lever.unit, variation.amount);
+    }
+    write_effect(json, before, variation.after);
+    json.close();
+  }
+  json.close();
+  json.close();
+}
+
+}  // namespace
+
+std::string whatif_json(const Sensitivity& study, std::size_t top) {
+  JsonWriter json;
+  json.open();
+  write_studied_run(json, study.scenario);
+  write_whole_outcome(json, "before", study.before);
+  json.field("factor", study.factor);
+  json.open_list("levers");
+  for (const LeverEffect* lever : shown_levers(study, top)) write_lever(json, *lever, study.before);
+  json.close();
+  json.open_list("without_effect");
+  for (const LeverEffect& lever : study.levers) {
+    if (lever.idle.empty()) continue;
+    json.open();
+    json.field("id", lever.id);
+    json.field("why", lever.idle);
+    json.close();
+  }
+  json.close();
+  json.open_list("cannot_run");
+  for (const RefusedStep& step : study.refused) {
+    json.open();
+    json.field("id", step.id);
+    json.field("to", step.to);
+    json.field("why", step.reason);
+    json.close();
+  }
+  json.close();
+  json.close();
+  return json.text();
+}
+
+std::string change_json(const ChangeEffect& effect) {
+  JsonWriter json;
+  json.open();
+  write_studied_run(json, effect.scenario);
+  write_whole_outcome(json, "before", effect.before);
+  write_whole_outcome(json, "after", effect.together);
+  json.field("split_after", effect.split);
+  json.open("change");
+  write_effect(json, effect.before, effect.together);
+  json.close();
+  json.open_list("alone");
+  for (const ChangeEffect::One& one : effect.alone) {
+    json.open();
+    json.field("id", one.change.id);
+    json.field("value", one.change.value);
+    if (one.refused.empty()) {
+      json.field("from", one.from);
+      json.field("to", one.to);
+      write_effect(json, effect.before, one.after);
+    } else {
+      json.field("cannot_run", one.refused);
+    }
+    json.close();
+  }
+  json.close();
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast

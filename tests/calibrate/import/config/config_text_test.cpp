@@ -1,0 +1,51 @@
+#include "calibrate/import/config/config_text.h"
+
+#include <gtest/gtest.h>
+
+namespace stepcast {
+namespace {
+
+ArgumentMap config(const std::string& text) {
+  const auto read = read_config(text, "file");
+  EXPECT_TRUE(read) << (read ? "" : to_text(read.error()));
+  return read ? *read : ArgumentMap{};
+}
+
+std::string config_error(const std::string& text) {
+  const auto read = read_config(text, "file");
+  return read ? "read" : to_text(read.error());
+}
+
+TEST(ConfigText, Toml) {
+  const ArgumentMap read =
+      config("# top\n[a]\nx = 1  # one\ntext = \"a # b\"\n\n[a.b-c]\nlist = [1,\n 2]\nflag=true\n");
+  EXPECT_EQ(read, (ArgumentMap{{"a.x", "1"}, {"a.text", "a # b"}, {"a.b-c.list", "[1, 2]"}, {"a.b-c.flag", "true"}}));
+}
+
+TEST(ConfigText, Yaml) {
+  const ArgumentMap read = config(
+      "model:\n  layers: 32\n  optim:\n    name: adam  # of them\n    betas:\n    - 0.9\n    - 0.95\n  data: [1, 2]\n"
+      "  items:\n  - name: a\n    size: 3\n  - name: b\ntrainer:\n  precision: 'bf16'\n  empty:\n");
+  EXPECT_EQ(read, (ArgumentMap{{"model.layers", "32"},
+                               {"model.optim.name", "adam"},
+                               {"model.optim.betas", "0.9 0.95"},
+                               {"model.data", "[1, 2]"},
+                               {"trainer.precision", "bf16"}}));
+}
+
+TEST(ConfigText, Json) {
+  const ArgumentMap read = config(R"({"a": {"b": 5e8, "on": true, "none": null}, "text": "x"})");
+  EXPECT_EQ(read, (ArgumentMap{{"a.b", "500000000"}, {"a.on", "true"}, {"text", "x"}}));
+}
+
+TEST(ConfigText, MistakesNameTheLine) {
+  EXPECT_NE(config_error("[a]\nx = 1\nnothing\n").find("file:3"), std::string::npos);
+  EXPECT_NE(config_error("[a]\nx = [1,\n2\n").find("the list of 'x' does not end"), std::string::npos);
+  EXPECT_NE(config_error("[a]\nx = 1\nx = 2\n").find("a second 'a.x'"), std::string::npos);
+  EXPECT_NE(config_error("a:\n  b: 1\n  what is this\n").find("file:3"), std::string::npos);
+  EXPECT_NE(config_error("plain words\n").find("is no configuration"), std::string::npos);
+  EXPECT_NE(config_error("{\"a\": 1, \"a\": 2}").find("a"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepcast

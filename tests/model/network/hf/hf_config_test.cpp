@@ -1,0 +1,220 @@
+#include "model/network/hf/config.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+
+namespace stepcast {
+namespace {
+
+const std::string llama_config = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
+  "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+  "max_position_embeddings": 131072, "hidden_act": "silu", "attention_bias": false, "tie_word_embeddings": false,
+  "rope_scaling": {"factor": 8.0, "original_max_position_embeddings": 8192, "rope_type": "llama3"},
+  "torch_dtype": "bfloat16", "eos_token_id": [1, 2], "quantization_config": {"bits": 8, "groups": [{"size": 128}]}})";
+
+std::string config_with(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  if (at == std::string::npos) throw std::runtime_error("nothing to replace: " + from);
+  return text.replace(at, from.size(), to);
+}
+
+std::string config_error(const std::string& text, const std::string& as = "") {
+  const auto config = read_hf_config(text, "config.json", as);
+  return config ? "accepted" : to_text(config.error());
+}
+
+/// Whether one of the notes holds the words.
+bool noted(const HfConfig& config, const std::string& words) {
+  return std::any_of(config.notes.begin(), config.notes.end(),
+                     [&](const std::string& n) { return n.find(words) != std::string::npos; });
+}
+
+TEST(ReadHfConfig, ReadsLlamaPastUnknownKeys) {
+  const auto config = read_hf_config(llama_config, "models/Llama-3.1-8B/config.json");
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->family, "llama");
+  EXPECT_EQ(config->network.id, "llama-3.1-8b") << "from the folder";
+  EXPECT_EQ(config->network.head_dim, 128);
+  EXPECT_EQ(config->network.sequence, 8192) << "the length of pre-training, not the 131072 it is stretched to";
+  EXPECT_EQ(parameter_count(config->network), 8030261248) << "as published";
+}
+
+/// A config of each architecture, shortened to the keys that say something, and the catalogue row it describes.
+struct ConfigOfRow {
+  const char* row;
+  const char* text;
+};
+
+const ConfigOfRow configs_of_rows[] = {
+    {"mistral-7b",
+     R"({"architectures": ["MistralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768, "sliding_window": 4096})"},
+    {"mixtral-8x7b",
+     R"({"architectures": ["MixtralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768, "num_local_experts": 8,
+      "num_experts_per_tok": 2, "sliding_window": null})"},
+    {"qwen2.5-7b",
+     R"({"architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+      "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 131072, "sliding_window": 131072,
+      "use_sliding_window": false})"},
+    {"qwen3-32b",
+     R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64,
+      "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960})"},
+    {"qwen3-30b-a3b",
+     R"({"architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 48,
+      "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960,
+      "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "decoder_sparse_step": 1, "mlp_only_layers": []})"},
+    {"qwen1.5-moe-a2.7b", R"({"architectures": ["Qwen2MoeForCausalLM"], "hidden_size": 2048, "intermediate_size": 5632,
+      "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 151936, "max_position_embeddings": 8192,
+      "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632,
+      "decoder_sparse_step": 1})"},
+    {"deepseek-v2-lite",
+     R"({"architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 2048, "intermediate_size": 10944,
+      "num_hidden_layers": 27, "num_attention_heads": 16, "vocab_size": 102400, "max_position_embeddings": 163840, "q_lora_rank": null,
+      "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 64, "n_shared_experts": 2,
+      "num_experts_per_tok": 6, "moe_intermediate_size": 1408, "first_k_dense_replace": 1, "moe_layer_freq": 1, "topk_method": "greedy"})"},
+    {"deepseek-v3", R"({"architectures": ["DeepseekV3ForCausalLM"], "hidden_size": 7168, "intermediate_size": 18432,
+      "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128, "vocab_size": 129280,
+      "max_position_embeddings": 163840, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+      "v_head_dim": 128, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 2048,
+      "first_k_dense_replace": 3, "moe_layer_freq": 1, "topk_method": "noaux_tc", "num_nextn_predict_layers": 1})"},
+    {"gpt-oss-120b",
+     R"({"architectures": ["GptOssForCausalLM"], "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": 36,
+      "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201088, "max_position_embeddings": 131072,
+      "attention_bias": true, "num_local_experts": 128, "experts_per_token": 4, "sliding_window": 128})"},
+    {"llama4-maverick",
+     R"({"architectures": ["Llama4ForConditionalGeneration"], "vision_config": {"hidden_size": 1408}, "text_config": {
+      "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
+      "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 202048, "max_position_embeddings": 1048576, "num_local_experts": 128,
+      "num_experts_per_tok": 1, "interleave_moe_layer_step": 2}})"},
+    {"gpt2-1.5b",
+     R"({"architectures": ["GPT2LMHeadModel"], "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024,
+      "vocab_size": 50257, "activation_function": "gelu_new", "n_inner": null})"},
+    {"gpt-neox-20b",
+     R"({"architectures": ["GPTNeoXForCausalLM"], "hidden_size": 6144, "intermediate_size": 24576, "num_hidden_layers": 44,
+      "num_attention_heads": 64, "vocab_size": 50432, "max_position_embeddings": 2048, "hidden_act": "gelu_fast"})"},
+    {"bloom-176b",
+     R"({"architectures": ["BloomForCausalLM"], "hidden_size": 14336, "n_layer": 70, "n_head": 112, "vocab_size": 250880})"},
+    {"nemotron4-15b",
+     R"({"architectures": ["NemotronForCausalLM"], "hidden_size": 6144, "intermediate_size": 24576, "num_hidden_layers": 32,
+      "num_attention_heads": 48, "num_key_value_heads": 8, "vocab_size": 256000, "max_position_embeddings": 4096, "hidden_act": "relu2"})"},
+    {"phi-3-mini",
+     R"({"architectures": ["Phi3ForCausalLM"], "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32064, "max_position_embeddings": 4096, "sliding_window": 2047})"},
+    {"gemma-7b",
+     R"({"architectures": ["GemmaForCausalLM"], "hidden_size": 3072, "intermediate_size": 24576, "num_hidden_layers": 28,
+      "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 256, "vocab_size": 256000, "max_position_embeddings": 8192})"},
+    {"opt-13b", R"({"architectures": ["OPTForCausalLM"], "hidden_size": 5120, "ffn_dim": 20480, "num_hidden_layers": 40,
+      "num_attention_heads": 40, "vocab_size": 50272, "max_position_embeddings": 2048, "word_embed_proj_dim": 5120, "dropout": 0.1})"},
+};
+
+/// Apart from names and lengths, which a config does not hold. Where no layer is plain, the plain width says nothing.
+std::string shape_of(NetworkSpec n) {
+  n.id = n.name = "same";
+  n.source.clear(), n.aliases.clear(), n.published_parameters_billion.clear();
+  n.published_parameters = 0, n.sequence = 1;
+  if (n.experts.count > 0 && n.experts.dense_layers == 0 && n.experts.every == 1) n.ffn_hidden = 1;
+  return write_network(n);
+}
+
+TEST(ReadHfConfig, GivesTheCatalogueRowOfEachArchitecture) {
+  for (const ConfigOfRow& config : configs_of_rows) {
+    const auto read = read_hf_config(config.text, "config.json");
+    ASSERT_TRUE(read) << config.row << ": " << to_text(read.error());
+    const auto row = find_row(catalog().networks, config.row, "network");
+    ASSERT_TRUE(row) << config.row;
+    EXPECT_EQ(shape_of(read->network), shape_of(**row)) << config.row;
+    EXPECT_EQ(parameter_count(read->network), parameter_count(**row)) << config.row;
+  }
+}
+
+TEST(ReadHfConfig, CoversEveryFamily) {
+  std::vector<std::string> missing = hf_families();
+  std::erase(missing, "llama");
+  for (const ConfigOfRow& config : configs_of_rows)
+    if (const auto read = read_hf_config(config.text, "config.json")) std::erase(missing, read->family);
+  EXPECT_TRUE(missing.empty()) << missing.front();
+}
+
+TEST(ReadHfConfig, SaysWhatItTookAndWhatItLeftOut) {
+  const std::string bare = config_with(config_with(llama_config, "\"num_key_value_heads\": 8, ", ""),
+                                       ", \"tie_word_embeddings\": false", "");
+  const auto config = read_hf_config(bare, "config.json");
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_TRUE(noted(*config, "num_key_value_heads 32 (not in the file)"));
+  EXPECT_TRUE(noted(*config, "tie_word_embeddings false (not in the file)"));
+  EXPECT_TRUE(noted(*config, "sequence 8192, its original_max_position_embeddings"));
+  EXPECT_NE(config->network.source.find("LlamaForCausalLM"), std::string::npos);
+  for (const ConfigOfRow& row : configs_of_rows) {
+    const auto read = read_hf_config(row.text, "config.json");
+    ASSERT_TRUE(read) << row.row;
+    if (row.row == std::string("gpt-oss-120b")) {
+      EXPECT_TRUE(noted(*read, "sliding_window 128"));
+      EXPECT_TRUE(noted(*read, "sinks"));
+    }
+    if (row.row == std::string("llama4-maverick")) {
+      EXPECT_TRUE(noted(*read, "text_config only"));
+    }
+  }
+}
+
+TEST(ReadHfConfig, ExplainsAnUnknownArchitecture) {
+  const std::string other = config_with(llama_config, "LlamaForCausalLM", "NewThingForCausalLM");
+  const std::string text = config_error(other);
+  EXPECT_NE(text.find("config.json:/architectures: the architecture 'NewThingForCausalLM' is not known"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("DeepseekV3ForCausalLM"), std::string::npos) << text;
+  EXPECT_NE(text.find("--as llama"), std::string::npos) << text;
+  const auto forced = read_hf_config(other, "config.json", "llama");
+  ASSERT_TRUE(forced) << to_text(forced.error());
+  EXPECT_EQ(parameter_count(forced->network), 8030261248);
+  EXPECT_TRUE(noted(*forced, "NewThingForCausalLM read as llama"));
+  EXPECT_EQ(config_error(other, "lama"), "--as: unknown family 'lama' (did you mean 'llama'?)");
+}
+
+TEST(ReadHfConfig, RefusesWhatItCannotSay) {
+  EXPECT_NE(config_error(config_with(llama_config, "\"hidden_size\": 4096,", "")).find("/hidden_size"),
+            std::string::npos);
+  EXPECT_NE(config_error(config_with(llama_config, "\"num_hidden_layers\": 32", "\"num_hidden_layers\": 0")),
+            "accepted");
+  EXPECT_NE(config_error(config_with(llama_config, "\"silu\"", "\"relu2\"")).find("activation 'relu2'"),
+            std::string::npos);
+  EXPECT_NE(config_error(config_with(llama_config, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5"))
+                .find("do not divide"),
+            std::string::npos);
+  EXPECT_NE(
+      config_error(config_with(llama_config, "\"attention_bias\": false", "\"mlp_bias\": true")).find("/mlp_bias"),
+      std::string::npos);
+  EXPECT_NE(
+      config_error(config_with(llama_config, "[\"LlamaForCausalLM\"]", "\"LlamaForCausalLM\"")).find("/architectures"),
+      std::string::npos);
+  EXPECT_NE(config_error("[]"), "accepted");
+  EXPECT_NE(config_error("{}").find("names no architecture"), std::string::npos);
+}
+
+TEST(ReadHfConfig, RefusesExpertsBetweenPlainLayers) {
+  for (const ConfigOfRow& row : configs_of_rows) {
+    if (row.row != std::string("qwen3-30b-a3b")) continue;
+    EXPECT_EQ(config_error(config_with(row.text, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [0, 1]")),
+              "accepted");
+    EXPECT_NE(config_error(config_with(row.text, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [5]"))
+                  .find("/mlp_only_layers"),
+              std::string::npos);
+  }
+}
+
+TEST(LooksLikeHfConfig, TellsConfigsFromOurFiles) {
+  EXPECT_TRUE(looks_like_hf_config(llama_config));
+  EXPECT_TRUE(looks_like_hf_config(R"({"model_type": "llama"})"));
+  EXPECT_FALSE(looks_like_hf_config("no JSON"));
+  for (const NetworkSpec& row : catalog().networks) EXPECT_FALSE(looks_like_hf_config(write_network(row))) << row.id;
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,111 @@
+// Times of kernels by a profile: the parts by hand, corrections on top, intervals wider outside what was measured.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/profile/kernel_features.h"
+#include "model/profile/kernel_law.h"
+
+namespace stepcast {
+namespace {
+
+/// 100 TFLOP/s, 1 TB/s, 10 us, sum of both: 1e9 FLOPs take 10 us, 1e6 bytes 1 us.
+RooflineLaw sum_law() {
+  RooflineLaw law;
+  law.t0 = Seconds(10e-6);
+  law.compute = FlopsPerSecond(100e12);
+  law.memory = BytesPerSecond(1e12);
+  law.softness = 1;
+  law.spread = {0.9, 1.2};
+  law.source = Source::fitted;
+  return law;
+}
+
+constexpr GpuUnits hundred_units{100, Bytes(10e6)};
+
+/// Says "20 % more" of products with m above 1024, and knows m from 1 to 4096.
+Refinement twenty_more_above() {
+  Refinement out;
+  out.spread = {0.9, 1.2};
+  Correction& c = out.correction;
+  c.depth = 1;
+  c.feature = {0};
+  c.threshold = {10};
+  c.value = {0, static_cast<float>(std::log(1.2))};
+  c.low.assign(gemm_feature_names.size(), -100);
+  c.high.assign(gemm_feature_names.size(), 100);
+  c.low[0] = 0;
+  c.high[0] = 12;
+  return out;
+}
+
+TEST(KernelLaw, product_by_hand) {
+  // 2 x 1000 x 500 x 1000 = 1e9 FLOPs; 2 x (1e6 + 5e5 + 5e5) = 4e6 bytes.
+  const KernelTime time = gemm_time(sum_law(), hundred_units, {.m = 1000, .n = 500, .k = 1000});
+  EXPECT_NEAR(time.time.value(), 10e-6 + 10e-6 + 4e-6, 1e-12);
+  EXPECT_EQ(time.source, Source::fitted);
+  EXPECT_EQ(time.spread.p90, 1.2);
+  EXPECT_FALSE(time.extrapolated);
+}
+
+TEST(KernelLaw, what_bounds_it) {
+  const auto bound = [](double m, double n, double k) { return gemm_time(sum_law(), hundred_units, {.m = m, .n = n, .k = k}).bound; };
+  EXPECT_EQ(bound(16, 16, 16), Bound::launch);
+  EXPECT_EQ(bound(8192, 8192, 8192), Bound::compute);
+  EXPECT_EQ(bound(16, 8192, 8192), Bound::memory);
+}
+
+TEST(KernelLaw, cast_is_a_part_of_its_own) {
+  RooflineLaw law = sum_law();
+  law.precision = Precision::fp8;
+  law.cast_t0 = Seconds(5e-6);
+  law.cast = BytesPerSecond(0.5e12);
+  GemmQuery query{.m = 1000, .n = 500, .k = 1000, .precision = Precision::fp8};
+  const Seconds alone = gemm_time(law, hundred_units, query).time;
+  query.casts_x = true;
+  const KernelTime both = gemm_time(law, hundred_units, query);
+  EXPECT_NEAR(both.cast.value(), 5e-6 + 3e6 / 0.5e12, 1e-12);  // 1e6 elements: 2 bytes in, 1 out
+  EXPECT_NEAR((both.time - alone).value(), both.cast.value(), 1e-12);
+}
+
+TEST(KernelLaw, correction_multiplies_and_fades) {
+  RooflineLaw law = sum_law();
+  law.refinement = twenty_more_above();
+  const auto ratio = [&](double m) {
+    const GemmQuery query{.m = m, .n = 512, .k = 512};
+    return gemm_time(law, hundred_units, query).time / base_time(law, query);
+  };
+  EXPECT_NEAR(ratio(512), 1, 1e-6);
+  EXPECT_NEAR(ratio(2048), 1.2, 1e-6);
+  EXPECT_NEAR(ratio(4096 * 4), std::pow(1.2, std::exp(-1.0)), 1e-5);  // two doublings outside
+  const KernelTime far = gemm_time(law, hundred_units, {.m = 4096 * 4, .n = 512, .k = 512});
+  EXPECT_TRUE(far.extrapolated);
+  EXPECT_GT(far.spread.p90, 1.2);
+  EXPECT_LT(far.spread.p10, 0.9);
+}
+
+TEST(KernelLaw, without_units_there_is_no_correction) {
+  RooflineLaw law = sum_law();
+  law.refinement = twenty_more_above();
+  const GemmQuery query{.m = 2048, .n = 512, .k = 512};
+  EXPECT_EQ(gemm_time(law, GpuUnits{}, query).time, base_time(law, query));
+}
+
+TEST(KernelFeatures, occupancy_by_hand) {
+  // 1280 x 1280 in tiles of 128 x 128: 100 tiles, one full wave of 100.
+  EXPECT_NEAR(wave_occupancy({.m = 1280, .n = 1280}, {128, 128, 64}, hundred_units), 1, 1e-12);
+  // One row more: 110 tiles in two waves, a sixteenth of a percent more elements.
+  EXPECT_NEAR(wave_occupancy({.m = 1281, .n = 1280}, {128, 128, 64}, hundred_units), 0.5 * 1281 / 1280, 1e-12);
+}
+
+TEST(KernelLaw, memory_op_takes_its_own_law_or_the_general_one) {
+  Profile profile;
+  profile.memory = {Seconds(1e-6), BytesPerSecond(1e12), Source::fitted, {0.9, 1.1}};
+  profile.memory_ops = {{Seconds(2e-6), BytesPerSecond(0.5e12), Source::fitted, {0.9, 1.1}, "norm"}};
+  const MemoryQuery norm{find_memory_op("rmsnorm"), 1000, 1000, 2}, add{find_memory_op("add"), 1000, 1000, 2};
+  EXPECT_NEAR(memory_time(profile, norm).time.value(), 2e-6 + 4e6 / 0.5e12, 1e-12);  // one read, one write
+  EXPECT_NEAR(memory_time(profile, add).time.value(), 1e-6 + 6e6 / 1e12, 1e-12);     // two reads, one write
+}
+
+}  // namespace
+}  // namespace stepcast

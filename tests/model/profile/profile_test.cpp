@@ -1,0 +1,219 @@
+// Profiles as files, and the profiles of GPUs that nobody timed.
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+#include "model/base/embedded.h"
+#include "model/profile/profile.h"
+
+namespace stepcast {
+namespace {
+
+Gpu round_gpu(const std::string& id, double bf16_tflops, double memory_gb_per_s) {
+  Gpu gpu;
+  gpu.id = id;
+  gpu.name = id;
+  gpu.architecture = "round";
+  gpu.peak[static_cast<int>(Precision::bf16)] = FlopsPerSecond(bf16_tflops * 1e12);
+  gpu.peak[static_cast<int>(Precision::fp8)] = FlopsPerSecond(2 * bf16_tflops * 1e12);
+  gpu.memory_bandwidth = BytesPerSecond(memory_gb_per_s * 1e9);
+  gpu.scale_up_bandwidth = BytesPerSecond(100e9);
+  return gpu;
+}
+
+Profile round_profile() {
+  Profile profile;
+  profile.id = "round";
+  profile.name = "Round";
+  profile.gpu = "round-1";
+  profile.context = "made by hand";
+  profile.regime = "burst";
+  profile.sustained_slowdown = 1.1;
+  profile.step_spread = {0.9, 1.1};
+  profile.step_spread_source = "none";
+  profile.gemm = {{Precision::bf16, Seconds(5e-6), FlopsPerSecond(80e12), BytesPerSecond(900e9), 2, Source::fitted, {0.9, 1.1}}};
+  profile.attention = {Seconds(1e-5), FlopsPerSecond(60e12), 300, 0.8, Source::fitted, {0.8, 1.2}};
+  profile.memory = {Seconds(2e-6), BytesPerSecond(800e9), Source::assumed, {0.9, 1.2}};
+  CollectiveCurve curve{CollectiveKind::all_gather, FabricKind::nvswitch, 8, Seconds(1e-5), BytesPerSecond(80e9), Bytes(1e6), 0.5, {}, Source::measured, {0.9, 1.1}};
+  curve.points = {{Bytes(1e3), Seconds(1e-5)}, {Bytes(1e9), Seconds(1.25e-2)}};
+  profile.collectives = {curve};
+  profile.scale_out = {{FabricKind::infiniband, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, {0.8, 1.5}}};
+  return profile;
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+Error error_of(const std::string& text) {
+  const auto profile = read_profile(text, "p.json");
+  EXPECT_FALSE(profile.has_value());
+  return profile ? Error{} : profile.error();
+}
+
+TEST(Profile, written_and_read_back_is_the_same_text) {
+  const std::string text = write_profile(round_profile());
+  const auto back = read_profile(text, "p.json");
+  ASSERT_TRUE(back.has_value()) << to_text(back.error());
+  EXPECT_EQ(write_profile(*back), text);
+  EXPECT_EQ(back->collectives[0].points.size(), 2u);
+  EXPECT_DOUBLE_EQ(back->gemm[0].compute.value(), 80e12);
+  EXPECT_DOUBLE_EQ(back->scale_out[0].per_doubling.value(), 12e-6);
+}
+
+TEST(Profile, wrong_files_say_where) {
+  const std::string text = write_profile(round_profile());
+  EXPECT_EQ(error_of(with(text, "\"softness\":2.0", "\"softnes\":2.0")).where.rfind("p.json:/gemm/0", 0), 0u);
+  EXPECT_NE(error_of(with(text, "\"precision\":\"bf16\"", "\"precision\":\"bf61\"")).hint.find("bf16"), std::string::npos);
+  EXPECT_EQ(error_of(with(text, "\"spread\":[0.8,1.2]", "\"spread\":[1.2,0.8]")).where, "p.json:/attention/spread");
+  EXPECT_EQ(error_of(with(text, "\"ranks\":8", "\"ranks\":1")).where, "p.json:/collectives/0/ranks");
+  EXPECT_EQ(error_of(with(text, "\"efficiency\":0.9", "\"efficiency\":1.9")).where, "p.json:/scale_out/0/efficiency");
+  EXPECT_EQ(error_of(with(text, "\"sustained_slowdown\": 1.1", "\"sustained_slowdown\": 0.1")).where, "p.json:/sustained_slowdown");
+  EXPECT_EQ(error_of(with(text, "\"regime\": \"burst\"", "\"regime\": \"bursty\"")).where, "p.json:/regime");
+  EXPECT_EQ(error_of(with(text, "[1000.0,1e-05]", "[1e+10,1e-05]")).where, "p.json:/collectives/0/points");
+}
+
+TEST(Profile, two_laws_of_one_precision_are_refused) {
+  Profile profile = round_profile();
+  profile.gemm.push_back(profile.gemm[0]);
+  EXPECT_EQ(error_of(write_profile(profile)).where, "p.json:/gemm/1/precision");
+}
+
+Profile profile_with_roofs() {
+  Profile profile = round_profile();
+  profile.roofs = {{"hbm copy", 900e9, "burst"}, {"fp8 block-scaled", 150e12, "burst"}, {"bf16", 85e12, "sustained"}};
+  profile.host.stream_kernel = Seconds(2e-6);
+  profile.host.event = Seconds(5e-7);
+  return profile;
+}
+
+TEST(Profile, measured_roofs_and_host_costs_go_to_the_file_and_back) {
+  const std::string text = write_profile(profile_with_roofs());
+  EXPECT_NE(text.find(R"({"of":"hbm copy","rate_bytes_per_s":900000000000.0,"regime":"burst"})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"({"of":"bf16","rate_flops_per_s":85000000000000.0,"regime":"sustained"})"), std::string::npos);
+  EXPECT_NE(text.find(R"("host": {"stream_kernel_s":2e-06,"event_s":5e-07})"), std::string::npos);
+  const auto back = read_profile(text, "p.json");
+  ASSERT_TRUE(back.has_value()) << to_text(back.error());
+  EXPECT_EQ(write_profile(*back), text);
+  ASSERT_EQ(back->roofs.size(), 3u);
+  EXPECT_EQ(back->roofs[1].of, "fp8 block-scaled");
+  EXPECT_DOUBLE_EQ(back->roofs[1].rate, 150e12);
+  EXPECT_EQ(back->roofs[2].regime, "sustained");
+  EXPECT_DOUBLE_EQ(back->host.stream_kernel.value(), 2e-6);
+  EXPECT_DOUBLE_EQ(back->host.graph.value(), 0);
+}
+
+TEST(Profile, nobody_measured_roofs_means_no_rows) {
+  const std::string text = write_profile(round_profile());
+  EXPECT_EQ(text.find("roofs"), std::string::npos);
+  EXPECT_EQ(text.find("host"), std::string::npos);
+}
+
+TEST(Profile, wrong_roofs_say_where) {
+  const std::string text = write_profile(profile_with_roofs());
+  EXPECT_EQ(error_of(with(text, "hbm copy", "hbm kopy")).where, "p.json:/roofs/0/of");
+  EXPECT_NE(error_of(with(text, "hbm copy", "hbm kopy")).hint.find("hbm copy"), std::string::npos);
+  EXPECT_EQ(error_of(with(text, "rate_bytes_per_s", "rate_flops_per_s")).where, "p.json:/roofs/0/rate_flops_per_s");
+  EXPECT_EQ(error_of(with(text, "s\":900000000000.0,\"regime", "s\":0,\"regime")).where, "p.json:/roofs/0/rate_bytes_per_s");
+  EXPECT_EQ(error_of(with(text, "\"regime\":\"sustained\"", "\"regime\":\"steady\"")).where, "p.json:/roofs/2/regime");
+  EXPECT_EQ(error_of(with(text, "\"event_s\":5e-07", "\"event_s\":-1")).where, "p.json:/host/event_s");
+  EXPECT_EQ(error_of(with(text, "\"event_s\"", "\"events_s\"")).where, "p.json:/host/events_s");
+  Profile twice = profile_with_roofs();
+  twice.roofs.push_back(twice.roofs[0]);
+  EXPECT_EQ(error_of(write_profile(twice)).where, "p.json:/roofs/3/of");
+}
+
+TEST(Profile, roofs_stay_with_the_gpu_they_were_measured_on) {
+  const Profile scaled = scaled_profile(profile_with_roofs(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
+  EXPECT_TRUE(scaled.roofs.empty());
+  EXPECT_DOUBLE_EQ(scaled.host.stream_kernel.value(), 0);
+}
+
+TEST(Profile, missing_precisions_take_the_bf16_share_of_the_peak) {
+  const Profile full = with_all_precisions(round_profile(), round_gpu("round-1", 100, 1000));
+  const RooflineLaw* fp8 = find_gemm(full, Precision::fp8);
+  ASSERT_NE(fp8, nullptr);
+  EXPECT_DOUBLE_EQ(fp8->compute.value(), 160e12);  // 80 of 100 with bf16, so 160 of 200
+  EXPECT_EQ(fp8->source, Source::transferred);
+  EXPECT_EQ(find_gemm(full, Precision::nvfp4), nullptr);
+}
+
+TEST(Profile, scaled_by_the_datasheet_ratio) {
+  const Profile scaled = scaled_profile(round_profile(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
+  EXPECT_EQ(scaled.gpu, "round-2");
+  EXPECT_DOUBLE_EQ(scaled.gemm[0].compute.value(), 160e12);
+  EXPECT_DOUBLE_EQ(scaled.gemm[0].memory.value(), 2700e9);
+  EXPECT_DOUBLE_EQ(scaled.memory.memory.value(), 2400e9);
+  EXPECT_DOUBLE_EQ(scaled.attention.compute.value(), 120e12);
+  EXPECT_DOUBLE_EQ(scaled.collectives[0].bandwidth.value(), 80e9);  // same links
+  EXPECT_EQ(scaled.gemm[0].source, Source::transferred);
+  EXPECT_LT(scaled.step_spread.p10, 0.9);
+}
+
+TEST(Profile, datasheet_rates_stay_below_the_datasheet) {
+  const Gpu gpu = round_gpu("round-9", 100, 1000);
+  const Profile profile = datasheet_profile(gpu);
+  for (const RooflineLaw& law : profile.gemm) {
+    EXPECT_LT(law.compute, gpu.peak[static_cast<int>(law.precision)]);
+    EXPECT_EQ(law.source, Source::datasheet);
+  }
+  EXPECT_LT(profile.memory.memory, gpu.memory_bandwidth);
+  EXPECT_TRUE(collective_time(profile, CollectiveKind::all_reduce, FabricKind::nvswitch, 4, Bytes(1e6)).has_value());
+}
+
+TEST(DefaultProfile, own_profile_first_then_datasheet) {
+  const std::vector<Profile> profiles{round_profile()};
+  EXPECT_EQ(default_profile(round_gpu("round-1", 100, 1000), profiles).id, "round");
+  EXPECT_EQ(default_profile(round_gpu("round-7", 100, 1000), profiles).id, "round-7-datasheet");
+}
+
+TEST(DefaultProfile, every_gpu_of_the_catalogue_has_one_that_says_its_source) {
+  for (const Gpu& gpu : catalog().gpus) {
+    const Profile profile = default_profile(gpu, catalog().profiles);
+    EXPECT_EQ(profile.gpu, gpu.id);
+    EXPECT_FALSE(profile.gemm.empty()) << gpu.id;
+    EXPECT_FALSE(profile.context.empty()) << gpu.id;
+    const Precision main = gpu.peak[static_cast<int>(Precision::bf16)].value() > 0 ? Precision::bf16 : Precision::fp16;
+    ASSERT_NE(find_gemm(profile, main), nullptr) << gpu.id;
+  }
+}
+
+TEST(DefaultProfile, a100_with_40_gb_is_scaled_from_its_sister) {
+  for (const Gpu& gpu : catalog().gpus)
+    if (gpu.id == "a100-40gb") EXPECT_EQ(default_profile(gpu, catalog().profiles).id, "a100-40gb-from-a100-sxm-80");
+}
+
+TEST(ProfileCatalogue, rates_lie_between_a_third_of_the_datasheet_and_the_datasheet) {
+  ASSERT_GE(catalog().profiles.size(), 6u);
+  for (const Profile& profile : catalog().profiles) {
+    const auto gpu = find_row(catalog().gpus, profile.gpu, "gpu");
+    ASSERT_TRUE(gpu.has_value()) << profile.id;
+    for (const RooflineLaw& law : profile.gemm) {
+      const double share = law.compute / (*gpu)->peak[static_cast<int>(law.precision)];
+      EXPECT_GT(share, 0.33) << profile.id << " " << to_text(law.precision);
+      EXPECT_LE(share, 1.0) << profile.id << " " << to_text(law.precision);
+      EXPECT_LE(law.memory / (*gpu)->memory_bandwidth, 1.0) << profile.id;
+    }
+    for (const CollectiveCurve& curve : profile.collectives)
+      EXPECT_GT(curve_time(curve, Bytes(1e9)).value(), curve_time(curve, Bytes(1e8)).value()) << profile.id;
+    EXPECT_NE(find_scale_out(profile, FabricKind::infiniband), nullptr) << profile.id;
+  }
+}
+
+TEST(ProfileCatalogue, a100_products_and_collectives_as_published) {
+  const auto found = find_row(catalog().profiles, "a100-sxm-80", "profile");
+  ASSERT_TRUE(found.has_value());
+  const Profile& a100 = **found;
+  // 8192^3 in bf16 at about 250 TFLOP/s: 1.1e12 FLOP in 4.4 to 4.6 ms.
+  const double product = roofline_time(*find_gemm(a100, Precision::bf16), Flops(2 * 8192.0 * 8192 * 8192), Bytes(3 * 8192.0 * 8192 * 2)).value();
+  EXPECT_NEAR(product, 4.5e-3, 0.2e-3);
+  // all_reduce of 512 MiB over 8 GPUs: 222 GB/s bus bandwidth (aiconfigurator 095f58a).
+  const double received = 1.75 * 512 * 1024 * 1024;
+  const auto reduce = collective_time(a100, CollectiveKind::all_reduce, FabricKind::nvswitch, 8, Bytes(received));
+  EXPECT_NEAR(received / reduce->time.value(), 222e9, 5e9);
+  EXPECT_EQ(a100.sustained_slowdown, 1);
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,125 @@
+// What a record's software implies for its scenario: dropout, types, chunks, recomputation.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "studies/records/run_scenario.h"
+
+namespace stepcast {
+namespace {
+
+/// GPT-3 6.7B on 16 A100; `gated` makes it a Llama.
+Run record_of_small_run(const char* software, const char* date, bool gated = false) {
+  Run run;
+  run.id = "x";
+  run.source = "paper";
+  run.date = date;
+  run.software = software;
+  run.model.name = "GPT";
+  run.model.layers = 32, run.model.hidden = 4096, run.model.ffn_hidden = 16384, run.model.heads = 32, run.model.seq_len = 2048;
+  run.model.vocab = 51200;
+  run.model.gated_mlp = gated;
+  run.hardware.gpu = "A100-80GB-SXM";
+  run.hardware.gpus_per_node = 8;
+  run.parallel.gpus = 16, run.parallel.tp = 2, run.parallel.pp = 2, run.parallel.dp = 4;
+  run.micro_batch = 1, run.global_batch = 64;
+  run.precision = "bf16";
+  run.measured.step_time_s = 1;
+  return run;
+}
+
+RunScenario made_of(const Run& run) {
+  auto made = scenario_of(run);
+  EXPECT_TRUE(made.has_value()) << (made ? "" : to_text(made.error()));
+  return made ? *std::move(made) : RunScenario{};
+}
+
+bool assumes(const RunScenario& made, const std::string& words) {
+  const auto says = [&](const std::string& text) { return text.find(words) != std::string::npos; };
+  return std::any_of(made.assumptions.begin(), made.assumptions.end(), says);
+}
+
+TEST(RunDropout, IsWhatTheSoftwareDidForGptsOnly) {
+  const auto dropped = [](const char* software, const char* date, bool gated) {
+    const RunScenario made = made_of(record_of_small_run(software, date, gated));
+    EXPECT_EQ(assumes(made, "dropout"), made.scenario.network.row.dropout);
+    return made.scenario.network.row.dropout;
+  };
+  EXPECT_TRUE(dropped("Megatron-LM", "2021-04", false));
+  EXPECT_TRUE(dropped("Megatron-DeepSpeed", "2022-06", false));
+  EXPECT_FALSE(dropped("Megatron-LM", "2021-04", true)) << "successors of GPT train without";
+  EXPECT_FALSE(dropped("Megatron-LM", "2024-04", false)) << "so do successors of Megatron-LM";
+}
+
+TEST(RunTypes, ComposersDefaultModeReducesInFp32) {
+  const auto bytes = [](const char* software) { return made_of(record_of_small_run(software, "2024-01")).scenario.stack.row.gradient_bytes; };
+  EXPECT_EQ(bytes("llm-foundry, mixed_precision DEFAULT"), 4);
+  EXPECT_EQ(bytes("llm-foundry, mixed_precision PURE"), 2);
+  EXPECT_EQ(bytes("llm-foundry"), 2);
+  EXPECT_EQ(bytes("NeMo DEFAULT"), 2) << "a word of Composer's";
+}
+
+TEST(RunTypes, UnstatedPrecisionIsTheSoftwaresHabit) {
+  const auto precision = [](const char* software) {
+    auto run = record_of_small_run(software, "2024-01");
+    run.precision.reset();
+    const RunScenario made = made_of(run);
+    EXPECT_TRUE(assumes(made, "precision"));
+    return made.scenario.plan.precision;
+  };
+  EXPECT_EQ(precision("DeepSpeed"), Precision::tf32);
+  EXPECT_EQ(precision("NeMo"), Precision::bf16);
+}
+
+std::string mapping_text_of(const Run& run) { return made_of(run).scenario.plan.mapping; }
+
+TEST(RunChunks, OneInAMegatronBridgeTableIsANumberThatWasNotPrinted) {
+  auto run = record_of_small_run("NeMo 25.09", "2025-09", true);
+  run.parallel.chunks = 1;
+  EXPECT_EQ(mapping_text_of(run).find("cyclic"), std::string::npos);
+  run.source = "NVIDIA-NeMo/Megatron-Bridge 0.2";
+  EXPECT_NE(mapping_text_of(run).find("cyclic(16)"), std::string::npos) << "a layer per chunk: 32 layers on 2 stages";
+  EXPECT_TRUE(assumes(made_of(run), "16 chunks per stage"));
+  run.parallel.chunks = 2;
+  EXPECT_NE(mapping_text_of(run).find("cyclic(2)"), std::string::npos);
+}
+
+TEST(RunChunks, OfRoutedRunsAreAsPrinted) {
+  auto run = record_of_small_run("NeMo 25.09", "2025-09", true);
+  run.source = "NVIDIA-NeMo/Megatron-Bridge 0.2";
+  run.parallel.chunks = 1;
+  run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
+  EXPECT_EQ(mapping_text_of(run).find("cyclic"), std::string::npos);
+}
+
+TEST(RunRecompute, PerOperatorRunsEverySecondProductAgain) {  // of q, k, v, o, gate, up, down: k, o and up
+  auto run = record_of_small_run("torchtitan (FSDP2)", "2025-01", true);
+  run.parallel.tp = run.parallel.pp = 1, run.parallel.dp = 16;
+  run.recompute = "selective op";
+  const std::string text = mapping_text_of(run);
+  const std::size_t at = text.find("recompute ");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(text.substr(at, text.find('\n', at) - at),
+            "recompute norm, residual, attn.qkv.K, attn.out, mlp.up, mlp.act, attn.rope.Q, attn.rope.K");
+  run.recompute = "selective layer";
+  EXPECT_EQ(mapping_text_of(run).find("attn.qkv.K"), std::string::npos);
+  EXPECT_TRUE(assumes(made_of(run), "every second layer recomputed"));
+}
+
+TEST(KnownNetworks, HaveWhatRecordsLeaveOut) {
+  const auto network = [](const char* name) {
+    auto run = record_of_small_run("NeMo 25.09", "2025-09", true);
+    run.model.name = name;
+    run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
+    return made_of(run).scenario.network.row;
+  };
+  const NetworkSpec oss = network("GPT-OSS-20B"), qwen = network("Qwen3-30B-A3B");
+  const NetworkSpec deepseek = network("DeepSeek-V3-671B"), other = network("Mixtral");
+  EXPECT_TRUE(oss.qkv_bias && oss.out_bias && oss.experts.router_bias && oss.experts.expert_bias);
+  EXPECT_TRUE(qwen.qk_norm && !qwen.qkv_bias && !qwen.experts.router_bias);
+  EXPECT_TRUE(deepseek.experts.router_bias && !deepseek.experts.expert_bias && !deepseek.qk_norm);
+  EXPECT_FALSE(other.qkv_bias || other.qk_norm || other.experts.router_bias || other.experts.expert_bias);
+}
+
+}  // namespace
+}  // namespace stepcast

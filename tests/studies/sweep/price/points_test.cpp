@@ -1,0 +1,71 @@
+#include "studies/sweep/price/points.h"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "many_spaces.h"
+#include "space_of.h"
+#include "studies/sweep/space/legality.h"
+
+namespace stepcast {
+namespace {
+
+using testing_space::good;
+
+/// Figures of a row and of the report behind it say the same, and hang together.
+TEST(SpacePoints, FiguresAreThoseOfTheReport) {
+  std::mt19937_64 random(3);
+  for (const auto& small : testing_sweep::tried_spaces()) {
+    const Space space = good(small.line);
+    SpacePoints points = SpacePoints::make(space).value();
+    Legality legality(points);
+    int looked = 0;
+    for (int trial = 0; trial < 3000 && looked < 3; ++trial) {
+      const Digits digits = space.digits(random() % space.size());
+      if (legality.ask(digits, AxisId{}).reason >= 0) continue;
+      const Scenario scenario = points.scenario(digits).value();
+      const Prediction prediction = predict(scenario).value();
+      const Figures figures = figures_of(scenario, points.wishes(digits), prediction, 2.5);
+      const auto at = [&](Figure figure) { return figures[static_cast<std::size_t>(figure)]; };
+      double phases = 0;
+      for (const Figure phase : {Figure::forward, Figure::backward, Figure::pipeline_bubble, Figure::exposed_communication, Figure::gradient_sync,
+                                 Figure::clip, Figure::optimizer, Figure::parameter_gather, Figure::host, Figure::other})
+        phases += at(phase);
+      EXPECT_NEAR(phases, at(Figure::step_time), 1e-6 * phases) << points.command(digits);
+      const double tokens = static_cast<double>(space.global_batch * space.sequence);
+      EXPECT_NEAR(at(Figure::tokens_per_s_per_gpu) * at(Figure::step_time) * at(Figure::gpus), tokens, 1e-9 * tokens);
+      EXPECT_NEAR(at(Figure::cost) * tokens / 1e9, 2.5 * at(Figure::gpus) * at(Figure::step_time) / 3600, 1e-9 * at(Figure::cost) * tokens / 1e9);
+      EXPECT_NEAR(at(Figure::memory_peak) + at(Figure::memory_headroom), prediction.step.memory.capacity.value(), 2);
+      EXPECT_EQ(at(Figure::tp) * at(Figure::cp) * at(Figure::pp) * at(Figure::dp), at(Figure::gpus));
+      EXPECT_EQ(at(Figure::dp) * at(Figure::micro_batch) * at(Figure::micro_batches), static_cast<double>(space.global_batch));
+      EXPECT_GT(at(Figure::energy), 0);
+      const Figures unpriced = figures_of(scenario, points.wishes(digits), prediction, 0);
+      EXPECT_TRUE(std::isnan(unpriced[static_cast<std::size_t>(Figure::cost)]));
+      ++looked;
+    }
+    EXPECT_GT(looked, 0) << small.name;
+  }
+}
+
+TEST(SpacePoints, EnergyIsIdlePowerAndKernels) {
+  Gpu gpu;
+  gpu.power_w = 400;
+  EXPECT_DOUBLE_EQ(step_energy(gpu, 8, 10, 0), 8 * 400 * idle_power_share * 10);
+  EXPECT_DOUBLE_EQ(step_energy(gpu, 8, 10, 10), 8 * 400 * 10.0);
+}
+
+/// A layout that these stages cannot hold is no split, and says which flag.
+TEST(SpacePoints, LayersThatCannotLieAreErrors) {
+  const Space space = good("bloom-176b --machine jean-zay-a100 --gpus 96 --global-batch 96 --tp 4 --pp 12,6 --micro-batch 1 --chunks 1 --recompute full "
+                           "--layout Et*5|(t*6|)*10t*5L");
+  const SpacePoints points = SpacePoints::make(space).value();
+  EXPECT_TRUE(points.split(space.digits(0)));
+  const auto split = points.split(space.digits(1));
+  ASSERT_FALSE(split);
+  EXPECT_EQ(split.error().where.substr(0, 8), "--layout");
+}
+
+}  // namespace
+}  // namespace stepcast
