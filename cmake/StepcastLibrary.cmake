@@ -83,6 +83,19 @@ function(stepcast_library name)
   install(TARGETS stepcast_${name} EXPORT stepcast)
 endfunction()
 
+# stepcast_objects(NAME LIBRARY FOLDER ...): the sources of a folder as part of a library, with compile options of their own.
+function(stepcast_objects name library)
+  cmake_parse_arguments(ARG "" "FOLDER" "" ${ARGN})
+  file(GLOB_RECURSE sources ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/*.cpp)
+  add_library(stepcast_${name} OBJECT ${sources})
+  stepcast_unity_by_folder(stepcast_${name} ${sources})
+  target_compile_features(stepcast_${name} PRIVATE cxx_std_20)
+  target_compile_options(stepcast_${name} PRIVATE ${STEPCAST_WARNINGS})
+  target_include_directories(stepcast_${name} PRIVATE $<TARGET_PROPERTY:stepcast_${library},INCLUDE_DIRECTORIES>)
+  target_compile_definitions(stepcast_${name} PRIVATE $<TARGET_PROPERTY:stepcast_${library},COMPILE_DEFINITIONS>)
+  target_sources(stepcast_${library} PRIVATE $<TARGET_OBJECTS:stepcast_${name}>)
+endfunction()
+
 # stepcast_embed(SOURCE_VAR FUNCTION HEADER FOLDER PATTERN): a generated .cpp that defines FUNCTION with every file of
 # FOLDER that matches PATTERN; its path goes to SOURCE_VAR. Made anew when a file is added, removed or edited.
 function(stepcast_embed source_var function header folder pattern)
