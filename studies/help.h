@@ -6,7 +6,6 @@
 
 #include "studies/cli/command.h"
 
-
 namespace stepcast {
 
 /// `stepcast --help`: what the program is for and its commands.
