@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "model/profile/collective_law.h"
-#include "studies/commands.h"
 #include "studies/ask/rates.h"
+#include "studies/cli/command.h"
 
 namespace stepcast {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "model/profile/kernel_law.h"
-#include "studies/commands.h"
 #include "studies/ask/rates.h"
+#include "studies/cli/command.h"
 
 namespace stepcast {
 namespace {

@@ -20,6 +20,7 @@
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/print/calibrate_report.h"
 #include "studies/calibrate/print/measure_report.h"
+#include "studies/cli/progress_line.h"
 
 namespace stepcast {
 namespace {

@@ -9,11 +9,11 @@
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
 #include "sim/schedule/order.h"
-#include "studies/commands.h"
 #include "studies/catalog/kinds.h"
+#include "studies/cli/command.h"
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

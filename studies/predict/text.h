@@ -9,11 +9,6 @@
 
 namespace stepcast {
 
-inline constexpr int page_columns = 100;
-
 std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console);
-
-/// 1234567 -> "1,234,567"; a small fraction keeps three digits, 0.0123 -> "0.0123".
-std::string grouped_digits(double value);
 
 }  // namespace stepcast

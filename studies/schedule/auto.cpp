@@ -6,7 +6,7 @@
 
 #include "sim/schedule/search/auto.h"
 #include "sim/schedule/bound/bound.h"
-#include "studies/schedule/schedule.h"
+#include "studies/schedule/run.h"
 
 namespace stepcast {
 namespace {

@@ -10,7 +10,6 @@
 #include "sim/schedule/layers/layer_layout.h"
 #include "sim/schedule/layers/partition.h"
 #include "studies/run/balance.h"
-#include "studies/schedule/schedule.h"
 
 namespace stepcast {
 namespace {

@@ -30,7 +30,7 @@ std::string text_at(double x, double y, const std::string& attributes, const std
 
 class SchedulePicture {
  public:
-  explicit SchedulePicture(const ScheduleRun& run)
+  explicit SchedulePicture(const PipelineRun& run)
       : run_(run), shades_(schedule_shades(run)), makespan_(run.timeline.makespan.value()), drawn_(drawn_width()),
         scale_(drawn_ / makespan_), bottom_(top + run.order.ranks * row_step) {}
 
@@ -190,7 +190,7 @@ class SchedulePicture {
     return text + text_at(left, y + 34, "", words);
   }
 
-  const ScheduleRun& run_;
+  const PipelineRun& run_;
   int shades_;
   double makespan_, drawn_, scale_, bottom_;
   int most_held_ = 1;
@@ -198,6 +198,6 @@ class SchedulePicture {
 
 }  // namespace
 
-std::string schedule_svg(const ScheduleRun& run) { return SchedulePicture(run).text(); }
+std::string schedule_svg(const PipelineRun& run) { return SchedulePicture(run).text(); }
 
 }  // namespace stepcast

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "studies/validation/step_fitting.h"
+#include "studies/records/step_fitting.h"
 #include "studies/validation/validation.h"
 
 namespace stepcast {

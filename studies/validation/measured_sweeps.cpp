@@ -10,7 +10,7 @@
 
 #include "calibrate/fit/pair_spread.h"
 #include "model/profile/step_tuning.h"
-#include "studies/validation/step_fitting.h"
+#include "studies/records/step_fitting.h"
 #include "studies/sweep/work/ties.h"
 
 namespace stepcast {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 #include "studies/print/terminal_plot.h"
-#include "studies/predict/text.h"
 #include "studies/whatif/whatif_report.h"
 
 namespace stepcast {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
 #include "studies/run/phases.h"

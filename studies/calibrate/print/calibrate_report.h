@@ -12,20 +12,6 @@
 
 namespace stepcast {
 
-/// One line on stderr that the next one replaces; nothing where stderr is no terminal.
-class Progress {
- public:
-  explicit Progress(Console& console);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void show(const std::string& text);
-
- private:
-  Console& console_;
-  bool on_;
-};
-
 std::string import_report(const ImportedTimings& imported, const std::string& output, const Console& console);
 std::string import_json(const ImportedTimings& imported, const std::string& output);
 

@@ -12,7 +12,7 @@
 #include "dataflow/place/moves.h"
 #include "dataflow/translate/cluster/names.h"
 #include "dataflow/notation/written.h"
-#include "studies/predict/text.h"
+#include "studies/print/digits.h"
 
 namespace stepcast {
 namespace {

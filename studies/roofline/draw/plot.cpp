@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
 #include "studies/print/terminal_plot.h"
-#include "studies/predict/text.h"
 #include "studies/roofline/draw/picture_parts.h"
 
 namespace stepcast {

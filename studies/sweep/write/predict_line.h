@@ -13,12 +13,6 @@
 
 namespace stepcast {
 
-/// A word as a POSIX shell reads it back: in single quotes where it has to be.
-std::string shell_word(std::string_view word);
-
-/// " --megatron -- ARGS", or " -- ARGS" over a file: what has to stand at the end of a printed command; "" without a launch's words.
-std::string launch_words_behind(const Arguments& arguments);
-
 class PredictLine {
  public:
   /// Of the sweep that `arguments` asked for.

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "studies/print/digits.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 #include "sim/schedule/order.h"
 #include "tests/studies/run_program.h"
 

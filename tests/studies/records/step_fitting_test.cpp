@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
-#include "studies/validation/step_fitting.h"
 #include "studies/records/built_in_runs.h"
+#include "studies/records/step_fitting.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,3 @@
-#include "studies/validation/step_fitting.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +11,7 @@
 
 #include "dataflow/lower/lower.h"
 #include "sim/step.h"
+#include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"
 #include "studies/records/doubts.h"
 #include "studies/records/run_scenario.h"

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/schedule/files/pytorch_csv.h"
-#include "studies/timeline/schedule_report.h"
+#include "studies/schedule/report.h"
 
 namespace stepcast {
 namespace {

@@ -1,0 +1,12 @@
+// Words of a command that is printed for a shell.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stepcast {
+
+/// A word as a POSIX shell reads it back: in single quotes where it has to be.
+std::string shell_word(std::string_view word);
+
+}  // namespace stepcast
