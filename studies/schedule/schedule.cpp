@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/schedule_table.h"
 #include "studies/commands.h"
 #include "studies/cli/output_file.h"
 #include "studies/timeline/schedule_report.h"
