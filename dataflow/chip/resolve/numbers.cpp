@@ -1,9 +1,9 @@
+#include "dataflow/chip/resolve/numbers.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "dataflow/chip/resolve/resolve.h"
 
 namespace stepcast {
 

@@ -1,10 +1,8 @@
-#include "sim/schedule/bound/closed_form.h"
+#include "tests/sim/schedule/bound/closed_form.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
-
-#include "sim/schedule/orders/orders.h"
 
 namespace stepcast {
 namespace {
@@ -147,50 +145,28 @@ Formula sliced(const ScheduleSize& size, const EqualStages& stages) {
   return without_hops(static_cast<double>(size.micro_batches) * size.slices, size.ranks, stages);
 }
 
-using Peak = std::int32_t (*)(const ScheduleSize&, int rank);
-
 struct ClosedForm {
   std::string_view schedule;
   Formula (*makespan)(const ScheduleSize&, const EqualStages&);
   Formula (*span)(const ScheduleSize&, const EqualStages&);  ///< that of makespan: rank 0 starts first and ends last
-  Peak peak;
 };
 
-std::int32_t chunk_peak(const ScheduleSize& size, int group, int ahead) {
-  return std::min(size.micro_batches * size.chunks, ahead + (size.chunks - 1) * group + 1);
-}
-
 constexpr std::array closed_forms = {
-    ClosedForm{"gpipe", gpipe, gpipe, [](const ScheduleSize& s, int) { return s.micro_batches; }},
-    ClosedForm{"1f1b", one_f_one_b, one_f_one_b,
-               [](const ScheduleSize& s, int r) { return std::min(s.micro_batches, s.ranks - r); }},
-    ClosedForm{"eager-1f1b", eager, eager,
-               [](const ScheduleSize& s, int r) { return std::min(s.micro_batches, 2 * (s.ranks - r) - 1); }},
-    ClosedForm{"interleaved-1f1b", interleaved, interleaved,
-               [](const ScheduleSize& s, int r) {
-                 return chunk_peak(s, s.group > 0 ? s.group : s.ranks, 2 * (s.ranks - 1 - r));
-               }},
-    ClosedForm{"interleaved-flex", interleaved_full, interleaved_full,
-               [](const ScheduleSize& s, int r) {
-                 return chunk_peak(s, orders::group_of_rounds(s.ranks, s.micro_batches), 2 * (s.ranks - 1 - r));
-               }},
-    ClosedForm{"looped-bfs", interleaved_full, interleaved_full,
-               [](const ScheduleSize& s, int) { return s.micro_batches * s.chunks; }},
-    ClosedForm{"zb-h1", zb_h1, zb_h1, [](const ScheduleSize& s, int) { return std::min(s.micro_batches, s.ranks); }},
-    ClosedForm{"interleaved-zb", zb_h1, zb_h1,
-               [](const ScheduleSize& s, int) {
-                 return chunk_peak(s, orders::group_of_rounds(s.ranks, s.micro_batches), s.ranks - 1);
-               }},
-    ClosedForm{"zb-h2", zb_h2, zb_h2_span,
-               [](const ScheduleSize& s, int) { return std::min(s.micro_batches, 2 * s.ranks - 1); }},
-    ClosedForm{"zb-v", zb_v, zb_v_span, nullptr},
-    ClosedForm{"dualpipe", dualpipe, dualpipe, [](const ScheduleSize& s, int) { return s.ranks + 1; }},
-    ClosedForm{"dualpipev", dualpipev, dualpipev, [](const ScheduleSize& s, int) { return 2 * s.ranks + 1; }},
-    ClosedForm{"chimera", chimera, chimera, nullptr},
-    ClosedForm{
-        "seq-1f1b", sliced, sliced,
-        [](const ScheduleSize& s, int r) { return std::min(s.micro_batches * s.slices, s.ranks - 1 - r + s.slices); }},
-    ClosedForm{"terapipe", sliced, sliced, [](const ScheduleSize& s, int) { return s.micro_batches * s.slices; }},
+    ClosedForm{"gpipe", gpipe, gpipe},
+    ClosedForm{"1f1b", one_f_one_b, one_f_one_b},
+    ClosedForm{"eager-1f1b", eager, eager},
+    ClosedForm{"interleaved-1f1b", interleaved, interleaved},
+    ClosedForm{"interleaved-flex", interleaved_full, interleaved_full},
+    ClosedForm{"looped-bfs", interleaved_full, interleaved_full},
+    ClosedForm{"zb-h1", zb_h1, zb_h1},
+    ClosedForm{"interleaved-zb", zb_h1, zb_h1},
+    ClosedForm{"zb-h2", zb_h2, zb_h2_span},
+    ClosedForm{"zb-v", zb_v, zb_v_span},
+    ClosedForm{"dualpipe", dualpipe, dualpipe},
+    ClosedForm{"dualpipev", dualpipev, dualpipev},
+    ClosedForm{"chimera", chimera, chimera},
+    ClosedForm{"seq-1f1b", sliced, sliced},
+    ClosedForm{"terapipe", sliced, sliced},
 };
 
 const ClosedForm* find_closed_form(const std::string& schedule) {
@@ -220,10 +196,10 @@ std::optional<Seconds> closed_form_span(const std::string& schedule, const Sched
 }
 
 std::optional<std::vector<std::int32_t>> closed_form_peaks(const std::string& schedule, const ScheduleSize& size) {
-  const ClosedForm* form = find_closed_form(schedule);
-  if (form == nullptr || form->peak == nullptr) return std::nullopt;
+  const auto kind = find_schedule(schedule);
+  if (!kind || (*kind)->peak == nullptr) return std::nullopt;
   std::vector<std::int32_t> peaks;
-  for (int rank = 0; rank < size.ranks; ++rank) peaks.push_back(form->peak(size, rank));
+  for (int rank = 0; rank < size.ranks; ++rank) peaks.push_back((*kind)->peak(size, rank));
   return peaks;
 }
 

@@ -1,5 +1,5 @@
-// Makespans, spans, peaks and messages that need no run: schedules on equal stages, where a formula is exact. Tests
-// hold each against the engine.
+// Makespans, spans, peaks and messages that need no run: schedules on equal stages, where a formula is exact.
+// Each is held against the engine.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "model/base/units.h"
 #include "sim/schedule/engine/engine.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast {
 

@@ -1,11 +1,12 @@
 // A ChipProgram as the flat loops that the counter walks. Loops of one round and terms of loops of one round say
 // nothing.
+#include "dataflow/chip/count/nest.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "dataflow/chip/count/count.h"
 
 namespace stepcast {
 namespace {
