@@ -17,7 +17,7 @@ struct ScheduleFile {
   std::vector<std::string> notes;
 };
 
-/// schedule_primus.cpp: a folder with config.json and pp_rank_<r>.json, at one iteration: that of the request, or the
+/// primus.cpp: a folder with config.json and pp_rank_<r>.json, at one iteration: that of the request, or the
 /// last one of all ranks.
 bool is_primus_folder(const std::string& path);
 Expected<ScheduleFile> read_primus_folder(const std::string& path, const ScheduleRequest& request);

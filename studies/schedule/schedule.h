@@ -39,12 +39,12 @@ struct ScheduleRequest {
   std::optional<int> iteration;             ///< of a folder of Primus
 };
 
-/// schedule_request.cpp
+/// request.cpp
 Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments);
-/// schedule_times.cpp: durations and hops.
+/// times.cpp: durations and hops.
 Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& request);
 std::optional<double> bare_number(const std::string& text);
-/// schedule_knobs.cpp: how hops and ranks behave, and how long the search goes on.
+/// knobs.cpp: how hops and ranks behave, and how long the search goes on.
 Expected<void> read_schedule_knobs(const Arguments& arguments, ScheduleRequest& request);
 /// A speed for each rank. Asked again once the ranks of a file are known.
 Expected<void> check_speeds(const ScheduleRequest& request, int ranks);
@@ -81,9 +81,9 @@ struct ScheduleRun {
   [[nodiscard]] double peak_micro_batches() const;
 };
 
-/// schedule_run.cpp: makes the order, runs it and bounds it. Refusals speak of flags.
+/// run.cpp: makes the order, runs it and bounds it. Refusals speak of flags.
 Expected<ScheduleRun> run_schedule(const std::string& kind, const ScheduleRequest& request);
-/// schedule_file.cpp: the same for the order of request.file.
+/// file.cpp: the same for the order of request.file.
 Expected<ScheduleRun> run_schedule_file(const ScheduleRequest& request);
 
 /// The schedule table's errors in the words of the flags.
@@ -111,7 +111,7 @@ struct ScheduleComparison {
   std::vector<ScheduleRun> runs;            ///< shortest makespan first
   std::vector<RefusedSchedule> refused;
 };
-/// schedule_compare.cpp: every kind that is legal here.
+/// compare.cpp: every kind that is legal here.
 ScheduleComparison compare_schedules(const ScheduleRequest& request);
 /// What --compare and --auto ask of a kind: two chunks or slices where it takes them and the request does not say how
 /// many, and the cap that all kinds share.
@@ -120,7 +120,7 @@ ScheduleRequest request_for(const ScheduleKind& kind, const ScheduleRequest& req
 /// activation of an order with other chunks or slices counts for its part.
 double shared_cap_unit(const ScheduleRequest& request, int chunks, int slices);
 
-/// schedule_auto.cpp: the shortest order under the cap that the search finds on one stage per rank or on a V, or that a
+/// auto.cpp: the shortest order under the cap that the search finds on one stage per rank or on a V, or that a
 /// kind with one copy of the weights has; kinds that cut the sequence only where the request does.
 Expected<ScheduleRun> find_schedule_order(const ScheduleRequest& request);
 

@@ -1,4 +1,4 @@
-// The walk through a shell script: launch_words.cpp (commands and variables), launch_statements.cpp (branches,
+// The walk through a shell script: words.cpp (commands and variables), statements.cpp (branches,
 // functions, files that the script writes). Internal to the reading of launches.
 #pragma once
 
