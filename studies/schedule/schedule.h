@@ -1,4 +1,4 @@
-// stepcast schedule: what one pipeline schedule, or each of them, does with given times.
+// stepcast schedule shows what one pipeline schedule, or each of them, does with given times.
 #pragma once
 
 #include <optional>
