@@ -1,5 +1,5 @@
 // Where tensors are: per atom Replicate, Shard(dim), flat shard or Partial; and the loop each operator splits there.
-// dataflow-semantics A1 rules 3-8 (choice of loop, compound, placement of an access).
+// docs/design.md, rules 3 to 8 (choice of loop, compound, placement of an access).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// One plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps the global batch, weak
-// scaling the batch per GPU.
+// Runs one plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps the global batch,
+// weak scaling the batch per GPU.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// A launch as somebody wrote it: a script, a command line or a configuration file, read and taken apart, not yet given a
-// meaning. Nothing of it is ever run.
+// A launch as somebody wrote it: a script, a command line or a configuration file. It is read and taken apart, but has
+// no meaning yet. Nothing of it is ever run.
 #pragma once
 
 #include <cstdint>
