@@ -27,7 +27,7 @@ std::vector<std::string> all_tags(const Network& network) {
   return tags;
 }
 
-/// Tags that every network may be scoped by, whether this one has such operators or not (dataflow-semantics section B).
+/// Tags that every network may be scoped by, whether this one has such operators or not (docs/design.md, section B).
 constexpr const char* kCommonTags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "router",
                                        "dispatch", "expert", "combine", "shared", "head", "loss"};
 

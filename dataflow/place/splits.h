@@ -1,5 +1,5 @@
 // Which loop each operator splits on each atom of the mesh: the `par` statements resolved.
-// dataflow-semantics A1 rules 3-5 (choice of loop, compound).
+// docs/design.md, A1 rules 3-5 (choice of loop, compound).
 #pragma once
 
 #include <cstdint>
