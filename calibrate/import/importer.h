@@ -60,11 +60,6 @@ Expected<Measurements> read_kineto(std::string_view text, const std::string& whe
 int recognise_measurements(std::string_view text, const std::string& name);
 Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where, const ImportOptions& options);
 
-// --- helpers that readers share ---
-
-/// Fills what the context leaves open from the options; fails where both say something else.
-Expected<MeasurementContext> merged_context(MeasurementContext context, const MeasurementContext& given,
-                                            const std::string& where);
 /// Rows of the same query and context become one with their median; notes say how many, and name rows that lie a factor
 /// of 2 beside a smooth neighbourhood (outliers) and tables that repeat another's times exactly (copies).
 Measurements condensed(Measurements measurements);

@@ -1,7 +1,8 @@
 // How a campaign's works keep to their estimates, and what may still begin within the budget.
 #pragma once
 
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
+
 
 namespace stepcast {
 
