@@ -1,5 +1,5 @@
 // The laws of single kernels, fitted on measurements of one GPU: base law by robust fit in log space with weak priors,
-// then correction and interval from held-out forecasts (refine.h).
+// then correction and interval from held-out forecasts (numeric/refine.h).
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // A GPU whose work is timed. calibrate/measure/ decides what, how often and when to stop; whatever implements this only
-// runs and times. gpu_bench_cuda.cpp is the real one, gpu_bench_absent.cpp its twin without CUDA, tests bring their own.
+// runs and times. cuda/gpu_bench_cuda.cpp is the real one, gpu_bench_absent.cpp its twin without CUDA, tests bring their own.
 #pragma once
 
 #include <memory>
