@@ -7,7 +7,6 @@
 
 #include "calibrate/import/scripts/launch_line.h"
 
-
 namespace stepcast {
 
 /// An option of a launcher that is a count. `innermost`: it starts the ranks itself, whatever is around it.

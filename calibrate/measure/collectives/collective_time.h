@@ -8,7 +8,6 @@
 #include "calibrate/measure/collectives/planned_collective.h"
 #include "calibrate/measure/method.h"
 
-
 namespace stepcast {
 
 /// Hundreds of sizes, groups and kinds share the time: less for each than a product gets.

@@ -8,7 +8,6 @@
 #include "calibrate/measure/plan/planned_work.h"
 #include "model/base/error.h"
 
-
 namespace stepcast {
 
 /// A phase's works, most telling first; the first `taken` of them are in the plan.

@@ -3,7 +3,6 @@
 
 #include "calibrate/measure/plan/planned_work.h"
 
-
 namespace stepcast {
 namespace {
 

@@ -7,7 +7,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast::counting {
 
 /// Bit k: digit k, outermost 0.

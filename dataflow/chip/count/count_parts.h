@@ -6,7 +6,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast::counting {
 
 /// One tensor between a level and the units inside. Levels count from the outermost; `inner` == levels: the

@@ -9,7 +9,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast::counting {
 
 class TimeloopEdge {

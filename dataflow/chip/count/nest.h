@@ -13,7 +13,7 @@ inline constexpr int most_chip_dims = 16, most_chip_tensors = 8, most_chip_level
 
 /// How a window counts: an index of several loops, or with a step.
 enum class Windows : std::uint8_t {
-  /// The rule above: sets of elements, each tile against the one just before.
+  /// The rule of count.h: sets of elements, each tile against the one just before.
   exact,
   /// Of inputs in whole tiles, as Timeloop v3.0.3 (NVlabs/timeloop 6b41058, nest-analysis.cpp) does: boxes, gaps
   /// included; overlap is kept along the innermost round outside, and along another only if it shifts the tile by as

@@ -11,7 +11,6 @@
 
 #include "dataflow/chip/search/search_problem.h"
 
-
 namespace stepcast::mapper {
 
 using Factors = std::array<std::int64_t, most_chip_dims>;
