@@ -9,7 +9,7 @@
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 #include "model/stack.h"
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 
 namespace stepcast {
 

@@ -11,6 +11,7 @@
 
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "calibrate/fit/numeric/smooth_curve.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 namespace {

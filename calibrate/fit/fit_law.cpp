@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/fit/numeric/robust_fit.h"
+#include "model/base/percentile.h"
 #include "model/profile/kernel_features.h"
 #include "model/profile/kernel_law.h"
 

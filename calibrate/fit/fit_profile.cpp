@@ -13,10 +13,10 @@
 #include "calibrate/fit/fit_collective.h"
 #include "calibrate/fit/fit_law.h"
 #include "calibrate/fit/fit_overlap.h"
-#include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/fit/part_error.h"
 #include "calibrate/fit/pools.h"
 #include "calibrate/measure/roofs.h"
+#include "model/base/percentile.h"
 #include "model/profile/profile_names.h"
 
 namespace stepcast {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/run/nouns.h"
 #include "studies/calibrate/print/measured_roofs.h"

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "model/catalog.h"
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 #include "studies/validation/html_page.h"
 #include "studies/print/page/html_text.h"
 

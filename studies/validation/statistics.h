@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 

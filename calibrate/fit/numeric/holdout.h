@@ -17,9 +17,6 @@ struct HoldoutError {
   int samples = 0;                 ///< held out
 };
 
-/// Percentile by linear interpolation between order statistics; `q` in 0..1, `values` not empty.
-double percentile(std::vector<double> values, double q);
-
 /// The errors of pairs (measured, predicted), both positive. Empty input gives no samples and a spread of 1.
 HoldoutError holdout_error(const std::vector<double>& measured, const std::vector<double>& predicted);
 

@@ -40,7 +40,7 @@ struct LoggedStep {
 struct TrainingLog {
   std::string where;                         ///< the file
   std::string framework;                     ///< id of a row of log_formats(): "megatron-lm"
-  ArgumentMap arguments;                     ///< named as the framework has them, see launch_arguments.h
+  ArgumentMap arguments;                     ///< named as the framework has them, see scripts/launch_arguments.h
   std::set<std::string> printed;             ///< names whose values the program itself printed
   ArgumentMap environment;                   ///< NAME=value in front of the command (torchtitan's CONFIG_FILE)
   std::int64_t gpus = 0, gpus_per_node = 0;  ///< of the job as its launcher was told; 0 = not said

@@ -14,6 +14,7 @@
 #include "calibrate/import/profilers/kernel_name.h"
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/profilers/torch_op.h"
+#include "calibrate/rows/measurement_context.h"
 
 namespace stepcast {
 namespace {

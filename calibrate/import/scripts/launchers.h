@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "calibrate/import/scripts/launch_arguments.h"
+#include "calibrate/import/scripts/launch_line.h"
 
 namespace stepcast {
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
-#include "calibrate/measure/collectives/collective_campaign.h"
+#include "calibrate/measure/collectives/planned_collective.h"
+#include "calibrate/measure/method.h"
 
 namespace stepcast {
 
@@ -20,6 +23,12 @@ inline MethodRules collective_rules(MethodRules rules) {
 inline CollectiveQuery query_of(const PlannedCollective& call) {
   return {call.kind, static_cast<std::int64_t>(call.group.ranks.size()), call.group.nodes, call.buffer};
 }
+/// What a fabric is taken to do before anything was timed: enough to plan with.
+struct FabricGuess {
+  Seconds latency;
+  BytesPerSecond bus;
+};
+FabricGuess fabric_guess(const std::string& fabric);
 Seconds expected_time(const PlannedCollective& call);
 
 /// Calls back to back in one batch, and batches of one round: long enough to be timed, short enough to stop in time.

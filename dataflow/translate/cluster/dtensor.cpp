@@ -19,21 +19,21 @@ struct ReduceWord {
   bool known;
 };
 /// Partial(reduce_op) takes the names of torch.distributed's reduce ops; the merge of a split softmax is none of them.
-constexpr std::array<ReduceWord, 5> kReduceWords{{{Monoid::sum, "", true},
+constexpr std::array<ReduceWord, 5> reduce_words{{{Monoid::sum, "", true},
                                                   {Monoid::none, "", true},
                                                   {Monoid::max, "max", true},
                                                   {Monoid::min, "min", true},
                                                   {Monoid::softmax, "softmax", false}}};
 
 const ReduceWord& reduce_word(Monoid monoid) {
-  for (const ReduceWord& row : kReduceWords)
+  for (const ReduceWord& row : reduce_words)
     if (row.monoid == monoid) return row;
-  return kReduceWords.front();
+  return reduce_words.front();
 }
 
 std::string dtensor_slot(Slot slot, Monoid monoid) {
   if (slot >= 0) return fmt::format("Shard({})", slot);
-  if (slot != kPartial) return "Replicate()";
+  if (slot != partial_sum) return "Replicate()";
   const std::string word = reduce_word(monoid).word;
   return word.empty() ? "Partial()" : fmt::format("Partial(\"{}\")", word);
 }
@@ -61,12 +61,12 @@ bool take_call(const std::string& text, std::string& name, std::string& argument
 Expected<Slot> dtensor_word(const std::string& text, std::size_t dims, Monoid monoid) {
   std::string name, argument;
   const bool call = take_call(text, name, argument);
-  if (call && (name == "Replicate" || name == "R") && argument.empty()) return kReplicate;
+  if (call && (name == "Replicate" || name == "R") && argument.empty()) return replicated;
   if (call && (name == "Partial" || name == "P")) {
     const std::string word = argument == "sum" ? "" : argument;
-    if (word == reduce_word(monoid).word) return kPartial;
+    if (word == reduce_word(monoid).word) return partial_sum;
     return fail("", fmt::format("'{}' is not the reduction of the operator", text),
-                fmt::format("it makes {}", dtensor_slot(kPartial, monoid)));
+                fmt::format("it makes {}", dtensor_slot(partial_sum, monoid)));
   }
   if (call && (name == "Shard" || name == "S") && argument.size() == 1 &&
       std::isdigit(static_cast<unsigned char>(argument[0])) != 0) {
@@ -126,7 +126,7 @@ std::string dtensor_text(const PlacementView& view) {
       if (says_home(row)) text += " -> " + dtensor_list(second, monoid);
       text += "\n";
       named = named &&
-              (reduce_word(monoid).known || std::find(row.used.begin(), row.used.end(), kPartial) == row.used.end());
+              (reduce_word(monoid).known || std::find(row.used.begin(), row.used.end(), partial_sum) == row.used.end());
     }
     if (!named) text += "  # no name: DTensor has no reduction that merges parts of a softmax\n";
   }

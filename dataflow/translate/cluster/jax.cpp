@@ -18,7 +18,7 @@ std::string jax_spec(const PlacementView& view, const OperandPlacement& row, con
     const std::string axes = parts_text(view, slots, static_cast<Slot>(d), jax_axis);
     entries.push_back(axes.empty() ? "None" : axes.find(',') == std::string::npos ? axes : fmt::format("({})", axes));
   }
-  if (const std::string pending = parts_text(view, slots, kPartial, jax_axis); !pending.empty())
+  if (const std::string pending = parts_text(view, slots, partial_sum, jax_axis); !pending.empty())
     entries.push_back(fmt::format("unreduced={{{}}}", pending));
   return fmt::format("P({})", fmt::join(entries, ", "));
 }
@@ -66,9 +66,9 @@ Expected<void> set_axes(const std::string& text, Slot slot, const MeshLine& mesh
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
     const auto index = static_cast<std::size_t>(found - known.begin());
-    if (slots[index] != kReplicate)
+    if (slots[index] != replicated)
       return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
-    if (index > before && slot != kPartial)
+    if (index > before && slot != partial_sum)
       return fail("", fmt::format("'{}' behind a faster axis", name),
                   "of several axes on one dim the slower cuts first: write it first");
     before = index;
@@ -82,14 +82,14 @@ Expected<std::vector<Slot>> jax_place(const std::string& text, const MeshLine& m
   const std::string word = trimmed_text(text.substr(0, open));
   if (open == std::string::npos || text.back() != ')' || (word != "P" && word != "jax.P" && word != "PartitionSpec"))
     return fail("", "a PartitionSpec is wanted", "such as P(None, 'x', unreduced={'y'})");
-  std::vector<Slot> slots(mesh.axes.size(), kReplicate);
+  std::vector<Slot> slots(mesh.axes.size(), replicated);
   Slot dim = 0;
   for (const std::string& entry : split_list(std::string_view(text).substr(open + 1, text.size() - open - 2))) {
     constexpr std::string_view pending = "unreduced=";
     const bool sum = entry.starts_with(pending);
     if (!sum && dim >= static_cast<Slot>(dims))
       return fail("", fmt::format("more entries than the {} dims", dims), "one entry for each dim");
-    if (auto set = set_axes(sum ? entry.substr(pending.size()) : entry, sum ? kPartial : dim++, mesh, slots); !set)
+    if (auto set = set_axes(sum ? entry.substr(pending.size()) : entry, sum ? partial_sum : dim++, mesh, slots); !set)
       return tl::unexpected(set.error());
   }
   return slots;
@@ -117,7 +117,7 @@ std::string jax_text(const PlacementView& view) {
       const auto& second = row.output ? row.home : row.used;
       text += fmt::format("  {} = {}", row.name, jax_spec(view, row, says_home(row) ? first : row.used));
       if (says_home(row)) text += " -> " + jax_spec(view, row, second);
-      const std::string pending = row.output ? parts_text(view, row.used, kPartial, jax_axis) : "";
+      const std::string pending = row.output ? parts_text(view, row.used, partial_sum, jax_axis) : "";
       if (!pending.empty() && op.monoid == Monoid::sum) text += fmt::format("  # pending psum over {}", pending);
       if (!pending.empty() && op.monoid != Monoid::sum)
         text += "  # no name: an unreduced axis is a sum in JAX, this is none";

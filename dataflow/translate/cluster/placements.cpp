@@ -34,7 +34,7 @@ std::vector<MeshPart> mesh_parts(const MeshLine& line, const Mesh& mesh) {
 
 std::vector<Slot> by_part(const Placement& place, const std::vector<MeshPart>& parts) {
   std::vector<Slot> slots;
-  for (const MeshPart& part : parts) slots.push_back(part.atom < 0 ? kReplicate : place.at[part.atom]);
+  for (const MeshPart& part : parts) slots.push_back(part.atom < 0 ? replicated : place.at[part.atom]);
   return slots;
 }
 
@@ -58,10 +58,10 @@ OperandPlacement operand_row(const PlacementView& view, const std::vector<Operat
 /// A Partial operand that is kept so goes through an operator that is not split there: its output is Partial too.
 void pass_partials(OperatorPlacement& op, bool addition) {
   for (std::size_t p = 0; p < op.split.size(); ++p) {
-    const auto passes = [&](const OperandPlacement& row) { return !row.output && row.home[p] == kPartial; };
+    const auto passes = [&](const OperandPlacement& row) { return !row.output && row.home[p] == partial_sum; };
     if (!op.split[p].empty() || std::none_of(op.operands.begin(), op.operands.end(), passes)) continue;
     for (OperandPlacement& row : op.operands)
-      if (row.output || addition || passes(row)) row.used[p] = kPartial;
+      if (row.output || addition || passes(row)) row.used[p] = partial_sum;
   }
 }
 
@@ -157,7 +157,7 @@ std::vector<std::string> flat_homes(const PlacementView& view) {
   for (const OperatorPlacement& op : view.operators)
     for (const OperandPlacement& row : op.operands)
       for (std::size_t p = 0; p < view.parts.size(); ++p)
-        if (row.home[p] == kFlat) texts.push_back(fmt::format("{} on {}", row.name, view.parts[p].name));
+        if (row.home[p] == flat_shard) texts.push_back(fmt::format("{} on {}", row.name, view.parts[p].name));
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   return texts;
@@ -167,8 +167,8 @@ bool says_home(const OperandPlacement& operand) {
   const auto has = [&](Slot slot) {
     return std::find(operand.home.begin(), operand.home.end(), slot) != operand.home.end();
   };
-  if (has(kFlat)) return false;
-  return operand.home != operand.used || (operand.output && has(kPartial));
+  if (has(flat_shard)) return false;
+  return operand.home != operand.used || (operand.output && has(partial_sum));
 }
 
 std::string parts_text(const PlacementView& view, const std::vector<Slot>& slots, Slot slot,

@@ -25,7 +25,7 @@ struct MeshPart {
   bool whole = true;
 };
 
-/// One tensor of an operator. Slots go by part: kReplicate, kPartial, kFlat or the tensor dim that is cut.
+/// One tensor of an operator. Slots go by part: replicated, partial_sum, flat_shard or the tensor dim that is cut.
 struct OperandPlacement {
   int tensor = -1;
   std::string name;

@@ -30,7 +30,7 @@ struct ReadOperand {
 };
 
 std::string slot_text(Slot slot) {
-  return slot == kReplicate ? "Replicate" : slot == kPartial ? "Partial" : fmt::format("Shard({})", slot);
+  return slot == replicated ? "Replicate" : slot == partial_sum ? "Partial" : fmt::format("Shard({})", slot);
 }
 
 bool is_placement_name(std::string_view text) {
@@ -182,12 +182,12 @@ class PlacementReader {
 
   /// What `loop` makes of the access there; -1 = the operator is not split.
   static Slot expected_slot(const ReadOperand& row, int loop) {
-    if (loop < 0) return kReplicate;
+    if (loop < 0) return replicated;
     const auto found = std::find(row.access.loops.begin(), row.access.loops.end(), loop);
     if (found != row.access.loops.end()) return static_cast<Slot>(found - row.access.loops.begin());
     const std::vector<int>& rows = row.access.row_loops;  // routed rows lie where their tokens do
     if (std::find(rows.begin(), rows.end(), loop) != rows.end()) return static_cast<Slot>(row.access.row_dim);
-    return row.output ? kPartial : kReplicate;
+    return row.output ? partial_sum : replicated;
   }
 
   Expected<void> split_axis(const Operator& op, const std::string& axis, std::size_t a,
@@ -210,11 +210,11 @@ class PlacementReader {
 
   /// A sum left unfinished goes through an operator that is not split there (linear in that operand).
   static bool passes_partial(std::size_t a, std::vector<ReadOperand>& rows) {
-    const auto whole = [&](const ReadOperand& row) { return row.used[a] == kReplicate || row.used[a] == kPartial; };
-    if (rows.back().used[a] != kPartial || !std::all_of(rows.begin(), rows.end(), whole)) return false;
+    const auto whole = [&](const ReadOperand& row) { return row.used[a] == replicated || row.used[a] == partial_sum; };
+    if (rows.back().used[a] != partial_sum || !std::all_of(rows.begin(), rows.end(), whole)) return false;
     bool any = false;
     for (ReadOperand& row : rows)
-      if (!row.output && row.used[a] == kPartial) row.home_said = any = true;
+      if (!row.output && row.used[a] == partial_sum) row.home_said = any = true;
     return any;
   }
 
@@ -252,8 +252,8 @@ class PlacementReader {
     const MeshLine& mesh = program_.meshes.front();
     for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
       const Slot slot = row.home[a];
-      const std::string what = slot == kReplicate ? "full"
-                               : slot == kPartial ? "partial"
+      const std::string what = slot == replicated ? "full"
+                               : slot == partial_sum ? "partial"
                                                   : network_.dims[dims[slot]].name;
       home.places.push_back({what, {mesh.axes[a].name}, {}});
     }

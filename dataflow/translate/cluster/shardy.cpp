@@ -21,10 +21,10 @@ struct UnreducedWord {
   Monoid monoid;
   const char* word;
 };
-constexpr std::array<UnreducedWord, 3> kUnreducedWords{{{Monoid::sum, ""}, {Monoid::max, "max"}, {Monoid::min, "min"}}};
+constexpr std::array<UnreducedWord, 3> unreduced_words{{{Monoid::sum, ""}, {Monoid::max, "max"}, {Monoid::min, "min"}}};
 
 std::string unreduced_word(Monoid monoid) {
-  for (const UnreducedWord& row : kUnreducedWords)
+  for (const UnreducedWord& row : unreduced_words)
     if (row.monoid == monoid) return row.word;
   return "";
 }
@@ -35,7 +35,7 @@ std::string shardy_sharding(const PlacementView& view, const OperandPlacement& r
   for (std::size_t d = 0; d < row.loops.size(); ++d)
     dims.push_back(fmt::format("{{{}}}", parts_text(view, slots, static_cast<Slot>(d), shardy_axis)));
   std::string text = fmt::format("#sdy.sharding<@mesh, [{}]", fmt::join(dims, ", "));
-  if (const std::string open = parts_text(view, slots, kPartial, shardy_axis); !open.empty())
+  if (const std::string open = parts_text(view, slots, partial_sum, shardy_axis); !open.empty())
     text += fmt::format(", unreduced={}{{{}}}", unreduced_word(monoid), open);
   return text + ">";
 }
@@ -130,9 +130,9 @@ Expected<void> take_axes(const std::string& list, Slot slot, const MeshLine& mes
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
     const auto index = static_cast<std::size_t>(found - known.begin());
-    if (slots[index] != kReplicate)
+    if (slots[index] != replicated)
       return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
-    if (index > before && slot != kPartial)
+    if (index > before && slot != partial_sum)
       return fail("", fmt::format("'{}' behind a faster axis", name),
                   "of several axes on one dim the slower cuts first: write it first");
     before = index;
@@ -147,7 +147,7 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
   if (!text.starts_with("#sdy.sharding<@") || open == std::string::npos || close == std::string::npos ||
       text.back() != '>')
     return fail("", "a sharding is wanted", "such as #sdy.sharding<@mesh, [{}, {\"x\"}], unreduced={\"y\"}>");
-  std::vector<Slot> slots(mesh.axes.size(), kReplicate);
+  std::vector<Slot> slots(mesh.axes.size(), replicated);
   const std::vector<std::string> entries = split_list(std::string_view(text).substr(open + 1, close - open - 1));
   if (entries.size() != dims)
     return fail("", fmt::format("{} dims where the tensor has {}", entries.size(), dims),
@@ -168,7 +168,7 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
   if (word != unreduced_word(monoid) && !(word == "sum" && unreduced_word(monoid).empty()))
     return fail("", fmt::format("'unreduced={}' is not the reduction of the operator", word),
                 "unreduced={...} sums; max and min stand before the brace");
-  if (auto set = take_axes(between_brackets(text, '{', '}', pending), kPartial, mesh, slots); !set)
+  if (auto set = take_axes(between_brackets(text, '{', '}', pending), partial_sum, mesh, slots); !set)
     return tl::unexpected(set.error());
   return slots;
 }
@@ -194,7 +194,7 @@ std::string shardy_text(const PlacementView& view) {
       const auto& second = row.output ? row.home : row.used;
       text += fmt::format("  {} = {}", row.name, shardy_sharding(view, row, says_home(row) ? first : row.used, monoid));
       if (says_home(row)) text += " -> " + shardy_sharding(view, row, second, monoid);
-      if (monoid == Monoid::softmax && std::count(row.used.begin(), row.used.end(), kPartial) > 0)
+      if (monoid == Monoid::softmax && std::count(row.used.begin(), row.used.end(), partial_sum) > 0)
         text += "  // no name: merges parts of a softmax";
       text += "\n";
     }

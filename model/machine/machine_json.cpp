@@ -1,3 +1,4 @@
+// Machines from JSON and back.
 #include "model/machine/machine.h"
 
 #include <algorithm>

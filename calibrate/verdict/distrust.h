@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/verdict.h"
+#include "calibrate/verdict/findings.h"
+#include "model/machine/machine.h"
 
 namespace stepcast {
 

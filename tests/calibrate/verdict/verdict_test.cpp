@@ -1,12 +1,12 @@
 // A verdict says what the card can do, and which figures not to trust: what is planted in a campaign shows there, and in
 // no law.
-#include "calibrate/measure/verdict.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "calibrate/measure/distrust.h"
+#include "calibrate/verdict/distrust.h"
+#include "calibrate/verdict/verdict.h"
 #include "tests/calibrate/measure/known_rows.h"
 
 namespace stepcast {

@@ -9,6 +9,7 @@
 #include "kernels/cuda/graph_timer.h"
 #include "kernels/cuda/collective/process_gpus.h"
 #include "kernels/library/nccl_library.h"
+#include "kernels/process/launch_place.h"
 #include "kernels/process/rendezvous.h"
 
 namespace stepcast {

@@ -1,4 +1,4 @@
-#include "calibrate/measure/distrust.h"
+#include "calibrate/verdict/distrust.h"
 
 #include <algorithm>
 #include <array>

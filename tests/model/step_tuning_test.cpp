@@ -1,9 +1,9 @@
 // Step parameters: which values are in force, where they come from, and what a file may hold.
-#include "model/profile/step_tuning.h"
 
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
+#include "model/step_tuning.h"
 
 namespace stepcast {
 namespace {

@@ -2,13 +2,12 @@
 // held-out rows, and which figures not to trust. The program prints it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "calibrate/fit/fit_profile.h"
-#include "calibrate/measure/roofs.h"
 #include "calibrate/measure/campaign.h"
-#include "model/machine/machine.h"
 #include "model/profile/profile.h"
 
 namespace stepcast {
@@ -50,8 +49,5 @@ struct Verdict {
   std::vector<NotMeasured> skipped;
   std::vector<std::string> distrust;  ///< one line each: which figure, why, what to do
 };
-/// `settings` of the card while it was measured; without a driver's name they count as not known.
-Verdict verdict_of(const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu,
-                   const GpuSettings& settings = {});
 
 }  // namespace stepcast

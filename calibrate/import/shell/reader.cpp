@@ -1,4 +1,4 @@
-#include "calibrate/import/shell/words.h"
+#include "calibrate/import/shell/reader.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/delimited.h"
-#include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
 
 namespace stepcast {

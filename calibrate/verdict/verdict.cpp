@@ -1,4 +1,4 @@
-#include "calibrate/measure/verdict.h"
+#include "calibrate/verdict/verdict.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/numeric/holdout.h"
-#include "calibrate/measure/distrust.h"
+#include "calibrate/measure/roofs.h"
+#include "calibrate/verdict/distrust.h"
 #include "kernels/bench/work.h"
+#include "model/base/percentile.h"
 #include "model/profile/profile_names.h"
 
 namespace stepcast {

@@ -1,4 +1,4 @@
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 
 #include <algorithm>
 
