@@ -51,7 +51,7 @@ struct LaunchLine {
   std::int64_t gpus_per_node = 0, nodes = 0, ranks = 0;  ///< as the launcher is told; 0 = not said
   std::vector<std::string> unknown;  ///< "data_path=$1": values that the text does not set; not in `arguments`
 
-  /// Of the whole job; 0 = not said or unknown. One node where only GPUs of a node are said.
+  /// GPUs of the whole job; 0 = not said or unknown. Where only GPUs of a node are said, it has one node.
   [[nodiscard]] std::int64_t gpus() const;
 };
 

@@ -23,8 +23,9 @@ struct MeasurePhase {
   std::string_view about;  ///< one line
   double share = 0;        ///< of the budget, where all phases run
 };
-/// In the order of the printed plan. "collectives" is among them with share 0, so that --only can name it: make_plan
-/// leaves it to plan_collectives(), which has time of its own. "repeat" needs another phase to repeat something of.
+/// The phases in the order of the printed plan. "collectives" is among them with share 0, so that --only can name it:
+/// make_plan leaves it to plan_collectives(), which has time of its own. "repeat" needs another phase to repeat
+/// something of.
 std::span<const MeasurePhase> measure_phases();
 
 enum class WorkMode : std::uint8_t { sampled, sustained, alternating, repeat };
