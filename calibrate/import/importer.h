@@ -32,7 +32,7 @@ struct ImportFormat {
 };
 std::span<const ImportFormat> import_formats();
 
-/// By `format`, or the one that recognises the text where that is "". Fails with the formats there are.
+/// Reads by `format` or, where that is "", by the format that recognises the text. The error lists the formats.
 Expected<Measurements> import_text(std::string_view text, const std::string& where, const std::string& format,
                                    const ImportOptions& options);
 

@@ -22,7 +22,7 @@ std::span<const ContextText> context_texts();
 std::span<const ContextNumber> context_numbers();
 
 Expected<MeasurementContext> read_measurement_context(const JsonValue& value, const std::string& where);
-/// On one line, without what is not known.
+/// Writes the context on one line, without what is not known.
 std::string write_measurement_context(const MeasurementContext& context);
 
 }  // namespace detail

@@ -47,9 +47,9 @@ Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const 
 /// Flags that both commands share, and one per field of every kind in `kinds`.
 std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);
 
-/// Of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
+/// Flags of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
 std::span<const Flag> kernel_flags();
-/// Of `stepcast collective`.
+/// Flags of `stepcast collective`.
 std::span<const Flag> collective_flags();
 
 /// All questions answered in the form that the flags ask for: text for one, a table for several, JSON with "rows".

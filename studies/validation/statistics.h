@@ -8,7 +8,7 @@
 
 namespace stepcast {
 
-/// Of errors predicted/measured - 1.
+/// A summary of errors predicted/measured - 1.
 struct ErrorSummary {
   std::size_t n = 0;
   double mape = 0;   ///< mean of |error|

@@ -77,7 +77,7 @@ struct ChangeEffect {
 /// Errors: an unknown name, a value that its flag refuses, a machine's lever without a factor, the joint plan.
 Expected<ChangeEffect> change_effect(const Request& request, const std::vector<Change>& changes);
 
-/// From what --change collected: "nic=2x,layout=9,8,8,7" are two.
+/// Parses what --change collected: "nic=2x,layout=9,8,8,7" are two.
 Expected<std::vector<Change>> parse_changes(const std::string& text, const std::string& where);
 
 std::span<const Flag> whatif_flags();

@@ -9,7 +9,7 @@
 
 namespace stepcast {
 
-/// Of measured / predicted.
+/// The error of measured / predicted.
 struct HoldoutError {
   Spread spread;                   ///< 10th and 90th percentile
   double median = 1;               ///< of measured / predicted: bias

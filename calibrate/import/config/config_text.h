@@ -19,12 +19,12 @@ struct LogLine {
   std::string text;
 };
 
-/// Of a whole file, by its first sign: '{' is JSON, "[section]" or "name = value" TOML, "name: value" YAML.
+/// Reads a whole file, told by its first sign: '{' is JSON, "[section]" or "name = value" TOML, "name: value" YAML.
 /// Fails on a text that is none of them and on one that is cut off or malformed, with its line.
 Expected<ArgumentMap> read_config(std::string_view text, const std::string& where);
 
 enum class ConfigForm : std::uint8_t { json, yaml, toml };
-/// By the first line that says something; nothing where it is none of them.
+/// Tells the form by the first line that says something; returns nothing where it is none of them.
 std::optional<ConfigForm> config_form(std::string_view text);
 
 /// The same as arguments in their order, with the lines of their names. Keys that begin with an underscore are

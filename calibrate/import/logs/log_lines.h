@@ -12,7 +12,7 @@
 
 namespace stepcast {
 
-/// At line feeds and carriage returns (progress bars write over their line), without terminal colours and without what
+/// Splits at line feeds and carriage returns (progress bars write over their line), without terminal colours and what
 /// launchers put in front: "0: " (srun --label), "[default3]:", "[rank0]:" (torchrun --tee).
 std::vector<LogLine> log_lines(std::string_view text);
 
@@ -21,7 +21,7 @@ struct LogFigure {
   double value = 0;
   bool cut = false, present = false;
 
-  /// Without fraction, and within what counts: a broken line may hold any number.
+  /// The number without fraction, within what counts: a broken line may hold any number.
   [[nodiscard]] std::int64_t whole() const {
     constexpr double most = 1e15;
     return static_cast<std::int64_t>(std::clamp(value, -most, most));

@@ -12,7 +12,7 @@ namespace stepcast {
 
 /// Hundreds of sizes, groups and kinds share the time: less for each than a product gets.
 inline constexpr Seconds longest_collective{60e-3};
-/// Of each of the four things that a measurement of interference times.
+/// The duration of each of the four things that a measurement of interference times.
 inline constexpr Seconds beside_duration{50e-3};
 
 inline MethodRules collective_rules(MethodRules rules) {
@@ -46,8 +46,8 @@ inline CollectiveRound round_of(Seconds per_call, const MethodRules& rules) {
   return round;
 }
 
-/// At most: what comes before (one call to warm up, two to learn how long it takes), the time by the stop rule, and one
-/// round more, which was begun before that was over.
+/// The work takes at most what comes before (one call to warm up, two to learn how long it takes), the time by the stop
+/// rule, and one round more, which was begun before that was over.
 inline Seconds collective_work_time(Seconds per_call, const MethodRules& general) {
   const MethodRules rules = collective_rules(general);
   const CollectiveRound round = round_of(per_call, rules);

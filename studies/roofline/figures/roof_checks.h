@@ -8,7 +8,7 @@
 
 namespace stepcast {
 
-/// Of work without FLOPs flops_per_byte and rate are 0; bandwidth is that of device memory.
+/// Work without FLOPs has flops_per_byte and rate 0; bandwidth is that of device memory.
 struct RoofPoint {
   Precision precision = Precision::bf16;
   double flops_per_byte = 0;

@@ -63,7 +63,7 @@ struct Roofs {
   /// The datasheet's (L2: the best known); 0 where there is none.
   [[nodiscard]] FlopsPerSecond peak(Precision precision) const;
   [[nodiscard]] BytesPerSecond bandwidth(MemoryLevel level) const;
-  /// Of a precision without a peak the one that prices fall back on (sim/cost): bf16, fp16, tf32 or fp32.
+  /// For a precision without a peak, the one that prices fall back on (sim/cost): bf16, fp16, tf32 or fp32.
   [[nodiscard]] Precision limiting(Precision precision) const;
   [[nodiscard]] bool measured(MemoryLevel level) const;
   /// min(peak, intensity x bandwidth); 0 where either is not known.
