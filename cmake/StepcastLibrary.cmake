@@ -40,40 +40,36 @@ function(stepcast_unity_by_folder target)
   endforeach()
 endfunction()
 
-# stepcast_library(model LINKS ... INSIDE ... HEADER_ONLY ... GENERATED ...): every .cpp of the folder; its headers are
-# installed. LINKS are public: the arrows between folders. INSIDE are compiled libraries that only the .cpp files use:
-# whoever links this one links them too, without their headers. HEADER_ONLY libraries are used by the .cpp files and are
-# no business of whoever links the library. A folder without sources makes no target, and links to it are left out.
+# stepcast_library(model FOLDER ... LINKS ... INSIDE ... HEADER_ONLY ... GENERATED ... EXCEPT ...): every .cpp of the folder, by default
+# the one of that name; its headers are installed. LINKS are public: the arrows between folders. INSIDE are compiled libraries that
+# only the .cpp files use: whoever links this one links them too, without their headers. HEADER_ONLY libraries are used by the .cpp
+# files and are no business of whoever links the library. EXCEPT names files and folders that are not part of it.
 function(stepcast_library name)
-  cmake_parse_arguments(ARG "" "" "LINKS;INSIDE;HEADER_ONLY;GENERATED;EXCEPT" ${ARGN})
-  file(GLOB_RECURSE sources ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
-  list(TRANSFORM ARG_EXCEPT PREPEND ${PROJECT_SOURCE_DIR}/${name}/)
-  list(REMOVE_ITEM sources ${ARG_EXCEPT} "")
-  if(NOT sources AND NOT ARG_GENERATED)
-    return()
+  cmake_parse_arguments(ARG "" "FOLDER" "LINKS;INSIDE;HEADER_ONLY;GENERATED;EXCEPT" ${ARGN})
+  if(NOT ARG_FOLDER)
+    set(ARG_FOLDER ${name})
   endif()
+  set(root ${PROJECT_SOURCE_DIR}/${ARG_FOLDER})
+  file(GLOB_RECURSE sources ${root}/*.cpp)
+  foreach(except IN LISTS ARG_EXCEPT)
+    string(REPLACE "." "\\." except ${root}/${except})
+    list(FILTER sources EXCLUDE REGEX "^${except}(/|$)")
+  endforeach()
   add_library(stepcast_${name} STATIC ${sources} ${ARG_GENERATED})
   stepcast_unity_by_folder(stepcast_${name} ${sources})
   add_library(stepcast::${name} ALIAS stepcast_${name})
   set_target_properties(stepcast_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(stepcast_${name} PUBLIC cxx_std_20)
-  target_compile_options(stepcast_${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${STEPCAST_WARNINGS}>")
+  target_compile_options(stepcast_${name} PRIVATE ${STEPCAST_WARNINGS})
   target_include_directories(stepcast_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
     $<INSTALL_INTERFACE:include/stepcast>)
-  target_link_libraries(stepcast_${name} PUBLIC ${STEPCAST_FMT} tl::expected)
-  foreach(link IN LISTS ARG_LINKS)
-    if(TARGET stepcast_${link})
-      target_link_libraries(stepcast_${name} PUBLIC stepcast_${link})
-    endif()
-  endforeach()
-  target_link_libraries(stepcast_${name} PRIVATE ${ARG_INSIDE})
+  list(TRANSFORM ARG_LINKS PREPEND stepcast_)
+  target_link_libraries(stepcast_${name} PUBLIC ${STEPCAST_FMT} tl::expected ${ARG_LINKS} PRIVATE ${ARG_INSIDE})
   foreach(header_only IN LISTS ARG_HEADER_ONLY)
     target_link_libraries(stepcast_${name} PRIVATE $<BUILD_INTERFACE:${header_only}>)
   endforeach()
   install(TARGETS stepcast_${name} EXPORT stepcast)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${name} DESTINATION include/stepcast
-    FILES_MATCHING PATTERN *.h PATTERN catalog EXCLUDE PATTERN aliases EXCLUDE PATTERN cuda EXCLUDE)
 endfunction()
 
 # stepcast_embed(SOURCE_VAR FUNCTION HEADER FOLDER PATTERN): a generated .cpp that defines FUNCTION with every file of

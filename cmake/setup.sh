@@ -7,13 +7,13 @@ packages=(g++ cmake ninja-build ccache mold
           libyaml-cpp-dev libsqlite3-dev
           libgtest-dev libgmock-dev libbenchmark-dev)
 
-# What only tests start: ./test asks for them too where it configures, as optional ones. Tests whose programs are missing are skipped,
-# so that whoever cannot install them can test all the same.
+# What only tests start: ./test asks for them whenever they are missing, as optional ones. Tests whose programs are missing are
+# skipped, so that whoever cannot install them can test all the same.
 optional=()
 test_packages=(slurmctld slurmd slurm-client munge openmpi-bin)
 
 # Programs of tests that may come from elsewhere than Debian, whose packages would then be in the way: program:package.
-test_programs=(chromium:chromium node:nodejs npm:npm)
+test_programs=(chromium:chromium node:nodejs npm:npm clang-format:clang-format)
 
 say() { printf 'stepcast: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
@@ -40,6 +40,31 @@ build_up_to_date() {
     fi
   fi
   release_lock
+}
+
+# build_gpu_side: after build_up_to_date. The module that the program loads when it is asked for a GPU; where there is no CUDA toolkit
+# the program says so itself. A toolkit that came after the folder was configured is noticed.
+build_gpu_side() {
+  if [[ $(<"$folder/has_cuda") != ON ]]; then
+    command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc || -x ${CUDACXX-} ]] || return 0
+    take_lock "$folder.lock"
+    configure "${folder##*/}"
+    release_lock
+    [[ $(<"$folder/has_cuda") == ON ]] || return 0
+  fi
+  take_lock "$folder.lock"
+  [[ -f $folder/libstepcast_gpu.so ]] || say "building the GPU side once: some minutes (log: $log)"
+  compile stepcast stepcast_gpu || show_failure
+  release_lock
+}
+
+# needs_gpu_side ARGUMENT...: whether a command of the program asks for a GPU.
+needs_gpu_side() {
+  [[ ${1-} == calibrate && ${2-} == measure ]] || return
+  local argument
+  for argument; do
+    [[ $argument != --dry-run && $argument != --help && $argument != -h ]] || return
+  done
 }
 
 # A checkout that was copied or moved carries a build folder that still compiles the old place.
@@ -123,20 +148,25 @@ fetch_browser_driver() {
   release_lock
 }
 
+# Optional packages that could not be had are asked for again a day later, or when others are missing.
 install_missing() {
-  local needed wanted
+  local needed wanted failed=$root/build/not_installed
   if ! command -v dpkg-query >/dev/null; then
     say "this is not Debian; needed are the equivalents of: ${packages[*]}"
     return
   fi
   mapfile -t needed < <(missing_packages "${packages[@]}")
   mapfile -t wanted < <(missing_packages "${optional[@]}")
+  if [[ -n $(find "$failed" -mmin -1440 2>/dev/null) && $(<"$failed") == "${wanted[*]}" ]]; then
+    wanted=()
+  fi
   ((${#needed[@]} + ${#wanted[@]})) || return 0
   install_packages "${needed[@]}" "${wanted[@]}" && return
   if ((${#needed[@]})); then
     ((${#wanted[@]})) && install_packages "${needed[@]}" && return
     die "could not install; as root run:  apt-get update && apt-get install --no-install-recommends ${needed[*]}"
   fi
+  mkdir -p "$root/build" && printf '%s\n' "${wanted[*]}" >"$failed"
   say "not installed: ${wanted[*]}; tests that start them are skipped"
 }
 
@@ -148,7 +178,7 @@ install_packages() {
     as_root=(sudo)
   fi
   say "installing from Debian: $*"
-  "${as_root[@]}" apt-get -q update >&2 || say "apt-get update failed; trying with the package lists that are here"
+  "${as_root[@]}" apt-get -q -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 update >&2 || say "apt-get update failed; trying with the package lists that are here"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
     install --no-install-recommends "$@" >&2
 }

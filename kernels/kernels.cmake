@@ -1,19 +1,91 @@
-# kernels/: every NAME_cuda.cpp has an absent twin NAME_absent.cpp; exactly one of the two is built. What lies in
-# kernels/cuda/ is theirs alone: kernels in .cu, which nvcc compiles for each architecture, the rest in .cpp.
+# kernels/: NAME_cuda.cpp and kernels/cuda/ are the GPU side: kernels in .cu, which nvcc compiles for each architecture, the rest in
+# .cpp. It is a module, libstepcast_gpu.so, that the program loads when a GPU is asked for (kernels/bench/gpu_side.h): no forecast waits
+# for it, and it is built when somebody names its target. A carried program has it inside.
 # cuBLASLt, cuDNN, NCCL and NVML are loaded at run time: nothing of them is linked.
 set(folder ${PROJECT_SOURCE_DIR}/kernels)
-file(GLOB_RECURSE cuda_sources RELATIVE ${folder} ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
-file(GLOB_RECURSE absent_sources RELATIVE ${folder} ${folder}/*_absent.cpp)
-file(GLOB_RECURSE STEPCAST_GPU_SOURCES ${folder}/cuda/*.cu)
-if(STEPCAST_HAS_CUDA)
-  stepcast_library(kernels LINKS model GENERATED ${STEPCAST_GPU_SOURCES} EXCEPT ${absent_sources})
-  target_link_libraries(stepcast_kernels PRIVATE CUDA::cudart_static)
-  target_compile_options(stepcast_kernels PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
-  set_target_properties(stepcast_kernels PROPERTIES CUDA_RUNTIME_LIBRARY Static)
-  # CUDA's headers are wide, and names in these files are as short as if each were alone.
-  list(TRANSFORM cuda_sources PREPEND ${folder}/)
-  set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-else()
-  stepcast_library(kernels LINKS model EXCEPT ${cuda_sources})
+file(GLOB_RECURSE gpu_sources ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
+file(GLOB_RECURSE gpu_kernels ${folder}/cuda/*.cu)
+file(GLOB_RECURSE without RELATIVE ${folder} ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
+if(STEPCAST_CARRIED)
+  list(APPEND without bench/gpu_side_loaded.cpp)
 endif()
+# CUDA's headers are wide, and names in these files are as short as if each were alone.
+set_source_files_properties(${gpu_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
+# What the program and the module tell each other.
+file(GLOB port_headers ${folder}/bench/*.h ${folder}/process/*.h ${PROJECT_SOURCE_DIR}/model/base/*.h
+  ${PROJECT_SOURCE_DIR}/model/machine/*.h ${PROJECT_SOURCE_DIR}/model/profile/*.h)
+list(JOIN port_headers "," port_list)
+set(port ${PROJECT_BINARY_DIR}/generated/kernels/bench/gpu_port.h)
+add_custom_command(OUTPUT ${port}
+  COMMAND ${CMAKE_COMMAND} -D FILES=${port_list} -D COMPILER=${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION} -D OUTPUT=${port}
+          -P ${PROJECT_SOURCE_DIR}/cmake/gpu_port.cmake
+  DEPENDS ${port_headers} ${PROJECT_SOURCE_DIR}/cmake/gpu_port.cmake COMMENT "Marking the port of the GPU side" VERBATIM)
+
+stepcast_library(kernels LINKS model GENERATED ${port} EXCEPT ${without})
 target_link_libraries(stepcast_kernels PRIVATE ${CMAKE_DL_LIBS})
+if(NOT STEPCAST_HAS_CUDA)
+  return()
+endif()
+
+# The module has what it uses of these two inside.
+foreach(library model kernels)
+  set_target_properties(stepcast_${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(stepcast_${library} PRIVATE -fno-semantic-interposition)
+endforeach()
+
+# Machine code: of one object for each .cu, all generations in it.
+set(gpu_folder ${PROJECT_BINARY_DIR}/gpu)
+set(gpu_options ${gpu_folder}/architectures.txt)
+add_custom_target(stepcast_gpu_architectures BYPRODUCTS ${gpu_options}
+  COMMAND ${CMAKE_COMMAND} -D NVCC=${STEPCAST_NVCC} "-D ARCHITECTURES=${STEPCAST_GPU_ARCHITECTURES}" -D OUTPUT=${gpu_options}
+          -P ${PROJECT_SOURCE_DIR}/cmake/gpu_architectures.cmake VERBATIM)
+set(nvcc ${STEPCAST_NVCC} -std=c++20 -ccbin ${CMAKE_CXX_COMPILER} -I${PROJECT_SOURCE_DIR} -DNDEBUG)
+
+# stepcast_nvcc(OUTPUT SOURCE NAME OPTION...): a rule that compiles one .cu; it runs again when a header of it changes.
+function(stepcast_nvcc output source)
+  get_filename_component(parent ${output} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  file(RELATIVE_PATH name ${PROJECT_BINARY_DIR} ${output})
+  add_custom_command(OUTPUT ${output} COMMAND ${nvcc} ${ARGN} -MD -MF ${output}.d ${source} -o ${output}
+    DEPENDS ${source} DEPFILE ${output}.d COMMENT "Compiling ${name}" VERBATIM)
+endfunction()
+
+set(gpu_objects "")
+set(gpu_checks "")
+foreach(source IN LISTS gpu_kernels)
+  file(RELATIVE_PATH name ${folder}/cuda ${source})
+  set(object ${gpu_folder}/${name}.o)
+  stepcast_nvcc(${object} ${source} -c -O3 -Xcompiler -fPIC,-fvisibility=hidden --options-file ${gpu_options})
+  set_property(SOURCE ${object} PROPERTY EXTERNAL_OBJECT ON)
+  add_custom_command(OUTPUT ${object} DEPENDS ${gpu_options} stepcast_gpu_architectures APPEND)
+  list(APPEND gpu_objects ${object})
+  # Checked without machine code: the sources ask for 8.0 and 9.0 or later, so that three architectures see all that they say.
+  # ptxas, and the optimisers before it, are most of what nvcc takes.
+  stepcast_nvcc(${gpu_folder}/check/${name}.o ${source} -c -Xcicc -O0 -Xcompiler -O0 -gencode arch=compute_75,code=compute_75
+    -gencode arch=compute_80,code=compute_80 -gencode arch=compute_90,code=compute_90)
+  list(APPEND gpu_checks ${gpu_folder}/check/${name}.o)
+endforeach()
+
+add_library(stepcast_gpu_host OBJECT EXCLUDE_FROM_ALL ${gpu_sources} ${port})
+set_target_properties(stepcast_gpu_host PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+target_compile_options(stepcast_gpu_host PRIVATE ${STEPCAST_WARNINGS})
+target_include_directories(stepcast_gpu_host SYSTEM PRIVATE ${STEPCAST_CUDA_INCLUDE})
+target_link_libraries(stepcast_gpu_host PRIVATE stepcast_kernels)
+set(gpu_links ${STEPCAST_CUDART} Threads::Threads ${CMAKE_DL_LIBS} rt)
+if(STEPCAST_CARRIED)
+  add_library(stepcast_gpu STATIC EXCLUDE_FROM_ALL ${gpu_objects} $<TARGET_OBJECTS:stepcast_gpu_host>)
+  set_target_properties(stepcast_gpu PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(stepcast_kernels INTERFACE $<BUILD_INTERFACE:stepcast_gpu> $<BUILD_INTERFACE:${gpu_links}>)
+  target_link_libraries(stepcast_gpu PRIVATE stepcast_kernels ${gpu_links})
+else()
+  add_library(stepcast_gpu MODULE EXCLUDE_FROM_ALL ${gpu_objects} $<TARGET_OBJECTS:stepcast_gpu_host>)
+  set_target_properties(stepcast_gpu PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(stepcast_gpu PRIVATE stepcast_kernels ${gpu_links})
+  target_link_options(stepcast_gpu PRIVATE -Wl,--exclude-libs,ALL)
+  install(TARGETS stepcast_gpu LIBRARY DESTINATION lib/stepcast OPTIONAL)
+endif()
+if(STEPCAST_TESTS AND STEPCAST_TREE_CHECKS)
+  add_custom_target(stepcast_gpu_check ALL DEPENDS ${gpu_checks})
+  add_dependencies(stepcast_gpu_check stepcast_gpu_host)
+endif()

@@ -1,5 +1,5 @@
-// Size curves of collectives from timed calls: a smoothed table of medians inside the sizes that were timed, a
-// saturating law in log space outside of them.
+// Fits the size curve of a collective from timed calls: inside the timed sizes it is a smoothed table of medians,
+// outside of them a saturating law in log space.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// How much products and moves slow each other down, from rows that were timed alone and beside the other.
+// Fits how much products and moves slow each other down, from rows that were timed alone and beside the other.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How a law of products does on a part of its samples: those of training size, those of one layout.
+// Says how a law of products does on a part of its samples: those of training size, or those of one layout.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Tables as text: a header line, then rows of fields between commas, semicolons or tabs. Read strictly: a short row, a
-// column that stands twice or bytes that are no text are errors with file and line.
+// Reads tables as text: a header line, then rows of fields between commas, semicolons or tabs. Reading is strict: a
+// short row, a column that stands twice and bytes that are no text are errors with file and line.
 #pragma once
 
 #include <optional>

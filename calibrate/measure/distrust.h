@@ -1,4 +1,4 @@
-// Which figures of a campaign not to trust, why, and what to do about it.
+// Says which figures of a campaign not to trust, why, and what to do about it.
 #pragma once
 
 #include <string>

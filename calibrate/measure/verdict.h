@@ -1,5 +1,5 @@
-// What a campaign's figures amount to: the machine's measured roofs, how well laws fitted on them forecast what they had
-// not seen, and which figures not to trust. Studies print it.
+// Says what a campaign's figures amount to: the machine's measured roofs, how well laws fitted on them forecast
+// held-out rows, and which figures not to trust. The program prints it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The fields of a context by name: for its file form, and for telling where two contexts contradict each other.
+// Names the fields of a context, for its form in a file and for telling where two contexts contradict each other.
 #pragma once
 
 #include <span>

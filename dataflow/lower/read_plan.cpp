@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/lower/lower.h"
 #include "dataflow/notation/parser.h"
 
 namespace stepcast {

@@ -1,4 +1,4 @@
-// From one placement to another: which collectives, over which atoms, in which order (dataflow-semantics A3).
+// From one placement to another: which collectives, over which atoms, in which order (docs/design.md, section A3).
 #pragma once
 
 #include <vector>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/place/block_placer.h"
+#include "dataflow/place/splits.h"
 
 namespace stepcast {
 namespace {

@@ -1,8 +1,8 @@
 // The GPUs of one or several hosts whose NCCL collectives are timed. Every process calls the same functions with the
 // same arguments in the same order, and gets the same answers, Errors included. send_recv is nccl-tests' sendrecv: each
 // rank sends the buffer to the next one of the group and receives that of the one before, in a ring; a pair exchanges.
-// collective_bench_cuda.cpp is the real one, with one thread for each GPU of a process; collective_bench_absent.cpp is
-// its twin without CUDA, tests bring their own.
+// collective_bench_cuda.cpp is the real one, with one thread for each GPU of a process; gpu_side_loaded.cpp reaches it
+// from the program, tests bring their own.
 #pragma once
 
 #include <memory>

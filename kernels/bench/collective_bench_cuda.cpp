@@ -20,7 +20,7 @@ using gpu::CollectiveTeam;
 /// Longer than a step may take on one process (collective_team.cpp), so that its error arrives before patience ends.
 constexpr Patience patience{Seconds(60), Seconds(300)};
 
-/// What a step gives that gives nothing.
+/// The value of a step that has no result.
 struct Done {};
 Expected<Done> done(Expected<void> step) {
   if (!step) return tl::unexpected(std::move(step.error()));

@@ -1,4 +1,4 @@
-// The GPUs of this machine. device_cuda.cpp asks the CUDA runtime; device_absent.cpp is its twin in a build without CUDA.
+// The GPUs of this machine. device_cuda.cpp asks the CUDA runtime; gpu_side_loaded.cpp reaches it from the program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // A GPU whose work is timed. calibrate/measure/ decides what, how often and when to stop; whatever implements this only
-// runs and times. gpu_bench_cuda.cpp is the real one, gpu_bench_absent.cpp its twin without CUDA, tests bring their own.
+// runs and times. gpu_bench_cuda.cpp is the real one, gpu_side_loaded.cpp reaches it from the program, tests bring
+// their own.
 #pragma once
 
 #include <memory>
@@ -73,7 +74,7 @@ class GpuBench {
   virtual void wait(Seconds duration) = 0;
 };
 
-/// The GPU of this index in driver order; the absent twin says what is missing and how to get it.
+/// The GPU of this index in driver order; where no GPU side is built, the Error says how to get it.
 Expected<std::unique_ptr<GpuBench>> open_gpu(int index);
 
 }  // namespace stepcast

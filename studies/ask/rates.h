@@ -1,5 +1,5 @@
-// Single questions answered: the time of one kernel or collective, with what bounds it, where the figure comes from and
-// how sure it is. One answer per question, in the order asked.
+// Answers single questions: the time of one kernel or collective, with what bounds it, where the figure comes from and
+// how sure it is. There is one answer per question, in the order asked.
 #pragma once
 
 #include <string>

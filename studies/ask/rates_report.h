@@ -1,4 +1,4 @@
-// Answers to single questions, for people and for programs.
+// Prints the answers to single questions, for people and for programs.
 #pragma once
 
 #include <functional>

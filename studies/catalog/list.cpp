@@ -8,7 +8,7 @@
 #include "model/catalog.h"
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
 #include "studies/cli/command.h"
 #include "studies/print/digits.h"

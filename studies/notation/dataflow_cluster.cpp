@@ -179,7 +179,7 @@ class ClusterReader {
       double& life = item.cargo != Cargo::weight ? memory.moved
                      : kept                      ? memory.gathered_micro_batch
                                                  : memory.gathered_pass;
-      // A ring holds two shards at a time (dataflow-semantics rule 18), a collective the whole copy.
+      // A ring holds two shards at a time (docs/design.md, rule 18), a collective the whole copy.
       life += item.move == MoveKind::ring ? 2 * block_.copies[item.reads.front()].bytes : block_.copies[copy].bytes;
     }
     for (const PlacedItem& item : block_.step)

@@ -1,4 +1,4 @@
-// stepcast dataflow --search: the program's free parts filled by the mapper.
+// stepcast dataflow --search lets the mapper fill the free parts of a program.
 #pragma once
 
 #include "dataflow/translate/foreign.h"

@@ -1,5 +1,5 @@
-// --explain: the mapping with every alias written out, the line that won for each operator and axis, and the numbers
-// behind each price.
+// --explain shows the mapping with every alias written out, the line that decided each operator and axis, and the
+// numbers behind each price.
 #pragma once
 
 #include <string>

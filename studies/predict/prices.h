@@ -1,4 +1,4 @@
-// The price of every item of a Program, one row each.
+// Lists the price of every item of a Program, one row each.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The page a person reads: what the step takes, where the time goes, what moves, what memory holds, what was assumed.
+// Prints the page that a person reads: what the step takes, where the time goes, what moves, what memory holds and what
+// was assumed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Measured runs made ready to be forecast again and again with other step parameters, and the fits over them.
+// Prepares measured runs so that they can be forecast again and again with other step parameters, and fits these.
 #pragma once
 
 #include <cstdint>

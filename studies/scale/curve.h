@@ -1,4 +1,4 @@
-// Runs of one plan on more and more GPUs, held against the smallest of them.
+// Runs of one plan on more and more GPUs are held against the smallest of them.
 #pragma once
 
 #include <cstdint>

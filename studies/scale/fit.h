@@ -1,4 +1,4 @@
-// The serial share of a scaling curve, by the two laws that are fitted to such curves.
+// Fits the serial share of a scaling curve by the two laws that are used for such curves.
 #pragma once
 
 #include <optional>

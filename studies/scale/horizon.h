@@ -1,4 +1,4 @@
-// Runs of a plan at other GPU counts, and what breaks when they become many.
+// Forecasts a plan at other GPU counts, and finds what breaks when they become many.
 #pragma once
 
 #include "studies/run/request.h"

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/schedule_table.h"
 #include "sim/schedule/search/auto.h"
 #include "sim/schedule/bound/bound.h"
 #include "studies/schedule/run.h"

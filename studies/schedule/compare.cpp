@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/schedule_table.h"
 #include "studies/schedule/run.h"
-
 
 namespace stepcast {
 

@@ -1,4 +1,4 @@
-// What --from finds in a file: an order, and in some forms what each of its actions took.
+// Reads what --from finds in a file: an order, and in some forms the duration of each of its actions.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/schedule/bound/bound.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/schedule/run.h"
 
 namespace stepcast {

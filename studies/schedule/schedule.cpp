@@ -1,6 +1,7 @@
 // stepcast schedule: makes orders, runs them and shows them in the form asked for.
 #include <fmt/format.h>
 
+#include "sim/schedule/schedule_table.h"
 #include "studies/cli/command.h"
 #include "studies/cli/output_file.h"
 #include "studies/schedule/layers.h"

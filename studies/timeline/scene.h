@@ -1,5 +1,6 @@
-// One step laid out for eyes: what every stream of every rank does when. A trace writes it event by event, a page draws it.
-// Pipeline ranks are alike inside a stage, so a scene has one rank per stage; a trace may repeat them for all GPUs.
+// A scene is one step laid out for drawing: what every stream of every rank does when. A trace writes it event by
+// event, a page draws it. Pipeline ranks are alike inside a stage, so a scene has one rank per stage; a trace may
+// repeat them for all GPUs.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 
 #include "model/base/quantity_text.h"
 #include "sim/schedule/bound/bound.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/print/paint.h"
 #include "studies/timeline/schedule_report.h"
 #include "studies/print/table.h"

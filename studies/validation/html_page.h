@@ -1,4 +1,5 @@
-// The page that `stepcast validate --html` writes: how far forecasts are off, for somebody who has to decide by them.
+// Writes the page of `stepcast validate --html`, for somebody who has to decide by forecasts and asks how far they are
+// off.
 #pragma once
 
 #include <string>

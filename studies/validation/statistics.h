@@ -1,4 +1,4 @@
-// How good forecasts are, in numbers.
+// Computes how good forecasts are: errors, coverage of intervals, rank correlation and regret.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Sensitivity of a step: each rate of the machine and each number of the plan changed by itself, and what becomes of time,
-// throughput and memory.
+// Computes the sensitivity of a step: each rate of the machine and each number of the plan is changed by itself; time,
+// throughput and memory are compared.
 #pragma once
 
 #include <string>

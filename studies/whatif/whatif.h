@@ -1,4 +1,4 @@
-// stepcast whatif: what moves a step, and by how much.
+// stepcast whatif asks what moves a step, and by how much.
 #pragma once
 
 #include <span>

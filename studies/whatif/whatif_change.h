@@ -1,4 +1,4 @@
-// One or several changes that a user names: read, put into the request or onto the machine, forecast.
+// Applies the changes that a user names: it reads them, puts them into the request or onto the machine, and forecasts.
 #pragma once
 
 #include <string>

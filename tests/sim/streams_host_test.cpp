@@ -4,6 +4,7 @@
 
 #include "sim/streams.h"
 #include "tests/sim/small_program.h"
+#include "tests/sim/streams/chunk_times.h"
 
 namespace stepcast {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sim/small_program.h"
+#include "tests/sim/streams/chunk_times.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-// How well a law forecasts what it was not fitted on.
+// Measures how well a law forecasts what it was not fitted on.
 #pragma once
 
 #include <cstddef>

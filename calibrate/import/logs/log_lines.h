@@ -1,4 +1,4 @@
-// Lines of training logs and the figures in them.
+// Takes the lines of a training log apart into their figures.
 #pragma once
 
 #include <algorithm>

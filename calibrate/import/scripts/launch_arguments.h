@@ -1,5 +1,6 @@
-// Command lines that start a training: what the launcher is told (how many GPUs) and what the program is told. From
-// shell scripts (variables, arrays, continued lines) or from logs that show the command.
+// Finds the command line that starts a training, and separates what the launcher is told (how many GPUs) from what the
+// program is told. The command comes from a shell script (variables, arrays, continued lines) or from a log that shows
+// it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Programs that start training programs, and what they are told about the size of a job.
+// Knows the programs that start training programs, and what they are told about the size of a job.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// One shell command's words, one after the other, as bash would hand them over: quotes taken off, variables put in.
-// Commands in $(...) and backticks are never run: they are values that nothing sets, but for a few that say where a
-// file is.
+// Expands one shell command's words, one after the other, as bash would hand them over: it takes quotes off and puts
+// variables in. Commands in $(...) and backticks are never run. They are values that nothing sets, except for a few
+// that say where a file is.
 #pragma once
 
 #include <deque>

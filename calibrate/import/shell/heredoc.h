@@ -1,4 +1,4 @@
-// Texts that a shell script writes into files itself: cat <<EOT > NAME ... EOT.
+// Finds texts that a shell script writes into files itself: cat <<EOT > NAME ... EOT.
 #pragma once
 
 #include <cstddef>

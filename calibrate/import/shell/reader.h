@@ -1,5 +1,5 @@
-// The walk through a shell script: launch_words.cpp (commands and variables), launch_statements.cpp (branches,
-// functions, files that the script writes). Internal to the reading of launches.
+// Walks through a shell script: words.cpp reads commands and variables; statements.cpp reads branches, functions and
+// files that the script writes. Only the reading of launches uses it.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// Tables that other projects publish or write, told by their columns. A layout is a row: what its header holds and what
-// one of its rows makes.
+// Knows tables that other projects publish or write, by their columns. A layout is a row: what its header holds and
+// what one of its rows makes.
 #pragma once
 
 #include <span>

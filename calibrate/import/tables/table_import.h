@@ -1,5 +1,5 @@
-// A table on its way to measurements: rows one after the other, the first mistake kept with its line, what is left out
-// counted by its reason. Layouts of exports and our own words both read through this.
+// Turns a table into measurements, one row after the other. It keeps the first mistake with its line and counts what is
+// left out by its reason. Exports of other projects and our own words both read through this.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Collectives of a host or a cluster: which groups, which sizes, and the campaign that times them on all ranks in step.
+// Measures the collectives of a host or a cluster: it chooses groups and sizes and times them on all ranks in step.
 #pragma once
 
 #include <string>

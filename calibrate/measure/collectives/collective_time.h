@@ -1,4 +1,4 @@
-// How long one planned collective is timed, and what it is called. Internal to the plan and the campaign.
+// Says how long one planned collective is timed, and what it is called. Only the plan and the campaign use it.
 #pragma once
 
 #include <algorithm>

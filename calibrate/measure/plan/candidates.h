@@ -1,5 +1,5 @@
-// What a plan chooses from: the works of the phases that were asked for, cleared of what this GPU cannot hold or do,
-// and what they would take. Internal to plan.cpp.
+// Collects what a plan chooses from: the works of the phases that were asked for, without those that this GPU cannot
+// hold or do, and the time that each would take. Only plan.cpp uses it.
 #pragma once
 
 #include <string>

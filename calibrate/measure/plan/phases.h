@@ -1,4 +1,4 @@
-// What each phase would measure if it had the time, most telling first. Internal to plan.cpp.
+// Lists what each phase would measure if it had the time, most telling first. Only plan.cpp uses it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What is measured, in which order and how long it takes: made before anything runs, so that a dry run can show it, and
-// never longer than the budget.
+// Decides what is measured, in which order and for how long. A plan is made before anything runs, so that a dry run can
+// show it, and it is never longer than the budget.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,8 @@
 #include <array>
 #include <cstdint>
 
-#include "dataflow/chip/count/count.h"
+#include "dataflow/chip/count/nest.h"
+
 
 namespace stepcast::counting {
 

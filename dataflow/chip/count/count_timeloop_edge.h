@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataflow/chip/count/count.h"
+#include "dataflow/chip/count/nest.h"
+
 
 namespace stepcast::counting {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dataflow/chip/count/count.h"
-#include "dataflow/chip/resolve/resolve.h"
+#include "dataflow/chip/count/nest.h"
+#include "dataflow/chip/resolve/numbers.h"
 #include "dataflow/notation/parser.h"
 
 namespace stepcast {

@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-/// Tags that any network may be scoped by, here or not (dataflow-semantics section B).
+/// Tags that any network may be scoped by, here or not (docs/design.md, section B).
 constexpr const char* kScopeTags[] = {"embed",    "norm",     "attn",   "attn.qkv", "attn.core",
                                       "attn.out", "residual", "mlp",    "router",   "dispatch",
                                       "expert",   "combine",  "shared", "head",     "loss"};

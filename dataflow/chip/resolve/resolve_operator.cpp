@@ -6,8 +6,8 @@
 
 #include "dataflow/chip/resolve/resolve.h"
 #include "dataflow/notation/parser.h"
-#include "dataflow/place/placement.h"
 #include "dataflow/notation/written.h"
+#include "dataflow/place/splits.h"
 
 namespace stepcast {
 

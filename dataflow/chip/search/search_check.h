@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "dataflow/chip/search/search.h"
+#include "dataflow/chip/search/search_problem.h"
+
 
 namespace stepcast::mapper {
 

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataflow/chip/search/search.h"
+#include "dataflow/chip/search/search_problem.h"
+
 
 namespace stepcast::mapper {
 

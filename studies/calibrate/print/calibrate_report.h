@@ -1,4 +1,4 @@
-// What `stepcast calibrate import` read and what `fit` made of it, for people and for programs.
+// Prints what `stepcast calibrate import` read and what `fit` made of it, for people and for programs.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `stepcast calibrate measure` would do, and what it found: for people and for programs.
+// Prints what `stepcast calibrate measure` would do and what it found, for people and for programs.
 #pragma once
 
 #include <string>

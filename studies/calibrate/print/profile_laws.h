@@ -1,5 +1,5 @@
-// The laws of a profile as one list of rows, whatever their kind: name, parameters, errors, where they come from. What
-// `calibrate fit`, `show` and `compare` print.
+// Lists the laws of a profile as rows, whatever their kind: name, parameters, errors and source. `calibrate fit`,
+// `show` and `compare` print them.
 #pragma once
 
 #include <string>

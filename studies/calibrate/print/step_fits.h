@@ -1,4 +1,4 @@
-// What measured steps say of each software, as a profile keeps it: for `calibrate show`.
+// Shows what measured steps say of each software, as a profile keeps it, for `calibrate show`.
 #pragma once
 
 #include <string>

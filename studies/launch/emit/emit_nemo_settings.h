@@ -1,4 +1,5 @@
-// A plan as settings of Megatron-Bridge's ConfigContainer, and what those cannot say (emit_nemo.cpp writes them as YAML).
+// Says a plan in settings of Megatron-Bridge's ConfigContainer, and lists what those cannot say (emit_nemo.cpp writes
+// them as YAML).
 #pragma once
 
 #include <string>

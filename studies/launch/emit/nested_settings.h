@@ -1,4 +1,4 @@
-// Settings with dotted names as nested JSON, and those of a launch that are written again as they were.
+// Writes settings with dotted names as nested JSON, and repeats those of a launch as they were.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// One argument of a launch in words: what it means with its value, and what is doubtful about it.
+// Describes one argument of a launch in words: what it means with its value, and what is doubtful about it.
 #pragma once
 
 #include <string>

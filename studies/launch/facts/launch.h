@@ -1,4 +1,5 @@
-// A launch as somebody wrote it: a script, a command line or a configuration file, taken apart, not yet given a meaning.
+// Holds a launch as somebody wrote it: a script, a command line or a configuration file is taken apart, but has no
+// meaning yet.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which releases of its framework a launch was written for, by the arguments that they know.
+// Finds the releases of its framework that a launch was written for, by the arguments that they know.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The arguments of a launch asked by meaning (asked.h), with a record of which were used.
+// Asks the arguments of a launch by meaning (asked.h), and records which of them were used.
 #pragma once
 
 #include <optional>

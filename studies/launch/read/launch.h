@@ -1,4 +1,4 @@
-// Reading a launch: a script, a command line or a configuration file. Nothing of it is ever run.
+// Reads a launch: a script, a command line or a configuration file. Nothing of it is ever run.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// The steps of reading a launch: which command of a script trains, whose it is, which files it names.
+// The steps of reading a launch: they find the command of a script that trains, its framework, and the files that it
+// names.
 #pragma once
 
 #include <optional>

@@ -17,7 +17,7 @@
 namespace stepcast {
 namespace {
 
-/// Gradients of weights are summed in fp32 (dataflow-semantics rule 19), those of activations in their own type.
+/// Gradients of weights are summed in fp32 (docs/design.md, rule 19), those of activations in their own type.
 constexpr double weight_gradient_bytes = 4;
 
 std::map<std::string, double> formula_values(const MappingProgram& program, const Network& network) {

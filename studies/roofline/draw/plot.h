@@ -1,4 +1,4 @@
-// The kernel roofline on a terminal.
+// Draws the kernel roofline on a terminal.
 #pragma once
 
 #include <cstddef>

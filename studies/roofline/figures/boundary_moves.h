@@ -1,4 +1,4 @@
-// The collectives of one operator: what its block gathers before it, and what it hands on.
+// Finds the collectives of one operator: what its block gathers before it, and what it hands on.
 #pragma once
 
 #include <string>

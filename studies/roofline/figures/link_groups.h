@@ -1,4 +1,4 @@
-// How the group behind a row of the step report lies on the links.
+// Says how the group behind a row of the step report lies on the links.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// What a picture must say of a point that its frame does not hold or that no machine could reach: nothing is clamped.
+// Says what a picture must tell of a point that its frame does not hold or that no machine could reach. Nothing is
+// clamped.
 #pragma once
 
 #include <string>

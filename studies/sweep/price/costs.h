@@ -1,4 +1,4 @@
-// Figures as costs: less is better, and a bound of the step time bounds them.
+// Reads figures as costs: less is better, and a bound of the step time bounds them.
 #pragma once
 
 #include <vector>

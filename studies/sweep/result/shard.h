@@ -1,4 +1,4 @@
-// Which part of the work is this process's: --shard i/n, or what the batch system says.
+// Finds which part of the work is this process's: --shard i/n, or what the batch system says.
 #pragma once
 
 #include <cstdint>

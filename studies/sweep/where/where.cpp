@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "studies/sweep/where/where_code.h"
 #include "studies/sweep/where/where_parser.h"
 
 namespace stepcast {

@@ -17,9 +17,19 @@
 #include <vector>
 
 #include "model/base/error.h"
-#include "studies/sweep/where/where_code.h"
+#include "studies/sweep/price/figures.h"
 
 namespace stepcast {
+
+struct Flag;
+struct WhereCode;
+
+/// An axis with words for values: "schedule".
+struct WordAxis {
+  std::string name;
+  std::vector<std::string> values;  ///< that can stand there; empty: not checked
+  const Flag* flag = nullptr;       ///< what else its check takes can stand there too
+};
 
 /// A constraint that has been read; immutable, cheap to copy, safe to use from several threads.
 class Where {

@@ -9,15 +9,6 @@
 
 namespace stepcast {
 
-struct Flag;
-
-/// An axis with words for values: "schedule".
-struct WordAxis {
-  std::string name;
-  std::vector<std::string> values;  ///< that can stand there; empty: not checked
-  const Flag* flag = nullptr;       ///< what else its check takes can stand there too
-};
-
 /// wait         pushes "open" and goes to `target` when its figures are not known yet: the comparison behind it is left out
 /// no_to, yes_to  go to `target` when the last answer already decides the conjunction (disjunction) that it begins
 enum class WhereOp : std::uint8_t {

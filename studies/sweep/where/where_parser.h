@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/base/error.h"
+#include "studies/sweep/where/where.h"
 #include "studies/sweep/where/where_code.h"
 #include "studies/sweep/where/where_text.h"
 #include "studies/sweep/where/where_unit.h"

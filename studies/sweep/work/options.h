@@ -1,4 +1,4 @@
-// What a sweep is told beside its space, and what it counts beside its result.
+// Holds what a sweep is told beside its space, and what it counts beside its result.
 #pragma once
 
 #include <cstdint>

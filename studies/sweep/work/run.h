@@ -1,5 +1,5 @@
-// A sweep at work: threads take stretches of the space, price every legal point fast, look at the promising ones with the event
-// engine, and keep what came out. What has been done can be asked at any time, so that a snapshot is always whole.
+// Runs a sweep. Threads take stretches of the space, price every legal point fast, forecast the promising ones with the
+// event engine, and keep the results. The state can be asked for at any time, so that a snapshot is always whole.
 #pragma once
 
 #include "model/base/error.h"

@@ -1,5 +1,6 @@
-// Which of the best forecasts cannot be told apart, and what to measure to decide. Two forecasts of one job (same network, GPUs,
-// batch, software; another split) share most of their errors, so that their order is far surer than the interval of either says.
+// Finds which of the best forecasts cannot be told apart, and what to measure to decide. Two forecasts of one job (same
+// network, GPUs, batch, software; another split) share most of their errors, so that their order is far surer than the
+// interval of either says.
 #pragma once
 
 #include <cstddef>

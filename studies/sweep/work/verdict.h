@@ -1,4 +1,5 @@
-// What a sweep's list means: which rows are tied, why the first one wins, and what stands in the way where none is left.
+// Says what a sweep's list means: which rows are tied, why the first one wins, and what stands in the way where none is
+// left.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One thread of a sweep: walks stretches of numbers. Internal to studies/sweep.
+// One thread of a sweep, which walks stretches of numbers. Only studies/sweep uses it.
 #pragma once
 
 #include <array>

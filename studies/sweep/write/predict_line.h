@@ -1,4 +1,4 @@
-// The command that forecasts one configuration of a sweep again, ready for a shell.
+// Writes the command that forecasts one configuration of a sweep again, ready for a shell.
 #pragma once
 
 #include <cstdint>

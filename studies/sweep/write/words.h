@@ -1,4 +1,4 @@
-// How the reports of a sweep name configurations and their figures.
+// Names configurations and their figures in the reports of a sweep.
 #pragma once
 
 #include <cstdint>

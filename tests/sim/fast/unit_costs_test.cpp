@@ -7,6 +7,7 @@
 
 #include "sim/memory/block_memory.h"
 #include "tests/sim/small_program.h"
+#include "tests/sim/streams/chunk_times.h"
 
 namespace stepcast {
 namespace {

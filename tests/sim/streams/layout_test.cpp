@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sim/small_program.h"
+#include "tests/sim/streams/chunk_times.h"
 
 namespace stepcast::layout_test {
 namespace {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/schedule/schedule_table.h"
 #include "studies/schedule/run.h"
 #include "tests/studies/run_program.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 #include "sim/schedule/search/auto.h"
 
 namespace stepcast {
