@@ -3,6 +3,7 @@
 
 #include "model/profile/collective_law.h"
 #include "studies/ask/rates.h"
+#include "studies/ask/rates_report.h"
 #include "studies/cli/command.h"
 
 namespace stepcast {

@@ -4,6 +4,7 @@
 
 #include "model/profile/kernel_law.h"
 #include "studies/ask/rates.h"
+#include "studies/ask/rates_report.h"
 #include "studies/cli/command.h"
 
 namespace stepcast {

@@ -8,7 +8,6 @@
 #include "calibrate/import/delimited.h"
 #include "model/base/json_reader.h"
 #include "studies/run/nouns.h"
-#include "studies/ask/rates_report.h"
 
 namespace stepcast {
 namespace {
@@ -139,23 +138,6 @@ Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const 
   }
   if (!values.empty()) return fail(values.begin()->second.where, "does not go with --csv", "make it a column of the table");
   return questions_of_table(kind, id, arguments.value("--csv"));
-}
-
-Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
-                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
-  const auto source = rate_source(arguments);
-  if (!source) return tl::unexpected(source.error());
-  const auto questions = rate_questions(kind, id, arguments);
-  if (!questions) return tl::unexpected(questions.error());
-  std::vector<RateAnswer> answers;
-  for (const RateQuestion& asked : *questions) {
-    auto found = answer(*source, asked);
-    if (!found) return tl::unexpected(found.error());
-    answers.push_back(std::move(*found));
-  }
-  const RateReport report{kind, id, *source, *questions, answers, arguments.has("--csv")};
-  console.out << (arguments.has("--json") ? rates_json(report) : rates_text(report, console));
-  return {};
 }
 
 }  // namespace stepcast

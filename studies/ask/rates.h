@@ -2,14 +2,12 @@
 // how sure it is. There is one answer per question, in the order asked.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 #include "studies/cli/arguments.h"
-#include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 #include "studies/ask/query_kinds.h"
 
@@ -51,9 +49,5 @@ std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);
 std::span<const Flag> kernel_flags();
 /// Flags of `stepcast collective`.
 std::span<const Flag> collective_flags();
-
-/// All questions answered in the form that the flags ask for: text for one, a table for several, JSON with "rows".
-Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
-                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer);
 
 }  // namespace stepcast

@@ -115,4 +115,21 @@ std::string rates_json(const RateReport& report) {
   return json.text();
 }
 
+Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
+                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
+  const auto source = rate_source(arguments);
+  if (!source) return tl::unexpected(source.error());
+  const auto questions = rate_questions(kind, id, arguments);
+  if (!questions) return tl::unexpected(questions.error());
+  std::vector<RateAnswer> answers;
+  for (const RateQuestion& asked : *questions) {
+    auto found = answer(*source, asked);
+    if (!found) return tl::unexpected(found.error());
+    answers.push_back(std::move(*found));
+  }
+  const RateReport report{kind, id, *source, *questions, answers, arguments.has("--csv")};
+  console.out << (arguments.has("--json") ? rates_json(report) : rates_text(report, console));
+  return {};
+}
+
 }  // namespace stepcast

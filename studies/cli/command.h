@@ -1,4 +1,4 @@
-// What a command is: its name, what it takes, what its help shows, and the function that runs it.
+// Describes a command: its name, what it takes, what its help shows, and the function that runs it.
 #pragma once
 
 #include <span>

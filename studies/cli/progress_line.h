@@ -1,4 +1,4 @@
-// The line on a terminal that says how far a command is.
+// Shows on a terminal how far a command is.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Words of a command that is printed for a shell.
+// Writes words of a printed command for a shell.
 #pragma once
 
 #include <string>

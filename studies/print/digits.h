@@ -1,4 +1,4 @@
-// Numbers and widths as every page of text shows them.
+// Writes numbers, and tells the width of a page of text.
 #pragma once
 
 #include <string>

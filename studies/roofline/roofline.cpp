@@ -5,7 +5,7 @@
 #include "studies/cli/named_outputs.h"
 #include "studies/print/page/page.h"
 #include "studies/roofline/draw/pictures.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 #include "studies/roofline/roofline_flags.h"
 #include "studies/cli/study_flags.h"
 

@@ -1,4 +1,4 @@
-// What `stepcast schedule` prints: one schedule, or all of them side by side.
+// Prints one schedule, or all of them side by side.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `stepcast schedule` is asked: sizes, times, how hops and ranks behave.
+// Holds what `stepcast schedule` is asked: sizes, times, how hops and ranks behave.
 #pragma once
 
 #include <optional>

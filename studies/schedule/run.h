@@ -1,4 +1,4 @@
-// What one pipeline schedule, or each of them, does with given times.
+// Runs one pipeline schedule, or each of them, with given times.
 #pragma once
 
 #include <optional>

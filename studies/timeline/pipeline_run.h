@@ -1,4 +1,4 @@
-// A pipeline's order in time, as drawings and traces take it.
+// Holds a pipeline's order in time, as drawings and traces take it.
 #pragma once
 
 #include <string>

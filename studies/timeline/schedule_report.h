@@ -1,4 +1,4 @@
-// A pipeline's order in time as a drawing, a picture, a trace and a file, and the words that they share.
+// Shows a pipeline's order in time as a drawing, a picture, a trace and a file.
 #pragma once
 
 #include <string>

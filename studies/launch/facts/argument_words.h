@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "studies/launch/read/answers.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "studies/launch/read/launch.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 

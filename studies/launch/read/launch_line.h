@@ -1,4 +1,4 @@
-// The words of a printed command that hand in the same launch again.
+// Writes the words of a printed command that hand in the same launch again.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/import/config/config_text.h"
-#include "studies/launch/read/launch.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 

@@ -13,13 +13,15 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 #include "studies/cli/flags.h"
+#include "studies/launch/facts/launch.h"
 #include "studies/launch/read/answers.h"
-#include "studies/launch/read/launch_request.h"
 #include "studies/launch/facts/step_words.h"
 #include "studies/records/run_record.h"
 #include "studies/run/switches.h"
 
 namespace stepcast {
+
+struct LaunchHints;
 
 struct LaunchedRun {
   Run run;                              ///< model, split, batch, number types, recomputation and overlap

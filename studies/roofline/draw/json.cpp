@@ -3,7 +3,7 @@
 
 #include "model/base/json_writer.h"
 #include "model/version.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 namespace {

@@ -9,6 +9,7 @@
 #include "studies/print/digits.h"
 #include "studies/print/terminal_plot.h"
 #include "studies/roofline/draw/picture_parts.h"
+#include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast {
 namespace {

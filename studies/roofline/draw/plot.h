@@ -5,7 +5,7 @@
 #include <string>
 
 #include "studies/cli/console.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 

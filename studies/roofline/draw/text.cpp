@@ -11,8 +11,9 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 #include "studies/roofline/draw/picture_parts.h"
-#include "studies/roofline/figures/report.h"
 #include "studies/roofline/draw/plot.h"
+#include "studies/roofline/figures/roof_checks.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/base/error.h"
-#include "studies/sweep/work/file_lock.h"
+#include "studies/sweep/result/file_lock.h"
 #include "studies/sweep/result/result.h"
 
 namespace stepcast {

@@ -12,7 +12,8 @@
 #include "studies/sweep/price/costs.h"
 #include "studies/sweep/space/legality.h"
 #include "studies/sweep/price/pricer.h"
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/where/where.h"
+#include "studies/sweep/work/options.h"
 
 namespace stepcast {
 

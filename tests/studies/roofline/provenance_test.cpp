@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/version.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 #include "tests/studies/roofline/roofline_case.h"
 
 namespace stepcast {

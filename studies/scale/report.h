@@ -4,7 +4,7 @@
 #include <string>
 
 #include "studies/cli/console.h"
-#include "studies/whatif/scale.h"
+#include "studies/scale/curve.h"
 
 namespace stepcast {
 

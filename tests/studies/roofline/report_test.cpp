@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 #include "tests/studies/roofline/roofline_case.h"
 
 namespace stepcast {

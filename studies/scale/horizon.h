@@ -1,7 +1,8 @@
 // Forecasts a plan at other GPU counts, and finds what breaks when they become many.
 #pragma once
 
-#include "studies/whatif/scale.h"
+#include "studies/run/request.h"
+#include "studies/scale/curve.h"
 
 namespace stepcast {
 

@@ -1,4 +1,4 @@
-#include "studies/roofline/figures/kernel_points.h"
+#include "studies/roofline/draw/kernel_points.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "studies/print/page/html_text.h"
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
+#include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast {
 namespace {

@@ -1,6 +1,6 @@
 #include "model/base/json_writer.h"
 #include "studies/run/phases.h"
-#include "studies/whatif/scale_report.h"
+#include "studies/scale/report.h"
 
 namespace stepcast {
 namespace {

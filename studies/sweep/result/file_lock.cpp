@@ -1,4 +1,4 @@
-#include "studies/sweep/work/file_lock.h"
+#include "studies/sweep/result/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "studies/whatif/scale_fit.h"
+#include "studies/scale/fit.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 
 #include "model/base/quantity_text.h"
 #include "model/version.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "studies/whatif/scale_report.h"
+#include "studies/scale/report.h"
 
 #include <fmt/format.h>
 

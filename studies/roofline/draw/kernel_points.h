@@ -5,7 +5,7 @@
 
 #include "studies/print/page/svg_text.h"
 #include "studies/roofline/draw/plane.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 

@@ -1,4 +1,4 @@
-#include "studies/whatif/scale_horizon.h"
+#include "studies/scale/horizon.h"
 
 #include <algorithm>
 #include <cmath>

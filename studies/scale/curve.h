@@ -1,16 +1,14 @@
-// Runs one plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps the global batch,
-// weak scaling the batch per GPU.
+// Runs of one plan on more and more GPUs are held against the smallest of them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "studies/cli/flags.h"
-#include "studies/run/request.h"
-#include "studies/whatif/scale_fit.h"
-#include "studies/whatif/whatif.h"
+#include "studies/run/scenario.h"
+#include "studies/scale/fit.h"
+#include "studies/whatif/sensitivity.h"
 
 namespace stepcast {
 
@@ -46,11 +44,5 @@ struct ScaleStudy {
   std::int64_t stages = 1;
   std::vector<ScalingCurve> curves;
 };
-
-/// `gpus` ascending; one count, or none: powers of two times it up to 16 x or what the machine holds. The batch of
-/// `request` is that of the smallest count that is legal. Errors: no count is legal; a mapping, which says its GPUs itself.
-Expected<ScaleStudy> scale_study(const Request& request, std::vector<std::int64_t> gpus, std::span<const Scaling> scalings);
-
-std::span<const Flag> scale_flags();
 
 }  // namespace stepcast

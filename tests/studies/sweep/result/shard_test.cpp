@@ -1,4 +1,4 @@
-#include "studies/sweep/work/shard.h"
+#include "studies/sweep/result/shard.h"
 
 #include <map>
 #include <random>

@@ -1,5 +1,5 @@
 // stepcast scale: strong and weak scaling of a plan, the serial share, and what breaks first.
-#include "studies/whatif/scale.h"
+#include "studies/scale/scale.h"
 
 #include <algorithm>
 #include <set>
@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "studies/cli/command.h"
+#include "studies/scale/horizon.h"
+#include "studies/scale/report.h"
 #include "studies/whatif/plan_levers.h"
-#include "studies/whatif/scale_report.h"
-#include "studies/whatif/scale_horizon.h"
 #include "studies/cli/study_flags.h"
 
 namespace stepcast {

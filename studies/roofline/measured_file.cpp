@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/rows/measurement_file.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 

@@ -1,5 +1,5 @@
 // All figures of a roofline report, out of its parts.
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 // stepcast scale: the laws on curves that obey them, closed forms on machines whose network costs nothing, and what the
 // command skips, breaks and refuses.
-#include "studies/whatif/scale.h"
 
 #include <cmath>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/cli/arguments.h"
+#include "studies/scale/scale.h"
 #include "studies/whatif/machine_levers.h"
 #include "tests/studies/run_program.h"
 

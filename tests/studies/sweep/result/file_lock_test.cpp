@@ -1,5 +1,4 @@
 // A lock that ends with its holder.
-#include "studies/sweep/work/file_lock.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+
+#include "studies/sweep/result/file_lock.h"
 
 namespace stepcast {
 namespace {
