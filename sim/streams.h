@@ -39,13 +39,5 @@ struct ChunkTimes {
 /// Of every chunk of the program; chunks with the same runs are laid out once.
 std::vector<ChunkTimes> all_chunk_times(const Program& program, const std::vector<BlockPrices>& prices,
                                         const CostModel& cost);
-ChunkTimes chunk_times(const Program& program, const Chunk& chunk, const CostModel& cost);
-
-/// Time and exposed time of each move of a block, per micro-batch (steady repeat). Same order as ProgramBlock::moves.
-struct MoveTimes {
-  std::vector<Seconds> time, exposed;
-  std::vector<Price> price;
-};
-MoveTimes move_times(const Program& program, int block, const CostModel& cost);
 
 }  // namespace stepcast

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/schedule/bound/closed_form.h"
+#include "tests/sim/schedule/bound/closed_form_times.h"
 #include "sim/schedule/engine/engine.h"
 #include "small_shapes.h"
 

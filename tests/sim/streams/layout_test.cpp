@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
 
 namespace stepcast::layout_test {
