@@ -14,6 +14,7 @@
 #include "calibrate/import/profilers/kernel_name.h"
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/profilers/torch_op.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

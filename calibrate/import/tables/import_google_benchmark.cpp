@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/importer.h"
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

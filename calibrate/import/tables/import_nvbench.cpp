@@ -12,6 +12,7 @@
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
