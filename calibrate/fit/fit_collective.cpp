@@ -233,15 +233,4 @@ std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> sam
   return curves;
 }
 
-HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest) {
-  std::vector<double> measured, predicted;
-  for (const auto& [call, port, members] : calls) {
-    const Bytes received = received_of(call.query);
-    if (received < smallest) continue;
-    measured.push_back(call.time.value());
-    predicted.push_back(scale_out_time(law, received, call.query.nodes, members, port).value());
-  }
-  return holdout_error(measured, predicted);
-}
-
 }  // namespace stepcast

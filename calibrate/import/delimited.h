@@ -42,8 +42,5 @@ class DelimitedTable {
 
 /// A finite number from the whole text; `where` and `what` ("column 'm'") go into the error.
 Expected<double> finite_number(std::string_view text, const std::string& where, const std::string& what);
-/// Without blanks around it; in lower case.
-std::string_view stripped(std::string_view text);
-std::string lower_case(std::string_view text);
 
 }  // namespace stepcast

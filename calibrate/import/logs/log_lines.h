@@ -8,11 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/import/config/config_text.h"
-
 namespace stepcast {
 
-/// Splits at line feeds and carriage returns (progress bars write over their line), without terminal colours and what
+/// A line of a log or file, without what terminals, torchrun and srun put around it.
+struct LogLine {
+  std::size_t number = 0;  ///< in the file, from 1
+  std::string text;
+};
+
+/// At line feeds and carriage returns (progress bars write over their line), without terminal colours and without what
 /// launchers put in front: "0: " (srun --label), "[default3]:", "[rank0]:" (torchrun --tee).
 std::vector<LogLine> log_lines(std::string_view text);
 

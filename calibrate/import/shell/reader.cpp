@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

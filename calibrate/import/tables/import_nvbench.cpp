@@ -13,6 +13,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/rows/measurement_context.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

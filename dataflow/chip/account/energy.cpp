@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -51,12 +53,7 @@ AccessEnergy sram(double capacity) {
                       outside ? ", extrapolated" : "")};
 }
 
-bool says_hbm(const std::string& name) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower.find("hbm") != std::string::npos;
-}
+bool says_hbm(const std::string& name) { return lower_case(name).find("hbm") != std::string::npos; }
 
 bool is_outermost(const ChipProgram& chip, int level) {
   return std::none_of(chip.levels.begin(), chip.levels.begin() + level,

@@ -127,17 +127,4 @@ ChipProgram chip_of(const Space& space, const Mapping& mapping) {
   return chip;
 }
 
-void fill_nest(const Space& space, const Mapping& mapping, Nest& nest) {
-  nest.loops = 0;
-  const auto add = [&](int dim, int level, bool in_space, std::int64_t trips) {
-    nest.loop[nest.loops++] = {static_cast<std::int8_t>(dim), static_cast<std::int8_t>(level), in_space, trips};
-  };
-  for (int l = 0; l < space.levels; ++l) {
-    nest.keeps[l] = static_cast<std::uint8_t>(mapping.keeps[l]);
-    for (const ChipLoop& loop : mapping.space[l]) add(loop.dim, l, true, loop.trips);
-    for (int i = 0; i < space.dims; ++i)
-      if (const int d = mapping.order[l][i]; mapping.time[l][d] > 1) add(d, l, false, mapping.time[l][d]);
-  }
-}
-
 }  // namespace stepcast::mapper

@@ -87,7 +87,5 @@ using Order = std::vector<std::int8_t>;  ///< active dims, outer to inner
 std::vector<Order> orders_of(const Space& space, int level, std::uint32_t active, TensorMask moving, bool& limited);
 
 ChipProgram chip_of(const Space& space, const Mapping& mapping);
-/// `shape` from nest_of(), loops and keeps from the mapping.
-void fill_nest(const Space& space, const Mapping& mapping, Nest& nest);
 
 }  // namespace stepcast::mapper

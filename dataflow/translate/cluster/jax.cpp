@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -79,7 +80,7 @@ Expected<void> set_axes(const std::string& text, Slot slot, const MeshLine& mesh
 
 Expected<std::vector<Slot>> jax_place(const std::string& text, const MeshLine& mesh, std::size_t dims, Monoid) {
   const std::size_t open = text.find('(');
-  const std::string word = trimmed_text(text.substr(0, open));
+  const std::string word(stripped(text.substr(0, open)));
   if (open == std::string::npos || text.back() != ')' || (word != "P" && word != "jax.P" && word != "PartitionSpec"))
     return fail("", "a PartitionSpec is wanted", "such as P(None, 'x', unreduced={'y'})");
   std::vector<Slot> slots(mesh.axes.size(), replicated);
@@ -106,34 +107,19 @@ std::string jax_text(const PlacementView& view) {
   const char* comma = names.size() == 1 ? "," : "";
   std::string text = fmt::format(
       "# JAX PartitionSpecs; of several axes on one dim the first cuts first.\nmesh = jax.make_mesh(({}{}), "
-      "({}{}))\ndim",
+      "({}{}))\n",
       fmt::join(sizes, ", "), comma, fmt::join(names, ", "), comma);
-  for (const Dim& dim : view.network.dims) text += fmt::format(" {}:{}", dim.name, dim.extent);
-  text += "\n";
-  for (const OperatorPlacement& op : view.operators) {
-    text += op.text + "\n";
-    for (const OperandPlacement& row : op.operands) {
-      const auto& first = row.output ? row.used : row.home;
-      const auto& second = row.output ? row.home : row.used;
-      text += fmt::format("  {} = {}", row.name, jax_spec(view, row, says_home(row) ? first : row.used));
-      if (says_home(row)) text += " -> " + jax_spec(view, row, second);
-      const std::string pending = row.output ? parts_text(view, row.used, partial_sum, jax_axis) : "";
-      if (!pending.empty() && op.monoid == Monoid::sum) text += fmt::format("  # pending psum over {}", pending);
-      if (!pending.empty() && op.monoid != Monoid::sum)
-        text += "  # no name: an unreduced axis is a sum in JAX, this is none";
-      text += "\n";
-    }
-  }
-  for (const std::string& home : flat_homes(view))
-    text += fmt::format("# no name: {} is kept in flat shards; a PartitionSpec shards along dims\n", home);
-  for (const std::string& statement : unsaid(view)) text += fmt::format("# not said by placements: {}\n", statement);
-  return text;
-}
-
-Expected<std::string> write_jax(const MappingProgram& program) {
-  auto view = placement_view(program);
-  if (!view) return tl::unexpected(view.error());
-  return jax_text(*view);
+  return text + placement_lines(
+                    view, {.comment = "#",
+                           .flat = "a PartitionSpec shards along dims",
+                           .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
+                                        Monoid) { return jax_spec(view, row, slots); },
+                           .note = [&](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
+                             const std::string pending = row.output ? parts_text(view, row.used, partial_sum, jax_axis) : "";
+                             if (pending.empty()) return {};
+                             if (op.monoid == Monoid::sum) return "pending psum over " + pending;
+                             return "no name: an unreduced axis is a sum in JAX, this is none";
+                           }});
 }
 
 Expected<MappingProgram> read_jax(const std::string& text, const std::string& file) {

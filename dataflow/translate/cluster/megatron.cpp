@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/names.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -223,7 +224,7 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
   while (std::getline(lines, line)) {
     ++number;
     const std::string where = fmt::format("{}:{}:1", file, number);
-    line = trimmed_text(line.substr(0, line.find('#')));
+    line = std::string(stripped(line.substr(0, line.find('#'))));
     if (line.empty()) continue;
     if (!written.empty())
       return fail(where, "found a second layer", "one layer per file; several layers are a program of the notation");

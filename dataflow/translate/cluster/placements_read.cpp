@@ -10,6 +10,7 @@
 #include "dataflow/notation/parser.h"
 #include "dataflow/translate/cluster/placements.h"
 #include "dataflow/notation/written.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -72,7 +73,7 @@ class PlacementReader {
     while (at <= text_.size()) {
       const std::size_t end = std::min(text_.find('\n', at), text_.size());
       const std::string whole = text_.substr(at, end - at);
-      const std::string line = trimmed_text(whole.substr(0, whole.find(syntax_.comment)));
+      const std::string line(stripped(whole.substr(0, whole.find(syntax_.comment))));
       at = end + 1;
       ++number;
       const Position position{file_, number, static_cast<int>(whole.find_first_not_of(" \t\r") + 1)};
@@ -89,7 +90,7 @@ class PlacementReader {
 
   static bool is_operator(const std::string& line) {
     const std::size_t colon = line.find(':');
-    return colon != std::string::npos && is_placement_name(trimmed_text(line.substr(0, colon)));
+    return colon != std::string::npos && is_placement_name(std::string(stripped(line.substr(0, colon))));
   }
 
   std::string own_form(const std::string& line) {
@@ -102,13 +103,13 @@ class PlacementReader {
   bool add_placement(const std::string& line, const Position& position) {
     const std::size_t equal = line.find('=');
     if (equal == std::string::npos || lines_.empty()) return false;
-    PlacementLine read{trimmed_text(line.substr(0, equal)), {}, {}, false, position};
+    PlacementLine read{std::string(stripped(line.substr(0, equal))), {}, {}, false, position};
     if (!is_placement_name(read.tensor) || !syntax_.rule(line).empty() || !syntax_.mesh(line).empty()) return false;
     const std::string value = line.substr(equal + 1);
     const std::size_t arrow = value.find("->");
     read.arrow = arrow != std::string::npos;
-    read.stored = trimmed_text(value.substr(0, arrow));
-    if (read.arrow) read.used = trimmed_text(value.substr(arrow + 2));
+    read.stored = std::string(stripped(value.substr(0, arrow)));
+    if (read.arrow) read.used = std::string(stripped(value.substr(arrow + 2)));
     lines_.back().push_back(std::move(read));
     return true;
   }

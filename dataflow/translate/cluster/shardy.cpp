@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -84,7 +85,7 @@ std::string shardy_mesh(const std::string& line) {
     const std::size_t equal = axis.find('=');
     text += equal == std::string::npos
                 ? " " + axis
-                : fmt::format(" {}:{}", trimmed_text(axis.substr(0, equal)), trimmed_text(axis.substr(equal + 1)));
+                : fmt::format(" {}:{}", stripped(axis.substr(0, equal)), stripped(axis.substr(equal + 1)));
   }
   return text;
 }
@@ -102,10 +103,10 @@ std::string shardy_rule(const std::string& line) {
   if (at == std::string::npos || equal == std::string::npos || equal > at) return {};
   const std::size_t arrow = line.find("->", at);
   if (arrow == std::string::npos) return {};
-  const std::string result = trimmed_text(line.substr(0, equal));
+  const std::string result(stripped(line.substr(0, equal)));
   const std::vector<std::string> names = split_list(std::string_view(line).substr(equal + 1, at - equal - 1));
   const auto bare = [](std::string list) {
-    list = trimmed_text(list);
+    list = std::string(stripped(list));
     return list.size() < 2 ? std::string{} : list.substr(1, list.size() - 2);
   };
   const std::string operands = line.substr(at + 22, arrow - at - 22);
@@ -183,32 +184,19 @@ std::string shardy_text(const PlacementView& view) {
     if (p + 1 == view.parts.size() || view.parts[p + 1].axis != part.axis)
       axes.push_back(fmt::format("\"{}\"={}", part.axis, size));
   }
-  std::string text = fmt::format("sdy.mesh @mesh = <[{}]>\ndim", fmt::join(axes, ", "));
-  for (const Dim& dim : view.network.dims) text += fmt::format(" {}:{}", dim.name, dim.extent);
-  text += "\n";
-  for (const OperatorPlacement& op : view.operators) {
-    text += fmt::format("{}\n  // {}\n", op.text, shardy_rule_text(view, op));
-    for (const OperandPlacement& row : op.operands) {
-      const Monoid monoid = row.output ? op.monoid : Monoid::sum;
-      const auto& first = row.output ? row.used : row.home;
-      const auto& second = row.output ? row.home : row.used;
-      text += fmt::format("  {} = {}", row.name, shardy_sharding(view, row, says_home(row) ? first : row.used, monoid));
-      if (says_home(row)) text += " -> " + shardy_sharding(view, row, second, monoid);
-      if (monoid == Monoid::softmax && std::count(row.used.begin(), row.used.end(), partial_sum) > 0)
-        text += "  // no name: merges parts of a softmax";
-      text += "\n";
-    }
-  }
-  for (const std::string& home : flat_homes(view))
-    text += fmt::format("// no name: {} is kept in flat shards; a sharding cuts dims\n", home);
-  for (const std::string& statement : unsaid(view)) text += fmt::format("// not said by shardings: {}\n", statement);
-  return text;
-}
-
-Expected<std::string> write_shardy(const MappingProgram& program) {
-  auto view = placement_view(program);
-  if (!view) return tl::unexpected(view.error());
-  return shardy_text(*view);
+  const std::string text = fmt::format("sdy.mesh @mesh = <[{}]>\n", fmt::join(axes, ", "));
+  return text + placement_lines(
+                    view, {.comment = "//",
+                           .flat = "a sharding cuts dims",
+                           .words = "shardings",
+                           .head = [&](const OperatorPlacement& op) { return "  // " + shardy_rule_text(view, op) + "\n"; },
+                           .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
+                                        Monoid monoid) { return shardy_sharding(view, row, slots, monoid); },
+                           .note = [](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
+                             const bool merges = row.output && op.monoid == Monoid::softmax;
+                             const bool parts = std::count(row.used.begin(), row.used.end(), partial_sum) > 0;
+                             return merges && parts ? "no name: merges parts of a softmax" : "";
+                           }});
 }
 
 Expected<MappingProgram> read_shardy(const std::string& text, const std::string& file) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/import/delimited.h"
 #include "model/base/error.h"
+#include "model/base/text.h"
 #include "model/network/network.h"
 #include "studies/cli/flags.h"
 #include "studies/launch/facts/launch.h"
