@@ -47,25 +47,37 @@ ProfileRow profile_head(const std::string& text, const std::string& where) {
 }  // namespace
 
 struct ProfileRow::Lazy {
-  const EmbeddedFile* file = nullptr;
-  std::once_flag once;
-  Profile profile;
+  const EmbeddedFile *file = nullptr, *kernels = nullptr;  ///< no kernels: the profile has none, or one file for both
+  std::once_flag steps_once, whole_once;
+  Profile steps, whole;
 };
 
+const Profile& ProfileRow::steps() const {
+  std::call_once(lazy->steps_once, [&] { lazy->steps = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
+  return lazy->steps;
+}
+
 const Profile& ProfileRow::whole() const {
-  std::call_once(lazy->once, [&] { lazy->profile = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
-  return lazy->profile;
+  if (lazy->kernels == nullptr) return steps();
+  std::call_once(lazy->whole_once, [&] {
+    lazy->whole = must(with_kernel_part(steps(), std::string(lazy->kernels->text), std::string(lazy->kernels->name)));
+  });
+  return lazy->whole;
 }
 
 namespace {
 
 std::vector<ProfileRow> profile_rows() {
+  constexpr std::string_view folder = "profiles/";
   std::vector<ProfileRow> rows;
   for (const EmbeddedFile& file : embedded_catalog()) {
-    if (!file.name.starts_with("profiles/")) continue;
+    if (!file.name.starts_with(folder)) continue;
     rows.push_back(profile_head(std::string(file.text), std::string(file.name)));
     rows.back().lazy = std::make_shared<ProfileRow::Lazy>();
     rows.back().lazy->file = &file;
+    const std::string kernels = fmt::format("kernels/{}", file.name.substr(folder.size()));
+    for (const EmbeddedFile& other : embedded_catalog())
+      if (other.name == kernels) rows.back().lazy->kernels = &other;
   }
   return rows;
 }

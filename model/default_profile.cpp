@@ -49,9 +49,15 @@ bool same_tiling(const Gpu& from, const Gpu& to) {
   return from.architecture == to.architecture && ratio > 0.9 && ratio < 1.1;
 }
 
+/// With a correction go the figures that it was held out with; those of a law alone stay.
 void drop_corrections(Profile& profile) {
   const auto drop = [](auto& laws) {
-    for (auto& law : laws) law.refinement.correction = {}, law.refinement.width = {};
+    for (auto& law : laws) {
+      Refinement& refinement = law.refinement;
+      if (refinement.use != CorrectionUse::none) refinement.held_out = {};
+      refinement.use = CorrectionUse::none;
+      refinement.correction = {}, refinement.width = {};
+    }
   };
   drop(profile.gemm);
   drop(profile.attention_kernels);
@@ -102,7 +108,7 @@ Profile with_all_precisions(Profile profile, const Gpu& gpu) {
     law.spread = {reference.spread.p10 / 1.1, reference.spread.p90 * 1.25};
     // fp16 runs on bf16's kernels at bf16's rate; narrower types have tiles and casts of their own.
     const bool alike = operand_bytes(precision) == operand_bytes(reference.precision) && law.compute == reference.compute;
-    if (!alike) law.refinement = {};
+    if (!alike) law.refinement = {}, law.alone = {};
     profile.gemm.push_back(law);
   }
   return profile;
@@ -195,14 +201,15 @@ bool same_rates(const Gpu& a, const Gpu& b) {
   return a.memory_bandwidth == b.memory_bandwidth && a.scale_up_bandwidth == b.scale_up_bandwidth && a.power_w == b.power_w;
 }
 
-/// `Row` is a profile or the head of one; only the one that is taken is looked at as a whole.
-template <typename Row>
-Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles) {
+/// `Row` is a profile or the head of one; `laws_of` is asked only of the one that is taken.
+template <typename Row, typename LawsOf>
+Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf laws_of) {
   const auto own = std::find_if(profiles.begin(), profiles.end(), [&](const Row& p) { return p.gpu == gpu.id; });
   if (own != profiles.end()) {
     // A GPU that somebody edited is no longer the one that was measured: its rates scale with what was changed.
     const auto row = std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [&](const Gpu& g) { return g.id == gpu.id; });
-    return row == catalog().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(*own, gpu) : scaled_profile(*own, *row, gpu);
+    return row == catalog().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(laws_of(*own), gpu)
+                                                                            : scaled_profile(laws_of(*own), *row, gpu);
   }
 
   const Row* nearest = nullptr;
@@ -214,12 +221,21 @@ Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles) {
       const double distance = std::abs(std::log(ratio_or_one(main_peak(gpu).value(), main_peak(other).value())));
       if (distance < nearest_distance) nearest = &profile, relative = &other, nearest_distance = distance;
     }
-  return nearest ? scaled_profile(*nearest, *relative, gpu) : datasheet_profile(gpu);
+  return nearest ? scaled_profile(laws_of(*nearest), *relative, gpu) : datasheet_profile(gpu);
 }
 
 }  // namespace
 
-Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles) { return chosen_profile(gpu, profiles); }
-Profile default_profile(const Gpu& gpu, const std::vector<ProfileRow>& profiles) { return chosen_profile(gpu, profiles); }
+Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles) {
+  return chosen_profile(gpu, profiles, [](const Profile& profile) -> const Profile& { return profile; });
+}
+
+Profile default_profile(const Gpu& gpu, const std::vector<ProfileRow>& profiles) {
+  return chosen_profile(gpu, profiles, [](const ProfileRow& row) -> const Profile& { return row.steps(); });
+}
+
+Profile default_kernel_profile(const Gpu& gpu, const std::vector<ProfileRow>& profiles) {
+  return chosen_profile(gpu, profiles, [](const ProfileRow& row) -> const Profile& { return row.whole(); });
+}
 
 }  // namespace stepcast

@@ -31,6 +31,11 @@ struct WorkParts {
   Seconds launch;                         ///< what starting it takes of its time
 };
 
+/// The question that a step's product asks of a law: what `stepcast kernel` and `calibrate measure` call it. Works give the
+/// input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the rows of dw in
+/// model/profile/query.h are those of w, n_forward.
+GemmQuery product_query(const KernelWork& work, Precision precision);
+
 /// How a group lies on the machine: how many members share each level's instance.
 struct Span {
   int level = 0;            ///< index of the outermost level the group crosses

@@ -40,17 +40,40 @@ HeldOut read_held_out(JsonObject object) {
   return out;
 }
 
+LawError read_error_alone(JsonObject object) {
+  LawError out;
+  object.read("samples", out.samples, IntegerRange{1, 1'000'000'000});
+  object.read("mape", out.mape, not_negative);
+  object.optional("training_size", out.training_size);
+  return out;
+}
+
+/// What measurements add to a law: a correction over `names`, the interval with it, how well it forecast.
+void read_refinement(JsonObject& object, Refinement& refinement, Spread of_law, std::span<const char* const> names) {
+  object.optional("software", refinement.software);
+  if (auto held_out = object.optional_object("held_out")) refinement.held_out = read_held_out(*held_out);
+  if (auto correction = object.optional_object("correction")) refinement.correction = read_correction(*correction, names);
+  refinement.spread = of_law;
+  if (object.has("corrected_spread")) refinement.spread = read_spread(object, "corrected_spread");
+  if (auto width = object.optional_object("width")) refinement.width = read_correction(*width, names);
+  const bool corrects = !refinement.correction.empty();
+  if (corrects && refinement.use == CorrectionUse::none) refinement.use = CorrectionUse::kernels;
+}
+
 /// Provenance of laws that carry corrections over `names`.
 template <typename Law>
 void read_refined(JsonObject& object, Law& law, std::span<const char* const> names) {
   read_provenance(object, law);
-  Refinement& refinement = law.refinement;
-  object.optional("software", refinement.software);
-  if (auto held_out = object.optional_object("held_out")) refinement.held_out = read_held_out(*held_out);
-  if (auto correction = object.optional_object("correction")) refinement.correction = read_correction(*correction, names);
-  refinement.spread = law.spread;
-  if (object.has("corrected_spread")) refinement.spread = read_spread(object, "corrected_spread");
-  if (auto width = object.optional_object("width")) refinement.width = read_correction(*width, names);
+  if (auto alone = object.optional_object("held_out_alone")) law.alone = read_error_alone(*alone);
+  object.optional_choice("correction_use", law.refinement.use, correction_use_names);
+  read_refinement(object, law.refinement, law.spread, names);
+}
+
+/// A step knows neither the heads of an attention nor the rows of an operator, and experts are products to it.
+void require_kernels_only(JsonObject& object, const Refinement& refinement) {
+  object.require(refinement.use != CorrectionUse::kernels_and_steps, "correction_use",
+                 fmt::format("'{}'", to_text(refinement.use)),
+                 fmt::format("'{}': steps can correct products alone", to_text(CorrectionUse::kernels)));
 }
 
 RooflineLaw read_roofline(JsonObject& object, std::span<const char* const> names) {
@@ -76,6 +99,7 @@ AttentionLaw read_attention(JsonObject object) {
   object.optional("decode", law.decode);
   object.optional("memory_bytes_per_s", law.memory, Zero::allowed);
   read_refined(object, law, attention_feature_names);
+  require_kernels_only(object, law.refinement);
   return law;
 }
 
@@ -86,6 +110,7 @@ MemoryLaw read_memory(JsonObject object) {
   object.optional("op", law.op);
   object.require(law.op.empty() || find_memory_op(law.op) != nullptr, "op", fmt::format("no operator '{}'", law.op));
   read_refined(object, law, memory_feature_names);
+  require_kernels_only(object, law.refinement);
   return law;
 }
 
@@ -254,7 +279,43 @@ HostCosts read_host(JsonObject object) {
   return host;
 }
 
+/// Laws that only single kernels ask.
+void read_kernel_laws(JsonObject& file, Profile& profile) {
+  for (JsonObject& row : file.optional_objects("attention_kernels")) profile.attention_kernels.push_back(read_attention(row));
+  for (JsonObject& row : file.optional_objects("memory_ops")) profile.memory_ops.push_back(read_memory(row));
+  for (JsonObject& row : file.optional_objects("moe")) {
+    profile.moe.push_back(read_roofline(row, moe_feature_names));
+    require_kernels_only(row, profile.moe.back().refinement);
+  }
+}
+
+/// The refinement of a law whose row stands in the other file.
+template <typename Law>
+void add_refinement(JsonObject& row, Law& law, std::span<const char* const> names) {
+  row.require(law.refinement.correction.empty(), "correction", "the law has one in the profile's own file", "one of the two");
+  read_refinement(row, law.refinement, law.spread, names);
+}
+
+RooflineLaw* named_gemm(JsonObject& row, Profile& profile) {
+  Precision precision = Precision::bf16;
+  bool block_scaled = false;
+  row.choice("precision", precision, precision_names);
+  row.optional("block_scaled", block_scaled);
+  if (row.failed()) return nullptr;
+  const auto found = std::find_if(profile.gemm.begin(), profile.gemm.end(), [&](const RooflineLaw& law) {
+    return law.precision == precision && law.block_scaled == block_scaled;
+  });
+  row.require(found != profile.gemm.end(), "precision", fmt::format("{} has no law of this precision", profile.id));
+  return found == profile.gemm.end() ? nullptr : &*found;
+}
+
 }  // namespace
+
+const char* to_text(CorrectionUse use) { return use == CorrectionUse::none ? "none" : name_of<CorrectionUse>(correction_use_names, use); }
+std::string to_text(const LawError& error) {
+  return fmt::format("off by {:.1f} % on {} held-out samples{}", 100 * error.mape, error.samples,
+                     error.training_size ? " of training size" : "");
+}
 
 const char* to_text(Source source) { return name_of<Source>(source_names, source); }
 const char* to_text(CollectiveKind kind) { return name_of<CollectiveKind>(collective_names, kind); }
@@ -282,9 +343,7 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
                 "one per precision");
     profile.gemm.push_back(law);
   }
-  for (JsonObject& row : file.optional_objects("attention_kernels")) profile.attention_kernels.push_back(read_attention(row));
-  for (JsonObject& row : file.optional_objects("memory_ops")) profile.memory_ops.push_back(read_memory(row));
-  for (JsonObject& row : file.optional_objects("moe")) profile.moe.push_back(read_roofline(row, moe_feature_names));
+  read_kernel_laws(file, profile);
   profile.attention = read_attention(file.object("attention"));
   profile.memory = read_memory(file.object("memory"));
   for (JsonObject& row : file.objects("collectives")) profile.collectives.push_back(read_curve(row));
@@ -296,6 +355,19 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   if (auto host = file.optional_object("host")) profile.host = read_host(*host);
   file.require(!profile.gemm.empty(), "gemm", "no law", "at least the one of bf16 or fp16");
   return file.finish(profile);
+}
+
+Expected<Profile> with_kernel_part(Profile profile, const std::string& text, const std::string& where) {
+  JsonObject file(text, where);
+  std::string id;
+  file.read("id", id);
+  file.require(file.failed() || id == profile.id, "id", fmt::format("'{:.60}'", id), fmt::format("'{}'", profile.id));
+  for (JsonObject& row : file.optional_objects("gemm"))
+    if (RooflineLaw* law = named_gemm(row, profile)) add_refinement(row, *law, gemm_feature_names);
+  if (auto row = file.optional_object("attention")) add_refinement(*row, profile.attention, attention_feature_names);
+  if (auto row = file.optional_object("memory")) add_refinement(*row, profile.memory, memory_feature_names);
+  read_kernel_laws(file, profile);
+  return file.finish(std::move(profile));
 }
 
 }  // namespace stepcast

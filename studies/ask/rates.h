@@ -20,7 +20,8 @@ struct RateSource {
   Profile profile;
   std::vector<std::string> notes;
 };
-Expected<RateSource> rate_source(const Arguments& arguments);
+/// `kernels`: with the laws and corrections of single kernels.
+Expected<RateSource> rate_source(const Arguments& arguments, bool kernels);
 
 struct RateAnswer {
   Seconds time;
@@ -29,7 +30,9 @@ struct RateAnswer {
   Source source = Source::assumed;
   std::string law;                    ///< "gemm bf16, trtllm 1.3.0rc20"
   bool extrapolated = false;
-  HeldOut held_out;                   ///< of the law; samples 0 = nothing was held out
+  LawError error;                     ///< of the law as it was used; samples 0 = nothing was held out
+  std::string correction;             ///< whose prices take the correction that is in it: "kernels only"; "" = none is
+  LawError alone;                     ///< of the law without it
   std::vector<std::pair<std::string, double>> figures;  ///< further ones by JSON key: "flops", "bytes_per_s"
 };
 
