@@ -1,4 +1,4 @@
-// What a Network under a Mapping comes down to: groups, work, moves, buffers, lifetimes (dataflow-semantics section E).
+// What a Network under a Mapping comes down to: groups, work, moves, buffers, lifetimes (docs/design.md, section E).
 // sim/ prices and times this and knows nothing else; no name of a parallelism survives here except in labels.
 // All sizes are per rank; times do not exist yet.
 #pragma once

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# update.sh [PAGE...]: writes the outputs in docs/*.md, README.md and studies/*/README.md, or only in these pages, anew: every
-# fenced block whose first line is "$ ./stepcast ..." holds what that command prints. A test holds them against the program.
+# update.sh [PAGE...]: writes the outputs in docs/*.md, README.md and examples/*/README.md, or only in these pages, anew.
+# Every fenced block whose first line is "$ ./stepcast ..." holds what that command prints. An excerpt ends its command with
+# "| head -LINES". A test holds all of them against the program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-(($#)) || set -- docs/*.md README.md studies/*/README.md
+(($#)) || set -- docs/*.md README.md examples/*/README.md
 for page; do
   grep -q '^\$ \./stepcast ' "$page" || continue
   fresh=$(mktemp)

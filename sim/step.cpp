@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/memory.h"
+#include "sim/schedule/schedule_table.h"
 #include "sim/step/around.h"
 #include "sim/step/parts.h"
 
@@ -85,15 +87,6 @@ void add_rates(const Program& program, StepReport& report) {
   report.hardware_flops_per_gpu = report.hardware_flops / report.step_time / ranks;
   report.tokens_per_s_per_gpu = program.tokens_per_step / report.step_time.value() / ranks;
 }
-
-}  // namespace
-
-Seconds Phases::sum() const {
-  return data_wait + host_to_device + forward + backward + bubble + exposed_communication + gradient_sync + clip +
-         optimizer + parameter_gather + host;
-}
-
-namespace {
 
 int directions_of(const std::string& schedule) {
   const auto kinds = schedule_kinds();

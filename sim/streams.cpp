@@ -107,10 +107,6 @@ bool same_runs(const Chunk& a, const Chunk& b) {
 
 }  // namespace
 
-ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
-  return {program, prices, cost.overlap(), static_cast<int>(cost.machine().levels.size())};
-}
-
 Price price_move(const Program& program, const Move& move, const CostModel& cost) {
   static const Group alone;
   return cost.move(move, move.group < 0 ? alone : program.groups[move.group]);
@@ -137,26 +133,6 @@ std::vector<ChunkTimes> all_chunk_times(const Program& program, const std::vecto
     std::size_t like = 0;
     while (like < i && !same_runs(program.chunks[like], program.chunks[i])) ++like;
     times.push_back(like < i ? times[like] : walk.times(program.chunks[i]));
-  }
-  return times;
-}
-
-ChunkTimes chunk_times(const Program& program, const Chunk& chunk, const CostModel& cost) {
-  const std::vector<BlockPrices> prices = price_blocks(program, cost);
-  return walk_for(program, prices, cost).times(chunk);
-}
-
-MoveTimes move_times(const Program& program, int block, const CostModel& cost) {
-  const std::vector<BlockPrices> prices = price_blocks(program, cost);
-  ChunkWalk walk = walk_for(program, prices, cost);
-  const std::int64_t settled = 4 + prices[block].ahead;
-  const ChunkTimes fewer = walk.times({0, 0, {{block, settled}}}), more = walk.times({0, 0, {{block, settled + 1}}});
-  MoveTimes times;
-  times.price = prices[block].moves;
-  for (std::size_t i = 0; i < times.price.size(); ++i) {
-    times.time.push_back(times.price[i].time);
-    const std::size_t flat = prices[block].first_move + i;
-    times.exposed.push_back(more.exposed[flat] - fewer.exposed[flat]);
   }
   return times;
 }

@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "studies/schedule/schedule.h"
 #include "studies/cli/study_flags.h"
+#include "studies/schedule/request.h"
 
 namespace stepcast {
 namespace {

@@ -7,7 +7,7 @@
 #include "studies/report/folder.h"
 #include "studies/ask/rates.h"
 #include "studies/roofline/roofline_flags.h"
-#include "studies/whatif/scale.h"
+#include "studies/scale/scale.h"
 #include "studies/sweep/sweep_flags.h"
 #include "studies/timeline/timeline_flags.h"
 #include "studies/whatif/whatif.h"

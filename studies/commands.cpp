@@ -49,11 +49,11 @@ int failed(Console& console, const std::string& what) {
 
 int run_program(const std::vector<std::string>& typed, Console& console) {
   if (typed.empty()) {
-    console.err << program_help();
+    console.err << program_help(commands());
     return 2;
   }
   if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") {
-    console.out << program_help();
+    console.out << program_help(commands());
   } else if (typed[0] == "--version") {
     console.out << version_text();
   } else {

@@ -1,14 +1,15 @@
 // Help texts, made from the command and flag records so that they cannot drift from what is parsed.
 #pragma once
 
+#include <span>
 #include <string>
 
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 
 namespace stepcast {
 
 /// `stepcast --help`: what the program is for and its commands.
-std::string program_help();
+std::string program_help(std::span<const Command> commands);
 
 /// `stepcast COMMAND --help`: usage, flags by group, examples that run.
 std::string command_help(const Command& command);

@@ -1,4 +1,4 @@
-// What stood behind the measurements that a profile was fitted on.
+// The conditions under which the measurements behind a profile were made.
 #pragma once
 
 #include "calibrate/rows/measurement.h"

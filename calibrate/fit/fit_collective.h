@@ -1,5 +1,5 @@
-// Size curves of collectives from timed calls: a smoothed table of medians inside the sizes that were timed, a
-// saturating law in log space outside of them.
+// Fits the size curve of a collective from timed calls: inside the timed sizes it is a smoothed table of medians,
+// outside of them a saturating law in log space.
 #pragma once
 
 #include <span>
@@ -37,7 +37,5 @@ struct ScaleOutCall {
   BytesPerSecond port;
   double members_per_node = 1;
 };
-/// Measured over predicted, for calls in which each rank receives at least `smallest`.
-HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest);
 
 }  // namespace stepcast

@@ -1,5 +1,5 @@
-// How collectives slow down or speed up when more ranks of a node join, learned on systems where both counts were
-// timed: for those where only the smaller one was.
+// Learns how a collective slows down or speeds up when more ranks of a node join. It learns on systems where both
+// counts were timed and serves those where only the smaller one was.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// The laws of single kernels, fitted on measurements of one GPU: base law by robust fit in log space with weak priors,
-// then correction and interval from held-out forecasts (refine.h).
+// Fits the laws of single kernels on measurements of one GPU. A robust fit in log space with weak priors gives the base
+// law; held-out forecasts give the correction and the interval (numeric/refine.h).
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Measurements of one GPU in, its Profile out. This is the door that commands use.
+// Turns the measurements of one GPU into its Profile. This is the door that commands use.
 #pragma once
 
 #include <string>

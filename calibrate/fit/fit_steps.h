@@ -1,5 +1,5 @@
-// Step parameters of one training software from its measured steps: a few named numbers, never one per run, and how far
-// forecasts fall when the runs that are forecast were left out.
+// Fits the step parameters of one training software from its measured steps: a few named numbers and never one per run.
+// It also says how far forecasts are off when the runs that are forecast are held out.
 #pragma once
 
 #include <cstddef>

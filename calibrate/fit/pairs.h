@@ -1,5 +1,6 @@
-// Rows against the same thing timed alone: what ran beside it, or seconds of it, costs that factor. Same query, same
-// software; both on the GPU that is asked for, cold, and the plain one neither throttled nor sustained.
+// Compares a row with the same thing timed alone: the factor is the cost of what ran beside it, or of running for
+// seconds. Both rows have the same query and software and the GPU that is asked for; both are cold, and the plain one
+// is neither throttled nor sustained.
 #pragma once
 
 #include <string>

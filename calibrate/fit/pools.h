@@ -1,4 +1,4 @@
-// Measurements of one GPU, sorted by the law that they speak of.
+// Sorts the measurements of one GPU by the law that they inform.
 #pragma once
 
 #include <map>

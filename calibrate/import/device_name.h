@@ -1,4 +1,4 @@
-// Which GPU of the catalogue a file means by the name that a driver, a benchmark or a collection gives it.
+// Finds the GPU of the catalogue that a file means by the name that a driver, a benchmark or a collection gives it.
 #pragma once
 
 #include <string>

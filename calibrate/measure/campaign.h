@@ -1,12 +1,12 @@
-// A plan carried out on a GPU: measurements with their context, kept as they come, so that whatever ends it early loses
-// nothing. An earlier campaign's file is gone on with: what it holds is not measured again.
+// Carries a plan out on a GPU. It keeps measurements with their context as they come, so that whatever ends it early
+// loses nothing. What an earlier campaign's file holds is not measured again.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
 #include "calibrate/measure/sample.h"
 #include "calibrate/rows/measurement.h"
 #include "kernels/bench/gpu_bench.h"

@@ -1,4 +1,5 @@
-// Under which circumstances a campaign's rows were timed, by which an earlier campaign's rows are known again.
+// Describes the circumstances under which a campaign's rows were timed. An earlier campaign's rows are recognised by
+// them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// A work that stands ready to be timed: checked, buffers laid out so that calls find them cold, recorded, warmed up.
+// A work that is ready to be timed: it is checked, its buffers are laid out so that calls find them cold, and it is
+// recorded and warmed up.
 #pragma once
 
 #include <functional>

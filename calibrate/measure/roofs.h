@@ -1,4 +1,4 @@
-// The highest rates that were measured, and what starting work costs: from measurements alone, without any law.
+// Finds the highest rates that were measured, and what starting work costs. It uses measurements alone and no law.
 #pragma once
 
 #include <cstddef>

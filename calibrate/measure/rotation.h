@@ -1,4 +1,5 @@
-// How many sets of buffers and how many calls one replay takes, so that no call finds its data in the level-2 cache.
+// Computes how many sets of buffers and how many calls one replay takes, so that no call finds its data in the level-2
+// cache.
 #pragma once
 
 #include "calibrate/measure/method.h"

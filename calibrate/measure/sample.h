@@ -1,4 +1,5 @@
-// One thing timed by the method: probe, rotation, replays until the stop rule holds, throttled ones set aside.
+// Times one thing by the method: it probes, rotates buffers, replays until the stop rule holds, and sets throttled
+// replays aside.
 #pragma once
 
 #include <functional>

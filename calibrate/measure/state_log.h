@@ -1,5 +1,5 @@
-// What the driver said about clocks, power and temperature while something was timed. A driver that does not answer is
-// no reason to lose the times: its answer counts as unknown, and the first error is kept.
+// Records what the driver said about clocks, power and temperature while something was timed. Times are kept when the
+// driver does not answer: its answer counts as unknown, and the first error is kept.
 #pragma once
 
 #include <string>

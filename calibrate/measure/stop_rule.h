@@ -1,4 +1,4 @@
-// When enough replays were timed.
+// Decides when enough replays were timed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What was timed: one record per timed thing with its context, whatever program timed it. Importers write these, a file
-// keeps them (measurement_file.h), fits read them.
+// A measurement is one timed thing with its context, whatever program timed it. Importers write measurements, a file
+// keeps them (measurement_file.h), and fits read them.
 #pragma once
 
 #include <cstdint>

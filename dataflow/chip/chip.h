@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dataflow/notation/fabrics.h"
 #include "dataflow/notation/mapping.h"
 #include "model/base/error.h"
 
@@ -54,13 +55,6 @@ struct ChipAxis {
   std::string name;                    ///< as mapped statements name it
   std::int64_t units = 1;
   friend bool operator==(const ChipAxis&, const ChipAxis&) = default;
-};
-
-/// What a fabric does when several units need one value, or their results are summed.
-enum class FabricClass : std::uint8_t {
-  bus,      ///< one value reaches all units at once; sums are made on the way (what Timeloop counts)
-  network,  ///< point to point through a switch; multicast or reduction only if it says so
-  chain,    ///< from neighbour to neighbour: ring, mesh, systolic array; a hop per step, hence skew
 };
 
 struct ChipLevel {

@@ -25,7 +25,4 @@ struct Explanation {
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 
-/// How many ranks split the batch under this mapping, so that micro-batches = global / (micro * this).
-Expected<std::int64_t> batch_ranks(const Plan& plan);
-
 }  // namespace stepcast

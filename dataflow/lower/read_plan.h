@@ -1,4 +1,4 @@
-// A plan's text as statements, with what the software implies, and its batch in micro-batches. Internal to lower().
+// A plan's text as statements, with what the software implies, and its batch in micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,8 @@ struct PlanBatch { std::int64_t sequence, sequences_per_micro_batch, micro_batch
 
 /// `stated`: micro-batches that the stage statement names, 0 = none. Errors: a batch that does not divide, or disagrees.
 Expected<PlanBatch> batch_of(const NetworkSpec& spec, const Plan& plan, const ParsedPlan& parsed, std::int64_t stated);
+
+/// How many ranks split the batch under this mapping, so that micro-batches = global / (micro * this).
+Expected<std::int64_t> batch_ranks(const Plan& plan);
 
 }  // namespace stepcast

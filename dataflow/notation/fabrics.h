@@ -2,13 +2,21 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "dataflow/chip/chip.h"
+#include "dataflow/notation/mapping.h"
 
 namespace stepcast {
+
+/// What a fabric does when several units need one value, or their results are summed.
+enum class FabricClass : std::uint8_t {
+  bus,      ///< one value reaches all units at once; sums are made on the way (what Timeloop counts)
+  network,  ///< point to point through a switch; multicast or reduction only if it says so
+  chain,    ///< from neighbour to neighbour: ring, mesh, systolic array; a hop per step, hence skew
+};
 
 struct FabricRow {
   std::string_view name;

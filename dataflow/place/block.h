@@ -1,5 +1,5 @@
 // A block under a mapping: every copy of every tensor, and the items that make them, in issue order. This is the exact
-// meaning of the rules (dataflow-semantics A2-A4); lower() prices nothing and only turns it into a Program, and the
+// meaning of the rules (docs/design.md, A2 to A4); lower() prices nothing and only turns it into a Program, and the
 // tests execute it rank by rank with real numbers.
 #pragma once
 

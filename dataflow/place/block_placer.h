@@ -1,4 +1,4 @@
-// Internal: places one block. Forward, saved set, backward and weight chains are separate files of this class.
+// Internal: places one block. Homes, forward, saved set, backward and weight chains are separate files of this class.
 #pragma once
 
 #include <optional>
@@ -40,7 +40,7 @@ class BlockPlacer {
   struct Uses { std::vector<int> producers; std::vector<Consumer> consumers; };
   struct Manners { const MoveStatement* move = nullptr; int statement = -1; };
 
-  // homes.cpp
+  // place_homes.cpp
   void collect_uses();
   void resolve_home(int tensor);
   [[nodiscard]] Placement natural(int tensor) const;
@@ -51,7 +51,7 @@ class BlockPlacer {
   void pass_partials(int op);
   void check_divides(int tensor, const Placement& place, const Statement& statement);
 
-  // forward.cpp
+  // place_forward.cpp
   void forward();
   void emit_forward(int op, Pass pass);
   int fetch_value(int tensor, const Placement& need, Pass pass, int op);
@@ -61,7 +61,7 @@ class BlockPlacer {
   [[nodiscard]] int find_copy(const std::vector<int>& copies, const Placement& place) const;
   [[nodiscard]] std::vector<Placement> path(int tensor, const Placement& use) const;
 
-  // saved.cpp
+  // place_saved.cpp
   void find_regions();
   void choose_saved();
   [[nodiscard]] std::vector<BackwardUse> backward_uses(int op) const;
@@ -70,14 +70,14 @@ class BlockPlacer {
   [[nodiscard]] bool made_in_region(int tensor) const;
   void run_region(int region);
 
-  // backward.cpp
+  // place_backward.cpp
   void backward(bool root);
   void emit_gradient(int op);
   int gradient_of(int tensor, const Placement& need, int op);
   int combined(int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass);
   [[nodiscard]] Placement gradient_home(int tensor) const;
 
-  // weights.cpp
+  // place_weights.cpp
   void weight_chains();
   void step_moves(WeightChain& chain, const Placement& accumulator_from);
 

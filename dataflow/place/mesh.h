@@ -1,5 +1,5 @@
 // Mesh lines as atoms: the common refinement of all lines. Rules below work per atom; an axis is a list of atoms.
-// dataflow-semantics A1.1: collect the cut points of all lines, each must divide the next.
+// docs/design.md, rule 1: collect the cut points of all lines, each must divide the next.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace stepcast {
 
-inline constexpr int kMaxAtoms = 24;
+inline constexpr int max_atoms = 24;
 using AtomMask = std::uint32_t;
 
 struct Atom {

@@ -1,5 +1,5 @@
 // Where tensors are: per atom Replicate, Shard(dim), flat shard or Partial; and the loop each operator splits there.
-// dataflow-semantics A1 rules 3-8 (choice of loop, compound, placement of an access).
+// docs/design.md, rules 3 to 8 (choice of loop, compound, placement of an access).
 #pragma once
 
 #include <array>
@@ -9,37 +9,26 @@
 
 #include "dataflow/notation/mapping.h"
 #include "dataflow/place/mesh.h"
-#include "model/base/error.h"
 #include "model/network/network.h"
 
 namespace stepcast {
 
 /// >= 0: Shard of that tensor dim (position in the tensor).
 using Slot = std::int8_t;
-inline constexpr Slot kReplicate = -1, kPartial = -2, kFlat = -3;
+inline constexpr Slot replicated = -1, partial_sum = -2, flat_shard = -3;
 
 struct Placement {
-  std::array<Slot, kMaxAtoms> at;
-  Placement() { at.fill(kReplicate); }
+  std::array<Slot, max_atoms> at;
+  Placement() { at.fill(replicated); }
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 /// What one operator does on each atom.
 struct OperatorSplit {
-  std::array<std::int16_t, kMaxAtoms> loop;       ///< dim id, or -1 = not split
-  std::array<std::int16_t, kMaxAtoms> statement;  ///< which statement won, or -1
+  std::array<std::int16_t, max_atoms> loop;       ///< dim id, or -1 = not split
+  std::array<std::int16_t, max_atoms> statement;  ///< which statement won, or -1
   OperatorSplit() { loop.fill(-1); statement.fill(-1); }
 };
-
-/// Splits of all operators of all blocks, over a mesh fine enough for them.
-struct Splits {
-  Mesh mesh;
-  std::vector<std::vector<OperatorSplit>> blocks;         ///< by block, operator
-};
-
-/// Resolves every `par` statement. Errors: unknown dim, axis or tag; a loop extent that does not divide, with the legal sizes.
-Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLine>& meshes,
-                                const std::vector<Statement>& statements, std::int64_t gpus);
 
 /// Placement that an access must have (inputs) or gets (output, Partial where a split loop is missing).
 Placement placement_of(const Access& access, const OperatorSplit& split, const Mesh& mesh, bool output);

@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-/// What backward of a pointwise function reads (dataflow-semantics rule 21). `inputs` is a bit mask by position.
+/// What backward of a pointwise function reads (docs/design.md, rule 21). `inputs` is a bit mask by position.
 struct FunctionRow {
   const char* name;
   unsigned inputs;

@@ -46,7 +46,7 @@ enum class OperatorKind : std::uint8_t {
   nonlinear,  ///< pointwise, not linear
   select,     ///< look-up; placement and gradient of an einsum with a one-hot operand, no FLOPs
   attention,  ///< fused attention core: O softmax= Q, K, V over keys t (one kernel forward, one backward)
-  route,      ///< moves token rows to the experts that chose them, or back (dataflow-semantics A5)
+  route,      ///< moves token rows to the experts that chose them, or back (docs/design.md, section A5)
   opaque,     ///< linear over named loops that may not be split (rotary embedding over d, sort)
 };
 
@@ -71,7 +71,7 @@ struct Operator {
 };
 
 /// What backward of an operator reads besides the output gradient, and the bytes it makes on the side.
-/// Inputs are given by position. From dataflow-semantics rule 21: einsum reads the other operand of each product,
+/// Inputs are given by position. From docs/design.md, rule 21: einsum reads the other operand of each product,
 /// norm reads x and q, SwiGLU both inputs, GeLU its input, softmax its output, fused attention Q, K, V, O and lse,
 /// add nothing, dropout a one-byte mask.
 struct BackwardReads {

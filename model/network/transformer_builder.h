@@ -1,5 +1,5 @@
 // Internal to model/: builds a transformer's blocks of operators. One einsum per weight matrix, pointwise operators in the
-// decomposed form of dataflow-semantics rule 11, so that every placement question has an answer; `kernel` says what runs as
+// decomposed form of docs/design.md, rule 11, so that every placement question has an answer; `kernel` says what runs as
 // one launch where the software joins it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// MLP: plain, gated, and experts with routing (dataflow-semantics A5).
+// MLP: plain, gated, and experts with routing (docs/design.md, section A5).
 #include "model/network/transformer_builder.h"
 
 namespace stepcast {

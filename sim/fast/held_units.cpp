@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "sim/schedule/bound/closed_form.h"
 #include "sim/schedule/engine/in_flight.h"
 #include "sim/schedule/orders/orders.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast {
 
@@ -21,11 +21,11 @@ void keep_fullest_counts(std::vector<std::vector<int>>& moments, const std::vect
 }
 
 /// One stage per rank: the number in flight says it all.
-HeldUnits from_peaks(const StageShape& shape, const std::vector<std::int32_t>& peaks) {
+HeldUnits from_peaks(const StageShape& shape, const ScheduleKind& kind, const ScheduleSize& size) {
   HeldUnits held(shape.rank_kinds.size());
   for (int rank = 0; rank < shape.ranks; ++rank) {
     std::vector<int> counts(shape.kinds.size(), 0);
-    counts[shape.kind_of[rank]] = peaks[rank];
+    counts[shape.kind_of[rank]] = kind.peak(size, rank);
     keep_fullest_counts(held[shape.rank_kind_of[rank]], counts);
   }
   return held;
@@ -51,19 +51,16 @@ HeldUnits from_order(const StageShape& shape, const Order& order) {
 }  // namespace
 
 int settled_micro_batches(const ScheduleKind& kind, const ScheduleSize& size) {
-  const bool keeps_all = kind.id == "gpipe" || kind.id == "looped-bfs" || kind.id == "terapipe";
   constexpr int rounds = 6;
-  if (keeps_all || size.micro_batches < (rounds + 1) * size.ranks) return size.micro_batches;
+  if (kind.holds_all || size.micro_batches < (rounds + 1) * size.ranks) return size.micro_batches;
   // Rounds that share all micro-batches evenly must stay as long as they are.
-  const bool equal_rounds = kind.id == "interleaved-flex" || kind.id == "interleaved-zb";
-  if (equal_rounds) return rounds * orders::group_of_rounds(size.ranks, size.micro_batches);
+  if (kind.equal_rounds) return rounds * orders::group_of_rounds(size.ranks, size.micro_batches);
   return rounds * size.ranks + size.micro_batches % size.ranks;
 }
 
 Expected<HeldUnits> held_units(const StageShape& shape, const ScheduleKind& kind, const ScheduleSize& size) {
   if (auto legal = check_size(kind, size); !legal) return tl::unexpected(legal.error());
-  if (shape.stages() == shape.ranks)
-    if (const auto peaks = closed_form_peaks(kind.id, size)) return from_peaks(shape, *peaks);
+  if (shape.stages() == shape.ranks && kind.peak != nullptr) return from_peaks(shape, kind, size);
   ScheduleSize settled = size;
   settled.micro_batches = settled_micro_batches(kind, size);
   const auto order = make_order(kind.id, settled);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "model/base/error.h"
-#include "sim/schedule/order.h"
 #include "sim/fast/stage_shape.h"
+#include "sim/schedule/schedule_kind.h"
 
 namespace stepcast {
 

@@ -145,8 +145,8 @@ ScheduleTraits schedule_traits(const ScheduleKind& kind) {
   ScheduleTraits traits;
   traits.supported = kind.directions == 1 && kind.make != nullptr && !kind.takes_slices;
   traits.split_backward = kind.splits_backward;
-  traits.one_by_one = kind.id == "1f1b";
-  traits.pairs = kind.id == "dualpipev";
+  traits.one_by_one = kind.one_by_one;
+  traits.pairs = kind.pairs;
   return traits;
 }
 

@@ -16,11 +16,11 @@
 
 #include <vector>
 
-#include "sim/schedule/order.h"
 #include "sim/fast/held_units.h"
 #include "sim/fast/stage_shape.h"
 #include "sim/fast/step_costs.h"
 #include "sim/fast/unit_costs.h"
+#include "sim/schedule/schedule_kind.h"
 
 namespace stepcast {
 

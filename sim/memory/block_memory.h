@@ -1,11 +1,13 @@
 // What one block needs in memory while a micro-batch passes it. Internal to sim/: memory.cpp adds it up over a timeline,
-// search/ over counts of units in flight.
+// fast/ over counts of units in flight.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "sim/memory.h"
+#include "dataflow/program.h"
+#include "model/stack.h"
+#include "sim/memory/memory_report.h"
 
 namespace stepcast {
 

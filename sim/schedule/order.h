@@ -53,46 +53,4 @@ struct Order {
 /// requires that an order from elsewhere has passed it.
 Expected<void> check_order(const Order& order);
 
-struct ScheduleSize {
-  int ranks = 1;          ///< p
-  int chunks = 1;         ///< v, virtual stages per rank
-  int micro_batches = 1;  ///< m
-  int group = 0;          ///< micro-batches per block of interleaving; 0 = p, and half of that for gis
-  int slices = 1;         ///< of the sequence
-};
-
-/// What a kind that builds its order from times knows: per virtual stage, one micro-batch, and what memory allows.
-struct OrderTimes {
-  std::vector<double> forward, input_grad, weight_grad;  ///< ranks*chunks_of() entries
-  double hop = 0;
-  double memory_cap = 0;  ///< activations held until W per rank, in chunks (the unit of peak_activations); 0 = none
-};
-
-/// A row of the schedule table. `legal` explains with the nearest legal values; it is asked after the rules that hold
-/// for all kinds: positive counts, and no chunks, group or slices where the kind takes none. Without it all sizes are.
-struct ScheduleKind {
-  std::string id, name, source;
-  bool takes_chunks = false;
-  bool takes_group = false;
-  bool takes_slices = false;
-  bool takes_cap = false;
-  int own_chunks = 0;     ///< V kinds: 2, whether the user says so or leaves it out; 0 = as asked
-  int directions = 1;     ///< 2: `micro_batches` counts both
-  bool splits_backward = false;
-  Expected<void> (*legal)(const ScheduleSize&) = nullptr;
-  Order (*make)(const ScheduleSize&) = nullptr;
-  /// Kinds that schedule by the times at hand (greedy, auto); `make` is then null.
-  Expected<Order> (*make_timed)(const ScheduleSize&, const OrderTimes&) = nullptr;
-};
-
-std::span<const ScheduleKind> schedule_kinds();
-Expected<const ScheduleKind*> find_schedule(const std::string& id);
-/// Virtual stages per rank of one copy of the model: a micro-batch's work on a rank is shared by these.
-int chunks_of(const ScheduleKind& kind, const ScheduleSize& size);
-/// All rules of a kind for a size, without making the order.
-Expected<void> check_size(const ScheduleKind& kind, const ScheduleSize& size);
-/// check_size, then make. Kinds that need times take unit ones here.
-Expected<Order> make_order(const std::string& id, const ScheduleSize& size);
-Expected<Order> make_order(const std::string& id, const ScheduleSize& size, const OrderTimes& times);
-
 }  // namespace stepcast

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/step.h"
+#include "model/base/error.h"
+#include "sim/step/step_report.h"
 #include "sim/streams.h"
 
 namespace stepcast {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/engine/engine.h"
+#include "sim/schedule/schedule_table.h"
 #include "sim/step/parts.h"
 
 namespace stepcast {

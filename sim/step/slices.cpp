@@ -1,6 +1,8 @@
 // Slices of a sequence: as many programs as slices, priced one by one, and the mean of them for what is summed over the
 // step. A slice's matrix products have its own rows; its attention core sees its own positions, causal, and all keys of
 // the slices before it (Seq1F1B, arXiv 2406.03488, section 3.1; TeraPipe, arXiv 2102.07988, section 3).
+#include "sim/step/slices.h"
+
 #include <cassert>
 
 #include "sim/step/parts.h"

@@ -33,6 +33,10 @@ ChunkWalk::ChunkWalk(const Program& program, const std::vector<BlockPrices>& pri
   exposed_.resize(moves);
 }
 
+ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
+  return {program, prices, cost.overlap(), static_cast<int>(cost.machine().levels.size())};
+}
+
 ChunkTimes ChunkWalk::times(const Chunk& chunk) {
   ChunkTimes times;
   std::fill(exposed_.begin(), exposed_.end(), 0.0);

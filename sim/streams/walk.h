@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/streams.h"
-#include "sim/streams/layout.h"
+#include "dataflow/program.h"
+#include "sim/streams/chunk_times.h"
+#include "sim/streams/laid_items.h"
 
 namespace stepcast {
 
-/// What layout() has written down, and what it needs to go on.
+/// What ChunkWalk::layout() has written down, and what it needs to go on.
 struct WalkNotes {
   ListLayout* list = nullptr;
   int last_kernel = -1;

@@ -3,8 +3,9 @@
 #include <fmt/ranges.h>
 
 #include "model/profile/kernel_law.h"
-#include "studies/commands.h"
 #include "studies/ask/rates.h"
+#include "studies/ask/rates_report.h"
+#include "studies/cli/command.h"
 
 namespace stepcast {
 namespace {
@@ -18,10 +19,10 @@ RateAnswer answer_of(const KernelTime& time, const std::string& law) {
   out.source = time.source;
   out.extrapolated = time.extrapolated;
   out.law = law;
-  if (time.behind != nullptr) {
-    out.held_out = time.behind->held_out;
-    if (!time.behind->software.empty()) out.law += ", " + time.behind->software;
-  }
+  out.error = time.error;
+  out.alone = time.alone;
+  if (time.behind != nullptr && !time.behind->software.empty()) out.law += ", " + time.behind->software;
+  if (time.corrected) out.correction = to_text(time.behind->use);
   return out;
 }
 

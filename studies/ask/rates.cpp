@@ -8,7 +8,6 @@
 #include "calibrate/import/delimited.h"
 #include "model/base/json_reader.h"
 #include "studies/run/nouns.h"
-#include "studies/ask/rates_report.h"
 
 namespace stepcast {
 namespace {
@@ -52,10 +51,11 @@ Expected<RateSource> named_machine(const std::string& name) {
 }
 
 /// A profile of another GPU is carried over by the datasheets' ratio, and its laws say so.
-Expected<Profile> profile_for(const RateSource& source, const Arguments& arguments, std::vector<std::string>& notes) {
+Expected<Profile> profile_for(const RateSource& source, const Arguments& arguments, bool kernels, std::vector<std::string>& notes) {
   const Gpu& gpu = source.machine.gpu;
-  if (!arguments.has("--profile")) return default_profile(gpu, catalog().profiles);
-  auto chosen = choose_profile(arguments.value("--profile"), "--profile");
+  if (!arguments.has("--profile"))
+    return kernels ? default_kernel_profile(gpu, catalog().profiles) : default_profile(gpu, catalog().profiles);
+  auto chosen = (kernels ? choose_kernel_profile : choose_profile)(arguments.value("--profile"), "--profile");
   if (!chosen) return tl::unexpected(chosen.error());
   if (chosen->row.gpu == gpu.id) return with_all_precisions(chosen->row, gpu);
   const auto from = find_row(catalog().gpus, chosen->row.gpu, "gpu");
@@ -100,10 +100,10 @@ Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, co
 
 }  // namespace
 
-Expected<RateSource> rate_source(const Arguments& arguments) {
+Expected<RateSource> rate_source(const Arguments& arguments, bool kernels) {
   auto source = named_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100");
   if (!source) return source;
-  auto profile = profile_for(*source, arguments, source->notes);
+  auto profile = profile_for(*source, arguments, kernels, source->notes);
   if (!profile) return tl::unexpected(profile.error());
   source->profile = std::move(*profile);
   return source;
@@ -139,23 +139,6 @@ Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const 
   }
   if (!values.empty()) return fail(values.begin()->second.where, "does not go with --csv", "make it a column of the table");
   return questions_of_table(kind, id, arguments.value("--csv"));
-}
-
-Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
-                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
-  const auto source = rate_source(arguments);
-  if (!source) return tl::unexpected(source.error());
-  const auto questions = rate_questions(kind, id, arguments);
-  if (!questions) return tl::unexpected(questions.error());
-  std::vector<RateAnswer> answers;
-  for (const RateQuestion& asked : *questions) {
-    auto found = answer(*source, asked);
-    if (!found) return tl::unexpected(found.error());
-    answers.push_back(std::move(*found));
-  }
-  const RateReport report{kind, id, *source, *questions, answers, arguments.has("--csv")};
-  console.out << (arguments.has("--json") ? rates_json(report) : rates_text(report, console));
-  return {};
 }
 
 }  // namespace stepcast

@@ -1,15 +1,13 @@
-// Single questions answered: the time of one kernel or collective, with what bounds it, where the figure comes from and
-// how sure it is. One answer per question, in the order asked.
+// Answers single questions: the time of one kernel or collective, with what bounds it, where the figure comes from and
+// how sure it is. There is one answer per question, in the order asked.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 #include "studies/cli/arguments.h"
-#include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 #include "studies/ask/query_kinds.h"
 
@@ -22,7 +20,8 @@ struct RateSource {
   Profile profile;
   std::vector<std::string> notes;
 };
-Expected<RateSource> rate_source(const Arguments& arguments);
+/// `kernels`: with the laws and corrections of single kernels.
+Expected<RateSource> rate_source(const Arguments& arguments, bool kernels);
 
 struct RateAnswer {
   Seconds time;
@@ -31,7 +30,9 @@ struct RateAnswer {
   Source source = Source::assumed;
   std::string law;                    ///< "gemm bf16, trtllm 1.3.0rc20"
   bool extrapolated = false;
-  HeldOut held_out;                   ///< of the law; samples 0 = nothing was held out
+  LawError error;                     ///< of the law as it was used; samples 0 = nothing was held out
+  std::string correction;             ///< whose prices take the correction that is in it: "kernels only"; "" = none is
+  LawError alone;                     ///< of the law without it
   std::vector<std::pair<std::string, double>> figures;  ///< further ones by JSON key: "flops", "bytes_per_s"
 };
 
@@ -47,13 +48,9 @@ Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const 
 /// Flags that both commands share, and one per field of every kind in `kinds`.
 std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);
 
-/// Of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
+/// Flags of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
 std::span<const Flag> kernel_flags();
-/// Of `stepcast collective`.
+/// Flags of `stepcast collective`.
 std::span<const Flag> collective_flags();
-
-/// All questions answered in the form that the flags ask for: text for one, a table for several, JSON with "rows".
-Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
-                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer);
 
 }  // namespace stepcast

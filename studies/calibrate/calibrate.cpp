@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 
 namespace stepcast {
 namespace {

@@ -1,5 +1,5 @@
-// stepcast calibrate: other programs' timings in, a profile with its errors out. Each of its words is a row with the flags
-// that it takes.
+// stepcast calibrate turns other programs' timings into a profile with its errors. Each of its verbs is a row with the
+// flags that it takes.
 #pragma once
 
 #include <span>

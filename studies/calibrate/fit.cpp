@@ -13,6 +13,7 @@
 #include "studies/calibrate/fit_start.h"
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/print/calibrate_report.h"
+#include "studies/cli/progress_line.h"
 
 namespace stepcast {
 namespace {

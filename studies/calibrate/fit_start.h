@@ -1,4 +1,4 @@
-// What a fit starts from, and what it writes into the profile about its making.
+// Decides what a fit starts from, and writes into the profile how it was made.
 #pragma once
 
 #include <string>

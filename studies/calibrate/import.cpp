@@ -8,12 +8,13 @@
 #include "studies/calibrate/calibrate.h"
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/print/calibrate_report.h"
+#include "studies/cli/progress_line.h"
 
 namespace stepcast {
 namespace {
 
-/// As given; where that does not do, with the GPU that open files have; and as bf16 where a table names no element
-/// type, as questions are.
+/// Reads a file with the options as given. If that fails, it takes the GPU that other files name, and bf16 where a table
+/// names no element type, as questions do.
 Expected<Measurements> import_file(const std::string& text, const std::string& file, const std::string& format,
                                    const ImportOptions& options, const std::string& fallback_gpu) {
   auto found = import_text(text, file, format, options);

@@ -9,8 +9,8 @@
 #include "calibrate/import/device_name.h"
 #include "calibrate/measure/collectives/collective_campaign.h"
 #include "calibrate/measure/campaign.h"
-#include "calibrate/measure/verdict.h"
 #include "calibrate/rows/measurement_file.h"
+#include "calibrate/verdict/verdict.h"
 #include "model/catalog.h"
 #include "model/base/json_reader.h"
 #include "studies/calibrate/calibrate.h"
@@ -20,6 +20,7 @@
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/print/calibrate_report.h"
 #include "studies/calibrate/print/measure_report.h"
+#include "studies/cli/progress_line.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-// The kernels that one network's training steps run on one GPU: what measuring should know exactly before it knows
+// Lists the kernels that one network's training steps run on one GPU. Measuring should know these exactly before
 // anything else.
 #pragma once
 

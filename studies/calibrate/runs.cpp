@@ -12,12 +12,13 @@
 #include "model/catalog.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/calibrate/fit_start.h"
+#include "studies/cli/progress_line.h"
 #include "studies/launch/read/logged_run.h"
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/print/calibrate_report.h"
 #include "studies/calibrate/print/runs_report.h"
-#include "studies/validation/step_fitting.h"
 #include "studies/records/built_in_runs.h"
+#include "studies/records/step_fitting.h"
 
 namespace stepcast {
 namespace {

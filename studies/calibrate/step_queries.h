@@ -1,4 +1,4 @@
-// A lowered step's works as questions of kernel times. Internal to own_shapes.
+// Turns the works of a lowered step into questions of kernel times. Only own_shapes uses it.
 #pragma once
 
 #include <cstdint>

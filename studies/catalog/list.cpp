@@ -8,12 +8,12 @@
 #include "model/catalog.h"
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
-#include "sim/schedule/order.h"
-#include "studies/commands.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
+#include "studies/cli/command.h"
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {
@@ -80,7 +80,8 @@ Listing gpus() {
 Listing profiles() {
   Listing list{{{"id", "id"}, {"gpu", "gpu"}, {"regime", "regime"}, {"precisions", "precisions"}, {"source", "source"},
                 {"name", "name"}}, {}};
-  for (const Profile& row : catalog().profiles) {
+  for (const ProfileRow& profile : catalog().profiles) {
+    const Profile& row = profile.steps();
     std::vector<std::string> precisions;
     for (const RooflineLaw& law : row.gemm) precisions.emplace_back(to_text(law.precision));
     const char* source = row.gemm.empty() ? "" : to_text(row.gemm.front().source);

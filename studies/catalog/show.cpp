@@ -5,12 +5,12 @@
 
 #include "model/catalog.h"
 #include "model/base/json_writer.h"
-#include "sim/schedule/order.h"
-#include "studies/commands.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
+#include "studies/cli/command.h"
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "model/network/hf/config.h"
 #include "model/machine/machine.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/launch/emit/emit_run.h"
 #include "studies/launch/facts/framework.h"
 #include "studies/run/balance.h"

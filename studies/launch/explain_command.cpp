@@ -1,5 +1,5 @@
 // stepcast explain: a term of the field, or every argument of a launch.
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 #include "studies/launch/read/asked_run.h"
 #include "studies/launch/rules/explain.h"
 

@@ -1,4 +1,4 @@
-// Where the program of `stepcast dataflow` comes from; what is done with it then is the same for all sources.
+// Finds the program of `stepcast dataflow` in its source. What is done with it then is the same for all sources.
 #pragma once
 
 #include "dataflow/translate/foreign.h"

@@ -7,8 +7,8 @@
 #include "dataflow/chip/account/stationary.h"
 #include "model/base/quantity_text.h"
 #include "studies/notation/dataflow_chip.h"
+#include "studies/print/digits.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

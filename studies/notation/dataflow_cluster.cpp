@@ -78,9 +78,9 @@ class ClusterReader {
   }
 
   [[nodiscard]] std::string word_of(Slot slot, int tensor) const {
-    if (slot == kReplicate) return "Replicate";
-    if (slot == kPartial) return "Partial";
-    return slot == kFlat ? "Shard(*)"
+    if (slot == replicated) return "Replicate";
+    if (slot == partial_sum) return "Partial";
+    return slot == flat_shard ? "Shard(*)"
                          : fmt::format("Shard({})", network_.dims[network_.tensors[tensor].dims[slot]].name);
   }
 
@@ -179,7 +179,7 @@ class ClusterReader {
       double& life = item.cargo != Cargo::weight ? memory.moved
                      : kept                      ? memory.gathered_micro_batch
                                                  : memory.gathered_pass;
-      // A ring holds two shards at a time (dataflow-semantics rule 18), a collective the whole copy.
+      // A ring holds two shards at a time (docs/design.md, rule 18), a collective the whole copy.
       life += item.move == MoveKind::ring ? 2 * block_.copies[item.reads.front()].bytes : block_.copies[copy].bytes;
     }
     for (const PlacedItem& item : block_.step)

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "dataflow/chip/resolve/resolve.h"
+#include "studies/print/digits.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "dataflow/chip/search/search.h"
-#include "studies/notation/dataflow.h"
 #include "studies/notation/dataflow_translate.h"
 #include "studies/notation/dataflow_report.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "model/base/json_writer.h"
-#include "studies/notation/dataflow.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,5 @@
-// stepcast dataflow --translate TARGET: the program in another tool's words, or what its mapping is called there.
+// stepcast dataflow --translate TARGET says the program in another tool's words, or names its mapping as that tool
+// does.
 #pragma once
 
 #include "dataflow/translate/foreign.h"

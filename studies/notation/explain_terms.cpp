@@ -4,10 +4,10 @@
 
 #include "dataflow/translate/cluster/placements.h"
 #include "model/base/json_writer.h"
-#include "studies/commands.h"
+#include "studies/cli/command.h"
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 #include "studies/notation/terms/formula.h"
 #include "studies/notation/terms/placed_term.h"
 #include "studies/notation/terms/term.h"

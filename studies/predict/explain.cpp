@@ -7,7 +7,6 @@
 #include "model/base/quantity_text.h"
 #include "studies/run/forecast.h"
 #include "studies/print/paint.h"
-#include "studies/predict/prices.h"
 #include "studies/print/table.h"
 
 namespace stepcast {

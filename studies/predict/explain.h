@@ -1,5 +1,5 @@
-// --explain: the mapping with every alias written out, the line that won for each operator and axis, and the numbers
-// behind each price.
+// --explain shows the mapping with every alias written out, the line that decided each operator and axis, and the
+// numbers behind each price.
 #pragma once
 
 #include <string>
@@ -8,23 +8,11 @@
 #include "dataflow/lower/lower.h"
 #include "model/base/json_writer.h"
 #include "studies/cli/console.h"
+#include "studies/predict/prices.h"
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast {
-
-/// One priced item: a kernel, a collective or a send between stages.
-struct PriceRow {
-  std::string block, label, pass;
-  std::string shape;              ///< "8192 x 1024 x 8192", "8192 keys", "tp 8 over node"
-  Flops flops;
-  Bytes bytes;                    ///< memory traffic of a kernel, received bytes of a move
-  Seconds time;                   ///< one call
-  Source source = Source::assumed;
-  Spread spread;
-  std::string law;
-  std::string because;            ///< of a move: the statement and rule it follows from
-};
 
 struct Explained {
   Explanation mapping;

@@ -1,4 +1,4 @@
-// One JSON document per prediction: base units, the unit at the end of each key, all digits.
+// Writes one JSON document per prediction, in base units with the unit at the end of each key and with all digits.
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/print/bars.h"
+#include "studies/print/digits.h"
 #include "studies/run/collectives.h"
 #include "studies/print/paint.h"
 #include "studies/run/partition.h"
@@ -226,13 +227,6 @@ std::string text_report(const Scenario& scenario, const Prediction& prediction, 
   const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode};
   return title(page) + headline(page) + phases(page) + stages(page) + collectives_section(page) + memory(page) +
          assumptions(page) + warnings(page);
-}
-
-std::string grouped_digits(double value) {
-  if (value != 0 && std::abs(value) < 10 && value != std::round(value)) return fmt::format("{:.3g}", value);
-  std::string digits = fmt::format("{:.0f}", std::abs(value));
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return value < 0 ? "-" + digits : digits;
 }
 
 }  // namespace stepcast

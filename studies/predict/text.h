@@ -1,4 +1,5 @@
-// The page a person reads: what the step takes, where the time goes, what moves, what memory holds, what was assumed.
+// Prints the page that a person reads: what the step takes, where the time goes, what moves, what memory holds and what
+// was assumed.
 #pragma once
 
 #include <string>
@@ -9,11 +10,6 @@
 
 namespace stepcast {
 
-inline constexpr int page_columns = 100;
-
 std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console);
-
-/// 1234567 -> "1,234,567"; a small fraction keeps three digits, 0.0123 -> "0.0123".
-std::string grouped_digits(double value);
 
 }  // namespace stepcast

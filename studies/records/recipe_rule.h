@@ -1,5 +1,5 @@
-// Settings of benchmark recipes that records do not repeat: dispatchers, CUDA graphs, overlap of expert exchanges. They
-// stand in the recipes of the release that a record names.
+// Adds settings of benchmark recipes that records do not repeat: dispatchers, CUDA graphs, overlap of expert exchanges.
+// They stand in the recipes of the release that a record names.
 #pragma once
 
 #include <string>

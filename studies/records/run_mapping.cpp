@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/run/mapping_text.h"
 #include "studies/records/run_scenario.h"
 

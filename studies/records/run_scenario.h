@@ -1,5 +1,5 @@
-// From a measured run's record to a scenario that can be forecast, with everything that the record left open and what
-// was assumed for it.
+// Turns a measured run's record into a scenario that can be forecast, with everything that the record left open and
+// what was assumed for it.
 #pragma once
 
 #include <string>

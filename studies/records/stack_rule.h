@@ -1,4 +1,5 @@
-// Which training software a record ran on, from its software string, its date and, where those say too little, its id.
+// Finds the training software that a record ran on, from its software string, its date and, where those say too little,
+// its id.
 #pragma once
 
 #include <span>

@@ -9,10 +9,10 @@
 
 #include "model/base/error.h"
 #include "studies/cli/flags.h"
+#include "studies/roofline/report.h"
 #include "studies/run/forecast.h"
 #include "studies/predict/explain.h"
 #include "studies/run/request.h"
-#include "studies/roofline/figures/report.h"
 #include "studies/run/scenario.h"
 #include "studies/sweep/result/result.h"
 #include "studies/timeline/scene.h"

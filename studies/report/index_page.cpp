@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
 #include "studies/report/page_parts.h"
 #include "studies/print/page/html_text.h"
 #include "studies/run/collectives.h"
 #include "studies/run/phases.h"
-#include "studies/predict/text.h"
 #include "studies/roofline/draw/pictures.h"
 
 namespace stepcast {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
 #include "studies/report/folder.h"
 #include "studies/report/page_parts.h"
 #include "studies/run/phases.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

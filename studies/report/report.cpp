@@ -7,13 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "studies/commands.h"
+#include "studies/cli/command.h"
+#include "studies/cli/shell_word.h"
+#include "studies/launch/read/launch_line.h"
 #include "studies/report/folder.h"
 #include "studies/cli/output_file.h"
 #include "studies/print/page/page.h"
 #include "studies/print/table.h"
 #include "studies/cli/study_flags.h"
-#include "studies/sweep/write/predict_line.h"
 
 namespace stepcast {
 namespace {

@@ -1,11 +1,11 @@
 // stepcast roofline: the operators and collectives of one step under the roofs of its GPU and its network.
 #include <fmt/format.h>
 
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 #include "studies/cli/named_outputs.h"
 #include "studies/print/page/page.h"
 #include "studies/roofline/draw/pictures.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 #include "studies/roofline/roofline_flags.h"
 #include "studies/cli/study_flags.h"
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower/lower.h"
+#include "dataflow/lower/read_plan.h"
 #include "dataflow/notation/mapping.h"
 #include "dataflow/lower/stages.h"
 #include "studies/cli/flags.h"

@@ -8,7 +8,7 @@
 
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/run/balance.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/rack_use.h"

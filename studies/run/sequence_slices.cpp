@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower/lower.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "sim/step.h"
 #include "studies/run/split.h"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast {
 

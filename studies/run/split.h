@@ -54,7 +54,7 @@ Expected<void> check_schedule(const ScheduledRun& run, const std::string& where,
 /// The same without a word where it does not hold; names of schedules are checked before.
 bool runs_schedule(std::string_view schedule, std::int64_t stages, std::int64_t chunks, std::int64_t micro_batches);
 
-/// Do attention heads divide over `ways`? dataflow-semantics rule 4 for `par g*r`: the kv groups take gcd(ways, groups),
+/// Do attention heads divide over `ways`? docs/design.md, rule 4, for `par g*r`: the kv groups take gcd(ways, groups),
 /// the queries per group the rest.
 bool heads_split(const NetworkSpec& network, std::int64_t ways);
 /// Is there a layer whose MLP is not made of experts?

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast {
 namespace {

@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/schedule_table.h"
 #include "sim/schedule/search/auto.h"
 #include "sim/schedule/bound/bound.h"
-#include "studies/schedule/schedule.h"
+#include "studies/schedule/run.h"
 
 namespace stepcast {
 namespace {

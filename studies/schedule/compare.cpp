@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "studies/schedule/schedule.h"
+#include "sim/schedule/schedule_table.h"
+#include "studies/schedule/run.h"
 
 namespace stepcast {
 

@@ -10,6 +10,7 @@
 #include "sim/schedule/files/order_json.h"
 #include "sim/schedule/files/primus.h"
 #include "sim/schedule/files/pytorch_csv.h"
+#include "studies/schedule/run.h"
 
 namespace stepcast {
 namespace {

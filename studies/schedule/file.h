@@ -1,11 +1,12 @@
-// What --from finds in a file: an order, and in some forms what each of its actions took.
+// Reads what --from finds in a file: an order, and in some forms the duration of each of its actions.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "sim/schedule/engine/replay.h"
-#include "studies/schedule/schedule.h"
+#include "studies/schedule/replay.h"
+#include "studies/schedule/request.h"
 
 namespace stepcast {
 
@@ -17,7 +18,7 @@ struct ScheduleFile {
   std::vector<std::string> notes;
 };
 
-/// schedule_primus.cpp: a folder with config.json and pp_rank_<r>.json, at one iteration: that of the request, or the
+/// primus.cpp: a folder with config.json and pp_rank_<r>.json, at one iteration: that of the request, or the
 /// last one of all ranks.
 bool is_primus_folder(const std::string& path);
 Expected<ScheduleFile> read_primus_folder(const std::string& path, const ScheduleRequest& request);

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "studies/schedule/schedule.h"
+#include "studies/schedule/request.h"
+
 
 namespace stepcast {
 namespace {

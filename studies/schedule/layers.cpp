@@ -9,8 +9,8 @@
 #include "model/base/json_reader.h"
 #include "sim/schedule/layers/layer_layout.h"
 #include "sim/schedule/layers/partition.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/run/balance.h"
-#include "studies/schedule/schedule.h"
 
 namespace stepcast {
 namespace {

@@ -9,22 +9,12 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
-#include "sim/schedule/engine/balance.h"
 #include "studies/cli/arguments.h"
+#include "studies/schedule/request.h"
+#include "studies/schedule/run.h"
 
 namespace stepcast {
-
-struct ScheduleRequest;
-struct ScheduleRun;
-
-/// How the layers of --layer-costs lie.
-struct LayerSplit {
-  std::vector<int> layers;  ///< per virtual stage, in forward order
-  std::string layout;       ///< the same as Megatron writes it
-  Balance balance;          ///< of the schedule's run
-};
 
 /// A time in its text, with where it stands.
 using ReadTime = std::function<Expected<double>(const std::string& text, const std::string& where)>;

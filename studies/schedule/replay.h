@@ -1,5 +1,5 @@
-// A run of single durations beside its run of stage means: how far off the means are, and how far off the replay of a
-// measured step is (sim/schedule/engine/replay.h).
+// Compares a run of single durations with its run of stage means: how far the means are off, and how far the replay of
+// a measured step is off (sim/schedule/engine/replay.h).
 #pragma once
 
 #include <optional>

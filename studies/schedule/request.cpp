@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
-#include "studies/schedule/schedule.h"
+#include "studies/schedule/request.h"
 
 namespace stepcast {
 namespace {

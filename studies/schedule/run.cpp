@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include "sim/schedule/bound/bound.h"
-#include "studies/schedule/schedule.h"
+#include "sim/schedule/schedule_table.h"
+#include "studies/schedule/run.h"
 
 namespace stepcast {
 namespace {
@@ -180,8 +181,6 @@ std::string ScheduleRun::placement() const {
   return chunks() == 2 && order.rank_of[order.ranks] == order.ranks - 1 ? "V" : "looped";
 }
 
-double ScheduleRun::gap() const { return timeline.makespan.value() / lower_bound_at_peak_memory - 1; }
-
 double ScheduleRun::peak_micro_batches() const {
   const auto most = *std::max_element(timeline.peak_in_flight.begin(), timeline.peak_in_flight.end());
   return static_cast<double>(most) / (chunks() * order.slices);
@@ -199,10 +198,16 @@ Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const Schedule
   auto ran = run_copies(copies);
   if (!ran) return tl::unexpected(ran.error());
   TimedOrder& shown = copies[ran->slowest];
-  ScheduleRun done{.id = id, .name = name, .notes = {}, .in_seconds = request.in_seconds, .hop = request.hop,
-                   .blocking_hops = request.blocking_hops, .search = {}, .replay = std::move(ran->replay),
-                   .order = std::move(shown.order), .times = std::move(shown.times),
-                   .timeline = std::move(ran->timeline)};
+  ScheduleRun done;
+  done.id = id;
+  done.name = name;
+  done.in_seconds = request.in_seconds;
+  done.hop = request.hop;
+  done.order = std::move(shown.order);
+  done.times = std::move(shown.times);
+  done.timeline = std::move(ran->timeline);
+  done.blocking_hops = request.blocking_hops;
+  done.replay = std::move(ran->replay);
   if (auto kept = check_cap(done, request); !kept) return tl::unexpected(kept.error());
   add_bounds(done.times, request.memory_cap * request.cap_unit, done);
   return done;

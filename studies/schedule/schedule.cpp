@@ -1,11 +1,12 @@
 // stepcast schedule: makes orders, runs them and shows them in the form asked for.
-#include "studies/schedule/schedule.h"
-
 #include <fmt/format.h>
 
-#include "studies/commands.h"
+#include "sim/schedule/schedule_table.h"
+#include "studies/cli/command.h"
 #include "studies/cli/output_file.h"
-#include "studies/timeline/schedule_report.h"
+#include "studies/schedule/layers.h"
+#include "studies/schedule/report.h"
+#include "studies/schedule/run.h"
 
 namespace stepcast {
 namespace {
@@ -40,7 +41,7 @@ Expected<void> check_schedule_words(const Arguments& arguments) {
 
 struct FileForm {
   const char* flag;
-  std::string (*text)(const ScheduleRun& run);
+  std::string (*text)(const PipelineRun& run);
 };
 constexpr FileForm file_forms[] = {{"--trace", schedule_trace}, {"--svg", schedule_svg}, {"--order", schedule_order}};
 

@@ -9,7 +9,8 @@
 
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
-#include "studies/schedule/schedule.h"
+#include "studies/schedule/layers.h"
+#include "studies/schedule/request.h"
 
 namespace stepcast {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/base/json_writer.h"
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 #include "studies/print/paint.h"
 #include "studies/sweep/write/report.h"
 #include "studies/sweep/write/words.h"

@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 #include "studies/cli/interrupt.h"
+#include "studies/cli/progress_line.h"
 #include "studies/launch/emit/emit_run.h"
-#include "studies/calibrate/print/calibrate_report.h"
+#include "studies/print/digits.h"
 #include "studies/sweep/write/report.h"
-#include "studies/predict/text.h"
 #include "studies/sweep/write/exports.h"
 #include "studies/sweep/write/predict_line.h"
 #include "studies/sweep/result/result_file.h"

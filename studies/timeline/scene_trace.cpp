@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "model/base/json_writer.h"
+#include "studies/print/digits.h"
 #include "studies/timeline/schedule_report.h"
-#include "studies/predict/text.h"
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/scene.h"
 #include "studies/timeline/trace_writer.h"

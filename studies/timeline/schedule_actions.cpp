@@ -15,7 +15,7 @@ char letter_of(ActionKind kind) {
   return letters[static_cast<int>(kind)];
 }
 
-std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank) {
+std::vector<ScheduleBlock> rank_blocks(const PipelineRun& run, int rank) {
   std::vector<ScheduleBlock> blocks;
   for (std::int32_t i = run.order.begin[rank]; i < run.order.begin[rank + 1]; ++i) {
     const double start = run.timeline.start[i].value(), end = run.timeline.end[i].value(), half = (start + end) / 2;
@@ -31,13 +31,13 @@ std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank) {
 
 std::string schedule_gap_text(double gap) { return fmt::format("{:.2f} %", std::abs(gap) < 5e-5 ? 0 : 100 * gap); }
 
-int schedule_shades(const ScheduleRun& run) { return schedule_shade_of(run, run.order.stages() - 1) + 1; }
+int schedule_shades(const PipelineRun& run) { return schedule_shade_of(run, run.order.stages() - 1) + 1; }
 
-int schedule_shade_of(const ScheduleRun& run, int stage) {
+int schedule_shade_of(const PipelineRun& run, int stage) {
   return run.order.directions > 1 ? run.order.direction_of(stage) : stage / run.order.ranks;
 }
 
-std::string schedule_size_text(const ScheduleRun& run) {
+std::string schedule_size_text(const PipelineRun& run) {
   const auto counted = [](int count, const char* what) {
     return fmt::format("{} {}{}", count, what, count > 1 ? (std::string_view(what).ends_with("h") ? "es" : "s") : "");
   };
@@ -48,11 +48,11 @@ std::string schedule_size_text(const ScheduleRun& run) {
   return text;
 }
 
-std::string schedule_time_text(const ScheduleRun& run, double time) {
+std::string schedule_time_text(const PipelineRun& run, double time) {
   return run.in_seconds ? format_seconds(Seconds(time)) : fmt::format("{:.7g}", time);
 }
 
-std::string schedule_order(const ScheduleRun& run) {
+std::string schedule_order(const PipelineRun& run) {
   TimedOrder timed{run.order, run.times};
   const auto slow_down = [&](auto& times, std::size_t per_stage) {
     for (std::size_t i = 0; i < times.size() && !run.times.rank_slowdown.empty(); ++i)
@@ -64,6 +64,6 @@ std::string schedule_order(const ScheduleRun& run) {
   return write_order_json(timed, run.in_seconds);
 }
 
-std::string schedule_csv(const ScheduleRun& run) { return write_pytorch_csv(run.order); }
+std::string schedule_csv(const PipelineRun& run) { return write_pytorch_csv(run.order); }
 
 }  // namespace stepcast

@@ -1,4 +1,4 @@
-// What `stepcast schedule` prints and writes: one schedule or all of them side by side.
+// Shows a pipeline's order in time as a drawing, a picture, a trace and a file.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "studies/cli/console.h"
-#include "studies/schedule/schedule.h"
+#include "studies/timeline/pipeline_run.h"
 
 namespace stepcast {
 
@@ -15,37 +15,30 @@ struct ScheduleBlock {
   Action action;
   double start = 0, end = 0;
 };
-std::vector<ScheduleBlock> rank_blocks(const ScheduleRun& run, int rank);
+std::vector<ScheduleBlock> rank_blocks(const PipelineRun& run, int rank);
 char letter_of(ActionKind kind);
 /// "1.25 %" of a fraction; what rounding leaves of none is 0.00 %.
 std::string schedule_gap_text(double gap);
 /// Chunks of a rank, or copies of the model: how many there are, and which one a stage belongs to.
-int schedule_shades(const ScheduleRun& run);
-int schedule_shade_of(const ScheduleRun& run, int stage);
+int schedule_shades(const PipelineRun& run);
+int schedule_shade_of(const PipelineRun& run, int stage);
 /// "8 ranks, 32 micro-batches, 2 chunks".
-std::string schedule_size_text(const ScheduleRun& run);
+std::string schedule_size_text(const PipelineRun& run);
 /// "13.7 ms", or the bare number where times came without units.
-std::string schedule_time_text(const ScheduleRun& run, double time);
+std::string schedule_time_text(const PipelineRun& run, double time);
 
-/// The orders are in PyTorch's words (sim/schedule/files/pytorch_csv.h). Stages of a second copy of the model follow those of
-/// the first; where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
-std::string schedule_json(const ScheduleRun& run);
-std::string schedule_text(const ScheduleRun& run, const Console& console);
 /// The timeline alone, as letters: a row per rank, and what the letters mean.
-std::string schedule_drawing(const ScheduleRun& run, const Console& console);
+std::string schedule_drawing(const PipelineRun& run, const Console& console);
 /// PyTorch's compute-only CSV: a row per rank, a cell per action.
-std::string schedule_csv(const ScheduleRun& run);
+std::string schedule_csv(const PipelineRun& run);
 /// Chrome's trace event format, which Perfetto reads too: a process per rank with its actions, its sends with arrows to
 /// the actions that they feed, and a counter of activations. A time unit without a name is shown as a microsecond; the two of a
 /// fused pair are shown one after the other.
-std::string schedule_trace(const ScheduleRun& run);
-std::string schedule_svg(const ScheduleRun& run);
+std::string schedule_trace(const PipelineRun& run);
+std::string schedule_svg(const PipelineRun& run);
 /// Stands in the picture's first element, so that an earlier one is known.
 constexpr std::string_view schedule_svg_mark = "class=\"stepcast-pipeline\"";
 /// The order with the duration of every action, as --from reads it (sim/schedule/files/order_json.h).
-std::string schedule_order(const ScheduleRun& run);
-
-std::string comparison_json(const ScheduleComparison& comparison);
-std::string comparison_text(const ScheduleComparison& comparison);
+std::string schedule_order(const PipelineRun& run);
 
 }  // namespace stepcast

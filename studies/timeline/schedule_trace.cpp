@@ -4,7 +4,7 @@
 
 namespace stepcast {
 
-std::string schedule_trace(const ScheduleRun& run) {
+std::string schedule_trace(const PipelineRun& run) {
   const auto stages = static_cast<std::size_t>(run.order.stages());
   StepScene scene;
   scene.title = run.name + ": " + schedule_size_text(run);

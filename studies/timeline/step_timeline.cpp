@@ -4,6 +4,7 @@
 
 #include "model/base/quantity_text.h"
 #include "sim/schedule/bound/bound.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/print/paint.h"
 #include "studies/timeline/schedule_report.h"
 #include "studies/print/table.h"
@@ -28,7 +29,7 @@ void write_times(JsonWriter& json, const StageTimes& times) {
 
 std::vector<std::int64_t> widened(const std::vector<std::int32_t>& counts) { return {counts.begin(), counts.end()}; }
 
-std::string figures_text(const Prediction& prediction, const ScheduleRun& run) {
+std::string figures_text(const Prediction& prediction, const PipelineRun& run) {
   const auto share = [](double above) { return fmt::format("{:.2f} % above", 100 * above); };
   const double makespan = run.timeline.makespan.value();
   Table table({{""}, {""}, {""}});
@@ -43,9 +44,9 @@ std::string figures_text(const Prediction& prediction, const ScheduleRun& run) {
 
 }  // namespace
 
-ScheduleRun pipeline_run(const Prediction& prediction) {
+PipelineRun pipeline_run(const Prediction& prediction) {
   const StepReport& step = prediction.step;
-  ScheduleRun run;
+  PipelineRun run;
   run.id = prediction.program.schedule;
   const auto kind = find_schedule(run.id);
   run.name = kind ? (*kind)->name : run.id;
@@ -58,7 +59,7 @@ ScheduleRun pipeline_run(const Prediction& prediction) {
 }
 
 std::string timeline_text(const Prediction& prediction, const Console& console) {
-  const ScheduleRun run = pipeline_run(prediction);
+  const PipelineRun run = pipeline_run(prediction);
   const Paint paint(console);
   return fmt::format("\n{}  {}\n{}\n{}", paint.bold("Timeline"),
                      paint.dim(fmt::format("{}: {}", run.name, schedule_size_text(run))), figures_text(prediction, run),
@@ -69,7 +70,7 @@ std::string timeline_svg(const Prediction& prediction) { return schedule_svg(pip
 
 void write_pipeline(JsonWriter& json, const Prediction& prediction) {
   const StepReport& step = prediction.step;
-  const ScheduleRun run = pipeline_run(prediction);
+  const PipelineRun run = pipeline_run(prediction);
   json.open("pipeline");
   json.field("schedule", run.id);
   json.field("micro_batches", step.order.micro_batches);

@@ -7,12 +7,12 @@
 #include "model/base/json_writer.h"
 #include "studies/cli/console.h"
 #include "studies/run/forecast.h"
-#include "studies/schedule/schedule.h"
+#include "studies/timeline/pipeline_run.h"
 
 namespace stepcast {
 
-/// The forecast's pipeline as the reports of `stepcast schedule` take it.
-ScheduleRun pipeline_run(const Prediction& prediction);
+/// The forecast's pipeline, as pictures of an order take it.
+PipelineRun pipeline_run(const Prediction& prediction);
 
 std::string timeline_text(const Prediction& prediction, const Console& console);
 std::string timeline_svg(const Prediction& prediction);

@@ -1,4 +1,5 @@
-// What a sweep's answer is worth: jobs that people measured with several splits, forecast without having seen their network.
+// Measures what a sweep's answer is worth on jobs that people measured with several splits. Each is forecast without
+// having seen its network.
 #pragma once
 
 #include <cstddef>

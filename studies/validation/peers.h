@@ -1,4 +1,5 @@
-// What other tools' forecasts are said or were found to be off by: rows of studies/validation/published/*.json.
+// Lists how far other tools' forecasts are off, by their own word or as others found: rows of
+// studies/validation/published/*.json.
 #pragma once
 
 #include <optional>

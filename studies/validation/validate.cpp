@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "model/base/json_reader.h"
-#include "studies/commands.h"
+#include "studies/cli/command.h"
 #include "studies/cli/output_file.h"
 #include "studies/records/built_in_runs.h"
 #include "studies/validation/html_page.h"

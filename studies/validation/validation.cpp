@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "model/network/network.h"
+#include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"
-#include "studies/validation/step_fitting.h"
 #include "studies/records/doubts.h"
 #include "studies/records/run_scenario.h"
 

@@ -1,4 +1,4 @@
-// Forecasts of measured runs, and how far off they are per class.
+// Forecasts measured runs, and says how far off the forecasts are per class.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The neighbours of a plan: its numbers doubled and halved, its switches turned, other schedules, one at a time.
+// Lists the neighbours of a plan: its numbers doubled and halved, its switches turned, other schedules, one at a time.
 #pragma once
 
 #include <cstdint>

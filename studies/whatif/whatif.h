@@ -1,84 +1,11 @@
-// Sensitivity of a step: each rate of the machine and each number of the plan changed by itself, or some that a user names
-// changed together, and what becomes of time, throughput and memory.
+// stepcast whatif asks what moves a step, and by how much.
 #pragma once
 
 #include <span>
-#include <string>
-#include <vector>
 
 #include "studies/cli/flags.h"
-#include "studies/run/forecast.h"
-#include "studies/run/request.h"
 
 namespace stepcast {
-
-/// What is compared of a forecast.
-struct Outcome {
-  Seconds step_time, p10, p90;
-  double tokens = 0;                    ///< per step
-  double tokens_per_s_per_gpu = 0;
-  std::int64_t gpus = 1;
-  Bytes memory, capacity;
-  bool fits = false;
-  double bubble_fraction = 0;
-  Phases phases;
-  /// What a token costs, in seconds of one GPU: of two runs that do different work the one with less is the better.
-  [[nodiscard]] Seconds time_per_token() const { return step_time * (static_cast<double>(gpus) / tokens); }
-};
-Outcome outcome_of(const Scenario& scenario, const Prediction& prediction);
-
-/// Relative change of the time per token, -0.5 = half; equals that of the step where the work is the same.
-double time_change(const Outcome& before, const Outcome& after);
-
-/// The phase that changed most, and by how much.
-struct PhaseMove { std::string_view name, key; Seconds change; };
-PhaseMove moved_most(const Outcome& before, const Outcome& after);
-
-struct Variation {
-  std::string to;                       ///< "100 GB/s", "16"
-  double factor = 0;                    ///< of a machine's lever; 0 = of the plan
-  double amount = 0;                    ///< of a machine's lever, base units
-  Outcome after;
-};
-
-struct LeverEffect {
-  std::string id, name, from;
-  bool of_machine = true;
-  std::string unit;                     ///< ending of JSON keys, of a machine's lever
-  std::vector<Variation> variations;
-  std::string idle;                     ///< why the lever does nothing; "" = it acts
-  double largest = 0;                   ///< |log| of the largest change of time per token
-};
-
-/// A neighbour that cannot run.
-struct RefusedStep { std::string id, to, reason; };
-
-struct Sensitivity {
-  Scenario scenario;
-  Outcome before;
-  double factor = 2;
-  std::vector<LeverEffect> levers;      ///< those that act, largest effect first; then the idle ones
-  std::vector<RefusedStep> refused;
-};
-
-/// Errors: the run itself cannot be forecast.
-Expected<Sensitivity> sensitivity(const Request& request, double factor);
-
-/// "nic=2x", "tp=16": a rate or delay of the machine times a factor, a number of the plan times one, or another value.
-struct Change { std::string id, value; };
-struct ChangeEffect {
-  Scenario scenario;
-  Outcome before;
-  struct One { Change change; std::string name, from, to; Outcome after; std::string refused; };
-  std::vector<One> alone;               ///< each by itself; `refused` where it is only legal beside the others
-  Outcome together;
-  std::string split;                    ///< of the changed plan, in words
-};
-/// Errors: an unknown name, a value that its flag refuses, a machine's lever without a factor, the joint plan.
-Expected<ChangeEffect> change_effect(const Request& request, const std::vector<Change>& changes);
-
-/// From what --change collected: "nic=2x,layout=9,8,8,7" are two.
-Expected<std::vector<Change>> parse_changes(const std::string& text, const std::string& where);
 
 std::span<const Flag> whatif_flags();
 

@@ -126,12 +126,6 @@ NamedChange change_words(const Change& change, const ChangeBase& base, const Sce
   return {std::string(flag->name.substr(2)), plan_value(base.request, base.scenario, flag->key), text ? *text : change.value};
 }
 
-Expected<Outcome> outcome_of_scenario(const Scenario& scenario) {
-  const auto prediction = predict(scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
-  return outcome_of(scenario, *prediction);
-}
-
 /// By itself; a change that only works beside the others says why.
 ChangeEffect::One change_alone(const Change& change, const ChangeBase& base) {
   ChangeEffect::One one{change, change.id, "", change.value, {}, ""};
@@ -152,12 +146,6 @@ ChangeEffect::One change_alone(const Change& change, const ChangeBase& base) {
 }
 
 }  // namespace
-
-Expected<Outcome> outcome_of_request(const Request& request) {
-  const auto scenario = resolve(request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  return outcome_of_scenario(*scenario);
-}
 
 Expected<double> parse_factor(const std::string& text, const std::string& where, double least, double most) {
   const std::string hint = fmt::format("a factor from {} to {}: 2x, 1.5x", least, most);

@@ -9,10 +9,10 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/print/bars.h"
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/run/phases.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

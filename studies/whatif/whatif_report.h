@@ -5,7 +5,8 @@
 #include <string>
 
 #include "studies/cli/console.h"
-#include "studies/whatif/whatif.h"
+#include "studies/whatif/sensitivity.h"
+#include "studies/whatif/whatif_change.h"
 
 namespace stepcast {
 

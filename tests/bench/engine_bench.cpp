@@ -1,8 +1,8 @@
 // Goals on one core: 20 million actions per second, and p=32, m=256 1F1B (16384 actions) in under 1 ms.
 #include <benchmark/benchmark.h>
 
-#include "sim/schedule/bound/closed_form.h"
 #include "sim/schedule/engine/engine.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace {
 
@@ -105,13 +105,5 @@ void check_order_1f1b(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(check_order(order));
 }
 BENCHMARK(check_order_1f1b);
-
-void closed_form_1f1b(benchmark::State& state) {
-  StageTimes times = growing_times(32, false);
-  times.forward.assign(32, Seconds(1));
-  for (auto _ : state)
-    benchmark::DoNotOptimize(closed_form_makespan("1f1b", {.ranks = 32, .micro_batches = 256}, times));
-}
-BENCHMARK(closed_form_1f1b);
 
 }  // namespace

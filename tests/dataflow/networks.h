@@ -1,4 +1,4 @@
-// The networks of the placement tests: the layer of dataflow-semantics section C, and others by a few changed fields.
+// The networks of the placement tests: the layer of docs/design.md, section C, and others by a few changed fields.
 #pragma once
 
 #include "model/network/network.h"

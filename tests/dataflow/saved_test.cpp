@@ -1,4 +1,4 @@
-// What forward keeps for backward and what recompute makes again (dataflow-semantics rules 21-23), against Korthikanti
+// What forward keeps for backward and what recompute makes again (docs/design.md, rules 21 to 23), against Korthikanti
 // et al. 2022 (arXiv 2205.05198) and the saved bytes of section C.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Embedding, head and loss: the vocabulary split over tensor-parallel ranks (dataflow-semantics section C).
+// Embedding, head and loss: the vocabulary split over tensor-parallel ranks (docs/design.md, section C).
 #include <gtest/gtest.h>
 
 #include "tests/dataflow/ledger.h"

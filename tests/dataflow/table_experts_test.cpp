@@ -1,4 +1,4 @@
-// The collectives of one layer with experts against the closed forms of dataflow-semantics section C, to the byte.
+// The collectives of one layer with experts against the closed forms of docs/design.md, section C, to the byte.
 //
 // Attention as in table_test.cpp; e 16 experts of width j 4096, k 2 of them per token, a shared expert of width fs 4096.
 // One sequence per data rank. Received bytes per rank, R(p) = (p-1)/p:

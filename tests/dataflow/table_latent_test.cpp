@@ -1,4 +1,4 @@
-// Multi-head latent attention under tensor and sequence parallelism (dataflow-semantics section C), to the byte.
+// Multi-head latent attention under tensor and sequence parallelism (docs/design.md, section C), to the byte.
 //
 // DeepSeek-V3's sizes (arXiv 2412.19437 section 4.2): h 7168, 128 heads, query rank 1536, key-value rank 512, rotary part
 // 64; one sequence of 4096 positions. The down-projections run on each rank's own positions, so that the small latents are

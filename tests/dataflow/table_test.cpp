@@ -1,4 +1,4 @@
-// The collectives of one transformer layer against the published closed forms (dataflow-semantics section C), to the
+// The collectives of one transformer layer against the published closed forms (docs/design.md, section C), to the
 // byte. Each mapping states no collective: they follow from the splits and the homes.
 //
 // One sequence per data rank, s = t = 4096 positions, h 4096, 32 heads (g 8, r 4), d 128, f 14336, bf16 (2 B);

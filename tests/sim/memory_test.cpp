@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/schedule/schedule_table.h"
 #include "tests/sim/small_program.h"
 
 namespace stepcast {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/schedule/schedule_table.h"
 #include "sim/step.h"
 #include "tests/sim/small_program.h"
 

@@ -21,13 +21,76 @@ expect() {
   fi
 }
 
-expect accepts include_direction.sh sim/a.cpp '#include "model/base/units.h"'
-expect accepts include_direction.sh studies/a.cpp '#include "calibrate/fit.h"'
-expect refuses include_direction.sh model/a.h '#include "dataflow/program.h"'
-expect refuses include_direction.sh sim/a.cpp '#include "kernels/bench/device.h"'
-expect refuses include_direction.sh calibrate/a.cpp '  #  include "sim/step.h"'
-expect refuses include_direction.sh kernels/a_cuda.cu '#include "calibrate/fit.h"'
-expect refuses include_direction.sh sim/a.cpp '#include "step.h"'
+# expect_floors accepts|refuses [FILE TEXT]...: what include_floors.sh says of a small house with these files. A refusal names
+# the first file, or its folder.
+expect_floors() {
+  rm -rf "${tree:?}"/*
+  mkdir -p "$tree"/tests/structure "$tree"/{model,dataflow,sim,kernels,calibrate} "$tree"/studies/{report,sweep/{work,space},run}
+  grep -E '^(\.:|[a-z]+ ->)' "$here/floors.txt" >"$tree/tests/structure/floors.txt"
+  printf '%s\n' 'studies: main report sweep run' 'studies/sweep: sweep work space' >>"$tree/tests/structure/floors.txt"
+  echo '#include "studies/report/report.h"' >"$tree/studies/main.cpp"
+  echo '#include "studies/sweep/work/work.h"' >"$tree/studies/report/report.h"
+  printf '#include "studies/sweep/%s.h"\n' work/shard space/axes >"$tree/studies/sweep/work/work.h"
+  echo '#include "studies/run/scenario.h"' >"$tree/studies/sweep/space/axes.h"
+  echo '#include "model/base/units.h"' >"$tree/studies/run/scenario.h"
+  local verdict=refuses wanted=$1 first=${2:-} said
+  shift
+  while (($#)); do
+    mkdir -p "$(dirname "$tree/$1")"
+    printf '%s\n' "$2" >>"$tree/$1"
+    shift 2
+  done
+  said=$("$here/include_floors.sh" "$tree") && verdict=accepts
+  if [[ $verdict != "$wanted" || ($verdict == refuses && $said != *"$first"* && $said != "$(dirname "$first"):"*) || ($verdict == accepts && -n $said) ]]; then
+    echo "include_floors.sh $verdict $first: $said"
+    failures=$((failures + 1))
+  fi
+}
+
+expect_floors accepts
+# Between the top folders.
+expect_floors accepts sim/a.cpp '#include "model/base/units.h"'
+expect_floors accepts studies/run/a.cpp '#include "calibrate/fit.h"'
+expect_floors refuses model/a.h '#include "dataflow/program.h"'
+expect_floors refuses sim/a.cpp '#include "kernels/bench/device.h"'
+expect_floors refuses dataflow/a.cpp '#include "calibrate/fit.h"'
+expect_floors refuses calibrate/a.cpp '  #  include "sim/step.h"'
+expect_floors refuses kernels/a_cuda.cu '#include "calibrate/fit.h"'
+expect_floors refuses kernels/a.cuh '#include "sim/step.h"'
+expect_floors refuses sim/a.cpp '#include "step.h"'
+expect_floors refuses studies/run/a.cpp '#include "tests/studies/run_program.h"'
+# Inside studies, and inside one of its folders.
+expect_floors accepts studies/report/a.cpp '#include "studies/run/scenario.h"'
+expect_floors refuses studies/run/a.cpp '#include "studies/sweep/space/axes.h"'
+expect_floors refuses studies/run/a.cpp '#include "studies/main.h"'
+expect_floors accepts studies/sweep/sweep.cpp '#include "studies/sweep/work/work.h"'
+expect_floors refuses studies/sweep/space/a.cpp '#include "studies/sweep/work/work.h"'
+expect_floors refuses studies/sweep/work/a.cpp '#include "studies/sweep/sweep.h"'
+# Folders and files that no list has.
+expect_floors refuses studies/whatif/a.cpp '#include "studies/run/scenario.h"'
+expect_floors refuses studies/run/a.cpp '#include "studies/whatif/lever.h"'
+expect_floors refuses studies/sweep/merge.cpp '#include "studies/sweep/work/work.h"'
+expect_floors refuses studies/run/fields/a.h '#include "studies/run/scenario.h"'
+expect_floors accepts studies/whatif/a.cpp '#include "sim/step.h"'
+# Circles of modules.
+expect_floors accepts studies/run/a.h '#include "studies/run/b.h"' studies/run/b.cpp '#include "studies/run/c.h"'
+expect_floors accepts studies/run/a.h '// nothing' studies/run/a.cpp '#include "studies/run/a.h"' studies/run/b.cpp '#include "studies/run/a.h"'
+expect_floors refuses studies/run/a.h '#include "studies/run/b.h"' studies/run/b.cpp '#include "studies/run/a.h"'
+expect_floors refuses studies/run/a.h '#include "studies/run/b.h"' studies/run/b.cpp '#include "studies/run/c.h"' \
+  studies/run/c.cpp '#include "studies/run/a.h"'
+expect_floors refuses sim/step.h '#include "sim/step/parts.h"' sim/step/parts.h '#include "sim/step.h"'
+
+# expect_crowd accepts|refuses COUNT FOLDER ENDING: the same of COUNT more files.
+expect_crowd() {
+  local files=() i
+  for ((i = 0; i < $2; ++i)); do files+=("$3/file_$i.$4" '// nothing'); done
+  expect_floors "$1" "${files[@]}"
+}
+expect_crowd accepts 30 dataflow/lower cpp
+expect_crowd refuses 31 dataflow/lower cu
+expect_crowd accepts 40 dataflow/aliases flow
+expect_crowd accepts 9 studies md
+expect_crowd refuses 10 studies md
 
 expect accepts sim_vocabulary.sh sim/a.cpp '// zero-bubble and bubble zero schedules; every step and each loop; data in parallel'
 expect accepts sim_vocabulary.sh sim/a.cpp '// as in Megatron-LM core/pipeline_parallel/schedules.py'

@@ -1,4 +1,5 @@
 // What the pages show is what the program prints; the example programs give the figures that their comments promise.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -22,16 +23,36 @@ std::vector<std::string> page_lines(const std::string& path) {
   return lines;
 }
 
-bool in_the_tree(const std::string& word) { return word.starts_with("examples/") || word.starts_with("studies/"); }
+bool in_the_tree(const std::string& word) { return word.starts_with("examples/"); }
 
-/// The program's answer to "$ ./stepcast WORDS", with files of the tree found wherever the test runs.
-std::string answer(const std::string& command) {
-  std::istringstream words(command.substr(std::string("$ ./stepcast ").size()));
+/// "$ ./stepcast WORDS" or, for an excerpt, "$ ./stepcast WORDS | head -LINES".
+struct ShownCommand {
+  std::string words;
+  std::size_t lines = std::string::npos;
+};
+
+ShownCommand shown_command(const std::string& line) {
+  const std::string start = "$ ./stepcast ", excerpt = " | head -";
+  const std::size_t end = line.find(excerpt);
+  if (end == std::string::npos) return {line.substr(start.size())};
+  return {line.substr(start.size(), end - start.size()), std::stoul(line.substr(end + excerpt.size()))};
+}
+
+std::string first_lines(const std::string& text, std::size_t lines) {
+  std::size_t end = 0;
+  while (lines-- > 0 && end < text.size()) end = std::min(text.find('\n', end), text.size() - 1) + 1;
+  return text.substr(0, end);
+}
+
+/// The program's answer, with files of the tree found wherever the test runs.
+std::string answer(const std::string& line) {
+  const ShownCommand command = shown_command(line);
+  std::istringstream words(command.words);
   std::vector<std::string> arguments;
   for (std::string word; words >> word;) arguments.push_back(in_the_tree(word) ? pages_root + word : word);
   const auto ran = testing_program::run(arguments);
-  EXPECT_EQ(ran.code, 0) << command << "\n" << ran.err;
-  return ran.out;
+  EXPECT_EQ(ran.code, 0) << line << "\n" << ran.err;
+  return first_lines(ran.out, command.lines);
 }
 
 /// Figures of files that were named are shown by the name that the page has.
@@ -75,6 +96,15 @@ TEST(Pages, OfSweepsOnlyPaceAndWorkMayDiffer) {
   EXPECT_EQ(settled("MFU 36.6 % of 989\n"), "MFU 36.6 % of 989\n");
 }
 
+TEST(Pages, ExcerptsAreTheFirstLines) {
+  EXPECT_EQ(shown_command("$ ./stepcast list gpus").words, "list gpus");
+  EXPECT_EQ(shown_command("$ ./stepcast list gpus | head -3").words, "list gpus");
+  EXPECT_EQ(shown_command("$ ./stepcast list gpus | head -3").lines, 3U);
+  EXPECT_EQ(first_lines("a\nb\nc\n", 2), "a\nb\n");
+  EXPECT_EQ(first_lines("a\nb", 2), "a\nb");
+  EXPECT_EQ(first_lines("a\n", shown_command("$ ./stepcast list gpus").lines), "a\n");
+}
+
 TEST(Pages, ShowWhatTheProgramPrints) {
   int shown = 0;
   for (const auto& entry : std::filesystem::directory_iterator(pages_root + "docs"))
@@ -85,9 +115,12 @@ TEST(Pages, ShowWhatTheProgramPrints) {
 }
 
 TEST(Pages, EveryExampleIsShownAsItStands) {
+  std::vector<std::string> pages{pages_root + "README.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(pages_root + "docs"))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
   std::string page;
-  for (const char* name : {"docs/examples.md", "docs/launches.md", "docs/runs.md", "docs/sweeps.md"})
-    for (const std::string& line : page_lines(pages_root + name)) page += line + "\n";
+  for (const std::string& path : pages)
+    for (const std::string& line : page_lines(path)) page += line + "\n";
   for (const auto& entry : std::filesystem::directory_iterator(pages_root + "examples")) {
     const std::string name = entry.path().filename();
     EXPECT_NE(page.find("examples/" + name), std::string::npos) << name;

@@ -1,5 +1,6 @@
-// Fits a Correction: a sum of small tables, each chosen to take away most of what the ones before left over (gradient
-// boosting, Friedman 2001, with oblivious trees as in Prokhorenkova et al., arXiv 1706.09516). Deterministic.
+// Fits a Correction, which is a sum of small tables. Each table takes away most of what those before it left over
+// (gradient boosting, Friedman 2001, with oblivious trees as in Prokhorenkova et al., arXiv 1706.09516). The fit is
+// deterministic.
 #pragma once
 
 #include <span>

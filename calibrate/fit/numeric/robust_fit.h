@@ -1,4 +1,5 @@
-// The one optimiser of this folder: a few positive parameters fitted on logarithmic error, deaf to outliers.
+// The one optimiser of this folder. It fits a few positive parameters on logarithmic error and is not moved by
+// outliers.
 #pragma once
 
 #include <functional>

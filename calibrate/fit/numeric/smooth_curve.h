@@ -1,4 +1,5 @@
-// Size curves out of scattered timings: medians per size, smoothed where repeats disagree, never falling with size.
+// Makes size curves of scattered timings: they are medians per size, smoothed where repeats disagree, and never fall
+// with size.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The step time that a log settles at.
+// Finds the step time that a log settles at.
 //
 // Rule: lines of another global batch than the last line's are left out (a batch that ramps up). The first line is left
 // out where there is another (compilation, allocation, first collectives). Then, of the lines that remain:

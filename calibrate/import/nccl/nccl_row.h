@@ -1,5 +1,6 @@
-// Rows of nccl-tests' text, told by their words: size count type [redop] [root], then time algbw busbw [#wrong] and
-// perhaps four figures of single iterations, once or twice. Printed widths changed; what numbers look like did not.
+// Recognises the rows of nccl-tests' text by their words: size count type [redop] [root], then time algbw busbw
+// [#wrong] and perhaps four figures of single iterations, once or twice. The printed widths changed over releases; the
+// form of the numbers did not.
 #pragma once
 
 #include <span>

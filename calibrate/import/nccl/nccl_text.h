@@ -1,4 +1,4 @@
-// What stands around the rows of nccl-tests' text: versions, options, devices.
+// Reads what stands around the rows of nccl-tests' text: versions, options and devices.
 #pragma once
 
 #include <string>

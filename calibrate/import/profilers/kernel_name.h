@@ -1,5 +1,5 @@
-// What the name of a GPU kernel tells: libraries write the kind of work, the element type and the transposes into it, but
-// the sizes of the tile only, never those of the problem.
+// Reads what the name of a GPU kernel tells. Libraries write the kind of work, the element type and the transposes into
+// it, but only the sizes of the tile, never those of the problem.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
-// PyTorch's operators as queries: what the shapes of their inputs mean (aten/src/ATen/native/native_functions.yaml). Traces
-// and NVTX ranges both record an operator's name with the sizes of its inputs.
+// Reads PyTorch's operators as queries, by what the shapes of their inputs mean
+// (aten/src/ATen/native/native_functions.yaml). Traces and NVTX ranges both record an operator's name with the sizes of
+// its inputs.
 #pragma once
 
 #include <optional>

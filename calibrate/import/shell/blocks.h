@@ -1,4 +1,4 @@
-// Branches of a shell script: which of them would run, as far as that is known.
+// Decides which branches of a shell script would run, as far as that can be known.
 #pragma once
 
 #include <algorithm>

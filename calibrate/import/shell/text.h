@@ -1,4 +1,4 @@
-// Text on its way through a shell script: every character knows its line, and what nothing sets stays marked.
+// Text on its way through a shell script. Every character knows its line, and what nothing sets stays marked.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Tables that other projects publish or write, told by their columns. A layout is a row: what its header holds and what
-// one of its rows makes.
+// Knows tables that other projects publish or write, by their columns. A layout is a row: what its header holds and
+// what one of its rows makes.
 #pragma once
 
 #include <span>
@@ -27,7 +27,7 @@ void read_wide_gemm_rows(TableImport& rows);
 void read_aic_gemm(TableImport& rows);           ///< export_aiconfigurator.cpp
 void read_aic_attention(TableImport& rows);
 void read_aic_moe(TableImport& rows);
-void read_aic_nccl(TableImport& rows);           ///< export_collective.cpp
+void read_aic_nccl(TableImport& rows);           ///< nccl/export_collective.cpp
 void read_nccl_perf(TableImport& rows);
 void read_vidur_network(TableImport& rows);
 void read_vidur_collective(TableImport& rows);

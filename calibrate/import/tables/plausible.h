@@ -1,4 +1,5 @@
-// What no machine can do: rates above the datasheet say that a table counts, names or times something else than it seems.
+// Knows what no machine can do. A rate above the datasheet means that a table counts, names or times something else
+// than it seems.
 #pragma once
 
 #include <string>

@@ -1,11 +1,12 @@
-// What a plan chooses from: the works of the phases that were asked for, cleared of what this GPU cannot hold or do,
-// and what they would take. Internal to plan.cpp.
+// Collects what a plan chooses from: the works of the phases that were asked for, without those that this GPU cannot
+// hold or do, and the time that each would take. Only plan.cpp uses it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

@@ -1,4 +1,4 @@
-// Which shapes tell most: far apart in log(m, n, k), the user's own first.
+// Chooses the shapes that tell most: shapes far apart in log(m, n, k), the user's own first.
 #pragma once
 
 #include <array>

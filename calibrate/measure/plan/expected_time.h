@@ -1,4 +1,5 @@
-// Durations and memory of one kernel by the datasheet: enough to make a plan with, before anything is measured.
+// Estimates the duration and memory of one kernel by the datasheet, so that a plan can be made before anything is
+// measured.
 #pragma once
 
 #include "model/machine/machine.h"

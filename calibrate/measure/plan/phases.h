@@ -1,11 +1,11 @@
-// What each phase would measure if it had the time, most telling first. Internal to plan.cpp.
+// Lists what each phase would measure if it had the time, most telling first. Only plan.cpp uses it.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "calibrate/measure/plan/design.h"
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
 
 namespace stepcast {
 

@@ -9,8 +9,7 @@
 
 #include "dataflow/chip/account/energy.h"
 #include "dataflow/chip/account/occupancy.h"
-#include "dataflow/chip/resolve/resolve.h"
-#include "dataflow/chip/account/stationary.h"
+#include "dataflow/chip/resolve/numbers.h"
 
 namespace stepcast {
 namespace {

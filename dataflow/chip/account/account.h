@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "dataflow/chip/account/stationary.h"
 #include "dataflow/chip/chip.h"
-#include "dataflow/chip/count/count.h"
+#include "dataflow/chip/count/nest.h"
 
 namespace stepcast {
 
@@ -33,15 +34,6 @@ struct LevelAccount {
   double used_bytes = 0;               ///< their sum, per unit
   std::int64_t rounds = 1;             ///< in which its units get new work: the waves of a GPU's thread blocks
   double occupancy = 1;                ///< of its units in these rounds: the share that has work
-};
-
-/// How a tensor lies on one axis of units: indexed by the loop split there Shard, else an input Replicate, an output
-/// Partial.
-struct AxisPlacement {
-  int level = -1, axis = -1, tensor = -1;
-  enum class Kind : std::uint8_t { replicate, shard, partial } kind = Kind::replicate;
-  int dim = -1;  ///< the loop split there
-  std::int64_t parts = 1;
 };
 
 /// What the fabric does with a tensor on one axis, and what a cluster without in-network help would pay.

@@ -1,12 +1,22 @@
 // Which tensor stays where, and what the units beside each other need of each: the words people use for a mapping.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "dataflow/chip/account/account.h"
+#include "dataflow/chip/chip.h"
 
 namespace stepcast {
+
+/// How a tensor lies on one axis of units: indexed by the loop split there Shard, else an input Replicate, an output
+/// Partial.
+struct AxisPlacement {
+  int level = -1, axis = -1, tensor = -1;
+  enum class Kind : std::uint8_t { replicate, shard, partial } kind = Kind::replicate;
+  int dim = -1;  ///< the loop split there
+  std::int64_t parts = 1;
+};
 
 /// The next level inside that keeps any tensor; -1 = the multiply-adds.
 int next_store(const ChipProgram& chip, int level);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dataflow/chip/count/count.h"
+#include "dataflow/chip/count/nest.h"
 
 namespace stepcast::counting {
 

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/chip/resolve/legality.h"
-#include "dataflow/chip/resolve/resolve.h"
+#include "dataflow/chip/resolve/numbers.h"
 #include "dataflow/notation/parser.h"
 
 namespace stepcast {

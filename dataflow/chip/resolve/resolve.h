@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataflow/chip/chip.h"
+#include "dataflow/chip/resolve/numbers.h"
 
 namespace stepcast {
 
@@ -55,13 +56,5 @@ const WrittenOperator& written_operator(const MappingProgram& program, const std
 
 /// An `at` scope holds for the operator.
 bool holds_for(const std::vector<std::string>& scope, const WrittenOperator& op);
-
-/// "2x3x16", "4,096", "1, 2, 4, 8".
-std::string product_text(const std::vector<std::int64_t>& factors);
-std::string grouped(std::int64_t number);
-std::string divisors_near(std::int64_t number, std::int64_t wanted);
-
-/// Product that stops at 2^62 instead of overflowing.
-std::int64_t safe_product(std::int64_t a, std::int64_t b);
 
 }  // namespace stepcast

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/chip/resolve/legality.h"
-#include "dataflow/chip/resolve/resolve.h"
+#include "dataflow/chip/resolve/numbers.h"
 #include "dataflow/notation/parser.h"
 
 namespace stepcast::mapper {

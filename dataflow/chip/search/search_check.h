@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "dataflow/chip/search/search.h"
+#include "dataflow/chip/search/search_problem.h"
 
 namespace stepcast::mapper {
 

@@ -1,7 +1,8 @@
 // A program with free parts -> its architecture and operator, and what its level lines fix.
+#include "dataflow/chip/search/search_problem.h"
+
 #include "dataflow/chip/resolve/legality.h"
 #include "dataflow/chip/resolve/resolve.h"
-#include "dataflow/chip/search/search.h"
 
 namespace stepcast {
 namespace {

@@ -1,5 +1,5 @@
 // Networks from the `config.json` that Hugging Face checkpoints carry. Architectures are rows of a table
-// (hf_families.cpp); each says which keys hold the sizes, what its class takes where a key is absent, and what its
+// (families.cpp); each says which keys hold the sizes, what its class takes where a key is absent, and what its
 // layers look like. A config has many keys that say nothing about shape: unknown ones are passed over.
 #pragma once
 

@@ -155,21 +155,6 @@ double cap_of(const BoundProblem& problem, int rank) {
 
 }  // namespace
 
-BoundProblem bound_problem(const Order& order) {
-  return {.ranks = order.ranks,
-          .stages = order.stages(),
-          .units = order.units(),
-          .directions = order.directions,
-          .rank_of = order.rank_of,
-          .memory_cap = {}};
-}
-
-BoundProblem bound_problem(const Order& order, const Timeline& timeline) {
-  BoundProblem problem = bound_problem(order);
-  problem.memory_cap.assign(timeline.peak_in_flight.begin(), timeline.peak_in_flight.end());
-  return problem;
-}
-
 LowerBound lower_bound(const BoundProblem& problem, const StageTimes& times) {
   assert(problem.rank_of.size() == static_cast<std::size_t>(problem.stages));
   const auto ways = bounds::stage_ways(problem, times);

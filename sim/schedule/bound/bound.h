@@ -2,20 +2,10 @@
 // Every order that holds no more than the cap takes at least this long, whatever its kind.
 #pragma once
 
-#include "sim/schedule/engine/engine.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/bound/bound_problem.h"
+#include "sim/schedule/engine/timeline.h"
 
 namespace stepcast {
-
-/// What is asked of the order: where the stages lie, how many units pass, what each rank may hold.
-struct BoundProblem {
-  int ranks = 1, stages = 1, units = 1, directions = 1;
-  std::vector<std::int32_t> rank_of;       ///< virtual stage -> rank
-  std::vector<double> memory_cap;          ///< per rank, activations held until W; empty or 0 = no limit
-};
-BoundProblem bound_problem(const Order& order);
-/// The same under the peaks that a run of the order had.
-BoundProblem bound_problem(const Order& order, const Timeline& timeline);
 
 struct LowerBound {
   Seconds makespan;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "sim/schedule/bound/bound.h"
+#include "sim/schedule/bound/bound_problem.h"
 
 namespace stepcast::bounds {
 

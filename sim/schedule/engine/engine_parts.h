@@ -1,7 +1,9 @@
 // The engine's steps beside the event loop (engine.cpp), one source file each.
 #pragma once
 
-#include "sim/schedule/engine/engine.h"
+#include "model/base/error.h"
+#include "sim/schedule/engine/engine_workspace.h"
+#include "sim/schedule/engine/timeline.h"
 
 namespace stepcast::engine {
 

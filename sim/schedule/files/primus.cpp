@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast {
 namespace {

@@ -1,9 +1,10 @@
-// The generators behind the rows of the schedule table (order.cpp), one file per family, and what they write with.
+// The generators behind the rows of the schedule table (fixed_kinds.cpp), one file per family, and what they write with.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_kind.h"
 
 namespace stepcast::orders {
 
@@ -49,6 +50,10 @@ Expected<void> even_micro_batches(const char* kind, int micro_batches);
 /// PyTorch's rule: m // p rounds (at least one) of equal size. The size, and a refusal where they do not divide m.
 int group_of_rounds(int ranks, int micro_batches);
 Expected<void> equal_rounds(const char* kind, int ranks, int micro_batches);
+
+/// Activations that a rank with several chunks holds at most: `ahead` before its first backward, beside those of the
+/// groups that wait in its other chunks.
+std::int32_t chunk_peak(const ScheduleSize& size, int group, int ahead);
 
 // Rows of the table, one function per family, in the file of its name.
 std::vector<ScheduleKind> flush_kinds();        ///< orders_flush.cpp: gpipe, 1f1b, eager-1f1b

@@ -140,6 +140,10 @@ Expected<void> equal_rounds(const char* kind, int ranks, int micro_batches) {
               fmt::format("micro-batches {} or {}", below, above));
 }
 
+std::int32_t chunk_peak(const ScheduleSize& size, int group, int ahead) {
+  return std::min(size.micro_batches * size.chunks, ahead + (size.chunks - 1) * group + 1);
+}
+
 std::vector<ScheduleKind> interleaved_kinds() {
   return {{.id = "interleaved-1f1b",
            .name = "Interleaved 1F1B (Megatron)",
@@ -147,18 +151,29 @@ std::vector<ScheduleKind> interleaved_kinds() {
            .takes_chunks = true,
            .takes_group = true,
            .legal = legal_interleaved,
-           .make = make_interleaved_1f1b},
+           .make = make_interleaved_1f1b,
+           .peak =
+               [](const ScheduleSize& s, int r) {
+                 return chunk_peak(s, s.group > 0 ? s.group : s.ranks, 2 * (s.ranks - 1 - r));
+               }},
           {.id = "interleaved-flex",
            .name = "Interleaved 1F1B in equal rounds (PyTorch)",
            .source = "PyTorch torch.distributed.pipelining, ScheduleInterleaved1F1B (schedules.py)",
            .takes_chunks = true,
+           .equal_rounds = true,
            .legal = legal_interleaved_flex,
-           .make = make_interleaved_flex},
+           .make = make_interleaved_flex,
+           .peak =
+               [](const ScheduleSize& s, int r) {
+                 return chunk_peak(s, group_of_rounds(s.ranks, s.micro_batches), 2 * (s.ranks - 1 - r));
+               }},
           {.id = "looped-bfs",
            .name = "Looped breadth-first",
            .source = "Lamy-Poirier, arXiv 2211.05953; backward in reverse as PyTorch's ScheduleLoopedBFS",
            .takes_chunks = true,
-           .make = make_looped_bfs}};
+           .holds_all = true,
+           .make = make_looped_bfs,
+           .peak = [](const ScheduleSize& s, int) { return s.micro_batches * s.chunks; }}};
 }
 
 }  // namespace stepcast::orders

@@ -46,7 +46,5 @@ Found search(const Problem& problem);
 /// Goes on from there under the cap itself.
 Found search(const Problem& problem, const AutoOptions& options);
 
-StageTimes stage_times(const Problem& problem);
-
 }  // namespace greedy
 }  // namespace stepcast

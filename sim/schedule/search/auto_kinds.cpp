@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <string>
 
+#include "sim/schedule/orders/fixed_kinds.h"
 #include "sim/schedule/search/auto_tries.h"
 
 namespace stepcast::greedy {
@@ -33,15 +35,16 @@ void Search::play_both(const Sequences& sequences) {
 }
 
 void Search::try_kinds() {
-  for (const std::string& id : kinds_on(problem_.placement)) {
+  const std::vector<std::string>& ids = kinds_on(problem_.placement);
+  for (const ScheduleKind& kind : fixed_kinds()) {
+    if (std::find(ids.begin(), ids.end(), kind.id) == ids.end()) continue;
     if (done()) return;
     ScheduleSize size = problem_.size;
     size.chunks = 1;
-    const auto order = make_order(id, size);
-    if (!order) continue;  // not legal at this size
+    if (!check_size(kind, size)) continue;
     Layout layout;
-    layout.ranks = sequences_of(*order);
-    show(play(problem_, layout.ranks, {.fill = false}, limit()), id.c_str());
+    layout.ranks = sequences_of(kind.make(size));
+    show(play(problem_, layout.ranks, {.fill = false}, limit()), kind.id.c_str());
     play_both(without_weights(layout));
   }
 }

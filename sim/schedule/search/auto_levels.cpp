@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/schedule/search/auto.h"
 #include "sim/schedule/search/auto_tries.h"
 
 namespace stepcast::greedy {

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 
-#include "sim/schedule/search/auto.h"
+#include "sim/schedule/bound/bound.h"
+#include "sim/schedule/search/greedy.h"
 #include "sim/schedule/search/greedy_play.h"
 
 namespace stepcast::greedy {
+
+StageTimes stage_times(const Problem& problem);
 
 /// No order under the cap is shorter.
 LowerBound bound_of(const Problem& problem);
@@ -27,7 +31,7 @@ class Search {
   Choice choice;
   int tried = 0;
 
-  void try_all();        ///< auto.cpp: all of these in turn
+  void try_all();        ///< auto_tries.cpp: all of these in turn
   void try_kinds();      ///< auto_kinds.cpp: orders of fixed kinds on this placement, weight gradients placed anew
   void try_patterns();   ///< auto_patterns.cpp: repeating patterns, from the shortest period that the cap allows
   void try_dispatch();   ///< auto_dispatch.cpp: rules of dispatch over a grid, then changes of the best ones

@@ -1,13 +1,17 @@
-// Kinds that schedule by the times at hand: the greedy zero-bubble family under a memory cap, on one stage per rank and
-// on a V. For zb-1p and zb-2p the least span counts first, as the paper has it (Qi et al., arXiv 2401.10241), for the
-// kinds that search the least makespan.
+// What the greedy schedulers share: which of two layouts is better, and all their rounds on one problem.
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "sim/schedule/search/greedy_board.h"
 
 namespace stepcast::greedy {
+
+/// Equal but for the order in which times were summed.
+inline constexpr double same = 1e-9;
+inline bool less(double a, double b) { return a < b - same * b; }
 
 /// Shorter, or as long and with less span; equal but for the order in which times were summed is as long.
 bool better(const Layout& a, const Layout& b);
@@ -30,10 +34,3 @@ class Choice {
 void try_rounds(const Problem& problem, const std::function<void(Layout)>& show);
 
 }  // namespace stepcast::greedy
-
-namespace stepcast::orders {
-
-/// zb-1p, zb-2p, zb-auto, zb-v-auto: rows of the schedule table.
-std::vector<ScheduleKind> timed_kinds();
-
-}  // namespace stepcast::orders

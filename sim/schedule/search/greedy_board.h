@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "sim/schedule/order.h"
 #include "sim/schedule/orders/orders.h"
 
 namespace stepcast::greedy {

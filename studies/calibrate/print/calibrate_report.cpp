@@ -1,18 +1,15 @@
 #include "studies/calibrate/print/calibrate_report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/calibrate/print/profile_laws.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {
@@ -119,15 +116,6 @@ std::string parameter_lines(const FitReport& report, std::size_t columns) {
 }
 
 }  // namespace
-
-Progress::Progress(Console& console)
-    : console_(console), on_(&console.err == &std::cerr && isatty(STDERR_FILENO) == 1) {}
-Progress::~Progress() {
-  if (on_) console_.err << "\r\x1b[K" << std::flush;
-}
-void Progress::show(const std::string& text) {
-  if (on_) console_.err << "\r\x1b[K" << text << std::flush;
-}
 
 std::string query_name(const Query& query) {
   struct Name {

@@ -1,4 +1,4 @@
-// What `stepcast calibrate import` read and what `fit` made of it, for people and for programs.
+// Prints what `stepcast calibrate import` read and what `fit` made of it, for people and for programs.
 #pragma once
 
 #include <string>
@@ -11,20 +11,6 @@
 #include "studies/print/table.h"
 
 namespace stepcast {
-
-/// One line on stderr that the next one replaces; nothing where stderr is no terminal.
-class Progress {
- public:
-  explicit Progress(Console& console);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void show(const std::string& text);
-
- private:
-  Console& console_;
-  bool on_;
-};
 
 std::string import_report(const ImportedTimings& imported, const std::string& output, const Console& console);
 std::string import_json(const ImportedTimings& imported, const std::string& output);

@@ -1,10 +1,10 @@
-// What `stepcast calibrate measure` would do, and what it found: for people and for programs.
+// Prints what `stepcast calibrate measure` would do and what it found, for people and for programs.
 #pragma once
 
 #include <string>
 
 #include "calibrate/measure/plan/plan.h"
-#include "calibrate/measure/verdict.h"
+#include "calibrate/verdict/verdict.h"
 #include "studies/cli/console.h"
 
 namespace stepcast {

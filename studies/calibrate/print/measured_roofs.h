@@ -1,4 +1,5 @@
-// The measured part of a profile as rows: roofs of both regimes beside the datasheet, what starting work costs.
+// Shows the measured part of a profile as rows: roofs of both regimes beside the datasheet, and what starting work
+// costs.
 #pragma once
 
 #include <string>

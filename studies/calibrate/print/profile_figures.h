@@ -1,4 +1,4 @@
-// Figures of a profile that are worth seeing: its roofs against the datasheet, bus bandwidths, the rate of products.
+// Shows the main figures of a profile: its roofs against the datasheet, bus bandwidths and the rate of products.
 #pragma once
 
 #include <string>

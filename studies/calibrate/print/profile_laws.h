@@ -1,5 +1,5 @@
-// The laws of a profile as one list of rows, whatever their kind: name, parameters, errors, where they come from. What
-// `calibrate fit`, `show` and `compare` print.
+// Lists the laws of a profile as rows, whatever their kind: name, parameters, errors and source. `calibrate fit`,
+// `show` and `compare` print them.
 #pragma once
 
 #include <string>
@@ -18,6 +18,8 @@ struct LawRow {
   Spread spread;
   HeldOut held_out;
   bool corrected = false;             ///< carries tables learned from measurements
+  CorrectionUse use = CorrectionUse::none;  ///< of a kernel's law: whose prices take its correction
+  LawError alone;                     ///< without the correction; samples 0: not kept
   std::vector<std::pair<std::string, double>> parameters;  ///< by JSON key, which ends in the unit: "t0_s"
 };
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "studies/validation/step_fitting.h"
+#include "studies/records/step_fitting.h"
+
 
 namespace stepcast {
 

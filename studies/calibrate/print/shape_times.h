@@ -1,4 +1,4 @@
-// Every law of a profile asked for the same shapes, so that two profiles can be held against each other.
+// Asks every law of a profile for the same shapes, so that two profiles can be compared.
 #pragma once
 
 #include <string>

@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "studies/sweep/write/predict_line.h"
+#include "studies/cli/shell_word.h"
+
 
 namespace stepcast {
 namespace {

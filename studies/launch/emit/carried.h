@@ -1,4 +1,4 @@
-// What a launch says beside the step is written again as it was: paths, logging, learning rates.
+// Writes again, as it was, what a launch says beside the step: paths, logging, learning rates.
 #pragma once
 
 #include <set>

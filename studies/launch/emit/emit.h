@@ -1,4 +1,4 @@
-// A plan out: the arguments or the file with which a framework runs it.
+// Writes a plan as the arguments or the file with which a framework runs it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// How a plan is told to Hugging Face accelerate: by which engine, and in which of its settings. The file and the list of what cannot
-// be said both go by this. Facts are of accelerate 1.14 (src/accelerate/commands/config/cluster.py, utils/{dataclasses,launch}.py).
+// Says how a plan is told to Hugging Face accelerate: by which engine and in which of its settings. The file and the
+// list of what cannot be said both follow this. The facts are those of accelerate 1.14
+// (src/accelerate/commands/config/cluster.py, utils/{dataclasses,launch}.py).
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "model/catalog.h"
+#include "studies/cli/shell_word.h"
 #include "studies/launch/emit/emit_text.h"
-#include "studies/sweep/write/predict_line.h"
 
 namespace stepcast {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "studies/cli/shell_word.h"
 #include "studies/launch/emit/carried.h"
 #include "studies/launch/emit/megatron_arguments.h"
-#include "studies/sweep/write/predict_line.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-// --emit TARGET on a command that has found its run: the text instead of the report.
+// --emit TARGET on a command that has found its run writes the launch instead of the report.
 #pragma once
 
 #include <string>

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/cli/shell_word.h"
 #include "studies/run/split_plan.h"
-#include "studies/sweep/write/predict_line.h"
 
 namespace stepcast {
 

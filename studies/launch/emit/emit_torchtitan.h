@@ -1,5 +1,5 @@
-// How a plan is told to torchtitan 0.2.2, the last release that reads TOML: what the file and the list of what cannot be said
-// both go by.
+// Says how a plan is told to torchtitan 0.2.2, the last release that reads TOML. The file and the list of what cannot
+// be said both follow this.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/schedule/layers/layer_layout.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/launch/emit/megatron_arguments.h"
 #include "studies/run/balance.h"
 

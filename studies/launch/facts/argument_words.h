@@ -1,11 +1,11 @@
-// One argument of a launch in words: what it means with its value, and what is doubtful about it.
+// Describes one argument of a launch in words: what it means with its value, and what is doubtful about it.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "studies/launch/read/answers.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 
@@ -14,7 +14,7 @@ std::string argument_meaning(const ArgumentFact& fact, const std::string& value)
 
 /// "--micro-batch-size"; the name where nothing was written.
 std::string spelled_argument(const GivenArgument& given);
-/// As the framework's command line or file writes it.
+/// Spells the name as the framework's command line or file does.
 std::string spelled_name(const Framework& framework, std::string_view name);
 
 /// Unknown (with the nearest names, or the framework that knows it), of other releases (with what took its place), the default

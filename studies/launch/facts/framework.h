@@ -1,4 +1,5 @@
-// Training frameworks as rows: how each is told what to do, and what it does where it is told nothing.
+// Training frameworks as rows: a row says how the framework is told what to do, and what it does where it is told
+// nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// Which releases of its framework a launch was written for, by the arguments that they know.
+// Finds the releases of its framework that a launch was written for, by the arguments that they know.
 #pragma once
 
 #include <string>
 
-#include "studies/launch/read/launch.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 

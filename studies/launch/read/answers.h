@@ -1,4 +1,4 @@
-// The arguments of a launch asked by meaning (asked.h), with a record of which were used.
+// Asks the arguments of a launch by meaning (asked.h), and records which of them were used.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/launch/read/launch.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 
@@ -14,7 +14,7 @@ class LaunchAnswers {
  public:
   explicit LaunchAnswers(const Launch& launch) : launch_(launch), table_(launch.framework->table()) {}
 
-  /// As given; nothing where it is not said or said to be none.
+  /// The text as given; nothing where it is not said or said to be none.
   std::optional<std::string> text(Asked asked);
   /// The framework's own where it is not given: of the launch's release.
   std::optional<std::string> text_or_default(Asked asked);

@@ -1,4 +1,5 @@
-// A launch that the command line hands in: --megatron run.sh and its kin, --define, --release, and words behind --.
+// Reads a launch that the command line hands in: --megatron run.sh and its kin, --define, --release, and words behind
+// --.
 #pragma once
 
 #include <optional>

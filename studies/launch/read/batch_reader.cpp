@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 
 namespace stepcast {

@@ -1,4 +1,5 @@
-// Which layers have experts, as Megatron's --moe-layer-freq writes it: a Python list with sums and repeats, "([0]*3+[1]*58)".
+// Reads which layers have experts, as Megatron's --moe-layer-freq writes it: a Python list with sums and repeats,
+// "([0]*3+[1]*58)".
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/logs/log_lines.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast {
@@ -214,12 +214,6 @@ Expected<Launch> launch_of_text(const std::string& text, const std::string& wher
 
 }  // namespace
 
-const GivenArgument* Launch::find(std::string_view name) const {
-  const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
-                                  [&](const GivenArgument& given) { return given.name == name; });
-  return found == arguments.rend() ? nullptr : &*found;
-}
-
 Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source) {
   return launch_of_text(text, where, source, std::nullopt);
 }
@@ -244,11 +238,6 @@ Expected<Launch> read_launch(const LaunchSource& source) {
   if (!text) return tl::unexpected(text.error());
   const std::string folder = std::filesystem::path(source.file).parent_path().string();
   return launch_of_text(*text, source.file, source, folder.empty() ? "." : folder);
-}
-
-Launch without(Launch launch, std::string_view name) {
-  std::erase_if(launch.arguments, [&](const GivenArgument& given) { return given.name == name; });
-  return launch;
 }
 
 }  // namespace stepcast

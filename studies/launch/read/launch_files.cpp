@@ -9,6 +9,7 @@
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
+#include "studies/launch/read/launch.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast {

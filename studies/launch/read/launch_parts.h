@@ -1,4 +1,5 @@
-// The steps of reading a launch: which command of a script trains, whose it is, which files it names.
+// The steps of reading a launch: they find the command of a script that trains, its framework, and the files that it
+// names.
 #pragma once
 
 #include <optional>
@@ -6,15 +7,15 @@
 #include <vector>
 
 #include "calibrate/import/config/config_text.h"
-#include "studies/launch/read/launch.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 
-/// Of several commands the one that trains; of equal ones the first. Errors: none has an argument, two that differ.
+/// Finds the command that trains; of equal ones it takes the first. Errors: none has an argument, two that differ.
 Expected<const LaunchLine*> training_launch(const std::vector<LaunchLine>& launches, const std::string& where,
                                             std::vector<std::string>& notes);
 
-/// By marks of programs and names; `usual` where there is none.
+/// Tells the framework by marks of programs and names; `usual` where there is none.
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);
 
 /// Programs that train no decoder, or do not train; "" for all others.

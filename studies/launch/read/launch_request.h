@@ -1,4 +1,4 @@
-// The meaning of a launch: a request as flags or a scenario file would have made it.
+// Turns a launch into a request, as flags or a scenario file would have made it.
 #pragma once
 
 #include <set>

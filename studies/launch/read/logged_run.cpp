@@ -7,6 +7,7 @@
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/catalog.h"
+#include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 
 namespace stepcast {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/launch/read/launch.h"
+#include "studies/launch/facts/launch.h"
 
 namespace stepcast {
 

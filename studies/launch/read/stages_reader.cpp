@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/text.h"
 #include "sim/schedule/layers/layer_layout.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
 #include "studies/launch/facts/torchtitan_models.h"

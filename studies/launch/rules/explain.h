@@ -1,4 +1,5 @@
-// stepcast explain --megatron: every argument of a launch, what it means in both vocabularies and what it costs here.
+// stepcast explain --megatron lists every argument of a launch, what it means in both vocabularies and what it costs in
+// this run.
 #pragma once
 
 #include <optional>

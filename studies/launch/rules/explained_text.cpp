@@ -9,9 +9,9 @@
 #include "model/base/utf8.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/rules/explain.h"
+#include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

@@ -2,6 +2,7 @@
 // (megatron/training/arguments.py, main of 2026-08) unless another file is named.
 #include <fmt/format.h>
 
+#include "studies/launch/read/launch.h"
 #include "studies/launch/rules/interaction_rule.h"
 #include "studies/launch/facts/launch_release.h"
 #include "studies/launch/read/launched_run.h"

@@ -1,4 +1,4 @@
-// What one mapping says that another does not, line by line, both with their aliases written out.
+// Finds what one mapping says that another does not, line by line, both with their aliases written out.
 #pragma once
 
 #include <string>

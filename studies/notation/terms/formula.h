@@ -1,4 +1,5 @@
-// Formulas of the terms, as text that a person reads and a test computes: numbers, names, + - * / and parentheses.
+// Evaluates the formulas of terms, which a person reads as text and a test computes: numbers, names, + - * / and
+// parentheses.
 #pragma once
 
 #include <map>

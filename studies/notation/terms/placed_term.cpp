@@ -12,12 +12,12 @@
 #include "dataflow/place/moves.h"
 #include "dataflow/translate/cluster/names.h"
 #include "dataflow/notation/written.h"
-#include "studies/predict/text.h"
+#include "studies/print/digits.h"
 
 namespace stepcast {
 namespace {
 
-/// Gradients of weights are summed in fp32 (dataflow-semantics rule 19), those of activations in their own type.
+/// Gradients of weights are summed in fp32 (docs/design.md, rule 19), those of activations in their own type.
 constexpr double weight_gradient_bytes = 4;
 
 std::map<std::string, double> formula_values(const MappingProgram& program, const Network& network) {

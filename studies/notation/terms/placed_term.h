@@ -1,4 +1,4 @@
-// A term's own program, placed by the same rules as any other: what moves and where tensors lie.
+// Places a term's own program by the same rules as any other: it says what moves and where tensors lie.
 #pragma once
 
 #include <map>

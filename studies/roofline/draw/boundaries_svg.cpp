@@ -8,6 +8,7 @@
 #include "studies/print/page/html_text.h"
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
+#include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast {
 namespace {

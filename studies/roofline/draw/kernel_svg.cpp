@@ -6,9 +6,10 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/print/page/html_text.h"
-#include "studies/roofline/figures/kernel_points.h"
+#include "studies/roofline/draw/kernel_points.h"
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
+#include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast {
 namespace {

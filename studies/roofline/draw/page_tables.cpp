@@ -7,6 +7,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/page/html_text.h"
 #include "studies/roofline/draw/picture_parts.h"
+#include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast {
 namespace {

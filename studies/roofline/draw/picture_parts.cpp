@@ -78,19 +78,6 @@ std::string picture_text(double x, double y, std::string_view classes, std::stri
 
 std::string picture_title(const std::string& text) { return text.empty() ? "" : "<title>" + svg_escaped(text) + "</title>"; }
 
-std::string large_intensity(double flops_per_byte) {
-  const char* letter = "kMGTPE";
-  double value = flops_per_byte / 1e3;
-  for (; value >= 999.5 && letter[1] != 0; value /= 1e3) ++letter;
-  return fmt::format("{:.3g} {}", value, *letter);
-}
-
-std::string flops_per_byte_text(double flops_per_byte) {
-  if (flops_per_byte < 99.95) return fmt::format("{:.3g} FLOP/B", flops_per_byte);
-  const double step = std::pow(10.0, std::floor(std::log10(flops_per_byte)) - 2);
-  return html_count(std::round(flops_per_byte / step) * step) + " FLOP/B";
-}
-
 const char* pass_text(Pass pass) {
   constexpr const char* names[] = {"forward", "recompute", "input gradient", "weight gradient", "step"};
   return names[static_cast<int>(pass)];

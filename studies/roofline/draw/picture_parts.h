@@ -23,8 +23,6 @@ std::string picture_heading(const std::string& title, const std::string& about);
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text);
 std::string picture_title(const std::string& text);  ///< <title>, which browsers show beside the pointer
 
-std::string flops_per_byte_text(double flops_per_byte);  ///< "412 FLOP/B"
-std::string large_intensity(double flops_per_byte);      ///< "6.57 G", "1.75 P"
 const char* pass_text(Pass pass);                        ///< for people: "input gradient"
 
 /// "\nat the same place: A, B and 3 more"; "" without names. Each of a heap names the others, so that few are listed and cut short.

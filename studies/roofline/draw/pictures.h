@@ -16,7 +16,7 @@
 #include <string>
 
 #include "studies/roofline/draw/plane.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 

@@ -6,9 +6,10 @@
 #include <cmath>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
 #include "studies/print/terminal_plot.h"
-#include "studies/predict/text.h"
 #include "studies/roofline/draw/picture_parts.h"
+#include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast {
 namespace {

@@ -1,11 +1,11 @@
-// The kernel roofline on a terminal.
+// Draws the kernel roofline on a terminal.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 #include "studies/cli/console.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 

@@ -11,7 +11,7 @@
 #include "studies/roofline/draw/page.h"
 #include "studies/roofline/draw/page_tables.h"
 #include "studies/roofline/draw/pictures.h"
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 namespace {

@@ -5,14 +5,15 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
 #include "studies/print/page/svg_text.h"
 #include "studies/print/bars.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 #include "studies/roofline/draw/picture_parts.h"
-#include "studies/roofline/figures/report.h"
 #include "studies/roofline/draw/plot.h"
+#include "studies/roofline/figures/roof_checks.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "studies/roofline/figures/boundary_moves.h"
 #include "studies/roofline/figures/boundary_nest.h"
 #include "studies/roofline/figures/stage_work.h"
 

@@ -5,27 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "studies/roofline/figures/boundary_moves.h"
 #include "studies/run/forecast.h"
 #include "studies/roofline/figures/operator_points.h"
 #include "studies/roofline/figures/roofs.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast {
-
-struct BoundaryRow {
-  std::string outer, inner;     ///< "HBM" and "L2"; "cluster" and "GPU"
-  Bytes bytes;                  ///< cross in one call, of one GPU
-  double flops_per_byte = 0;    ///< 0: nothing crosses, or no FLOPs
-  BytesPerSecond rate;          ///< 0 = nobody says
-  RoofBasis basis = RoofBasis::datasheet;
-  Seconds time;                 ///< bytes / rate; a link's: what its collectives take per call of the operator
-  double ridge = 0;             ///< peak / rate, FLOP/B: above it this boundary does not limit; 0 without rate
-  std::string stationary;       ///< tensors that stay inside, by the loops: "W", "none", "O"
-  std::string text;             ///< "weight-stationary at sm, input multicast over y"; of a link the moves and their reason
-  /// Takes longest of all rows whose rate somebody said or measured, and longer than the multiply-adds. An assumed rate limits nothing:
-  /// beside one nearly every product would be called so.
-  bool limits = false;
-};
 
 struct OperatorBoundaries {
   std::string block, name, shape;
@@ -39,9 +25,9 @@ struct OperatorBoundaries {
   std::string limit;            ///< "compute", or outer of the row that limits
 };
 
-/// Of every operator among `points`, heaviest first. Matrix products have all boundaries, attention L2 and HBM, the rest HBM; a row per
-/// level for the moves of the block that bring an operand or carry the result away, once per micro-batch. What a block gathers or
-/// reduces once per step, in buckets of many tensors, belongs to no operator.
+/// The boundaries of every operator among `points`, heaviest first. Matrix products have all, attention L2 and HBM, the
+/// rest HBM; a row per level for the moves of the block that bring an operand or carry the result away, once per
+/// micro-batch. What a block gathers or reduces once per step, in buckets of many tensors, belongs to no operator.
 std::vector<OperatorBoundaries> operator_boundaries(const Scenario& scenario, const Prediction& prediction,
                                                     const std::vector<OperatorPoint>& points, const Roofs& roofs);
 

@@ -4,7 +4,7 @@
 
 #include "studies/run/phases.h"
 #include "studies/roofline/figures/waterfall.h"
-#include "studies/whatif/whatif.h"
+#include "studies/whatif/sensitivity.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-// Is a timed kernel the operator of a point? By shape, pass and type: an exact hit or none.
+// Decides whether a timed kernel is the operator of a point. Shape, pass and type must all be equal.
 #pragma once
 
 #include "model/profile/query.h"

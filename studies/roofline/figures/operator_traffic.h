@@ -1,4 +1,4 @@
-// The bytes that one call of a kernel moves: to and from device memory, and between L2 and the multiprocessors.
+// Counts the bytes that one call of a kernel moves to and from device memory, and between L2 and the multiprocessors.
 #pragma once
 
 #include <string>

@@ -7,9 +7,22 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
-#include "studies/roofline/draw/picture_parts.h"
+#include "studies/print/page/html_text.h"
 
 namespace stepcast {
+
+std::string large_intensity(double flops_per_byte) {
+  const char* letter = "kMGTPE";
+  double value = flops_per_byte / 1e3;
+  for (; value >= 999.5 && letter[1] != 0; value /= 1e3) ++letter;
+  return fmt::format("{:.3g} {}", value, *letter);
+}
+
+std::string flops_per_byte_text(double flops_per_byte) {
+  if (flops_per_byte < 99.95) return fmt::format("{:.3g} FLOP/B", flops_per_byte);
+  const double step = std::pow(10.0, std::floor(std::log10(flops_per_byte)) - 2);
+  return html_count(std::round(flops_per_byte / step) * step) + " FLOP/B";
+}
 namespace {
 
 constexpr double above_tolerance = 1.01;

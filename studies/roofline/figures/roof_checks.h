@@ -1,4 +1,5 @@
-// What a picture must say of a point that its frame does not hold or that no machine could reach: nothing is clamped.
+// Says what a picture must tell of a point that its frame does not hold or that no machine could reach. Nothing is
+// clamped.
 #pragma once
 
 #include <string>
@@ -7,7 +8,10 @@
 
 namespace stepcast {
 
-/// Of work without FLOPs flops_per_byte and rate are 0; bandwidth is that of device memory.
+std::string flops_per_byte_text(double flops_per_byte);  ///< "412 FLOP/B"
+std::string large_intensity(double flops_per_byte);      ///< "6.57 G", "1.75 P"
+
+/// Work without FLOPs has flops_per_byte and rate 0; bandwidth is that of device memory.
 struct RoofPoint {
   Precision precision = Precision::bf16;
   double flops_per_byte = 0;

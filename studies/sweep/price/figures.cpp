@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
-#include "studies/predict/text.h"
+#include "studies/print/digits.h"
 
 namespace stepcast {
 namespace {

@@ -49,7 +49,7 @@ class SpacePoints {
   }
   /// Layers on the virtual stages of a point whose layout is to be balanced.
   Expected<LayerCounts> balanced(const Digits& digits);
-  /// Of a legal point.
+  /// The point must be legal.
   Expected<Program> program(const Digits& digits);
   /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in another order:
   /// for what a micro-batch costs.

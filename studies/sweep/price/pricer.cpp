@@ -56,7 +56,7 @@ const Program* Pricer::program(const Digits& digits) {
   return program_;
 }
 
-// Rows of experts are whole: where they do not divide, sizes do not grow in proportion.
+// Networks with experts have no family: their rows are whole numbers, so that sizes do not grow in proportion.
 std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits, const MeshOrder& order) {
   if (points_.network().experts.count > 0) return nullptr;
   auto one = points_.unit_program(digits, 1, order);

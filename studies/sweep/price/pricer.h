@@ -28,8 +28,8 @@ struct FastPrice {
 class Pricer {
  public:
   explicit Pricer(SpacePoints& points);
-  /// Of a legal point. `changed`: the outermost axis whose digit differs from the last call's; AxisId{0} on the first.
-  /// `memory_cap`: bytes; what surely takes more is not looked at any further.
+  /// The point must be legal. `changed` is the outermost axis whose digit differs from the last call's, AxisId{0} on the
+  /// first. `memory_cap` is in bytes; what surely takes more is not looked at any further.
   FastPrice price(const Digits& digits, AxisId changed, double memory_cap = std::numeric_limits<double>::infinity());
   /// Programs lowered so far.
   [[nodiscard]] std::uint64_t lowered() const { return lowered_; }

@@ -13,7 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "studies/predict/text.h"
+#include "studies/print/digits.h"
+
 
 namespace stepcast {
 namespace {

@@ -5,12 +5,13 @@
 #include <string>
 
 #include "model/base/error.h"
-#include "studies/sweep/work/file_lock.h"
+#include "studies/sweep/result/file_lock.h"
 #include "studies/sweep/result/result.h"
 
 namespace stepcast {
 
-/// Of at most 1 GiB. Errors name the file, and the line where it is not what stepcast wrote; nothing is changed.
+/// Reads a file of at most 1 GiB. Errors name the file, and the line where it is not what stepcast wrote; nothing is
+/// changed.
 Expected<SweepResult> read_result_file(const std::string& name);
 
 /// May a result be written over what stands at `name`? Yes where there is nothing, an empty file, a device or pipe, or a finished

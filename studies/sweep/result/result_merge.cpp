@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/predict/text.h"
+#include "studies/print/digits.h"
 #include "studies/sweep/result/result.h"
 
 namespace stepcast {

@@ -1,5 +1,6 @@
-// Which points of a space can run, and which only repeat another: the split's own rules (studies/run/split.h), asked as soon as the
-// digits that they look at are known, so that whole stretches of numbers are dismissed at once.
+// Finds the points of a space that can run, and those that only repeat another. It asks the split's own rules
+// (studies/run/split.h) as soon as the digits that they look at are known, so that whole stretches of numbers are
+// dismissed at once.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// What each part of a fast price depends on: points with equal keys share the part. A key that lacks something gives wrong prices,
-// one that holds too much only makes more parts; tests/studies/sweep/price/pricer_test.cpp holds every part against the forecast.
+// Says what each part of a fast price depends on. Points with equal keys share the part. A key that lacks something
+// gives wrong prices; one that holds too much only makes more parts. tests/studies/sweep/price/pricer_test.cpp holds
+// every part against the forecast.
 #pragma once
 
 #include <array>

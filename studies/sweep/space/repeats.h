@@ -1,5 +1,5 @@
-// Points that differ from an earlier one only on an axis that has no effect there: pricing them twice would fill the list of the
-// best with copies. The earlier one must be able to run itself.
+// Finds points that differ from an earlier one only on an axis that has no effect there. Pricing them again would fill
+// the list of the best with copies. The earlier point must be able to run itself.
 #pragma once
 
 #include "studies/sweep/price/points.h"

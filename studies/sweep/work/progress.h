@@ -1,4 +1,4 @@
-// How far a sweep is, in one line for a terminal, and how long one would take.
+// Says in one line for a terminal how far a sweep is, and estimates how long one would take.
 #pragma once
 
 #include <cstdint>

@@ -166,17 +166,6 @@ std::vector<WordAxis> word_axes(const Space& space) {
 
 }  // namespace
 
-void SweepWork::add(const SweepWork& other) {
-  priced += other.priced;
-  pruned += other.pruned;
-  refined += other.refined;
-  excluded_late += other.excluded_late;
-  lowered += other.lowered;
-  above += other.above;
-  largest_gap = std::max(largest_gap, other.largest_gap);
-  seconds += other.seconds;
-}
-
 Expected<SweepQuestion> question_of(const Space& space, bool exhaustive) {
   auto points = SpacePoints::make(space);
   if (!points) return tl::unexpected(points.error());

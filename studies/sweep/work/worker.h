@@ -1,4 +1,4 @@
-// One thread of a sweep: walks stretches of numbers. Internal to studies/sweep.
+// One thread of a sweep, which walks stretches of numbers. Only studies/sweep uses it.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 #include "studies/sweep/price/costs.h"
 #include "studies/sweep/space/legality.h"
 #include "studies/sweep/price/pricer.h"
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/where/where.h"
+#include "studies/sweep/work/options.h"
 
 namespace stepcast {
 

@@ -1,12 +1,13 @@
 #include "studies/sweep/write/predict_line.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
 #include "model/base/json_reader.h"
+#include "studies/cli/shell_word.h"
 #include "studies/launch/read/asked_run.h"
+#include "studies/launch/read/launch_line.h"
 #include "studies/run/scenario_file.h"
 #include "studies/sweep/space/space_words.h"
 
@@ -26,15 +27,6 @@ std::optional<Request> typed_launch(const LaunchSource& source, const Arguments&
   const std::string whole = source.file == "--" ? words_alone : source.file;
   if (const auto batch = request->values.find("global_batch"); batch != request->values.end() && batch->second.where == whole) batch->second.text.clear();
   return std::move(*request);
-}
-
-std::string launch_words(const Arguments& arguments) {
-  std::string text;
-  for (const LaunchFlag& row : launch_flags())
-    if (arguments.has(row.flag) && arguments.value(row.flag) != "--") text = fmt::format("{} {}", row.flag, shell_word(arguments.value(row.flag)));
-  for (const std::string& defined : arguments.values("--define")) text += " --define " + shell_word(defined);
-  if (arguments.has("--release")) text += " --release " + shell_word(arguments.value("--release"));
-  return text;
 }
 
 /// A scenario file or a launch says the nouns and what else stays, so that only what was typed over it is repeated.
@@ -95,24 +87,6 @@ std::string nouns_of(const Arguments& arguments, const Space& space, const std::
 }
 
 }  // namespace
-
-std::string shell_word(std::string_view word) {
-  constexpr std::string_view harmless = "_./:=,+-@%";
-  const auto plain = [&](unsigned char c) { return std::isalnum(c) != 0 || harmless.find(static_cast<char>(c)) != std::string_view::npos; };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string launch_words_behind(const Arguments& arguments) {
-  std::string text;
-  for (const LaunchFlag& row : launch_flags())
-    if (arguments.value(row.flag) == "--") text = fmt::format(" {}", row.flag);
-  if (!arguments.rest.empty()) text += " --";
-  for (const std::string& word : arguments.rest) text += " " + shell_word(word);
-  return text;
-}
 
 PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points)
     : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), behind_(launch_words_behind(arguments)), space_(space), points_(points) {

@@ -1,4 +1,4 @@
-// The command that forecasts one configuration of a sweep again, ready for a shell.
+// Writes the command that forecasts one configuration of a sweep again, ready for a shell.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,9 @@
 
 namespace stepcast {
 
-/// A word as a POSIX shell reads it back: in single quotes where it has to be.
-std::string shell_word(std::string_view word);
-
-/// " --megatron -- ARGS", or " -- ARGS" over a file: what has to stand at the end of a printed command; "" without a launch's words.
-std::string launch_words_behind(const Arguments& arguments);
-
 class PredictLine {
  public:
-  /// Of the sweep that `arguments` asked for.
+  /// Writes lines for the sweep that `arguments` asked for.
   PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points);
   /// "stepcast predict llama3-70b --machine dgx-h100 --global-batch 1024 --gpus 512 --tp 8 --pp 4 ...", without what predict, or the
   /// scenario file of the sweep, says by itself. Nouns that a space file holds in full stand as NETWORK.json, MACHINE.json, ...: they

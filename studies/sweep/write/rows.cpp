@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "studies/print/digits.h"
 #include "studies/sweep/write/report.h"
 #include "studies/sweep/write/words.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 #include "studies/sweep/space/axes.h"
 
 namespace stepcast {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
 #include "studies/sweep/write/report.h"
 #include "studies/sweep/write/words.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "studies/predict/text.h"
+#include "studies/print/digits.h"
 #include "studies/sweep/space/axes.h"
 
 namespace stepcast {

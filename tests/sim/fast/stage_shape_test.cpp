@@ -1,4 +1,5 @@
 #include "sim/fast/stage_shape.h"
+#include "sim/schedule/schedule_table.h"
 
 #include <algorithm>
 #include <numeric>

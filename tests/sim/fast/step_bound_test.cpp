@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/schedule/bound/closed_form.h"
 #include "sim/schedule/engine/engine.h"
+#include "tests/sim/schedule/bound/closed_form.h"
 #include "small_shapes.h"
 
 namespace stepcast {

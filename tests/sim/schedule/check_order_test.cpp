@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::check_order_test {
 namespace {

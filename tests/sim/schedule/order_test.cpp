@@ -1,9 +1,9 @@
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::order_test {
 namespace {

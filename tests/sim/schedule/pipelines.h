@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/engine/engine.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast::pipelines {
 

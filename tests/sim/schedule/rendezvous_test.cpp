@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::rendezvous_test {
 namespace {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "model/base/json_reader.h"
+#include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/read/logged_run.h"
-#include "studies/validation/step_fitting.h"
 #include "studies/records/embedded_runs.h"
 #include "studies/records/run_scenario.h"
 #include "tests/calibrate/import/sample_logs.h"

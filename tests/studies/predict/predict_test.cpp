@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/schedule/schedule_table.h"
+#include "studies/print/digits.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
-#include "sim/schedule/order.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

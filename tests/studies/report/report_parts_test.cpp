@@ -2,10 +2,10 @@
 
 #include "studies/cli/console.h"
 #include "studies/print/bars.h"
+#include "studies/print/digits.h"
 #include "studies/run/collectives.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/predict/text.h"
 
 namespace stepcast {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast::testing_roofline {
 

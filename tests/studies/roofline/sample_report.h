@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "studies/roofline/figures/report.h"
+#include "studies/roofline/report.h"
 
 namespace stepcast::testing_pictures {
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "studies/schedule/schedule.h"
+#include "sim/schedule/schedule_table.h"
+#include "studies/schedule/run.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

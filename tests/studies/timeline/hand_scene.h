@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/engine/engine.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/timeline/scene.h"
 
 namespace stepcast::timeline_testing {

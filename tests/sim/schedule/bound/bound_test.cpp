@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "sim/schedule/schedule_table.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast {
 namespace {

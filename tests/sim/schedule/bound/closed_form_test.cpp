@@ -1,9 +1,10 @@
-#include "sim/schedule/bound/closed_form.h"
+#include "tests/sim/schedule/bound/closed_form.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/bound/closed_form_times.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::closed_form_test {
 namespace {

@@ -1,4 +1,5 @@
 #include "sim/schedule/engine/balance.h"
+#include "sim/schedule/schedule_table.h"
 
 #include <gtest/gtest.h>
 

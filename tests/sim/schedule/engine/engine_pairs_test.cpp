@@ -1,7 +1,7 @@
 // Fused pairs, two directions, slices, single durations and slow ranks, by hand.
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 #include "sim/schedule/engine/engine.h"
 
 namespace stepcast::engine_pairs_test {

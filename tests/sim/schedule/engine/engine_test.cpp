@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::engine_test {
 namespace {

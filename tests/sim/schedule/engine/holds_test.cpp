@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "sim/schedule/schedule_table.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::holds_test {
 namespace {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::replay_test {
 namespace {

@@ -7,7 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "sim/schedule/schedule_table.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::order_json_test {
 namespace {

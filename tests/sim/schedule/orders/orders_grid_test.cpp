@@ -6,7 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "sim/schedule/schedule_table.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::orders_grid_test {
 namespace {

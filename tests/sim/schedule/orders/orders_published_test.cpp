@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "sim/schedule/schedule_kind.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::orders_published_test {
 namespace {

@@ -1,7 +1,8 @@
 // Orders of the new kinds, small enough to write down from their rules.
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "sim/schedule/schedule_kind.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::orders_test {
 namespace {

@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "pipelines.h"
+#include "tests/sim/schedule/pipelines.h"
 #include "sim/schedule/search/auto.h"
 
 namespace stepcast {
 namespace {
-
 
 OrderTimes stage_lists(std::vector<double> f, std::vector<double> i, std::vector<double> w, double hop = 0,
                        double cap = 0) {

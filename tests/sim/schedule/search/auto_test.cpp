@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "every_order.h"
-#include "pipelines.h"
+#include "tests/sim/schedule/every_order.h"
+#include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast {
 namespace {

@@ -1,3 +1,4 @@
+#include "sim/schedule/schedule_table.h"
 #include "studies/launch/emit/emit_torchtitan.h"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 
 #include "calibrate/import/config/config_text.h"
 #include "model/catalog.h"
-#include "sim/schedule/order.h"
 #include "studies/launch/facts/argument_facts.h"
 #include "studies/run/split_plan.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "studies/roofline/figures/waterfall.h"
-#include "studies/whatif/whatif.h"
+#include "studies/whatif/sensitivity.h"
 #include "tests/studies/roofline/roofline_case.h"
 
 namespace stepcast {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "studies/cli/shell_word.h"
 #include "tests/studies/sweep/typed_sweep.h"
 
 namespace stepcast {

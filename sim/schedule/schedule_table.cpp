@@ -1,0 +1,48 @@
+#include "sim/schedule/schedule_table.h"
+
+#include <fmt/format.h>
+
+#include "sim/schedule/search/timed_kinds.h"
+
+namespace stepcast {
+namespace {
+
+const std::vector<ScheduleKind>& kind_table() {
+  static const std::vector<ScheduleKind> kinds = [] {
+    std::vector<ScheduleKind> all = fixed_kinds();
+    for (ScheduleKind& kind : orders::timed_kinds()) all.push_back(std::move(kind));
+    return all;
+  }();
+  return kinds;
+}
+
+}  // namespace
+
+std::span<const ScheduleKind> schedule_kinds() { return kind_table(); }
+
+Expected<const ScheduleKind*> find_schedule(const std::string& id) {
+  std::vector<std::string> ids;
+  for (const ScheduleKind& kind : kind_table()) {
+    if (kind.id == id) return &kind;
+    ids.push_back(kind.id);
+  }
+  return fail("schedule", fmt::format("unknown schedule '{}'", id), name_hint(id, ids));
+}
+
+Expected<Order> make_order(const std::string& id, const ScheduleSize& size) {
+  const auto kind = find_schedule(id);
+  if (!kind) return tl::unexpected(kind.error());
+  if (auto ok = check_size(**kind, size); !ok) return tl::unexpected(ok.error());
+  if ((*kind)->make_timed == nullptr) return (*kind)->make(size);
+  const std::vector<double> unit(static_cast<std::size_t>(size.ranks) * chunks_of(**kind, size), 1.0);
+  return (*kind)->make_timed(size, {.forward = unit, .input_grad = unit, .weight_grad = unit});
+}
+
+Expected<Order> make_order(const std::string& id, const ScheduleSize& size, const OrderTimes& times) {
+  const auto kind = find_schedule(id);
+  if (!kind) return tl::unexpected(kind.error());
+  if (auto ok = check_size(**kind, size); !ok) return tl::unexpected(ok.error());
+  return (*kind)->make_timed != nullptr ? (*kind)->make_timed(size, times) : (*kind)->make(size);
+}
+
+}  // namespace stepcast

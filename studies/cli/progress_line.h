@@ -1,0 +1,24 @@
+// Shows on a terminal how far a command is.
+#pragma once
+
+#include <string>
+
+#include "studies/cli/console.h"
+
+namespace stepcast {
+
+/// One line on stderr that the next one replaces; nothing where stderr is no terminal.
+class Progress {
+ public:
+  explicit Progress(Console& console);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(const std::string& text);
+
+ private:
+  Console& console_;
+  bool on_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,37 @@
+// Holds a launch as somebody wrote it: a script, a command line or a configuration file is taken apart, but has no
+// meaning yet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/import/scripts/launch_arguments.h"
+#include "studies/launch/facts/framework.h"
+
+namespace stepcast {
+
+/// Where the words behind -- stand.
+constexpr const char* words_alone = "command line";
+
+struct Launch {
+  const Framework* framework = nullptr;
+  std::string where;                       ///< the file, or words_alone
+  std::string release;                     ///< id of a release of the framework's table; "" = the newest that knows the arguments
+  std::vector<GivenArgument> arguments;    ///< in their order; the last of a name counts, as argparse has it
+  ArgumentMap environment;                 ///< set in the script or in front of the command
+  std::int64_t gpus = 0, gpus_per_node = 0, logged_batch = 0;   ///< as the launcher, or a log, says; 0 = not said
+  std::string device;                      ///< the GPU's name where a log prints it
+  std::vector<std::string> notes;          ///< what was chosen or left out in reading
+
+  /// The one that counts; null where it was not given.
+  [[nodiscard]] const GivenArgument* find(std::string_view name) const;
+  /// Is it that one? `given` is of `arguments`.
+  [[nodiscard]] bool counts(const GivenArgument& given) const { return find(given.name) == &given; }
+};
+
+/// The same without one argument, so that the framework's own default holds.
+Launch without(Launch launch, std::string_view name);
+
+}  // namespace stepcast

@@ -1,0 +1,191 @@
+#include "studies/roofline/draw/kernel_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+#include "studies/print/page/html_text.h"
+#include "studies/roofline/draw/picture_parts.h"
+#include "studies/roofline/draw/pictures.h"
+#include "studies/roofline/figures/roof_checks.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::size_t longest_label = 26;
+constexpr double loose_radius = 3, arrow_room = 10, corner_row_step = 22;
+
+/// A point's mark, before anything is drawn.
+struct KernelMark {
+  PlanePlace place;
+  double radius = 0;
+  [[nodiscard]] SvgBox box() const { return {place.x - radius, place.y - radius, place.x + radius, place.y + radius}; }
+};
+
+/// A mark beyond the frame stands within it, as far from the edge as its arrow is long.
+void move_inside(const Plane& plane, KernelMark& mark) {
+  const double room = mark.radius + arrow_room;
+  if (mark.place.right != 0) mark.place.x = mark.place.right < 0 ? plane.left + room : plane.right() - room;
+  if (mark.place.down != 0) mark.place.y = mark.place.down < 0 ? plane.top + room : plane.bottom() - room;
+}
+
+/// Those that have neither intensity nor rate to show stand side by side in rows along the lower edge; `corner` is their room.
+std::vector<KernelMark> kernel_marks(const RooflineReport& report, const Plane& plane, SvgBox& corner) {
+  std::vector<KernelMark> marks;
+  corner = {plane.left, plane.bottom(), plane.left, plane.bottom()};
+  double taken = 0, above = 0;
+  for (const OperatorPoint& point : report.points) {
+    KernelMark mark{place_on(plane, point.intensity(MemoryLevel::hbm), point.rate), mark_radius(point.share)};
+    const bool in_corner = mark.place.right < 0 && mark.place.down > 0;
+    move_inside(plane, mark);
+    if (in_corner) {
+      if (taken + 2 * (mark.radius + arrow_room) > plane.width) taken = 0, above += corner_row_step;
+      mark.place.x += taken;
+      mark.place.y -= above;
+      taken += 2 * mark.radius + 6;
+      corner.right = std::max(corner.right, mark.place.x + mark.radius + 4);
+      corner.top = std::min(corner.top, mark.place.y - mark.radius - 4);
+    }
+    marks.push_back(mark);
+  }
+  return marks;
+}
+
+constexpr const char* corner_words = "no FLOPs counted, or left of and below the frame";
+
+/// Of the corner's name, above its rows.
+SvgBox corner_heading(const SvgBox& corner) {
+  return {corner.left, corner.top - 17, corner.left + svg_text_width(corner_words, picture_font) + 8, corner.top};
+}
+
+/// Ground and name of the rows in the corner, which are no places of the plane.
+std::string corner_ground(const SvgBox& corner) {
+  if (corner.right <= corner.left) return {};
+  const double right = std::max(corner.right, corner_heading(corner).right), top = corner_heading(corner).top;
+  return fmt::format("<rect class=\"corner\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", svg_number(corner.left), svg_number(top),
+                     svg_number(right - corner.left), svg_number(corner.bottom - top)) +
+         picture_text(corner.left + 6, corner.top - 4, "soft", corner_words);
+}
+
+std::string point_title(const OperatorPoint& point) {
+  std::string text =
+      fmt::format("{}, {} of {}\n{}{}", point.name, pass_text(point.pass), point.block, point.shape, point.shape.empty() ? "" : ", ") +
+      to_text(point.precision);
+  if (point.flops.value() > 0)
+    text += fmt::format("\n{} of HBM, {} of L2; {}", flops_per_byte_text(point.intensity(MemoryLevel::hbm)),
+                        flops_per_byte_text(point.intensity(MemoryLevel::l2)), format_flops(point.rate));
+  else
+    text += "\n" + format_rate(point.bandwidth) + " of HBM";
+  text += fmt::format(", {} of the roof, limited by {}\n{:.6g} x {} a step: {} of it\n{}{}{}", format_percent(point.share_of_roof),
+                      point.bound, point.calls, format_seconds(point.time), format_percent(point.share), to_text(point.source),
+                      point.law.empty() ? "" : ": ", point.law);
+  if (point.measured)
+    text += fmt::format("\nmeasured {} ({}): {}", format_seconds(point.measured->time),
+                        html_plural(static_cast<std::size_t>(std::max(0, point.measured->rows)), "row", "rows"), point.measured->source);
+  if (!point.outside.empty()) text += "\n" + point.outside;
+  if (!point.warning.empty()) text += "\n" + point.warning;
+  return text;
+}
+
+/// What the heap under a mark holds besides.
+std::string others_here(const RooflineReport& report, const std::vector<KernelMark>& marks, std::size_t i) {
+  std::vector<std::string_view> names;
+  for (std::size_t other = 0; other < marks.size(); ++other)
+    if (other != i && std::hypot(marks[other].place.x - marks[i].place.x, marks[other].place.y - marks[i].place.y) < 0.5)
+      names.push_back(report.points[other].name);
+  return same_place_text(names);
+}
+
+/// Where what was timed stands. A point beyond the frame has its measurement in the same place.
+std::optional<KernelMark> timed_mark(const Plane& plane, const OperatorPoint& point, const KernelMark& mark) {
+  if (!point.measured) return std::nullopt;
+  const double share = point.time.value() > 0 ? point.share * (point.measured->time / point.time) : point.share;
+  KernelMark timed{place_on(plane, point.intensity(MemoryLevel::hbm), point.measured->rate), mark_radius(share)};
+  if (mark.place.outside())
+    timed.place = mark.place;
+  else
+    move_inside(plane, timed);
+  return timed;
+}
+
+/// The filled mark, and a line to it from the forecast.
+std::string measured_mark(const Plane& plane, const OperatorPoint& point, const KernelMark& mark) {
+  const std::optional<KernelMark> timed = timed_mark(plane, point, mark);
+  if (!timed) return {};
+  const std::string dx = svg_number(timed->place.x - mark.place.x), dy = svg_number(timed->place.y - mark.place.y);
+  const std::string arrow = mark.place.outside() ? "" : edge_arrow(timed->place, timed->radius);
+  return fmt::format(
+      "<line class=\"between\" x1=\"0\" y1=\"0\" x2=\"{0}\" y2=\"{1}\"/><g class=\"mark measured\" "
+      "transform=\"translate({0} {1})\"><path d=\"{2}\"/>{3}</g>",
+      dx, dy, mark_outline(point_pass(point.pass), timed->radius), arrow);
+}
+
+std::string point_label(const OperatorPoint& point, const KernelMark& mark, LabelRoom& room) {
+  return mark_label(svg_shortened(point.name, longest_label) + " " + html_percent(point.share), mark.place, mark.radius, room);
+}
+
+/// From the place by HBM bytes to that by L2 bytes, as far as the frame shows it.
+std::string joined_line(const Plane& plane, std::size_t i, const OperatorPoint& point, const KernelMark& mark) {
+  if (mark.place.outside() || !(point.l2.value() > 0)) return {};
+  const PlanePlace l2 = place_on(plane, point.intensity(MemoryLevel::l2), point.rate);
+  const std::string x = svg_number(l2.x), y = svg_number(mark.place.y);
+  const std::string end =
+      l2.outside() ? "" : fmt::format("<path class=\"joined-end\" data-point=\"{}\" d=\"M{} {}v8\"/>", i, x, svg_number(mark.place.y - 4));
+  return fmt::format("<g class=\"kind-{}\"><line class=\"joined\" data-point=\"{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>{}</g>\n",
+                     to_text(point.kind), i, svg_number(mark.place.x), y, x, y, end);
+}
+
+std::string loose_title(const LoosePoint& point) {
+  std::string text = fmt::format("{} {}, {}\nmeasured {}, {}", point.kind, point.shape, to_text(point.precision),
+                                 format_seconds(point.time), point.source);
+  if (point.flops.value() > 0)
+    text += fmt::format("\n{}, {}, {} of the roof", flops_per_byte_text(point.flops_per_byte), format_flops(point.rate),
+                        format_percent(point.share_of_roof));
+  if (!point.outside.empty()) text += "\n" + point.outside;
+  if (!point.warning.empty()) text += "\n" + point.warning;
+  return text;
+}
+
+}  // namespace
+
+std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room) {
+  SvgBox corner;
+  const std::vector<KernelMark> marks = kernel_marks(report, plane, corner);
+  if (corner.right > corner.left) room.take(corner_heading(corner));
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    room.take(marks[i].box());
+    if (const auto timed = timed_mark(plane, report.points[i], marks[i])) room.take(timed->box());
+  }
+  std::string lines = corner_ground(corner), points;
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const OperatorPoint& point = report.points[i];
+    const PlanePlace& place = marks[i].place;
+    lines += joined_line(plane, i, point, marks[i]);
+    points += fmt::format("<g class=\"point kind-{} pass-{}{}\" data-point=\"{}\" transform=\"translate({} {})\">", to_text(point.kind),
+                          to_text(point_pass(point.pass)), place.outside() ? " outside" : "", i, svg_number(place.x), svg_number(place.y)) +
+              picture_title(point_title(point) + others_here(report, marks, i)) +
+              fmt::format("<path class=\"mark forecast\" d=\"{}\"/>", mark_outline(point_pass(point.pass), marks[i].radius)) +
+              measured_mark(plane, point, marks[i]) + edge_arrow(place, marks[i].radius) +
+              (i < labelled_points ? point_label(point, marks[i], room) : "") + "</g>\n";
+  }
+  return lines + points;
+}
+
+std::string loose_marks(const RooflineReport& report, const Plane& plane) {
+  std::string text;
+  for (std::size_t i = 0; i < report.loose.size(); ++i) {
+    const LoosePoint& point = report.loose[i];
+    KernelMark mark{place_on(plane, point.flops_per_byte, point.rate), loose_radius};
+    move_inside(plane, mark);
+    text += fmt::format("<g class=\"loose{}\" data-loose=\"{}\" transform=\"translate({} {})\">", mark.place.outside() ? " outside" : "", i,
+                        svg_number(mark.place.x), svg_number(mark.place.y)) +
+            picture_title(loose_title(point)) + fmt::format("<circle class=\"mark\" r=\"{:g}\"/>", loose_radius) +
+            edge_arrow(mark.place, loose_radius) + "</g>\n";
+  }
+  return text;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,108 @@
+#include "model/base/json_writer.h"
+#include "studies/run/phases.h"
+#include "studies/scale/report.h"
+
+namespace stepcast {
+namespace {
+
+void write_scaled_run(JsonWriter& json, const ScaledRun& run) {
+  const Outcome& outcome = run.outcome;
+  json.field("gpus", run.gpus);
+  json.field("global_batch", run.global_batch);
+  json.field("micro_batches", run.micro_batches);
+  json.base_field("step_time_s", outcome.step_time);
+  json.field("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()});
+  json.field("tokens_per_s", outcome.tokens / outcome.step_time.value());
+  json.field("tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu);
+  json.field("speed_up", run.speed_up);
+  json.field("efficiency", run.efficiency);
+  json.field("exposed_communication_fraction", outcome.phases.exposed_communication / outcome.step_time);
+  json.field("bubble_fraction", outcome.bubble_fraction);
+  json.base_field("memory_peak_bytes", outcome.memory);
+  json.field("fits", outcome.fits);
+  json.open("phases_s");
+  for (const PhaseRow& row : phase_rows(outcome.phases)) json.field(row.key, row.time.value());
+  json.close();
+}
+
+void write_horizon(JsonWriter& json, const Horizon& horizon) {
+  json.open();
+  json.field("times", horizon.times);
+  json.field("wanted_gpus", horizon.wanted);
+  if (horizon.run) {
+    json.open("at");
+    write_scaled_run(json, *horizon.run);
+    json.close();
+  } else {
+    json.null_field("at");
+  }
+  if (!horizon.grown.name.empty()) {
+    json.open("most_above_ideal");
+    json.field("phase", horizon.grown.key);
+    json.field("above_s", horizon.grown.change.value());
+    json.close();
+  }
+  json.open_list("breaks");
+  for (const std::string& one : horizon.breaks) json.item(one);
+  json.close();
+  json.close();
+}
+
+void write_serial_fit(JsonWriter& json, const ScalingCurve& curve) {
+  if (!curve.fit) return json.null_field("fit");
+  json.open("fit");
+  json.field("law", curve.scaling == Scaling::strong ? "amdahl" : "gustafson");
+  json.field("serial_share", curve.fit->serial);
+  json.field("largest_deviation", curve.fit->worst);
+  json.field("runs", curve.fit->runs);
+  json.close();
+}
+
+void write_curve(JsonWriter& json, const ScalingCurve& curve) {
+  json.open(curve.scaling == Scaling::strong ? "strong" : "weak");
+  json.open_list("runs");
+  for (const ScaledRun& run : curve.runs) {
+    json.open();
+    write_scaled_run(json, run);
+    json.close();
+  }
+  json.close();
+  json.open_list("skipped");
+  for (const SkippedCount& one : curve.skipped) {
+    json.open();
+    json.field("gpus", one.gpus);
+    json.field("why", one.reason);
+    json.close();
+  }
+  json.close();
+  write_serial_fit(json, curve);
+  json.field("breaks_first", first_break(curve));
+  json.open_list("ahead");
+  for (const Horizon& horizon : curve.horizons) write_horizon(json, horizon);
+  json.close();
+  json.close();
+}
+
+}  // namespace
+
+std::string scale_json(const ScaleStudy& study) {
+  const Scenario& scenario = study.scenario;
+  JsonWriter json;
+  json.open();
+  json.open("run");
+  json.field("network", scenario.network.row.id);
+  json.field("machine", scenario.machine.row.id);
+  json.field("stack", scenario.stack.row.id);
+  json.field("profile", scenario.profile.row.id);
+  json.field("split", scenario.split);
+  json.field("stages", study.stages);
+  json.field("micro_batch", scenario.plan.micro_batch);
+  json.field("sequence", scenario.plan.sequence);
+  json.field("precision", to_text(scenario.plan.precision));
+  json.close();
+  for (const ScalingCurve& curve : study.curves) write_curve(json, curve);
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,162 @@
+// stepcast scale: strong and weak scaling of a plan, the serial share, and what breaks first.
+#include "studies/scale/scale.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "studies/cli/command.h"
+#include "studies/scale/horizon.h"
+#include "studies/scale/report.h"
+#include "studies/whatif/plan_levers.h"
+#include "studies/cli/study_flags.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::int64_t most_growth = 16;
+constexpr double look_ahead_times[] = {2, 4, 10};
+constexpr std::int64_t most_counts = 64;
+constexpr std::int64_t most_listed_gpus = 10'000'000;
+
+/// "64,128,256" ascending, each once.
+Expected<std::vector<std::int64_t>> parse_gpu_counts(const std::string& text, const std::string& where) {
+  std::set<std::int64_t> counts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const auto count = parse_count(text.substr(at, comma - at), where, 1, most_listed_gpus);
+    if (!count) return tl::unexpected(count.error());
+    counts.insert(*count);
+    at = comma + 1;
+  }
+  if (counts.size() > most_counts) return fail(where, fmt::format("{} counts", counts.size()), fmt::format("at most {}", most_counts));
+  return std::vector<std::int64_t>(counts.begin(), counts.end());
+}
+
+Expected<void> check_counts(const std::string& text, const std::string& where) {
+  const auto counts = parse_gpu_counts(text, where);
+  if (!counts) return tl::unexpected(counts.error());
+  return {};
+}
+
+std::int64_t said_count(const Request& request, const Scenario& scenario, const char* key) {
+  const std::string text = plan_value(request, scenario, key);
+  return std::max<std::int64_t>(1, std::atoll(text.c_str()));
+}
+
+/// The run at `gpus`, with everything said that the others keep.
+Expected<ScaleBase> base_at(const Request& asked, std::optional<std::int64_t> gpus) {
+  Request request = asked;
+  if (gpus) request.values["gpus"] = {std::to_string(*gpus), "--gpus"};
+  auto scenario = resolve(request);
+  if (!scenario) return tl::unexpected(scenario.error());
+  const auto prediction = predict(*scenario);
+  if (!prediction) return tl::unexpected(prediction.error());
+  ScaleBase base{pinned(std::move(request), *scenario), std::move(*scenario), {}, 1, prediction->program.stages};
+  for (const char* key : {"tp", "cp", "pp"}) base.ways *= said_count(base.request, base.scenario, key);
+  const Plan& plan = base.scenario.plan;
+  base.run = {plan.gpus, plan.global_batch, base.scenario.micro_batches, outcome_of(base.scenario, *prediction), 1, 1};
+  return base;
+}
+
+/// The smallest count that is legal; the error of the smallest where none is.
+Expected<ScaleBase> smallest_base(const Request& request, const std::vector<std::int64_t>& gpus, std::vector<SkippedCount>& skipped) {
+  std::optional<Error> first;
+  for (const std::int64_t count : gpus) {
+    auto base = base_at(request, count);
+    if (base) return base;
+    if (!first) first = base.error();
+    skipped.push_back({count, base.error().what});
+  }
+  return first ? Expected<ScaleBase>(tl::unexpected(*first)) : base_at(request, std::nullopt);
+}
+
+std::vector<std::int64_t> doubled_counts(const ScaleBase& base) {
+  std::vector<std::int64_t> counts;
+  const std::int64_t most = std::min(most_growth * base.run.gpus, base.scenario.machine.row.max_gpus());
+  for (std::int64_t count = base.run.gpus; count <= most; count *= 2) counts.push_back(count);
+  return counts;
+}
+
+void fit_curve(ScalingCurve& curve) {
+  std::vector<RelativeRun> runs;
+  const ScaledRun& first = curve.runs.front();
+  for (const ScaledRun& run : curve.runs)
+    runs.push_back({static_cast<double>(run.gpus) / static_cast<double>(first.gpus), run.outcome.step_time / first.outcome.step_time});
+  curve.fit = fit_serial_share(curve.scaling, runs);
+}
+
+ScalingCurve scaling_curve(const ScaleBase& base, Scaling scaling, const std::vector<std::int64_t>& gpus,
+                           std::vector<SkippedCount> skipped) {
+  ScalingCurve curve{scaling, {base.run}, std::move(skipped), {}, {}};
+  for (const std::int64_t count : gpus) {
+    if (count <= base.run.gpus) continue;
+    auto run = run_at(base, scaling, count);
+    if (run) {
+      curve.runs.push_back(std::move(*run));
+    } else {
+      const std::string hint = run.error().hint.empty() ? "" : fmt::format(" ({})", run.error().hint);
+      curve.skipped.push_back({count, run.error().what + hint});
+    }
+  }
+  fit_curve(curve);
+  for (const double times : look_ahead_times) curve.horizons.push_back(look_ahead(base, scaling, times));
+  return curve;
+}
+
+std::vector<Scaling> asked_scalings(const Arguments& arguments) {
+  const bool both = arguments.has("--strong") == arguments.has("--weak");
+  std::vector<Scaling> scalings;
+  if (both || arguments.has("--strong")) scalings.push_back(Scaling::strong);
+  if (both || arguments.has("--weak")) scalings.push_back(Scaling::weak);
+  return scalings;
+}
+
+}  // namespace
+
+Expected<ScaleStudy> scale_study(const Request& request, std::vector<std::int64_t> gpus, std::span<const Scaling> scalings) {
+  if (request.mapping)
+    return fail(request.mapping->where, "a mapping says its number of GPUs itself, and scaling needs another one for each count",
+                "the split by flags: --tp, --pp, ...");
+  std::vector<SkippedCount> skipped;
+  auto base = smallest_base(request, gpus, skipped);
+  if (!base) return tl::unexpected(base.error());
+  if (gpus.size() <= 1) gpus = doubled_counts(*base);
+  ScaleStudy study{base->scenario, base->stages, {}};
+  for (const Scaling scaling : scalings) study.curves.push_back(scaling_curve(*base, scaling, gpus, skipped));
+  return study;
+}
+
+std::span<const Flag> scale_flags() {
+  static const std::vector<Flag> flags = study_flags(
+      {{.name = "--gpus", .key = "gpus", .value = "N[,N...]", .group = "Machine and software",
+        .doc = "GPUs of each run; one: its powers of two up to 16x (default: from whole nodes that hold tp x cp x pp)",
+        .kind = FlagKind::text, .check = check_counts},
+       {.name = "--strong", .key = "", .value = "", .group = "Scaling",
+        .doc = "the global batch stays (default: strong and weak)", .kind = FlagKind::toggle},
+       {.name = "--weak", .key = "", .value = "", .group = "Scaling",
+        .doc = "the global batch grows with the GPUs", .kind = FlagKind::toggle},
+       {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
+        .kind = FlagKind::toggle}});
+  return flags;
+}
+
+Expected<void> scale_command(const Arguments& arguments, Console& console) {
+  std::vector<std::int64_t> gpus;
+  Arguments one_run = arguments;
+  if (arguments.has("--gpus")) {
+    const auto counts = parse_gpu_counts(arguments.value("--gpus"), "--gpus");
+    if (!counts) return tl::unexpected(counts.error());
+    gpus = *counts;
+    one_run.flags["--gpus"] = std::to_string(gpus.front());
+  }
+  const auto request = read_request(one_run);
+  if (!request) return tl::unexpected(request.error());
+  const auto study = scale_study(*request, std::move(gpus), asked_scalings(arguments));
+  if (!study) return tl::unexpected(study.error());
+  console.out << (arguments.has("--json") ? scale_json(*study) : scale_text(*study, console));
+  return {};
+}
+
+}  // namespace stepcast
