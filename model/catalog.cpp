@@ -10,6 +10,7 @@
 
 #include "model/base/embedded.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -46,25 +47,37 @@ ProfileRow profile_head(const std::string& text, const std::string& where) {
 }  // namespace
 
 struct ProfileRow::Lazy {
-  const EmbeddedFile* file = nullptr;
-  std::once_flag once;
-  Profile profile;
+  const EmbeddedFile *file = nullptr, *kernels = nullptr;  ///< no kernels: the profile has none, or one file for both
+  std::once_flag steps_once, whole_once;
+  Profile steps, whole;
 };
 
+const Profile& ProfileRow::steps() const {
+  std::call_once(lazy->steps_once, [&] { lazy->steps = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
+  return lazy->steps;
+}
+
 const Profile& ProfileRow::whole() const {
-  std::call_once(lazy->once, [&] { lazy->profile = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
-  return lazy->profile;
+  if (lazy->kernels == nullptr) return steps();
+  std::call_once(lazy->whole_once, [&] {
+    lazy->whole = must(with_kernel_part(steps(), std::string(lazy->kernels->text), std::string(lazy->kernels->name)));
+  });
+  return lazy->whole;
 }
 
 namespace {
 
 std::vector<ProfileRow> profile_rows() {
+  constexpr std::string_view folder = "profiles/";
   std::vector<ProfileRow> rows;
   for (const EmbeddedFile& file : embedded_catalog()) {
-    if (!file.name.starts_with("profiles/")) continue;
+    if (!file.name.starts_with(folder)) continue;
     rows.push_back(profile_head(std::string(file.text), std::string(file.name)));
     rows.back().lazy = std::make_shared<ProfileRow::Lazy>();
     rows.back().lazy->file = &file;
+    const std::string kernels = fmt::format("kernels/{}", file.name.substr(folder.size()));
+    for (const EmbeddedFile& other : embedded_catalog())
+      if (other.name == kernels) rows.back().lazy->kernels = &other;
   }
   return rows;
 }
@@ -81,10 +94,7 @@ Catalog read_catalog() {
   return rows;
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
+bool same_name(std::string_view a, std::string_view b) { return lower_case(a) == lower_case(b); }
 
 }  // namespace
 

@@ -14,10 +14,13 @@
 
 namespace stepcast {
 
-/// A profile's head. The laws behind it are thousands of figures each: read when somebody asks for them.
+/// A profile's head. The laws behind it are thousands of figures each: read when somebody asks for them. They lie in two
+/// files: profiles/ has what forecasts of steps read, kernels/ the corrections and laws that single kernels are asked for
+/// besides, which is most of the bytes.
 struct ProfileRow {
   std::string id, name, gpu;
   std::vector<std::string> aliases;
+  [[nodiscard]] const Profile& steps() const;
   [[nodiscard]] const Profile& whole() const;
   operator const Profile&() const { return whole(); }  // so that rows serve wherever profiles do
 
@@ -43,6 +46,9 @@ Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& n
 /// The profile to use when none is named: the one of that GPU, else of the nearest GPU of the same architecture
 /// (scaled, source `transferred`), else laws from the datasheet (source `datasheet`). Says in the name which.
 Profile default_profile(const Gpu& gpu, const std::vector<Profile>& profiles);
+/// What forecasts of steps read of it.
 Profile default_profile(const Gpu& gpu, const std::vector<ProfileRow>& profiles);
+/// With the laws and corrections of single kernels.
+Profile default_kernel_profile(const Gpu& gpu, const std::vector<ProfileRow>& profiles);
 
 }  // namespace stepcast

@@ -9,7 +9,7 @@
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 #include "model/stack.h"
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 
 namespace stepcast {
 
@@ -30,6 +30,11 @@ struct WorkParts {
   Bytes casting;                          ///< moved by a cast beside it
   Seconds launch;                         ///< what starting it takes of its time
 };
+
+/// The question that a step's product asks of a law: what `stepcast kernel` and `calibrate measure` call it. Works give the
+/// input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the rows of dw in
+/// model/profile/query.h are those of w, n_forward.
+GemmQuery product_query(const KernelWork& work, Precision precision);
 
 /// How a group lies on the machine: how many members share each level's instance.
 struct Span {

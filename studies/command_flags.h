@@ -8,7 +8,7 @@
 namespace stepcast {
 
 std::span<const Flag> json_flag();
-/// Of a term none but --json, of a launch those of a run.
+/// A term takes no flag but --json, a launch those of a run.
 std::span<const Flag> explain_flags();
 std::span<const Flag> merge_flags();
 std::span<const Flag> validate_flags();

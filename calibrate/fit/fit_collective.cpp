@@ -11,6 +11,7 @@
 
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "calibrate/fit/numeric/smooth_curve.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 namespace {
@@ -230,17 +231,6 @@ std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> sam
   for (const auto& [key, of_one] : series)
     if (auto curve = fit_curve(of_one, fabric, network)) curves.push_back(std::move(*curve));
   return curves;
-}
-
-HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest) {
-  std::vector<double> measured, predicted;
-  for (const auto& [call, port, members] : calls) {
-    const Bytes received = received_of(call.query);
-    if (received < smallest) continue;
-    measured.push_back(call.time.value());
-    predicted.push_back(scale_out_time(law, received, call.query.nodes, members, port).value());
-  }
-  return holdout_error(measured, predicted);
 }
 
 }  // namespace stepcast

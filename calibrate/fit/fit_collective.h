@@ -37,7 +37,5 @@ struct ScaleOutCall {
   BytesPerSecond port;
   double members_per_node = 1;
 };
-/// Measured over predicted, for calls in which each rank receives at least `smallest`.
-HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest);
 
 }  // namespace stepcast

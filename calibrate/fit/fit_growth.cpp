@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/fit/numeric/robust_fit.h"
+#include "model/base/percentile.h"
 #include "model/profile/kernel_features.h"
 #include "model/profile/kernel_law.h"
 
@@ -226,6 +226,8 @@ Expected<FittedLaw<Law>> fit_refined(std::span<const Sample<Query>> given, const
   };
   Refined refined = refine(problem, options);
   out.law.refinement = std::move(refined.refinement);
+  if (!out.law.refinement.correction.empty()) out.law.refinement.use = CorrectionUse::kernels;
+  out.law.alone = {refined.base_mape, static_cast<int>(samples.size())};
   out.law.spread = refined.base_spread;
   out.law.source = Source::fitted;
   out.base_mape = refined.base_mape;

@@ -1,5 +1,5 @@
 // Fits the laws of single kernels on measurements of one GPU. A robust fit in log space with weak priors gives the base
-// law; held-out forecasts give the correction and the interval (refine.h).
+// law; held-out forecasts give the correction and the interval (numeric/refine.h).
 #pragma once
 
 #include <span>

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 #include "model/profile/profile_names.h"
 
 namespace stepcast {

@@ -10,7 +10,7 @@
 
 namespace stepcast {
 
-/// Of several kinds of moves the one nearest to a collective counts alone (fit_overlap.cpp says which).
+/// Where several kinds of moves were timed, only the one nearest to a collective counts (fit_overlap.cpp says which).
 struct FittedSlowdown {
   std::string neighbour;  ///< "all_reduce", "copy", "gemm": the first word of what ran beside
   double slowdown = 0;    ///< median of the ratios, less 1; never below 0

@@ -13,10 +13,10 @@
 #include "calibrate/fit/fit_collective.h"
 #include "calibrate/fit/fit_law.h"
 #include "calibrate/fit/fit_overlap.h"
-#include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/fit/part_error.h"
 #include "calibrate/fit/pools.h"
 #include "calibrate/measure/roofs.h"
+#include "model/base/percentile.h"
 #include "model/profile/profile_names.h"
 
 namespace stepcast {
@@ -24,6 +24,13 @@ namespace {
 
 /// Fewer than this many samples of one kind say too little for a law of their own.
 constexpr std::size_t fewest = 4;
+
+/// A law that stays as it is keeps its own interval and error without correction.
+template <typename Law>
+void keep_figures_alone(Law& law, const Law& kept) {
+  law.spread = kept.spread;
+  if (kept.alone.samples > 0) law.alone = kept.alone;
+}
 
 class ProfileFit {
  public:
@@ -71,7 +78,7 @@ class ProfileFit {
       if (!enough(name, pool)) continue;
       auto fitted = fit_gemm(pool.samples, request_.gpu, request_.options, kept_gemm(key.first, key.second));
       if (!fitted) continue;
-      if (const RooflineLaw* kept = kept_gemm(key.first, key.second)) fitted->law.spread = kept->spread;
+      if (const RooflineLaw* kept = kept_gemm(key.first, key.second)) keep_figures_alone(fitted->law, *kept);
       fitted->law.refinement.software = pool.names();
       record(name, pool.names(), *fitted);
       out_.laws.back().training = part_error(pool.samples, *fitted, out_.profile.units, of_training_size).held_out;
@@ -193,7 +200,7 @@ class ProfileFit {
       auto fitted = fit_attention(pool.samples, request_.gpu, request_.options, &request_.start.attention);
       if (!fitted || fitted->base_mape >= least) continue;
       least = fitted->base_mape;
-      fitted->law.spread = request_.start.attention.spread;
+      keep_figures_alone(fitted->law, request_.start.attention);
       fitted->law.refinement.software = key.software;
       out_.profile.attention = std::move(fitted->law);
     }

@@ -6,8 +6,8 @@
 #include <map>
 #include <numeric>
 
-#include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/fit/numeric/robust_fit.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 namespace {

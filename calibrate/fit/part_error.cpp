@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 #include "model/profile/kernel_law.h"
 
 namespace stepcast {

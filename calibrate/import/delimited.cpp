@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -55,19 +57,6 @@ std::string shown(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view stripped(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const std::size_t begin = text.find_first_not_of(blanks);
-  return begin == std::string_view::npos ? std::string_view()
-                                         : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 Expected<double> finite_number(std::string_view text, const std::string& where, const std::string& what) {
   double value = 0;
@@ -132,11 +121,8 @@ Expected<DelimitedTable> DelimitedTable::parse(std::string_view text, std::strin
 }
 
 std::optional<std::size_t> DelimitedTable::find(std::string_view name) const {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
   for (std::size_t i = 0; i < columns_.size(); ++i)
-    if (std::equal(columns_[i].begin(), columns_[i].end(), name.begin(), name.end(), same)) return i;
+    if (lower_case(columns_[i]) == lower_case(name)) return i;
   return std::nullopt;
 }
 

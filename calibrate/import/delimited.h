@@ -20,7 +20,7 @@ class DelimitedTable {
 
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
-  /// By name without regard to case.
+  /// Finds a column by name, whatever its case.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
   [[nodiscard]] const std::string& text(std::size_t row, std::size_t column) const { return rows_[row].fields[column]; }
   /// A finite number; fails on anything else, the empty field too.
@@ -42,8 +42,5 @@ class DelimitedTable {
 
 /// A finite number from the whole text; `where` and `what` ("column 'm'") go into the error.
 Expected<double> finite_number(std::string_view text, const std::string& where, const std::string& what);
-/// Without blanks around it; in lower case.
-std::string_view stripped(std::string_view text);
-std::string lower_case(std::string_view text);
 
 }  // namespace stepcast

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 #include "model/catalog.h"
 
 namespace stepcast {

@@ -32,26 +32,26 @@ struct ImportFormat {
 };
 std::span<const ImportFormat> import_formats();
 
-/// By `format`, or the one that recognises the text where that is "". Fails with the formats there are.
+/// Reads by `format` or, where that is "", by the format that recognises the text. The error lists the formats.
 Expected<Measurements> import_text(std::string_view text, const std::string& where, const std::string& format,
                                    const ImportOptions& options);
 
 // --- rows of the table ---
 
-/// nccl-tests' text (import_nccl_tests.cpp) and its JSON (import_nccl_json.cpp).
+/// nccl-tests' text (nccl/import_nccl_tests.cpp) and its JSON (nccl/import_nccl_json.cpp).
 int recognise_nccl_tests(std::string_view text, const std::string& name);
 Expected<Measurements> read_nccl_tests(std::string_view text, const std::string& where, const ImportOptions& options);
 int recognise_nccl_json(std::string_view text, const std::string& name);
 Expected<Measurements> read_nccl_json(std::string_view text, const std::string& where, const ImportOptions& options);
-/// Tables with a header line (import_table.cpp): known exports by their columns, others by ImportOptions::columns.
+/// Tables with a header line (tables/import_table.cpp): known exports by their columns, others by ImportOptions::columns.
 int recognise_table(std::string_view text, const std::string& name);
 Expected<Measurements> read_table(std::string_view text, const std::string& where, const ImportOptions& options);
-/// nvbench (import_nvbench.cpp) and Google Benchmark JSON (import_google_benchmark.cpp).
+/// nvbench (tables/import_nvbench.cpp) and Google Benchmark JSON (tables/import_google_benchmark.cpp).
 int recognise_nvbench(std::string_view text, const std::string& name);
 Expected<Measurements> read_nvbench(std::string_view text, const std::string& where, const ImportOptions& options);
 int recognise_google_benchmark(std::string_view text, const std::string& name);
 Expected<Measurements> read_google_benchmark(std::string_view text, const std::string& where, const ImportOptions& options);
-/// Kernel summaries of Nsight Systems (import_nsys.cpp) and traces of PyTorch's Kineto (import_kineto.cpp).
+/// Kernel summaries of Nsight Systems (profilers/import_nsys.cpp) and traces of PyTorch's Kineto (profilers/import_kineto.cpp).
 int recognise_nsys(std::string_view text, const std::string& name);
 Expected<Measurements> read_nsys(std::string_view text, const std::string& where, const ImportOptions& options);
 int recognise_kineto(std::string_view text, const std::string& name);
@@ -60,11 +60,6 @@ Expected<Measurements> read_kineto(std::string_view text, const std::string& whe
 int recognise_measurements(std::string_view text, const std::string& name);
 Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where, const ImportOptions& options);
 
-// --- helpers that readers share ---
-
-/// Fills what the context leaves open from the options; fails where both say something else.
-Expected<MeasurementContext> merged_context(MeasurementContext context, const MeasurementContext& given,
-                                            const std::string& where);
 /// Rows of the same query and context become one with their median; notes say how many, and name rows that lie a factor
 /// of 2 beside a smooth neighbourhood (outliers) and tables that repeat another's times exactly (copies).
 Measurements condensed(Measurements measurements);

@@ -208,6 +208,18 @@ class Campaign {
 
 }  // namespace
 
+MeasurementContext context_of(const GpuBench& bench, const CampaignRequest& request, const Work& work,
+                              bool sustained) {
+  MeasurementContext context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
+  context.software = software_of(work.source, bench.settings());
+  // What launching costs says itself in which form it was launched.
+  if (!std::holds_alternative<LaunchQuery>(work.what)) context.launch_mode = "graph";
+  context.regime = sustained ? "sustained" : "burst";
+  context.cache = work.warm ? "warm" : "";
+  context.beside = work.beside ? work_name(*work.beside) : "";
+  return context;
+}
+
 Expected<MeasureResult> run_campaign(GpuBench& bench, const CampaignRequest& request, const MeasureHooks& hooks) {
   return Campaign(bench, request, hooks).run();
 }

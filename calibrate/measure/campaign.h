@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
 #include "calibrate/measure/sample.h"
 #include "calibrate/rows/measurement.h"
 #include "kernels/bench/gpu_bench.h"

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/measure/campaign.h"
 #include "model/version.h"
 
 namespace stepcast {
@@ -68,18 +67,6 @@ MeasurementContext setup_context(const DeviceInfo& device, const GpuSettings& se
   context.sm_clock_mhz = settings.default_sm_clock_mhz;
   context.memory_clock_mhz = device.memory_clock_hz / 1e6;
   context.power_limit_w = settings.power_limit_w;
-  return context;
-}
-
-MeasurementContext context_of(const GpuBench& bench, const CampaignRequest& request, const Work& work,
-                              bool sustained) {
-  Context context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
-  context.software = software_of(work.source, bench.settings());
-  // What launching costs says itself in which form it was launched.
-  if (!std::holds_alternative<LaunchQuery>(work.what)) context.launch_mode = "graph";
-  context.regime = sustained ? "sustained" : "burst";
-  context.cache = work.warm ? "warm" : "";
-  context.beside = work.beside ? work_name(*work.beside) : "";
   return context;
 }
 

@@ -1,7 +1,7 @@
 // Compares a campaign's works with their estimates, and decides what may still begin within the budget.
 #pragma once
 
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
 
 namespace stepcast {
 

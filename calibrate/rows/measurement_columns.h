@@ -24,7 +24,7 @@ struct MeasurementTable {
   std::span<const MeasurementColumn> columns;                  ///< of the query
 };
 std::span<const MeasurementTable> measurement_tables();
-/// Of every table, before its own.
+/// The columns that every table has before its own.
 std::span<const MeasurementColumn> common_measurement_columns();
 
 }  // namespace stepcast::detail

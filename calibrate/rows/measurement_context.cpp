@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/importer.h"
 #include "model/base/json_writer.h"
 
 namespace stepcast {

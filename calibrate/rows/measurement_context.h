@@ -8,7 +8,13 @@
 #include "model/base/error.h"
 #include "model/base/json_value.h"
 
-namespace stepcast::detail {
+namespace stepcast {
+
+/// Fills what the context leaves open from what was given; fails where both say something else.
+Expected<MeasurementContext> merged_context(MeasurementContext context, const MeasurementContext& given,
+                                            const std::string& where);
+
+namespace detail {
 
 struct ContextText { const char* name; std::string MeasurementContext::*value; };
 struct ContextNumber { const char* name; double MeasurementContext::*value; };
@@ -16,7 +22,8 @@ std::span<const ContextText> context_texts();
 std::span<const ContextNumber> context_numbers();
 
 Expected<MeasurementContext> read_measurement_context(const JsonValue& value, const std::string& where);
-/// On one line, without what is not known.
+/// Writes the context on one line, without what is not known.
 std::string write_measurement_context(const MeasurementContext& context);
 
-}  // namespace stepcast::detail
+}  // namespace detail
+}  // namespace stepcast

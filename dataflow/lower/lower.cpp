@@ -199,7 +199,7 @@ class Lowering {
     for (const PlacedBlock& block : placed_.blocks)
       for (const WeightChain& chain : block.chains)
         for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a)
-          if (chain.optimizer.at[a] >= 0 || chain.optimizer.at[a] == kFlat) split |= AtomMask{1} << a;
+          if (chain.optimizer.at[a] >= 0 || chain.optimizer.at[a] == flat_shard) split |= AtomMask{1} << a;
     if (split == 0 || placed_.mesh.size_of(split) == 1) return;
     Move norm;
     norm.label = "gradient norm all_reduce";

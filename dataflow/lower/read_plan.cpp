@@ -29,14 +29,14 @@ std::int64_t axis_size(const MappingProgram& program, const std::string& name) {
 
 /// Product of the axes on which the embedding splits the batch: first match per axis, as for every operator (rule 3).
 std::int64_t batch_ranks_of(const ParsedPlan& parsed) {
-  constexpr const char* kLoops[] = {"b", "s", "h", "v"};
+  constexpr const char* embedding_loops[] = {"b", "s", "h", "v"};
   std::int64_t ranks = 1;
   std::vector<std::string> claimed;
   for (const Statement& statement : parsed.statements) {
     const auto* par = std::get_if<ParStatement>(&statement.body);
     const bool here = statement.scope.empty() || std::find(statement.scope.begin(), statement.scope.end(), "embed") != statement.scope.end();
     if (!par || !here) continue;
-    const auto walks = [&](const std::string& dim) { return std::find(std::begin(kLoops), std::end(kLoops), dim) != std::end(kLoops); };
+    const auto walks = [&](const std::string& dim) { return std::find(std::begin(embedding_loops), std::end(embedding_loops), dim) != std::end(embedding_loops); };
     if (!par->dims.empty() && std::none_of(par->dims.begin(), par->dims.end(), walks)) continue;
     for (const std::string& axis : par->axes) {
       if (std::find(claimed.begin(), claimed.end(), axis) != claimed.end()) continue;

@@ -10,7 +10,7 @@ namespace {
 
 /// A weight gradient is added into its accumulator: read and write of fp32 beside a bf16 product, 1.5 accumulator sizes
 /// (fits of accumulating weight-gradient GEMMs on A100 and H100 put it at 6 bytes per element with fp32 accumulators).
-constexpr double kAccumulateFactor = 1.5;
+constexpr double accumulate_factor = 1.5;
 
 /// `joins_k`: input gradients of several products over one input add up along k; others lie side by side along n.
 struct Product { double m = 1, n = 1, k = 1, batch = 1, output_bytes = 2; bool joins_k = false; };
@@ -45,7 +45,7 @@ Product product_of(const FuseContext& c, const PlacedItem& item) {
   const Tensor& target = c.network.tensors[(of_a ? a : b).tensor];
   p.joins_k = of_a;
   const bool accumulates = target.role == TensorRole::weight && !c.stack.accumulates_apart;
-  p.output_bytes = accumulates ? kAccumulateFactor * c.stack.gradient_bytes : target.bytes_per_element;
+  p.output_bytes = accumulates ? accumulate_factor * c.stack.gradient_bytes : target.bytes_per_element;
   return p;
 }
 

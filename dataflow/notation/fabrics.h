@@ -9,7 +9,6 @@
 
 #include "dataflow/notation/mapping.h"
 
-
 namespace stepcast {
 
 /// What a fabric does when several units need one value, or their results are summed.

@@ -9,16 +9,10 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/base/position.h"
 #include "model/network/operator.h"
 
 namespace stepcast {
-
-/// Where a statement stands in its text, 1-based; line 0 = made by the program.
-struct Position {
-  std::string file;
-  int line = 0, column = 0;
-  friend bool operator==(const Position&, const Position&) { return true; }  ///< trees compare by meaning
-};
 
 struct MeshLine {
   struct Axis {

@@ -112,8 +112,8 @@ Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std
                   "the partial products of all mesh lines must divide one another");
     mesh.atoms.push_back({cuts[i], cuts[i + 1] / cuts[i], false});
   }
-  if (mesh.atoms.size() > kMaxAtoms)
-    return fail("mesh", fmt::format("{} atoms", mesh.atoms.size()), fmt::format("at most {} distinct cuts", kMaxAtoms));
+  if (mesh.atoms.size() > max_atoms)
+    return fail("mesh", fmt::format("{} atoms", mesh.atoms.size()), fmt::format("at most {} distinct cuts", max_atoms));
   for (Mesh::Axis& axis : mesh.axes)
     for (std::size_t a = 0; a < mesh.atoms.size(); ++a)
       if (mesh.atoms[a].stride >= axis.stride && mesh.atoms[a].stride < axis.stride * axis.size) axis.atoms |= AtomMask{1} << a;

@@ -14,7 +14,7 @@
 
 namespace stepcast {
 
-inline constexpr int kMaxAtoms = 24;
+inline constexpr int max_atoms = 24;
 using AtomMask = std::uint32_t;
 
 struct Atom {

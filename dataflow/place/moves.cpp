@@ -8,10 +8,10 @@ namespace {
 
 /// Rule 15: the move of one atom.
 MoveKind transition(Slot from, Slot to) {
-  if (from == kReplicate) return to == kPartial ? MoveKind::mask : MoveKind::slice;
-  if (from == kPartial) return to == kReplicate ? MoveKind::all_reduce : MoveKind::reduce_scatter;
-  if (to == kReplicate) return MoveKind::all_gather;
-  if (to == kPartial) return MoveKind::mask;  // a shard padded with zeros is a partial sum
+  if (from == replicated) return to == partial_sum ? MoveKind::mask : MoveKind::slice;
+  if (from == partial_sum) return to == replicated ? MoveKind::all_reduce : MoveKind::reduce_scatter;
+  if (to == replicated) return MoveKind::all_gather;
+  if (to == partial_sum) return MoveKind::mask;  // a shard padded with zeros is a partial sum
   return MoveKind::all_to_all;
 }
 
@@ -28,8 +28,8 @@ void staged_hops(MoveKind kind, AtomMask atoms, const Placement& to, const Mesh&
     return;
   }
   for (std::size_t i = 0; i + 1 < order.size(); ++i) step(MoveKind::reduce_scatter, order[i], scatter_dim);
-  step(MoveKind::all_reduce, order.back(), kReplicate);
-  for (std::size_t i = order.size() - 1; i-- > 0;) step(MoveKind::all_gather, order[i], kReplicate);
+  step(MoveKind::all_reduce, order.back(), replicated);
+  for (std::size_t i = order.size() - 1; i-- > 0;) step(MoveKind::all_gather, order[i], replicated);
 }
 
 }  // namespace
@@ -49,26 +49,26 @@ const char* to_text(MoveKind kind) {
 }
 
 std::vector<Hop> hops(const Placement& from, const Placement& to, const Mesh& mesh, bool staged, Slot scatter_dim) {
-  constexpr std::array kOrder{MoveKind::slice, MoveKind::mask, MoveKind::reduce_scatter, MoveKind::all_reduce, MoveKind::all_to_all, MoveKind::all_gather};
-  std::array<AtomMask, kOrder.size()> masks{};
+  constexpr std::array kind_order{MoveKind::slice, MoveKind::mask, MoveKind::reduce_scatter, MoveKind::all_reduce, MoveKind::all_to_all, MoveKind::all_gather};
+  std::array<AtomMask, kind_order.size()> masks{};
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a) {
     if (from.at[a] == to.at[a] || mesh.atoms[a].stage) continue;
     const MoveKind kind = transition(from.at[a], to.at[a]);
-    for (std::size_t k = 0; k < kOrder.size(); ++k)
-      if (kOrder[k] == kind) masks[k] |= AtomMask{1} << a;
+    for (std::size_t k = 0; k < kind_order.size(); ++k)
+      if (kind_order[k] == kind) masks[k] |= AtomMask{1} << a;
   }
   std::vector<Hop> out;
   Placement now = from;
-  for (std::size_t k = 0; k < kOrder.size(); ++k) {
+  for (std::size_t k = 0; k < kind_order.size(); ++k) {
     if (masks[k] == 0) continue;
     const bool several = (masks[k] & (masks[k] - 1)) != 0;
-    if (staged && several && kOrder[k] != MoveKind::slice && kOrder[k] != MoveKind::mask) {
-      staged_hops(kOrder[k], masks[k], to, mesh, scatter_dim, now, out);
+    if (staged && several && kind_order[k] != MoveKind::slice && kind_order[k] != MoveKind::mask) {
+      staged_hops(kind_order[k], masks[k], to, mesh, scatter_dim, now, out);
       continue;
     }
     for (std::size_t a = 0; a < mesh.atoms.size(); ++a)
       if (masks[k] >> a & 1U) now.at[a] = to.at[a];
-    out.push_back({kOrder[k], masks[k], now});
+    out.push_back({kind_order[k], masks[k], now});
   }
   return out;
 }

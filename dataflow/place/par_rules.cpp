@@ -28,12 +28,12 @@ std::vector<std::string> all_tags(const Network& network) {
 }
 
 /// Tags that every network may be scoped by, whether this one has such operators or not (docs/design.md, section B).
-constexpr const char* kCommonTags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "router",
+constexpr const char* common_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "router",
                                        "dispatch", "expert", "combine", "shared", "head", "loss"};
 
 Expected<void> check_tags(const Network& network, const Statement& statement, const std::vector<std::string>& named) {
   for (const std::string& tag : named) {
-    if (std::find(std::begin(kCommonTags), std::end(kCommonTags), tag) != std::end(kCommonTags)) continue;
+    if (std::find(std::begin(common_tags), std::end(common_tags), tag) != std::end(common_tags)) continue;
     const auto tags = all_tags(network);
     if (std::find(tags.begin(), tags.end(), tag) == tags.end())
       return fail(where_of(statement), fmt::format("no operator of the network has the tag '{}'", tag), name_hint(tag, tags));

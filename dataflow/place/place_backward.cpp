@@ -9,7 +9,7 @@ namespace stepcast {
 Placement BlockPlacer::gradient_home(int tensor) const {
   Placement place = home_[tensor];
   for (Slot& slot : place.at)
-    if (slot == kPartial) slot = kReplicate;
+    if (slot == partial_sum) slot = replicated;
   return place;
 }
 
@@ -20,13 +20,13 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
   AtomMask partial = 0;
   for (int c : contributions)
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (out_.copies[c].place.at[a] == kPartial) partial |= AtomMask{1} << a;
+      if (out_.copies[c].place.at[a] == partial_sum) partial |= AtomMask{1} << a;
   std::vector<std::vector<int>> classes;
   for (int c : contributions) {
     Placement masked = out_.copies[c].place;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if ((partial >> a & 1U) && masked.at[a] == kReplicate) masked.at[a] = kPartial;
-    c = emit_hops(c, hops(out_.copies[c].place, masked, mesh_, false, kFlat), pass, cargo, op);
+      if ((partial >> a & 1U) && masked.at[a] == replicated) masked.at[a] = partial_sum;
+    c = emit_hops(c, hops(out_.copies[c].place, masked, mesh_, false, flat_shard), pass, cargo, op);
     const auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& cls) { return out_.copies[cls.front()].place == masked; });
     if (same != classes.end()) same->push_back(c);
     else classes.push_back({c});
@@ -47,7 +47,7 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
   std::vector<int> at_home;
   for (auto& cls : classes) {
     const int total = add_up(std::move(cls));
-    at_home.push_back(emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, kFlat), pass, cargo, op));
+    at_home.push_back(emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, flat_shard), pass, cargo, op));
   }
   return add_up(std::move(at_home));
 }
@@ -61,7 +61,7 @@ int BlockPlacer::gradient_of(int tensor, const Placement& wanted, int op) {
   }
   if (const int c = find_copy(totals_[tensor], wanted); c >= 0) return c;
   const int home = totals_[tensor].front();
-  const int at = emit_hops(home, hops(out_.copies[home].place, wanted, mesh_, false, kFlat), Pass::input_grad, Cargo::activation, op);
+  const int at = emit_hops(home, hops(out_.copies[home].place, wanted, mesh_, false, flat_shard), Pass::input_grad, Cargo::activation, op);
   totals_[tensor].push_back(at);
   return at;
 }
@@ -90,7 +90,7 @@ void BlockPlacer::emit_gradient(int o) {
       Placement place = placement_of(input, splits_[o], mesh_, true);
       // A Partial operand of a product makes the others' gradients Partial there; its own is whole.
       for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-        if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[input.tensor].at[a] != kPartial) place.at[a] = kPartial;
+        if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[input.tensor].at[a] != partial_sum) place.at[a] = partial_sum;
       item.writes[i] = add_copy(input.tensor, true, place, -1);
       contributions_[input.tensor].push_back(item.writes[i]);
     }

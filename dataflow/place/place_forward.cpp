@@ -103,7 +103,7 @@ std::vector<Placement> BlockPlacer::path(int tensor, const Placement& use) const
     const Manners m = manners_of(tensor, false, -1);
     return m.move && m.move->staged;
   }();
-  for (const Hop& hop : hops(home_[tensor], use, mesh_, staged, kFlat)) places.push_back(hop.after);
+  for (const Hop& hop : hops(home_[tensor], use, mesh_, staged, flat_shard)) places.push_back(hop.after);
   return places;
 }
 
@@ -119,7 +119,7 @@ int BlockPlacer::fetch_value(int tensor, const Placement& wanted, Pass pass, int
   const Cargo cargo = net_.tensors[tensor].role == TensorRole::weight ? Cargo::weight : Cargo::activation;
   const Manners manners = manners_of(tensor, false, op);
   const bool staged = manners.move && manners.move->staged;
-  const std::vector<Hop> way = hops(home_[tensor], wanted, mesh_, staged, kFlat);
+  const std::vector<Hop> way = hops(home_[tensor], wanted, mesh_, staged, flat_shard);
   // Nearest stop to the use that exists; home counts as stop -1.
   for (int stop = static_cast<int>(way.size()) - 1; stop >= -1; --stop) {
     const int have = find_copy(available_[tensor], stop < 0 ? home_[tensor] : way[stop].after);
@@ -132,7 +132,7 @@ int BlockPlacer::fetch_value(int tensor, const Placement& wanted, Pass pass, int
   // Only the natural copy exists: bring it home first.
   assert(!available_[tensor].empty());
   const int made = available_[tensor].front();
-  emit_hops(made, hops(out_.copies[made].place, home_[tensor], mesh_, staged, kFlat), pass, cargo, op);
+  emit_hops(made, hops(out_.copies[made].place, home_[tensor], mesh_, staged, flat_shard), pass, cargo, op);
   return fetch_value(tensor, wanted, pass, op);
 }
 
@@ -145,7 +145,7 @@ void BlockPlacer::emit_forward(int o, Pass pass) {
   for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) item.reads.push_back(fetch_value(op.inputs[i].tensor, need(o, i), pass, o));
   Placement made = placement_of(op.output, splits_[o], mesh_, true);
   for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-    if (partial_pass_[o] >> a & 1U) made.at[a] = kPartial;
+    if (partial_pass_[o] >> a & 1U) made.at[a] = partial_sum;
   const int tensor = op.output.tensor;
   int copy = add_copy(tensor, false, made, -1);
   item.writes = {copy};

@@ -46,7 +46,7 @@ Placement BlockPlacer::natural(int tensor) const {
   for (int o : uses_[tensor].producers) {
     Placement made = placement_of(block_.operators[o].output, splits_[o], mesh_, true);
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (partial_pass_[o] >> a & 1U) made.at[a] = kPartial;
+      if (partial_pass_[o] >> a & 1U) made.at[a] = partial_sum;
     if (first) {
       place = made;
       first = false;
@@ -54,7 +54,7 @@ Placement BlockPlacer::natural(int tensor) const {
     }
     // Several operators write one tensor: a shard wins over Partial, and Partial over Replicate (rule 13).
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (made.at[a] >= 0 ? place.at[a] < 0 : made.at[a] == kPartial && place.at[a] == kReplicate) place.at[a] = made.at[a];
+      if (made.at[a] >= 0 ? place.at[a] < 0 : made.at[a] == partial_sum && place.at[a] == replicated) place.at[a] = made.at[a];
   }
   return place;
 }
@@ -66,7 +66,7 @@ Placement BlockPlacer::need(int o, int input) const {
   for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
     if (!(partial_pass_[o] >> a & 1U)) continue;
     // Addition needs every summand Partial (a Replicate one is masked); a product takes its others whole.
-    if (op.function == "add" || (home_known_[tensor] && home_[tensor].at[a] == kPartial)) place.at[a] = kPartial;
+    if (op.function == "add" || (home_known_[tensor] && home_[tensor].at[a] == partial_sum)) place.at[a] = partial_sum;
   }
   return place;
 }
@@ -104,9 +104,9 @@ AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement
     return set;
   };
   // `*` spreads what would be whole or partial; it leaves shards alone.
-  if (p.what == "*") return each(free, [&](std::size_t a) { return base.at[a] >= 0 ? base.at[a] : kFlat; });
-  if (p.what == "partial") return each(free, [](std::size_t) { return kPartial; });
-  if (p.what == "full") return each(free, [](std::size_t) { return kReplicate; });
+  if (p.what == "*") return each(free, [&](std::size_t a) { return base.at[a] >= 0 ? base.at[a] : flat_shard; });
+  if (p.what == "partial") return each(free, [](std::size_t) { return partial_sum; });
+  if (p.what == "full") return each(free, [](std::size_t) { return replicated; });
   AtomMask set = 0;
   bool any = false;
   std::string_view rest = p.what;
@@ -175,12 +175,12 @@ void BlockPlacer::resolve_home(int tensor) {
     const bool stream = tensor == block_.output && block_.input >= 0 && net_.tensors[block_.input].dims == t.dims;
     const auto& readers = stream && uses.consumers.empty() ? uses_[block_.input].consumers : uses.consumers;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
-      if (place.at[a] != kPartial) continue;
-      Slot slot = kReplicate;
+      if (place.at[a] != partial_sum) continue;
+      Slot slot = replicated;
       for (std::size_t c = 0; c < readers.size(); ++c) {
         const Slot wanted = need(readers[c].op, readers[c].input).at[a];
         if (wanted < 0) {
-          slot = kReplicate;
+          slot = replicated;
           break;
         }
         if (c == 0) slot = wanted;
@@ -201,7 +201,7 @@ void BlockPlacer::pass_partials(int o) {
     const int tensor = op.inputs[i].tensor;
     if (!home_known_[tensor]) resolve_home(tensor);
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
-      if (home_[tensor].at[a] != kPartial) continue;
+      if (home_[tensor].at[a] != partial_sum) continue;
       const bool through = splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || op.function == "add" || op.function == "scale" || op.function == "dropout" || op.function == "rope");
       if (!through) {
         set_error({block_.name + "/" + op.name, fmt::format("{} is Partial on {} here, and operator {} is not linear in it there", net_.tensors[tensor].name, mesh_.label(AtomMask{1} << a), op.name),

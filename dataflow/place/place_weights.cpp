@@ -34,12 +34,12 @@ void BlockPlacer::weight_chains() {
     for (int c : contributions_[tensor])
       for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
         const Slot slot = out_.copies[c].place.at[a];
-        if (!any || slot == kPartial || made.at[a] == kReplicate) made.at[a] = slot;
+        if (!any || slot == partial_sum || made.at[a] == replicated) made.at[a] = slot;
         if (a + 1 == mesh_.atoms.size()) any = true;
       }
     Placement accumulator = made;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (made.at[a] < 0 && chain.home.at[a] != kReplicate) accumulator.at[a] = chain.home.at[a];
+      if (made.at[a] < 0 && chain.home.at[a] != replicated) accumulator.at[a] = chain.home.at[a];
     accumulator = stated(tensor, "", accumulator, "grads");
     chain.accumulator = accumulator;
     if (!contributions_[tensor].empty()) {
@@ -50,9 +50,9 @@ void BlockPlacer::weight_chains() {
     // The optimizer follows the accumulator; a sum left Partial goes where the weight's home is in shards, else whole.
     Placement optimizer = accumulator;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (optimizer.at[a] == kPartial) optimizer.at[a] = chain.home.at[a] == kPartial ? kReplicate : chain.home.at[a];
+      if (optimizer.at[a] == partial_sum) optimizer.at[a] = chain.home.at[a] == partial_sum ? replicated : chain.home.at[a];
     chain.optimizer = stated(tensor, "", optimizer, "optimizer");
-    if (std::find(chain.optimizer.at.begin(), chain.optimizer.at.end(), kPartial) != chain.optimizer.at.end())
+    if (std::find(chain.optimizer.at.begin(), chain.optimizer.at.end(), partial_sum) != chain.optimizer.at.end())
       set_error({block_.name + "/" + net_.tensors[tensor].name, "the optimizer's home is partial", "only accumulators (`home grads`) may stay partial (rule 24)"});
     chain.home_elements = local_elements(net_, tensor, chain.home, mesh_);
     chain.home_bytes = chain.home_elements * net_.tensors[tensor].bytes_per_element;
@@ -74,9 +74,9 @@ void BlockPlacer::step_moves(WeightChain& chain, const Placement& accumulator) {
   const int gradient = add_copy(chain.tensor, true, accumulator, -1);
   chain.accumulator_bytes = out_.copies[gradient].bytes;
   const Manners sum = manners_of(chain.tensor, true, -1);
-  emit_hops(gradient, hops(accumulator, chain.optimizer, mesh_, sum.move && sum.move->staged, kFlat), Pass::step, Cargo::gradient, -1, When::once_last_use);
+  emit_hops(gradient, hops(accumulator, chain.optimizer, mesh_, sum.move && sum.move->staged, flat_shard), Pass::step, Cargo::gradient, -1, When::once_last_use);
   const int updated = add_copy(chain.tensor, false, chain.optimizer, -1);
-  emit_hops(updated, hops(chain.optimizer, chain.home, mesh_, false, kFlat), Pass::step, Cargo::weight, -1, When::tail);
+  emit_hops(updated, hops(chain.optimizer, chain.home, mesh_, false, flat_shard), Pass::step, Cargo::weight, -1, When::tail);
 }
 
 Expected<PlacedBlock> BlockPlacer::place(bool root) {

@@ -20,8 +20,8 @@ bool in_scope(const std::vector<std::string>& scope, const Operator& op) {
 /// Scale bytes included: fp8 per tensor 0, blocks of 128 one fp32 each, mx one byte per 32 (rule 19).
 double wire_bytes(const std::string& type) {
   struct Wire { const char* name; double bytes; };
-  constexpr Wire kWires[] = {{"fp32", 4}, {"bf16", 2}, {"fp16", 2}, {"fp8", 1}, {"fp8block", 1 + 4.0 / 128}, {"mxfp8", 1 + 1.0 / 32}};
-  for (const Wire& wire : kWires)
+  constexpr Wire wire_types[] = {{"fp32", 4}, {"bf16", 2}, {"fp16", 2}, {"fp8", 1}, {"fp8block", 1 + 4.0 / 128}, {"mxfp8", 1 + 1.0 / 32}};
+  for (const Wire& wire : wire_types)
     if (type == wire.name) return wire.bytes;
   return 0;
 }
@@ -37,7 +37,7 @@ Placement placement_of(const Access& access, const OperatorSplit& split, const M
     else if (std::find(access.row_loops.begin(), access.row_loops.end(), loop) != access.row_loops.end())
       place.at[a] = static_cast<Slot>(access.row_dim);  // rows follow their tokens (rule 27)
     else if (output)
-      place.at[a] = kPartial;
+      place.at[a] = partial_sum;
   }
   return place;
 }
@@ -47,7 +47,7 @@ double local_elements(const Network& network, int tensor, const Placement& place
   double flat = 1;
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a) {
     if (place.at[a] >= 0) elements /= static_cast<double>(mesh.atoms[a].size);
-    if (place.at[a] == kFlat) flat *= static_cast<double>(mesh.atoms[a].size);
+    if (place.at[a] == flat_shard) flat *= static_cast<double>(mesh.atoms[a].size);
   }
   return flat == 1 ? elements : std::ceil(elements / flat);
 }
@@ -62,8 +62,8 @@ double local_extent(const Network& network, int loop, const OperatorSplit& split
 std::string to_text(const Placement& place, const Network& network, int tensor, const Mesh& mesh) {
   std::string text;
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a) {
-    if (place.at[a] == kReplicate || mesh.atoms[a].stage) continue;
-    const std::string what = place.at[a] == kPartial ? "partial" : place.at[a] == kFlat ? "*" : network.dims[network.tensors[tensor].dims[place.at[a]]].name;
+    if (place.at[a] == replicated || mesh.atoms[a].stage) continue;
+    const std::string what = place.at[a] == partial_sum ? "partial" : place.at[a] == flat_shard ? "*" : network.dims[network.tensors[tensor].dims[place.at[a]]].name;
     text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", what, mesh.label(AtomMask{1} << a));
   }
   return text.empty() ? "full" : text;

@@ -15,18 +15,18 @@ namespace stepcast {
 
 /// >= 0: Shard of that tensor dim (position in the tensor).
 using Slot = std::int8_t;
-inline constexpr Slot kReplicate = -1, kPartial = -2, kFlat = -3;
+inline constexpr Slot replicated = -1, partial_sum = -2, flat_shard = -3;
 
 struct Placement {
-  std::array<Slot, kMaxAtoms> at;
-  Placement() { at.fill(kReplicate); }
+  std::array<Slot, max_atoms> at;
+  Placement() { at.fill(replicated); }
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 /// What one operator does on each atom.
 struct OperatorSplit {
-  std::array<std::int16_t, kMaxAtoms> loop;       ///< dim id, or -1 = not split
-  std::array<std::int16_t, kMaxAtoms> statement;  ///< which statement won, or -1
+  std::array<std::int16_t, max_atoms> loop;       ///< dim id, or -1 = not split
+  std::array<std::int16_t, max_atoms> statement;  ///< which statement won, or -1
   OperatorSplit() { loop.fill(-1); statement.fill(-1); }
 };
 

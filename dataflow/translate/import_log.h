@@ -52,6 +52,5 @@ std::int64_t capped_product(std::int64_t a, std::int64_t b);
 std::optional<double> real_number(std::string_view text);
 
 /// Words without spaces around them: " a b " -> "a b".
-std::string_view trimmed(std::string_view text);
 
 }  // namespace stepcast

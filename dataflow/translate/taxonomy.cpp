@@ -77,12 +77,12 @@ struct StationaryWord {
   TensorUse use;
   const char* name;
 };
-constexpr std::array kStationaryWords = {StationaryWord{TensorUse::weight, "weight-stationary"},
+constexpr std::array stationary_words = {StationaryWord{TensorUse::weight, "weight-stationary"},
                                          StationaryWord{TensorUse::input, "input-stationary"},
                                          StationaryWord{TensorUse::output, "output-stationary"}};
 
 const char* stationary_word(TensorUse use) {
-  for (const StationaryWord& row : kStationaryWords)
+  for (const StationaryWord& row : stationary_words)
     if (row.use == use) return row.name;
   return "";
 }

@@ -1,7 +1,7 @@
 // The GPUs of one or several hosts whose NCCL collectives are timed. Every process calls the same functions with the
 // same arguments in the same order, and gets the same answers, Errors included. send_recv is nccl-tests' sendrecv: each
 // rank sends the buffer to the next one of the group and receives that of the one before, in a ring; a pair exchanges.
-// collective_bench_cuda.cpp is the real one, with one thread for each GPU of a process; gpu_side_loaded.cpp reaches it
+// cuda/collective_bench_cuda.cpp is the real one, with one thread for each GPU of a process; gpu_side_loaded.cpp reaches it
 // from the program, tests bring their own.
 #pragma once
 
@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "kernels/bench/gpu_bench.h"
-#include "kernels/process/launch_place.h"
 #include "model/base/error.h"
 #include "model/profile/query.h"
 
 namespace stepcast {
+
+struct LaunchPlace;  // kernels/process/launch_place.h
 
 /// Where a rank stands.
 struct RankPlace {

@@ -1,5 +1,5 @@
 // A GPU whose work is timed. calibrate/measure/ decides what, how often and when to stop; whatever implements this only
-// runs and times. gpu_bench_cuda.cpp is the real one, gpu_side_loaded.cpp reaches it from the program, tests bring
+// runs and times. cuda/gpu_bench_cuda.cpp is the real one, gpu_side_loaded.cpp reaches it from the program, tests bring
 // their own.
 #pragma once
 

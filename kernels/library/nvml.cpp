@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "kernels/library/shared_library.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -84,8 +85,7 @@ SlowdownReasons slowdown_reasons(std::uint64_t bits) {
 }
 
 std::string plain_bus_id(std::string_view bus_id) {
-  std::string plain;
-  for (const char c : bus_id) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string plain = lower_case(bus_id);
   const std::size_t domain = plain.find(':');
   // "bus:device" has one colon and no domain.
   if (domain == std::string::npos || plain.find(':', domain + 1) == std::string::npos) return plain;

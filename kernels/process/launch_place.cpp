@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -184,9 +186,7 @@ std::string job_of(const Environment& environment, const Launcher& launcher) {
 /// starts at 32768). The FNV-1a hash of the job's name chooses it.
 int port_of(std::string_view job) {
   constexpr int first = 20000, count = 10000;
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211ULL;
-  return first + static_cast<int>(hash % count);
+  return first + static_cast<int>(fnv1a(job) % count);
 }
 
 bool on_one_host(const Environment& environment, const Launcher& launcher, const LaunchPlace& place) {

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -30,16 +32,10 @@ constexpr std::string_view protocol = "stepcast meets 1";
 constexpr std::size_t greeting_size = protocol.size() + 3 * 8;
 constexpr char welcome = 'w', other_job = 'j', wrong_number = 'n', taken = 't';
 
-std::uint64_t job_number(std::string_view job) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211ULL;
-  return hash;
-}
-
 std::string greeting_of(const LaunchPlace& place) {
   std::string text(protocol);
   for (const std::uint64_t value :
-       {job_number(place.job), std::uint64_t(place.process), std::uint64_t(place.processes)})
+       {fnv1a(place.job), std::uint64_t(place.process), std::uint64_t(place.processes)})
     put(text, value);
   return text;
 }
@@ -110,7 +106,7 @@ struct Judged {
   char answer = welcome;
 };
 Judged judged(std::string_view said, const LaunchPlace& place, const std::vector<MeetingSocket>& known) {
-  if (number_at(said, protocol.size()) != job_number(place.job)) return {0, other_job};
+  if (number_at(said, protocol.size()) != fnv1a(place.job)) return {0, other_job};
   const std::uint64_t process = number_at(said, protocol.size() + 8);
   if (number_at(said, protocol.size() + 16) != std::uint64_t(place.processes) || process == 0 ||
       process >= known.size())

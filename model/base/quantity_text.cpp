@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -76,12 +78,6 @@ template <> constexpr Dimension dimension_of<Flops>() { return Dimension::work; 
 template <> constexpr Dimension dimension_of<FlopsPerSecond>() { return Dimension::compute_rate; }
 template <> constexpr Dimension dimension_of<Hertz>() { return Dimension::frequency; }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::string shown(std::string_view text) {  // a hostile megabyte is not echoed
   constexpr std::size_t longest = 60;
   return text.size() <= longest ? std::string(text) : fmt::format("{}...", text.substr(0, longest));
@@ -94,7 +90,7 @@ struct NumberAndUnit {
 
 /// Splits "400 GB/s". Only digits, a point and an exponent make a number: no "inf", "nan", hex.
 Expected<NumberAndUnit> split_number(std::string_view text, const std::string& where, const std::string& example) {
-  text = trimmed(text);
+  text = stripped(text);
   const std::string hint = fmt::format("write it like \"{}\"", example);
   if (text.starts_with('-')) return fail(where, fmt::format("'{}' is negative", shown(text)), hint);
   const bool digit = !text.empty() && ((text[0] >= '0' && text[0] <= '9') || text[0] == '.');
@@ -104,7 +100,7 @@ Expected<NumberAndUnit> split_number(std::string_view text, const std::string& w
   if (status == std::errc::result_out_of_range)
     return fail(where, fmt::format("'{}' is beyond any real value", shown(text)), hint);
   if (status != std::errc()) return fail(where, fmt::format("'{}' is not a number", shown(text)), hint);
-  result.unit = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
+  result.unit = stripped(text.substr(static_cast<std::size_t>(end - text.data())));
   return result;
 }
 
@@ -150,9 +146,9 @@ Expected<double> checked(double value, std::string_view text, Dimension dimensio
 Expected<double> parse_as(std::string_view text, Dimension dimension, const std::string& where, Zero zero) {
   const auto split = split_number(text, where, kind_of(dimension).example);
   if (!split) return tl::unexpected(split.error());
-  const auto unit = unit_named(split->unit, dimension, trimmed(text), where);
+  const auto unit = unit_named(split->unit, dimension, stripped(text), where);
   if (!unit) return tl::unexpected(unit.error());
-  return checked(split->number * (*unit)->multiply / (*unit)->divide, trimmed(text), dimension, where, zero);
+  return checked(split->number * (*unit)->multiply / (*unit)->divide, stripped(text), dimension, where, zero);
 }
 
 /// The fewest digits of value in `unit` that parse back to it; "" when 17 do not.

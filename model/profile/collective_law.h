@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "model/base/error.h"
@@ -26,6 +27,22 @@ struct CollectiveTime {
   const char* law = "";                    ///< "curve nvswitch all_reduce", "ports infiniband", "NCCL tuning model"
   const CollectiveCurve* curve = nullptr;  ///< the curve behind it, if any; lives as long as the profile
 };
+
+/// A time within one fabric, with the provenance of the law behind it.
+struct RatedTime {
+  Seconds time;
+  Source source = Source::assumed;
+  Spread spread;
+  const CollectiveCurve* curve = nullptr;  ///< the curve that was used, perhaps transferred in kind or rank count
+  bool extrapolated = false;               ///< outside the sizes of the curve's points
+};
+
+/// A collective within one instance of a fabric, for any rank count and kind. Not fitted at this count: the nearest
+/// count's time at the same buffer times `growth`, where that knows the step; else its bandwidth term, with latency
+/// linear in ranks (constant for all_to_all). A kind that was not measured takes the time of a related one. Both are
+/// `transferred`. Empty: nothing was measured on this fabric.
+std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
+                                         Bytes received);
 
 /// How the members of a group lie on a machine.
 struct GroupPlacement {

@@ -1,6 +1,7 @@
 #include "model/profile/kernel_law.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "model/profile/kernel_features.h"
@@ -10,6 +11,21 @@ namespace {
 
 /// Five matrix products against two: recomputed scores, dV, dP, dQ, dK (arXiv 2205.14135, section 3).
 constexpr double backward_products = 2.5;
+
+/// (a^p + b^p)^(1/p) for a, b >= 0. It is evaluated some hundred times per forecast, so the usual exponents avoid std::pow.
+double soft_maximum(double a, double b, double p) {
+  const double high = std::max(a, b), low = std::min(a, b);
+  if (high <= 0) return 0;
+  const double r = low / high;
+  if (p == 1) return high + low;
+  if (p == 2) return high * std::sqrt(1 + r * r);
+  if (p == 1.5) {
+    const double sum = 1 + r * std::sqrt(r);
+    return high * std::cbrt(sum * sum);
+  }
+  if (p == 3) return high * std::cbrt(1 + r * r * r);
+  return high * std::pow(1 + std::pow(r, p), 1 / p);
+}
 
 Bound bound_of(Seconds launch, Seconds compute, Seconds memory) {
   if (launch > compute && launch > memory) return Bound::launch;
@@ -24,6 +40,8 @@ void refine(KernelTime& out, const Refinement& refinement, std::span<const float
   out.time = out.time * std::exp(faded(sum_at(refinement.correction, features), outside));
   const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
   out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
+  out.corrected = !refinement.correction.empty();
+  if (out.corrected) out.error = {refinement.held_out.mape, refinement.held_out.samples};
 }
 
 bool refined(const Refinement& r, const GpuUnits& units) {
@@ -35,16 +53,42 @@ Seconds cast_time(const RooflineLaw& law, const GemmQuery& gemm) {
   return law.cast_t0 + cast_bytes_of(gemm) / (law.cast.value() > 0 ? law.cast : law.memory);
 }
 
-/// Base time, bound, interval and correction: the same for every family.
-template <typename Law, typename Query, typename Features>
-KernelTime time_of(const Law& law, const GpuUnits& units, const Query& query, Seconds compute, Seconds memory, Features features) {
+Seconds attention_base(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward) {
+  assert(law.compute.value() > 0 && sequence > 0);
+  const Seconds forward = causal_flops / law.compute * (1 + law.ramp / sequence);
+  return law.t0 + (backward ? forward * (backward_products / law.backward_efficiency) : forward);
+}
+
+Seconds memory_base(const MemoryLaw& law, Bytes bytes) {
+  assert(law.memory.value() > 0);
+  return law.t0 + bytes / law.memory;
+}
+
+/// The law alone: what steps take, and what a correction starts from.
+template <typename Law>
+KernelTime time_alone(const Law& law, Seconds base, Seconds compute, Seconds memory) {
   KernelTime out;
-  out.time = base_time(law, query);
+  out.time = base;
   out.spread = law.spread;
   out.source = law.source;
   out.bound = bound_of(law.t0, compute, memory);
+  out.error = out.alone = error_alone(law.alone, law.refinement);
   out.behind = &law.refinement;
+  return out;
+}
+
+/// With correction and interval of the features: the same for every family.
+template <typename Law, typename Features>
+KernelTime corrected(KernelTime out, const Law& law, const GpuUnits& units, Features features) {
   if (refined(law.refinement, units)) refine(out, law.refinement, features());
+  return out;
+}
+
+KernelTime product_alone(const RooflineLaw& law, const GemmQuery& gemm, const StepLoad& load) {
+  const Seconds cast = cast_time(law, gemm);
+  KernelTime out = time_alone(law, roofline_time(law, load.flops, load.bytes) + cast, load.flops / law.compute,
+                              load.bytes / law.memory);
+  out.cast = cast;
   return out;
 }
 
@@ -59,6 +103,12 @@ const char* to_text(Bound bound) {
   return "?";
 }
 
+Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes) {
+  assert(law.compute.value() > 0 && law.memory.value() > 0 && law.softness >= 1);
+  const double compute = (flops / law.compute).value(), memory = (bytes / law.memory).value();
+  return law.t0 + Seconds(soft_maximum(compute, memory, law.softness));
+}
+
 Seconds base_time(const RooflineLaw& law, const GemmQuery& gemm) {
   return roofline_time(law, flops_of(gemm), bytes_of(gemm)) + cast_time(law, gemm);
 }
@@ -67,34 +117,53 @@ Seconds base_time(const AttentionLaw& law, const AttentionQuery& a) {
   const Flops flops = forward_flops_of(a);
   const Seconds memory = law.memory.value() > 0 ? bytes_of(a) / law.memory : Seconds(0);
   if (law.decode) return law.t0 + std::max(memory, flops / law.compute) + std::min(memory, flops / law.compute) * 0.5;
-  const Seconds forward = attention_time(law, flops, a.queries, false) + memory * 0.5;
+  const Seconds forward = attention_base(law, flops, a.queries, false) + memory * 0.5;
   if (a.pass == AttentionPass::forward || a.pass == AttentionPass::decode) return forward;
-  const Seconds backward = attention_time(law, flops, a.queries, true) + memory * (0.5 * backward_products);
+  const Seconds backward = attention_base(law, flops, a.queries, true) + memory * (0.5 * backward_products);
   return a.pass == AttentionPass::backward ? backward : forward + backward;
 }
 
 Seconds base_time(const RooflineLaw& law, const MoeQuery& moe) { return roofline_time(law, flops_of(moe), bytes_of(moe)); }
-Seconds base_time(const MemoryLaw& law, const MemoryQuery& memory) { return memory_time(law, bytes_of(memory)); }
+Seconds base_time(const MemoryLaw& law, const MemoryQuery& memory) { return memory_base(law, bytes_of(memory)); }
+
+LawError error_alone(const LawError& kept, const Refinement& refinement) {
+  const bool of_the_law = refinement.correction.empty() && refinement.use == CorrectionUse::none;
+  if (of_the_law && refinement.held_out.samples > 0) return {refinement.held_out.mape, refinement.held_out.samples};
+  return kept;
+}
 
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm) {
-  KernelTime out = time_of(law, units, gemm, flops_of(gemm) / law.compute, bytes_of(gemm) / law.memory,
-                           [&] { return gemm_features(gemm, law, units); });
-  out.cast = cast_time(law, gemm);
-  return out;
+  return corrected(product_alone(law, gemm, {flops_of(gemm), bytes_of(gemm)}), law, units,
+                   [&] { return gemm_features(gemm, law, units); });
+}
+
+KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, const StepLoad& load) {
+  KernelTime out = product_alone(law, gemm, load);
+  if (law.refinement.use != CorrectionUse::kernels_and_steps) return out;
+  return corrected(std::move(out), law, units, [&] { return gemm_features(gemm, law, units); });
 }
 
 KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& a) {
   const Seconds memory = law.memory.value() > 0 ? bytes_of(a) / law.memory : Seconds(0);
-  return time_of(law, units, a, forward_flops_of(a) / law.compute, memory, [&] { return attention_features(a, law, units); });
+  return corrected(time_alone(law, base_time(law, a), forward_flops_of(a) / law.compute, memory), law, units,
+                   [&] { return attention_features(a, law, units); });
+}
+
+KernelTime attention_time(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward) {
+  return time_alone(law, attention_base(law, causal_flops, sequence, backward), causal_flops / law.compute, Seconds(0));
 }
 
 KernelTime moe_time(const RooflineLaw& law, const GpuUnits& units, const MoeQuery& moe) {
-  return time_of(law, units, moe, flops_of(moe) / law.compute, bytes_of(moe) / law.memory,
-                 [&] { return moe_features(moe, law, units); });
+  return corrected(time_alone(law, base_time(law, moe), flops_of(moe) / law.compute, bytes_of(moe) / law.memory), law,
+                   units, [&] { return moe_features(moe, law, units); });
 }
 
 KernelTime memory_time(const MemoryLaw& law, const GpuUnits& units, const MemoryQuery& memory) {
-  return time_of(law, units, memory, Seconds(0), bytes_of(memory) / law.memory, [&] { return memory_features(memory, units); });
+  return corrected(memory_time(law, bytes_of(memory)), law, units, [&] { return memory_features(memory, units); });
+}
+
+KernelTime memory_time(const MemoryLaw& law, Bytes bytes) {
+  return time_alone(law, memory_base(law, bytes), Seconds(0), bytes / law.memory);
 }
 
 std::optional<KernelTime> gemm_time(const Profile& profile, const GemmQuery& gemm) {

@@ -21,6 +21,15 @@ namespace stepcast {
 enum class Source : std::uint8_t { measured, fitted, transferred, datasheet, assumed };
 const char* to_text(Source source);
 
+/// How well a law without correction forecast what it was not fitted on. samples 0: nobody kept it.
+struct LawError {
+  double mape = 0;                  ///< mean of |predicted / measured - 1|
+  int samples = 0;
+  bool training_size = false;       ///< over shapes as training has them; else over all that were timed
+};
+/// "off by 5.4 % on 12634 held-out samples of training size".
+std::string to_text(const LawError& error);
+
 /// How well a law with its correction forecast what it was not fitted on; all 0 where nobody held anything out.
 struct HeldOut {
   double mape = 0, median = 0, p95 = 0;   ///< of |predicted / measured - 1|
@@ -28,8 +37,14 @@ struct HeldOut {
   int samples = 0;                        ///< each was held out once
 };
 
+/// Whose prices take a law's correction: `stepcast kernel` always does, steps only where the law's row says so.
+/// The catalogue keeps corrections of kernels apart from what forecasts read (catalog.h).
+enum class CorrectionUse : std::uint8_t { none, kernels, kernels_and_steps };
+const char* to_text(CorrectionUse use);
+
 /// What measurements add to a law of few parameters.
 struct Refinement {
+  CorrectionUse use = CorrectionUse::none;
   Correction correction;                  ///< log(time / law)
   Spread spread;                          ///< of measured over corrected time; the law's own is that of the law alone
   Correction width;                       ///< log of the interval's width over `spread`: some regimes repeat better
@@ -50,8 +65,8 @@ struct RooflineLaw {
   Seconds cast_t0 = {};                    ///< of the cast of x, where a call includes it: its launch
   BytesPerSecond cast = {};                  ///< and its rate; 0 = as fast as `memory`
   Refinement refinement = {};
+  LawError alone = {};
 };
-Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes);
 
 /// Fused attention: rate rises with the sequence, rate = compute * s / (s + ramp).
 /// `causal_flops` are those of the FORWARD kernel, half the square counted, in both directions: the law itself charges
@@ -66,8 +81,8 @@ struct AttentionLaw {
   bool decode = false;              ///< one query per sequence against its cache
   BytesPerSecond memory = {};       ///< its queries, keys, values and results; 0 = not counted
   Refinement refinement = {};
+  LawError alone = {};
 };
-Seconds attention_time(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward);
 
 /// Memory-bound kernels: t = t0 + bytes/memory.
 struct MemoryLaw {
@@ -77,8 +92,8 @@ struct MemoryLaw {
   Spread spread;
   std::string op = {};              ///< id in memory_ops(); "" = any
   Refinement refinement = {};
+  LawError alone = {};
 };
-Seconds memory_time(const MemoryLaw& law, Bytes bytes);
 
 /// One size curve, for one kind, tier and number of ranks. x = bytes received per rank, so that x/bandwidth is
 /// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p). Curves across nodes speak
@@ -120,15 +135,6 @@ struct CollectiveGrowth {
 };
 double growth_at(const CollectiveGrowth& growth, Bytes buffer);
 
-/// A time with the provenance of the law behind it.
-struct RatedTime {
-  Seconds time;
-  Source source = Source::assumed;
-  Spread spread;
-  const CollectiveCurve* curve = nullptr;  ///< the curve that was used, perhaps transferred in kind or rank count
-  bool extrapolated = false;        ///< outside the sizes of the curve's points
-};
-
 /// Across nodes: t = base + per_doubling*log2(nodes) + received/(members_per_node * port * efficiency).
 /// Latency is linear in nodes for ring-like kinds when `per_node` is set instead.
 struct ScaleOutLaw {
@@ -169,6 +175,8 @@ struct HostCosts {
   Seconds stream_kernel, graph_kernel, graph, event;
 };
 
+/// Forecasts of steps read the laws of gemm, attention and memory; attention_kernels, memory_ops and moe have one reader,
+/// `stepcast kernel` (kernel_law.h), and stand in reports of a profile.
 struct Profile {
   std::string id, name, gpu;        ///< catalogue id of the GPU it was measured on
   std::vector<std::string> aliases;
@@ -202,13 +210,6 @@ const ScaleOutLaw* find_scale_out(const Profile& profile, FabricKind fabric);
 /// equally near); nullptr when the kind was not measured on the fabric.
 const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks);
 
-/// A collective within one instance of a fabric, for any rank count and kind. Not fitted at this count: the nearest
-/// count's time at the same buffer times `growth`, where that knows the step; else its bandwidth term, with latency
-/// linear in ranks (constant for all_to_all). A kind that was not measured takes the time of a related one. Both are
-/// `transferred`. Empty: nothing was measured on this fabric.
-std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
-                                         Bytes received);
-
 /// `spread` as wide as it is for what was fitted elsewhere: laws fitted on one GPU and tried on another of its generation are
 /// off by 5 to 9 % on average.
 Spread transferred_spread(Spread spread);
@@ -225,5 +226,12 @@ Profile datasheet_profile(const Gpu& gpu);
 
 Expected<Profile> read_profile(const std::string& text, const std::string& where);
 std::string write_profile(const Profile& profile);
+
+/// A profile in two files, as the catalogue has it: what forecasts of steps read, and what single kernels are asked for
+/// besides. The first is a profile file like any other; the second names the laws that it adds to.
+std::string write_step_part(const Profile& profile);
+std::string write_kernel_part(const Profile& profile);
+/// `profile` with the laws and corrections of its kernel part.
+Expected<Profile> with_kernel_part(Profile profile, const std::string& text, const std::string& where);
 
 }  // namespace stepcast

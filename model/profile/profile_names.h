@@ -19,6 +19,8 @@ inline constexpr Choice<CollectiveKind> collective_names[] = {{"all_gather", Col
                                                               {"send_recv", CollectiveKind::send_recv},
                                                               {"broadcast", CollectiveKind::broadcast},
                                                               {"reduce", CollectiveKind::reduce}};
+inline constexpr Choice<CorrectionUse> correction_use_names[] = {{"kernels only", CorrectionUse::kernels},
+                                                                 {"kernels and steps", CorrectionUse::kernels_and_steps}};
 inline constexpr Choice<int> regime_names[] = {{"burst", 0}, {"sustained", 1}};
 
 /// What a roof may be of, and what its rate counts.

@@ -31,11 +31,17 @@ Json to_json(const HeldOut& h) {
           {"coverage", rounded(h.coverage)}};
 }
 
-template <typename Law>
-Json with_refinement(Json row, const Law& law, std::span<const char* const> names) {
-  const Refinement& refinement = law.refinement;
-  if (!refinement.software.empty()) row["software"] = refinement.software;
-  row = with_provenance(std::move(row), law);
+Json to_json(const LawError& error) {
+  Json row{{"samples", error.samples}, {"mape", rounded(error.mape)}};
+  if (error.training_size) row["training_size"] = true;
+  return row;
+}
+
+/// What is written: all of a profile, what steps read, or what single kernels are asked for besides.
+enum class Part : std::uint8_t { whole, steps, kernels };
+
+/// What measurements add to a law, without the fields that say which law it is.
+Json with_corrections(Json row, const Refinement& refinement, std::span<const char* const> names) {
   if (refinement.held_out.samples > 0) row["held_out"] = to_json(refinement.held_out);
   if (!refinement.correction.empty() || !refinement.width.empty())
     row["corrected_spread"] = {rounded(refinement.spread.p10), rounded(refinement.spread.p90)};
@@ -44,7 +50,39 @@ Json with_refinement(Json row, const Law& law, std::span<const char* const> name
   return row;
 }
 
-Json roofline_json(const RooflineLaw& law, std::span<const char* const> names) {
+/// Beside a law that steps read there is what they use of it: a correction where its row says so.
+bool stays_with_law(const Refinement& refinement, Part part) {
+  return part == Part::whole || refinement.use == CorrectionUse::kernels_and_steps;
+}
+
+template <typename Law>
+Json with_refinement(Json row, const Law& law, std::span<const char* const> names, Part part) {
+  const Refinement& refinement = law.refinement;
+  const bool here = stays_with_law(refinement, part);
+  if (here && !refinement.software.empty()) row["software"] = refinement.software;
+  row = with_provenance(std::move(row), law);
+  if (law.alone.samples > 0) row["held_out_alone"] = to_json(law.alone);
+  if (refinement.use != CorrectionUse::none) row["correction_use"] = to_text(refinement.use);
+  return here ? with_corrections(std::move(row), refinement, names) : row;
+}
+
+/// A row of the kernel part about a law of the step part, named by `key`; none where there is nothing to add.
+Json refinement_row(Json key, const Refinement& refinement, std::span<const char* const> names) {
+  Json added = Json::object();
+  if (!refinement.software.empty()) added["software"] = refinement.software;
+  added = with_corrections(std::move(added), refinement, names);
+  if (added.empty() || stays_with_law(refinement, Part::kernels)) return {};
+  key.update(added);
+  return key;
+}
+
+Json precision_key(const RooflineLaw& law) {
+  Json key{{"precision", name_of<Precision>(precision_names, law.precision)}};
+  if (law.block_scaled) key["block_scaled"] = true;
+  return key;
+}
+
+Json roofline_json(const RooflineLaw& law, std::span<const char* const> names, Part part) {
   Json row{{"precision", name_of<Precision>(precision_names, law.precision)},
            {"t0_s", rounded(law.t0.value())},
            {"compute_flops_per_s", rounded(law.compute.value())},
@@ -52,23 +90,23 @@ Json roofline_json(const RooflineLaw& law, std::span<const char* const> names) {
            {"softness", law.softness}};
   if (law.block_scaled) row["block_scaled"] = true;
   if (law.cast.value() > 0) row["cast_t0_s"] = rounded(law.cast_t0.value()), row["cast_bytes_per_s"] = rounded(law.cast.value());
-  return with_refinement(std::move(row), law, names);
+  return with_refinement(std::move(row), law, names, part);
 }
 
-Json to_json(const AttentionLaw& law) {
+Json to_json(const AttentionLaw& law, Part part = Part::whole) {
   Json row{{"t0_s", rounded(law.t0.value())},
            {"compute_flops_per_s", rounded(law.compute.value())},
            {"ramp_positions", rounded(law.ramp)},
            {"backward_efficiency", rounded(law.backward_efficiency)}};
   if (law.decode) row["decode"] = true;
   if (law.memory.value() > 0) row["memory_bytes_per_s"] = rounded(law.memory.value());
-  return with_refinement(std::move(row), law, attention_feature_names);
+  return with_refinement(std::move(row), law, attention_feature_names, part);
 }
 
-Json to_json(const MemoryLaw& law) {
+Json to_json(const MemoryLaw& law, Part part = Part::whole) {
   Json row{{"t0_s", rounded(law.t0.value())}, {"memory_bytes_per_s", rounded(law.memory.value())}};
   if (!law.op.empty()) row["op"] = law.op;
-  return with_refinement(std::move(row), law, memory_feature_names);
+  return with_refinement(std::move(row), law, memory_feature_names, part);
 }
 
 Json to_json(const Conditions& c) {
@@ -155,9 +193,9 @@ Json to_json(const StepFit& fit) {
   return row;
 }
 
-Json rooflines(const std::vector<RooflineLaw>& laws, std::span<const char* const> names) {
+Json rooflines(const std::vector<RooflineLaw>& laws, std::span<const char* const> names, Part part) {
   Json rows = Json::array();
-  for (const RooflineLaw& law : laws) rows.push_back(roofline_json(law, names));
+  for (const RooflineLaw& law : laws) rows.push_back(roofline_json(law, names, part));
   return rows;
 }
 
@@ -184,9 +222,7 @@ std::string lines_of(const Json& document) {
   return text + "\n}\n";
 }
 
-}  // namespace
-
-std::string write_profile(const Profile& profile) {
+std::string profile_text(const Profile& profile, Part part) {
   Json document{{"id", profile.id}, {"name", profile.name}};
   if (!profile.aliases.empty()) document["aliases"] = profile.aliases;
   document["gpu"] = profile.gpu;
@@ -198,12 +234,13 @@ std::string write_profile(const Profile& profile) {
   if (const Json conditions = to_json(profile.conditions); !conditions.empty()) document["conditions"] = conditions;
   if (profile.units.multiprocessors > 0) document["multiprocessors"] = profile.units.multiprocessors;
   if (profile.units.l2.value() > 0) document["l2_bytes"] = profile.units.l2.value();
-  document["gemm"] = rooflines(profile.gemm, gemm_feature_names);
-  document["attention"] = to_json(profile.attention);
-  if (!profile.attention_kernels.empty()) document["attention_kernels"] = rows_of(profile.attention_kernels);
-  document["memory"] = to_json(profile.memory);
-  if (!profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
-  if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names);
+  const bool whole = part == Part::whole;
+  document["gemm"] = rooflines(profile.gemm, gemm_feature_names, part);
+  document["attention"] = to_json(profile.attention, part);
+  if (whole && !profile.attention_kernels.empty()) document["attention_kernels"] = rows_of(profile.attention_kernels);
+  document["memory"] = to_json(profile.memory, part);
+  if (whole && !profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
+  if (whole && !profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, part);
   document["collectives"] = rows_of(profile.collectives);
   if (!profile.growth.empty()) document["growth"] = rows_of(profile.growth);
   document["scale_out"] = rows_of(profile.scale_out);
@@ -213,6 +250,28 @@ std::string write_profile(const Profile& profile) {
   if (!profile.roofs.empty()) document["roofs"] = rows_of(profile.roofs);
   if (const Json host = to_json(profile.host); !host.empty()) document["host"] = host;
   if (!profile.steps.empty()) document["steps"] = rows_of(profile.steps);
+  return lines_of(document);
+}
+
+}  // namespace
+
+std::string write_profile(const Profile& profile) { return profile_text(profile, Part::whole); }
+std::string write_step_part(const Profile& profile) { return profile_text(profile, Part::steps); }
+
+std::string write_kernel_part(const Profile& profile) {
+  Json document{{"id", profile.id}};
+  Json products = Json::array();
+  for (const RooflineLaw& law : profile.gemm)
+    if (Json row = refinement_row(precision_key(law), law.refinement, gemm_feature_names); !row.is_null())
+      products.push_back(std::move(row));
+  if (!products.empty()) document["gemm"] = std::move(products);
+  if (Json row = refinement_row(Json::object(), profile.attention.refinement, attention_feature_names); !row.is_null())
+    document["attention"] = std::move(row);
+  if (!profile.attention_kernels.empty()) document["attention_kernels"] = rows_of(profile.attention_kernels);
+  if (Json row = refinement_row(Json::object(), profile.memory.refinement, memory_feature_names); !row.is_null())
+    document["memory"] = std::move(row);
+  if (!profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
+  if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, Part::whole);
   return lines_of(document);
 }
 

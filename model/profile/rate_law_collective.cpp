@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "model/profile/profile.h"
+#include "model/profile/collective_law.h"
 
 namespace stepcast {
 namespace {

@@ -45,19 +45,4 @@ Expected<StepParameter> parse_step_parameter(const std::string& text, const std:
 
 bool fitted_on(const StepFit& fit, const std::string& gpu) { return std::find(fit.gpus.begin(), fit.gpus.end(), gpu) != fit.gpus.end(); }
 
-Expected<void> check_fit(const StepFit& fit, const std::string& where) {
-  if (fit.values.size() > most_fitted)
-    return fail(where, fmt::format("{} parameters", fit.values.size()), fmt::format("at most {} per software, precision and GPU", most_fitted));
-  for (std::size_t i = 0; i < fit.values.size(); ++i) {
-    const StepParameterRow& row = row_of(fit.values[i].parameter);
-    const double value = fit.values[i].value;
-    if (!(value >= row.low && value <= row.high))
-      return fail(where, fmt::format("{} {:g} lies outside its plausible range {:g} to {:g}", row.id, value, row.low, row.high),
-                  "outside of it physics is missing, which no parameter mends");
-    for (std::size_t j = 0; j < i; ++j)
-      if (fit.values[j].parameter == fit.values[i].parameter) return fail(where, fmt::format("{} twice", row.id), "once each");
-  }
-  return {};
-}
-
 }  // namespace stepcast

@@ -62,7 +62,4 @@ struct StepFit {
 /// Whether runs on this GPU are among those fitted on.
 bool fitted_on(const StepFit& fit, const std::string& gpu);
 
-/// Errors a file can hold: more than three values, one twice, one outside its range.
-Expected<void> check_fit(const StepFit& fit, const std::string& where);
-
 }  // namespace stepcast

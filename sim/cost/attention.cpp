@@ -1,6 +1,7 @@
 // The price of fused attention: its law, and which kernel of which age the software runs.
 #include <algorithm>
 
+#include "model/profile/kernel_law.h"
 #include "sim/cost.h"
 
 namespace stepcast {
@@ -48,8 +49,8 @@ Price CostModel::attention(const KernelWork& work) const {
   const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention] * profile_->sustained_slowdown /
                         rate_share(*stack_, machine_->gpu, precision_, work.head_dim);
   const Flops forward = work.flops * (slower / (work.backward ? backward_products : 1));
-  const Seconds time = attention_time(law, forward, work.sequence, work.backward) + law.t0 * (work.launches - 1);
-  return {time, law.source, law.spread, "attention ramp", false, 0};
+  const Seconds kernel = attention_time(law, forward, work.sequence, work.backward).time;
+  return {kernel + law.t0 * (work.launches - 1), law.source, law.spread, "attention ramp", false, 0};
 }
 
 }  // namespace stepcast

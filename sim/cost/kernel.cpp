@@ -1,8 +1,11 @@
-// Prices of kernels: which law, and what stands beside it.
+// Prices of kernels in a step: the law's price (model/profile/kernel_law.h, which `stepcast kernel` asks too), and what steps
+// add to it: sustained clocks, what measured steps say, further launches, casts, the gaps between kernels.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "dataflow/chip/account/gemm_kernel.h"
+#include "model/profile/kernel_law.h"
 #include "sim/cost.h"
 
 namespace stepcast {
@@ -98,6 +101,22 @@ double off_tensor_cores_of(const Gpu& gpu, FlopsPerSecond tensor_rate) {
 
 }  // namespace
 
+GemmQuery product_query(const KernelWork& work, Precision precision) {
+  GemmQuery query{work.m, work.n, work.k, work.batch, precision};
+  if (work.head_dim > 0) {  // scores and contexts of an attention that is not fused: a batch of heads
+    if (work.k != work.head_dim || work.pass != Pass::forward) query.layout = GemmLayout::nn;
+    return query;
+  }
+  // Narrow types have no other layout: training keeps transposed copies and runs gradients as tn.
+  const bool only_tn = narrow(precision);
+  if (work.pass == Pass::input_grad && !only_tn) query.layout = GemmLayout::nn;
+  if (work.pass == Pass::weight_grad) {
+    std::swap(query.m, query.n);
+    if (!only_tn) query.layout = GemmLayout::nt;
+  }
+  return query;
+}
+
 CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
                      std::int64_t ranks, const StepFit* fit)
     : machine_(&machine), profile_(&profile), stack_(&stack), precision_(precision), ranks_(ranks),
@@ -120,9 +139,8 @@ OverlapLaw CostModel::overlap() const {
   return law;
 }
 
-// The base law alone: corrections learn what bursts of serving libraries do. Tried on the 557 public runs, they helped where
-// a step's products are small and ragged (A100, BigScience 7.2 to 6.1 % off) and hurt H100 (NeMo bf16 3.4 to 3.7,
-// llm-foundry 7.5 to 8.2), so steps wait for kernels that were timed as training runs them.
+// The law's row says whether its correction counts in steps (docs/profiles.md: no shipped one does, they learn what bursts of
+// serving libraries do).
 // The slow-down of sustained work is a lower clock, so it stretches the compute term and leaves the memory term: a
 // memory-bound kernel draws too little power to be throttled (H200, B200, GB200: none below 30 % of the power limit).
 Price CostModel::gemm(const KernelWork& work) const {
@@ -134,8 +152,9 @@ Price CostModel::gemm(const KernelWork& work) const {
   if (law.source == Source::datasheet) bytes += read_again(work, parts.operand_bytes, machine_->gpu);
   Seconds casting;
   if (parts.casting.value() > 0) casting = parts.casting / profile_->memory.memory;
-  const Seconds time = roofline_time(law, work.flops * slower, bytes) + law.t0 * (work.launches - 1) + casting;
-  return {time, law.source, law.spread, gemm_law(parts.precision), false, 0};
+  const KernelTime kernel = gemm_time(law, profile_->units, product_query(work, parts.precision), {work.flops * slower, bytes});
+  const Seconds time = kernel.time + law.t0 * (work.launches - 1) + casting;
+  return {time, kernel.source, kernel.spread, gemm_law(parts.precision), kernel.extrapolated, 0};
 }
 
 /// The precision is that of the law; `launch` is left to parts().
@@ -185,7 +204,7 @@ Precision CostModel::attention_precision(const KernelWork& work) const {
 
 Price CostModel::memory(Bytes bytes) const {
   const MemoryLaw& law = profile_->memory;
-  return {memory_time(law, bytes), law.source, law.spread, "memory stream", false, 0};
+  return {memory_time(law, bytes).time, law.source, law.spread, "memory stream", false, 0};
 }
 
 Price CostModel::work(const KernelWork& work) const {

@@ -9,7 +9,6 @@
 #include "model/stack.h"
 #include "sim/memory/memory_report.h"
 
-
 namespace stepcast {
 
 /// What lies in memory at one moment of a block's lists, beside what is persistent.

@@ -8,7 +8,6 @@
 #include "sim/streams/chunk_times.h"
 #include "sim/streams/laid_items.h"
 
-
 namespace stepcast {
 
 /// Totals are those of ChunkTimes, to rounding. Items that take no time are in it, too.

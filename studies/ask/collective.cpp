@@ -30,7 +30,7 @@ Expected<RateAnswer> answer(const RateSource& source, const RateQuestion& asked)
   out.source = time->source;
   out.law = law_of(*time);
   out.extrapolated = time->extrapolated;
-  if (time->curve != nullptr && time->source == Source::measured) out.held_out = time->curve->held_out;
+  if (time->curve != nullptr && time->source == Source::measured) out.error = {time->curve->held_out.mape, time->curve->held_out.samples};
   out.figures.emplace_back("algbw_bytes_per_s", (query.bytes / time->time).value());
   out.figures.emplace_back("busbw_bytes_per_s", (received_of(query) / time->time).value());
   return out;

@@ -18,10 +18,10 @@ RateAnswer answer_of(const KernelTime& time, const std::string& law) {
   out.source = time.source;
   out.extrapolated = time.extrapolated;
   out.law = law;
-  if (time.behind != nullptr) {
-    out.held_out = time.behind->held_out;
-    if (!time.behind->software.empty()) out.law += ", " + time.behind->software;
-  }
+  out.error = time.error;
+  out.alone = time.alone;
+  if (time.behind != nullptr && !time.behind->software.empty()) out.law += ", " + time.behind->software;
+  if (time.corrected) out.correction = to_text(time.behind->use);
   return out;
 }
 

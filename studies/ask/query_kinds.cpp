@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -101,7 +102,7 @@ Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
   if (auto read = take_counts(values, {{"m", &query.m}, {"n", &query.n}, {"k", &query.k}, {"batch", &query.batch}}); !read)
     return tl::unexpected(read.error());
   std::string& dtype = values.find("dtype")->second.text;
-  for (char& c : dtype) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  dtype = lower_case(dtype);
   if (dtype == "fp8-block" || dtype == "fp8_block") query.block_scaled = true, dtype = "fp8";
   const auto precision = precision_of(values);
   if (!precision) return tl::unexpected(precision.error());

@@ -51,10 +51,11 @@ Expected<RateSource> named_machine(const std::string& name) {
 }
 
 /// A profile of another GPU is carried over by the datasheets' ratio, and its laws say so.
-Expected<Profile> profile_for(const RateSource& source, const Arguments& arguments, std::vector<std::string>& notes) {
+Expected<Profile> profile_for(const RateSource& source, const Arguments& arguments, bool kernels, std::vector<std::string>& notes) {
   const Gpu& gpu = source.machine.gpu;
-  if (!arguments.has("--profile")) return default_profile(gpu, catalog().profiles);
-  auto chosen = choose_profile(arguments.value("--profile"), "--profile");
+  if (!arguments.has("--profile"))
+    return kernels ? default_kernel_profile(gpu, catalog().profiles) : default_profile(gpu, catalog().profiles);
+  auto chosen = (kernels ? choose_kernel_profile : choose_profile)(arguments.value("--profile"), "--profile");
   if (!chosen) return tl::unexpected(chosen.error());
   if (chosen->row.gpu == gpu.id) return with_all_precisions(chosen->row, gpu);
   const auto from = find_row(catalog().gpus, chosen->row.gpu, "gpu");
@@ -99,10 +100,10 @@ Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, co
 
 }  // namespace
 
-Expected<RateSource> rate_source(const Arguments& arguments) {
+Expected<RateSource> rate_source(const Arguments& arguments, bool kernels) {
   auto source = named_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100");
   if (!source) return source;
-  auto profile = profile_for(*source, arguments, source->notes);
+  auto profile = profile_for(*source, arguments, kernels, source->notes);
   if (!profile) return tl::unexpected(profile.error());
   source->profile = std::move(*profile);
   return source;

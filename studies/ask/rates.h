@@ -22,7 +22,8 @@ struct RateSource {
   Profile profile;
   std::vector<std::string> notes;
 };
-Expected<RateSource> rate_source(const Arguments& arguments);
+/// `kernels`: with the laws and corrections of single kernels.
+Expected<RateSource> rate_source(const Arguments& arguments, bool kernels);
 
 struct RateAnswer {
   Seconds time;
@@ -31,7 +32,9 @@ struct RateAnswer {
   Source source = Source::assumed;
   std::string law;                    ///< "gemm bf16, trtllm 1.3.0rc20"
   bool extrapolated = false;
-  HeldOut held_out;                   ///< of the law; samples 0 = nothing was held out
+  LawError error;                     ///< of the law as it was used; samples 0 = nothing was held out
+  std::string correction;             ///< whose prices take the correction that is in it: "kernels only"; "" = none is
+  LawError alone;                     ///< of the law without it
   std::vector<std::pair<std::string, double>> figures;  ///< further ones by JSON key: "flops", "bytes_per_s"
 };
 
@@ -50,9 +53,9 @@ std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);
 Expected<void> kernel_command(const Arguments& arguments, Console& console);
 Expected<void> collective_command(const Arguments& arguments, Console& console);
 
-/// Of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
+/// Flags of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
 std::span<const Flag> kernel_flags();
-/// Of `stepcast collective`.
+/// Flags of `stepcast collective`.
 std::span<const Flag> collective_flags();
 
 }  // namespace stepcast

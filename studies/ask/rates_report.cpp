@@ -46,10 +46,19 @@ void write_answer(JsonWriter& json, const RateReport& report, const RateQuestion
   json.field("law", answer.law);
   json.field("extrapolated", answer.extrapolated);
   for (const auto& [key, value] : answer.figures) json.field(key, value);
-  if (answer.held_out.samples > 0) {
-    json.field("held_out_mape", answer.held_out.mape);
-    json.field("held_out_samples", answer.held_out.samples);
+  if (answer.error.samples > 0) {
+    json.field("held_out_mape", answer.error.mape);
+    json.field("held_out_samples", answer.error.samples);
+    if (answer.error.training_size) json.field("held_out_shapes", "training size");
   }
+  if (!answer.correction.empty()) json.field("correction", answer.correction);
+}
+
+/// Whose prices take the correction, and what the law is worth to those that do not.
+std::string correction_text(const RateAnswer& a) {
+  if (a.correction != to_text(CorrectionUse::kernels)) return a.correction;
+  return fmt::format("{}: steps are priced without it{}", a.correction,
+                     a.alone.samples > 0 ? fmt::format("; the law alone is {}", to_text(a.alone)) : "");
 }
 
 std::string one_text(const RateReport& report, const Console& console) {
@@ -61,9 +70,11 @@ std::string one_text(const RateReport& report, const Console& console) {
   out += fmt::format("  {:<11} {}\n", "bound by", a.bound);
   for (const auto& [key, value] : a.figures) out += fmt::format("  {:<11} {:.4g}\n", key, value);
   out += paragraph(fmt::format("{}: {}{}{}", to_text(a.source), a.law,
-                               a.held_out.samples > 0 ? fmt::format("; off by {:.1f} % on {} held-out samples", 100 * a.held_out.mape, a.held_out.samples) : "",
+                               a.error.samples > 0 ? "; " + to_text(a.error) : "",
                                a.extrapolated ? "; outside the shapes that were measured" : ""),
                    fmt::format("  {:<11} ", "source"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
+  if (!a.correction.empty())
+    out += paragraph(correction_text(a), fmt::format("  {:<11} ", "correction"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
   return out;
 }
 
@@ -117,7 +128,7 @@ std::string rates_json(const RateReport& report) {
 
 Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
                             const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
-  const auto source = rate_source(arguments);
+  const auto source = rate_source(arguments, kind.id != collective_kind().id);
   if (!source) return tl::unexpected(source.error());
   const auto questions = rate_questions(kind, id, arguments);
   if (!questions) return tl::unexpected(questions.error());

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/run/nouns.h"
 #include "studies/calibrate/print/measured_roofs.h"
@@ -252,9 +252,9 @@ std::string changes_json(const Profile& a, const Profile& b, const Changes& chan
 }  // namespace
 
 Expected<void> calibrate_compare(const Arguments& arguments, Console& console) {
-  const auto a = choose_profile(arguments.words.at(0), "A");
+  const auto a = choose_kernel_profile(arguments.words.at(0), "A");
   if (!a) return tl::unexpected(a.error());
-  const auto b = choose_profile(arguments.words.at(1), "B");
+  const auto b = choose_kernel_profile(arguments.words.at(1), "B");
   if (!b) return tl::unexpected(b.error());
   const Changes changes = changes_between(a->row, b->row);
   console.out << (arguments.has("--json") ? changes_json(a->row, b->row, changes)

@@ -12,8 +12,8 @@ namespace stepcast {
 namespace {
 
 Expected<Profile> chosen_start(const std::string& named, const Gpu& gpu) {
-  if (named.empty()) return default_profile(gpu, catalog().profiles);
-  const auto chosen = choose_profile(named, "--start");
+  if (named.empty()) return default_kernel_profile(gpu, catalog().profiles);
+  const auto chosen = choose_kernel_profile(named, "--start");
   if (!chosen) return tl::unexpected(chosen.error());
   if (chosen->row.gpu == gpu.id) return with_all_precisions(chosen->row, gpu);
   const auto from = find_row(catalog().gpus, chosen->row.gpu, "gpu");

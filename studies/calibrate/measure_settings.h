@@ -9,6 +9,7 @@
 #include "calibrate/measure/plan/plan.h"
 #include "kernels/bench/collective_bench.h"
 #include "kernels/bench/gpu_bench.h"
+#include "kernels/process/launch_place.h"
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"

@@ -6,6 +6,7 @@
 
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 #include "model/catalog.h"
 #include "model/profile/profile_names.h"
 #include "model/base/quantity_text.h"

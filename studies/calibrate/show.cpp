@@ -55,6 +55,7 @@ std::string laws_text(const std::vector<LawRow>& rows, std::size_t columns) {
                 {"in 80 %", Align::right},
                 {"80 %: from", Align::right},
                 {"to", Align::right},
+                {"alone", Align::right},
                 {"corrected"}});
   std::string parameters;
   for (const LawRow& row : rows) {
@@ -63,7 +64,8 @@ std::string laws_text(const std::vector<LawRow>& rows, std::size_t columns) {
                                    row.held_out.samples > 0 ? fmt::format("{}", row.held_out.samples) : "-"};
     for (std::string& cell : held_out_cells(row.held_out)) cells.push_back(std::move(cell));
     cells.insert(cells.end(), {fmt::format("{:.2f}", row.spread.p10), fmt::format("{:.2f}", row.spread.p90),
-                               row.corrected ? "yes" : "no"});
+                               row.alone.samples > 0 ? fmt::format("{:.1f} %", 100 * row.alone.mape) : "-",
+                               row.use == CorrectionUse::none ? "no" : to_text(row.use)});
     errors.add(std::move(cells));
     const std::string whose = row.software.empty() ? "" : fmt::format(" ({})", row.software);
     parameters +=
@@ -205,7 +207,7 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
 }  // namespace
 
 Expected<void> calibrate_show(const Arguments& arguments, Console& console) {
-  const auto chosen = choose_profile(arguments.words.at(0), "PROFILE");
+  const auto chosen = choose_kernel_profile(arguments.words.at(0), "PROFILE");
   if (!chosen) return tl::unexpected(chosen.error());
   // A file may be of a GPU that the catalogue lacks: then there is no datasheet to hold it against.
   const auto gpu = find_row(catalog().gpus, chosen->row.gpu, "gpu");

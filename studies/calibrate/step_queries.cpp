@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/measure/plan/expected_time.h"
+#include "sim/cost.h"
 
 namespace stepcast {
 namespace {
@@ -23,25 +24,11 @@ Precision precision_of_product(const KernelWork& work, Precision plan) {
   return narrow_type(plan) && work.keeps_width ? Precision::bf16 : plan;
 }
 
-/// Works give the input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the
-/// rows of dw in model/profile/query.h are those of w, n_forward.
-GemmQuery product_query(const KernelWork& work, Precision plan) {
-  // Rows per expert are a mean.
-  const auto whole = [](double size) { return std::max(1.0, std::round(size)); };
-  GemmQuery query{
-      .m = whole(work.m), .n = whole(work.n), .k = whole(work.k), .precision = precision_of_product(work, plan)};
-  if (work.head_dim > 0) {  // scores and contexts of an attention that is not fused: a batch of heads
-    query.batch = work.batch;
-    if (work.k != work.head_dim || work.pass != Pass::forward) query.layout = GemmLayout::nn;
-    return query;
-  }
-  // Narrow types have no other layout: training keeps transposed copies and runs gradients as tn.
-  const bool only_tn = narrow_type(query.precision);
-  if (work.pass == Pass::input_grad && !only_tn) query.layout = GemmLayout::nn;
-  if (work.pass == Pass::weight_grad) {
-    std::swap(query.m, query.n);
-    if (!only_tn) query.layout = GemmLayout::nt;
-  }
+/// Rows per expert are a mean; products that are no batch of heads are timed one by one.
+GemmQuery timed_product(const KernelWork& work, Precision plan) {
+  GemmQuery query = product_query(work, precision_of_product(work, plan));
+  for (double* size : {&query.m, &query.n, &query.k}) *size = std::max(1.0, std::round(*size));
+  if (work.head_dim <= 0) query.batch = 1;
   return query;
 }
 
@@ -101,7 +88,7 @@ class BlockQueries {
       const KernelWork& work = block_.works[i];
       if (work.pass == Pass::recompute || work.pass == Pass::step) continue;
       if (work.kernel == KernelClass::gemm)
-        add(out, product_query(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
+        add(out, timed_product(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
       else if (work.kernel == KernelClass::attention)
         add(out, attention_query(work, sizes_), 1);
       else

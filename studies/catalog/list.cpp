@@ -79,7 +79,8 @@ Listing gpus() {
 Listing profiles() {
   Listing list{{{"id", "id"}, {"gpu", "gpu"}, {"regime", "regime"}, {"precisions", "precisions"}, {"source", "source"},
                 {"name", "name"}}, {}};
-  for (const Profile& row : catalog().profiles) {
+  for (const ProfileRow& profile : catalog().profiles) {
+    const Profile& row = profile.steps();
     std::vector<std::string> precisions;
     for (const RooflineLaw& law : row.gemm) precisions.emplace_back(to_text(law.precision));
     const char* source = row.gemm.empty() ? "" : to_text(row.gemm.front().source);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,65 +15,41 @@ bool takes_words_behind(std::span<const Flag> flags, const std::string& word) {
 
 bool looks_like_flag(const std::string& word) { return word.size() > 1 && word[0] == '-' && word != "--"; }
 
-/// CLI11 lists unknown arguments in reverse and suggests nothing, so unknown flags are found first.
-Expected<void> check_names(std::span<const Flag> flags, const std::vector<std::string>& typed) {
-  std::vector<std::string> names;
-  for (const Flag& flag : flags) names.emplace_back(flag.name);
-  for (std::size_t i = 0; i < typed.size(); ++i) {
-    if (!looks_like_flag(typed[i])) continue;
-    const std::string name = typed[i].substr(0, typed[i].find('='));
-    const Flag* flag = find_flag(flags, name);
-    if (flag == nullptr) {
-      std::string hint = names.empty() ? "it takes none" : name_hint(name, names);
-      return fail(name.substr(0, 60), "unknown flag", hint);
-    }
-    const bool value_is_next = flag->kind != FlagKind::toggle && name.size() == typed[i].size();
-    if (!value_is_next) continue;
-    const bool missing = i + 1 == typed.size() || find_flag(flags, typed[i + 1]) != nullptr;
-    if (missing) return fail(name, "needs a value", fmt::format("{} {}: {}", name, flag->value, flag->doc));
-    ++i;  // "--tp -1": the value may begin with a dash
-  }
-  return {};
-}
-
-/// Flags by their own names, whichever alias was typed.
-void spell_out(std::span<const Flag> flags, std::vector<std::string>& typed) {
-  for (std::string& word : typed) {
-    if (!looks_like_flag(word)) continue;
-    const std::size_t end = std::min(word.find('='), word.size());
-    if (const Flag* flag = find_flag(flags, word.substr(0, end))) word.replace(0, end, flag->name);
-  }
-}
-
-Expected<Arguments> run_parser(std::span<const Flag> flags, std::vector<std::string> typed) {
+/// Words and flags apart, whichever alias of a flag was typed.
+Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<std::string>& typed) {
   Arguments arguments;
   std::map<std::string, std::vector<std::string>> values;
-  CLI::App app;
-  app.set_help_flag();
-  for (const Flag& flag : flags) {
-    const std::string name(flag.name);
-    if (flag.kind == FlagKind::toggle) {
-      app.add_flag_callback(name, [&arguments, name] { arguments.flags[name] = ""; });
-    } else {
-      app.add_option(name, values[name])->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    }
-  }
-  app.allow_extras();
-  std::reverse(typed.begin(), typed.end());  // CLI11 takes a vector from its back
-  try {
-    app.parse(std::move(typed));
-  } catch (const CLI::ParseError& error) {
-    return fail("command line", error.what());
-  }
-  arguments.words = app.remaining();
-  for (const auto& [name, given] : values) {
-    if (!given.empty() && find_flag(flags, name)->repeats) {
-      arguments.flags[name] = fmt::format("{}", fmt::join(given, ","));
-      arguments.repeated[name] = given;
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    if (!looks_like_flag(typed[i])) {
+      arguments.words.push_back(typed[i]);
       continue;
     }
-    if (given.size() > 1) return fail(name, fmt::format("given {} times", given.size()), "give it once");
-    if (given.size() == 1) arguments.flags[name] = given[0];
+    const std::size_t equals = typed[i].find('=');
+    const std::string name = typed[i].substr(0, equals);
+    const Flag* flag = find_flag(flags, name);
+    if (flag == nullptr) {
+      std::vector<std::string> names;
+      for (const Flag& one : flags) names.emplace_back(one.name);
+      return fail(name.substr(0, 60), "unknown flag", names.empty() ? "it takes none" : name_hint(name, names));
+    }
+    const std::string own(flag->name);
+    if (flag->kind == FlagKind::toggle) {
+      if (equals != std::string::npos) return fail(name, "takes no value", fmt::format("{}: {}", name, flag->doc));
+      arguments.flags[own] = "";
+    } else if (equals != std::string::npos && equals + 1 < typed[i].size()) {
+      values[own].push_back(typed[i].substr(equals + 1));
+    } else if (equals != std::string::npos || i + 1 == typed.size() || find_flag(flags, typed[i + 1]) != nullptr) {
+      return fail(name, "needs a value", fmt::format("{} {}: {}", name, flag->value, flag->doc));
+    } else {
+      values[own].push_back(typed[++i]);  // "--tp -1": the value may begin with a dash
+    }
+  }
+  for (const auto& [name, given] : values) {
+    arguments.flags[name] = fmt::format("{}", fmt::join(given, ","));
+    if (find_flag(flags, name)->repeats)
+      arguments.repeated[name] = given;
+    else if (given.size() > 1)
+      return fail(name, fmt::format("given {} times", given.size()), "give it once");
   }
   return arguments;
 }
@@ -100,9 +75,7 @@ Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t lea
     takes_rest = spelled.back();
     spelled.pop_back();
   }
-  if (const auto known = check_names(flags, spelled); !known) return tl::unexpected(known.error());
-  spell_out(flags, spelled);
-  auto arguments = run_parser(flags, std::move(spelled));
+  auto arguments = taken_apart(flags, spelled);
   if (!arguments) return arguments;
   if (end != typed.end()) {
     std::vector<std::string>& behind = takes_rest.empty() && !over_file ? arguments->words : arguments->rest;

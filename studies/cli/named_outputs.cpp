@@ -1,19 +1,14 @@
 #include "studies/cli/named_outputs.h"
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 Expected<std::size_t> form_of(const std::string& name, const std::string& flag, std::span<const OutputForm> forms) {
   std::string known;

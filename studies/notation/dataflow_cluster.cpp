@@ -78,9 +78,9 @@ class ClusterReader {
   }
 
   [[nodiscard]] std::string word_of(Slot slot, int tensor) const {
-    if (slot == kReplicate) return "Replicate";
-    if (slot == kPartial) return "Partial";
-    return slot == kFlat ? "Shard(*)"
+    if (slot == replicated) return "Replicate";
+    if (slot == partial_sum) return "Partial";
+    return slot == flat_shard ? "Shard(*)"
                          : fmt::format("Shard({})", network_.dims[network_.tensors[tensor].dims[slot]].name);
   }
 

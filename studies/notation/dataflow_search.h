@@ -9,7 +9,7 @@
 namespace stepcast {
 
 /// Finds the best mapping, prints it with how sure that is, and what the dataflow command says about it.
-/// With --translate: the mapping in those words only.
+/// With --translate it prints the mapping in those words only.
 Expected<void> search_program(const Imported& read, const Arguments& arguments, Console& console);
 
 /// --budget, --seed and --threads without --search.

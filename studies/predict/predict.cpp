@@ -23,23 +23,13 @@ Expected<Scenario> scenario_of(const Arguments& arguments) {
   return resolve(*request);
 }
 
-struct FlagClash {
-  const char *flag, *with, *hint;
-};
-constexpr FlagClash clashes[] = {{"--json", "--print-scenario", "leave one of them out"},
-                                 {"--explain", "--print-scenario", "leave one of them out"},
-                                 {"--timeline", "--print-scenario", "leave one of them out"},
-                                 {"--timeline", "--json", "--trace FILE or --svg FILE go with it"},
-                                 {"--json", "--emit", "leave one of them out"},
-                                 {"--explain", "--emit", "leave one of them out"},
-                                 {"--timeline", "--emit", "leave one of them out"},
-                                 {"--print-scenario", "--emit", "leave one of them out"}};
-
 Expected<void> check_output_flags(const Arguments& arguments) {
-  for (const FlagClash& clash : clashes) {
-    if (!arguments.has(clash.flag) || !arguments.has(clash.with)) continue;
-    return fail(clash.flag, std::string("does not go with ") + clash.with, clash.hint);
-  }
+  const auto both = [&](std::string_view a, std::string_view b) { return a != b && arguments.has(a) && arguments.has(b); };
+  for (const char* alone : {"--print-scenario", "--emit"})
+    for (const char* flag : {"--json", "--explain", "--timeline", "--print-scenario"})
+      if (both(flag, alone)) return fail(flag, std::string("does not go with ") + alone, "leave one of them out");
+  if (both("--timeline", "--json"))
+    return fail("--timeline", "does not go with --json", "--trace FILE or --svg FILE go with it");
   return {};
 }
 

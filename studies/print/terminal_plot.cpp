@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/print/scale.h"
 #include "studies/print/table.h"
 
 namespace stepcast {
@@ -70,14 +71,6 @@ class Canvas {
   std::vector<char> marks_;
 };
 
-struct LogRange {
-  double low = INFINITY, high = -INFINITY;
-  void take(double value) { low = std::min(low, std::log(value)), high = std::max(high, std::log(value)); }
-  [[nodiscard]] bool empty() const { return !(high > low); }
-  [[nodiscard]] double at(double share) const { return std::exp(low + share * (high - low)); }
-  [[nodiscard]] double share(double value) const { return (std::log(value) - low) / (high - low); }
-};
-
 /// Log-log interpolation; nothing outside the line.
 double value_at(const PlotLine& line, double x) {
   for (std::size_t i = 1; i < line.points.size(); ++i) {
@@ -92,7 +85,7 @@ double value_at(const PlotLine& line, double x) {
 }
 
 /// Steep parts are filled up, so that a line has no holes.
-void draw(Canvas& canvas, const PlotLine& line, const LogRange& xs, const LogRange& ys) {
+void draw(Canvas& canvas, const PlotLine& line, const LogScale& xs, const LogScale& ys) {
   int before = -1;
   for (int x = 0; x < canvas.dots_across(); ++x) {
     const double value = value_at(line, xs.at(static_cast<double>(x) / (canvas.dots_across() - 1)));
@@ -110,7 +103,7 @@ void draw(Canvas& canvas, const PlotLine& line, const LogRange& xs, const LogRan
   }
 }
 
-void write_letters(Canvas& canvas, const LogPlot& plot, const LogRange& xs, const LogRange& ys) {
+void write_letters(Canvas& canvas, const LogPlot& plot, const LogScale& xs, const LogScale& ys) {
   for (const PlotLetter& mark : plot.letters) {
     if (!(mark.x > 0) || !(mark.y > 0)) continue;
     canvas.write(static_cast<int>(std::lround(xs.share(mark.x) * (canvas.dots_across() - 1))),
@@ -119,8 +112,8 @@ void write_letters(Canvas& canvas, const LogPlot& plot, const LogRange& xs, cons
 }
 
 /// The axes' ranges: the frame's, else what the lines and letters span.
-std::pair<LogRange, LogRange> plot_ranges(const LogPlot& plot) {
-  LogRange xs, ys;
+std::pair<LogScale, LogScale> plot_ranges(const LogPlot& plot) {
+  LogScale xs, ys;
   if (plot.frame) {
     xs.take(plot.frame->x_low), xs.take(plot.frame->x_high), ys.take(plot.frame->y_low), ys.take(plot.frame->y_high);
     return {xs, ys};
@@ -144,7 +137,7 @@ std::string sample_of(const PlotLine& line, bool unicode) {
   return text;
 }
 
-std::string x_axis(const LogPlot& plot, const LogRange& xs, int margin, int columns) {
+std::string x_axis(const LogPlot& plot, const LogScale& xs, int margin, int columns) {
   const std::string left = plot.x_text(xs.at(0)), middle = plot.x_text(xs.at(0.5)), right = plot.x_text(xs.at(1));
   std::string line(static_cast<std::size_t>(columns), ' ');
   const auto put = [&](const std::string& text, int at) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "model/catalog.h"
 
 namespace stepcast {
@@ -24,11 +25,7 @@ constexpr Spelling spellings[] = {
 };
 
 bool called(const Gpu& gpu, const std::string& name) {
-  const auto same = [&](const std::string& other) {
-    return std::equal(other.begin(), other.end(), name.begin(), name.end(), [](unsigned char a, unsigned char b) {
-      return std::tolower(a) == std::tolower(b);
-    });
-  };
+  const auto same = [&](const std::string& other) { return lower_case(other) == lower_case(name); };
   return same(gpu.id) || same(gpu.name) || std::any_of(gpu.aliases.begin(), gpu.aliases.end(), same);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/quantity_text.h"
+#include "model/profile/kernel_law.h"
 #include "model/version.h"
 #include "studies/roofline/report.h"
 
@@ -29,16 +30,26 @@ std::string box_interval(const Spread& spread) {
   return fmt::format("; 80 % of times lie at {:.3g} to {:.3g} of it", spread.p10, spread.p90);
 }
 
-/// Steps take a law alone; its correction, which was held out, answers single questions.
-std::string box_law(Source source, const Spread& spread, const HeldOut& held_out) {
-  std::string text = fmt::format("{}{}", to_text(source), box_interval(spread));
-  if (held_out.samples > 0)
-    text += fmt::format("; {} samples held out: {:.1f} % off in the mean (MAPE), {:.1f} % at the 95th percentile, with the correction that "
-                        "single kernels get",
-                        held_out.samples, 100 * held_out.mape, 100 * held_out.p95);
-  else
-    text += "; sample count not recorded";
-  return text;
+/// How sure a law is as steps take it: with its correction only where the law's row says so.
+std::string box_error(const LawError& kept, const Refinement& refinement) {
+  const LawError with{refinement.held_out.mape, refinement.held_out.samples}, alone = error_alone(kept, refinement);
+  switch (refinement.use) {
+    case CorrectionUse::kernels_and_steps:
+      return with.samples > 0 ? to_text(with) + ", with its correction" : "sample count not recorded";
+    case CorrectionUse::kernels:
+      if (alone.samples > 0) return to_text(alone) + ", without the correction that single kernels get";
+      return with.samples > 0 ? fmt::format("its error without the correction that single kernels get was not kept (with it: {})", to_text(with))
+                              : "sample count not recorded";
+    case CorrectionUse::none: break;
+  }
+  return alone.samples > 0 ? to_text(alone) : "sample count not recorded";
+}
+
+template <typename Law>
+std::string box_law(const Law& law) {
+  const bool corrected = law.refinement.use == CorrectionUse::kernels_and_steps;
+  return fmt::format("{}{}; {}", to_text(law.source), box_interval(corrected ? law.refinement.spread : law.spread),
+                     box_error(law.alone, law.refinement));
 }
 
 std::string curve_error_text(const CollectiveCurve& curve) {
@@ -107,14 +118,10 @@ class ProvenanceWriter {
     for (const Precision type : product_types()) {
       const RooflineLaw* law = find_gemm(profile_, type);
       add(fmt::format("matrix products, {}", to_text(type)),
-          law ? box_law(law->source, law->spread, law->refinement.held_out) : "the profile has no law: the datasheet's rates, derated");
+          law ? box_law(*law) : "the profile has no law: the datasheet's rates, derated");
     }
-    if (has_attention()) {
-      const AttentionLaw& law = profile_.attention;
-      add("fused attention", box_law(law.source, law.spread, law.refinement.held_out));
-    }
-    const MemoryLaw& law = profile_.memory;
-    add("memory-bound kernels", box_law(law.source, law.spread, law.refinement.held_out));
+    if (has_attention()) add("fused attention", box_law(profile_.attention));
+    add("memory-bound kernels", box_law(profile_.memory));
     const FoundFit found = step_fit(scenario_);
     add("whole steps", found.fit ? fit_remark(scenario_, found) : "no measured step of this software or one like it: laws alone");
     if (!found.fit && !profile_.step_spread_source.empty()) add("interval", profile_.step_spread_source);

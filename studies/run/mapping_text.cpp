@@ -9,7 +9,6 @@
 
 #include "sim/schedule/schedule_table.h"
 
-
 namespace stepcast {
 namespace {
 

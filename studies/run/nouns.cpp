@@ -39,6 +39,20 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
   return Chosen<NetworkSpec>{std::move(config->network), "", std::move(config->notes)};
 }
 
+/// `laws`: which part of a row of the catalogue.
+Expected<Chosen<Profile>> profile_with(const Profile& (ProfileRow::*laws)() const, const std::string& name, const std::string& where) {
+  if (names_a_file(name)) {
+    const auto text = read_text_file(name);
+    if (!text) return tl::unexpected(text.error());
+    auto profile = read_profile(*text, name);
+    if (!profile) return tl::unexpected(profile.error());
+    return Chosen<Profile>{std::move(*profile), ""};
+  }
+  const auto row = named_row(catalog().profiles, name, "profile", where);
+  if (!row) return tl::unexpected(row.error());
+  return Chosen<Profile>{((*row)->*laws)(), (*row)->id};
+}
+
 }  // namespace
 
 bool names_a_file(const std::string& name) {
@@ -75,16 +89,11 @@ Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string&
 }
 
 Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where) {
-  if (names_a_file(name)) {
-    const auto text = read_text_file(name);
-    if (!text) return tl::unexpected(text.error());
-    auto profile = read_profile(*text, name);
-    if (!profile) return tl::unexpected(profile.error());
-    return Chosen<Profile>{std::move(*profile), ""};
-  }
-  const auto row = named_row(catalog().profiles, name, "profile", where);
-  if (!row) return tl::unexpected(row.error());
-  return Chosen<Profile>{(*row)->whole(), (*row)->id};
+  return profile_with(&ProfileRow::steps, name, where);
+}
+
+Expected<Chosen<Profile>> choose_kernel_profile(const std::string& name, const std::string& where) {
+  return profile_with(&ProfileRow::whole, name, where);
 }
 
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where) {

@@ -28,7 +28,10 @@ Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const s
                                                 const std::string& as);
 Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where);
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where);
+/// What forecasts of steps read of it; all of a file.
 Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where);
+/// With the laws and corrections of single kernels.
+Expected<Chosen<Profile>> choose_kernel_profile(const std::string& name, const std::string& where);
 
 /// A machine as read, its fabric checked as a graph.
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/plan.h"
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 #include "studies/run/nouns.h"
 #include "studies/run/request.h"
 #include "studies/run/switches.h"

@@ -9,7 +9,6 @@
 
 #include "sim/schedule/schedule_table.h"
 
-
 namespace stepcast {
 
 bool heads_split(const NetworkSpec& network, std::int64_t ways) {

@@ -6,7 +6,6 @@
 
 #include "sim/schedule/schedule_table.h"
 
-
 namespace stepcast {
 namespace {
 

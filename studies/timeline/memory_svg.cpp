@@ -9,6 +9,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/print/page/html_text.h"
+#include "studies/print/scale.h"
 #include "studies/timeline/schedule_svg_style.h"
 
 namespace stepcast {

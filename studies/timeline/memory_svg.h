@@ -14,8 +14,8 @@ std::string rank_word_of(const StepScene& scene);
 
 struct MemoryStep { double time = 0, bytes = 0; };  ///< from `time` (seconds in the step) on
 
-/// From the step's begin; a forward takes at its start, a whole backward or the weight gradient frees at its end. At one moment what
-/// is freed comes first only where the rank's order has it so.
+/// The steps begin with the step; a forward takes at its start, a whole backward or the weight gradient frees at its
+/// end. At one moment what is freed comes first only where the rank's order has it so.
 std::vector<MemoryStep> memory_steps(const StepScene& scene, int rank);
 
 /// The ranks that a picture has room for, in rising order: the fullest, the first, the last, others evenly between.

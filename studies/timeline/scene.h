@@ -70,7 +70,7 @@ struct StepScene {
   double microseconds = 1e6;           ///< of a unit of time
 
   [[nodiscard]] std::size_t inside_index(int stage, ActionKind kind, int slice) const;
-  /// Of the action at this position in Order::actions.
+  /// The index in `inside` of the action at this position in Order::actions.
   [[nodiscard]] std::size_t inside_index(std::size_t action) const;
   /// Fills action_start and action_end. Where nothing is known of what is inside, the two of a pair take halves.
   void place_actions();

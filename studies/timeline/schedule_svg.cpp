@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/print/page/svg_text.h"
+#include "studies/print/scale.h"
 #include "studies/timeline/schedule_report.h"
 #include "studies/timeline/schedule_svg_style.h"
 
@@ -17,15 +19,8 @@ constexpr double left = 64, right = 64, top = 70, row_height = 22, strip_height 
 constexpr double least_drawn = 900, most_drawn = 3000;
 constexpr double number_width = 6.2, number_margin = 2;  ///< of a digit of the 10 px font, and beside a number
 
-/// A file's name may hold what XML reads as markup.
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  return safe;
-}
-
 std::string text_at(double x, double y, const std::string& attributes, const std::string& text) {
-  return fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y, attributes, escaped(text));
+  return fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y, attributes, svg_escaped(text));
 }
 
 class SchedulePicture {
@@ -41,7 +36,7 @@ class SchedulePicture {
     const double width = left + drawn_ + right, height = bottom_ + foot;
     return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
                        "viewBox=\"0 0 {0:.0f} {1:.0f}\" {3} role=\"img\" aria-label=\"{2}\">\n",
-                       width, height, escaped(run_.name), schedule_svg_mark) +
+                       width, height, svg_escaped(run_.name), schedule_svg_mark) +
            svg_style(shades_) + "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + headings() + axis() +
            body + legend() + "</svg>\n";
   }

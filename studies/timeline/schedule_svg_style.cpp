@@ -62,11 +62,4 @@ std::string svg_style(int shades) {
   return text + "</style>\n";
 }
 
-double nice_step(double length, int most) {
-  const double raw = length / most, power = std::pow(10, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= raw * (1 - 1e-9)) return factor * power;
-  return 10 * power;
-}
-
 }  // namespace stepcast

@@ -13,7 +13,4 @@ std::string svg_style(int shades);
 
 const char* svg_kind_name(ActionKind kind);
 
-/// 1, 2 or 5 x a power of ten: about `most` of them reach `length`, never more.
-double nice_step(double length, int most);
-
 }  // namespace stepcast

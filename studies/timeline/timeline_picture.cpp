@@ -8,6 +8,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/print/page/html_text.h"
+#include "studies/print/scale.h"
 #include "studies/timeline/schedule_svg_style.h"
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"

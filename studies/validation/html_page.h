@@ -30,7 +30,7 @@ std::vector<CasePanel> case_panels(const Validation& validation, const std::vect
 std::string goal_verdict(const JudgedRow& row);
 
 std::string html_classes(const Validation& validation, const std::vector<JudgedRow>& judged);
-/// Of the catalogue's profiles; nothing where they hold none.
+/// Shows the step parameters of the catalogue's profiles; nothing where they hold none.
 std::string html_parameters();
 std::string html_peers(const Validation& validation);
 std::string html_ranking(const Validation& validation);

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "model/catalog.h"
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 #include "studies/validation/html_page.h"
 #include "studies/print/page/html_text.h"
 
@@ -27,8 +27,8 @@ std::string html_parameters() {
   HtmlTable table("Step parameters", {{"Software", CellKind::word}, {"precision", CellKind::word}, {"fitted on", CellKind::word}, {"values", CellKind::word},
                                       {"runs"}, {"fitted MAPE"}, {"held-out MAPE"}, {"left out", CellKind::word}, {"measured over forecast", CellKind::word}});
   std::set<std::string> seen;  // profiles of one architecture share a fit
-  for (const Profile& profile : catalog().profiles)
-    for (const StepFit& fit : profile.steps) {
+  for (const ProfileRow& row : catalog().profiles)
+    for (const StepFit& fit : row.steps().steps) {
       const std::string gpus = fmt::format("{}", fmt::join(fit.gpus, ", "));
       if (!seen.insert(fit.stack + to_text(fit.precision) + gpus + (fit.experts ? "+" : "-")).second) continue;
       table.row({html_escaped(fit.stack) + (fit.experts ? ", experts" : ""), to_text(fit.precision), html_escaped(gpus), html_escaped(fit_text(fit)),

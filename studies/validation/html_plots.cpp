@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "studies/print/page/html_text.h"
+#include "studies/print/scale.h"
 
 namespace stepcast {
 namespace {
@@ -25,47 +26,16 @@ struct PlotPoint {
 };
 
 /// One scale for both directions, so that the diagonal is one.
-class LogScale {
- public:
-  explicit LogScale(const std::vector<PlotPoint>& points) {
+struct Square {
+  LogScale scale;
+  explicit Square(const std::vector<PlotPoint>& points) {
     constexpr double margin = 0.06, least_span = 0.2;
-    double low = 1e300, high = -1e300;
-    for (const PlotPoint& point : points)
-      for (const double value : {point.measured, point.predicted})
-        low = std::min(low, std::log10(value)), high = std::max(high, std::log10(value));
-    const double spare = std::max(margin * (high - low), (least_span - (high - low)) / 2);
-    low_ = low - spare, high_ = high + spare;
+    for (const PlotPoint& point : points) scale.take(point.measured), scale.take(point.predicted);
+    const double span = scale.high - scale.low, spare = std::max(margin * span, (least_span - span) / 2);
+    scale.low -= spare, scale.high += spare;
   }
-  [[nodiscard]] double x(double value) const { return plot_left + share(value) * plot_width; }
-  [[nodiscard]] double y(double value) const { return plot_top + (1 - share(value)) * plot_height; }
-  [[nodiscard]] double low() const { return std::pow(10, low_); }
-  [[nodiscard]] double high() const { return std::pow(10, high_); }
-
-  /// Round values, at most six: 1 2 5 10 ... or powers of ten, or every second or third of them.
-  [[nodiscard]] std::vector<double> ticks() const {
-    constexpr std::size_t most = 6;
-    std::vector<double> round;
-    for (const bool powers_only : {false, true}) {
-      round.clear();
-      for (int power = static_cast<int>(std::floor(low_)); power <= high_; ++power)
-        for (const double factor : {1.0, 2.0, 5.0}) {
-          const double value = factor * std::pow(10, power);
-          if (value >= low() && value <= high() && (factor == 1 || !powers_only)) round.push_back(value);
-        }
-      if (round.size() <= most) break;
-    }
-    while (round.size() > most) thin(round);
-    return round.empty() ? std::vector{std::pow(10, (low_ + high_) / 2)} : round;
-  }
-
- private:
-  static void thin(std::vector<double>& values) {
-    std::vector<double> kept;
-    for (std::size_t i = 0; i < values.size(); i += 2) kept.push_back(values[i]);
-    values = kept;
-  }
-  [[nodiscard]] double share(double value) const { return (std::log10(value) - low_) / (high_ - low_); }
-  double low_ = 0, high_ = 1;
+  [[nodiscard]] double x(double value) const { return plot_left + scale.share(value) * plot_width; }
+  [[nodiscard]] double y(double value) const { return plot_top + (1 - scale.share(value)) * plot_height; }
 };
 
 constexpr std::array mark_classes = {"in", "out", "doubt"};
@@ -81,10 +51,11 @@ std::string mark_at(const std::string& x, double y, Mark mark, const std::string
 
 std::string tick_label(double value) { return fmt::format("{:.3g}", value); }
 
-std::string plot_axes(const LogScale& scale, const char* unit) {
+std::string plot_axes(const Square& square, const char* unit) {
+  constexpr std::size_t most_ticks = 6;
   std::string text;
-  for (const double tick : scale.ticks()) {
-    const double x = scale.x(tick), y = scale.y(tick);
+  for (const double tick : square.scale.ticks(most_ticks)) {
+    const double x = square.x(tick), y = square.y(tick);
     text += fmt::format("<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {4:.1f}H{5:.1f}\"/>\n", x, plot_top,
                         plot_top + plot_height, plot_left, y, plot_left + plot_width);
     text += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, plot_top + plot_height + 13,
@@ -99,14 +70,14 @@ std::string plot_axes(const LogScale& scale, const char* unit) {
 }
 
 /// On logarithmic scales the band is a stripe along the diagonal, cut off by the frame.
-std::string plot_band(const LogScale& scale) {
-  const double low = scale.low(), high = scale.high(), up = 1 + band_share, down = 1 - band_share;
-  const auto corner = [&](double x, double y) { return fmt::format("{:.1f},{:.1f} ", scale.x(x), scale.y(y)); };
+std::string plot_band(const Square& square) {
+  const double low = square.scale.at(0), high = square.scale.at(1), up = 1 + band_share, down = 1 - band_share;
+  const auto corner = [&](double x, double y) { return fmt::format("{:.1f},{:.1f} ", square.x(x), square.y(y)); };
   const std::string points = corner(low, low) + corner(low, low * up) + corner(high / up, high) + corner(high, high) +
                              corner(high, high * down) + corner(low / down, low);
   return fmt::format("<polygon class=\"band\" points=\"{}\"/>\n", points) +
-         fmt::format("<path class=\"line\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", scale.x(low), scale.y(low),
-                     scale.x(high), scale.y(high));
+         fmt::format("<path class=\"line\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", square.x(low), square.y(low),
+                     square.x(high), square.y(high));
 }
 
 std::string scatter(std::vector<PlotPoint> points, const char* unit, const std::string& label) {
@@ -115,14 +86,14 @@ std::string scatter(std::vector<PlotPoint> points, const char* unit, const std::
   // Those that need a look lie on top.
   std::stable_sort(points.begin(), points.end(),
                    [](const PlotPoint& a, const PlotPoint& b) { return a.mark == Mark::in && b.mark != Mark::in; });
-  const LogScale scale(points);
+  const Square square(points);
   std::string text = fmt::format("<svg viewBox=\"0 0 {0:g} {0:g}\" role=\"img\" aria-label=\"{1}\">\n", plot_size,
                                  html_escaped(label));
-  text += plot_band(scale) + plot_axes(scale, unit);
+  text += plot_band(square) + plot_axes(square, unit);
   text += fmt::format("<rect class=\"frame\" x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\"/>\n", plot_left,
                       plot_top, plot_width, plot_height);
   for (const PlotPoint& point : points)
-    text += mark_at(fmt::format("{:.1f}", scale.x(point.measured)), scale.y(point.predicted), point.mark, point.title);
+    text += mark_at(fmt::format("{:.1f}", square.x(point.measured)), square.y(point.predicted), point.mark, point.title);
   return text + "</svg>\n";
 }
 

@@ -39,7 +39,7 @@ struct JudgedRow {
 /// Over the runs of a class; held-out figures where the runs have held-out forecasts.
 JudgedRow judged_row(const JudgedClass& judged, const std::vector<const ValidatedCase*>& members);
 
-/// Without hold-outs.
+/// The rows of the fits as they are, without hold-outs.
 std::vector<JudgedRow> judged_rows(const Validation& validation);
 
 /// The same with every class's own hold-out: its parameters fitted again without the group of the run that is forecast. Also fills

@@ -11,7 +11,7 @@ namespace stepcast {
 
 /// A line per class; with hold-outs its figures are of forecasts that did not know the run's group.
 std::string judged_text(const std::vector<JudgedRow>& rows);
-/// As the list "judged" of the open object.
+/// Writes the list "judged" into the open object.
 void write_judged(JsonWriter& json, const std::vector<JudgedRow>& rows);
 
 }  // namespace stepcast

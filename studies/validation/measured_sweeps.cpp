@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit/pair_spread.h"
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 #include "studies/records/step_fitting.h"
 #include "studies/sweep/work/ties.h"
 

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 
-/// Of errors predicted/measured - 1.
+/// A summary of errors predicted/measured - 1.
 struct ErrorSummary {
   std::size_t n = 0;
   double mape = 0;   ///< mean of |error|

@@ -59,52 +59,34 @@ void scale_fitted(Scenario& scenario, StepParameter parameter, double factor) {
 
 double in_force(const Scenario& scenario, StepParameter parameter) { return cost_model(scenario).tuning()[parameter]; }
 
-template <typename Visit>
-void visit_rooflines(Profile& profile, Visit visit) {
-  for (RooflineLaw& law : profile.gemm) visit(law);
-  for (RooflineLaw& law : profile.moe) visit(law);
-}
-
-template <typename Visit>
-void visit_attention(Profile& profile, Visit visit) {
-  visit(profile.attention);
-  for (AttentionLaw& law : profile.attention_kernels) visit(law);
-}
-
-template <typename Visit>
-void visit_memory(Profile& profile, Visit visit) {
-  visit(profile.memory);
-  for (MemoryLaw& law : profile.memory_ops) visit(law);
-}
-
 void scale_matrix_units(Scenario& scenario, double factor) {
   for (FlopsPerSecond& peak : scenario.machine.row.gpu.peak) peak = peak * factor;
-  visit_rooflines(scenario.profile.row, [&](RooflineLaw& law) { law.compute = law.compute * factor; });
-  visit_attention(scenario.profile.row, [&](AttentionLaw& law) { law.compute = law.compute * factor; });
+  Profile& profile = scenario.profile.row;
+  for (RooflineLaw& law : profile.gemm) law.compute = law.compute * factor;
+  profile.attention.compute = profile.attention.compute * factor;
 }
 
 void scale_own_type(Scenario& scenario, double factor) {
   const Precision own = scenario.plan.precision;
   FlopsPerSecond& peak = scenario.machine.row.gpu.peak[static_cast<int>(own)];
   peak = peak * factor;
-  visit_rooflines(scenario.profile.row, [&](RooflineLaw& law) {
+  for (RooflineLaw& law : scenario.profile.row.gemm)
     if (law.precision == own) law.compute = law.compute * factor;
-  });
 }
 
 void scale_hbm(Scenario& scenario, double factor) {
   Gpu& gpu = scenario.machine.row.gpu;
   gpu.memory_bandwidth = gpu.memory_bandwidth * factor;
-  visit_rooflines(scenario.profile.row, [&](RooflineLaw& law) { law.memory = law.memory * factor, law.cast = law.cast * factor; });
-  visit_attention(scenario.profile.row, [&](AttentionLaw& law) { law.memory = law.memory * factor; });
-  visit_memory(scenario.profile.row, [&](MemoryLaw& law) { law.memory = law.memory * factor; });
+  Profile& profile = scenario.profile.row;
+  for (RooflineLaw& law : profile.gemm) law.memory = law.memory * factor, law.cast = law.cast * factor;
+  profile.attention.memory = profile.attention.memory * factor;
+  profile.memory.memory = profile.memory.memory * factor;
 }
 
 void scale_kernel_start(Scenario& scenario, double factor) {
-  const auto later = [&](auto& law) { law.t0 = law.t0 * factor; };
-  visit_rooflines(scenario.profile.row, later);
-  visit_attention(scenario.profile.row, later);
-  visit_memory(scenario.profile.row, later);
+  Profile& profile = scenario.profile.row;
+  for (RooflineLaw& law : profile.gemm) law.t0 = law.t0 * factor;
+  for (Seconds* t0 : {&profile.attention.t0, &profile.memory.t0}) *t0 = *t0 * factor;
   scenario.stack.row.launch_gap = scenario.stack.row.launch_gap * factor;
   scale_fitted(scenario, StepParameter::kernel_gap, factor);
 }

@@ -24,7 +24,7 @@ struct MachineLever {
   std::function<std::string(const Scenario&, const Prediction&)> idle;
 };
 
-/// Of this scenario's machine, whose levels name the fabrics. Rates first.
+/// The levers of this scenario's machine, whose levels name the fabrics. Rates come first.
 std::vector<MachineLever> machine_levers(const Scenario& scenario);
 
 /// Bandwidth into level `level`, with what was measured there: curves within one instance of level 0 scale but for their

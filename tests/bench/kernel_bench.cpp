@@ -13,7 +13,7 @@ using namespace stepcast;
 Profile bench_profile() {
   const auto& gpus = catalog().gpus;
   const auto gpu = std::find_if(gpus.begin(), gpus.end(), [](const Gpu& g) { return g.id == "h100-sxm"; });
-  return default_profile(*gpu, catalog().profiles);
+  return default_kernel_profile(*gpu, catalog().profiles);
 }
 
 void kernel_gemm(benchmark::State& state) {

@@ -84,7 +84,7 @@ class RankedBlock {
     if (parts_[copy].empty()) refuse(collectives_.name_of(copy) + " does not exist");
     AtomMask partial = 0;
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (c.place.at[a] == kPartial) partial |= AtomMask{1} << a;
+      if (c.place.at[a] == partial_sum) partial |= AtomMask{1} << a;
     const auto elements = static_cast<std::size_t>(net_.elements(c.tensor));
     std::vector<double> all(elements);
     std::vector<char> known(elements, 0);
@@ -138,7 +138,7 @@ class RankedBlock {
     for (int r = 0; r < layout_.ranks(); ++r) {
       Part part{value, layout_.holds(c.tensor, c.place, r, ~AtomMask{0})};
       for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-        if (c.place.at[a] == kPartial && layout_.coordinate(r, a) != 0) std::fill(part.value.begin(), part.value.end(), 0.0);
+        if (c.place.at[a] == partial_sum && layout_.coordinate(r, a) != 0) std::fill(part.value.begin(), part.value.end(), 0.0);
       parts_[copy].push_back(std::move(part));
     }
   }

@@ -38,7 +38,7 @@ void ShardLayout::collect_atoms() {
     for (const Copy& copy : block.copies)
       for (std::size_t a = 0; a < atoms; ++a) {
         if (copy.place.at[a] >= 0) split_by_[root(net_.tensors[copy.tensor].dims[copy.place.at[a]])] |= AtomMask{1} << a;
-        if (copy.place.at[a] == kFlat) tables_[copy.tensor].flat |= AtomMask{1} << a;
+        if (copy.place.at[a] == flat_shard) tables_[copy.tensor].flat |= AtomMask{1} << a;
       }
 }
 
@@ -114,9 +114,9 @@ std::vector<char> ShardLayout::holds(int tensor, const Placement& place, int ran
   std::vector<char> held(table.piece.front().size(), 1);
   for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a) {
     const Slot slot = place.at[a];
-    if (!(only >> a & 1U) || (slot < 0 && slot != kFlat)) continue;
-    const AtomMask atoms = slot == kFlat ? table.flat : split_by_[root(net_.tensors[tensor].dims[slot])];
-    const std::vector<int>& piece = slot == kFlat ? table.piece.back() : table.piece[slot];
+    if (!(only >> a & 1U) || (slot < 0 && slot != flat_shard)) continue;
+    const AtomMask atoms = slot == flat_shard ? table.flat : split_by_[root(net_.tensors[tensor].dims[slot])];
+    const std::vector<int>& piece = slot == flat_shard ? table.piece.back() : table.piece[slot];
     for (std::size_t e = 0; e < held.size(); ++e) held[e] = held[e] && digit(piece[e], atoms, a) == coordinate(rank, a);
   }
   return held;

@@ -48,7 +48,7 @@ Part Collectives::on_rank(const PlacedItem& item, const RankParts& parts, int ra
   const Copy& source = placed_.copies[from];
   const Placement& to = placed_.copies[item.writes.front()].place;
   const std::vector<int> group = layout_.group(rank, item.atoms);
-  const bool ring_gather = item.move == MoveKind::ring && to.at[std::countr_zero(item.atoms)] == kReplicate;
+  const bool ring_gather = item.move == MoveKind::ring && to.at[std::countr_zero(item.atoms)] == replicated;
   Part part;
   switch (item.move) {
     case MoveKind::slice: part = parts[rank]; break;
@@ -80,7 +80,7 @@ Part Collectives::masked(const PlacedItem& item, const RankParts& parts, int ran
       }
   }
   for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-    if ((item.atoms >> a & 1U) && source.place.at[a] == kReplicate && layout_.coordinate(rank, a) != 0) std::fill(part.value.begin(), part.value.end(), nothing);
+    if ((item.atoms >> a & 1U) && source.place.at[a] == replicated && layout_.coordinate(rank, a) != 0) std::fill(part.value.begin(), part.value.end(), nothing);
   return part;
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/bench/collective_bench.h"
 #include "kernels/library/nccl_library.h"
+#include "kernels/process/launch_place.h"
 
 namespace stepcast {
 namespace {

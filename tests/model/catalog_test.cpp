@@ -44,7 +44,7 @@ TEST(Catalog, EveryRowReadsBackAsItWasWritten) {
   for (const NetworkSpec& row : catalog().networks) same(row.id, write_network(row), read_network, write_network);
   for (const Gpu& row : catalog().gpus) same(row.id, write_gpu(row), read_gpu, write_gpu);
   for (const Stack& row : catalog().stacks) same(row.id, write_stack(row), read_stack, write_stack);
-  for (const Profile& row : catalog().profiles) same(row.id, write_profile(row), read_profile, write_profile);
+  for (const ProfileRow& row : catalog().profiles) same(row.id, write_profile(row.whole()), read_profile, write_profile);
   const auto read_alone = [](const std::string& text, const std::string& where) { return read_machine(text, where, {}); };
   for (const Machine& row : catalog().machines) same(row.id, write_machine(row), read_alone, write_machine);
 }

@@ -39,6 +39,10 @@ bool refused(std::string_view name, const std::string& text) {
   if (name.starts_with("gpus/")) return check(read_gpu(text, where));
   if (name.starts_with("machines/")) return check(read_machine(text, where, catalog().gpus));
   if (name.starts_with("stacks/")) return check(read_stack(text, where));
+  if (name.starts_with("kernels/")) {
+    const std::string id(name.substr(8, name.size() - 8 - 5));
+    return check(with_kernel_part((*find_row(catalog().profiles, id, "profile"))->steps(), text, where));
+  }
   return check(read_profile(text, where));
 }
 

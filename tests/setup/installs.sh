@@ -53,23 +53,32 @@ echo 'this is not C' >>"$toy/toy.c"
 run "$toy/stepcast"
 same "a compile error installs nothing" "$(grep -c apt-get "$work/calls")" 0
 
-# What only tests start is asked for by ./test alone, where it configures.
+# What only tests start is asked for by ./test alone, whether or not the project is built.
 sed -i 's/^test_packages=.*/test_packages=(launcher)/' "$toy/cmake/setup.sh"
 stand_in dpkg-query <<'TEXT'
 for name in "${@:3}"; do
-  [[ $name == launcher ]] || echo "installed $name"
+  [[ $name == launcher && ! -e $work/launched ]] || echo "installed $name"
 done
 TEXT
 write_program again
 rm -rf "$toy/build" "$work/calls"
 run "$toy/stepcast"
 same "the program needs no launcher" "$out $([[ -e $work/calls ]] && cat "$work/calls")" "again in $PWD: "
-rm -rf "$toy/build"
-run "$toy/test"
-has "tests do" "$(<"$work/calls")" "install --no-install-recommends launcher"
-rm -rf "$toy/build"
 touch "$work/broken_apt"
 run "$toy/test"
 same "tests run without it: status" "$status" 0
+has "tests ask for it after the program was built" "$(<"$work/calls")" "install --no-install-recommends launcher"
 has "tests run without it: says so" "$err" "not installed: launcher; tests that start them are skipped"
+has "and how to have it, before the summary" "${out%%tests passed*}" "apt-get install --no-install-recommends launcher"
+rm "$work/calls"
+run "$toy/test"
+same "what could not be had is not asked for each time" "$(grep -c apt-get "$work/calls" 2>/dev/null)" ""
+rm "$work/broken_apt"
+touch -d '2 days ago' "$toy/build/not_installed"
+run "$toy/test"
+has "but again another day" "$(<"$work/calls")" "install --no-install-recommends launcher"
+touch "$work/launched"
+rm "$work/calls"
+run "$toy/test" --sanitize
+same "nothing is asked for once it is there" "$([[ -e $work/calls ]] && cat "$work/calls")" ""
 finish

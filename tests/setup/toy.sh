@@ -25,6 +25,10 @@ set_target_properties(stepcast_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY tests/b
 enable_testing()
 add_test(NAME toy.runs COMMAND stepcast)
 add_test(NAME toy.other COMMAND stepcast)
+set_tests_properties(toy.other PROPERTIES LABELS sanitized)
+add_custom_target(stepcast_ci DEPENDS stepcast)
+file(CONFIGURE OUTPUT has_cuda CONTENT "$ENV{TOY_CUDA}\n" @ONLY)
+add_library(stepcast_gpu MODULE EXCLUDE_FROM_ALL toy.c)
 TEXT
   write_program first
 }

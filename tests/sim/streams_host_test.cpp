@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/streams.h"
+#include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
 #include "tests/sim/streams/chunk_times.h"
 

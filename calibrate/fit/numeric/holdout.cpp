@@ -1,20 +1,12 @@
 #include "calibrate/fit/numeric/holdout.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
 
-namespace stepcast {
+#include "model/base/percentile.h"
 
-double percentile(std::vector<double> values, double q) {
-  assert(!values.empty() && q >= 0 && q <= 1);
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
+namespace stepcast {
 
 HoldoutError holdout_error(const std::vector<double>& measured, const std::vector<double>& predicted) {
   assert(measured.size() == predicted.size());

@@ -9,16 +9,13 @@
 
 namespace stepcast {
 
-/// Of measured / predicted.
+/// The error of measured / predicted.
 struct HoldoutError {
   Spread spread;                   ///< 10th and 90th percentile
   double median = 1;               ///< of measured / predicted: bias
   double mape = 0;                 ///< mean of |predicted / measured - 1|
   int samples = 0;                 ///< held out
 };
-
-/// Percentile by linear interpolation between order statistics; `q` in 0..1, `values` not empty.
-double percentile(std::vector<double> values, double q);
 
 /// The errors of pairs (measured, predicted), both positive. Empty input gives no samples and a spread of 1.
 HoldoutError holdout_error(const std::vector<double>& measured, const std::vector<double>& predicted);

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "calibrate/fit/numeric/boost.h"
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 namespace {

@@ -36,7 +36,7 @@ struct Refined {
 };
 Refined refine(const RefineProblem& problem, const RefineOptions& options = {});
 
-/// For shapes: order counts.
+/// Hashes a shape; the order of the numbers counts.
 std::uint64_t hash_of(std::initializer_list<double> numbers);
 
 }  // namespace stepcast

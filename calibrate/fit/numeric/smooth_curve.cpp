@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "calibrate/fit/numeric/holdout.h"
+#include "model/base/percentile.h"
 
 namespace stepcast {
 namespace {

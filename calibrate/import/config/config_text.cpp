@@ -2,233 +2,202 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "calibrate/import/delimited.h"
-#include "calibrate/import/logs/log_lines.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
 
-std::string line_where(const std::string& where, const LogLine& line) {
-  return fmt::format("{}:{}", where, line.number);
-}
-
-bool is_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_argument_letter);
-}
-
-std::string dotted(const std::string& path, std::string_view name) {
-  return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
-}
-
-/// Without a comment behind it ("#" after a blank, outside quotes) and without quotes around it.
-std::string plain_value(std::string_view text) {
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote != 0)
-      quote = c == quote ? char{0} : quote;
-    else if (c == '"' || c == '\'')
-      quote = c;
-    else if (c == '#' && (i == 0 || std::isspace(static_cast<unsigned char>(text[i - 1]))))
-      text = text.substr(0, i);
-  }
-  text = stripped(text);
-  const bool quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
-  return std::string(quoted ? text.substr(1, text.size() - 2) : text);
-}
-
-/// A line of a list: without a comment, and how many brackets more it opens than it closes, outside quotes.
-struct ListLine {
-  std::string_view text;
-  int open = 0;
-};
-
-ListLine list_line(std::string_view text) {
-  ListLine line{text};
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote != 0) {
-      quote = c == quote ? char{0} : quote;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '#') {
-      line.text = text.substr(0, i);
-      break;
-    } else {
-      line.open += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
-    }
-  }
-  line.text = stripped(line.text);
-  return line;
-}
-
-/// The value that begins with `head`, over all lines of a list; `open`: brackets that the last line leaves open.
-std::string whole_toml_value(std::string_view head, std::span<const LogLine> lines, std::size_t& at, int& open) {
-  const ListLine first = list_line(head);
-  open = first.open;
-  std::string value(open > 0 ? first.text : head);
-  while (open > 0 && at + 1 < lines.size()) {
-    const ListLine next = list_line(lines[++at].text);
-    open += next.open;
-    if (!next.text.empty()) value.append(" ").append(next.text);
-  }
-  return value;
-}
-
-/// Maps by their indentation; a stack of those that are open.
-class YamlReader {
+/// The values of a tree in their order, by their joined names.
+class Flat {
  public:
-  /// False on a line that is no YAML.
-  bool take(std::string_view line) {
-    const std::string_view plain = stripped(line);
-    if (plain.empty() || plain[0] == '#' || plain == "---") return true;
-    const std::size_t indent = line.find_first_not_of(" \t");
-    const bool inside_item = in_list_ && indent > item_indent_;
-    if (!is_yaml_line(line)) return inside_item;
-    if (plain[0] == '-' && !inside_item)
-      take_item(plain, indent);
-    else if (!inside_item)
-      take_name(plain, indent);
-    return true;
+  explicit Flat(ConfigForm form) : form_(form) {}
+
+  void take_map(const YamlNode& map, const std::string& name, const std::string& spelled) {
+    const std::string dot = name.empty() ? "" : ".";
+    for (const auto& [key, value] : map.entries)
+      if (!key.starts_with('_'))
+        take_value(value, name + dot + argument_name(key), spelled + dot + key, value.key_line);
   }
-  [[nodiscard]] const ArgumentMap& out() const { return out_; }
+  [[nodiscard]] std::vector<GivenArgument> arguments() && { return std::move(out_); }
 
  private:
-  void take_item(std::string_view plain, std::size_t indent) {
-    in_list_ = true, item_indent_ = indent;
-    const std::string item = plain_value(plain.substr(1));
-    if (open_.empty() || item.empty() || is_yaml_line(item)) return;
-    std::string& list = out_[open_.back().path];
-    list += (list.empty() ? "" : " ") + item;
+  void take_value(const YamlNode& node, const std::string& name, const std::string& spelled, int line) {
+    if (node.kind == YamlNode::Kind::map) return take_map(node, name, spelled);
+    if (node.kind == YamlNode::Kind::list) return take_list(node, name, spelled, line);
+    out_.push_back({name, spelled, node.kind == YamlNode::Kind::null ? "null" : scalar(node),
+                    static_cast<std::size_t>(line), {}});
   }
 
-  void take_name(std::string_view plain, std::size_t indent) {
-    in_list_ = false;
-    while (!open_.empty() && open_.back().indent >= indent) open_.pop_back();
-    const std::size_t colon = plain.find(':');
-    const std::string name = dotted(open_.empty() ? "" : open_.back().path, argument_name(plain.substr(0, colon)));
-    const std::string value = plain_value(plain.substr(colon + 1));
-    if (value.empty() || value == "|" || value == ">")
-      open_.push_back({indent, name});
-    else
-      out_[name] = value;
+  /// DeepSpeed's files write a number of elements as 5e8.
+  [[nodiscard]] std::string scalar(const YamlNode& node) const {
+    if (form_ != ConfigForm::json || node.quoted || node.text.find_first_of("eE") == std::string::npos)
+      return node.text;
+    constexpr double most = 1e15;
+    const auto value = finite_number(node.text, "", "");
+    const bool whole =
+        value && *value == static_cast<double>(static_cast<std::int64_t>(std::clamp(*value, -most, most)));
+    return whole ? fmt::format("{}", static_cast<std::int64_t>(*value)) : node.text;
   }
 
-  struct Open {
-    std::size_t indent;
-    std::string path;
-  };
-  std::vector<Open> open_;
-  bool in_list_ = false;
-  std::size_t item_indent_ = 0;
-  ArgumentMap out_;
+  /// Items that are values stand in one value: "[1, 2]" as it was written, or joined by blanks where each has its line.
+  void take_list(const YamlNode& list, const std::string& name, const std::string& spelled, int line) {
+    std::string joined;
+    for (std::size_t index = 0; index < list.items.size(); ++index) {
+      const YamlNode& item = list.items[index];
+      const std::size_t before = out_.size();
+      const std::string indexed = fmt::format("{}.{}", name, index);
+      take_value(item, indexed, fmt::format("{}.{}", spelled, index), item.position.line);
+      if (out_.size() != before + 1 || out_.back().name != indexed) continue;
+      joined += (joined.empty() ? "" : list.flow ? ", " : " ") + out_.back().value;
+      out_.pop_back();
+    }
+    if (!joined.empty() || list.items.empty())
+      out_.push_back({name, spelled, list.flow || joined.empty() ? "[" + joined + "]" : joined,
+                      static_cast<std::size_t>(line), {}});
+  }
+
+  ConfigForm form_;
+  std::vector<GivenArgument> out_;
 };
 
-void flatten(JsonObject object, const std::string& path, ArgumentMap& out) {
-  object.allow_unknown_keys();
-  for (const std::string& key : object.keys()) {
-    const std::string type = object.type_of(key), name = dotted(path, argument_name(key));
-    if (type == "object") {
-      flatten(object.object(key), name, out);
-    } else if (type == "string") {
-      object.read(key, out[name]);
-    } else if (type == "boolean") {
-      bool value = false;
-      object.read(key, value);
-      out[name] = value ? "true" : "false";
-    } else if (type == "number") {
-      double value = 0;
-      object.read(key, value, NumberRange{});
-      out[name] = fmt::format("{}", value);
-    }
+/// The first argument of each name.
+using ArgumentPlaces = std::map<std::string, std::size_t, std::less<>>;
+
+ArgumentPlaces places_of(const std::vector<GivenArgument>& arguments) {
+  ArgumentPlaces places;
+  for (std::size_t i = 0; i < arguments.size(); ++i) places.emplace(arguments[i].name, i);
+  return places;
+}
+
+const GivenArgument* referred(const std::vector<GivenArgument>& arguments, const ArgumentPlaces& places,
+                              const std::string& from, std::string_view reference) {
+  std::string name(reference);
+  // ${.name}: beside the value that asks; another dot goes one level up.
+  std::string scope = from;
+  for (std::size_t dots = 0; name.starts_with('.') && dots < 16; ++dots) {
+    name.erase(0, 1);
+    scope.resize(scope.rfind('.') == scope.npos ? 0 : scope.rfind('.'));
   }
+  if (reference.starts_with('.') && !scope.empty()) name = scope + "." + name;
+  const auto place = places.find(argument_name(name));
+  return place == places.end() ? nullptr : &arguments[place->second];
 }
 
 }  // namespace
 
-Expected<std::vector<GivenArgument>> toml_arguments(std::span<const LogLine> lines, const std::string& where) {
-  std::vector<GivenArgument> out;
-  std::set<std::string> names;
-  std::string section;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string_view line = stripped(lines[i].text);
-    if (line.empty() || line[0] == '#') continue;
-    if (line[0] == '[' && line.find(']') != line.npos) {
-      section = std::string(stripped(line.substr(1, line.find(']') - 1)));
-      section.erase(0, std::min(section.find_first_not_of("[ "), section.size()));
-      if (!is_name(section))
-        return fail(line_where(where, lines[i]), fmt::format("section '{:.40}'", section), "TOML: [parallelism]");
-      continue;
-    }
-    const std::size_t equals = line.find('=');
-    const std::string_view name = stripped(line.substr(0, equals));
-    if (equals == line.npos || !is_name(name))
-      return fail(line_where(where, lines[i]), fmt::format("'{:.60}' is no TOML", line), "name = value");
-    const std::size_t first = i;
-    int open = 0;
-    const std::string value = whole_toml_value(line.substr(equals + 1), lines, i, open);
-    if (open > 0)
-      return fail(line_where(where, lines[first]), fmt::format("the list of '{:.40}' does not end", name),
-                  "close its bracket");
-    const std::string known = dotted(section, argument_name(name));
-    if (!names.insert(known).second)
-      return fail(line_where(where, lines[first]), fmt::format("a second '{:.40}'", known), "keep one");
-    if (known[0] == '_' || known.find("._") != known.npos) continue;
-    out.push_back({known, dotted(section, name), plain_value(value), lines[first].number, {}});
-  }
-  return out;
-}
-
-Expected<ArgumentMap> read_toml(std::span<const LogLine> lines, const std::string& where) {
-  const auto arguments = toml_arguments(lines, where);
-  if (!arguments) return tl::unexpected(arguments.error());
-  ArgumentMap out;
-  for (const GivenArgument& argument : *arguments) out[argument.name] = argument.value;
-  return out;
-}
-
 bool is_yaml_line(std::string_view line) {
   const std::string_view plain = stripped(line);
   if (plain == "-" || plain.starts_with("- ")) return true;
-  const std::size_t colon = plain.find(':');
-  return colon != plain.npos && is_name(plain.substr(0, colon)) &&
-         (colon + 1 == plain.size() || plain[colon + 1] == ' ');
+  const std::string_view name = plain.substr(0, plain.find(':')), rest = plain.substr(name.size());
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_argument_letter) &&
+         (rest == ":" || rest.starts_with(": "));
 }
 
-Expected<ArgumentMap> read_yaml(std::span<const LogLine> lines, const std::string& where) {
-  YamlReader reader;
-  for (const LogLine& line : lines)
-    if (!reader.take(line.text))
-      return fail(line_where(where, line), fmt::format("'{:.60}' is no YAML of names and values", stripped(line.text)),
-                  "name: value");
-  return reader.out();
+std::optional<ConfigForm> config_form(std::string_view text) {
+  text = text.substr(0, 64 * 1024);
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find_first_of("\r\n", at), text.size());
+    const std::string_view plain = stripped(text.substr(at, end - at));
+    if (plain.empty() || plain[0] == '#' || plain == "---") continue;
+    if (plain[0] == '{') return ConfigForm::json;
+    const std::size_t colon = plain.find(": "), equals = plain.find('=');
+    const bool named = is_yaml_line(plain) || plain.ends_with(':') || colon < equals;
+    if (plain[0] == '[' || (equals != plain.npos && !named)) return ConfigForm::toml;
+    return named ? std::optional(ConfigForm::yaml) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
-Expected<ArgumentMap> read_json_arguments(std::string_view text, const std::string& where) {
-  JsonObject object(text, where);
+tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::string& text, ConfigForm form,
+                                                                     const std::string& where) {
+  Flat flat(form);
+  if (form == ConfigForm::toml) {
+    const auto tree = toml_tree(text, where);
+    if (!tree) return tl::unexpected(tree.error());
+    flat.take_map(*tree, "", "");
+  } else {
+    const auto documents = read_yaml(text, where);
+    if (!documents) return tl::unexpected(documents.error());
+    for (const YamlNode& document : *documents) {
+      if (document.kind != YamlNode::Kind::map && document.kind != YamlNode::Kind::null)
+        return tl::unexpected(TextError{document.position, "no names with values", "name: value"});
+      flat.take_map(document, "", "");
+    }
+  }
+  std::vector<GivenArgument> arguments = std::move(flat).arguments();
+  // toml++ sorts the names of a table.
+  if (form == ConfigForm::toml)
+    std::stable_sort(arguments.begin(), arguments.end(),
+                     [](const GivenArgument& a, const GivenArgument& b) { return a.line < b.line; });
+  if (form == ConfigForm::yaml) resolve_references(arguments);
+  return arguments;
+}
+
+Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text, const std::string& where) {
+  constexpr std::size_t most = 4 * 1024 * 1024;
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  if (text.size() > most)
+    return fail(where, fmt::format("{} bytes", text.size()), fmt::format("a configuration has at most {}", most));
+  const auto form = config_form(text);
+  if (!form)
+    return fail(where, stripped(text).empty() ? "the file is empty" : "it is no configuration",
+                "JSON, TOML, YAML, or a script with the launch command");
+  if (*form == ConfigForm::json) {  // YAML would take more than JSON does
+    JsonObject object(text, where);
+    object.allow_unknown_keys();
+    if (auto error = object.first_error()) return tl::unexpected(std::move(*error));
+  }
+  auto arguments = config_arguments(std::string(text), *form, where);
+  if (!arguments) return tl::unexpected(arguments.error().error());
+  return std::move(*arguments);
+}
+
+ArgumentMap argument_map(const std::vector<GivenArgument>& arguments) {
   ArgumentMap out;
-  if (!object.failed()) flatten(object, "", out);
-  return object.finish(std::move(out));
+  for (const GivenArgument& argument : arguments)
+    if (argument.value != "null") out[argument.name] = argument.value;
+  return out;
 }
 
 Expected<ArgumentMap> read_config(std::string_view text, const std::string& where) {
-  const std::vector<LogLine> lines = log_lines(text);
-  for (const LogLine& line : lines) {
-    const std::string_view plain = stripped(line.text);
-    if (plain.empty() || plain[0] == '#' || plain == "---") continue;
-    if (plain[0] == '{') return read_json_arguments(text, where);
-    if (plain[0] == '[' || (plain.find('=') != plain.npos && !is_yaml_line(plain))) return read_toml(lines, where);
-    if (is_yaml_line(plain)) return read_yaml(lines, where);
-    return fail(line_where(where, line), fmt::format("'{:.60}' is no configuration", plain),
-                "JSON, TOML, YAML, or a script with the launch command");
+  const auto arguments = read_config_arguments(text, where);
+  if (!arguments) return tl::unexpected(arguments.error());
+  return argument_map(*arguments);
+}
+
+void resolve_references(std::vector<GivenArgument>& arguments, std::span<const std::string> known) {
+  constexpr int most_steps = 32;
+  constexpr std::size_t longest = 64 * 1024, most_put_in = 16 * 1024 * 1024;
+  const ArgumentPlaces places = known.empty() ? places_of(arguments) : ArgumentPlaces{};
+  std::size_t put_in = 0;
+  for (GivenArgument& argument : arguments) {
+    std::size_t at = 0;
+    for (int steps = 0; steps < most_steps; ++steps) {
+      const std::size_t open = argument.value.find("${", at), close = argument.value.find('}', open);
+      if (open == std::string::npos || close == std::string::npos) break;
+      const std::string name = argument.value.substr(open + 2, close - open - 2);
+      const bool variable = known.empty() || std::find(known.begin(), known.end(), name) != known.end();
+      const GivenArgument* other = known.empty() ? referred(arguments, places, argument.name, name) : nullptr;
+      if (other != nullptr && other != &argument && other->value.size() + argument.value.size() < longest &&
+          put_in + other->value.size() < most_put_in) {
+        put_in += other->value.size();
+        argument.value.replace(open, close + 1 - open, std::string(other->value));
+        continue;
+      }
+      if (variable && std::find(argument.unset.begin(), argument.unset.end(), name) == argument.unset.end())
+        argument.unset.push_back(name);
+      at = close + 1;
+    }
+    if (argument.value.find("${", at) != std::string::npos && argument.unset.empty() && known.empty())
+      argument.unset.push_back(argument.value.substr(0, 40));
   }
-  return fail(where, "the file is empty", "JSON, TOML, YAML, or a script with the launch command");
 }
 
 }  // namespace stepcast

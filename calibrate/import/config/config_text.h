@@ -10,46 +10,39 @@
 #include <vector>
 
 #include "calibrate/import/scripts/launch_arguments.h"
+#include "model/yaml/yaml.h"
 
 namespace stepcast {
 
-/// A line of a log or file, without what terminals, torchrun and srun put around it.
-struct LogLine {
-  std::size_t number = 0;  ///< in the file, from 1
-  std::string text;
-};
-
-/// Of a whole file, by its first sign: '{' is JSON, "[section]" or "name = value" TOML, "name: value" YAML.
-/// Fails on a text that is none of them and on one that is cut off or malformed, with its line.
-Expected<ArgumentMap> read_config(std::string_view text, const std::string& where);
-
 enum class ConfigForm : std::uint8_t { json, yaml, toml };
-/// By the first line that says something; nothing where it is none of them.
+/// By the first line that says something: '{' is JSON, "[section]" or "name = value" TOML, "name: value" YAML; nothing
+/// where it is none of them.
 std::optional<ConfigForm> config_form(std::string_view text);
 
-/// The same as arguments in their order, with the lines of their names. Keys that begin with an underscore are
+/// The arguments of a file in their order, with the lines of their names. Keys that begin with an underscore are
 /// comments, with all below them. Lists of maps have their index in the name ("callbacks.0.name"); lists of values are
-/// one value; null stays "null". YAML is read whole: anchors, merge keys, flow maps, strings of several lines; ${name}
-/// stands for another value of the file, and one that the file lacks is a variable that nothing sets.
+/// one value; null stays "null". In YAML, ${name} stands for another value of the file, and one that the file lacks is
+/// a variable that nothing sets. Fails on a text that is no configuration and on one that is cut off or malformed, with
+/// its line.
 Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text, const std::string& where);
 
-Expected<std::vector<GivenArgument>> json_arguments(std::string_view text, const std::string& where);
-Expected<std::vector<GivenArgument>> toml_arguments(std::span<const LogLine> lines, const std::string& where);
-Expected<std::vector<GivenArgument>> yaml_arguments(std::string_view text, const std::string& where);
+/// The same by name, without those that are null.
+Expected<ArgumentMap> read_config(std::string_view text, const std::string& where);
+
+/// Of a text in a form that is known; for those who cut it out of a log.
+tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::string& text, ConfigForm form,
+                                                                     const std::string& where);
+/// The last of each name; nulls are left out.
+ArgumentMap argument_map(const std::vector<GivenArgument>& arguments);
+
 /// Puts in what ${name} stands for and notes what nothing sets. `known`: only these names are variables; empty: all
 /// are.
 void resolve_references(std::vector<GivenArgument>& arguments, std::span<const std::string> known = {});
 
-/// Tables and values; lists keep their text ("[\"model\", \"loss\"]"). Fails with the line on anything else.
-Expected<ArgumentMap> read_toml(std::span<const LogLine> lines, const std::string& where);
-
-/// Nested maps of scalars by indentation, as OmegaConf and PyYAML write them. Lists of scalars keep their text; what
-/// stands in lists of maps is left out. Fails with the line on anything else.
-Expected<ArgumentMap> read_yaml(std::span<const LogLine> lines, const std::string& where);
+/// A TOML text as the tree that YAML has: a table is a map, and strings in lists keep their quotes.
+tl::expected<YamlNode, TextError> toml_tree(const std::string& text, const std::string& where);
 
 /// Whether a line can stand in a YAML block: "name: value", "name:", "- item".
 bool is_yaml_line(std::string_view line);
-
-Expected<ArgumentMap> read_json_arguments(std::string_view text, const std::string& where);
 
 }  // namespace stepcast

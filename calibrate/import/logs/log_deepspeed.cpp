@@ -50,7 +50,7 @@ Expected<ArgumentMap> printed_json(std::span<const LogLine> lines, const std::st
     return fail(at, "the printed configuration does not end", "give the log as the program wrote it");
   std::string json = "{";
   for (auto line = std::next(first); line != last; ++line) json += line->text;
-  return read_json_arguments(json + "}", at);
+  return read_config(json + "}", at);
 }
 
 }  // namespace

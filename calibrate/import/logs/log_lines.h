@@ -8,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/import/config/config_text.h"
-
 namespace stepcast {
+
+/// A line of a log or file, without what terminals, torchrun and srun put around it.
+struct LogLine {
+  std::size_t number = 0;  ///< in the file, from 1
+  std::string text;
+};
 
 /// At line feeds and carriage returns (progress bars write over their line), without terminal colours and without what
 /// launchers put in front: "0: " (srun --label), "[default3]:", "[rank0]:" (torchrun --tee).
@@ -21,7 +25,7 @@ struct LogFigure {
   double value = 0;
   bool cut = false, present = false;
 
-  /// Without fraction, and within what counts: a broken line may hold any number.
+  /// The number without fraction, within what counts: a broken line may hold any number.
   [[nodiscard]] std::int64_t whole() const {
     constexpr double most = 1e15;
     return static_cast<std::int64_t>(std::clamp(value, -most, most));

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/logs/training_log.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -96,8 +96,7 @@ Expected<void> megatron_about(std::span<const LogLine> lines, TrainingLog& log) 
   else if (any_holds(lines, "MODEL_TFLOP/s/GPU"))
     log.framework = "megatron-bridge";
   if (arguments.count("num_layers") != 0) return {};
-  const auto shown = shown_yaml(lines, "tensor_model_parallel_size:", log.where);
-  return shown ? add_printed(log, *shown, log.where) : tl::unexpected(shown.error());
+  return add_printed(log, shown_yaml(lines, "tensor_model_parallel_size:"), log.where);
 }
 
 }  // namespace stepcast

@@ -40,8 +40,7 @@ std::optional<LogFormat::Found> nemo_step(std::string_view line) {
 }
 
 Expected<void> nemo_about(std::span<const LogLine> lines, TrainingLog& log) {
-  const auto shown = shown_yaml(lines, "tensor_model_parallel_size:", log.where);
-  return shown ? add_printed(log, *shown, log.where) : tl::unexpected(shown.error());
+  return add_printed(log, shown_yaml(lines, "tensor_model_parallel_size:"), log.where);
 }
 
 }  // namespace stepcast

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/logs/training_log.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -108,7 +108,7 @@ Expected<void> take_geometry(std::span<const LogLine> lines, TrainingLog& log) {
   if (last == lines.end()) return {};
   std::string json = "{";
   for (auto line = std::next(first); line <= last; ++line) json += line->text;
-  const auto shown = read_json_arguments(json, fmt::format("{}:{}", log.where, first->number));
+  const auto shown = read_config(json, fmt::format("{}:{}", log.where, first->number));
   if (!shown) return tl::unexpected(shown.error());
   ArgumentMap named;
   for (const auto& [name, value] : *shown) named["model_args." + name] = value;
@@ -132,9 +132,7 @@ ArgumentMap shown_toml(std::span<const LogLine> lines) {
     return plain.empty() || plain[0] == '#' || named || continued ||
            (plain.front() == '[' && plain.find(']') == plain.size() - 1);
   };
-  const auto last = std::find_if_not(first, lines.end(), fits);
-  const auto config = read_toml({first, last}, "");
-  return config ? *config : ArgumentMap{};
+  return shown_config({first, std::find_if_not(first, lines.end(), fits)}, 0, ConfigForm::toml);
 }
 
 }  // namespace

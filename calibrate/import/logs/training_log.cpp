@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/logs/log_lines.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -194,17 +194,34 @@ Expected<void> need_arguments(const TrainingLog& log) {
       "--launch FILE: the script or configuration it was started with (launch command, TOML, YAML or JSON)");
 }
 
-Expected<ArgumentMap> shown_yaml(std::span<const LogLine> lines, std::string_view name, const std::string& where) {
+ArgumentMap shown_config(std::span<const LogLine> lines, std::size_t kept, ConfigForm form) {
+  constexpr int most_cuts = 64;
+  std::size_t first = 0, last = lines.size();
+  for (int cuts = 0; cuts < most_cuts && first < last; ++cuts) {
+    std::string text;
+    for (const LogLine& line : lines.subspan(first, last - first)) text += line.text + "\n";
+    const auto arguments = config_arguments(text, form, "");
+    if (arguments) return argument_map(*arguments);
+    const std::size_t wrong = first + static_cast<std::size_t>(std::max(arguments.error().position.line, 1)) - 1;
+    if (wrong <= kept && first < kept)
+      first = std::min(wrong + 1, kept);
+    else
+      last = std::min(wrong, last - 1);
+  }
+  return {};
+}
+
+ArgumentMap shown_yaml(std::span<const LogLine> lines, std::string_view name) {
   const auto holds = [&](const LogLine& line) {
     return stripped(line.text).starts_with(name) && is_yaml_line(line.text);
   };
   const auto found = std::find_if(lines.begin(), lines.end(), holds);
-  if (found == lines.end()) return ArgumentMap{};
+  if (found == lines.end()) return {};
   const auto belongs = [](const LogLine& line) { return is_yaml_line(line.text); };
   auto first = found, last = found;
   while (first != lines.begin() && belongs(*std::prev(first))) --first;
   while (last != lines.end() && belongs(*last)) ++last;
-  return read_yaml({first, last}, where);
+  return shown_config({first, last}, static_cast<std::size_t>(found - first), ConfigForm::yaml);
 }
 
 }  // namespace stepcast

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "calibrate/import/config/config_text.h"
+#include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/scripts/launch_arguments.h"
 #include "model/base/error.h"
 #include "model/base/units.h"
@@ -40,7 +41,7 @@ struct LoggedStep {
 struct TrainingLog {
   std::string where;                         ///< the file
   std::string framework;                     ///< id of a row of log_formats(): "megatron-lm"
-  ArgumentMap arguments;                     ///< named as the framework has them, see launch_arguments.h
+  ArgumentMap arguments;                     ///< named as the framework has them, see scripts/launch_arguments.h
   std::set<std::string> printed;             ///< names whose values the program itself printed
   ArgumentMap environment;                   ///< NAME=value in front of the command (torchtitan's CONFIG_FILE)
   std::int64_t gpus = 0, gpus_per_node = 0;  ///< of the job as its launcher was told; 0 = not said
@@ -91,6 +92,9 @@ std::optional<LogFormat::Found> deepspeed_step(std::string_view line);
 Expected<void> deepspeed_about(std::span<const LogLine> lines, TrainingLog& log);
 
 /// The YAML block around the line that sets `name`, which NeMo and Megatron-Bridge print; empty where there is none.
-Expected<ArgumentMap> shown_yaml(std::span<const LogLine> lines, std::string_view name, const std::string& where);
+ArgumentMap shown_yaml(std::span<const LogLine> lines, std::string_view name);
+/// The configuration that line `kept` of these lines belongs to. Other lines of a log may look as if they belonged to
+/// it: what does not read in front of that line or behind it is cut off.
+ArgumentMap shown_config(std::span<const LogLine> lines, std::size_t kept, ConfigForm form);
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "calibrate/rows/measurement_context.h"
 
 namespace stepcast::nccl {
 namespace {

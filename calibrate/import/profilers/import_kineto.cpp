@@ -15,6 +15,7 @@
 #include "calibrate/import/profilers/kernel_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/import/profilers/torch_op.h"
+#include "calibrate/rows/measurement_context.h"
 
 namespace stepcast {
 namespace {

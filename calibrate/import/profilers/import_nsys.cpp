@@ -14,6 +14,8 @@
 #include "calibrate/import/profilers/kernel_name.h"
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/profilers/torch_op.h"
+#include "calibrate/rows/measurement_context.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

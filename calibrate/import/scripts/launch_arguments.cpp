@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/shell/words.h"
 #include "calibrate/import/scripts/launchers.h"
+#include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
 
 namespace stepcast {
@@ -244,12 +244,6 @@ void add_unclosed(LaunchLine& launch, const std::map<std::string, std::size_t>& 
 }
 
 }  // namespace
-
-std::int64_t LaunchLine::gpus() const {
-  if (ranks > 0) return ranks;
-  if (nodes < 0 || gpus_per_node <= 0) return 0;
-  return gpus_per_node * std::max<std::int64_t>(1, nodes);
-}
 
 bool is_argument_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';

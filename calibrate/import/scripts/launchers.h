@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "calibrate/import/scripts/launch_arguments.h"
+#include "calibrate/import/scripts/launch_line.h"
 
 namespace stepcast {
 
@@ -18,9 +18,9 @@ struct LaunchOption {
 /// The row of a launcher's option, or of its first one where `name` is empty; null if none.
 const LaunchOption* find_launch_option(std::string_view launcher, std::string_view name);
 
-/// By the word that calls it, with or without a path.
+/// Tells a launcher by the word that calls it, with or without a path.
 bool is_launcher(std::string_view word);
-/// As launch options name it: "torchrun" of "torch.distributed.run", "srun" of "#SBATCH".
+/// The name that launch options use: "torchrun" of "torch.distributed.run", "srun" of "#SBATCH".
 std::string_view launcher_kind(std::string_view word);
 /// Does its -m name a Python module?
 bool names_module(std::string_view launcher);

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/shell/expand.h"
 #include "calibrate/import/shell/words.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

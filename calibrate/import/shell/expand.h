@@ -23,10 +23,10 @@ class ShellWords {
   ShellWords(ShellSource source, ShellVariables* variables, int depth = 0)
       : source_(source), text_(source.text), variables_(variables), depth_(depth) {}
 
-  /// To the next word; false behind the last one.
+  /// Goes to the next word; false behind the last one.
   bool next();
   [[nodiscard]] const ShellText& word() const { return word_; }
-  /// As written; empty for the second and later words that one variable became.
+  /// The word as written; empty for the second and later words that one variable became.
   [[nodiscard]] std::string_view raw() const { return raw_; }
   [[nodiscard]] bool quoted() const { return quoted_; }  ///< any of it stands in quotes
   [[nodiscard]] bool cut() const { return cut_; }        ///< the text ended inside a quote or a bracket
@@ -78,7 +78,8 @@ class ShellWords {
   bool array_ = false, cut_ = false, has_piece_ = false, splits_ = true, quoted_ = false, vanishes_ = false;
 };
 
-/// Behind the bracket that closes the one at `open` ('{' or '('), over quotes and inner brackets; npos where none does.
+/// The place behind the bracket that closes the one at `open` ('{' or '('), over quotes and inner ones; npos: none
+/// does.
 std::size_t after_bracket(std::string_view text, std::size_t open);
 /// Whole-number arithmetic of $((...)) with names; nothing that is set in it leaves its name in `unset`.
 std::string shell_number(std::string_view inside, ShellVariables& variables, std::string& unset, int depth);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/shell/text.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

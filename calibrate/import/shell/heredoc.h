@@ -15,7 +15,7 @@ struct Heredoc {
   bool expands = true;            ///< variables in it are put in
 };
 
-/// At the line that begins at `at`; nothing where it opens none that a later line closes.
+/// The text that the line at `at` opens; nothing where it opens none that a later line closes.
 std::optional<Heredoc> heredoc_at(std::string_view text, std::size_t at);
 
 }  // namespace stepcast

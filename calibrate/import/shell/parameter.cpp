@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/shell/expand.h"
 #include "calibrate/import/shell/words.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 

@@ -1,5 +1,5 @@
-// Walks through a shell script: words.cpp reads commands and variables; statements.cpp reads branches, functions and
-// files that the script writes. Only the reading of launches uses it.
+// Walks through a shell script: reader.cpp reads commands and variables; statements.cpp reads branches, functions and
+// files that the script writes. Callers need read_shell() alone.
 #pragma once
 
 #include <deque>
@@ -15,6 +15,15 @@
 #include "calibrate/import/shell/words.h"
 
 namespace stepcast {
+
+/// The commands whose first word `wanted` accepts, in order, behind `then`, `exec`, `nohup`, "+ " (set -x) or "cmd = "
+/// (DeepSpeed) as well. Other lines are passed over: logs hold anything. `#SBATCH --nodes=4` becomes a command of the
+/// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES. Branches whose condition is known (strings and numbers) are
+/// taken or left out; of others all are read, what they set last counts and a note says so. Fails where a wanted
+/// command is cut off inside a quote.
+Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
+                                 bool (*wanted)(std::string_view first_word),
+                                 const std::map<std::string, std::string>& defined);
 
 class ShellReader {
  public:

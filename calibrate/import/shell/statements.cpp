@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

@@ -44,15 +44,6 @@ struct ShellScript {
       unclosed;  ///< variables whose value has a quote or bracket that does not close: the line
 };
 
-/// The commands whose first word `wanted` accepts, in order, behind `then`, `exec`, `nohup`, "+ " (set -x) or "cmd = "
-/// (DeepSpeed) as well. Other lines are passed over: logs hold anything. `#SBATCH --nodes=4` becomes a command of the
-/// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES. Branches whose condition is known (strings and numbers) are
-/// taken or left out; of others all are read, what they set last counts and a note says so. Fails where a wanted
-/// command is cut off inside a quote.
-Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
-                                 bool (*wanted)(std::string_view first_word),
-                                 const std::map<std::string, std::string>& defined);
-
 /// Whole-number arithmetic of $((...)): + - * / % ** and parentheses; "" where it is something else.
 std::string shell_arithmetic(std::string_view expression);
 

@@ -8,6 +8,7 @@
 
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/known_export.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

@@ -7,12 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/importer.h"
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "calibrate/rows/measurement_context.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

@@ -11,6 +11,7 @@
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/import/tables/table_import.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {

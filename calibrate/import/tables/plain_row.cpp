@@ -8,6 +8,7 @@
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 #include "model/catalog.h"
 
 namespace stepcast {

@@ -16,9 +16,9 @@ struct ElementType {
 };
 /// "bf16", "bfloat16", "c10::BFloat16", "half", "float", "e4m3", "fp8_block", "nvfp4", ...
 std::optional<ElementType> element_type_of(std::string_view name);
-/// By a word of the file's name between _, - and dots: "gemm_fp8block_multi_gpu.csv".
+/// Finds the type in a word of the file's name between _, - and dots: "gemm_fp8block_multi_gpu.csv".
 std::optional<ElementType> element_type_of_file(std::string_view path);
-/// Of any element, integers too ("int8", "Long"); 0 where the name is unknown.
+/// Bytes of any element, integers too ("int8", "Long"); 0 where the name is unknown.
 double element_bytes_of(std::string_view name);
 
 /// "all_reduce", "AllReduce", "alltoall", "_allgather_base", ...

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/tables/plausible.h"
+#include "calibrate/rows/measurement_context.h"
 
 namespace stepcast {
 namespace {

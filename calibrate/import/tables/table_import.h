@@ -19,7 +19,7 @@ class TableImport {
  public:
   TableImport(const DelimitedTable& table, const ImportOptions& options);
 
-  /// To the next row that options.only keeps; false after the last one and after a mistake.
+  /// Goes to the next row that options.only keeps; false after the last one and after a mistake.
   bool next();
 
   // Of the row. Columns are named without regard to case.
@@ -34,7 +34,7 @@ class TableImport {
   std::optional<Seconds> time(std::string_view column, double seconds_per_unit);
   /// options.only of a layout that has the name in its header instead of a column.
   [[nodiscard]] bool wants(const std::string& column, std::string_view value) const;
-  /// By the row's word, else options.precision, else the file's name; nothing leaves the row out, with its reason.
+  /// Takes the row's word, else options.precision, else the file's name; nothing leaves the row out, with its reason.
   std::optional<ElementType> element(std::string_view column);
 
   /// One measurement of this row. Without a GPU in its context or the options the row is left out.

@@ -1,4 +1,5 @@
-#include "calibrate/measure/collectives/collective_campaign.h"
+
+#include "calibrate/measure/collectives/collective_plan.h"
 
 #include <algorithm>
 #include <map>

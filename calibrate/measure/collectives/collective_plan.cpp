@@ -1,26 +1,15 @@
+#include "calibrate/measure/collectives/collective_plan.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
 
-#include "calibrate/measure/collectives/collective_campaign.h"
 #include "calibrate/measure/collectives/collective_time.h"
 
 namespace stepcast {
 namespace {
-
-/// Rather too slow than too fast, so that plans hold: NCCL on nvswitch reaches 250 to 700 GB/s at 7 to 30 us, PCIe
-/// servers 1.4 to 39 GB/s (tables of aiconfigurator 095f58a: H100, B200, L40S, RTX PRO 6000), hosts 20 to 480 GB/s at
-/// 30 to 160 us (published nccl-tests of 2 to 12 nodes).
-struct GuessRow {
-  std::string_view fabric;
-  FabricGuess guess;
-};
-constexpr std::array guesses{GuessRow{"nvswitch", {Seconds(30e-6), BytesPerSecond(200e9)}},
-                             GuessRow{"nvlink_mesh", {Seconds(30e-6), BytesPerSecond(50e9)}},
-                             GuessRow{"pcie", {Seconds(40e-6), BytesPerSecond(5e9)}},
-                             GuessRow{"", {Seconds(100e-6), BytesPerSecond(10e9)}}};
 
 /// In order of how much of training's time they take.
 struct KindRow {
@@ -119,17 +108,6 @@ PlannedBeside beside_of(const CollectiveBench& bench, const std::vector<Collecti
 }
 
 }  // namespace
-
-FabricGuess fabric_guess(const std::string& fabric) {
-  const auto* found =
-      std::find_if(guesses.begin(), guesses.end(), [&](const GuessRow& row) { return row.fabric == fabric; });
-  return found != guesses.end() ? found->guess : guesses.back().guess;
-}
-
-Seconds expected_time(const PlannedCollective& call) {
-  const FabricGuess guess = fabric_guess(call.group.fabric);
-  return guess.latency + received_of(query_of(call)) / guess.bus;
-}
 
 std::vector<Bytes> collective_sizes(int ranks, Bytes free) {
   // Latency and bandwidth weigh the same at latency x bandwidth: 16 us x 445 GB/s = 7 MB on eight H100, 0.6 MB on PCIe.

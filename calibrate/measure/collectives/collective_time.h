@@ -2,14 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
-#include "calibrate/measure/collectives/collective_campaign.h"
+#include "calibrate/measure/collectives/planned_collective.h"
+#include "calibrate/measure/method.h"
 
 namespace stepcast {
 
 /// Hundreds of sizes, groups and kinds share the time: less for each than a product gets.
 inline constexpr Seconds longest_collective{60e-3};
-/// Of each of the four things that a measurement of interference times.
+/// The duration of each of the four things that a measurement of interference times.
 inline constexpr Seconds beside_duration{50e-3};
 
 inline MethodRules collective_rules(MethodRules rules) {
@@ -20,6 +23,12 @@ inline MethodRules collective_rules(MethodRules rules) {
 inline CollectiveQuery query_of(const PlannedCollective& call) {
   return {call.kind, static_cast<std::int64_t>(call.group.ranks.size()), call.group.nodes, call.buffer};
 }
+/// What a fabric is taken to do before anything was timed: enough to plan with.
+struct FabricGuess {
+  Seconds latency;
+  BytesPerSecond bus;
+};
+FabricGuess fabric_guess(const std::string& fabric);
 Seconds expected_time(const PlannedCollective& call);
 
 /// Calls back to back in one batch, and batches of one round: long enough to be timed, short enough to stop in time.
@@ -37,8 +46,8 @@ inline CollectiveRound round_of(Seconds per_call, const MethodRules& rules) {
   return round;
 }
 
-/// At most: what comes before (one call to warm up, two to learn how long it takes), the time by the stop rule, and one
-/// round more, which was begun before that was over.
+/// The work takes at most what comes before (one call to warm up, two to learn how long it takes), the time by the stop
+/// rule, and one round more, which was begun before that was over.
 inline Seconds collective_work_time(Seconds per_call, const MethodRules& general) {
   const MethodRules rules = collective_rules(general);
   const CollectiveRound round = round_of(per_call, rules);

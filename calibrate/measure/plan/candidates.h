@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
+#include "model/base/error.h"
 
 namespace stepcast {
 

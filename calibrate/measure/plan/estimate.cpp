@@ -1,7 +1,7 @@
 // How long the campaign will be busy with one thing at most.
 #include <algorithm>
 
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/measure/plan/design.h"
-#include "calibrate/measure/plan/plan.h"
+#include "calibrate/measure/plan/planned_work.h"
 
 namespace stepcast {
 

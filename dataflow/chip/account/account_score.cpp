@@ -48,7 +48,7 @@ struct Rounds {
   [[nodiscard]] double count() const { return whole + (rest > 0 ? 1 : 0); }
 };
 
-using Ranges = std::array<std::int64_t, kMostChipDims>;
+using Ranges = std::array<std::int64_t, most_chip_dims>;
 
 Ranges ranges_of(const Nest& nest) {
   Ranges range;
@@ -93,7 +93,7 @@ Fold longest_stay(const Nest& nest, int level) {
 double tile_changes(const Nest& nest, int tensor, int level) {
   const int end = end_of_changes(nest, tensor, level);
   Ranges inside = ranges_of(nest);
-  std::array<Rounds, kMostChipDims> rounds;
+  std::array<Rounds, most_chip_dims> rounds;
   for (int d = 0; d < nest.dims; ++d) rounds[d] = Rounds::of(nest.extent[d], inside[d]);
   for (int i = 0; i < end; ++i) {
     const Nest::Loop& loop = nest.loop[i];

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -13,21 +15,21 @@ namespace {
 struct SramRow {
   double bytes, pj_per_64_bits;
 };
-constexpr std::array kSram = {SramRow{8.0 * 1024, 10}, SramRow{32.0 * 1024, 20}, SramRow{1024.0 * 1024, 100}};
+constexpr std::array sram_rows = {SramRow{8.0 * 1024, 10}, SramRow{32.0 * 1024, 20}, SramRow{1024.0 * 1024, 100}};
 // The same table: DRAM 1.3 to 2.6 nJ per 64 bits; the middle of the range.
-constexpr double kDramPjPer64Bits = (1300 + 2600) / 2.0;
+constexpr double dram_pj_per_64_bits = (1300 + 2600) / 2.0;
 // The same table: 8-bit integer multiply 0.2 and add 0.03; floating point 16 bit 1.1 and 0.4, 32 bit 3.7 and 0.9.
 struct MultiplyAddRow {
   double bytes, pj;
 };
-constexpr std::array kMultiplyAdd = {MultiplyAddRow{1, 0.2 + 0.03}, MultiplyAddRow{2, 1.1 + 0.4},
+constexpr std::array multiply_add = {MultiplyAddRow{1, 0.2 + 0.03}, MultiplyAddRow{2, 1.1 + 0.4},
                                      MultiplyAddRow{4, 3.7 + 0.9}};
 // O'Connor et al., "Fine-grained DRAM", MICRO 2017: HBM2.
-constexpr double kHbmPjPerBit = 3.9;
+constexpr double hbm_pj_per_bit = 3.9;
 // Chen et al., "Eyeriss", ISCA 2016: energy of an access over that of a multiply-add.
-constexpr double kRegisterFileRatio = 1, kBufferRatio = 6;
+constexpr double register_file_ratio = 1, buffer_ratio = 6;
 // A stated capacity beyond this is no SRAM: the largest caches of one die are a fifth of it.
-constexpr double kLargestSram = 1024.0 * 1024 * 1024;
+constexpr double largest_sram = 1024.0 * 1024 * 1024;
 
 std::string capacity_text(double bytes) {
   if (bytes < 1024) return fmt::format("{:g} B", bytes);
@@ -38,25 +40,20 @@ std::string capacity_text(double bytes) {
 /// A straight line in the logarithms through the two rows around, or nearest to, the capacity.
 double sram_pj_per_64_bits(double capacity) {
   std::size_t high = 1;
-  while (high + 1 < kSram.size() && capacity > kSram[high].bytes) ++high;
-  const SramRow &a = kSram[high - 1], &b = kSram[high];
+  while (high + 1 < sram_rows.size() && capacity > sram_rows[high].bytes) ++high;
+  const SramRow &a = sram_rows[high - 1], &b = sram_rows[high];
   const double slope = std::log(b.pj_per_64_bits / a.pj_per_64_bits) / std::log(b.bytes / a.bytes);
   return a.pj_per_64_bits * std::pow(capacity / a.bytes, slope);
 }
 
 AccessEnergy sram(double capacity) {
-  const bool outside = capacity < kSram.front().bytes || capacity > kSram.back().bytes;
+  const bool outside = capacity < sram_rows.front().bytes || capacity > sram_rows.back().bytes;
   return {sram_pj_per_64_bits(capacity) / 64, 0,
           fmt::format("Horowitz, ISSCC 2014 (45 nm): SRAM of {}{}", capacity_text(capacity),
                       outside ? ", extrapolated" : "")};
 }
 
-bool says_hbm(const std::string& name) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower.find("hbm") != std::string::npos;
-}
+bool says_hbm(const std::string& name) { return lower_case(name).find("hbm") != std::string::npos; }
 
 bool is_outermost(const ChipProgram& chip, int level) {
   return std::none_of(chip.levels.begin(), chip.levels.begin() + level,
@@ -73,25 +70,25 @@ bool is_shared(const ChipProgram& chip, int level) {
 }  // namespace
 
 double multiply_add_pj(double bytes) {
-  for (const MultiplyAddRow& row : kMultiplyAdd)
+  for (const MultiplyAddRow& row : multiply_add)
     if (bytes <= row.bytes) return row.pj;
-  return kMultiplyAdd.back().pj * bytes / kMultiplyAdd.back().bytes;
+  return multiply_add.back().pj * bytes / multiply_add.back().bytes;
 }
 
 AccessEnergy access_energy(const ChipProgram& chip, int level) {
   const ChipLevel& at = chip.levels[level];
   if (at.energy_pj > 0) return {0, at.energy_pj, "stated"};
-  if (says_hbm(at.name)) return {kHbmPjPerBit, 0, "O'Connor et al., MICRO 2017: HBM2, 3.9 pJ per bit"};
-  const bool sram_sized = at.capacity_bytes > 0 && at.capacity_bytes <= kLargestSram;
-  if ((is_outermost(chip, level) && !sram_sized) || at.capacity_bytes > kLargestSram)
-    return {kDramPjPer64Bits / 64, 0, "Horowitz, ISSCC 2014: DRAM, 1.3 to 2.6 nJ per 64 bits"};
+  if (says_hbm(at.name)) return {hbm_pj_per_bit, 0, "O'Connor et al., MICRO 2017: HBM2, 3.9 pJ per bit"};
+  const bool sram_sized = at.capacity_bytes > 0 && at.capacity_bytes <= largest_sram;
+  if ((is_outermost(chip, level) && !sram_sized) || at.capacity_bytes > largest_sram)
+    return {dram_pj_per_64_bits / 64, 0, "Horowitz, ISSCC 2014: DRAM, 1.3 to 2.6 nJ per 64 bits"};
   if (sram_sized) return sram(at.capacity_bytes);
   const bool shared = is_shared(chip, level);
   const double bytes = chip.tensors.empty() ? 2 : element_bytes(chip, level, 0);
   return {
-      0, (shared ? kBufferRatio : kRegisterFileRatio) * multiply_add_pj(bytes),
+      0, (shared ? buffer_ratio : register_file_ratio) * multiply_add_pj(bytes),
       fmt::format("Eyeriss, ISCA 2016: {} multiply-add{} (no capacity said: {})",
-                  shared ? kBufferRatio : kRegisterFileRatio, shared ? "s" : "", shared ? "buffer" : "register file")};
+                  shared ? buffer_ratio : register_file_ratio, shared ? "s" : "", shared ? "buffer" : "register file")};
 }
 
 }  // namespace stepcast

@@ -7,7 +7,6 @@
 
 #include "dataflow/chip/chip.h"
 
-
 namespace stepcast {
 
 /// How a tensor lies on one axis of units: indexed by the loop split there Shard, else an input Replicate, an output

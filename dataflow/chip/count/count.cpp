@@ -11,7 +11,7 @@ namespace counting {
 namespace {
 
 bool all_whole(const Nest& nest) {
-  std::array<std::int64_t, kMostChipDims> range;
+  std::array<std::int64_t, most_chip_dims> range;
   range.fill(1);
   for (int i = 0; i < nest.loops; ++i) range[nest.loop[i].dim] *= nest.loop[i].trips;
   for (int d = 0; d < nest.dims; ++d)

@@ -17,7 +17,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast {
 
 /// Sums over dims of closed forms: no allocation, whatever the extents. Only windows over dims with short rounds, and

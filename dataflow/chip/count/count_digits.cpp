@@ -8,7 +8,7 @@ namespace {
 bool within(DigitSet set, int digit) { return (set >> digit & 1U) != 0; }
 
 /// Tuples of `varying` that do not come after the number with digits `top`.
-std::int64_t not_after(const Digits& digits, DigitSet varying, const std::array<std::int64_t, kMostChipLoops>& top) {
+std::int64_t not_after(const Digits& digits, DigitSet varying, const std::array<std::int64_t, most_chip_loops>& top) {
   std::int64_t free = 1, bounded = 1;  // of the digits seen so far: without a bound, and up to the bound
   for (int i = digits.size - 1; i >= 0; --i) {
     const std::int64_t digit = std::min(top[i], digits.trips[i]);
@@ -66,7 +66,7 @@ std::int64_t Digits::tuples(DigitSet varying) const {
 std::int64_t Digits::tuples_below(DigitSet varying, std::int64_t less) const {
   std::int64_t rest = extent - 1 - less;
   if (rest < 0) return 0;
-  std::array<std::int64_t, kMostChipLoops> top;
+  std::array<std::int64_t, most_chip_loops> top;
   for (int i = 0; i < size; ++i) top[i] = rest / weight[i], rest %= weight[i];
   return not_after(*this, varying, top);
 }

@@ -7,7 +7,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast::counting {
 
 /// Bit k: digit k, outermost 0.
@@ -18,9 +17,9 @@ struct Digits {
   bool whole = true;  ///< every tuple exists
   int size = 0;
   DigitSet space = 0;
-  std::array<std::int64_t, kMostChipLoops> trips, weight;
-  std::array<std::int64_t, kMostChipLoops> largest;     ///< digits of extent - 1
-  std::array<std::int8_t, kMostChipLoops> level, loop;  ///< loop: its place in the nest
+  std::array<std::int64_t, most_chip_loops> trips, weight;
+  std::array<std::int64_t, most_chip_loops> largest;     ///< digits of extent - 1
+  std::array<std::int8_t, most_chip_loops> level, loop;  ///< loop: its place in the nest
 
   void add_inner(const Nest::Loop& added, int place);
   /// After the last add_inner: weights, largest digits.
@@ -28,7 +27,7 @@ struct Digits {
 
   [[nodiscard]] DigitSet all() const { return size == 64 ? ~DigitSet{0} : (DigitSet{1} << size) - 1; }
   /// In time, of levels outside `level`, before place `before` of the nest.
-  [[nodiscard]] DigitSet time_outside(int level, int before = kMostChipLoops) const;
+  [[nodiscard]] DigitSet time_outside(int level, int before = most_chip_loops) const;
   /// In space, of levels up to and including `level`.
   [[nodiscard]] DigitSet space_up_to(int level) const;
 

@@ -6,7 +6,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast::counting {
 
 /// One tensor between a level and the units inside. Levels count from the outermost; `inner` == levels: the
@@ -20,13 +19,13 @@ struct Step {
 
 /// [j], outer <= j <= last: elements that change hands, summed over all instances of level j, where the units under one
 /// instance of j get an element together. [inner] (of a level that keeps): all fills; [outer]: all reads.
-using Moved = std::array<std::int64_t, kMostChipLevels>;
+using Moved = std::array<std::int64_t, most_chip_levels>;
 
 /// Everything about one tensor that does not depend on the step.
 struct TensorView {
-  std::array<std::int64_t, kMostChipLevels> tile{};
+  std::array<std::int64_t, most_chip_levels> tile{};
   /// Summed over the instances of the level, different elements that each holds at any time. Only of outputs.
-  std::array<std::int64_t, kMostChipLevels> held{};
+  std::array<std::int64_t, most_chip_levels> held{};
 };
 
 inline bool uses(const Nest::Shape& shape, int dim) { return (shape.uses >> dim & 1U) != 0; }
@@ -44,8 +43,8 @@ class PlainWhole {
  private:
   TensorView view_;
   std::int64_t footprint_ = 1;
-  std::array<std::int64_t, kMostChipLevels> space_{};     ///< units of levels up to this one that share the tensor
-  std::array<std::int64_t, kMostChipLevels + 1> time_{};  ///< how often the footprint passes to this level
+  std::array<std::int64_t, most_chip_levels> space_{};     ///< units of levels up to this one that share the tensor
+  std::array<std::int64_t, most_chip_levels + 1> time_{};  ///< how often the footprint passes to this level
 };
 
 /// Tiles all whole, with windows.
@@ -64,13 +63,13 @@ class WindowWhole {
   const Nest::Shape& shape_;
   TensorView view_;
   int ranks_ = 0;
-  std::array<std::int8_t, kMostChipDims> rank_{};         ///< by dim of a window: which one
-  std::array<std::int32_t, kMostChipDims> step_{};        ///< by dim of a window: its step there
+  std::array<std::int8_t, most_chip_dims> rank_{};         ///< by dim of a window: which one
+  std::array<std::int32_t, most_chip_dims> step_{};        ///< by dim of a window: its step there
   std::int64_t footprint_ = 1;                            ///< of the plain indices
-  std::array<std::int64_t, kMostChipLoops> weight_{};     ///< by loop: how far one round moves along its window
-  std::array<std::int64_t, kMostChipLoops> rounds_{};     ///< by loop: rounds of loops outside, plain dims left out
-  std::array<std::int64_t, kMostChipLevels> space_{};     ///< units up to this level, plain dims left out
-  std::array<std::int64_t, kMostChipLevels + 1> time_{};  ///< rounds outside this level, plain dims left out
+  std::array<std::int64_t, most_chip_loops> weight_{};     ///< by loop: how far one round moves along its window
+  std::array<std::int64_t, most_chip_loops> rounds_{};     ///< by loop: rounds of loops outside, plain dims left out
+  std::array<std::int64_t, most_chip_levels> space_{};     ///< units up to this level, plain dims left out
+  std::array<std::int64_t, most_chip_levels + 1> time_{};  ///< rounds outside this level, plain dims left out
 };
 
 /// The place of a loop among levels: space before time. A level's tile is what stands at slots above 2 * level.

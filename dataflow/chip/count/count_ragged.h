@@ -18,7 +18,7 @@ struct RaggedNest {
   void count_work(Counts& counts) const;
 
   const Nest& nest;
-  std::array<Digits, kMostChipDims> dim;
+  std::array<Digits, most_chip_dims> dim;
 };
 
 /// A window seen over all rounds before a loop: elements that the units under one instance need together, and those of

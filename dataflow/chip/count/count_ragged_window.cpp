@@ -153,7 +153,7 @@ Interval values_of(const Nest::Index& window, const Chosen& chosen) {
   return {low, high - low + 1};
 }
 
-void mark_values(const Nest::Index& window, const std::array<Interval, kMostTerms>& parts, std::int64_t lowest,
+void mark_values(const Nest::Index& window, const std::array<Interval, most_terms>& parts, std::int64_t lowest,
                  Marks& marks) {
   std::int64_t start = -lowest;
   Sums sums;
@@ -171,7 +171,7 @@ WindowSums look_at(const Nest::Index& window, const Chosen& chosen) {
   std::vector<std::size_t> sizes;
   for (const Situation* situation : chosen) sizes.push_back(situation->seats.size());
   for_each_choice(sizes, [&](const std::vector<std::size_t>& unit) {
-    std::array<Interval, kMostTerms> parts_now{}, parts_before{};
+    std::array<Interval, most_terms> parts_now{}, parts_before{};
     for (int k = 0; k < window.terms; ++k) {
       parts_now[k] = chosen[k]->seats[unit[k]].now;
       parts_before[k] = chosen[k]->seats[unit[k]].before;

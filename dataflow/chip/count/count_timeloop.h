@@ -2,7 +2,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast::counting {
 
 /// An input with windows, tiles all whole, as Timeloop counts it. Needs counts.steps and counts.instances.

@@ -9,7 +9,6 @@
 
 #include "dataflow/chip/count/nest.h"
 
-
 namespace stepcast::counting {
 
 class TimeloopEdge {
@@ -46,7 +45,7 @@ class TimeloopEdge {
   const Nest::Shape& shape_;
   int outer_;
   Box tile_;
-  std::array<std::int64_t, kMostChipDims> inside_{};
+  std::array<std::int64_t, most_chip_dims> inside_{};
   std::vector<Round> rounds_;              ///< inner to outer
   std::vector<Unit> units_;
   std::int64_t rows_ = 1, columns_ = 1;

@@ -8,7 +8,7 @@
 namespace stepcast::counting {
 
 struct WindowWhole::Ranks {
-  std::array<Sums, kMostRank> sums;
+  std::array<Sums, most_rank> sums;
 };
 
 WindowWhole::WindowWhole(const Nest& nest, int tensor) : nest_(nest), shape_(nest.shape[tensor]) {
@@ -21,7 +21,7 @@ WindowWhole::WindowWhole(const Nest& nest, int tensor) : nest_(nest), shape_(nes
     }
     ++ranks_;
   }
-  std::array<std::int64_t, kMostChipDims> inside{};
+  std::array<std::int64_t, most_chip_dims> inside{};
   inside.fill(1);
   for (int i = nest.loops - 1; i >= 0; --i) {
     const Nest::Loop& loop = nest.loop[i];
@@ -74,8 +74,8 @@ std::int64_t WindowWhole::changes(const Step& step, int from) const {
     if (loop.space && loop.level > from && loop.level <= step.inner && in_window(shape_, loop.dim))
       units.sums[rank_[loop.dim]].add(weight_[i], loop.trips);
   }
-  std::array<std::int64_t, kMostRank> needed{}, shift{};
-  std::array<bool, kMostRank> no_gaps{};
+  std::array<std::int64_t, most_rank> needed{}, shift{};
+  std::array<bool, most_rank> no_gaps{};
   std::int64_t together = 1;
   for (int r = 0; r < ranks_; ++r) {
     no_gaps[r] = gapless(tile.sums[r]);

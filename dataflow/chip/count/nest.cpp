@@ -7,40 +7,39 @@
 #include <algorithm>
 #include <numeric>
 
-
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kMostNestWork = std::int64_t{1} << 62;
+constexpr std::int64_t most_nest_work = std::int64_t{1} << 62;
 
 std::string where_of(const ChipProgram& chip) { return chip.op.empty() ? "operator" : "operator " + chip.op; }
 
-/// a * b, or kMostNestWork + 1 where it would be more.
+/// a * b, or most_nest_work + 1 where it would be more.
 std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
-  return a > kMostNestWork / b ? kMostNestWork + 1 : a * b;
+  return a > most_nest_work / b ? most_nest_work + 1 : a * b;
 }
 
 Expected<void> check_room(const ChipProgram& chip, std::size_t loops) {
   const auto over = [&](const char* what, std::size_t there, int most) {
     return fail(where_of(chip), fmt::format("{} {}", there, what), fmt::format("at most {} are counted", most));
   };
-  if (chip.dims.size() > kMostChipDims) return over("dims", chip.dims.size(), kMostChipDims);
-  if (chip.tensors.size() > kMostChipTensors) return over("tensors", chip.tensors.size(), kMostChipTensors);
-  if (chip.levels.size() > kMostChipLevels) return over("levels", chip.levels.size(), kMostChipLevels);
-  if (loops > kMostChipLoops) return over("loops of more than one round", loops, kMostChipLoops);
+  if (chip.dims.size() > most_chip_dims) return over("dims", chip.dims.size(), most_chip_dims);
+  if (chip.tensors.size() > most_chip_tensors) return over("tensors", chip.tensors.size(), most_chip_tensors);
+  if (chip.levels.size() > most_chip_levels) return over("levels", chip.levels.size(), most_chip_levels);
+  if (loops > most_chip_loops) return over("loops of more than one round", loops, most_chip_loops);
   return {};
 }
 
 Expected<void> check_work(const ChipProgram& chip) {
   std::int64_t macs = 1;
   for (const ChipDim& dim : chip.dims) macs = bounded_product(macs, std::max<std::int64_t>(dim.extent, 1));
-  if (macs > kMostNestWork) return fail(where_of(chip), "more than 2^62 multiply-adds", "split the operator first");
+  if (macs > most_nest_work) return fail(where_of(chip), "more than 2^62 multiply-adds", "split the operator first");
   std::vector<std::int64_t> rounds(chip.dims.size(), 1);
   for (const ChipLevel& level : chip.levels)
     for (const auto* loops : {&level.space, &level.time})
       for (const ChipLoop& loop : *loops) {
         rounds[loop.dim] = bounded_product(rounds[loop.dim], std::max<std::int64_t>(loop.trips, 1));
-        if (rounds[loop.dim] > kMostNestWork)
+        if (rounds[loop.dim] > most_nest_work)
           return fail(where_of(chip), fmt::format("{}: more than 2^62 rounds", chip.dims[loop.dim].name),
                       fmt::format("the extent is {}", chip.dims[loop.dim].extent));
       }
@@ -58,8 +57,8 @@ Expected<Nest::Index> flat_index(const ChipProgram& chip, const ChipTensor& tens
     if (chip.dims[term.dim].extent <= 1) continue;
     int at = 0;
     while (at < index.terms && index.dim[at] != term.dim) ++at;
-    if (at == kMostTerms)
-      return fail(where_of(chip), fmt::format("{}: an index of more than {} loops", tensor.name, kMostTerms));
+    if (at == most_terms)
+      return fail(where_of(chip), fmt::format("{}: an index of more than {} loops", tensor.name, most_terms));
     if (at == index.terms) ++index.terms;
     index.dim[at] = static_cast<std::int8_t>(term.dim);
     index.step[at] += static_cast<std::int32_t>(term.step);
@@ -101,9 +100,9 @@ void divide_by_common_step(Nest::Index& index) {
 Expected<Nest::Shape> flat_shape(const ChipProgram& chip, const ChipTensor& tensor, Windows windows) {
   Nest::Shape shape;
   shape.output = tensor.use == TensorUse::output;
-  if (tensor.indices.size() > kMostRank)
+  if (tensor.indices.size() > most_rank)
     return fail(where_of(chip), fmt::format("{}: {} indices", tensor.name, tensor.indices.size()),
-                fmt::format("at most {} are counted", kMostRank));
+                fmt::format("at most {} are counted", most_rank));
   for (const ChipIndex& written : tensor.indices) {
     const Expected<Nest::Index> index = flat_index(chip, tensor, written);
     if (!index) return tl::unexpected<Error>(index.error());

@@ -8,12 +8,12 @@
 
 namespace stepcast {
 
-inline constexpr int kMostChipDims = 16, kMostChipTensors = 8, kMostChipLevels = 12, kMostChipLoops = 64,
-                     kMostTerms = 4, kMostRank = 8;
+inline constexpr int most_chip_dims = 16, most_chip_tensors = 8, most_chip_levels = 12, most_chip_loops = 64,
+                     most_terms = 4, most_rank = 8;
 
 /// How a window counts: an index of several loops, or with a step.
 enum class Windows : std::uint8_t {
-  /// The rule above: sets of elements, each tile against the one just before.
+  /// The rule of count.h: sets of elements, each tile against the one just before.
   exact,
   /// Of inputs in whole tiles, as Timeloop v3.0.3 (NVlabs/timeloop 6b41058, nest-analysis.cpp) does: boxes, gaps
   /// included; overlap is kept along the innermost round outside, and along another only if it shifts the tile by as
@@ -32,23 +32,23 @@ struct Nest {
   };
   struct Index {
     std::int8_t terms = 0;
-    std::array<std::int8_t, kMostTerms> dim{};
-    std::array<std::int32_t, kMostTerms> step{};
+    std::array<std::int8_t, most_terms> dim{};
+    std::array<std::int32_t, most_terms> step{};
   };
   struct Shape {
     std::int8_t rank = 0;
     std::uint32_t uses = 0;            ///< bit d: some index has dim d
     std::uint32_t window = 0;          ///< bit d: dim d stands in an index that is not just one loop
     bool output = false;
-    std::array<Index, kMostRank> index{};
+    std::array<Index, most_rank> index{};
   };
   int dims = 0, tensors = 0, levels = 0, loops = 0;
   Windows windows = Windows::exact;
-  std::array<std::array<std::int64_t, 2>, kMostChipLevels> mesh{};  ///< by level: units that there are, across and down
-  std::array<std::int64_t, kMostChipDims> extent{};
-  std::array<Shape, kMostChipTensors> shape{};
-  std::array<std::uint8_t, kMostChipLevels> keeps{};       ///< by level: bit t, tensor t is kept
-  std::array<Loop, kMostChipLoops> loop{};                 ///< outer to inner
+  std::array<std::array<std::int64_t, 2>, most_chip_levels> mesh{};  ///< by level: units that there are, across and down
+  std::array<std::int64_t, most_chip_dims> extent{};
+  std::array<Shape, most_chip_tensors> shape{};
+  std::array<std::uint8_t, most_chip_levels> keeps{};       ///< by level: bit t, tensor t is kept
+  std::array<Loop, most_chip_loops> loop{};                 ///< outer to inner
 };
 
 /// Errors: more dims, tensors, levels or loops than the arrays hold; more than 2^62 multiply-adds; steps below 1; a dim
@@ -74,8 +74,8 @@ struct Counts {
   std::int64_t macs = 0;               ///< as run: only inside the extents
   std::int64_t steps = 0;              ///< rounds in time of the busiest unit
   std::int64_t units = 1;              ///< innermost units that work
-  std::array<std::int64_t, kMostChipLevels> instances{};   ///< of each level that work
-  std::array<std::array<TensorCount, kMostChipTensors>, kMostChipLevels> at{};
+  std::array<std::int64_t, most_chip_levels> instances{};   ///< of each level that work
+  std::array<std::array<TensorCount, most_chip_tensors>, most_chip_levels> at{};
 };
 
 }  // namespace stepcast

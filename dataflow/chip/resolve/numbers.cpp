@@ -8,8 +8,8 @@
 namespace stepcast {
 
 std::int64_t safe_product(std::int64_t a, std::int64_t b) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;
-  return b != 0 && a > kMost / b ? kMost : a * b;
+  constexpr std::int64_t largest_product = std::int64_t{1} << 62;
+  return b != 0 && a > largest_product / b ? largest_product : a * b;
 }
 
 std::string product_text(const std::vector<std::int64_t>& factors) {
@@ -24,7 +24,7 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string divisors_near(std::int64_t number, std::int64_t wanted) {
-  constexpr std::size_t kShown = 12;
+  constexpr std::size_t shown_divisors = 12;
   std::vector<std::int64_t> all;
   for (std::int64_t d = 1; d <= number / d; ++d) {
     if (number % d != 0) continue;
@@ -32,11 +32,11 @@ std::string divisors_near(std::int64_t number, std::int64_t wanted) {
     if (d != number / d) all.push_back(number / d);
   }
   std::sort(all.begin(), all.end());
-  if (all.size() > kShown) {  // the ones around the wanted number
+  if (all.size() > shown_divisors) {  // the ones around the wanted number
     const auto middle = std::lower_bound(all.begin(), all.end(), wanted) - all.begin();
-    const auto first = std::clamp<std::ptrdiff_t>(middle - static_cast<std::ptrdiff_t>(kShown / 2), 0,
-                                                  static_cast<std::ptrdiff_t>(all.size() - kShown));
-    all = {all.begin() + first, all.begin() + first + static_cast<std::ptrdiff_t>(kShown)};
+    const auto first = std::clamp<std::ptrdiff_t>(middle - static_cast<std::ptrdiff_t>(shown_divisors / 2), 0,
+                                                  static_cast<std::ptrdiff_t>(all.size() - shown_divisors));
+    all = {all.begin() + first, all.begin() + first + static_cast<std::ptrdiff_t>(shown_divisors)};
   }
   return fmt::format("{}", fmt::join(all, ", "));
 }

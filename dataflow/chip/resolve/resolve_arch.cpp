@@ -11,9 +11,9 @@ namespace stepcast {
 
 namespace {
 
-constexpr double kPicojoules = 1e12;   // per joule
-constexpr double kFlopsPerMac = 2;     // a multiply and an add
-constexpr double kMostBuffers = 1024;  // far above any real store
+constexpr double picojoules = 1e12;   // per joule
+constexpr double flops_per_mac = 2;     // a multiply and an add
+constexpr double most_buffers = 1024;  // far above any real store
 
 using ArchProperty = ArchLevel::Property;
 
@@ -113,7 +113,7 @@ struct ArchReader {
     else if (property.name == "word")
       level.word_bytes = property.value / 8;
     else if (property.name == "energy")
-      level.energy_pj = property.value * kPicojoules;
+      level.energy_pj = property.value * picojoules;
     else if (property.name == "buffers")
       return set_buffers(written, property, level);
     else if (property.name != "clock" && property.name != "flops")
@@ -122,9 +122,9 @@ struct ArchReader {
   }
 
   static Expected<void> set_buffers(const ArchLevel& written, const ArchProperty& property, ChipLevel& level) {
-    if (property.value != std::floor(property.value) || property.value > kMostBuffers)
+    if (property.value != std::floor(property.value) || property.value > most_buffers)
       return fail(to_text(written.position), fmt::format("level {} has {} buffers", written.name, property.value),
-                  fmt::format("a whole number from 1 to {}", kMostBuffers));
+                  fmt::format("a whole number from 1 to {}", most_buffers));
     level.buffers = static_cast<int>(property.value);
     return {};
   }
@@ -161,7 +161,7 @@ struct ArchReader {
       }
       for (const ArchLevel::Axis& axis : arch.levels[l].axes) units_inside = safe_product(units_inside, axis.units);
     }
-    if (flops_per_cycle != 0) chip.macs_per_cycle = flops_per_cycle / kFlopsPerMac;
+    if (flops_per_cycle != 0) chip.macs_per_cycle = flops_per_cycle / flops_per_mac;
     return {};
   }
 };

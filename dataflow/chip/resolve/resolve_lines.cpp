@@ -10,7 +10,7 @@ namespace stepcast {
 namespace {
 
 /// Tags that any network may be scoped by, here or not (docs/design.md, section B).
-constexpr const char* kScopeTags[] = {"embed",    "norm",     "attn",   "attn.qkv", "attn.core",
+constexpr const char* scope_tags[] = {"embed",    "norm",     "attn",   "attn.qkv", "attn.core",
                                       "attn.out", "residual", "mlp",    "router",   "dispatch",
                                       "expert",   "combine",  "shared", "head",     "loss"};
 
@@ -73,7 +73,7 @@ class LineReader {
 
   Expected<void> check_scope(const Statement& statement) const {
     for (const std::string& tag : statement.scope) {
-      if (std::find(std::begin(kScopeTags), std::end(kScopeTags), tag) != std::end(kScopeTags)) continue;
+      if (std::find(std::begin(scope_tags), std::end(scope_tags), tag) != std::end(scope_tags)) continue;
       if (std::any_of(program_.operators.begin(), program_.operators.end(),
                       [&](const WrittenOperator& op) { return holds_for({tag}, op); }))
         continue;

@@ -25,7 +25,7 @@ const WrittenOperator& written_operator(const MappingProgram& program, const std
 namespace {
 
 /// Operators whose accesses are not a plain nest of loops.
-constexpr const char* kNoNest[] = {"select", "route", "scan", "opaque"};
+constexpr const char* functions_without_nest[] = {"select", "route", "scan", "opaque"};
 
 Expected<const WrittenOperator*> chosen_operator(const MappingProgram& program, const std::string& name) {
   std::vector<std::string> names;
@@ -98,7 +98,7 @@ class OperatorReader {
       : program_(program), op_(op), chip_(chip) {}
 
   Expected<void> run() {
-    if (std::find(std::begin(kNoNest), std::end(kNoNest), op_.function) != std::end(kNoNest))
+    if (std::find(std::begin(functions_without_nest), std::end(functions_without_nest), op_.function) != std::end(functions_without_nest))
       return fail(to_text(op_.position),
                   fmt::format("operator {} is '{}', which is not a plain nest of loops", op_.name, op_.function),
                   "levels count einsums and pointwise functions");

@@ -6,7 +6,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double kJoulesPerPicojoule = 1e-12;
+constexpr double joules_per_picojoule = 1e-12;
 
 void write_property(ArchLevel& level, const char* name, double value, bool per_cycle) {
   ArchLevel::Property property{name, value, per_cycle, {}};
@@ -38,7 +38,7 @@ ArchLevel written_level(const ChipProgram& chip, std::size_t l) {
   if (level.latency_cycles > 0 && chip.clock_hz > 0)
     write_property(written, "lat", level.latency_cycles / chip.clock_hz, false);
   if (level.word_bytes > 0) write_property(written, "word", level.word_bytes * 8, false);
-  if (level.energy_pj > 0) write_property(written, "energy", level.energy_pj * kJoulesPerPicojoule, false);
+  if (level.energy_pj > 0) write_property(written, "energy", level.energy_pj * joules_per_picojoule, false);
   if (level.buffers != 1) write_property(written, "buffers", level.buffers, false);
   if (l == 0 && chip.clock_hz > 0) write_property(written, "clock", chip.clock_hz, false);
   if (l + 1 == chip.levels.size() && chip.macs_per_cycle != 1)

@@ -14,10 +14,10 @@ namespace stepcast {
 namespace mapper {
 namespace {
 
-constexpr int kStartChains = 4, kBoundedChains = 16;
-constexpr std::int64_t kStartSteps = 10'000;
-constexpr double kMostLattice = 200'000;  // tiles; beyond, only annealing
-constexpr double kWellUsed = 0.8;         // share of the units; below, ragged tiles are tried
+constexpr int start_chains = 4, bounded_chains = 16;
+constexpr std::int64_t start_steps = 10'000;
+constexpr double most_lattice = 200'000;  // tiles; beyond, only annealing
+constexpr double well_used_share = 0.8;         // share of the units; below, ragged tiles are tried
 
 struct Outcome {
   Found found;
@@ -64,12 +64,12 @@ Outcome search_grid(const ChipProgram& start, const Space& space, const Nest& sh
   const ScoreTable table = score_table(start);
   Outcome out;
   out.space = space.size();
-  const bool small = space.lattice() <= kMostLattice;
+  const bool small = space.lattice() <= most_lattice;
   const std::int64_t most = options.most_evaluations;
-  const std::int64_t share = small ? std::max(most / 20, std::min(most / 2, kStartChains * kStartSteps)) : most;
-  const int chains = small ? kStartChains : kBoundedChains;
+  const std::int64_t share = small ? std::max(most / 20, std::min(most / 2, start_chains * start_steps)) : most;
+  const int chains = small ? start_chains : bounded_chains;
   add(out.tally, anneal(space, table, options, shapes, chains,
-                        std::min(small ? kStartSteps : share, share / chains + 1), out.found));
+                        std::min(small ? start_steps : share, share / chains + 1), out.found));
   if (!small) out.tally.open = root_bound(space, table, options, shapes);
   for (int phase = 0; small && phase < 3; ++phase) {
     SearchOptions rest = options;
@@ -80,7 +80,7 @@ Outcome search_grid(const ChipProgram& start, const Space& space, const Nest& sh
     if (!out.found.any() || walked.open < std::numeric_limits<double>::infinity()) break;
   }
   if (small && out.tally.open < out.found.rank[0])  // cut short: the rest of what was granted goes into more starts
-    add(out.tally, anneal(space, table, options, shapes, kBoundedChains, share / kBoundedChains + 1, out.found));
+    add(out.tally, anneal(space, table, options, shapes, bounded_chains, share / bounded_chains + 1, out.found));
   if (out.tally.left_out) out.tally.open = compulsory(start, space, table, options.objective);
   out.complete = small && out.tally.open >= out.found.rank[0];
   if (out.found.any()) out.best = chip_of(space, out.found.mapping);
@@ -141,7 +141,7 @@ Error no_mapping(const ChipProgram& start, const SearchConstraints& constraints,
     auto space = space_of(start, relaxed, stated_extents(start, relaxed));
     if (!space) return false;
     Found found;
-    anneal(*space, table, options, shapes, kStartChains, kStartSteps / 10, found);
+    anneal(*space, table, options, shapes, start_chains, start_steps / 10, found);
     return found.any();
   };
   for (std::size_t l = 0; l < start.levels.size(); ++l) {
@@ -186,7 +186,7 @@ Expected<SearchResult> search(const ChipProgram& start, const SearchConstraints&
   Outcome out = search_grid(start, *space, *shapes, options);
   SearchResult result;
   double open = out.tally.open;
-  if (const double usable = usable_units(*space); usable < kWellUsed * units_of(start))
+  if (const double usable = usable_units(*space); usable < well_used_share * units_of(start))
     for (const Padding& padding : paddings(start, constraints, extents, usable)) {
       auto padded = space_of(start, constraints, padding.extents);
       if (!padded) continue;

@@ -10,7 +10,6 @@
 
 #include "dataflow/chip/search/search_problem.h"
 
-
 namespace stepcast {
 
 struct SearchResult {

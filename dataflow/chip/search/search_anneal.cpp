@@ -10,14 +10,14 @@
 namespace stepcast::mapper {
 namespace {
 
-constexpr double kHot = 0.3, kCold = 0.003;  // in logarithms of the objective
-constexpr double kTieWeight = 0.02;          // of what only breaks ties
+constexpr double first_heat = 0.3, final_heat = 0.003;  // in logarithms of the objective
+constexpr double tie_weight = 0.02;          // of what only breaks ties
 
 struct Point {
-  std::array<TensorMask, kMostChipLevels> keeps{};
-  std::array<Factors, kMostChipLevels> time{};
-  std::array<std::array<std::int8_t, kMostChipDims>, kMostChipLevels> order{};
-  std::array<int, kMostChipLevels> space{};
+  std::array<TensorMask, most_chip_levels> keeps{};
+  std::array<Factors, most_chip_levels> time{};
+  std::array<std::array<std::int8_t, most_chip_dims>, most_chip_levels> order{};
+  std::array<int, most_chip_levels> space{};
 };
 
 class Chain {
@@ -34,7 +34,7 @@ class Chain {
     double cost = 0;
     if (!begin(here) || !rate(here, cost)) return;
     for (std::int64_t i = 0; i < steps; ++i) {
-      const double heat = kHot * std::pow(kCold / kHot, static_cast<double>(i) / static_cast<double>(steps));
+      const double heat = first_heat * std::pow(final_heat / first_heat, static_cast<double>(i) / static_cast<double>(steps));
       Point next = here;
       double next_cost = 0;
       ++tally.looked;
@@ -88,7 +88,7 @@ class Chain {
         if (rest % taken != 0) return false;
         rest /= taken;
       }
-      std::array<int, kMostChipLevels> levels{};
+      std::array<int, most_chip_levels> levels{};
       int count = 0;
       for (int l = space_.levels - 1; l >= 0; --l) {
         if (space_.fixed_time[l][d] > 0) continue;
@@ -207,7 +207,7 @@ class Chain {
     count(nest_, counts_);
     const ChipScore score = stepcast::score(nest_, counts_, table_);
     const Rank rank = rank_of(score, objective_);
-    cost = std::log(rank[0] + 1) + kTieWeight * (std::log(rank[1] + 1) + std::log(rank[2] + 1));
+    cost = std::log(rank[0] + 1) + tie_weight * (std::log(rank[1] + 1) + std::log(rank[2] + 1));
     if (less(rank, found.rank)) keep(at, score, rank);
     return true;
   }

@@ -14,8 +14,8 @@
 
 namespace stepcast::mapper {
 
-using Tile = std::array<std::int16_t, kMostChipDims>;  ///< indices into the grids
-using PerTensor = std::array<double, kMostChipTensors>;
+using Tile = std::array<std::int16_t, most_chip_dims>;  ///< indices into the grids
+using PerTensor = std::array<double, most_chip_tensors>;
 
 /// By tile: the combos that divide it, and the tile that each leaves.
 struct DivisionTable {
@@ -32,7 +32,7 @@ struct Stage {
   int level = 0;
   TensorMask keeps = 0;
   TensorMask moving = 0;                               ///< kept at a stage further inside
-  std::array<std::int8_t, kMostChipTensors> source{};  ///< stage outside that gives a kept tensor
+  std::array<std::int8_t, most_chip_tensors> source{};  ///< stage outside that gives a kept tensor
   std::vector<SpaceCombo> combos;                      ///< of the levels since the stage before
   std::vector<PerTensor> repeats;                      ///< by combo: units that need the same part
   std::shared_ptr<const DivisionTable> whole;  ///< combos that divide a tile; none where that is too much to list
@@ -42,10 +42,10 @@ struct Stage {
 
 /// Keep lists for all levels, and what follows from them.
 struct KeepPlan {
-  std::array<TensorMask, kMostChipLevels> keeps{};
+  std::array<TensorMask, most_chip_levels> keeps{};
   std::vector<Stage> stages;  ///< the last one has no loops in time: the units inside the innermost store
-  std::array<std::int8_t, kMostChipTensors> innermost{};  ///< stage that feeds the multiply-adds
-  std::array<std::int8_t, kMostChipTensors>
+  std::array<std::int8_t, most_chip_tensors> innermost{};  ///< stage that feeds the multiply-adds
+  std::array<std::int8_t, most_chip_tensors>
       first_inside{};            ///< first stage inside the outermost that keeps it, -1 = none
   std::vector<int> chain_stage;  ///< by chain of the score table: stage whose tiles it waits for, -1 = none
   [[nodiscard]] int last() const { return static_cast<int>(stages.size()) - 1; }
@@ -55,7 +55,7 @@ struct KeepPlan {
 class Planner {
  public:
   Planner(const Space& space, const ScoreTable& table) : space_(space), table_(table) {}
-  KeepPlan plan(const std::array<TensorMask, kMostChipLevels>& keeps);
+  KeepPlan plan(const std::array<TensorMask, most_chip_levels>& keeps);
 
  private:
   Stage stage(int first, int level, bool units_only);
@@ -70,8 +70,8 @@ struct Frontier {
   double units = 1, rounds = 1, energy = 0, traffic = 0, skew = 0;
   PerTensor idle_rounds{}, run{}, repeats{}, macs_fed{};  ///< rounds of loops it lacks; of the innermost run of them
   std::uint32_t moved = 0;                                ///< dims with loops in time so far
-  std::array<double, kMostChipLevels + 1> bytes{}, instances{};  ///< by stage
-  std::array<PerTensor, kMostChipLevels + 1> repeats_at{};       ///< by stage
+  std::array<double, most_chip_levels + 1> bytes{}, instances{};  ///< by stage
+  std::array<PerTensor, most_chip_levels + 1> repeats_at{};       ///< by stage
 };
 
 struct Tail {

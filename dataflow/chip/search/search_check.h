@@ -5,7 +5,6 @@
 
 #include "dataflow/chip/search/search_problem.h"
 
-
 namespace stepcast::mapper {
 
 /// Errors: two loops over one dim at one level; a factor that does not divide what is left of its dim; more parts than

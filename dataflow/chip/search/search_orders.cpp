@@ -6,8 +6,8 @@
 namespace stepcast::mapper {
 namespace {
 
-constexpr std::size_t kMostPermuted = 7;  // 7! = 5,040 orders are told apart; beyond, the innermost two loops are
-constexpr std::size_t kMostWindowOrders = 48;
+constexpr std::size_t most_permuted = 7;  // 7! = 5,040 orders are told apart; beyond, the innermost two loops are
+constexpr std::size_t most_window_orders = 48;
 
 /// What an order means to one tensor: the loops inside its innermost own one cost it nothing. A sliding window also
 /// cares for the order of its own loops.
@@ -50,7 +50,7 @@ bool as_stated(const SearchConstraints::Level& level, const Order& order) {
 
 std::vector<Order> permutations(const SearchConstraints::Level& level, Order dims) {
   std::vector<Order> all;
-  const std::size_t still = dims.size() > kMostPermuted ? dims.size() - 2 : 0;
+  const std::size_t still = dims.size() > most_permuted ? dims.size() - 2 : 0;
   if (still == 0) {
     do {
       if (as_stated(level, dims)) all.push_back(dims);
@@ -101,11 +101,11 @@ std::vector<Order> orders_of(const Space& space, int level, std::uint32_t active
     if ((active >> d & 1U) && std::find(dims.begin(), dims.end(), d) == dims.end())
       dims.push_back(static_cast<std::int8_t>(d));
   if (moving == 0 || dims.size() < 2) return {dims};
-  limited = limited || dims.size() > kMostPermuted;
+  limited = limited || dims.size() > most_permuted;
   std::sort(dims.begin(), dims.end());
   const std::vector<Order> all = permutations(stated, dims);
   std::vector<Order> kept = distinct_orders(space, all, moving, true);
-  if (kept.size() <= kMostWindowOrders) return kept;
+  if (kept.size() <= most_window_orders) return kept;
   limited = true;
   return distinct_orders(space, all, moving, false);
 }
@@ -125,19 +125,6 @@ ChipProgram chip_of(const Space& space, const Mapping& mapping) {
     level.store = mapping.keeps[l] != 0;
   }
   return chip;
-}
-
-void fill_nest(const Space& space, const Mapping& mapping, Nest& nest) {
-  nest.loops = 0;
-  const auto add = [&](int dim, int level, bool in_space, std::int64_t trips) {
-    nest.loop[nest.loops++] = {static_cast<std::int8_t>(dim), static_cast<std::int8_t>(level), in_space, trips};
-  };
-  for (int l = 0; l < space.levels; ++l) {
-    nest.keeps[l] = static_cast<std::uint8_t>(mapping.keeps[l]);
-    for (const ChipLoop& loop : mapping.space[l]) add(loop.dim, l, true, loop.trips);
-    for (int i = 0; i < space.dims; ++i)
-      if (const int d = mapping.order[l][i]; mapping.time[l][d] > 1) add(d, l, false, mapping.time[l][d]);
-  }
 }
 
 }  // namespace stepcast::mapper

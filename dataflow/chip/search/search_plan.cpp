@@ -19,16 +19,16 @@ std::vector<PerTensor> repeats_of(const Space& space, const std::vector<SpaceCom
   return repeats;
 }
 
-constexpr double kMostDivisions = 3e7;  // tiles x combos that are tried for a table
+constexpr double most_divisions = 3e7;  // tiles x combos that are tried for a table
 
 std::shared_ptr<const DivisionTable> divisions(const Space& space, const std::vector<SpaceCombo>& combos) {
-  if (space.lattice() * static_cast<double>(combos.size()) > kMostDivisions) return nullptr;
+  if (space.lattice() * static_cast<double>(combos.size()) > most_divisions) return nullptr;
   auto table = std::make_shared<DivisionTable>();
   const auto nodes = static_cast<std::uint32_t>(space.lattice());
   for (std::uint32_t id = 0; id < nodes; ++id) {
     table->first.push_back(static_cast<std::uint32_t>(table->parts.size()));
-    std::array<int, kMostChipDims> tile{};
-    std::array<std::uint32_t, kMostChipDims> stride{};
+    std::array<int, most_chip_dims> tile{};
+    std::array<std::uint32_t, most_chip_dims> stride{};
     std::uint32_t step = 1;
     for (int d = 0; d < space.dims; step *= static_cast<std::uint32_t>(space.grids[d].size()), ++d) {
       stride[d] = step;
@@ -101,7 +101,7 @@ Stage Planner::stage(int first, int level, bool units_only) {
   return stage;
 }
 
-KeepPlan Planner::plan(const std::array<TensorMask, kMostChipLevels>& keeps) {
+KeepPlan Planner::plan(const std::array<TensorMask, most_chip_levels>& keeps) {
   KeepPlan plan;
   plan.keeps = keeps;
   int first = 0;

@@ -7,7 +7,7 @@
 namespace stepcast::mapper {
 namespace {
 
-constexpr std::size_t kMostChoices = 200'000;  // ways to lay dims on the axes of one level
+constexpr std::size_t most_choices = 200'000;  // ways to lay dims on the axes of one level
 
 double distinct(const ChipIndex& index, const Factors& tile) {
   if (index.terms.size() == 1) return static_cast<double>(tile[index.terms[0].dim]);
@@ -81,7 +81,7 @@ std::vector<SpaceChoice> level_choices(const Space& space, int level, bool& limi
     std::map<Factors, AxisChoice> next;
     for (const AxisChoice& choice : AxisChoices(space, level, static_cast<int>(axis)).take())
       for (const auto& [factor, loops] : found) {
-        if (next.size() >= kMostChoices) {
+        if (next.size() >= most_choices) {
           limited = true;
           break;
         }

@@ -11,10 +11,9 @@
 
 #include "dataflow/chip/search/search_problem.h"
 
-
 namespace stepcast::mapper {
 
-using Factors = std::array<std::int64_t, kMostChipDims>;
+using Factors = std::array<std::int64_t, most_chip_dims>;
 using TensorMask = std::uint32_t;
 
 /// Divisors of one dim. A tile is a divisor per dim, named by its index here.
@@ -47,10 +46,10 @@ struct SpaceCombo {
 
 /// A whole mapping. What is not whole tiles is told by the grids.
 struct Mapping {
-  std::array<TensorMask, kMostChipLevels> keeps{};
-  std::array<Factors, kMostChipLevels> time{};                                  ///< trips
-  std::array<std::array<std::int8_t, kMostChipDims>, kMostChipLevels> order{};  ///< all dims, outer to inner
-  std::array<std::vector<ChipLoop>, kMostChipLevels> space;
+  std::array<TensorMask, most_chip_levels> keeps{};
+  std::array<Factors, most_chip_levels> time{};                                  ///< trips
+  std::array<std::array<std::int8_t, most_chip_dims>, most_chip_levels> order{};  ///< all dims, outer to inner
+  std::array<std::vector<ChipLoop>, most_chip_levels> space;
 };
 
 struct Space {
@@ -88,7 +87,5 @@ using Order = std::vector<std::int8_t>;  ///< active dims, outer to inner
 std::vector<Order> orders_of(const Space& space, int level, std::uint32_t active, TensorMask moving, bool& limited);
 
 ChipProgram chip_of(const Space& space, const Mapping& mapping);
-/// `shape` from nest_of(), loops and keeps from the mapping.
-void fill_nest(const Space& space, const Mapping& mapping, Nest& nest);
 
 }  // namespace stepcast::mapper

@@ -7,7 +7,7 @@
 namespace stepcast::mapper {
 namespace {
 
-constexpr double kEqual = 1e-9;  // relative; rounding of sums over a few dozen terms stays far below
+constexpr double equal_within = 1e-9;  // relative; rounding of sums over a few dozen terms stays far below
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Rank rank_of(const ChipScore& score, SearchObjective objective) {
 bool less(const Rank& a, const Rank& b) {
   for (int i = 0; i < 3; ++i) {
     if (a[i] == b[i]) continue;
-    if (std::isfinite(a[i]) && std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= kEqual * std::max(a[i], b[i])) continue;
+    if (std::isfinite(a[i]) && std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= equal_within * std::max(a[i], b[i])) continue;
     return a[i] < b[i];
   }
   return false;
@@ -34,8 +34,8 @@ bool less(const Rank& a, const Rank& b) {
 
 bool Goal::hopeful(const Rank& bound, const Rank& best) const {
   for (int i = 0; i < phase; ++i)
-    if (bound[i] > best[i] * (1 + kEqual)) return false;
-  return bound[phase] < best[phase] * (1 - kEqual) || (bound[phase] < best[phase] && std::isinf(best[phase]));
+    if (bound[i] > best[i] * (1 + equal_within)) return false;
+  return bound[phase] < best[phase] * (1 - equal_within) || (bound[phase] < best[phase] && std::isinf(best[phase]));
 }
 
 Walker::Walker(Bounder& bounder, const ScoreTable& table, const Nest& shapes, Goal goal, Rank best, std::int64_t most)

@@ -73,18 +73,18 @@ class Walker {
   std::int64_t most_;
   Nest nest_;
   Counts counts_;
-  std::array<Factors, kMostChipLevels + 1> trips_{};
-  std::array<const Order*, kMostChipLevels + 1> order_{};
-  std::array<int, kMostChipLevels + 1> combo_{};
+  std::array<Factors, most_chip_levels + 1> trips_{};
+  std::array<const Order*, most_chip_levels + 1> order_{};
+  std::array<int, most_chip_levels + 1> combo_{};
   Order last_order_;
 };
 
 /// Steps from a tile to one inside it, over all plans, up to which tails are made in full. Beyond, that takes longer
 /// than the walk that they shorten.
-inline constexpr double kMostTailPairs = 3e8;
+inline constexpr double full_tail_pairs = 3e8;
 
 /// All plans, cheapest first, with `threads`. `found` holds a mapping to beat, or none.
 Tally walk_all(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, int phase,
-               Found& found, double most_tail_pairs = kMostTailPairs);
+               Found& found, double most_tail_pairs = full_tail_pairs);
 
 }  // namespace stepcast::mapper

@@ -10,11 +10,11 @@
 namespace stepcast::mapper {
 namespace {
 
-constexpr double kMostPlans = 4096;
-constexpr std::size_t kMostBatch = 8;
-constexpr double kMostCloseSteps = 3e6;  // of one plan
+constexpr double most_plans = 4096;
+constexpr std::size_t most_batch = 8;
+constexpr double most_close_steps = 3e6;  // of one plan
 
-using Keeps = std::array<TensorMask, kMostChipLevels>;
+using Keeps = std::array<TensorMask, most_chip_levels>;
 
 /// Where there are too many: all that is free kept, but for up to two tensors at a level each.
 std::vector<Keeps> few_keeps(const Space& space) {
@@ -36,7 +36,7 @@ std::vector<Keeps> few_keeps(const Space& space) {
 std::vector<Keeps> all_keeps(const Space& space, bool& limited) {
   double number = 1;
   for (const auto& masks : space.masks) number *= static_cast<double>(masks.size());
-  if (number > kMostPlans) return limited = true, few_keeps(space);
+  if (number > most_plans) return limited = true, few_keeps(space);
   std::vector<Keeps> all{Keeps{}};
   for (int l = 0; l < space.levels; ++l) {
     std::vector<Keeps> next;
@@ -82,7 +82,7 @@ double close_root_bound(const Space& space, const ScoreTable& table, const Ranke
   if (objective != SearchObjective::energy || ranked.plan.last() < 2) return ranked.bound[0];
   double combos = 0;
   for (const Stage& stage : ranked.plan.stages) combos += static_cast<double>(stage.combos.size());
-  if (space.lattice() * combos > kMostCloseSteps) return ranked.bound[0];
+  if (space.lattice() * combos > most_close_steps) return ranked.bound[0];
   Bounder bounder(space, table, ranked.plan, std::numeric_limits<double>::infinity(), true);
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < ranked.plan.stages[0].combos.size(); ++c) {
@@ -105,7 +105,7 @@ class PlanWalk {
   void run(Found& found, Tally& tally) {
     std::vector<Task> tasks = first_tasks(found, tally);
     std::size_t done = 0;
-    for (std::size_t size = 1; done < tasks.size(); size = std::min(2 * size, kMostBatch)) {
+    for (std::size_t size = 1; done < tasks.size(); size = std::min(2 * size, most_batch)) {
       if (tally.looked >= options_.most_evaluations) {
         for (; done < tasks.size(); ++done)
           if (goal_.hopeful(tasks[done].child.bound, found.rank))

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -19,21 +20,21 @@ struct ReduceWord {
   bool known;
 };
 /// Partial(reduce_op) takes the names of torch.distributed's reduce ops; the merge of a split softmax is none of them.
-constexpr std::array<ReduceWord, 5> kReduceWords{{{Monoid::sum, "", true},
+constexpr std::array<ReduceWord, 5> reduce_words{{{Monoid::sum, "", true},
                                                   {Monoid::none, "", true},
                                                   {Monoid::max, "max", true},
                                                   {Monoid::min, "min", true},
                                                   {Monoid::softmax, "softmax", false}}};
 
 const ReduceWord& reduce_word(Monoid monoid) {
-  for (const ReduceWord& row : kReduceWords)
+  for (const ReduceWord& row : reduce_words)
     if (row.monoid == monoid) return row;
-  return kReduceWords.front();
+  return reduce_words.front();
 }
 
 std::string dtensor_slot(Slot slot, Monoid monoid) {
   if (slot >= 0) return fmt::format("Shard({})", slot);
-  if (slot != kPartial) return "Replicate()";
+  if (slot != partial_sum) return "Replicate()";
   const std::string word = reduce_word(monoid).word;
   return word.empty() ? "Partial()" : fmt::format("Partial(\"{}\")", word);
 }
@@ -47,11 +48,11 @@ std::string dtensor_list(const std::vector<Slot>& slots, Monoid monoid) {
 /// "Shard(dim=1)" -> name "Shard", argument "1".
 bool take_call(const std::string& text, std::string& name, std::string& argument) {
   const std::size_t open = text.find('(');
-  name = trimmed_text(text.substr(0, open));
+  name = std::string(stripped(text.substr(0, open)));
   argument.clear();
   if (open == std::string::npos) return true;
   if (text.back() != ')') return false;
-  argument = trimmed_text(text.substr(open + 1, text.size() - open - 2));
+  argument = std::string(stripped(text.substr(open + 1, text.size() - open - 2)));
   for (const char* keyword : {"dim=", "reduce_op="})
     if (argument.starts_with(keyword)) argument = argument.substr(std::string(keyword).size());
   std::erase_if(argument, [](char c) { return c == '"' || c == '\''; });
@@ -61,12 +62,12 @@ bool take_call(const std::string& text, std::string& name, std::string& argument
 Expected<Slot> dtensor_word(const std::string& text, std::size_t dims, Monoid monoid) {
   std::string name, argument;
   const bool call = take_call(text, name, argument);
-  if (call && (name == "Replicate" || name == "R") && argument.empty()) return kReplicate;
+  if (call && (name == "Replicate" || name == "R") && argument.empty()) return replicated;
   if (call && (name == "Partial" || name == "P")) {
     const std::string word = argument == "sum" ? "" : argument;
-    if (word == reduce_word(monoid).word) return kPartial;
+    if (word == reduce_word(monoid).word) return partial_sum;
     return fail("", fmt::format("'{}' is not the reduction of the operator", text),
-                fmt::format("it makes {}", dtensor_slot(kPartial, monoid)));
+                fmt::format("it makes {}", dtensor_slot(partial_sum, monoid)));
   }
   if (call && (name == "Shard" || name == "S") && argument.size() == 1 &&
       std::isdigit(static_cast<unsigned char>(argument[0])) != 0) {
@@ -97,15 +98,6 @@ Expected<std::vector<Slot>> dtensor_place(const std::string& text, const MeshLin
 
 std::string no_mesh_form(const std::string&) { return {}; }
 
-std::string commented(const PlacementView& view, std::string_view comment, std::string_view flat_reason) {
-  std::string text;
-  for (const std::string& home : flat_homes(view))
-    text += fmt::format("{} no name: {} is kept in flat shards; {}\n", comment, home, flat_reason);
-  for (const std::string& statement : unsaid(view))
-    text += fmt::format("{} not said by placements: {}\n", comment, statement);
-  return text;
-}
-
 }  // namespace
 
 std::string dtensor_text(const PlacementView& view) {
@@ -113,41 +105,24 @@ std::string dtensor_text(const PlacementView& view) {
       "# PyTorch DTensor placements, one per axis of the mesh line, fastest axis first (DeviceMesh: slowest "
       "first).\nmesh";
   for (const MeshPart& part : view.parts) text += fmt::format(" {}:{}", part.name, part.size);
-  text += "\ndim";
-  for (const Dim& dim : view.network.dims) text += fmt::format(" {}:{}", dim.name, dim.extent);
-  text += "\n";
-  for (const OperatorPlacement& op : view.operators) {
-    text += op.text + "\n";
-    bool named = true;
-    for (const OperandPlacement& row : op.operands) {
-      const Monoid monoid = row.output ? op.monoid : Monoid::sum;
-      const auto& [first, second] = row.output ? std::pair(row.used, row.home) : std::pair(row.home, row.used);
-      text += fmt::format("  {} = {}", row.name, dtensor_list(says_home(row) ? first : row.used, monoid));
-      if (says_home(row)) text += " -> " + dtensor_list(second, monoid);
-      text += "\n";
-      named = named &&
-              (reduce_word(monoid).known || std::find(row.used.begin(), row.used.end(), kPartial) == row.used.end());
-    }
-    if (!named) text += "  # no name: DTensor has no reduction that merges parts of a softmax\n";
-  }
-  return text + commented(view, "#",
-                          "DTensor shards along dims (FSDP2 keeps Shard(0), FSDP1 a flat parameter outside DTensor)");
-}
-
-Expected<std::string> write_dtensor(const MappingProgram& program) {
-  auto view = placement_view(program);
-  if (!view) return tl::unexpected(view.error());
-  return dtensor_text(*view);
+  return text + "\n" +
+         placement_lines(view, {.comment = "#",
+                                .flat = "DTensor shards along dims (FSDP2 keeps Shard(0), FSDP1 a flat parameter outside "
+                                        "DTensor)",
+                                .spell = [](const OperandPlacement&, const std::vector<Slot>& slots,
+                                            Monoid monoid) { return dtensor_list(slots, monoid); },
+                                .foot = [](const OperatorPlacement& op) -> std::string {
+                                  const auto named = [&](const OperandPlacement& row) {
+                                    return reduce_word(row.output ? op.monoid : Monoid::sum).known ||
+                                           std::find(row.used.begin(), row.used.end(), partial_sum) == row.used.end();
+                                  };
+                                  if (std::all_of(op.operands.begin(), op.operands.end(), named)) return {};
+                                  return "  # no name: DTensor has no reduction that merges parts of a softmax\n";
+                                }});
 }
 
 Expected<MappingProgram> read_dtensor(const std::string& text, const std::string& file) {
   return read_placements(text, file, {"DTensor", "#", no_mesh_form, einsum_rule, dtensor_place});
-}
-
-std::string trimmed_text(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
 }
 
 std::vector<std::string> split_list(std::string_view text) {
@@ -159,11 +134,11 @@ std::vector<std::string> split_list(std::string_view text) {
     if (c == '\'' || c == '"') quote = quote == 0 ? c : quote == c ? '\0' : quote;
     if (quote == 0) depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
     if (c == ',' && depth == 0 && quote == 0)
-      parts.push_back(trimmed_text(std::exchange(part, {})));
+      parts.push_back(std::string(stripped(std::exchange(part, {}))));
     else
       part += c;
   }
-  if (!trimmed_text(part).empty()) parts.push_back(trimmed_text(part));
+  if (!stripped(part).empty()) parts.push_back(std::string(stripped(part)));
   return parts;
 }
 
@@ -184,10 +159,10 @@ std::string einsum_rule(const std::string& line) {
   };
   const std::vector<std::string> inputs = split_list(spec.substr(0, arrow));
   if (inputs.size() + 1 != arguments.size()) return {};
-  const std::string output = trimmed_text(line.substr(0, equal));
+  const std::string output(stripped(line.substr(0, equal)));
   std::vector<std::string> reads;
   for (std::size_t i = 0; i < inputs.size(); ++i) reads.push_back(access(arguments[i + 1], inputs[i]));
-  return fmt::format("{}: {} += {}", output, access(output, trimmed_text(spec.substr(arrow + 2))),
+  return fmt::format("{}: {} += {}", output, access(output, std::string(stripped(spec.substr(arrow + 2)))),
                      fmt::join(reads, " * "));
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -18,7 +19,7 @@ std::string jax_spec(const PlacementView& view, const OperandPlacement& row, con
     const std::string axes = parts_text(view, slots, static_cast<Slot>(d), jax_axis);
     entries.push_back(axes.empty() ? "None" : axes.find(',') == std::string::npos ? axes : fmt::format("({})", axes));
   }
-  if (const std::string pending = parts_text(view, slots, kPartial, jax_axis); !pending.empty())
+  if (const std::string pending = parts_text(view, slots, partial_sum, jax_axis); !pending.empty())
     entries.push_back(fmt::format("unreduced={{{}}}", pending));
   return fmt::format("P({})", fmt::join(entries, ", "));
 }
@@ -66,9 +67,9 @@ Expected<void> set_axes(const std::string& text, Slot slot, const MeshLine& mesh
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
     const auto index = static_cast<std::size_t>(found - known.begin());
-    if (slots[index] != kReplicate)
+    if (slots[index] != replicated)
       return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
-    if (index > before && slot != kPartial)
+    if (index > before && slot != partial_sum)
       return fail("", fmt::format("'{}' behind a faster axis", name),
                   "of several axes on one dim the slower cuts first: write it first");
     before = index;
@@ -79,17 +80,17 @@ Expected<void> set_axes(const std::string& text, Slot slot, const MeshLine& mesh
 
 Expected<std::vector<Slot>> jax_place(const std::string& text, const MeshLine& mesh, std::size_t dims, Monoid) {
   const std::size_t open = text.find('(');
-  const std::string word = trimmed_text(text.substr(0, open));
+  const std::string word(stripped(text.substr(0, open)));
   if (open == std::string::npos || text.back() != ')' || (word != "P" && word != "jax.P" && word != "PartitionSpec"))
     return fail("", "a PartitionSpec is wanted", "such as P(None, 'x', unreduced={'y'})");
-  std::vector<Slot> slots(mesh.axes.size(), kReplicate);
+  std::vector<Slot> slots(mesh.axes.size(), replicated);
   Slot dim = 0;
   for (const std::string& entry : split_list(std::string_view(text).substr(open + 1, text.size() - open - 2))) {
     constexpr std::string_view pending = "unreduced=";
     const bool sum = entry.starts_with(pending);
     if (!sum && dim >= static_cast<Slot>(dims))
       return fail("", fmt::format("more entries than the {} dims", dims), "one entry for each dim");
-    if (auto set = set_axes(sum ? entry.substr(pending.size()) : entry, sum ? kPartial : dim++, mesh, slots); !set)
+    if (auto set = set_axes(sum ? entry.substr(pending.size()) : entry, sum ? partial_sum : dim++, mesh, slots); !set)
       return tl::unexpected(set.error());
   }
   return slots;
@@ -106,34 +107,19 @@ std::string jax_text(const PlacementView& view) {
   const char* comma = names.size() == 1 ? "," : "";
   std::string text = fmt::format(
       "# JAX PartitionSpecs; of several axes on one dim the first cuts first.\nmesh = jax.make_mesh(({}{}), "
-      "({}{}))\ndim",
+      "({}{}))\n",
       fmt::join(sizes, ", "), comma, fmt::join(names, ", "), comma);
-  for (const Dim& dim : view.network.dims) text += fmt::format(" {}:{}", dim.name, dim.extent);
-  text += "\n";
-  for (const OperatorPlacement& op : view.operators) {
-    text += op.text + "\n";
-    for (const OperandPlacement& row : op.operands) {
-      const auto& first = row.output ? row.used : row.home;
-      const auto& second = row.output ? row.home : row.used;
-      text += fmt::format("  {} = {}", row.name, jax_spec(view, row, says_home(row) ? first : row.used));
-      if (says_home(row)) text += " -> " + jax_spec(view, row, second);
-      const std::string pending = row.output ? parts_text(view, row.used, kPartial, jax_axis) : "";
-      if (!pending.empty() && op.monoid == Monoid::sum) text += fmt::format("  # pending psum over {}", pending);
-      if (!pending.empty() && op.monoid != Monoid::sum)
-        text += "  # no name: an unreduced axis is a sum in JAX, this is none";
-      text += "\n";
-    }
-  }
-  for (const std::string& home : flat_homes(view))
-    text += fmt::format("# no name: {} is kept in flat shards; a PartitionSpec shards along dims\n", home);
-  for (const std::string& statement : unsaid(view)) text += fmt::format("# not said by placements: {}\n", statement);
-  return text;
-}
-
-Expected<std::string> write_jax(const MappingProgram& program) {
-  auto view = placement_view(program);
-  if (!view) return tl::unexpected(view.error());
-  return jax_text(*view);
+  return text + placement_lines(
+                    view, {.comment = "#",
+                           .flat = "a PartitionSpec shards along dims",
+                           .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
+                                        Monoid) { return jax_spec(view, row, slots); },
+                           .note = [&](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
+                             const std::string pending = row.output ? parts_text(view, row.used, partial_sum, jax_axis) : "";
+                             if (pending.empty()) return {};
+                             if (op.monoid == Monoid::sum) return "pending psum over " + pending;
+                             return "no name: an unreduced axis is a sum in JAX, this is none";
+                           }});
 }
 
 Expected<MappingProgram> read_jax(const std::string& text, const std::string& file) {

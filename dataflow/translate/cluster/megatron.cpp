@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/names.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -33,7 +34,7 @@ constexpr const char* sp_flag = "--tensor-model-parallel-size {} --sequence-para
 constexpr const char* column_why = "n is split: input needed whole, output in pieces of n, nothing reduced";
 constexpr const char* row_why = "k is split: every rank makes a part of the sum";
 
-constexpr std::array kClassRows = {
+constexpr std::array class_rows = {
     ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::as_used,
              "ColumnParallelLinear(gather_output=False)", tp_flag, column_why},
     ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::in_rows, Kept::as_used, Kept::as_used,
@@ -87,11 +88,11 @@ bool fits(Kept wanted, const OperatorPlacement& op, const OperandPlacement* oper
     case Kept::as_used:
       return home == used;
     case Kept::whole:
-      return home == kReplicate && used != kReplicate;
+      return home == replicated && used != replicated;
     case Kept::in_rows:
       return home != used && is_row_loop(op, *operand, home);
     case Kept::in_shards:
-      return home != used && (home == kFlat || home >= 0);
+      return home != used && (home == flat_shard || home >= 0);
     default:
       return false;
   }
@@ -100,9 +101,9 @@ bool fits(Kept wanted, const OperatorPlacement& op, const OperandPlacement* oper
 std::string kept_text(const OperandPlacement* operand, std::size_t part) {
   if (operand == nullptr) return "no such operand";
   const Slot home = operand->home[part];
-  const std::string where = home == kReplicate ? "whole"
-                            : home == kPartial ? "as an unfinished sum"
-                            : home == kFlat    ? "in flat shards"
+  const std::string where = home == replicated ? "whole"
+                            : home == partial_sum ? "as an unfinished sum"
+                            : home == flat_shard    ? "in flat shards"
                                                : "in pieces of " + operand->loops[home];
   return fmt::format("{} is kept {}", operand->name, where);
 }
@@ -151,7 +152,7 @@ NameRow class_row(const PlacementView& view, std::size_t index, std::size_t part
     row.why = "no product: it takes its operands in the pieces that their products leave, whatever splits those";
     return row;
   }
-  for (const ClassRow& candidate : kClassRows) {
+  for (const ClassRow& candidate : class_rows) {
     if (candidate.role != role || candidate.kind != kind_of(view, index, role)) continue;
     if (!fits(candidate.input, op, parts.input, part) || !fits(candidate.weight, op, parts.weight, part) ||
         !fits(candidate.output, op, parts.output, part))
@@ -179,7 +180,7 @@ struct LayerRow {
   std::array<LayerOption, 3> options;
 };
 
-constexpr std::array kLayerRows = {
+constexpr std::array layer_rows = {
     LayerRow{"ColumnParallelLinear",
              "O[m,n] += I[m,k] * W[k,n]",
              "n",
@@ -218,12 +219,12 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
   std::string line, written;
   int number = 0;
   std::vector<std::string> names;
-  for (const LayerRow& row : kLayerRows) names.emplace_back(row.name);
+  for (const LayerRow& row : layer_rows) names.emplace_back(row.name);
   const char* const form = "ColumnParallelLinear m:4096 n:14336 k:4096 tp:8 sequence_parallel";
   while (std::getline(lines, line)) {
     ++number;
     const std::string where = fmt::format("{}:{}:1", file, number);
-    line = trimmed_text(line.substr(0, line.find('#')));
+    line = std::string(stripped(line.substr(0, line.find('#'))));
     if (line.empty()) continue;
     if (!written.empty())
       return fail(where, "found a second layer", "one layer per file; several layers are a program of the notation");
@@ -231,8 +232,8 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
     std::string word, axis, mesh, dims, statements;
     words >> word;
     const auto layer =
-        std::find_if(kLayerRows.begin(), kLayerRows.end(), [&](const LayerRow& row) { return word == row.name; });
-    if (layer == kLayerRows.end())
+        std::find_if(layer_rows.begin(), layer_rows.end(), [&](const LayerRow& row) { return word == row.name; });
+    if (layer == layer_rows.end())
       return fail(where, fmt::format("found '{}', expected a layer class", word), name_hint(word, names));
     std::vector<std::string> options, homes;
     while (words >> word) {

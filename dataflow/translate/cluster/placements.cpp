@@ -8,6 +8,7 @@
 
 #include "dataflow/place/block_placer.h"
 #include "dataflow/notation/written.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -34,7 +35,7 @@ std::vector<MeshPart> mesh_parts(const MeshLine& line, const Mesh& mesh) {
 
 std::vector<Slot> by_part(const Placement& place, const std::vector<MeshPart>& parts) {
   std::vector<Slot> slots;
-  for (const MeshPart& part : parts) slots.push_back(part.atom < 0 ? kReplicate : place.at[part.atom]);
+  for (const MeshPart& part : parts) slots.push_back(part.atom < 0 ? replicated : place.at[part.atom]);
   return slots;
 }
 
@@ -58,10 +59,10 @@ OperandPlacement operand_row(const PlacementView& view, const std::vector<Operat
 /// A Partial operand that is kept so goes through an operator that is not split there: its output is Partial too.
 void pass_partials(OperatorPlacement& op, bool addition) {
   for (std::size_t p = 0; p < op.split.size(); ++p) {
-    const auto passes = [&](const OperandPlacement& row) { return !row.output && row.home[p] == kPartial; };
+    const auto passes = [&](const OperandPlacement& row) { return !row.output && row.home[p] == partial_sum; };
     if (!op.split[p].empty() || std::none_of(op.operands.begin(), op.operands.end(), passes)) continue;
     for (OperandPlacement& row : op.operands)
-      if (row.output || addition || passes(row)) row.used[p] = kPartial;
+      if (row.output || addition || passes(row)) row.used[p] = partial_sum;
   }
 }
 
@@ -70,7 +71,7 @@ OperatorPlacement operator_row(const PlacementView& view, const std::vector<Oper
   const Operator& op = view.network.blocks.front().operators[index];
   MappingProgram alone;
   alone.operators.push_back(written);
-  OperatorPlacement row{op.name, trimmed_text(print(alone)), op.monoid, {}, {}};
+  OperatorPlacement row{op.name, std::string(stripped(print(alone))), op.monoid, {}, {}};
   for (const MeshPart& part : view.parts) {
     const int loop = part.atom < 0 ? -1 : splits[index].loop[part.atom];
     row.split.push_back(loop < 0 ? "" : view.network.dims[loop].name);
@@ -79,6 +80,32 @@ OperatorPlacement operator_row(const PlacementView& view, const std::vector<Oper
   row.operands.push_back(operand_row(view, splits, index, op.output, true));
   pass_partials(row, op.function == "add");
   return row;
+}
+
+std::vector<std::string> unsaid(const PlacementView& view) {
+  std::vector<std::string> texts;
+  for (const Statement& statement : view.statements) {
+    if (std::holds_alternative<ParStatement>(statement.body)) {
+      if (std::get<ParStatement>(statement.body).layout.kind == Layout::Kind::block) continue;
+    } else if (const auto* home = std::get_if<HomeStatement>(&statement.body)) {
+      const bool skewed =
+          std::any_of(home->places.begin(), home->places.end(), [](const HomePlace& p) { return !p.skew.empty(); });
+      if (!skewed && home->what != "grads" && home->what != "optimizer" && home->what != "boundary") continue;
+    }
+    texts.push_back(print(statement));
+  }
+  return texts;
+}
+
+std::vector<std::string> flat_homes(const PlacementView& view) {
+  std::vector<std::string> texts;
+  for (const OperatorPlacement& op : view.operators)
+    for (const OperandPlacement& row : op.operands)
+      for (std::size_t p = 0; p < view.parts.size(); ++p)
+        if (row.home[p] == flat_shard) texts.push_back(fmt::format("{} on {}", row.name, view.parts[p].name));
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return texts;
 }
 
 }  // namespace
@@ -137,38 +164,12 @@ Expected<PlacementView> placement_view(const ChipProgram& chip) {
   return placement_view(*program);
 }
 
-std::vector<std::string> unsaid(const PlacementView& view) {
-  std::vector<std::string> texts;
-  for (const Statement& statement : view.statements) {
-    if (std::holds_alternative<ParStatement>(statement.body)) {
-      if (std::get<ParStatement>(statement.body).layout.kind == Layout::Kind::block) continue;
-    } else if (const auto* home = std::get_if<HomeStatement>(&statement.body)) {
-      const bool skewed =
-          std::any_of(home->places.begin(), home->places.end(), [](const HomePlace& p) { return !p.skew.empty(); });
-      if (!skewed && home->what != "grads" && home->what != "optimizer" && home->what != "boundary") continue;
-    }
-    texts.push_back(print(statement));
-  }
-  return texts;
-}
-
-std::vector<std::string> flat_homes(const PlacementView& view) {
-  std::vector<std::string> texts;
-  for (const OperatorPlacement& op : view.operators)
-    for (const OperandPlacement& row : op.operands)
-      for (std::size_t p = 0; p < view.parts.size(); ++p)
-        if (row.home[p] == kFlat) texts.push_back(fmt::format("{} on {}", row.name, view.parts[p].name));
-  std::sort(texts.begin(), texts.end());
-  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
-  return texts;
-}
-
 bool says_home(const OperandPlacement& operand) {
   const auto has = [&](Slot slot) {
     return std::find(operand.home.begin(), operand.home.end(), slot) != operand.home.end();
   };
-  if (has(kFlat)) return false;
-  return operand.home != operand.used || (operand.output && has(kPartial));
+  if (has(flat_shard)) return false;
+  return operand.home != operand.used || (operand.output && has(partial_sum));
 }
 
 std::string parts_text(const PlacementView& view, const std::vector<Slot>& slots, Slot slot,
@@ -177,6 +178,29 @@ std::string parts_text(const PlacementView& view, const std::vector<Slot>& slots
   for (std::size_t p = view.parts.size(); p-- > 0;)
     if (slots[p] == slot && view.parts[p].atom >= 0) names.push_back(spell(view.parts[p]));
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string placement_lines(const PlacementView& view, const PlacementWords& language) {
+  std::string text = "dim";
+  for (const Dim& dim : view.network.dims) text += fmt::format(" {}:{}", dim.name, dim.extent);
+  text += "\n";
+  for (const OperatorPlacement& op : view.operators) {
+    text += op.text + "\n" + (language.head ? language.head(op) : "");
+    for (const OperandPlacement& row : op.operands) {
+      const Monoid monoid = row.output ? op.monoid : Monoid::sum;
+      const auto &first = row.output ? row.used : row.home, &second = row.output ? row.home : row.used;
+      text += fmt::format("  {} = {}", row.name, language.spell(row, says_home(row) ? first : row.used, monoid));
+      if (says_home(row)) text += " -> " + language.spell(row, second, monoid);
+      const std::string note = language.note ? language.note(op, row) : "";
+      text += note.empty() ? "\n" : fmt::format("  {} {}\n", language.comment, note);
+    }
+    if (language.foot) text += language.foot(op);
+  }
+  for (const std::string& home : flat_homes(view))
+    text += fmt::format("{} no name: {} is kept in flat shards; {}\n", language.comment, home, language.flat);
+  for (const std::string& statement : unsaid(view))
+    text += fmt::format("{} not said by {}: {}\n", language.comment, language.words, statement);
+  return text;
 }
 
 }  // namespace stepcast

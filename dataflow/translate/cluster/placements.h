@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,7 @@ struct MeshPart {
   bool whole = true;
 };
 
-/// One tensor of an operator. Slots go by part: kReplicate, kPartial, kFlat or the tensor dim that is cut.
+/// One tensor of an operator. Slots go by part: replicated, partial_sum, flat_shard or the tensor dim that is cut.
 struct OperandPlacement {
   int tensor = -1;
   std::string name;
@@ -57,11 +58,20 @@ Expected<PlacementView> placement_view(const MappingProgram& program);
 /// The units of a chip's levels as a mesh. Errors: indices that are sums of loops, parts that do not divide.
 Expected<PlacementView> placement_view(const ChipProgram& chip);
 
-/// Statements that no placement of an operand says (order in time, manners of moves, gradients, ...), printed.
-std::vector<std::string> unsaid(const PlacementView& view);
-
-/// Operands whose home is a flat shard: "W on dp". These languages shard along dims only.
-std::vector<std::string> flat_homes(const PlacementView& view);
+/// How a language writes the placements of a view.
+struct PlacementWords {
+  std::string_view comment, flat;          ///< "#"; why it has no flat shards
+  std::string_view words = "placements";  ///< what its sentences are called
+  /// Lines behind the operator's own; "" where it is empty.
+  std::function<std::string(const OperatorPlacement&)> head = {};
+  std::function<std::string(const OperandPlacement&, const std::vector<Slot>&, Monoid)> spell;
+  /// A remark behind a tensor's line, and lines behind all tensors.
+  std::function<std::string(const OperatorPlacement&, const OperandPlacement&)> note = {};
+  std::function<std::string(const OperatorPlacement&)> foot = {};
+};
+/// "dim m:8 k:8", each operator with a line per tensor ("W = STORED -> USED"), and what the language does not say:
+/// homes in flat shards, statements that no placement holds (order in time, manners of moves, gradients, ...).
+std::string placement_lines(const PlacementView& view, const PlacementWords& language);
 
 /// The home differs from the use, or is a sum left unfinished, and is no flat shard: it has to be written.
 bool says_home(const OperandPlacement& operand);
@@ -88,9 +98,6 @@ Expected<MappingProgram> read_placements(const std::string& text, const std::str
                                          const PlacementSyntax& syntax);
 
 // The languages. Each writer's text is read back by its reader with the same placements.
-Expected<std::string> write_dtensor(const MappingProgram& program);
-Expected<std::string> write_jax(const MappingProgram& program);
-Expected<std::string> write_shardy(const MappingProgram& program);
 std::string dtensor_text(const PlacementView& view);
 std::string jax_text(const PlacementView& view);
 std::string shardy_text(const PlacementView& view);
@@ -103,6 +110,5 @@ std::string einsum_rule(const std::string& line);
 
 /// The parts between commas that no bracket or quote encloses, trimmed.
 std::vector<std::string> split_list(std::string_view text);
-std::string trimmed_text(std::string_view text);
 
 }  // namespace stepcast

@@ -10,6 +10,7 @@
 #include "dataflow/notation/parser.h"
 #include "dataflow/translate/cluster/placements.h"
 #include "dataflow/notation/written.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -30,7 +31,7 @@ struct ReadOperand {
 };
 
 std::string slot_text(Slot slot) {
-  return slot == kReplicate ? "Replicate" : slot == kPartial ? "Partial" : fmt::format("Shard({})", slot);
+  return slot == replicated ? "Replicate" : slot == partial_sum ? "Partial" : fmt::format("Shard({})", slot);
 }
 
 bool is_placement_name(std::string_view text) {
@@ -72,7 +73,7 @@ class PlacementReader {
     while (at <= text_.size()) {
       const std::size_t end = std::min(text_.find('\n', at), text_.size());
       const std::string whole = text_.substr(at, end - at);
-      const std::string line = trimmed_text(whole.substr(0, whole.find(syntax_.comment)));
+      const std::string line(stripped(whole.substr(0, whole.find(syntax_.comment))));
       at = end + 1;
       ++number;
       const Position position{file_, number, static_cast<int>(whole.find_first_not_of(" \t\r") + 1)};
@@ -89,7 +90,7 @@ class PlacementReader {
 
   static bool is_operator(const std::string& line) {
     const std::size_t colon = line.find(':');
-    return colon != std::string::npos && is_placement_name(trimmed_text(line.substr(0, colon)));
+    return colon != std::string::npos && is_placement_name(std::string(stripped(line.substr(0, colon))));
   }
 
   std::string own_form(const std::string& line) {
@@ -102,13 +103,13 @@ class PlacementReader {
   bool add_placement(const std::string& line, const Position& position) {
     const std::size_t equal = line.find('=');
     if (equal == std::string::npos || lines_.empty()) return false;
-    PlacementLine read{trimmed_text(line.substr(0, equal)), {}, {}, false, position};
+    PlacementLine read{std::string(stripped(line.substr(0, equal))), {}, {}, false, position};
     if (!is_placement_name(read.tensor) || !syntax_.rule(line).empty() || !syntax_.mesh(line).empty()) return false;
     const std::string value = line.substr(equal + 1);
     const std::size_t arrow = value.find("->");
     read.arrow = arrow != std::string::npos;
-    read.stored = trimmed_text(value.substr(0, arrow));
-    if (read.arrow) read.used = trimmed_text(value.substr(arrow + 2));
+    read.stored = std::string(stripped(value.substr(0, arrow)));
+    if (read.arrow) read.used = std::string(stripped(value.substr(arrow + 2)));
     lines_.back().push_back(std::move(read));
     return true;
   }
@@ -182,12 +183,12 @@ class PlacementReader {
 
   /// What `loop` makes of the access there; -1 = the operator is not split.
   static Slot expected_slot(const ReadOperand& row, int loop) {
-    if (loop < 0) return kReplicate;
+    if (loop < 0) return replicated;
     const auto found = std::find(row.access.loops.begin(), row.access.loops.end(), loop);
     if (found != row.access.loops.end()) return static_cast<Slot>(found - row.access.loops.begin());
     const std::vector<int>& rows = row.access.row_loops;  // routed rows lie where their tokens do
     if (std::find(rows.begin(), rows.end(), loop) != rows.end()) return static_cast<Slot>(row.access.row_dim);
-    return row.output ? kPartial : kReplicate;
+    return row.output ? partial_sum : replicated;
   }
 
   Expected<void> split_axis(const Operator& op, const std::string& axis, std::size_t a,
@@ -210,11 +211,11 @@ class PlacementReader {
 
   /// A sum left unfinished goes through an operator that is not split there (linear in that operand).
   static bool passes_partial(std::size_t a, std::vector<ReadOperand>& rows) {
-    const auto whole = [&](const ReadOperand& row) { return row.used[a] == kReplicate || row.used[a] == kPartial; };
-    if (rows.back().used[a] != kPartial || !std::all_of(rows.begin(), rows.end(), whole)) return false;
+    const auto whole = [&](const ReadOperand& row) { return row.used[a] == replicated || row.used[a] == partial_sum; };
+    if (rows.back().used[a] != partial_sum || !std::all_of(rows.begin(), rows.end(), whole)) return false;
     bool any = false;
     for (ReadOperand& row : rows)
-      if (!row.output && row.used[a] == kPartial) row.home_said = any = true;
+      if (!row.output && row.used[a] == partial_sum) row.home_said = any = true;
     return any;
   }
 
@@ -252,8 +253,8 @@ class PlacementReader {
     const MeshLine& mesh = program_.meshes.front();
     for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
       const Slot slot = row.home[a];
-      const std::string what = slot == kReplicate ? "full"
-                               : slot == kPartial ? "partial"
+      const std::string what = slot == replicated ? "full"
+                               : slot == partial_sum ? "partial"
                                                   : network_.dims[dims[slot]].name;
       home.places.push_back({what, {mesh.axes[a].name}, {}});
     }

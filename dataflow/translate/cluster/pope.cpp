@@ -25,8 +25,8 @@ AxesByRole axes_of(const PlacementView& view, const OperatorPlacement& op, const
     if (role == LoopRole::rows || role == LoopRole::batch) axes.rows.push_back(name);
     if (role == LoopRole::columns) axes.columns.push_back(name);
     if (role == LoopRole::reduced) axes.reduced.push_back(name);
-    if (weight.home[p] >= 0 || weight.home[p] == kFlat) axes.held.push_back(name);
-    if (weight.home[p] != weight.used[p] && weight.used[p] == kReplicate) axes.gathered.push_back(name);
+    if (weight.home[p] >= 0 || weight.home[p] == flat_shard) axes.held.push_back(name);
+    if (weight.home[p] != weight.used[p] && weight.used[p] == replicated) axes.gathered.push_back(name);
   }
   return axes;
 }

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -21,10 +22,10 @@ struct UnreducedWord {
   Monoid monoid;
   const char* word;
 };
-constexpr std::array<UnreducedWord, 3> kUnreducedWords{{{Monoid::sum, ""}, {Monoid::max, "max"}, {Monoid::min, "min"}}};
+constexpr std::array<UnreducedWord, 3> unreduced_words{{{Monoid::sum, ""}, {Monoid::max, "max"}, {Monoid::min, "min"}}};
 
 std::string unreduced_word(Monoid monoid) {
-  for (const UnreducedWord& row : kUnreducedWords)
+  for (const UnreducedWord& row : unreduced_words)
     if (row.monoid == monoid) return row.word;
   return "";
 }
@@ -35,7 +36,7 @@ std::string shardy_sharding(const PlacementView& view, const OperandPlacement& r
   for (std::size_t d = 0; d < row.loops.size(); ++d)
     dims.push_back(fmt::format("{{{}}}", parts_text(view, slots, static_cast<Slot>(d), shardy_axis)));
   std::string text = fmt::format("#sdy.sharding<@mesh, [{}]", fmt::join(dims, ", "));
-  if (const std::string open = parts_text(view, slots, kPartial, shardy_axis); !open.empty())
+  if (const std::string open = parts_text(view, slots, partial_sum, shardy_axis); !open.empty())
     text += fmt::format(", unreduced={}{{{}}}", unreduced_word(monoid), open);
   return text + ">";
 }
@@ -84,7 +85,7 @@ std::string shardy_mesh(const std::string& line) {
     const std::size_t equal = axis.find('=');
     text += equal == std::string::npos
                 ? " " + axis
-                : fmt::format(" {}:{}", trimmed_text(axis.substr(0, equal)), trimmed_text(axis.substr(equal + 1)));
+                : fmt::format(" {}:{}", stripped(axis.substr(0, equal)), stripped(axis.substr(equal + 1)));
   }
   return text;
 }
@@ -102,10 +103,10 @@ std::string shardy_rule(const std::string& line) {
   if (at == std::string::npos || equal == std::string::npos || equal > at) return {};
   const std::size_t arrow = line.find("->", at);
   if (arrow == std::string::npos) return {};
-  const std::string result = trimmed_text(line.substr(0, equal));
+  const std::string result(stripped(line.substr(0, equal)));
   const std::vector<std::string> names = split_list(std::string_view(line).substr(equal + 1, at - equal - 1));
   const auto bare = [](std::string list) {
-    list = trimmed_text(list);
+    list = std::string(stripped(list));
     return list.size() < 2 ? std::string{} : list.substr(1, list.size() - 2);
   };
   const std::string operands = line.substr(at + 22, arrow - at - 22);
@@ -130,9 +131,9 @@ Expected<void> take_axes(const std::string& list, Slot slot, const MeshLine& mes
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
     const auto index = static_cast<std::size_t>(found - known.begin());
-    if (slots[index] != kReplicate)
+    if (slots[index] != replicated)
       return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
-    if (index > before && slot != kPartial)
+    if (index > before && slot != partial_sum)
       return fail("", fmt::format("'{}' behind a faster axis", name),
                   "of several axes on one dim the slower cuts first: write it first");
     before = index;
@@ -147,7 +148,7 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
   if (!text.starts_with("#sdy.sharding<@") || open == std::string::npos || close == std::string::npos ||
       text.back() != '>')
     return fail("", "a sharding is wanted", "such as #sdy.sharding<@mesh, [{}, {\"x\"}], unreduced={\"y\"}>");
-  std::vector<Slot> slots(mesh.axes.size(), kReplicate);
+  std::vector<Slot> slots(mesh.axes.size(), replicated);
   const std::vector<std::string> entries = split_list(std::string_view(text).substr(open + 1, close - open - 1));
   if (entries.size() != dims)
     return fail("", fmt::format("{} dims where the tensor has {}", entries.size(), dims),
@@ -168,7 +169,7 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
   if (word != unreduced_word(monoid) && !(word == "sum" && unreduced_word(monoid).empty()))
     return fail("", fmt::format("'unreduced={}' is not the reduction of the operator", word),
                 "unreduced={...} sums; max and min stand before the brace");
-  if (auto set = take_axes(between_brackets(text, '{', '}', pending), kPartial, mesh, slots); !set)
+  if (auto set = take_axes(between_brackets(text, '{', '}', pending), partial_sum, mesh, slots); !set)
     return tl::unexpected(set.error());
   return slots;
 }
@@ -183,32 +184,19 @@ std::string shardy_text(const PlacementView& view) {
     if (p + 1 == view.parts.size() || view.parts[p + 1].axis != part.axis)
       axes.push_back(fmt::format("\"{}\"={}", part.axis, size));
   }
-  std::string text = fmt::format("sdy.mesh @mesh = <[{}]>\ndim", fmt::join(axes, ", "));
-  for (const Dim& dim : view.network.dims) text += fmt::format(" {}:{}", dim.name, dim.extent);
-  text += "\n";
-  for (const OperatorPlacement& op : view.operators) {
-    text += fmt::format("{}\n  // {}\n", op.text, shardy_rule_text(view, op));
-    for (const OperandPlacement& row : op.operands) {
-      const Monoid monoid = row.output ? op.monoid : Monoid::sum;
-      const auto& first = row.output ? row.used : row.home;
-      const auto& second = row.output ? row.home : row.used;
-      text += fmt::format("  {} = {}", row.name, shardy_sharding(view, row, says_home(row) ? first : row.used, monoid));
-      if (says_home(row)) text += " -> " + shardy_sharding(view, row, second, monoid);
-      if (monoid == Monoid::softmax && std::count(row.used.begin(), row.used.end(), kPartial) > 0)
-        text += "  // no name: merges parts of a softmax";
-      text += "\n";
-    }
-  }
-  for (const std::string& home : flat_homes(view))
-    text += fmt::format("// no name: {} is kept in flat shards; a sharding cuts dims\n", home);
-  for (const std::string& statement : unsaid(view)) text += fmt::format("// not said by shardings: {}\n", statement);
-  return text;
-}
-
-Expected<std::string> write_shardy(const MappingProgram& program) {
-  auto view = placement_view(program);
-  if (!view) return tl::unexpected(view.error());
-  return shardy_text(*view);
+  const std::string text = fmt::format("sdy.mesh @mesh = <[{}]>\n", fmt::join(axes, ", "));
+  return text + placement_lines(
+                    view, {.comment = "//",
+                           .flat = "a sharding cuts dims",
+                           .words = "shardings",
+                           .head = [&](const OperatorPlacement& op) { return "  // " + shardy_rule_text(view, op) + "\n"; },
+                           .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
+                                        Monoid monoid) { return shardy_sharding(view, row, slots, monoid); },
+                           .note = [](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
+                             const bool merges = row.output && op.monoid == Monoid::softmax;
+                             const bool parts = std::count(row.used.begin(), row.used.end(), partial_sum) > 0;
+                             return merges && parts ? "no name: merges parts of a softmax" : "";
+                           }});
 }
 
 Expected<MappingProgram> read_shardy(const std::string& text, const std::string& file) {

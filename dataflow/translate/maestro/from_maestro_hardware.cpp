@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/translate/maestro/maestro.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -21,8 +22,8 @@ constexpr std::string_view l2_key = "l2_size_cstr";
 void hardware_line(std::string_view line, const Position& where, MaestroHardware& hardware, ImportLog& log) {
   const std::size_t colon = line.find_first_of(":=");
   if (colon == std::string_view::npos) return log.refuse(where, fmt::format("'{}' is no 'key: value' line", line));
-  const std::string key(trimmed(line.substr(0, colon)));
-  const std::string text(trimmed(line.substr(colon + 1)));
+  const std::string key(stripped(line.substr(0, colon)));
+  const std::string text(stripped(line.substr(colon + 1)));
   const auto value = real_number(text);
   const auto* row =
       std::find_if(hardware_rows.begin(), hardware_rows.end(), [&](const HardwareRow& r) { return r.key == key; });
@@ -53,7 +54,7 @@ MaestroHardware maestro_hardware(const SourceFile& file, ImportLog& log) {
   for (std::size_t at = 0; at < file.text.size();) {
     const std::size_t end = std::min(file.text.find('\n', at), file.text.size());
     std::string_view line = std::string_view(file.text).substr(at, end - at);
-    line = trimmed(line.substr(0, std::min(line.find("//"), line.size())));
+    line = stripped(line.substr(0, std::min(line.find("//"), line.size())));
     ++number;
     if (!line.empty()) hardware_line(line, {file.name, number, 1}, hardware, log);
     at = end + 1;

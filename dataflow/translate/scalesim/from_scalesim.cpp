@@ -10,6 +10,7 @@
 #include "dataflow/translate/foreign.h"
 #include "dataflow/translate/import_log.h"
 #include "dataflow/translate/scalesim/scalesim.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -22,13 +23,6 @@ struct ConfigValue {
   Position position;
 };
 using Config = std::map<std::string, ConfigValue>;
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 template <typename Visit>
 void each_line(const SourceFile& file, const Visit& visit) {
@@ -43,12 +37,12 @@ void each_line(const SourceFile& file, const Visit& visit) {
 Config read_config(const SourceFile& file, ImportLog& log) {
   Config config;
   each_line(file, [&](std::string_view text, const Position& where) {
-    const std::string_view line = trimmed(text);
+    const std::string_view line = stripped(text);
     if (line.empty() || line.front() == '#' || line.front() == ';' || line.front() == '[') return;
     const std::size_t sign = line.find_first_of(":=");
     if (sign == std::string_view::npos) return log.refuse(where, fmt::format("'{}' is no 'key: value' line", line));
-    const std::string key = lower_case(trimmed(line.substr(0, sign)));
-    if (!config.emplace(key, ConfigValue{std::string(trimmed(line.substr(sign + 1))), where}).second)
+    const std::string key = lower_case(stripped(line.substr(0, sign)));
+    if (!config.emplace(key, ConfigValue{std::string(stripped(line.substr(sign + 1))), where}).second)
       log.refuse(where, fmt::format("'{}' stands twice", key), "keep one");
   });
   return config;
@@ -134,7 +128,7 @@ std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> fields;
   for (std::size_t at = 0; at <= line.size();) {
     const std::size_t end = std::min(line.find(',', at), line.size());
-    fields.emplace_back(trimmed(line.substr(at, end - at)));
+    fields.emplace_back(stripped(line.substr(at, end - at)));
     at = end + 1;
   }
   while (!fields.empty() && fields.back().empty()) fields.pop_back();
@@ -153,8 +147,8 @@ ScalesimLayer lowered(const std::vector<std::string>& fields, const Position& wh
   if ((fields.size() == product_fields + 1 || fields.size() == convolution_fields + 1) &&
       numbers.back().find(':') != std::string::npos) {
     const std::size_t colon = numbers.back().find(':');
-    if (trimmed(std::string_view(numbers.back()).substr(0, colon)) !=
-        trimmed(std::string_view(numbers.back()).substr(colon + 1)))
+    if (stripped(std::string_view(numbers.back()).substr(0, colon)) !=
+        stripped(std::string_view(numbers.back()).substr(colon + 1)))
       return log.refuse(where, fmt::format("layer {} is sparse ({})", layer.name, numbers.back()),
                         "counts are of dense tensors: 1:1"),
              layer;
@@ -194,7 +188,7 @@ std::vector<ScalesimLayer> read_layers(const SourceFile& file, ImportLog& log) {
   std::vector<ScalesimLayer> layers;
   bool header = true;
   each_line(file, [&](std::string_view text, const Position& where) {
-    const std::vector<std::string> fields = fields_of(trimmed(text));
+    const std::vector<std::string> fields = fields_of(stripped(text));
     if (fields.empty() || log.failed()) return;
     const bool numbers = fields.size() > 1 && whole_number(fields[1]).has_value();
     if (header && numbers)

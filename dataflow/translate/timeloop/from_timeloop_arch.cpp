@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/timeloop/timeloop.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -189,8 +190,8 @@ ElementName element_name(const YamlNode& node, ImportLog& log) {
   const std::string range = text->text.substr(open + 1);
   const std::size_t dots = range.find(".."), close = range.find(']');
   if (dots != std::string::npos && close != std::string::npos && dots < close) {
-    const auto first = whole_number(trimmed(range.substr(0, dots)));
-    const auto last = whole_number(trimmed(range.substr(dots + 2, close - dots - 2)));
+    const auto first = whole_number(stripped(range.substr(0, dots)));
+    const auto last = whole_number(stripped(range.substr(dots + 2, close - dots - 2)));
     if (first && last && *last >= *first) return {text->text.substr(0, open), *last - *first + 1};
   }
   log.refuse(text->position, fmt::format("'{}' is no range of components", text->text), "write name[0..15]");

@@ -8,7 +8,7 @@
 
 #include "dataflow/notation/mapping.h"
 #include "dataflow/translate/import_log.h"
-#include "dataflow/translate/yaml_tree.h"
+#include "model/yaml/yaml.h"
 
 namespace stepcast {
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/text.h"
 #include "model/network/hf/reader.h"
 #include "model/network/network_rules.h"
 #include "model/base/row_text.h"
@@ -58,8 +59,7 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
 /// "meta-llama/Llama-3.1-8B" or ".../Llama-3.1-8B/config.json" gives llama-3.1-8b.
 std::string id_from(std::string name) {
   while (!name.empty() && name.back() == '/') name.pop_back();
-  std::string id = name.substr(name.find_last_of('/') + 1);
-  for (char& c : id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string id = lower_case(name.substr(name.find_last_of('/') + 1));
   std::replace(id.begin(), id.end(), '_', '-');
   return is_row_id(id) ? id : "";
 }

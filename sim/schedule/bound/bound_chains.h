@@ -6,7 +6,6 @@
 
 #include "sim/schedule/bound/bound_problem.h"
 
-
 namespace stepcast::bounds {
 
 /// One virtual stage. Times hold for every unit: the least or the largest where units differ.

@@ -5,7 +5,6 @@
 #include "sim/schedule/engine/engine_workspace.h"
 #include "sim/schedule/engine/timeline.h"
 
-
 namespace stepcast::engine {
 
 enum Direction { ahead = 0, back = 1 };

@@ -7,7 +7,6 @@
 
 #include "sim/schedule/schedule_table.h"
 
-
 namespace stepcast {
 namespace {
 

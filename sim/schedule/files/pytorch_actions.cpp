@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "sim/schedule/files/pytorch_cells.h"
 
 namespace stepcast::pytorch {
@@ -98,12 +99,6 @@ Expected<CellStep> single_action(const Cell& cell, std::string_view text, CellSt
   return step;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  return text;
-}
-
 Expected<void> pair_of_actions(const Cell& cell, CellStep step, std::vector<CellStep>& out) {
   const char* const hint = "a forward and a backward, as in (1F4;0B0)OVERLAP_F_B";
   const std::size_t middle = cell.text.find(';');
@@ -113,7 +108,7 @@ Expected<void> pair_of_actions(const Cell& cell, CellStep step, std::vector<Cell
   const std::string_view parts[] = {cell.text.substr(1, middle - 1), cell.text.substr(middle + 1, end - middle - 1)};
   for (int i = 0; i < 2; ++i) {
     step.with_next = i == 0;
-    const auto action = single_action(cell, trimmed(parts[i]), step);
+    const auto action = single_action(cell, stripped(parts[i]), step);
     if (!action) return tl::unexpected(action.error());
     if (!computes(action->verb)) return cell.refuse("pairs an action that does not compute", hint);
     out.push_back(*action);

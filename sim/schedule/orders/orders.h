@@ -6,7 +6,6 @@
 
 #include "sim/schedule/schedule_kind.h"
 
-
 namespace stepcast::orders {
 
 /// Where the stages lie.

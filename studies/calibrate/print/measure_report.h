@@ -4,7 +4,7 @@
 #include <string>
 
 #include "calibrate/measure/plan/plan.h"
-#include "calibrate/measure/verdict.h"
+#include "calibrate/verdict/verdict.h"
 #include "studies/cli/console.h"
 
 namespace stepcast {

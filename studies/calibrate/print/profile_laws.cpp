@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/profile/kernel_law.h"
 #include "model/profile/profile_names.h"
 #include "model/base/quantity_text.h"
 
@@ -10,11 +11,12 @@ namespace {
 
 using Parameters = std::vector<std::pair<std::string, double>>;
 
-LawRow row_of_refined(std::string law, const Refinement& refinement, Source source, Spread spread,
-                      Parameters parameters) {
+template <typename Law>
+LawRow row_of_refined(std::string name, const Law& law, Parameters parameters) {
+  const Refinement& refinement = law.refinement;
   const bool refined = !refinement.correction.empty() || !refinement.width.empty();
-  return {std::move(law), refinement.software, source, refined ? refinement.spread : spread, refinement.held_out,
-          !refinement.correction.empty(), std::move(parameters)};
+  return {std::move(name), refinement.software, law.source, refined ? refinement.spread : law.spread, refinement.held_out,
+          !refinement.correction.empty(), refinement.use, error_alone(law.alone, refinement), std::move(parameters)};
 }
 
 LawRow row_of(const std::string& kind, const RooflineLaw& law) {
@@ -26,7 +28,7 @@ LawRow row_of(const std::string& kind, const RooflineLaw& law) {
   }
   const std::string name =
       fmt::format("{} {}{}", kind, to_text(law.precision), law.block_scaled ? " block-scaled" : "");
-  return row_of_refined(name, law.refinement, law.source, law.spread, std::move(parameters));
+  return row_of_refined(name, law, std::move(parameters));
 }
 
 LawRow row_of(const AttentionLaw& law) {
@@ -37,12 +39,11 @@ LawRow row_of(const AttentionLaw& law) {
     parameters.emplace_back("ramp_positions", law.ramp);
     parameters.emplace_back("backward_efficiency", law.backward_efficiency);
   }
-  return row_of_refined(law.decode ? "attention decode" : "attention", law.refinement, law.source, law.spread,
-                        std::move(parameters));
+  return row_of_refined(law.decode ? "attention decode" : "attention", law, std::move(parameters));
 }
 
 LawRow row_of(const MemoryLaw& law) {
-  return row_of_refined(law.op.empty() ? "memory-bound, any" : law.op, law.refinement, law.source, law.spread,
+  return row_of_refined(law.op.empty() ? "memory-bound, any" : law.op, law,
                         {{"memory_bytes_per_s", law.memory.value()}, {"t0_s", law.t0.value()}});
 }
 
@@ -56,6 +57,8 @@ LawRow row_of(const CollectiveCurve& curve) {
           curve.spread,
           curve.held_out,
           !curve.points.empty(),
+          CorrectionUse::none,
+          {},
           {{"bus_bytes_per_s", curve.bandwidth.value()},
            {"latency_s", curve.latency.value()},
            {"half_bytes", curve.half.value()}}};
@@ -68,6 +71,8 @@ LawRow row_of(const ScaleOutLaw& law) {
           law.spread,
           {},
           false,
+          CorrectionUse::none,
+          {},
           {{"efficiency", law.efficiency},
            {"base_s", law.base.value()},
            {"per_doubling_s", law.per_doubling.value()},
@@ -160,6 +165,14 @@ void write_law(JsonWriter& json, const LawRow& row) {
   for (const auto& [key, value] : row.parameters) json.field(key, value);
   json.close();
   json.field("corrected", row.corrected);
+  if (row.use != CorrectionUse::none) json.field("correction_use", to_text(row.use));
+  if (row.alone.samples > 0) {
+    json.open("held_out_alone");
+    json.field("samples", row.alone.samples);
+    json.field("mape", row.alone.mape);
+    json.field("training_size", row.alone.training_size);
+    json.close();
+  }
   json.field("spread", std::vector<double>{row.spread.p10, row.spread.p90});
 }
 

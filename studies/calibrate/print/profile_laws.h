@@ -18,6 +18,8 @@ struct LawRow {
   Spread spread;
   HeldOut held_out;
   bool corrected = false;             ///< carries tables learned from measurements
+  CorrectionUse use = CorrectionUse::none;  ///< of a kernel's law: whose prices take its correction
+  LawError alone;                     ///< without the correction; samples 0: not kept
   std::vector<std::pair<std::string, double>> parameters;  ///< by JSON key, which ends in the unit: "t0_s"
 };
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "model/profile/step_tuning.h"
+#include "model/step_tuning.h"
 #include "studies/print/table.h"
 
 namespace stepcast {

@@ -10,7 +10,7 @@ namespace stepcast {
 
 /// A line per fit; "" where the profile holds none.
 std::string step_fits_text(const Profile& profile);
-/// As the list "steps" of the open object.
+/// Writes the list "steps" into the open object.
 void write_step_fits(JsonWriter& json, const Profile& profile);
 
 }  // namespace stepcast

@@ -19,7 +19,7 @@ struct NemoSettings {
   const char *section, *heading;
   std::vector<NemoSetting> rows;
 };
-/// In the order of the file.
+/// The settings in the order of the file.
 std::vector<NemoSettings> nemo_settings(const EmitPlan& plan);
 
 /// Name of a recipe of numbers (training/mixed_precision.py); "" for fp32, which is settings of its own.

@@ -19,7 +19,7 @@ struct NestedSetting {
 /// One object; sections stand where their first setting does. Names are there once, and none is a section of another.
 std::string nested_json(const std::vector<NestedSetting>& settings);
 
-/// As JSON has it: numbers, booleans, null and lists as they are, all else in quotes. Items of a list that are no JSON get quotes too.
+/// Writes a word as JSON: numbers, booleans, null and lists as they are, all else and items that are no JSON in quotes.
 std::string json_literal(std::string_view plain);
 
 /// What the launch's file says beside the step, in its order and spelling, less `written`: what answers no question, and of what does

@@ -60,8 +60,8 @@ class ArgumentTable {
 
   [[nodiscard]] std::span<const Release> releases() const { return releases_; }
   [[nodiscard]] std::span<const ArgumentFact> facts() const { return facts_; }
-  /// By whole name, or by its last part where nested names end in a row's name; else by a row "groups.*" for names that
-  /// users make up below a known one. Null where nobody knows it.
+  /// Finds an argument by its whole name, or by its last part where nested names end in a row's name; else by a row
+  /// "groups.*" for names that users make up below a known one. Null where nobody knows it.
   [[nodiscard]] const ArgumentFact* find(std::string_view name) const;
   /// Rows that answer a question; earlier ones go first.
   [[nodiscard]] std::vector<const ArgumentFact*> answering(Asked asked) const;
@@ -85,13 +85,13 @@ class ArgumentTable {
   std::map<std::string, std::size_t, std::less<>> rows_;  ///< by name
 };
 
-/// By id of a program.
+/// Tables by the id of their program.
 using ArgumentTables = std::map<std::string, ArgumentTable, std::less<>>;
 /// The files in the order of their names. Errors name the file and the row: unknown questions, releases and arguments,
 /// a name given twice, a program that extends itself.
 Expected<ArgumentTables> read_argument_tables(std::span<const EmbeddedFile> files);
 
-/// By id of a program, empty where it has none; all tables are read once. Files that are wrong are errors of the build:
+/// The table of a program, empty where it has none; all tables are read once. Files that are wrong break the build:
 /// a test reads all.
 const ArgumentTable& argument_table(std::string_view program);
 

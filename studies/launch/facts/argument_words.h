@@ -14,7 +14,7 @@ std::string argument_meaning(const ArgumentFact& fact, const std::string& value)
 
 /// "--micro-batch-size"; the name where nothing was written.
 std::string spelled_argument(const GivenArgument& given);
-/// As the framework's command line or file writes it.
+/// Spells the name as the framework's command line or file does.
 std::string spelled_name(const Framework& framework, std::string_view name);
 
 /// Unknown (with the nearest names, or the framework that knows it), of other releases (with what took its place), the default

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 
 
 namespace stepcast {

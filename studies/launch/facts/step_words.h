@@ -6,7 +6,7 @@
 
 namespace stepcast {
 
-/// By its name, unless its value is off or what everybody's is.
+/// Goes by the name, unless the value is off or what everybody's is.
 bool may_change_step(std::string_view name, std::string_view value);
 
 /// "false", "none", "0", "1" of a size, "": what is counted or chosen stays idle.

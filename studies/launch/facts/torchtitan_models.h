@@ -22,7 +22,7 @@ struct TorchtitanModel {
 std::span<const TorchtitanModel> torchtitan_models();
 /// Null where it ships none.
 const TorchtitanModel* torchtitan_model(std::string_view network);
-/// By name and flavor, letters of either case; null where no network of the catalogue has that geometry.
+/// Finds a model by name and flavor, letters of either case; null where no network of the catalogue has that geometry.
 const TorchtitanModel* torchtitan_model(std::string_view name, std::string_view flavor);
 
 /// Layers of every part of module_fqns_per_model_part: [["tok_embeddings", "layers.0"], ["layers.1", "norm"]] has {1, 1}.

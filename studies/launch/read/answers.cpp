@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/step_words.h"
 

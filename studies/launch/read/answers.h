@@ -14,7 +14,7 @@ class LaunchAnswers {
  public:
   explicit LaunchAnswers(const Launch& launch) : launch_(launch), table_(launch.framework->table()) {}
 
-  /// As given; nothing where it is not said or said to be none.
+  /// The text as given; nothing where it is not said or said to be none.
   std::optional<std::string> text(Asked asked);
   /// The framework's own where it is not given: of the launch's release.
   std::optional<std::string> text_or_default(Asked asked);

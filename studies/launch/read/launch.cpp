@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/logs/log_lines.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast {

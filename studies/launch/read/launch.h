@@ -26,7 +26,7 @@ struct LaunchSource {
 /// which are not. Errors: unreadable file, unbalanced quotes, no launch in it, several that differ, an unknown release, a file that
 /// is no configuration of this framework; all with the line.
 Expected<Launch> read_launch(const LaunchSource& source);
-/// Of a text at hand; no other file is read.
+/// Reads the launch in a text at hand; no other file is read.
 Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source);
 
 }  // namespace stepcast

@@ -11,11 +11,11 @@
 
 namespace stepcast {
 
-/// Of several commands the one that trains; of equal ones the first. Errors: none has an argument, two that differ.
+/// Finds the command that trains; of equal ones it takes the first. Errors: none has an argument, two that differ.
 Expected<const LaunchLine*> training_launch(const std::vector<LaunchLine>& launches, const std::string& where,
                                             std::vector<std::string>& notes);
 
-/// By marks of programs and names; `usual` where there is none.
+/// Tells the framework by marks of programs and names; `usual` where there is none.
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);
 
 /// Programs that train no decoder, or do not train; "" for all others.

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/import/delimited.h"
 #include "model/base/error.h"
+#include "model/base/text.h"
 #include "model/network/network.h"
 #include "studies/cli/flags.h"
 #include "studies/launch/facts/launch.h"
@@ -72,7 +72,7 @@ std::int64_t read_vocabulary(const LaunchSubject& subject, const NetworkSpec* fr
 /// Once the network is whole: where the padded one is no known network's and the plain one is, the network is that, and its figures
 /// are those of its name; a note says so.
 void settle_vocabulary(const LaunchSubject& subject, std::int64_t plain);
-/// By a name as frameworks write it: "Llama3_8B"; null where the catalogue has none.
+/// Finds a network by a name as frameworks write it: "Llama3_8B"; null where the catalogue has none.
 const NetworkSpec* catalogue_network(std::string name);
 /// "llama3-8b" of "train_configs/llama3-8b.toml".
 std::string launch_stem(std::string_view path);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 #include "studies/launch/facts/launch_release.h"
 
 namespace stepcast {

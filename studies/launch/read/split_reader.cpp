@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/text.h"
 #include "sim/schedule/layers/layer_layout.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/launch/read/launched_run.h"

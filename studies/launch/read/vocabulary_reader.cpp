@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 #include "model/catalog.h"
 #include "studies/launch/read/launched_run.h"
 

@@ -32,7 +32,7 @@ struct LaunchView {
   [[nodiscard]] const GivenArgument* given(std::string_view name) const;
   /// Given, and not "false".
   [[nodiscard]] bool has(std::string_view name) const;
-  /// As it stands in the launch, else as the framework writes it.
+  /// The name as it stands in the launch, else as the framework writes it.
   [[nodiscard]] std::string called(Asked asked) const;
   [[nodiscard]] std::string called(std::string_view name) const;
   /// Ranks that share optimizer states: Megatron's distributed optimizer shards over dp x cp.

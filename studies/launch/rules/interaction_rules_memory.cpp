@@ -2,8 +2,8 @@
 // those of validate_args (megatron/training/arguments.py, main of 2026-08) unless another file is named.
 #include <fmt/format.h>
 
-#include "calibrate/import/delimited.h"
 #include "model/base/quantity_text.h"
+#include "model/base/text.h"
 #include "studies/launch/rules/interaction_rule.h"
 
 namespace stepcast {

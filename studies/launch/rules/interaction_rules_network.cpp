@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 #include "studies/launch/rules/interaction_rule.h"
 
 namespace stepcast {

@@ -3,7 +3,7 @@
 #include <array>
 #include <sstream>
 
-#include "calibrate/import/delimited.h"
+#include "model/base/text.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/rules/interaction_rule.h"
 #include "studies/launch/read/launched_run.h"

@@ -35,10 +35,10 @@ struct Term {
   std::vector<TermExample> examples;
 };
 
-/// By group, in the order of the files. The rows are part of the program: a wrong one is a broken build.
+/// The terms by group, in the order of the files. The rows are part of the program: a wrong one is a broken build.
 const std::vector<Term>& terms();
 
-/// By id, name or alias, whatever the case and punctuation. Errors name the nearest terms.
+/// Finds a term by id, name or alias, whatever the case and punctuation. Errors name the nearest terms.
 Expected<const Term*> find_term(const std::string& word);
 
 /// Lower-case letters and digits only.

@@ -9,7 +9,7 @@
 
 namespace stepcast {
 
-/// For text and for quoted attributes.
+/// Escapes text and quoted attributes.
 std::string html_escaped(std::string_view text);
 
 std::string html_percent(double fraction);         ///< "6.9 %"
@@ -36,7 +36,8 @@ class HtmlTable {
  public:
   HtmlTable(std::string label, std::vector<HtmlColumn> columns)
       : label_(std::move(label)), columns_(std::move(columns)) {}
-  /// As many cells as columns. The first cell heads the row and stays in sight while the rest scrolls.
+  /// A row has as many cells as there are columns. The first cell heads the row and stays in sight while the rest
+  /// scrolls.
   void row(const std::vector<std::string>& cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::string text() const;

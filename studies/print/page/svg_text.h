@@ -10,10 +10,11 @@
 
 namespace stepcast {
 
-/// For texts and quoted attributes of XML, which has no place for control characters and broken UTF-8: those become U+FFFD.
+/// Escapes texts and quoted attributes of XML. Control characters and broken UTF-8, which XML cannot hold, become
+/// U+FFFD.
 std::string svg_escaped(std::string_view text);
 
-/// At most `most` characters, the last of them an ellipsis where some are left out. Escape afterwards.
+/// Keeps at most `most` characters, the last an ellipsis where some are left out. Escape afterwards.
 std::string svg_shortened(std::string_view text, std::size_t most);
 
 /// Pixels that `text` takes in a sans-serif font of this size: an estimate, on the wide side.

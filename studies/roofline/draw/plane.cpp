@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "studies/print/page/svg_text.h"
+#include "studies/print/scale.h"
 
 namespace stepcast {
 namespace {
@@ -66,10 +67,12 @@ std::string y_decades(const Plane& plane) {
 }  // namespace
 
 double Plane::x(double flops_per_byte) const {
-  return left + width * (std::log10(flops_per_byte) - frame.x_low) / (frame.x_high - frame.x_low);
+  return left + width * LogScale{double(frame.x_low), double(frame.x_high)}.share(flops_per_byte);
 }
 
-double Plane::y(double flops_per_s) const { return top + height * (frame.y_high - std::log10(flops_per_s)) / (frame.y_high - frame.y_low); }
+double Plane::y(double flops_per_s) const {
+  return top + height * (1 - LogScale{double(frame.y_low), double(frame.y_high)}.share(flops_per_s));
+}
 
 std::string plane_attributes(const Plane& plane) {
   const Frame& frame = plane.frame;

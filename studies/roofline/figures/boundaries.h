@@ -25,9 +25,9 @@ struct OperatorBoundaries {
   std::string limit;            ///< "compute", or outer of the row that limits
 };
 
-/// Of every operator among `points`, heaviest first. Matrix products have all boundaries, attention L2 and HBM, the rest HBM; a row per
-/// level for the moves of the block that bring an operand or carry the result away, once per micro-batch. What a block gathers or
-/// reduces once per step, in buckets of many tensors, belongs to no operator.
+/// The boundaries of every operator among `points`, heaviest first. Matrix products have all, attention L2 and HBM, the
+/// rest HBM; a row per level for the moves of the block that bring an operand or carry the result away, once per
+/// micro-batch. What a block gathers or reduces once per step, in buckets of many tensors, belongs to no operator.
 std::vector<OperatorBoundaries> operator_boundaries(const Scenario& scenario, const Prediction& prediction,
                                                     const std::vector<OperatorPoint>& points, const Roofs& roofs);
 

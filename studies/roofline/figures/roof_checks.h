@@ -11,7 +11,7 @@ namespace stepcast {
 std::string flops_per_byte_text(double flops_per_byte);  ///< "412 FLOP/B"
 std::string large_intensity(double flops_per_byte);      ///< "6.57 G", "1.75 P"
 
-/// Of work without FLOPs flops_per_byte and rate are 0; bandwidth is that of device memory.
+/// Work without FLOPs has flops_per_byte and rate 0; bandwidth is that of device memory.
 struct RoofPoint {
   Precision precision = Precision::bf16;
   double flops_per_byte = 0;

@@ -243,10 +243,6 @@ bool Roofs::measured(MemoryLevel level) const {
                      [&](const MemoryRoof& roof) { return roof.level == level && is_measured(roof.basis); });
 }
 
-FlopsPerSecond Roofs::attainable(Precision precision, MemoryLevel level, double flops_per_byte) const {
-  return std::min(peak(precision), FlopsPerSecond(bandwidth(level).value() * flops_per_byte));
-}
-
 Roofs roofs_of(const Gpu& gpu, const Profile& profile) { return RoofFinder(gpu, profile).find(); }
 
 }  // namespace stepcast

@@ -63,11 +63,9 @@ struct Roofs {
   /// The datasheet's (L2: the best known); 0 where there is none.
   [[nodiscard]] FlopsPerSecond peak(Precision precision) const;
   [[nodiscard]] BytesPerSecond bandwidth(MemoryLevel level) const;
-  /// Of a precision without a peak the one that prices fall back on (sim/cost): bf16, fp16, tf32 or fp32.
+  /// For a precision without a peak, the one that prices fall back on (sim/cost): bf16, fp16, tf32 or fp32.
   [[nodiscard]] Precision limiting(Precision precision) const;
   [[nodiscard]] bool measured(MemoryLevel level) const;
-  /// min(peak, intensity x bandwidth); 0 where either is not known.
-  [[nodiscard]] FlopsPerSecond attainable(Precision precision, MemoryLevel level, double flops_per_byte) const;
 };
 
 /// The frame, in whole decades: x from a decade below the lowest ridge of the datasheet's HBM slope to a decade above the highest, y

@@ -17,7 +17,7 @@ class StageWork {
 
   /// The whole sequence, or its slices, first to last.
   [[nodiscard]] std::span<const Program> programs() const;
-  /// By block: how often one rank of `stage` runs it in a step, each of programs() so many times.
+  /// How often one rank of `stage` runs each block in a step, each of programs() so many times.
   [[nodiscard]] std::vector<double> runs(int stage) const;
   /// Executed in the step by matrix products and attention of one rank, repeats and padding counted.
   [[nodiscard]] Flops matrix_flops(int stage) const;

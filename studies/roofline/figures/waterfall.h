@@ -53,7 +53,7 @@ Waterfall waterfall(const Scenario& scenario, const Prediction& prediction, cons
 /// "attention counted causal".
 const char* attention_words(const Waterfall& fall);
 
-/// From sensitivity(request, 2), at most `most`, one per lever, largest gain first. Errors: what it says.
+/// Takes at most `most` of sensitivity(request, 2), one per lever, largest gain first. Errors are those of it.
 Expected<std::vector<Lever>> biggest_levers(const Request& request, std::size_t most);
 
 }  // namespace stepcast

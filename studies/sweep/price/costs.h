@@ -19,7 +19,7 @@ class CostRule {
   /// `front`: at most most_front_figures.
   CostRule(Figure objective, const std::vector<Figure>& front, const SpacePoints& points);
   [[nodiscard]] Costs of(const Figures& figures) const;
-  /// At least; of figures that no bound is known for, minus infinity.
+  /// The costs are at least these; a figure without a known bound has minus infinity.
   [[nodiscard]] Costs at_least(const FastPrice& price, const Setting& setting) const;
 
  private:

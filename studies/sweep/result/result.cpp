@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -43,11 +45,7 @@ std::uint64_t SweepQuestion::size() const {
   return product;
 }
 
-std::string text_hash(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return fmt::format("{:016x}", hash);
-}
+std::string text_hash(std::string_view text) { return fmt::format("{:016x}", fnv1a(text)); }
 
 void SweepTally::add(const SweepTally& other) {
   const bool nearer = other.smallest_overflow_bytes < smallest_overflow_bytes ||

@@ -10,7 +10,8 @@
 
 namespace stepcast {
 
-/// Of at most 1 GiB. Errors name the file, and the line where it is not what stepcast wrote; nothing is changed.
+/// Reads a file of at most 1 GiB. Errors name the file, and the line where it is not what stepcast wrote; nothing is
+/// changed.
 Expected<SweepResult> read_result_file(const std::string& name);
 
 /// May a result be written over what stands at `name`? Yes where there is nothing, an empty file, a device or pipe, or a finished

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "studies/cli/flags.h"
 #include "studies/sweep/space/axes.h"
 
@@ -23,17 +24,11 @@ std::string shorter_list(const AxisRow& row, const Flag* flag) {
   return fmt::format("a shorter list, or a range with a factor: 1..{}*2", flag->most);
 }
 
-std::string_view trimmed_item(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\n") + 1 - begin);
-}
-
 std::vector<std::string> parted(std::string_view text, char separator) {
   std::vector<std::string> items;
   for (;;) {
     const std::size_t end = std::min(text.find(separator), text.size());
-    items.emplace_back(trimmed_item(text.substr(0, end)));
+    items.emplace_back(stripped(text.substr(0, end)));
     if (end == text.size()) return items;
     text.remove_prefix(end + 1);
   }

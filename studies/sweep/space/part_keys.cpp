@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
@@ -11,11 +13,7 @@ bool says_where_weights_live(const std::string& statement) { return !statement.s
 
 }  // namespace
 
-std::size_t PartKeyHash::operator()(const PartKey& key) const {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, offset and prime of its 64-bit form
-  for (const std::int32_t part : key) hash = (hash ^ static_cast<std::uint32_t>(part)) * 0x100000001b3;
-  return hash;
-}
+std::size_t PartKeyHash::operator()(const PartKey& key) const { return fnv1a(key); }
 
 bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack) {
   return wishes.zero >= 2 || std::any_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);

@@ -22,7 +22,7 @@
 namespace stepcast {
 
 struct Flag;
-struct WhereCode;
+struct WhereNode;
 
 /// An axis with words for values: "schedule".
 struct WordAxis {
@@ -34,6 +34,8 @@ struct WordAxis {
 /// A constraint that has been read; immutable, cheap to copy, safe to use from several threads.
 class Where {
  public:
+  static constexpr int deepest = 30;  ///< open parentheses
+
   /// Blank text is the constraint that everything meets. Errors name the column, what stands there, what may: unknown names, sides
   /// of different units, a share above 1, comparisons of two numbers, texts over 10,000 characters or 30 parentheses deep.
   static Expected<Where> read(const std::string& text, const std::string& where, std::span<const WordAxis> axes = {});
@@ -43,7 +45,7 @@ class Where {
   /// of `axes`, which are known with the plan. Nothing is allocated. What is not a number (0 / 0, a cost without a price) meets no
   /// comparison, not even !=.
   [[nodiscard]] Answer ask(const Figures& figures, FigureNeeds known, std::span<const std::string_view> words = {}) const;
-  [[nodiscard]] bool empty() const { return code_ == nullptr; }
+  [[nodiscard]] bool empty() const { return nodes_ == nullptr; }
   /// What the whole constraint waits for: the latest of its figures.
   [[nodiscard]] FigureNeeds needs() const;
   /// Those it mentions, in their order.
@@ -51,7 +53,7 @@ class Where {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  std::shared_ptr<const WhereCode> code_;
+  std::shared_ptr<const std::vector<WhereNode>> nodes_;  ///< the last one is the whole; null: blank
   std::string text_;
 };
 

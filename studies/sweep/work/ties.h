@@ -12,7 +12,7 @@ namespace stepcast {
 
 /// How many of `steps`, from the first, are tied with it. `steps`: best first, not empty, > 0; seconds, or anything in proportion to
 /// them for one job (cost, energy at one GPU count). Tied is what is at most exp(pair_spread) times the first. pair_spread is
-/// one-sided 90 % (pair_spread_of, model/profile/step_tuning.h): whatever is left out is faster than the first with a chance of 10 % at
+/// one-sided 90 % (pair_spread_of, model/step_tuning.h): whatever is left out is faster than the first with a chance of 10 % at
 /// most, and of less the further out it lies, so that the fastest run of a job lies inside in at least 90 of 100 jobs
 /// (studies/validation/measured_sweeps.h counts them).
 std::size_t tied_count(std::span<const double> steps, double pair_spread);

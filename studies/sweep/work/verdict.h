@@ -48,7 +48,7 @@ std::vector<PhaseGap> phase_gaps(const Figures& winner, const Figures& rival);
 /// The rule of thumb of Narayanan et al. 2021 (arXiv 2104.04473), takeaways 1 to 3, among the values of the space: tensor
 /// parallelism up to the GPUs of a node, then the fewest pipeline stages that fit, micro-batches of one sequence, no
 /// interleaving, and recomputation only where nothing fits without. Experts and context are split as little as fits.
-/// Of the GPU count with this digit; none: nothing fits.
+/// The rule of thumb for the GPU count with this digit; none: nothing fits.
 std::optional<Digits> rule_of_thumb(SpacePoints& points, std::uint16_t gpus_digit);
 
 /// The nearest miss in memory.
@@ -58,7 +58,7 @@ struct Overflow {
   std::string largest;                 ///< "optimizer 41.2 GiB of 83.1 GiB"
   std::string advice;                  ///< what makes that smaller
 };
-/// Of a result in which something does not fit.
+/// The result must have something that does not fit.
 Expected<Overflow> overflow_of(SpacePoints& points, const SweepResult& result);
 
 /// What the most frequent reason says of the first configuration that breaks it, with the nearest values that work; "" where it is

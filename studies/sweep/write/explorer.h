@@ -9,7 +9,7 @@
 
 namespace stepcast {
 
-/// Of its page_mark().
+/// The name in its page_mark().
 constexpr std::string_view explorer_mark = "sweep";
 
 /// Needs no server: scripts, styles and data (base units, every digit) are inside. Names are escaped whatever they hold. A result

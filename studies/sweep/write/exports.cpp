@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "studies/print/page/page.h"
 #include "studies/sweep/write/explorer.h"
 #include "studies/sweep/result/result_file.h"
@@ -107,8 +108,8 @@ std::string csv_table(const SweepResult& result) {
 std::span<const ExportKind> export_kinds() { return kinds_of_export; }
 
 Expected<const ExportKind*> find_export(const std::string& name, const std::string& flag) {
-  std::string ending = std::filesystem::path(name).extension().string(), list;
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string ending = lower_case(std::filesystem::path(name).extension().string());
+  std::string list;
   if (ending.empty()) return kinds_of_export;
   for (const ExportKind& kind : kinds_of_export) {
     if (kind.ending == ending) return &kind;

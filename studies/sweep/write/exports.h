@@ -41,7 +41,7 @@ struct ExportKind {
 };
 /// The first one is what names without an ending get.
 std::span<const ExportKind> export_kinds();
-/// By the name's ending, whatever its case. Errors: an unknown one, with the list.
+/// Tells the kind by the name's ending, whatever its case. An unknown one is an error, with the list.
 Expected<const ExportKind*> find_export(const std::string& name, const std::string& flag);
 /// Is it the kind that ResultFile keeps?
 bool is_resumable(const ExportKind& kind);

@@ -15,7 +15,7 @@ namespace stepcast {
 
 class PredictLine {
  public:
-  /// Of the sweep that `arguments` asked for.
+  /// Writes lines for the sweep that `arguments` asked for.
   PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points);
   /// "stepcast predict llama3-70b --machine dgx-h100 --global-batch 1024 --gpus 512 --tp 8 --pp 4 ...", without what predict, or the
   /// scenario file of the sweep, says by itself. Nouns that a space file holds in full stand as NETWORK.json, MACHINE.json, ...: they

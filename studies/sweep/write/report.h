@@ -23,7 +23,7 @@ struct WithoutWhere {
   std::vector<Figure> figures;          ///< that the constraint mentions
 };
 
-/// For people.
+/// What people call the parts of a sweep.
 struct SweepNames { std::string network, machine, gpu, shard_source; };   ///< shard_source: "" for all of the space
 
 struct SweepAnswer {
@@ -45,7 +45,7 @@ struct SweepAnswer {
 std::string sweep_text(const SweepAnswer& answer, const Console& console);
 std::string sweep_json(const SweepAnswer& answer);
 
-/// Of --dry-run.
+/// What --dry-run reports.
 struct SweepPlan {
   const Space* space = nullptr;
   SweepNames names;

@@ -21,7 +21,7 @@ std::string figure_words(Figure figure);
 
 /// What a list is ordered by, with its unit where figures do not show it: "cost, in US dollars per billion tokens".
 std::string objective_words(Figure figure);
-/// Of a column: "cost/B tokens".
+/// The heading of a column: "cost/B tokens".
 std::string figure_heading(Figure figure);
 
 /// "micro-batch" for micro_batch, as the flag has it.

@@ -12,6 +12,18 @@ namespace {
 
 using Calls = std::vector<Sample<CollectiveQuery>>;
 
+/// Measured over predicted, for calls in which each rank receives at least `smallest`.
+HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest) {
+  std::vector<double> measured, predicted;
+  for (const auto& [call, port, members] : calls) {
+    const Bytes received = received_of(call.query);
+    if (received < smallest) continue;
+    measured.push_back(call.time.value());
+    predicted.push_back(scale_out_time(law, received, call.query.nodes, members, port).value());
+  }
+  return holdout_error(measured, predicted);
+}
+
 CollectiveCurve made_curve() {
   CollectiveCurve curve;
   curve.latency = Seconds(12e-6);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calibrate/rows/measurement_context.h"
 #include "calibrate/rows/measurement_file.h"
 #include "tests/calibrate/nccl_sample.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "model/profile/profile.h"
+#include "model/profile/collective_law.h"
 
 namespace stepcast {
 namespace {

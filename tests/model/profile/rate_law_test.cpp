@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "model/profile/profile.h"
+#include "model/profile/kernel_law.h"
 
 namespace stepcast {
 namespace {
@@ -54,16 +54,16 @@ TEST(AttentionLaw, ramp_halves_the_rate_at_its_own_length) {
   law.ramp = 1000;
   law.backward_efficiency = 0.5;
   // 1e11 FLOP at 200 TFLOP/s are 500 us; at s = 1000 the rate is half.
-  EXPECT_NEAR(attention_time(law, Flops(1e11), 1000, false).value(), 1000e-6, 1e-12);
-  EXPECT_NEAR(attention_time(law, Flops(1e11), 1e12, false).value(), 500e-6, 1e-9);
+  EXPECT_NEAR(attention_time(law, Flops(1e11), 1000, false).time.value(), 1000e-6, 1e-12);
+  EXPECT_NEAR(attention_time(law, Flops(1e11), 1e12, false).time.value(), 500e-6, 1e-9);
   // Backward: 2.5 times the FLOPs at half the rate.
-  EXPECT_NEAR(attention_time(law, Flops(1e11), 1000, true).value(), 5000e-6, 1e-12);
+  EXPECT_NEAR(attention_time(law, Flops(1e11), 1000, true).time.value(), 5000e-6, 1e-12);
 }
 
 TEST(MemoryLaw, is_a_line) {
   const MemoryLaw law{Seconds(2e-6), BytesPerSecond(1e12), Source::assumed, {}};
-  EXPECT_DOUBLE_EQ(memory_time(law, Bytes(8e6)).value(), 10e-6);
-  EXPECT_DOUBLE_EQ(memory_time(law, Bytes(0)).value(), 2e-6);
+  EXPECT_DOUBLE_EQ(memory_time(law, Bytes(8e6)).time.value(), 10e-6);
+  EXPECT_DOUBLE_EQ(memory_time(law, Bytes(0)).time.value(), 2e-6);
 }
 
 TEST(ScaleOutLaw, shares_the_ports_of_the_members) {

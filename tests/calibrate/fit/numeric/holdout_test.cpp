@@ -10,12 +10,6 @@
 namespace stepcast {
 namespace {
 
-TEST(Holdout, percentiles_between_order_statistics) {
-  EXPECT_DOUBLE_EQ(percentile({3, 1, 2}, 0.5), 2);
-  EXPECT_DOUBLE_EQ(percentile({0, 10}, 0.1), 1);
-  EXPECT_DOUBLE_EQ(percentile({7}, 0.9), 7);
-}
-
 TEST(Holdout, errors_are_of_measured_over_predicted) {
   const HoldoutError error = holdout_error({2, 1, 1}, {1, 1, 2});
   EXPECT_EQ(error.samples, 3);

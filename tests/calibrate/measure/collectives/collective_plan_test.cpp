@@ -1,4 +1,4 @@
-#include "calibrate/measure/collectives/collective_campaign.h"
+#include "calibrate/measure/collectives/collective_plan.h"
 
 #include <set>
 

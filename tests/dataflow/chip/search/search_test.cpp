@@ -144,7 +144,7 @@ void expect_walked(const SearchProblem& problem, const Everything& all) {
   const auto shapes = nest_of(space->chip);
   ASSERT_TRUE(shapes);
   for (int o = 0; o < 3; ++o)
-    for (const double pairs : {0.0, mapper::kMostTailPairs})
+    for (const double pairs : {0.0, mapper::full_tail_pairs})
       for (const double poor : {std::numeric_limits<double>::infinity(), all.best[o] * 1.5, all.best[o] * 1.0001}) {
         SearchOptions options;
         options.objective = kObjectives[o];

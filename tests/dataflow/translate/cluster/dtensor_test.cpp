@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "tests/dataflow/translate/cluster/written_placements.h"
 
 namespace stepcast {
 namespace {
@@ -25,7 +26,7 @@ const char* const weight_stationary_gemm =
     "mesh x:16 y:16\ndim m:128 n:128 k:64\nO: O[m,n] += I[m,k] * W[k,n]\npar k on x\npar n on y\n";
 
 TEST(DTensor, WeightStationaryArrayIsATwoDimensionalLayout) {
-  const auto text = write_dtensor(parsed(weight_stationary_gemm));
+  const auto text = placement_tests::write_dtensor(parsed(weight_stationary_gemm));
   ASSERT_TRUE(text) << to_text(text.error());
   EXPECT_THAT(*text, HasSubstr("mesh x:16 y:16\n"));
   EXPECT_THAT(*text, HasSubstr("I = [Shard(1), Replicate()]\n"));
@@ -84,7 +85,7 @@ TEST(DTensor, WrongLinesAreNamed) {
 
 TEST(DTensor, FlatShardsAndManners) {
   const auto text =
-      write_dtensor(parsed("mesh dp:4\ndim m:8 n:8 k:8\nO: O[m,n] += I[m,k] * W[k,n]\npar m on dp\n"
+      placement_tests::write_dtensor(parsed("mesh dp:4\ndim m:8 n:8 k:8\nO: O[m,n] += I[m,k] * W[k,n]\npar m on dp\n"
                            "home weights: * on dp\nmove W gather ahead 2\n"));
   ASSERT_TRUE(text) << to_text(text.error());
   EXPECT_THAT(*text, HasSubstr("no name: W on dp is kept in flat shards"));
@@ -93,12 +94,12 @@ TEST(DTensor, FlatShardsAndManners) {
 
 /// The text of a program, read back and written again.
 std::string again(const std::string& text) {
-  const auto first = write_dtensor(parsed(text));
+  const auto first = placement_tests::write_dtensor(parsed(text));
   EXPECT_TRUE(first) << to_text(first.error());
   const auto program = read_dtensor(first.value_or(""), "again.txt");
   EXPECT_TRUE(program) << first.value_or("") << to_text(program.error());
   if (!program) return {};
-  const auto second = write_dtensor(*program);
+  const auto second = placement_tests::write_dtensor(*program);
   EXPECT_EQ(first.value_or(""), second.value_or("")) << to_text(second.error());
   return second.value_or("");
 }
@@ -201,9 +202,9 @@ int round_trips(Writer write, Reader read) {
   return done;
 }
 
-TEST(DTensor, OutAndInKeepPlacements) { EXPECT_GT(round_trips(write_dtensor, read_dtensor), 300); }
-TEST(Jax, OutAndInKeepPlacements) { EXPECT_GT(round_trips(write_jax, read_jax), 300); }
-TEST(Shardy, OutAndInKeepPlacements) { EXPECT_GT(round_trips(write_shardy, read_shardy), 300); }
+TEST(DTensor, OutAndInKeepPlacements) { EXPECT_GT(round_trips(placement_tests::write_dtensor, read_dtensor), 300); }
+TEST(Jax, OutAndInKeepPlacements) { EXPECT_GT(round_trips(placement_tests::write_jax, read_jax), 300); }
+TEST(Shardy, OutAndInKeepPlacements) { EXPECT_GT(round_trips(placement_tests::write_shardy, read_shardy), 300); }
 
 }  // namespace
 }  // namespace stepcast

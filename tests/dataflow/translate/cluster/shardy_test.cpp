@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "tests/dataflow/translate/cluster/written_placements.h"
 
 namespace stepcast {
 namespace {
@@ -12,7 +13,7 @@ using testing::HasSubstr;
 std::string shardy_of(const std::string& text) {
   const auto program = parse(text, "test.flow");
   EXPECT_TRUE(program) << to_text(program.error());
-  const auto written = write_shardy(*program);
+  const auto written = placement_tests::write_shardy(*program);
   EXPECT_TRUE(written) << to_text(written.error());
   return written.value_or("");
 }

@@ -9,7 +9,6 @@
 namespace stepcast {
 namespace {
 
-
 OrderTimes stage_lists(std::vector<double> f, std::vector<double> i, std::vector<double> w, double hop = 0,
                        double cap = 0) {
   return {.forward = std::move(f), .input_grad = std::move(i), .weight_grad = std::move(w), .hop = hop,

@@ -154,7 +154,8 @@ TEST(OperatorPoints, FiguresOfOneFollowFromEachOther) {
       EXPECT_NEAR(p.intensity(MemoryLevel::hbm) * p.hbm.value(), p.flops.value(), p.flops.value() * 1e-9);
       EXPECT_GE(p.intensity(MemoryLevel::hbm), p.intensity(MemoryLevel::l2) * (1 - 1e-9));
       const double roof = p.flops.value() > 0
-                              ? run.roofs.attainable(p.precision, MemoryLevel::hbm, p.intensity(MemoryLevel::hbm)).value()
+                              ? std::min(run.roofs.peak(p.precision).value(),
+                                         run.roofs.bandwidth(MemoryLevel::hbm).value() * p.intensity(MemoryLevel::hbm))
                               : run.roofs.bandwidth(MemoryLevel::hbm).value();
       EXPECT_NEAR(p.share_of_roof, (p.flops.value() > 0 ? p.rate.value() : p.bandwidth.value()) / roof, 1e-9);
       EXPECT_EQ(p.outside == "no FLOPs counted", p.flops.value() == 0);

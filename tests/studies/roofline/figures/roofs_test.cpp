@@ -70,14 +70,6 @@ TEST(Roofs, DatasheetGivesPeakBandwidthAndRidge) {
   EXPECT_EQ(ridges[0].rate.value(), 1e15);
 }
 
-TEST(Roofs, AttainableIsTheLowerOfBoth) {
-  const Roofs roofs = roofs_of(round_gpu(), profile_of_round_gpu());
-  EXPECT_DOUBLE_EQ(roofs.attainable(Precision::bf16, MemoryLevel::hbm, 10).value(), 1e13);
-  EXPECT_DOUBLE_EQ(roofs.attainable(Precision::bf16, MemoryLevel::hbm, 1000).value(), 1e15);
-  EXPECT_DOUBLE_EQ(roofs.attainable(Precision::bf16, MemoryLevel::hbm, 5000).value(), 1e15);
-  EXPECT_EQ(roofs.attainable(Precision::fp8, MemoryLevel::hbm, 5000).value(), 0) << "no such peak";
-}
-
 TEST(Roofs, PrecisionWithoutAPeakFallsBackAsPricesDo) {
   Gpu gpu = round_gpu();
   EXPECT_EQ(roofs_of(gpu, profile_of_round_gpu()).limiting(Precision::tf32), Precision::bf16);

@@ -8,8 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/sweep/where/where_code.h"
-
 namespace stepcast::where_test {
 namespace {
 
@@ -245,15 +243,15 @@ TEST(Where, HostileTextsEnd) {
   EXPECT_EQ(ask(negated + "tp == 8"), yes);
 }
 
-/// As much as a stack can hold: each parenthesis leaves the left of an `or` and of an `and`, or of a sum and of a product, behind.
-TEST(Where, TheDeepestFitsItsStacks) {
+/// Each parenthesis leaves the left of an `or` and of an `and`, or of a sum and of a product, behind.
+TEST(Where, TheDeepestIsAnswered) {
   std::string truths = "tp == 8", numbers = "pp";
-  for (int i = 0; i < deepest_where; ++i) {
+  for (int i = 0; i < Where::deepest; ++i) {
     truths = "tp == 1 or tp == 8 and (" + truths + ")";
     numbers = "tp + 1 * (" + numbers + ")";
   }
   EXPECT_EQ(ask(truths), yes);
-  EXPECT_EQ(ask(fmt::format("{} == {}", 8 * deepest_where + 4, numbers)), yes);
+  EXPECT_EQ(ask(fmt::format("{} == {}", 8 * Where::deepest + 4, numbers)), yes);
   EXPECT_THAT(error_of("(" + truths + ")"), HasSubstr("too many open parentheses"));
 }
 

@@ -1,0 +1,84 @@
+// TOML by toml++, which stays behind this file.
+#include <charconv>
+
+#include <fmt/format.h>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include "calibrate/import/config/config_text.h"
+
+namespace stepcast {
+namespace {
+
+class TomlTree {
+ public:
+  TomlTree(std::string_view text, const std::string& where) : where_(where) {
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      lines_.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+
+  [[nodiscard]] YamlNode node(const toml::node& from, bool in_list = false) const {
+    YamlNode out;
+    out.position = {where_, static_cast<int>(from.source().begin.line), static_cast<int>(from.source().begin.column)};
+    if (const toml::table* table = from.as_table()) {
+      out.kind = YamlNode::Kind::map;
+      for (const auto& [key, value] : *table) {
+        out.entries.push_back({std::string(key.str()), node(value)});
+        out.entries.back().second.key_line = static_cast<int>(key.source().begin.line);
+      }
+      return out;
+    }
+    if (const toml::array* list = from.as_array()) {
+      out.kind = YamlNode::Kind::list, out.flow = true;
+      for (const toml::node& item : *list) out.items.push_back(node(item, true));
+      return out;
+    }
+    out.kind = YamlNode::Kind::scalar;
+    if (const auto text = from.value_exact<std::string>()) {
+      const char quote = text->find('"') == text->npos ? '"' : '\'';
+      out.quoted = true, out.text = in_list ? fmt::format("{}{}{}", quote, *text, quote) : *text;
+    } else if (const auto whole = from.value_exact<std::int64_t>()) {
+      out.text = fmt::format("{}", *whole);
+    } else if (const auto number = from.value_exact<double>()) {
+      out.text = number_text(from.source(), *number);
+    } else {
+      out.text = written(from.source());
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::string written(const toml::source_region& at) const {
+    const std::string_view line = lines_.at(std::min<std::size_t>(at.begin.line, lines_.size()) - 1);
+    const std::size_t from = std::min<std::size_t>(at.begin.column - 1, line.size());
+    return std::string(line.substr(from, at.end.column - at.begin.column));
+  }
+  /// As it was written ("1e-8"), unless signs that are no ASCII in front of it have moved it, or it has underscores.
+  [[nodiscard]] std::string number_text(const toml::source_region& at, double number) const {
+    std::string text = written(at);
+    double read = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), read);
+    return end.ptr == text.data() + text.size() && read == number ? text : fmt::format("{}", number);
+  }
+
+  const std::string& where_;
+  std::vector<std::string_view> lines_;
+};
+
+}  // namespace
+
+tl::expected<YamlNode, TextError> toml_tree(const std::string& text, const std::string& where) {
+  const toml::parse_result parsed = toml::parse(text);
+  if (parsed) return TomlTree(text, where).node(parsed.table());
+  const toml::parse_error& error = parsed.error();
+  const toml::source_position at = error.source().begin;
+  return tl::unexpected(TextError{{where, static_cast<int>(at.line), static_cast<int>(at.column)},
+                                  fmt::format("not TOML: {}", error.description()), "name = value"});
+}
+
+}  // namespace stepcast

@@ -1,0 +1,324 @@
+#include "calibrate/import/shell/reader.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
+
+namespace stepcast {
+namespace {
+
+/// Where a quote has not closed after this much, the line was no command.
+constexpr std::size_t most_command_bytes = 64 * 1024;
+// Real scripts nest two or three.
+constexpr int deepest_text = 8;
+
+constexpr std::string_view shell_keywords[] = {"then",    "else",     "do",      "exec",   "eval", "nohup", "time",
+                                               "sudo",    "command",  "export",  "local",  "env",  "{",     "set",
+                                               "declare", "readonly", "typeset", "stdbuf", ":"};
+constexpr std::string_view setting_keywords[] = {"export", "local", "declare", "readonly", "typeset", "env", "set"};
+
+template <std::size_t N>
+bool is_one_of(const std::string_view (&names)[N], std::string_view word) {
+  return std::find(std::begin(names), std::end(names), word) != std::end(names);
+}
+
+}  // namespace
+
+ShellWord plain_word(const ShellText& text, bool bare) {
+  return {text.shown(), text.line(), text.unset(), bare && text.whole_unset()};
+}
+
+bool is_setting_keyword(std::string_view word) { return is_one_of(setting_keywords, word); }
+
+/// "NAME=", "NAME+=", and how long that is; 0 where the word is no assignment.
+std::size_t assignment_length(std::string_view word) {
+  std::size_t at = 0;
+  while (at < word.size() && is_shell_name(word[at])) ++at;
+  if (at == 0 || std::isdigit(static_cast<unsigned char>(word[0])) || at >= word.size()) return 0;
+  if (word[at] == '+') ++at;
+  return at < word.size() && word[at] == '=' ? at + 1 : 0;
+}
+
+std::string_view first_token(std::string_view rest) {
+  constexpr std::size_t longest = 4096;
+  rest = rest.substr(0, longest);
+  return rest.substr(0, rest.find_first_of(" \t\r\n;"));
+}
+
+ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_view),
+                         const std::map<std::string, std::string>& defined)
+    : where_(where), wanted_(wanted) {
+  for (const auto& [name, text] : defined) {
+    ShellText value;
+    value.put(text, 0);
+    variables_.set(name, ShellValue{{value}, false, 0, 0, {}});
+  }
+}
+
+Expected<ShellScript> ShellReader::read(std::string_view text) {
+  constexpr std::size_t least = 8 * 1024 * 1024, per_byte = 4;
+  variables_.allow(least + per_byte * text.size());
+  if (auto good = take_text(ShellSource(text, 1), 0); !good) return tl::unexpected(good.error());
+  for (const auto& [name, body] : functions_) {
+    if (called_.count(name) != 0) continue;
+    if (auto good = take_text(body, 1); !good) return tl::unexpected(good.error());
+  }
+  return std::move(out_);
+}
+
+Expected<void> ShellReader::take_text(const ShellSource& source, int depth) {
+  if (depth > deepest_text) return {};
+  Place place{source, depth};
+  const std::size_t blocks = blocks_.depth();
+  while (place.at < source.text.size()) {
+    const std::size_t before = place.at;
+    if (auto good = take_next(place); !good) return good;
+    if (place.at <= before) place.at = before + 1;
+  }
+  if (depth > 0) blocks_.close_to(blocks);
+  return {};
+}
+
+Expected<void> ShellReader::take_next(Place& place) {
+  const std::string_view text = place.source.text;
+  const bool fresh = place.at == 0 || text[place.at - 1] == '\n';
+  if (!place.line_known || place.at > place.line_end) {
+    place.line_end = std::min(text.find('\n', place.at), text.size());
+    place.line_known = true;
+  }
+  const std::string_view plain = stripped(place.rest());
+  if (fresh && plain.starts_with("#SBATCH")) take_batch(plain, place.line());
+  if (plain.empty() || plain[0] == '#') return to_next_line(place);
+  if (fresh && take_heredoc(place)) return inner_;
+  place.at += static_cast<std::size_t>(plain.data() - place.rest().data());
+  if (fresh) place.at += shown_prefix(plain);
+  if (place.rest().starts_with('#')) return to_next_line(place);
+  return take_command(place);
+}
+
+Expected<void> ShellReader::to_next_line(Place& place) { return place.at = place.line_end + 1, Expected<void>{}; }
+
+/// "+ " of set -x (once per level), "$ " of a prompt, "... cmd = " of DeepSpeed's runner.
+std::size_t ShellReader::shown_prefix(std::string_view plain) {
+  if (const std::size_t shown = plain.find(" cmd = "); shown != plain.npos) return shown + 7;
+  std::size_t plus = 0;
+  while (plus < plain.size() && plain[plus] == '+') ++plus;
+  if (plus > 0 && plus < plain.size() && plain[plus] == ' ') return plus + 1;
+  return plain.starts_with("$ ") ? 2 : 0;
+}
+
+/// One command, assignment or word of a branch; the place goes on behind it.
+Expected<void> ShellReader::take_command(Place& place) {
+  const std::string_view token = first_token(place.rest());
+  if (take_block_word(place, token)) return {};
+  if (take_function(place)) return {};
+  if (!blocks_.active()) return pass_over_command(place, token);
+  if (const auto body = functions_.find(token); body != functions_.end()) return call(place, body->first, body->second);
+  if (!may_begin(token)) return pass_over(place);
+  return take_words(place);
+}
+
+bool ShellReader::may_begin(std::string_view first) const {
+  if (first.starts_with('"') && first.size() > 1) first.remove_prefix(1);
+  if (first.ends_with('"')) first.remove_suffix(1);
+  return assignment_length(first) > 0 || is_one_of(shell_keywords, first) || wanted_(first) || first.starts_with('$') ||
+         first.starts_with('`') || first == "echo" || first == "printf";
+}
+
+std::size_t ShellReader::window(const Place& place) const {
+  return unclosed_ > most_unclosed ? place.line_end - place.at : most_command_bytes;
+}
+
+Expected<void> ShellReader::take_words(Place& place) {
+  const std::size_t line = place.line();
+  ShellWords words(place.source.part(place.at, window(place), line), &variables_);
+  ShellCommand command{line, {}, {}, {}, {}};
+  std::vector<ShellText> texts;
+  Settings set;
+  bool setting = false, exporting = false, evaluating = false;
+  while (words.next()) {
+    const ShellText& word = words.word();
+    if (texts.empty()) {
+      if (const std::size_t name = assignment_length(words.raw()); name > 0) {
+        set.push_back(assigned(words, name, line, set));
+        if (exporting) exported_.insert(set.back().first);
+        continue;
+      }
+      const std::string plain = word.shown();
+      if (is_one_of(shell_keywords, plain)) {
+        setting = setting || is_setting_keyword(plain);
+        exporting = exporting || plain == "export", evaluating = evaluating || plain == "eval";
+        continue;
+      }
+      if (setting && plain.starts_with('-')) continue;
+      if (exporting && assignment_length(plain + "=") > 0) {
+        exported_.insert(plain);
+        continue;
+      }
+      if (plain == "echo" || plain == "printf") return take_echo(place, words);
+      if (!evaluating && !wanted_(plain)) return apply(std::move(set), setting), pass_over(place);
+    }
+    texts.push_back(word);
+    command.words.push_back(plain_word(word, !words.quoted()));
+  }
+  if (words.cut()) return take_unclosed(place, command, line);
+  const std::size_t length = words.position();
+  if (texts.empty())
+    apply(std::move(set), true);
+  else if (auto good = keep(std::move(command), std::move(texts), std::move(set), words, evaluating, place.depth);
+           !good)
+    return good;
+  return step_over(place, length);
+}
+
+Expected<void> ShellReader::take_unclosed(Place& place, const ShellCommand& command, std::size_t line) {
+  ++unclosed_;
+  if (!command.words.empty())
+    return fail(fmt::format("{}:{}", where_, line), "the command ends inside a quote or a bracket",
+                "give the whole command");
+  std::string_view rest = place.rest();
+  if (const std::string_view keyword = first_token(rest); is_one_of(shell_keywords, keyword))
+    rest = stripped(rest.substr(keyword.size()));
+  if (const std::size_t name = assignment_length(rest); name > 0) {
+    const std::string plain(rest.substr(0, name - (rest[name - 2] == '+' ? 2 : 1)));
+    out_.unclosed.emplace(plain, line);
+    variables_.forget(plain);
+  }
+  return to_next_line(place);
+}
+
+std::pair<std::string, ShellValue> ShellReader::assigned(const ShellWords& words, std::size_t name_length,
+                                                         std::size_t line, const Settings& earlier) {
+  const bool appends = words.raw()[name_length - 2] == '+';
+  const std::string name(words.raw().substr(0, name_length - (appends ? 2 : 1)));
+  ShellValue value;
+  value.line = line, value.array = words.is_array(), value.doubts = words.doubts();
+  if (value.array) {
+    value.words = words.elements();
+  } else {
+    value.words = {words.word()};
+    value.words.front().cut(name_length, std::string::npos);
+  }
+  if (!appends) return {name, std::move(value)};
+  const ShellValue* before = variables_.find(name);
+  for (const auto& [other, set] : earlier)
+    if (other == name) before = &set;
+  if (before == nullptr || !variables_.spend(before->size())) return {name, std::move(value)};
+  ShellValue longer = *before;
+  longer.line = line;
+  longer.doubts.insert(value.doubts.begin(), value.doubts.end());
+  if (!longer.array && !value.array && !longer.words.empty())
+    longer.words.front().put(value.words.front());
+  else
+    longer.array = true, longer.words.insert(longer.words.end(), value.words.begin(), value.words.end());
+  return {name, std::move(longer)};
+}
+
+/// Variables set on their own. In a branch that may not run, what it sets counts; a value that nothing knows does not
+/// take the place of one that is known.
+void ShellReader::apply(Settings set, bool alone) {
+  if (!alone) return;
+  for (auto& [name, value] : set) {
+    const ShellValue* before = variables_.find(name);
+    value.branch = blocks_.branch();
+    if (value.branch != 0 && before != nullptr && before->branch != value.branch &&
+        variables_.spend(before->size() + value.size())) {
+      const std::string was = before->joined().marked(), is = value.joined().marked();
+      const bool loses = is.find(unset_begin) != is.npos && was.find(unset_begin) == was.npos;
+      if (was != is)
+        value.doubts.insert(
+            fmt::format("{} is set in line {} and, under a condition that is not known here, in line {}: {} counts",
+                        name, before->line, value.line, loses ? "the first" : "the last"));
+      if (loses) {
+        ShellValue kept = *before;
+        kept.doubts.merge(value.doubts);
+        value = std::move(kept);
+      }
+    }
+    variables_.set(name, std::move(value));
+  }
+}
+
+Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> texts, Settings set,
+                                 const ShellWords& words, bool evaluating, int depth) {
+  if (evaluating) {
+    ShellText all;
+    for (const ShellText& text : texts) {
+      if (!all.empty()) all.put(' ', text.line());
+      all.put(text);
+    }
+    return take_inner(std::move(all), depth);
+  }
+  for (const auto& [name, value] : set) command.environment[name] = value.joined().shown();
+  command.environment.insert(prefix_environment_.begin(), prefix_environment_.end());
+  if (const std::size_t text = inner_shell(command.words); text < command.words.size()) {
+    const auto outer = prefix_;
+    const auto outer_environment = prefix_environment_;
+    const std::size_t kept = shell_word(command.words);
+    prefix_.insert(prefix_.end(), command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(kept));
+    prefix_environment_ = command.environment;
+    auto good = take_inner(std::move(texts[text]), depth);
+    prefix_ = outer, prefix_environment_ = outer_environment;
+    return good;
+  }
+  command.words.insert(command.words.begin(), prefix_.begin(), prefix_.end());
+  for (const std::set<std::string>* notes : {&words.doubts(), &std::as_const(assumed_)})
+    for (const std::string& note : *notes) {
+      if (!variables_.spend(note.size())) break;
+      command.notes.push_back(note);
+    }
+  if (words.comment_line() > 0)
+    command.notes.push_back(fmt::format(
+        "the comment in line {} ends the command: what stands behind it is not handed over", words.comment_line()));
+  for (const std::string& name : exported_) {
+    const ShellValue* value = variables_.find(name);
+    if (value == nullptr) continue;
+    if (!variables_.spend(name.size() + value->size())) break;
+    command.exported[name] = value->joined().shown();
+  }
+  out_.commands.push_back(std::move(command));
+  return {};
+}
+
+Expected<void> ShellReader::take_inner(ShellText text, int depth) {
+  texts_.push_back(std::move(text));
+  return take_text(ShellSource(texts_.back()), depth + 1);
+}
+
+/// The bash of "srun bash -c TEXT", the last word of pdsh and ssh; behind the last word where there is none.
+std::size_t ShellReader::shell_word(const std::vector<ShellWord>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (const std::string_view name = last_of_path(words[i].text); name == "bash" || name == "sh") return i;
+  const std::string_view first = last_of_path(words.front().text);
+  return (first == "pdsh" || first == "ssh") && words.size() > 2 ? words.size() - 1 : words.size();
+}
+
+std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {
+  const std::size_t shell = shell_word(words);
+  if (shell == words.size()) return shell;
+  const std::string_view name = last_of_path(words[shell].text);
+  if (name != "bash" && name != "sh") return words[shell].text.find(' ') == std::string::npos ? words.size() : shell;
+  constexpr std::size_t most_options = 6;
+  for (std::size_t i = shell + 1; i + 1 < words.size() && i <= shell + most_options; ++i)
+    if (words[i].text.starts_with('-') && !words[i].text.starts_with("--") && words[i].text.ends_with('c'))
+      return i + 1;
+  return words.size();
+}
+
+Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
+                                 bool (*wanted)(std::string_view first_word),
+                                 const std::map<std::string, std::string>& defined) {
+  std::string without_marks;
+  if (std::any_of(text.begin(), text.end(), is_unset_mark)) {
+    without_marks = text;
+    std::replace_if(without_marks.begin(), without_marks.end(), is_unset_mark, ' ');
+    text = without_marks;
+  }
+  return ShellReader(where, wanted, defined).read(text);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "kernels/process/agreement.h"
+#include "kernels/bench/collective_bench.h"
+#include "kernels/cuda/collective/collective_team.h"
+#include "kernels/cuda/graph_timer.h"
+#include "kernels/cuda/collective/process_gpus.h"
+#include "kernels/library/nccl_library.h"
+#include "kernels/process/launch_place.h"
+#include "kernels/process/rendezvous.h"
+
+namespace stepcast {
+namespace {
+
+using gpu::CollectiveRank;
+using gpu::CollectiveTeam;
+
+/// Longer than a step may take on one process (collective_team.cpp), so that its error arrives before patience ends.
+constexpr Patience patience{Seconds(60), Seconds(300)};
+
+/// The value of a step that has no result.
+struct Done {};
+Expected<Done> done(Expected<void> step) {
+  if (!step) return tl::unexpected(std::move(step.error()));
+  return Done{};
+}
+
+class NcclBench : public CollectiveBench {
+ public:
+  static Expected<std::unique_ptr<CollectiveBench>> open_on(const LaunchPlace& place);
+  ~NcclBench() override { (void)close_group(); }
+
+  [[nodiscard]] const std::vector<RankPlace>& ranks() const override { return gpus_.table.places; }
+  [[nodiscard]] std::string joins(int rank, int other) const override { return gpus_.table.joins(rank, other); }
+  [[nodiscard]] const DeviceInfo& device() const override { return gpus_.device; }
+  [[nodiscard]] const GpuSettings& settings() const override { return gpus_.settings; }
+  [[nodiscard]] std::string launch_mode() const override {
+    return all_->processes() == static_cast<int>(gpus_.table.places.size()) && all_->processes() > 1 ? "process per GPU"
+                                                                                                     : "thread per GPU";
+  }
+  [[nodiscard]] bool first() const override { return all_->process() == 0; }
+  [[nodiscard]] Bytes free_memory() const override { return gpus_.table.least_free(); }
+  [[nodiscard]] Seconds now() const override { return gpu::host_clock(); }
+  Expected<void> open(const CollectiveGroup& group) override;
+  Expected<Check> check(CollectiveKind kind, Bytes buffer) override;
+  Expected<std::vector<Seconds>> time(CollectiveKind kind, Bytes buffer, int calls, int batches) override;
+  Expected<BesideTimes> time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
+                                    Seconds duration) override;
+  Expected<bool> agree_to_stop(bool here) override;
+  Expected<std::string> from_first(const std::string& here) override { return all_->broadcast(here); }
+  Expected<void> usable() override;
+
+ private:
+  Expected<void> close_group();
+  /// A step of the group's members, on all processes: what each member gave.
+  template <typename T>
+  Expected<std::vector<T>> step(std::function<Expected<T>(CollectiveRank&, int)> work) {
+    auto mine = gpus_.team.each<T>(members_, std::move(work));
+    const auto all = agree(
+        *all_, mine ? Expected<std::string>(bytes_of(*mine)) : Expected<std::string>(tl::unexpected(mine.error())));
+    if (!all) return tl::unexpected(all.error());
+    std::vector<T> out;
+    for (const std::string& text : *all) {
+      const std::vector<T> theirs = values_in<T>(text);
+      out.insert(out.end(), theirs.begin(), theirs.end());
+    }
+    return out;
+  }
+  Expected<void> reserve(Bytes buffer);
+  /// A step that gives a time: the slowest member's.
+  Expected<Seconds> slowest(std::function<Expected<Seconds>(CollectiveRank&)> work);
+  Expected<BesideTimes> times_beside(Seconds duration);
+
+  std::unique_ptr<Rendezvous> all_;
+  const NcclLibrary* nccl_ = nullptr;
+  gpu::ProcessGpus gpus_;
+  bool open_ = false;
+  std::vector<int> members_;   ///< of this process's GPUs that belong to the open group
+  std::vector<int> in_group_;  ///< their ranks there
+};
+
+Expected<std::unique_ptr<CollectiveBench>> NcclBench::open_on(const LaunchPlace& place) {
+  auto met = Rendezvous::meet(place, patience);
+  if (!met) return tl::unexpected(std::move(met.error()));
+  auto bench = std::make_unique<NcclBench>();
+  bench->all_ = std::move(*met);
+  const auto nccl = nccl_library();
+  if (nccl) bench->nccl_ = *nccl;
+  auto gpus = gpu::find_gpus(*bench->all_, place);  // says it too where there is no NCCL
+  if (!gpus) return tl::unexpected(std::move(gpus.error()));
+  bench->gpus_ = std::move(*gpus);
+  return bench;
+}
+
+Expected<void> NcclBench::close_group() {
+  if (!std::exchange(open_, false)) return {};
+  const auto closed = gpus_.team.each<Done>(members_, [](CollectiveRank& rank, int) { return done(rank.close()); });
+  members_.clear();
+  in_group_.clear();
+  if (!closed) return tl::unexpected(closed.error());
+  return {};
+}
+
+Expected<void> NcclBench::open(const CollectiveGroup& group) {
+  const Expected<void> closed = close_group();
+  for (std::size_t place = 0; place < group.ranks.size(); ++place) {
+    const int local = group.ranks[place] - gpus_.first_rank;
+    if (local < 0 || local >= static_cast<int>(gpus_.team.size())) continue;
+    members_.push_back(local);
+    in_group_.push_back(static_cast<int>(place));
+  }
+  open_ = true;
+  // The process that has the group's first rank makes the id.
+  NcclUniqueId id{};
+  const bool makes_id = !in_group_.empty() && in_group_.front() == 0;
+  Expected<void> good = closed;
+  if (good && makes_id) good = nccl_->checked(nccl_->get_unique_id(&id), "ncclGetUniqueId");
+  const auto ids =
+      agree(*all_, good ? Expected<std::string>(makes_id ? std::string(id.bytes, sizeof id.bytes) : std::string())
+                        : Expected<std::string>(tl::unexpected(good.error())));
+  if (!ids) return tl::unexpected(ids.error());
+  for (const std::string& text : *ids)
+    if (text.size() == sizeof id.bytes) std::memcpy(id.bytes, text.data(), sizeof id.bytes);
+  const auto opened = step<Done>(
+      [id, in_group = in_group_, ranks = static_cast<int>(group.ranks.size())](CollectiveRank& rank, int place) {
+        return done(rank.open(id, ranks, in_group[static_cast<std::size_t>(place)]));
+      });
+  if (!opened) return tl::unexpected(opened.error());
+  return {};
+}
+
+Expected<void> NcclBench::reserve(Bytes buffer) {
+  if (!open_) return fail("collectives", "no group is open");
+  const auto room = step<Done>([buffer](CollectiveRank& rank, int) { return done(rank.reserve(buffer)); });
+  if (!room) return tl::unexpected(room.error());
+  return {};
+}
+
+Expected<Check> NcclBench::check(CollectiveKind kind, Bytes buffer) {
+  if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
+  const auto checks = step<Check>([kind, buffer](CollectiveRank& rank, int) { return rank.check(kind, buffer); });
+  if (!checks) return tl::unexpected(checks.error());
+  Check all;
+  for (const Check& one : *checks) {
+    all.error = std::max(all.error, one.error);
+    all.compared += one.compared;
+  }
+  return all;
+}
+
+Expected<std::vector<Seconds>> NcclBench::time(CollectiveKind kind, Bytes buffer, int calls, int batches) {
+  if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
+  using Times = std::vector<Seconds>;
+  const auto mine = gpus_.team.each<Times>(
+      members_, [=](CollectiveRank& rank, int) { return rank.time(kind, buffer, calls, batches); });
+  std::vector<double> here(static_cast<std::size_t>(batches), 0.0);
+  if (mine)
+    for (const Times& member : *mine)
+      for (std::size_t batch = 0; batch < here.size(); ++batch)
+        here[batch] = std::max(here[batch], member[batch].value());
+  const auto all =
+      agree(*all_, mine ? Expected<std::string>(bytes_of(here)) : Expected<std::string>(tl::unexpected(mine.error())));
+  if (!all) return tl::unexpected(all.error());
+  Times slowest_of_each(here.size());
+  for (const std::string& text : *all) {
+    const std::vector<double> theirs = values_in<double>(text);
+    if (theirs.size() != here.size())
+      return fail("another process", "timed another number of batches",
+                  "all processes must be of one build of stepcast");
+    for (std::size_t batch = 0; batch < here.size(); ++batch)
+      slowest_of_each[batch] = std::max(slowest_of_each[batch], Seconds(theirs[batch]));
+  }
+  return slowest_of_each;
+}
+
+Expected<Seconds> NcclBench::slowest(std::function<Expected<Seconds>(CollectiveRank&)> work) {
+  const auto times = step<double>([work = std::move(work)](CollectiveRank& rank, int) -> Expected<double> {
+    const auto time = work(rank);
+    if (!time) return tl::unexpected(time.error());
+    return time->value();
+  });
+  if (!times) return tl::unexpected(times.error());
+  return Seconds(*std::max_element(times->begin(), times->end()));
+}
+
+Expected<BesideTimes> NcclBench::times_beside(Seconds duration) {
+  constexpr int few = 3, probe = 5;
+  constexpr double longer = 3;  // the neighbour's row over what is timed beside it, which may slow down by that much
+  const auto count = [](Seconds span, Seconds each) {
+    constexpr double most = 1000;  // what a stream takes in without blocking the host
+    return static_cast<int>(std::clamp(std::ceil(span / each), static_cast<double>(few), most));
+  };
+  Expected<Seconds> product, collective;
+  const auto learn = [&](int calls_of_products, int calls_of_collectives) -> Expected<void> {
+    product = slowest([=](CollectiveRank& rank) { return rank.products_alone(calls_of_products); });
+    if (!product) return tl::unexpected(product.error());
+    collective = slowest([=](CollectiveRank& rank) { return rank.collectives_alone(calls_of_collectives); });
+    if (!collective) return tl::unexpected(collective.error());
+    return {};
+  };
+  for (const int calls : {few, probe})  // the first to warm up
+    if (auto good = learn(calls, calls); !good) return tl::unexpected(std::move(good.error()));
+  const int products = count(duration, *product), collectives = count(duration, *collective);
+  if (auto good = learn(products, collectives); !good) return tl::unexpected(std::move(good.error()));
+  BesideTimes times;
+  times.gemm_alone = *product;
+  times.collective_alone = *collective;
+  const int more_collectives = count(longer * (products * times.gemm_alone), times.collective_alone) + few;
+  const int more_products = count(longer * (collectives * times.collective_alone), times.gemm_alone) + few;
+  product = slowest([=](CollectiveRank& rank) { return rank.products_beside(products, more_collectives); });
+  if (!product) return tl::unexpected(product.error());
+  collective = slowest([=](CollectiveRank& rank) { return rank.collectives_beside(collectives, more_products); });
+  if (!collective) return tl::unexpected(collective.error());
+  times.gemm_beside = *product;
+  times.collective_beside = *collective;
+  return times;
+}
+
+Expected<BesideTimes> NcclBench::time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
+                                             Seconds duration) {
+  if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
+  const auto begun = step<Done>([=](CollectiveRank& rank, int) { return done(rank.begin_beside(gemm, kind, buffer)); });
+  Expected<BesideTimes> times = tl::unexpected(begun ? Error{} : begun.error());
+  if (begun) times = times_beside(duration);
+  const auto ended = step<Done>([](CollectiveRank& rank, int) {
+    rank.end_beside();
+    return Expected<Done>(Done{});
+  });
+  if (times && !ended) return tl::unexpected(ended.error());
+  return times;
+}
+
+Expected<bool> NcclBench::agree_to_stop(bool here) {
+  const auto all = all_->all_gather(here ? "1" : "0");
+  if (!all) return tl::unexpected(all.error());
+  return std::find(all->begin(), all->end(), "1") != all->end();
+}
+
+/// Aborts what the open group left behind, and asks every GPU.
+Expected<void> NcclBench::usable() {
+  std::vector<int> everybody;
+  for (std::size_t i = 0; i < gpus_.team.size(); ++i) everybody.push_back(static_cast<int>(i));
+  open_ = false;
+  members_.clear();
+  in_group_.clear();
+  const auto mine = gpus_.team.each<Done>(everybody, [](CollectiveRank& rank, int) {
+    rank.abort();
+    rank.end_beside();
+    (void)cudaGetLastError();
+    return done(rank.settle());
+  });
+  const auto all =
+      agree(*all_, mine ? Expected<std::string>(std::string()) : Expected<std::string>(tl::unexpected(mine.error())));
+  if (!all) return tl::unexpected(all.error());
+  return {};
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<CollectiveBench>> open_collectives(const LaunchPlace& place) {
+  return NcclBench::open_on(place);
+}
+
+}  // namespace stepcast

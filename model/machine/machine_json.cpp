@@ -1,0 +1,118 @@
+// Machines from JSON and back.
+#include "model/machine/machine.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/machine/gpu_json.h"
+#include "model/machine/machine_names.h"
+#include "model/base/row_text.h"
+
+namespace stepcast {
+namespace {
+
+constexpr std::int64_t most_gpus = 10'000'000;
+
+bool is_called(const Gpu& gpu, const std::string& name) {
+  return gpu.id == name || std::find(gpu.aliases.begin(), gpu.aliases.end(), name) != gpu.aliases.end();
+}
+
+Gpu named_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
+  std::string name;
+  file.read("gpu", name);
+  std::vector<std::string> ids;
+  for (const Gpu& gpu : gpus) {
+    if (is_called(gpu, name)) return gpu;
+    ids.push_back(gpu.id);
+  }
+  file.require(false, "gpu", fmt::format("unknown GPU '{:.60}'", name),
+               name_hint(name, ids) + "; or write the GPU itself here as an object");
+  return {};
+}
+
+/// The id of a known GPU, or a GPU written out in place.
+Gpu read_machine_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
+  if (file.type_of("gpu") != "object") return named_gpu(file, gpus);
+  JsonObject object = file.object("gpu");
+  return read_gpu_object(object);
+}
+
+Level read_level(JsonObject& object) {
+  Level level;
+  object.read("name", level.name);
+  object.choice("fabric", level.fabric, fabric_names);
+  object.read("gpus", level.gpus, IntegerRange{1, most_gpus});
+  object.read("bandwidth_per_gpu", level.bandwidth_per_gpu);
+  object.read("ports", level.ports, IntegerRange{1, 1'000'000});
+  object.read("port_bandwidth", level.port_bandwidth);
+  object.read("latency", level.latency);
+  object.optional("in_network_reduction", level.in_network_reduction);
+  return level;
+}
+
+/// A level holds whole instances of the level below, and more than one.
+void check_nesting(JsonObject& object, const Machine& machine, const Level& level) {
+  if (machine.levels.empty()) return;
+  const Level& below = machine.levels.back();
+  object.require(level.gpus > below.gpus && level.gpus % below.gpus == 0, "gpus",
+                 fmt::format("{} GPUs are no whole number of instances of level '{}' ({} GPUs)", level.gpus, below.name,
+                             below.gpus),
+                 fmt::format("a larger multiple of {}", below.gpus));
+  for (const Level& other : machine.levels)
+    object.require(level.name != other.name, "name", fmt::format("two levels are called '{:.40}'", level.name),
+                   "a name of its own");
+}
+
+void write_level(JsonWriter& json, const Level& level) {
+  json.open();
+  json.field("name", level.name);
+  json.field("fabric", name_of<FabricKind>(fabric_names, level.fabric));
+  json.field("gpus", level.gpus);
+  json.field("bandwidth_per_gpu", level.bandwidth_per_gpu);
+  json.field("ports", level.ports);
+  json.field("port_bandwidth", level.port_bandwidth);
+  json.field("latency", level.latency);
+  json.field("in_network_reduction", level.in_network_reduction);
+  json.close();
+}
+
+}  // namespace
+
+Expected<Machine> read_machine(const std::string& text, const std::string& where, const std::vector<Gpu>& gpus) {
+  JsonObject file(text, where);
+  Machine machine;
+  read_row_head(file, machine);
+  machine.gpu = read_machine_gpu(file, gpus);
+  for (JsonObject& object : file.objects("levels")) {
+    const Level level = read_level(object);
+    check_nesting(object, machine, level);
+    machine.levels.push_back(level);
+  }
+  file.require(!machine.levels.empty(), "levels", "the list is empty", "levels from the innermost out");
+  file.read("host_memory", machine.host_memory);
+  file.read("host_link", machine.host_link);
+  Expected<Machine> result = file.finish(std::move(machine));
+  if (!result) return result;
+  if (const auto sound = check_fabric(*result); !sound)
+    return fail(fmt::format("{}:{}", where, sound.error().where), sound.error().what, sound.error().hint);
+  return result;
+}
+
+std::string write_machine(const Machine& machine) {
+  JsonWriter json;
+  json.open();
+  write_row_head(json, machine);
+  json.open("gpu");
+  write_gpu_fields(json, machine.gpu);
+  json.close();
+  json.open_list("levels");
+  for (const Level& level : machine.levels) write_level(json, level);
+  json.close();
+  json.field("host_memory", machine.host_memory);
+  json.field("host_link", machine.host_link);
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast

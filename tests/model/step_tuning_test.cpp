@@ -1,0 +1,164 @@
+// Step parameters: which values are in force, where they come from, and what a file may hold.
+
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+#include "model/step_tuning.h"
+
+namespace stepcast {
+namespace {
+
+StepFit fit_for(const std::string& stack, Precision precision, double products) {
+  StepFit fit;
+  fit.stack = stack, fit.precision = precision;
+  fit.values = {{StepParameter::products, products}};
+  fit.runs = 3, fit.groups = 2, fit.left_out = "model", fit.mape = 0.02, fit.held_out_mape = 0.04;
+  fit.spread = {0.95, 1.06};
+  fit.gpus = {"h100-sxm"};
+  fit.source = "somebody's runs";
+  return fit;
+}
+
+Profile with_fits(std::vector<StepFit> fits) {
+  Profile profile = **find_row(catalog().profiles, "h100-sxm", "profile");
+  profile.steps = std::move(fits);
+  return profile;
+}
+
+const Stack& core() { return **find_row(catalog().stacks, "megatron-core", "stack"); }
+
+TEST(StepTuning, NeutralValuesAreTheRowsOwn) {
+  const Profile profile = with_fits({});
+  const StepTuning tuning = neutral_tuning(core(), profile);
+  EXPECT_EQ(tuning[StepParameter::products], 1);
+  EXPECT_EQ(tuning[StepParameter::contention], profile.overlap.compute_slowdown);
+  EXPECT_EQ(tuning[StepParameter::host_per_launch], core().host_per_launch.value());
+  EXPECT_EQ(tuning[StepParameter::kernel_gap], core().launch_gap.value());
+  EXPECT_FALSE(tuning.fitted());
+}
+
+TEST(StepTuning, TheOwnFitComesBeforeAnotherPrecisionAndAnotherStack) {
+  const Profile all = with_fits({fit_for("nemo", Precision::bf16, 1.1), fit_for("megatron-core", Precision::fp16, 1.2),
+                                 fit_for("megatron-core", Precision::bf16, 1.3)});
+  EXPECT_EQ(find_step_fit(all, core(), Precision::bf16, false).fit->values[0].value, 1.3);
+  EXPECT_FALSE(find_step_fit(all, core(), Precision::bf16, false).borrowed);
+  const Profile fewer = with_fits({fit_for("nemo", Precision::bf16, 1.1)});
+  EXPECT_EQ(find_step_fit(fewer, core(), Precision::bf16, false).fit->values[0].value, 1.1);
+  EXPECT_TRUE(find_step_fit(fewer, core(), Precision::bf16, false).borrowed);
+  const Profile narrow = with_fits({fit_for("nemo", Precision::bf16, 1.1), fit_for("megatron-core", Precision::fp8, 1.2)});
+  EXPECT_EQ(find_step_fit(narrow, core(), Precision::bf16, false).fit->values[0].value, 1.2) << "the own software in fp8 comes first";
+}
+
+TEST(StepTuning, WhereNothingIsNearTheMeanOfAllSoftwareHolds) {
+  StepFit many = fit_for("nemo", Precision::fp8, 1.2), few = fit_for("jax", Precision::bf16, 1.0);
+  many.groups = 9, few.groups = 1;
+  const FoundFit found = find_step_fit(with_fits({many, few}), core(), Precision::fp32, false);
+  ASSERT_TRUE(found.fit.has_value());
+  EXPECT_NEAR(found.fit->values[0].value, 1.18, 1e-12);
+  EXPECT_TRUE(found.borrowed);
+  EXPECT_LT(found.fit->spread.p10, 0.9);
+  const FoundFit routed = find_step_fit(with_fits({many}), core(), Precision::bf16, true);
+  ASSERT_TRUE(routed.fit.has_value()) << "also of experts";
+  EXPECT_GT(routed.fit->spread.p90, found.fit->spread.p90) << "which differ more between software";
+  EXPECT_FALSE(find_step_fit(with_fits({}), core(), Precision::bf16, false).fit.has_value());
+}
+
+TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {
+  StepFit fit = fit_for("nemo", Precision::bf16, 1.1);
+  fit.values.push_back({StepParameter::activation_moves, 0.5});
+  const Profile profile = with_fits({fit});
+  const FoundFit found = find_step_fit(profile, core(), Precision::bf16, false);
+  ASSERT_TRUE(found.fit.has_value());
+  const StepTuning tuning = tuning_of(core(), profile, &*found.fit);
+  EXPECT_EQ(tuning[StepParameter::products], 1.1);
+  EXPECT_EQ(tuning[StepParameter::activation_moves], 1);
+  EXPECT_GT(tuning.spread.p90, fit.spread.p90);
+}
+
+TEST(StepTuning, FitsAreKeptInTheProfile) {
+  const Profile profile = with_fits({fit_for("nemo", Precision::fp8, 1.1)});
+  const auto again = read_profile(write_profile(profile), "p.json");
+  ASSERT_TRUE(again.has_value()) << to_text(again.error());
+  ASSERT_EQ(again->steps.size(), 1u);
+  const StepFit& fit = again->steps[0];
+  EXPECT_EQ(fit.stack, "nemo");
+  EXPECT_EQ(fit.precision, Precision::fp8);
+  EXPECT_EQ(fit.values[0].value, 1.1);
+  EXPECT_EQ(fit.spread.p90, 1.06);
+  EXPECT_EQ(fit.left_out, "model");
+  EXPECT_EQ(fit.held_out_mape, 0.04);
+}
+
+TEST(StepTuning, PairsAreKeptWithTheirSpreadAndNeverAlone) {
+  StepFit fit = fit_for("nemo", Precision::fp8, 1.1);
+  EXPECT_EQ(write_profile(with_fits({fit})).find("pair_spread"), std::string::npos) << "nothing is known";
+  fit.pairs = 7, fit.pair_spread = 0.04;
+  std::string text = write_profile(with_fits({fit}));
+  const auto again = read_profile(text, "p.json");
+  ASSERT_TRUE(again.has_value()) << to_text(again.error());
+  EXPECT_EQ(again->steps[0].pairs, 7);
+  EXPECT_EQ(again->steps[0].pair_spread, 0.04);
+  const auto error_with = [&](const std::string& old, const std::string& put) {
+    std::string changed = text;
+    changed.replace(changed.find(old), old.size(), put);
+    const auto read = read_profile(changed, "p.json");
+    return read ? std::string("read") : to_text(read.error());
+  };
+  EXPECT_NE(error_with("\"pairs\":7,", "").find("pairs"), std::string::npos);
+  EXPECT_NE(error_with("\"pair_spread\":0.04,", "").find("pair_spread"), std::string::npos);
+  EXPECT_NE(error_with("\"pair_spread\":0.04", "\"pair_spread\":4").find("/steps/0/pair_spread"), std::string::npos);
+}
+
+TEST(StepTuning, OfABorrowedFitPairsAreNoSurerThanUsual) {
+  StepFit sure = fit_for("nemo", Precision::bf16, 1.1), open = sure;
+  sure.pairs = 9, sure.pair_spread = 0.02;
+  open.pairs = 9, open.pair_spread = 0.2;
+  EXPECT_EQ(pair_spread_of({sure, false}, false), 0.02);
+  EXPECT_EQ(pair_spread_of({sure, true}, false), usual_pair_spread(false));
+  EXPECT_EQ(pair_spread_of({open, true}, false), 0.2);
+  EXPECT_EQ(pair_spread_of({fit_for("nemo", Precision::bf16, 1.1), false}, false), usual_pair_spread(false)) << "it knows no pairs";
+  EXPECT_EQ(pair_spread_of({}, true), usual_pair_spread(true));
+}
+
+TEST(StepTuning, WrongFitsAreRefusedByName) {
+  const auto error = [](StepFit fit) {
+    const auto read = read_profile(write_profile(with_fits({fit, fit_for("jax", Precision::bf16, 1)})), "p.json");
+    return read ? std::string("read") : to_text(read.error());
+  };
+  EXPECT_NE(error(fit_for("nemo", Precision::fp8, 2.5)).find("/steps/0/parameters/products"), std::string::npos);
+  EXPECT_NE(error(fit_for("jax", Precision::bf16, 1.1)).find("a second fit of jax"), std::string::npos);
+  StepFit many = fit_for("nemo", Precision::fp8, 1.1);
+  for (const StepParameter more : {StepParameter::memory, StepParameter::attention, StepParameter::activation_moves}) many.values.push_back({more, 1});
+  EXPECT_NE(error(many).find("4 parameters"), std::string::npos);
+}
+
+TEST(StepTuning, EveryParameterHasARangeAroundItsTypicalValueAndASentence) {
+  for (const StepParameterRow& row : step_parameters()) {
+    EXPECT_LT(row.low, row.high) << row.id;
+    EXPECT_GE(row.typical, row.low) << row.id;
+    EXPECT_LE(row.typical, row.high) << row.id;
+    EXPECT_GT(row.doubt, 0) << row.id;
+    EXPECT_GT(row.meaning.size(), 30u) << row.id;
+    EXPECT_EQ(row_of(row.parameter).id, row.id);
+    EXPECT_EQ(*parse_step_parameter(std::string(row.id), "x"), row.parameter);
+    EXPECT_EQ(row.unit.empty(), !row.id.ends_with("_s")) << row.id << " says its unit";
+  }
+  EXPECT_NE(to_text(parse_step_parameter("product", "--parameters").error()).find("did you mean 'products'"), std::string::npos);
+}
+
+TEST(StepTuning, ShippedFitsAreFewPlausibleAndHeldOut) {
+  for (const Profile& profile : catalog().profiles)
+    for (const StepFit& fit : profile.steps) {
+      EXPECT_LE(fit.values.size(), most_fitted) << profile.id << ' ' << fit.stack;
+      for (const auto& [parameter, value] : fit.values) {
+        EXPECT_GE(value, row_of(parameter).low) << profile.id << ' ' << fit.stack;
+        EXPECT_LE(value, row_of(parameter).high) << profile.id << ' ' << fit.stack;
+      }
+      EXPECT_TRUE(find_row(catalog().stacks, fit.stack, "stack").has_value()) << fit.stack;
+      EXPECT_GT(fit.spread.p90, fit.spread.p10);
+      EXPECT_FALSE(fit.source.empty());
+    }
+}
+
+}  // namespace
+}  // namespace stepcast
