@@ -4,7 +4,7 @@
 
 #include "dataflow/translate/cluster/placements.h"
 #include "model/base/json_writer.h"
-#include "studies/cli/command.h"
+#include "studies/notation/explain_terms.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
