@@ -57,7 +57,7 @@ class YamlCopy {
     if (depth > deepest_yaml)
       refuse(out.position, fmt::format("more than {} levels", deepest_yaml), "an alias may stand inside its own value");
     if (++nodes_ > most_yaml_nodes)
-      refuse(out.position, fmt::format("more than {} nodes", most_yaml_nodes), "aliases may have multiplied them");
+      refuse(out.position, fmt::format("more than {} nodes", most_yaml_nodes), "anchors may have multiplied them");
     if (failure_) return out;
     const std::string& tag = node.Tag();
     if (tag.size() > 1 && tag.front() == '!') out.tag = tag;
