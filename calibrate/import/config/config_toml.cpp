@@ -33,8 +33,9 @@ class TomlTree {
     if (const toml::table* table = from.as_table()) {
       out.kind = YamlNode::Kind::map;
       for (const auto& [key, value] : *table) {
-        out.entries.push_back({std::string(key.str()), node(value)});
-        out.entries.back().second.key_line = static_cast<int>(key.source().begin.line);
+        out.entries.push_back(node(value));
+        out.entries.back().key = std::string(key.str());
+        out.entries.back().key_line = static_cast<int>(key.source().begin.line);
       }
       return out;
     }
