@@ -139,6 +139,12 @@ TEST(ConfigArguments, AnchorsMultiplyOnlySoFar) {
   EXPECT_EQ(config_mistake("a: &a [*a, *a]\nb: *a\n"),
             "file:1:4: more than 64 levels (an alias may stand inside its own value)");
   EXPECT_NE(config_mistake(std::string(100'000, '[')).find("file"), std::string::npos);
+  std::string ends, parts = "[a]\nb", lists = "a = ";
+  for (int i = 0; i < 200'000; ++i) parts += ".b";
+  for (int i = 0; i < 100; ++i) lists += "[{a=", ends += "}]";
+  EXPECT_EQ(config_mistake(parts + " = 1\n"), "file:2: a name of more than 32 parts");
+  EXPECT_THAT(config_mistake(lists + "1" + ends + "\n"), HasSubstr("more than 32 levels"));
+  EXPECT_EQ(config_rows("a = \"" + std::string(200, '.') + "\" # " + std::string(100, '.') + "\n").size(), 1u);
   EXPECT_NE(config_mistake("a: " + std::string(100'000, '[')).find("file"), std::string::npos);
 }
 
