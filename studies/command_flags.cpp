@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "studies/schedule/schedule.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 
 namespace stepcast {
 namespace {

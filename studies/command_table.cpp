@@ -4,6 +4,7 @@
 #include "studies/calibrate/calibrate.h"
 #include "studies/command_flags.h"
 #include "studies/commands.h"
+#include "studies/launch/run_flags.h"
 #include "studies/report/folder.h"
 #include "studies/ask/rates.h"
 #include "studies/roofline/roofline_flags.h"

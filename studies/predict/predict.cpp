@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "studies/commands.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/emit/emit_run.h"
 #include "studies/cli/output_file.h"
@@ -20,7 +21,7 @@ namespace {
 Expected<Scenario> scenario_of(const Arguments& arguments) {
   const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
-  return resolve(*request);
+  return complete(*request);
 }
 
 struct FlagClash {

@@ -9,7 +9,7 @@
 #include "model/base/json_reader.h"
 #include "sim/schedule/layers/layer_layout.h"
 #include "sim/schedule/layers/partition.h"
-#include "studies/run/balance.h"
+#include "studies/run/layers.h"
 #include "studies/schedule/schedule.h"
 
 namespace stepcast {

@@ -13,6 +13,7 @@
 #include "studies/cli/interrupt.h"
 #include "studies/launch/emit/emit_run.h"
 #include "studies/calibrate/print/calibrate_report.h"
+#include "studies/run/forecast.h"
 #include "studies/sweep/write/report.h"
 #include "studies/predict/text.h"
 #include "studies/sweep/write/exports.h"

@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include "studies/commands.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/run/forecast.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
 #include "studies/run/phases.h"
 #include "studies/whatif/whatif_report.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 #include "studies/whatif/whatif_change.h"
 
 namespace stepcast {
@@ -114,7 +116,7 @@ PhaseMove moved_most(const Outcome& before, const Outcome& after) {
 Expected<Sensitivity> sensitivity(const Request& asked, double factor) {
   Sensitivity study;
   study.factor = factor;
-  auto scenario = resolve(asked);
+  auto scenario = complete(asked);
   if (!scenario) return tl::unexpected(scenario.error());
   study.scenario = std::move(*scenario);
   const auto base = predict(study.scenario);

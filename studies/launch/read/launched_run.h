@@ -12,7 +12,6 @@
 #include "calibrate/import/delimited.h"
 #include "model/base/error.h"
 #include "model/network/network.h"
-#include "studies/cli/flags.h"
 #include "studies/launch/read/answers.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/facts/step_words.h"

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "studies/predict/text.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {

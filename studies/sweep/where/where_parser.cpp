@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/cli/flags.h"
+#include "studies/run/fields.h"
 
 namespace stepcast {
 namespace {
@@ -20,8 +20,8 @@ constexpr WhereSymbol where_comparisons[] = {{"<=", WhereOp::at_most}, {">=", Wh
 /// What to write instead of a word that can never stand there.
 std::optional<std::string> why_no_value(const WordAxis& axis, const std::string& word) {
   if (axis.values.empty() || std::find(axis.values.begin(), axis.values.end(), word) != axis.values.end()) return std::nullopt;
-  if (axis.flag == nullptr) return name_hint(word, axis.values);
-  auto good = check_flag(*axis.flag, word, "");
+  if (axis.field == nullptr) return name_hint(word, axis.values);
+  auto good = check_field(*axis.field, word, "");
   if (good) return std::nullopt;
   return good.error().hint.empty() ? name_hint(word, axis.values) : good.error().hint;
 }

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/run/forecast.h"
 #include "studies/sweep/write/words.h"
 #include "studies/print/table.h"
 #include "studies/predict/text.h"
