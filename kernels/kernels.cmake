@@ -1,5 +1,5 @@
 # kernels/: NAME_cuda.cpp and kernels/cuda/ are the GPU side: kernels in .cu, which nvcc compiles for each architecture, the rest in
-# .cpp. It is a module, libstepcast_gpu.so, that the program loads when a GPU is asked for (kernels/bench/gpu_side.h): no forecast waits
+# .cpp. It is a module, libstepcast_gpu.so, that the program loads when a GPU is asked for (kernels/gpu_side.h): no forecast waits
 # for it, and it is built when somebody names its target. A carried program has it inside.
 # cuBLASLt, cuDNN, NCCL and NVML are loaded at run time: nothing of them is linked.
 set(folder ${PROJECT_SOURCE_DIR}/kernels)

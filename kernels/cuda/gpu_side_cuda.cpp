@@ -1,4 +1,4 @@
-#include "kernels/bench/gpu_side.h"
+#include "kernels/gpu_side.h"
 
 #include "kernels/bench/gpu_port.h"
 

@@ -69,7 +69,7 @@ Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t lea
   const bool over_file = std::any_of(spelled.begin(), spelled.end(), [&](const std::string& word) {
     return takes_words_behind(flags, word.substr(0, word.find('=')));
   });
-  // A flag whose value stands behind it: "--megatron -- --num-layers 32 ..." (studies/launch/read/asked_run.h).
+  // A flag whose value stands behind it: "--megatron -- --num-layers 32 ..." (studies/launch/asked_run.h).
   std::string takes_rest;
   if (end != typed.end() && !spelled.empty() && takes_words_behind(flags, spelled.back())) {
     takes_rest = spelled.back();

@@ -1,8 +1,8 @@
 #include "studies/predict/json.h"
 
 #include "model/base/json_writer.h"
-#include "studies/run/partition.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/partition.h"
+#include "studies/run/figures/phases.h"
 #include "studies/timeline/step_timeline.h"
 
 namespace stepcast {

@@ -10,10 +10,10 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/bars.h"
 #include "studies/print/digits.h"
-#include "studies/run/collectives.h"
+#include "studies/run/figures/collectives.h"
 #include "studies/print/paint.h"
-#include "studies/run/partition.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/partition.h"
+#include "studies/run/figures/phases.h"
 #include "studies/print/table.h"
 
 namespace stepcast {

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/schedule/schedule_table.h"
-#include "studies/run/mapping_text.h"
+#include "studies/run/split/mapping_text.h"
 #include "studies/records/run_scenario.h"
 
 namespace stepcast {

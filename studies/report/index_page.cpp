@@ -7,8 +7,8 @@
 #include "studies/print/digits.h"
 #include "studies/report/page_parts.h"
 #include "studies/print/page/html_text.h"
-#include "studies/run/collectives.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/collectives.h"
+#include "studies/run/figures/phases.h"
 #include "studies/roofline/draw/pictures.h"
 
 namespace stepcast {

@@ -7,7 +7,7 @@
 #include "studies/print/digits.h"
 #include "studies/report/folder.h"
 #include "studies/report/page_parts.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 
 namespace stepcast {
 namespace {

@@ -7,7 +7,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/report/page_parts.h"
 #include "studies/print/page/html_text.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "studies/timeline/memory_svg.h"
 
 namespace stepcast {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/base/error.h"
-#include "studies/run/layers.h"
+#include "studies/run/split/layers.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast {

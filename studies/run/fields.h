@@ -13,7 +13,7 @@
 #include "model/network/network.h"
 #include "studies/run/field_id.h"
 #include "studies/run/tried_values.h"
-#include "studies/run/wishes.h"
+#include "studies/run/split/wishes.h"
 
 namespace stepcast {
 

@@ -7,7 +7,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/run/forecast.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 
 namespace stepcast {
 namespace {

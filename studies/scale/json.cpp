@@ -1,5 +1,5 @@
 #include "model/base/json_writer.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "studies/scale/report.h"
 
 namespace stepcast {

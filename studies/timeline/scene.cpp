@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/streams.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 
 namespace stepcast {
 namespace {

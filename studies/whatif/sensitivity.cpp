@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "model/base/json_writer.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "studies/whatif/whatif_report.h"
 
 namespace stepcast {

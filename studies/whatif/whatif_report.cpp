@@ -11,7 +11,7 @@
 #include "studies/print/bars.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "studies/print/table.h"
 
 namespace stepcast {

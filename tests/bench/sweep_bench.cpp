@@ -5,7 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/legality.h"
 #include "studies/sweep/price/pricer.h"
 #include "studies/sweep/work/run.h"
 #include "studies/sweep/sweep_flags.h"

@@ -5,10 +5,10 @@
 #include "dataflow/lower/lower.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/launch_release.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/read/launch_flags.h"
 #include "studies/launch/rules/mapping_difference.h"
 #include "studies/launch/facts/step_words.h"
-#include "studies/run/collectives.h"
+#include "studies/run/figures/collectives.h"
 #include "studies/run/forecast.h"
 
 namespace stepcast {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "studies/roofline/figures/waterfall.h"
 #include "studies/whatif/sensitivity.h"
 

@@ -13,8 +13,8 @@
 #include "model/base/error.h"
 #include "sim/cost.h"
 #include "studies/run/forecast.h"
-#include "studies/run/split_plan.h"
-#include "studies/sweep/price/figures.h"
+#include "studies/run/split/split_plan.h"
+#include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 
 namespace stepcast {

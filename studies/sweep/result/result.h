@@ -11,7 +11,7 @@
 
 #include "model/base/error.h"
 #include "studies/run/forecast.h"
-#include "studies/sweep/price/figures.h"
+#include "studies/sweep/space/figures.h"
 #include "studies/sweep/result/shard.h"
 
 namespace stepcast {

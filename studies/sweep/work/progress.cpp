@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/legality.h"
 #include "studies/sweep/price/pricer.h"
 
 namespace stepcast {

@@ -10,7 +10,7 @@
 
 #include "sim/fast/standings.h"
 #include "studies/sweep/price/costs.h"
-#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/legality.h"
 #include "studies/sweep/price/pricer.h"
 #include "studies/sweep/where/where.h"
 #include "studies/sweep/work/options.h"

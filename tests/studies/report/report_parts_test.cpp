@@ -3,7 +3,7 @@
 #include "studies/cli/console.h"
 #include "studies/print/bars.h"
 #include "studies/print/digits.h"
-#include "studies/run/collectives.h"
+#include "studies/run/figures/collectives.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 

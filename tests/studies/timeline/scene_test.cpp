@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "tests/studies/timeline/forecast_of.h"
 
 namespace stepcast::scene_test {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/base/json_writer.h"
-#include "studies/run/phases.h"
+#include "studies/run/figures/phases.h"
 #include "studies/timeline/trace_writer.h"
 #include "tests/studies/timeline/forecast_of.h"
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/launch/facts/argument_words.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/rules/explain.h"
-#include "studies/run/collectives.h"
+#include "studies/run/figures/collectives.h"
 #include "studies/print/table.h"
 #include "studies/run/forecast.h"
 #include "tests/studies/launch/typed_launch.h"

@@ -9,7 +9,7 @@
 #include "many_spaces.h"
 #include "space_of.h"
 #include "studies/sweep/price/costs.h"
-#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/legality.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "studies/sweep/space/part_keys.h"
+#include "studies/sweep/price/part_keys.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // A point that is called a repeat has an earlier one with the same forecast.
-#include "studies/sweep/space/repeats.h"
+#include "studies/sweep/price/repeats.h"
 
 #include <cmath>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "many_spaces.h"
 #include "space_of.h"
-#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/legality.h"
 
 namespace stepcast {
 namespace {

@@ -11,7 +11,7 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 #include "studies/run/field_id.h"
-#include "studies/run/mapping_text.h"
+#include "studies/run/split/mapping_text.h"
 
 namespace stepcast {
 

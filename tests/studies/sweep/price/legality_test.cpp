@@ -1,5 +1,5 @@
 // A point is legal where predict takes it and no earlier point says the same.
-#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/legality.h"
 
 #include <bit>
 #include <random>
@@ -9,7 +9,7 @@
 
 #include "many_spaces.h"
 #include "space_of.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"
 #include "studies/run/request.h"

@@ -1,4 +1,4 @@
-#include "studies/run/collectives.h"
+#include "studies/run/figures/collectives.h"
 
 #include <algorithm>
 

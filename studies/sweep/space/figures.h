@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "sim/fast/standings.h"
 
 namespace stepcast {
 
@@ -54,5 +55,9 @@ Expected<Figure> find_figure(std::string_view name, const std::string& where);
 /// As reports print it, three digits with the unit that a reader wants: "20.3 s", "36.6 %", "40.1 GiB", "$ 1.23", "4.13 MJ". Counts
 /// and tokens whole: "8", "12,345". "-" for what is not a finite number (a cost without a price).
 std::string figure_text(Figure figure, double value);
+
+/// The last of the costs is no goal: it carries the bound of the step time along.
+constexpr int step_cost = Costs::most - 1;
+constexpr int most_front_figures = Costs::most - 2;
 
 }  // namespace stepcast

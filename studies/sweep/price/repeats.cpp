@@ -1,4 +1,4 @@
-#include "studies/sweep/space/repeats.h"
+#include "studies/sweep/price/repeats.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
-#include "studies/run/partition.h"
+#include "studies/run/figures/partition.h"
 
 #include <algorithm>
 
-#include "studies/run/layers.h"
+#include "studies/run/split/layers.h"
 
 namespace stepcast {
 namespace {

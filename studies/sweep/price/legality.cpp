@@ -1,9 +1,9 @@
-#include "studies/sweep/space/legality.h"
+#include "studies/sweep/price/legality.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "studies/sweep/space/repeats.h"
+#include "studies/sweep/price/repeats.h"
 
 namespace stepcast {
 namespace {
