@@ -66,6 +66,18 @@ class Flat {
   std::vector<GivenArgument> out_;
 };
 
+/// "\u00e9" stays as it is written: YAML has no pairs of them, which JSON has.
+std::string with_escapes_kept(std::string_view json) {
+  std::string out;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    out += json[at];
+    if (json[at] != '\\' || at + 1 == json.size()) continue;
+    if (json[at + 1] == 'u') out += '\\';
+    out += json[++at];
+  }
+  return out;
+}
+
 /// The first argument of each name.
 using ArgumentPlaces = std::map<std::string, std::size_t, std::less<>>;
 
@@ -122,7 +134,7 @@ tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::
     if (!tree) return tl::unexpected(tree.error());
     flat.take_map(*tree, "", "");
   } else {
-    const auto documents = read_yaml(text, where);
+    const auto documents = read_yaml(form == ConfigForm::json ? with_escapes_kept(text) : text, where);
     if (!documents) return tl::unexpected(documents.error());
     for (const YamlNode& document : *documents) {
       if (document.kind != YamlNode::Kind::map && document.kind != YamlNode::Kind::null)
