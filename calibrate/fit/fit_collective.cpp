@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "calibrate/fit/numeric/smooth_curve.h"
 #include "model/base/percentile.h"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "calibrate/fit/fit_law.h"
-#include "calibrate/fit/numeric/holdout.h"
 #include "model/base/error.h"
 #include "model/profile/profile.h"
 
@@ -30,12 +29,5 @@ Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples
 /// hosts is one domain: its curves are those of one node. Series of fewer than 2 sizes are left out.
 std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
                                     const std::string& network = {});
-
-/// A call across nodes with the port speed it had, for holding a scale-out law against it.
-struct ScaleOutCall {
-  Sample<CollectiveQuery> call;
-  BytesPerSecond port;
-  double members_per_node = 1;
-};
 
 }  // namespace stepcast

@@ -49,7 +49,13 @@ class YamlDocuments : public YAML::EventHandler {
 
 class YamlCopy {
  public:
-  explicit YamlCopy(const std::string& file) : file_(file) {}
+  YamlCopy(const std::string& text, const std::string& file) : file_(file) {
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      lines_.push_back(std::string_view(text).substr(at, end - at));
+      at = end + 1;
+    }
+  }
 
   YamlNode copy(const YAML::Node& node, int depth = 0) {
     YamlNode out;
@@ -103,10 +109,20 @@ class YamlCopy {
         continue;
       }
       const Position key = at(entry.first.Mark());
-      if (value.kind == YamlNode::Kind::null) value.position = key;
+      if (value.kind == YamlNode::Kind::null) {
+        value.position = key;
+        if (node.Style() != YAML::EmitterStyle::Flow && !has_colon(key))
+          return refuse(key, fmt::format("not YAML: '{:.60}' is a name without a value", entry.first.Scalar()), "name: value");
+      }
       value.key = entry.first.Scalar(), value.key_line = key.line;
       out.entries.push_back(std::move(value));
     }
+  }
+
+  /// The library takes a line without a colon for a name.
+  [[nodiscard]] bool has_colon(const Position& key) const {
+    const auto line = static_cast<std::size_t>(key.line) - 1;
+    return line >= lines_.size() || lines_[line].find(':') != std::string_view::npos;
   }
 
   static void merge(YamlNode& other, std::set<std::string>& keys, YamlNode& out) {
@@ -116,6 +132,7 @@ class YamlCopy {
   }
 
   const std::string& file_;
+  std::vector<std::string_view> lines_;
   std::size_t nodes_ = 0;
   std::optional<TextError> failure_;
 };
@@ -134,7 +151,7 @@ Error TextError::error() const {
 }
 
 tl::expected<std::vector<YamlNode>, TextError> read_yaml(const std::string& text, const std::string& file) {
-  YamlCopy copy(file);
+  YamlCopy copy(text, file);
   std::vector<YamlNode> documents;
   try {
     if (const int line = YamlDocuments::too_many(text); line > 0)

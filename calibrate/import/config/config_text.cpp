@@ -66,6 +66,35 @@ class Flat {
   std::vector<GivenArgument> out_;
 };
 
+/// "\u00e9" stays as it is written: YAML has no pairs of them, which JSON has.
+std::string with_escapes_kept(std::string_view json) {
+  std::string out;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    out += json[at];
+    if (json[at] != '\\' || at + 1 == json.size()) continue;
+    if (json[at + 1] == 'u') out += '\\';
+    out += json[++at];
+  }
+  return out;
+}
+
+/// The first line that is no comment; "" where the beginning of the text has none.
+struct SayingLine {
+  std::string_view text;
+  std::size_t number = 1;
+};
+SayingLine first_saying(std::string_view text) {
+  text = text.substr(0, 64 * 1024);
+  std::size_t number = 1;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find_first_of("\r\n", at), text.size());
+    const std::string_view plain = stripped(text.substr(at, end - at));
+    if (!plain.empty() && plain[0] != '#' && plain != "---") return {plain, number};
+    number += end < text.size() && text[end] == '\n' ? 1 : 0;
+  }
+  return {};
+}
+
 /// The first argument of each name.
 using ArgumentPlaces = std::map<std::string, std::size_t, std::less<>>;
 
@@ -100,18 +129,13 @@ bool is_yaml_line(std::string_view line) {
 }
 
 std::optional<ConfigForm> config_form(std::string_view text) {
-  text = text.substr(0, 64 * 1024);
-  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
-    end = std::min(text.find_first_of("\r\n", at), text.size());
-    const std::string_view plain = stripped(text.substr(at, end - at));
-    if (plain.empty() || plain[0] == '#' || plain == "---") continue;
-    if (plain[0] == '{') return ConfigForm::json;
-    const std::size_t colon = plain.find(": "), equals = plain.find('=');
-    const bool named = is_yaml_line(plain) || plain.ends_with(':') || colon < equals;
-    if (plain[0] == '[' || (equals != plain.npos && !named)) return ConfigForm::toml;
-    return named ? std::optional(ConfigForm::yaml) : std::nullopt;
-  }
-  return std::nullopt;
+  const std::string_view plain = first_saying(text).text;
+  if (plain.empty()) return std::nullopt;
+  if (plain[0] == '{') return ConfigForm::json;
+  const std::size_t colon = plain.find(": "), equals = plain.find('=');
+  const bool named = is_yaml_line(plain) || plain.ends_with(':') || colon < equals;
+  if (plain[0] == '[' || (equals != plain.npos && !named)) return ConfigForm::toml;
+  return named ? std::optional(ConfigForm::yaml) : std::nullopt;
 }
 
 tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::string& text, ConfigForm form,
@@ -122,7 +146,7 @@ tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::
     if (!tree) return tl::unexpected(tree.error());
     flat.take_map(*tree, "", "");
   } else {
-    const auto documents = read_yaml(text, where);
+    const auto documents = read_yaml(form == ConfigForm::json ? with_escapes_kept(text) : text, where);
     if (!documents) return tl::unexpected(documents.error());
     for (const YamlNode& document : *documents) {
       if (document.kind != YamlNode::Kind::map && document.kind != YamlNode::Kind::null)
@@ -146,9 +170,12 @@ Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text
   if (text.size() > most)
     return fail(where, fmt::format("{} bytes", text.size()), fmt::format("a configuration has at most {}", most));
   const auto form = config_form(text);
-  if (!form)
-    return fail(where, stripped(text).empty() ? "the file is empty" : "it is no configuration",
-                "JSON, TOML, YAML, or a script with the launch command");
+  if (!form) {
+    const SayingLine first = first_saying(text);
+    const char* hint = "JSON, TOML, YAML, or a script with the launch command";
+    if (first.text.empty()) return fail(where, stripped(text).empty() ? "the file is empty" : "nothing but comments", hint);
+    return fail(fmt::format("{}:{}", where, first.number), fmt::format("'{:.60}' is no configuration", first.text), hint);
+  }
   if (*form == ConfigForm::json) {  // YAML would take more than JSON does
     JsonObject object(text, where);
     object.allow_unknown_keys();

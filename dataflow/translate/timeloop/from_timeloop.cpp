@@ -67,7 +67,8 @@ Parts sort_files(std::span<const SourceFile> files, ImportLog& log) {
   for (const SourceFile& file : files) {
     const auto documents = read_yaml(file.text, file.name);
     if (!documents) {
-      log.refuse(documents.error().position, documents.error().what, documents.error().hint);
+      const Error error = documents.error().error();
+      log.refuse({error.where, 0, 0}, error.what, error.hint);
       return parts;
     }
     for (const YamlNode& document : *documents) {

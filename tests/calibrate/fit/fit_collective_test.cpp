@@ -12,18 +12,6 @@ namespace {
 
 using Calls = std::vector<Sample<CollectiveQuery>>;
 
-/// Measured over predicted, for calls in which each rank receives at least `smallest`.
-HoldoutError scale_out_error(const ScaleOutLaw& law, const std::vector<ScaleOutCall>& calls, Bytes smallest) {
-  std::vector<double> measured, predicted;
-  for (const auto& [call, port, members] : calls) {
-    const Bytes received = received_of(call.query);
-    if (received < smallest) continue;
-    measured.push_back(call.time.value());
-    predicted.push_back(scale_out_time(law, received, call.query.nodes, members, port).value());
-  }
-  return holdout_error(measured, predicted);
-}
-
 CollectiveCurve made_curve() {
   CollectiveCurve curve;
   curve.latency = Seconds(12e-6);
@@ -181,20 +169,6 @@ TEST(SmoothCurve, thinning_keeps_both_ends) {
   ASSERT_EQ(kept.size(), 3u);
   EXPECT_EQ(kept[1].received, Bytes(13));
   EXPECT_EQ(kept[2].received, Bytes(19));
-}
-
-TEST(ScaleOutError, of_calls_that_take_twice_as_long) {
-  const ScaleOutLaw law{FabricKind::infiniband, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, {}};
-  const BytesPerSecond port(50e9);
-  std::vector<ScaleOutCall> calls;
-  for (const double bytes : {1e3, 1e8, 1e9}) {
-    const CollectiveQuery query{CollectiveKind::all_reduce, 32, 4, Bytes(bytes)};
-    calls.push_back({{query, scale_out_time(law, received_of(query), 4, 8, port) * 2}, port, 8});
-  }
-  const HoldoutError error = scale_out_error(law, calls, Bytes(1e6));
-  EXPECT_EQ(error.samples, 2);
-  EXPECT_DOUBLE_EQ(error.median, 2);
-  EXPECT_DOUBLE_EQ(error.mape, 0.5);
 }
 
 }  // namespace

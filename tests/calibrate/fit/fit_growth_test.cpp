@@ -1,7 +1,7 @@
 // Growth over ranks learned from made systems.
 #include <gtest/gtest.h>
 
-#include "calibrate/fit/fit_growth.h"
+#include "tests/calibrate/fit/fit_growth.h"
 
 namespace stepcast {
 namespace {

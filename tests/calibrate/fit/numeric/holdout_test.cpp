@@ -10,16 +10,6 @@
 namespace stepcast {
 namespace {
 
-TEST(Holdout, errors_are_of_measured_over_predicted) {
-  const HoldoutError error = holdout_error({2, 1, 1}, {1, 1, 2});
-  EXPECT_EQ(error.samples, 3);
-  EXPECT_DOUBLE_EQ(error.median, 1);
-  EXPECT_DOUBLE_EQ(error.mape, (0.5 + 0 + 1) / 3);
-  EXPECT_DOUBLE_EQ(error.spread.p10, 0.6);
-  EXPECT_DOUBLE_EQ(error.spread.p90, 1.8);
-  EXPECT_EQ(holdout_error({}, {}).samples, 0);
-}
-
 TEST(Holdout, folds_are_even_and_neighbours_scatter) {
   std::array<int, 4> counts{};
   int same = 0;

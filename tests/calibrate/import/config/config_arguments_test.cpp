@@ -43,6 +43,13 @@ TEST(ConfigArguments, JsonWithLines) {
                   "7:none=null", "7:text=a\"b", "8:list=[1, x]", "9:maps.0.a=1", "9:maps.1.a=2", "9:small=1e-8"}));
 }
 
+TEST(ConfigArguments, JsonThatYamlReadsInAnotherWay) {
+  EXPECT_EQ(config_rows("{\"t\": \"\\ud83d\\ude00 a\\/b\\\\u\", \"x\": -1.5E-3, \"s\": \"5e8\", \"e\": [], \"n\": [[1, 2], [3]],\n"
+                        "\t\"b\":{\"c\":true, \"d\": \"a: b # c\"}}"),
+            (Rows{"1:t=\\ud83d\\ude00 a/b\\u", "1:x=-1.5E-3", "1:s=5e8", "1:e=[]", "1:n=[[1, 2], [3]]", "2:b.c=true",
+                  "2:b.d=a: b # c"}));
+}
+
 TEST(ConfigArguments, TomlWithLines) {
   EXPECT_EQ(
       config_rows(

@@ -1,4 +1,4 @@
-#include "calibrate/fit/fit_growth.h"
+#include "tests/calibrate/fit/fit_growth.h"
 
 #include <algorithm>
 #include <cmath>
