@@ -215,7 +215,9 @@ TEST(ProfileCatalogue, forecasts_read_one_file_and_single_kernels_two) {
   for (const ProfileRow& row : catalog().profiles) {
     const std::string own = embedded_text("profiles/" + row.id + ".json"), added = embedded_text("kernels/" + row.id + ".json");
     EXPECT_EQ(write_step_part(row.whole()), own) << row.id;
-    if (!added.empty()) EXPECT_EQ(write_kernel_part(row.whole()), added) << row.id;
+    if (!added.empty()) {
+      EXPECT_EQ(write_kernel_part(row.whole()), added) << row.id;
+    }
     for (const RooflineLaw& law : row.steps().gemm) EXPECT_TRUE(law.refinement.correction.empty()) << row.id;
     EXPECT_TRUE(row.steps().attention_kernels.empty() && row.steps().memory_ops.empty() && row.steps().moe.empty()) << row.id;
     // One file with both parts, as users have it, is the same profile.
