@@ -1,7 +1,8 @@
 // A GPU side without a GPU, for the program to load: the port's mark is right or, with OTHER_SOURCES, that of other sources.
-#include "kernels/gpu_side.h"
+#include "kernels/gpu_module/gpu_side.h"
+#include "kernels/gpu_module/gpu_side.h"
 
-#include "kernels/bench/gpu_port.h"
+#include "kernels/gpu_module/gpu_port.h"
 
 namespace {
 

@@ -5,7 +5,6 @@
 #include "sim/streams.h"
 #include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
-#include "tests/sim/streams/chunk_times.h"
 
 namespace stepcast {
 namespace {

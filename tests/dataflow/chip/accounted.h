@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataflow/chip/account/account.h"
+#include "dataflow/chip/count/count.h"
 
 namespace stepcast::accounted {
 

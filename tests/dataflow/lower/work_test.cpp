@@ -11,7 +11,7 @@
 #include "dataflow/lower/lower.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast {
+namespace stepcast::work_test {
 namespace {
 
 constexpr double tokens = 4096, hidden = 4096, rows = 8192;
@@ -229,4 +229,4 @@ TEST(StackWork, HalfGradientsHalveWhatIsReducedAndReadUnderFp16) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::work_test

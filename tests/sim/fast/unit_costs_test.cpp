@@ -8,7 +8,6 @@
 #include "sim/memory/block_memory.h"
 #include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
-#include "tests/sim/streams/chunk_times.h"
 
 namespace stepcast {
 namespace {

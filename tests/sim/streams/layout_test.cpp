@@ -11,7 +11,6 @@
 
 #include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
-#include "tests/sim/streams/chunk_times.h"
 
 namespace stepcast::layout_test {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/sim/schedule/bound/closed_form_times.h"
 #include "tests/sim/schedule/pipelines.h"
 
 namespace stepcast::closed_form_test {

@@ -1,4 +1,4 @@
-#include "kernels/gpu_side.h"
+#include "kernels/gpu_module/gpu_side.h"
 
 #include <array>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/bench/gpu_port.h"
+#include "kernels/gpu_module/gpu_port.h"
 #include "kernels/library/shared_library.h"
 
 namespace stepcast {
