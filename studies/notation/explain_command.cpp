@@ -1,5 +1,5 @@
 // stepcast explain: a term of the field, or every argument of a launch.
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/rules/explain.h"
 #include "studies/notation/explain_command.h"
 #include "studies/notation/explain_terms.h"

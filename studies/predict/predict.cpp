@@ -1,7 +1,7 @@
 // stepcast predict: one training step, forecast.
 #include <optional>
 
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/predict/predict.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/emit/emit_run.h"

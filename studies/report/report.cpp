@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "studies/cli/shell_word.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/read/launch_line.h"
 #include "studies/report/folder.h"
 #include "studies/cli/output_file.h"

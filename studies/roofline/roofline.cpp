@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "studies/cli/named_outputs.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/print/page/page.h"
 #include "studies/roofline/draw/pictures.h"
 #include "studies/roofline/report.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/run/forecast.h"
 #include "studies/scale/horizon.h"
 #include "studies/scale/report.h"

@@ -4,7 +4,7 @@
 #include "model/base/json_writer.h"
 #include "model/version.h"
 #include "studies/cli/named_outputs.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/print/digits.h"
 #include "studies/print/page/page.h"
 #include "studies/run/forecast.h"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/run/forecast.h"
 #include "studies/whatif/whatif_report.h"
 #include "studies/launch/run_flags.h"

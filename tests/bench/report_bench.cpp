@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "studies/cli/arguments.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/report/folder.h"
 #include "studies/run/forecast.h"
 

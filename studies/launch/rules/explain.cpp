@@ -5,7 +5,7 @@
 #include "dataflow/lower/lower.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/launch_release.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/read/typed_run.h"
 #include "studies/launch/rules/mapping_difference.h"
 #include "studies/launch/facts/step_words.h"
 #include "studies/run/collectives.h"

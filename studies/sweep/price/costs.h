@@ -4,15 +4,14 @@
 #include <vector>
 
 #include "sim/fast/standings.h"
-#include "studies/sweep/price/figures.h"
-#include "studies/sweep/price/points.h"
 #include "studies/sweep/price/pricer.h"
+#include "studies/sweep/space/figures.h"
+#include "studies/sweep/space/points.h"
 
 namespace stepcast {
 
 /// The last of the costs is no goal: it carries the bound of the step time along.
 constexpr int step_cost = Costs::most - 1;
-constexpr int most_front_figures = Costs::most - 2;
 
 class CostRule {
  public:

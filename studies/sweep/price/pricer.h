@@ -12,7 +12,7 @@
 #include "sim/fast/step_bound.h"
 #include "sim/fast/unit_family.h"
 #include "studies/sweep/space/part_keys.h"
-#include "studies/sweep/price/points.h"
+#include "studies/sweep/space/points.h"
 
 namespace stepcast {
 

@@ -11,8 +11,8 @@
 
 #include "model/base/error.h"
 #include "studies/run/forecast.h"
-#include "studies/sweep/price/figures.h"
 #include "studies/sweep/result/shard.h"
+#include "studies/sweep/space/figures.h"
 
 namespace stepcast {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "studies/sweep/price/points.h"
+#include "studies/sweep/space/points.h"
 
 namespace stepcast {
 

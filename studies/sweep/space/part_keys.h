@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "studies/sweep/price/points.h"
+#include "studies/sweep/space/points.h"
 
 namespace stepcast {
 

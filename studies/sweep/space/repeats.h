@@ -2,7 +2,7 @@
 // the list of the best with copies. The earlier point must be able to run itself.
 #pragma once
 
-#include "studies/sweep/price/points.h"
+#include "studies/sweep/space/points.h"
 
 namespace stepcast {
 

@@ -7,8 +7,7 @@
 
 #include "model/base/whole_number.h"
 #include "studies/run/scenario.h"
-#include "studies/sweep/price/costs.h"
-#include "studies/sweep/price/figures.h"
+#include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 #include "studies/sweep/space/space_words.h"
 

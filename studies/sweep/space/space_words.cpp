@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/base/json_reader.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 
 namespace stepcast {
 namespace {

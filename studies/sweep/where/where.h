@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "model/base/error.h"
-#include "studies/sweep/price/figures.h"
+#include "studies/sweep/space/figures.h"
 
 namespace stepcast {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "model/base/error.h"
-#include "studies/sweep/price/figures.h"
+#include "studies/sweep/space/figures.h"
 
 namespace stepcast {
 

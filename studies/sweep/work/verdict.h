@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "studies/sweep/price/points.h"
 #include "studies/sweep/result/result.h"
+#include "studies/sweep/space/points.h"
 #include "studies/sweep/work/ties.h"
 
 namespace stepcast {

@@ -6,7 +6,7 @@
 
 #include "model/base/json_reader.h"
 #include "studies/cli/shell_word.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/read/launch_line.h"
 #include "studies/run/scenario_file.h"
 #include "studies/sweep/space/space_words.h"

@@ -9,7 +9,7 @@
 
 #include "studies/cli/arguments.h"
 #include "studies/run/request.h"
-#include "studies/sweep/price/points.h"
+#include "studies/sweep/space/points.h"
 
 namespace stepcast {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "studies/launch/asked_run.h"
 #include "studies/run/forecast.h"
-#include "studies/launch/read/asked_run.h"
 #include "studies/launch/emit/emit.h"
 #include "tests/studies/launch/random_runs.h"
 

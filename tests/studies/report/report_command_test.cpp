@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "studies/launch/asked_run.h"
 #include "studies/report/folder.h"
-#include "studies/launch/read/asked_run.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

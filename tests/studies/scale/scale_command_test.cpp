@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/cli/arguments.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/run/forecast.h"
 #include "studies/scale/scale.h"
 #include "studies/whatif/machine_levers.h"

@@ -10,7 +10,7 @@
 
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"
 #include "studies/run/request.h"

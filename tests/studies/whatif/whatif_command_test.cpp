@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/run/forecast.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"

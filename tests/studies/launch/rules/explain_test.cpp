@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "studies/launch/asked_run.h"
 #include "studies/launch/facts/argument_words.h"
-#include "studies/launch/read/asked_run.h"
 #include "studies/launch/rules/explain.h"
 #include "studies/run/collectives.h"
 #include "studies/print/table.h"

@@ -8,7 +8,7 @@
 #include "model/catalog.h"
 #include "studies/cli/flags.h"
 #include "studies/calibrate/own_shapes.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/roofline/figures/operator_points.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"

@@ -11,7 +11,7 @@
 
 #include "model/catalog.h"
 #include "studies/cli/flags.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/roofline/figures/stage_work.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"

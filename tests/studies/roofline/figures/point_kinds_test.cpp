@@ -6,7 +6,7 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 #include "studies/cli/flags.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/run/forecast.h"
 #include "studies/roofline/figures/operator_points.h"
 #include "studies/launch/run_flags.h"

@@ -9,7 +9,7 @@
 
 #include "many_spaces.h"
 #include "space_of.h"
-#include "studies/launch/read/asked_run.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"
 #include "studies/run/request.h"

@@ -7,6 +7,7 @@
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
 #include "studies/launch/read/launch_request.h"
+#include "studies/launch/read/typed_run.h"
 
 namespace stepcast {
 
@@ -19,12 +20,8 @@ Expected<LaunchHints> launch_hints(const Arguments& arguments);
 /// The launch read and understood; the command's own flags are not yet put over it. A scenario file beside it is an error.
 Expected<Request> read_launch_request(const LaunchSource& source, const Arguments& arguments);
 
-/// `word` names a network or a scenario file; flags override the file.
-Expected<Request> read_request(const std::string& word, const Arguments& arguments);
 /// Of the command's first word, or of a launch that a flag names (launch/facts/framework.h), with the word for what it leaves open.
 /// Error: neither.
 Expected<Request> read_request(const Arguments& arguments);
-/// What the flags say, over what is there; those that are not run flags are left to the command.
-Expected<void> take_flags(Request& request, const Arguments& arguments);
 
 }  // namespace stepcast

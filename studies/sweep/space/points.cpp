@@ -1,4 +1,4 @@
-#include "studies/sweep/price/points.h"
+#include "studies/sweep/space/points.h"
 
 #include <algorithm>
 #include <cmath>

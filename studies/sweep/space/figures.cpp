@@ -1,4 +1,4 @@
-#include "studies/sweep/price/figures.h"
+#include "studies/sweep/space/figures.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "sim/fast/standings.h"
 
 namespace stepcast {
+
+/// A front of more figures holds nearly everything. Beside them stand the objective and the bound of the step time.
+constexpr int most_front_figures = Costs::most - 2;
 
 /// Base units; those of a StepReport and of the plan behind it.
 ///   bubble            StepReport::bubble_fraction; pipeline_bubble is Phases::bubble, forward to host are those of Phases

@@ -1,4 +1,3 @@
-#include "studies/sweep/price/figures.h"
 
 #include <cctype>
 #include <limits>
@@ -7,6 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "studies/sweep/space/figures.h"
 
 namespace stepcast {
 namespace {

@@ -14,7 +14,7 @@
 #include "sim/cost.h"
 #include "studies/run/forecast.h"
 #include "studies/run/split_plan.h"
-#include "studies/sweep/price/figures.h"
+#include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 
 namespace stepcast {

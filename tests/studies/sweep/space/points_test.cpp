@@ -1,4 +1,3 @@
-#include "studies/sweep/price/points.h"
 
 #include <cmath>
 #include <random>
@@ -8,6 +7,7 @@
 #include "many_spaces.h"
 #include "space_of.h"
 #include "studies/sweep/space/legality.h"
+#include "studies/sweep/space/points.h"
 
 namespace stepcast {
 namespace {
