@@ -1,5 +1,5 @@
 # kernels/: NAME_cuda.cpp and kernels/cuda/ are the GPU side: kernels in .cu, which nvcc compiles for each architecture, the rest in
-# .cpp. It is a module, libstepcast_gpu.so, that the program loads when a GPU is asked for (kernels/bench/gpu_side.h): no forecast waits
+# .cpp. It is a module, libstepcast_gpu.so, that the program loads when a GPU is asked for (kernels/module/gpu_side.h): no forecast waits
 # for it, and it is built when somebody names its target. A carried program has it inside.
 # cuBLASLt, cuDNN, NCCL and NVML are loaded at run time: nothing of them is linked.
 set(folder ${PROJECT_SOURCE_DIR}/kernels)
@@ -7,16 +7,16 @@ file(GLOB_RECURSE gpu_sources ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
 file(GLOB_RECURSE gpu_kernels ${folder}/cuda/*.cu)
 file(GLOB_RECURSE without RELATIVE ${folder} ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
 if(STEPCAST_CARRIED)
-  list(APPEND without bench/gpu_side_loaded.cpp)
+  list(APPEND without module/gpu_side_loaded.cpp)
 endif()
 # CUDA's headers are wide, and names in these files are as short as if each were alone.
 set_source_files_properties(${gpu_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # What the program and the module tell each other.
-file(GLOB port_headers ${folder}/bench/*.h ${folder}/process/*.h ${PROJECT_SOURCE_DIR}/model/base/*.h
+file(GLOB port_headers ${folder}/module/*.h ${folder}/bench/*.h ${folder}/process/*.h ${PROJECT_SOURCE_DIR}/model/base/*.h
   ${PROJECT_SOURCE_DIR}/model/machine/*.h ${PROJECT_SOURCE_DIR}/model/profile/*.h)
 list(JOIN port_headers "," port_list)
-set(port ${PROJECT_BINARY_DIR}/generated/kernels/bench/gpu_port.h)
+set(port ${PROJECT_BINARY_DIR}/generated/kernels/module/gpu_port.h)
 add_custom_command(OUTPUT ${port}
   COMMAND ${CMAKE_COMMAND} -D FILES=${port_list} -D COMPILER=${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION} -D OUTPUT=${port}
           -P ${PROJECT_SOURCE_DIR}/cmake/gpu_port.cmake

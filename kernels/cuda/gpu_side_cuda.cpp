@@ -1,6 +1,7 @@
-#include "kernels/bench/gpu_side.h"
 
-#include "kernels/bench/gpu_port.h"
+
+#include "kernels/module/gpu_port.h"
+#include "kernels/module/gpu_side.h"
 
 __attribute__((visibility("default"))) const stepcast::GpuSide* stepcast_gpu_side() {
   static const stepcast::GpuSide side{STEPCAST_GPU_PORT,        stepcast::devices,  stepcast::cuda_support,

@@ -10,8 +10,8 @@
 #include "dataflow/lower/lower.h"
 #include "studies/calibrate/step_queries.h"
 #include "studies/run/fields.h"
-#include "studies/run/mapping_text.h"
-#include "studies/run/split.h"
+#include "studies/run/split/mapping_text.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

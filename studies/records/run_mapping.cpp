@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "sim/schedule/schedule_table.h"
-#include "studies/run/mapping_text.h"
 #include "studies/records/run_scenario.h"
+#include "studies/run/split/mapping_text.h"
 
 namespace stepcast {
 namespace {

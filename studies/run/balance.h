@@ -2,8 +2,8 @@
 #pragma once
 
 #include "model/base/error.h"
-#include "studies/run/layers.h"
 #include "studies/run/scenario.h"
+#include "studies/run/split/layers.h"
 
 namespace stepcast {
 

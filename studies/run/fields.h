@@ -1,6 +1,6 @@
 // What a run is told: one row per field. The command line and its help, scenario files, launches, the axes of sweeps, the levers of
 // whatif, and the places that errors point to are all views of this table. A new flag is a row here, a member of SplitWishes or
-// RunWishes, its line of the notation (run/mapping_text), its rule (run/split_rules), and what each framework calls it.
+// RunWishes, its line of the notation (run/split/mapping_text), its rule (run/split/split_rules), and what each framework calls it.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 
 #include "model/base/error.h"
 #include "model/network/network.h"
-#include "studies/run/field_id.h"
+#include "studies/run/split/field_id.h"
+#include "studies/run/split/wishes.h"
 #include "studies/run/tried_values.h"
-#include "studies/run/wishes.h"
 
 namespace stepcast {
 

@@ -9,7 +9,7 @@
 #include "dataflow/lower/read_plan.h"
 #include "dataflow/notation/mapping.h"
 #include "dataflow/lower/stages.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "studies/run/layers.h"
+#include "studies/run/split/layers.h"
+
 
 namespace stepcast {
 namespace {

@@ -10,8 +10,8 @@
 #include "model/step_tuning.h"
 #include "studies/run/nouns.h"
 #include "studies/run/request.h"
-#include "studies/run/split_plan.h"
-#include "studies/run/switches.h"
+#include "studies/run/split/split_plan.h"
+#include "studies/run/split/switches.h"
 
 namespace stepcast {
 

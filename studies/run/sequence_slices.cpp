@@ -8,7 +8,7 @@
 #include "dataflow/lower/lower.h"
 #include "sim/schedule/schedule_table.h"
 #include "sim/step.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "sim/schedule/order.h"
-#include "studies/run/split.h"
-#include "studies/run/switches.h"
+#include "studies/run/split/split.h"
+#include "studies/run/split/switches.h"
 
 namespace stepcast {
 namespace {

@@ -10,7 +10,7 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 #include "sim/step.h"
-#include "studies/run/mapping_text.h"
+#include "studies/run/split/mapping_text.h"
 
 namespace stepcast {
 namespace {

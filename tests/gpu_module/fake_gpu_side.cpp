@@ -1,7 +1,7 @@
 // A GPU side without a GPU, for the program to load: the port's mark is right or, with OTHER_SOURCES, that of other sources.
-#include "kernels/bench/gpu_side.h"
 
-#include "kernels/bench/gpu_port.h"
+#include "kernels/module/gpu_port.h"
+#include "kernels/module/gpu_side.h"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "model/catalog.h"
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

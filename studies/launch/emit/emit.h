@@ -12,7 +12,7 @@
 #include "studies/cli/flags.h"
 #include "studies/launch/read/launch.h"
 #include "studies/run/scenario.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 

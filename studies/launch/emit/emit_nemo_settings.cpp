@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "studies/launch/emit/emit_text.h"
-#include "studies/run/layers.h"
-#include "studies/run/split_plan.h"
+#include "studies/run/split/layers.h"
+#include "studies/run/split/split_plan.h"
 
 namespace stepcast {
 namespace {

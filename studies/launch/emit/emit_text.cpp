@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "studies/cli/shell_word.h"
-#include "studies/run/split_plan.h"
+#include "studies/run/split/split_plan.h"
 
 namespace stepcast {
 

@@ -5,7 +5,7 @@
 
 #include "model/network/network.h"
 #include "studies/launch/emit/megatron_arguments.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

@@ -16,7 +16,7 @@
 #include "studies/launch/read/answers.h"
 #include "studies/launch/facts/step_words.h"
 #include "studies/records/run_record.h"
-#include "studies/run/switches.h"
+#include "studies/run/split/switches.h"
 
 namespace stepcast {
 

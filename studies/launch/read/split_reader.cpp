@@ -8,7 +8,7 @@
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 

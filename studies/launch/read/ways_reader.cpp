@@ -7,7 +7,7 @@
 #include "model/base/text.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

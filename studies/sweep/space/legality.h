@@ -1,5 +1,5 @@
 // Finds the points of a space that can run, and those that only repeat another. It asks the split's own rules
-// (studies/run/split.h) as soon as the digits that they look at are known, so that whole stretches of numbers are
+// (studies/run/split/split.h) as soon as the digits that they look at are known, so that whole stretches of numbers are
 // dismissed at once.
 #pragma once
 

@@ -13,7 +13,7 @@
 #include "model/base/error.h"
 #include "sim/cost.h"
 #include "studies/run/forecast.h"
-#include "studies/run/split_plan.h"
+#include "studies/run/split/split_plan.h"
 #include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 

@@ -8,7 +8,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/run/phases.h"
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 #include "studies/sweep/price/pricer.h"
 
 namespace stepcast {

@@ -10,6 +10,7 @@
 
 #include "studies/launch/asked_run.h"
 #include "studies/report/folder.h"
+#include "studies/report/report.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

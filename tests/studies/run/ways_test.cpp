@@ -1,9 +1,9 @@
-#include "studies/run/switches.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
+#include "studies/run/split/switches.h"
 
 namespace stepcast {
 namespace {

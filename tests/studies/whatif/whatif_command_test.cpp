@@ -13,6 +13,7 @@
 #include "studies/run/forecast.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
+#include "studies/whatif/whatif.h"
 #include "studies/whatif/whatif_change.h"
 #include "tests/studies/run_program.h"
 

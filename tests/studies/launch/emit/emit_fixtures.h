@@ -9,7 +9,7 @@
 
 #include "model/catalog.h"
 #include "studies/launch/emit/emit.h"
-#include "studies/run/split_plan.h"
+#include "studies/run/split/split_plan.h"
 
 namespace stepcast::emit_tests {
 

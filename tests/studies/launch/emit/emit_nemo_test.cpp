@@ -9,7 +9,7 @@
 #include "studies/launch/facts/argument_facts.h"
 #include "studies/launch/emit/emit.h"
 #include "studies/launch/emit/emit_nemo_settings.h"
-#include "studies/run/split_plan.h"
+#include "studies/run/split/split_plan.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
 namespace stepcast {

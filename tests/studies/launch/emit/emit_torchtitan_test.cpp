@@ -11,7 +11,7 @@
 #include "calibrate/import/config/config_text.h"
 #include "model/catalog.h"
 #include "studies/launch/facts/argument_facts.h"
-#include "studies/run/split_plan.h"
+#include "studies/run/split/split_plan.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
 namespace stepcast {

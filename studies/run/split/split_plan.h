@@ -7,8 +7,8 @@
 #include "model/network/network.h"
 #include "model/plan.h"
 #include "model/stack.h"
-#include "studies/run/split.h"
-#include "studies/run/wishes.h"
+#include "studies/run/split/split.h"
+#include "studies/run/split/wishes.h"
 
 namespace stepcast {
 

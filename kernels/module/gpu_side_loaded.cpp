@@ -1,4 +1,3 @@
-#include "kernels/bench/gpu_side.h"
 
 #include <array>
 #include <cstdlib>
@@ -7,8 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "kernels/bench/gpu_port.h"
 #include "kernels/library/shared_library.h"
+#include "kernels/module/gpu_port.h"
+#include "kernels/module/gpu_side.h"
 
 namespace stepcast {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "model/base/error.h"
 #include "model/network/network.h"
-#include "studies/run/field_id.h"
-#include "studies/run/mapping_text.h"
+#include "studies/run/split/field_id.h"
+#include "studies/run/split/mapping_text.h"
 
 namespace stepcast {
 

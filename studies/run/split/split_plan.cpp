@@ -1,4 +1,4 @@
-#include "studies/run/split_plan.h"
+#include "studies/run/split/split_plan.h"
 
 #include <algorithm>
 

@@ -1,4 +1,3 @@
-#include "studies/run/split.h"
 
 #include <set>
 
@@ -6,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/run/fields.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,3 @@
-#include "studies/run/split_plan.h"
 
 #include <random>
 
@@ -7,6 +6,7 @@
 
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
+#include "studies/run/split/split_plan.h"
 
 namespace stepcast {
 namespace {

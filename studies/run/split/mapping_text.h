@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/run/switches.h"
+#include "studies/run/split/switches.h"
 
 namespace stepcast {
 

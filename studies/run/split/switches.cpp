@@ -1,4 +1,4 @@
-#include "studies/run/switches.h"
+#include "studies/run/split/switches.h"
 
 #include <algorithm>
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "model/machine/machine.h"
-#include "studies/run/layers.h"
-#include "studies/run/split.h"
-#include "studies/run/switches.h"
+#include "studies/run/split/layers.h"
+#include "studies/run/split/split.h"
+#include "studies/run/split/switches.h"
 
 namespace stepcast {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "studies/run/split.h"
+#include "studies/run/split/split.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "studies/run/layers.h"
+#include "studies/run/split/layers.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "studies/run/mapping_text.h"
+#include "studies/run/split/mapping_text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "studies/run/mapping_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dataflow/notation/mapping.h"
+#include "studies/run/split/mapping_text.h"
 
 namespace stepcast {
 namespace {
