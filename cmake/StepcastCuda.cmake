@@ -1,6 +1,6 @@
-# STEPCAST_CUDA=AUTO|ON|OFF decides whether the GPU side of kernels/ can be built here. CMake's CUDA language is not enabled: a
-# forecast needs none of it, and looking for it costs each first configuration seconds. nvcc is started by the rules of
-# kernels/kernels.cmake, when somebody asks for what it makes.
+# STEPCAST_CUDA=AUTO|ON|OFF decides whether the GPU side of kernels/ can be built here. CMake's CUDA language is not
+# enabled: a forecast needs none of it, and looking for it costs each first configuration seconds. nvcc is started by
+# the rules of kernels/kernels.cmake, when somebody asks for what it makes.
 set(STEPCAST_CUDA AUTO CACHE STRING "Offer the GPU side of kernels/: AUTO (when nvcc is found), ON or OFF")
 set_property(CACHE STEPCAST_CUDA PROPERTY STRINGS AUTO ON OFF)
 # "here": of the cards in this machine, of every generation where there are none; else numbers such as 80;90.

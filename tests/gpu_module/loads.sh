@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# loads.sh PROGRAM MODULE OTHER: the program takes the GPU side from a module, refuses one of other sources, and says what to do
-# where there is none.
+# loads.sh PROGRAM MODULE OTHER: the program takes the GPU side from a module, refuses one of other sources, and says
+# what to do where there is none.
 set -u
 program=$1 module=$2 other=$3
 work=$(mktemp -d)
