@@ -2,14 +2,20 @@
 #include <vector>
 
 #include "studies/calibrate/calibrate.h"
+#include "studies/catalog/kinds.h"
 #include "studies/command_flags.h"
 #include "studies/commands.h"
-#include "studies/report/folder.h"
 #include "studies/ask/rates.h"
+#include "studies/notation/dataflow.h"
+#include "studies/notation/explain_command.h"
+#include "studies/predict/predict.h"
+#include "studies/report/report.h"
 #include "studies/roofline/roofline_flags.h"
 #include "studies/scale/scale.h"
+#include "studies/schedule/schedule.h"
 #include "studies/sweep/sweep_flags.h"
 #include "studies/timeline/timeline_flags.h"
+#include "studies/validation/validate.h"
 #include "studies/whatif/whatif.h"
 
 namespace stepcast {

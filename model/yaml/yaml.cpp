@@ -57,7 +57,7 @@ class YamlCopy {
     if (depth > deepest_yaml)
       refuse(out.position, fmt::format("more than {} levels", deepest_yaml), "an alias may stand inside its own value");
     if (++nodes_ > most_yaml_nodes)
-      refuse(out.position, fmt::format("more than {} nodes", most_yaml_nodes), "aliases may have multiplied them");
+      refuse(out.position, fmt::format("more than {} nodes", most_yaml_nodes), "anchors may have multiplied them");
     if (failure_) return out;
     const std::string& tag = node.Tag();
     if (tag.size() > 1 && tag.front() == '!') out.tag = tag;
@@ -104,14 +104,14 @@ class YamlCopy {
       }
       const Position key = at(entry.first.Mark());
       if (value.kind == YamlNode::Kind::null) value.position = key;
-      value.key_line = key.line;
-      out.entries.push_back({entry.first.Scalar(), std::move(value)});
+      value.key = entry.first.Scalar(), value.key_line = key.line;
+      out.entries.push_back(std::move(value));
     }
   }
 
   static void merge(YamlNode& other, std::set<std::string>& keys, YamlNode& out) {
-    for (YamlEntry& entry : other.entries)
-      if (keys.insert(entry.first).second) out.entries.push_back(std::move(entry));
+    for (YamlNode& entry : other.entries)
+      if (keys.insert(entry.key).second) out.entries.push_back(std::move(entry));
     for (YamlNode& item : other.items) merge(item, keys, out);
   }
 
@@ -122,9 +122,9 @@ class YamlCopy {
 
 }  // namespace
 
-const YamlNode* YamlNode::find(std::string_view key) const {
-  for (const YamlEntry& entry : entries)
-    if (entry.first == key) return &entry.second;
+const YamlNode* YamlNode::find(std::string_view wanted) const {
+  for (const YamlNode& entry : entries)
+    if (entry.key == wanted) return &entry;
   return nullptr;
 }
 

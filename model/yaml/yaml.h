@@ -11,8 +11,6 @@
 
 namespace stepcast {
 
-struct YamlEntry;
-
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, list, map } kind = Kind::null;
   std::string text;                ///< of a scalar
@@ -20,17 +18,13 @@ struct YamlNode {
   bool quoted = false;             ///< a scalar that was written in quotes
   bool flow = false;               ///< a list that was written "[1, 2]"
   std::vector<YamlNode> items;     ///< of a list
-  std::vector<YamlEntry> entries;  ///< of a map, in text order; each key once
+  std::vector<YamlNode> entries;   ///< of a map, in text order; each key once
   Position position;               ///< of a null: that of its key
-  int key_line = 0;                ///< of a value in a map: where its key stands
+  std::string key;                 ///< of a value in a map
+  int key_line = 0;
 
-  /// The entry `key`, or nullptr.
-  [[nodiscard]] const YamlNode* find(std::string_view key) const;
-};
-
-struct YamlEntry {
-  std::string first;  ///< key
-  YamlNode second;    ///< value
+  /// The entry with this key, or nullptr.
+  [[nodiscard]] const YamlNode* find(std::string_view wanted) const;
 };
 
 /// What is wrong with a text, and where.

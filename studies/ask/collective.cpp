@@ -4,7 +4,6 @@
 #include "model/profile/collective_law.h"
 #include "studies/ask/rates.h"
 #include "studies/ask/rates_report.h"
-#include "studies/cli/command.h"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,6 @@
 #include "model/profile/kernel_law.h"
 #include "studies/ask/rates.h"
 #include "studies/ask/rates_report.h"
-#include "studies/cli/command.h"
 
 namespace stepcast {
 namespace {

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "model/base/error.h"
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 #include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 #include "studies/ask/query_kinds.h"
 
@@ -47,6 +49,9 @@ Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const 
 
 /// Flags that both commands share, and one per field of every kind in `kinds`.
 std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);
+
+Expected<void> kernel_command(const Arguments& arguments, Console& console);
+Expected<void> collective_command(const Arguments& arguments, Console& console);
 
 /// Flags of `stepcast kernel`: those of gemm, attention, moe and memory-bound operators.
 std::span<const Flag> kernel_flags();

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "studies/cli/command.h"
-
 namespace stepcast {
 namespace {
 

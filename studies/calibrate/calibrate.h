@@ -14,6 +14,7 @@
 
 namespace stepcast {
 
+Expected<void> calibrate_command(const Arguments& arguments, Console& console);
 Expected<void> calibrate_import(const Arguments& arguments, Console& console);
 Expected<void> calibrate_fit(const Arguments& arguments, Console& console);
 Expected<void> calibrate_measure(const Arguments& arguments, Console& console);

@@ -6,8 +6,13 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
 
 namespace stepcast {
+
+Expected<void> list_command(const Arguments& arguments, Console& console);
+Expected<void> show_command(const Arguments& arguments, Console& console);
 
 enum class RowKind : std::uint8_t { network, machine, gpu, profile, stack, schedule };
 

@@ -10,7 +10,6 @@
 #include "model/base/quantity_text.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
-#include "studies/cli/command.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"

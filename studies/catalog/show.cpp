@@ -7,7 +7,6 @@
 #include "model/base/json_writer.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
-#include "studies/cli/command.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "model/base/json_reader.h"
-#include "studies/cli/command.h"
 #include "studies/notation/dataflow_search.h"
 #include "studies/notation/dataflow_translate.h"
 #include "studies/notation/dataflow_report.h"

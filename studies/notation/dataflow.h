@@ -1,13 +1,12 @@
-// Finds the program of `stepcast dataflow` in its source. What is done with it then is the same for all sources.
+// stepcast dataflow explains a program of the notation, counts what it moves, searches it or translates it.
 #pragma once
 
-#include "dataflow/translate/foreign.h"
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
 
 namespace stepcast {
 
-/// The program that the words of the command line name, what was left out on the way, and how its windows count.
-Expected<Imported> read_program(const Arguments& arguments);
+Expected<void> dataflow_command(const Arguments& arguments, Console& console);
 
 }  // namespace stepcast

@@ -4,11 +4,10 @@
 
 #include "dataflow/translate/cluster/placements.h"
 #include "model/base/json_writer.h"
-#include "studies/cli/command.h"
+#include "studies/notation/explain_terms.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/notation/terms/formula.h"
 #include "studies/notation/terms/placed_term.h"
 #include "studies/notation/terms/term.h"
 
@@ -44,8 +43,16 @@ std::string with_source(const std::string& text, const std::string& source) {
   return source.empty() ? text : fmt::format("{} [{}]", text, source);
 }
 
-double value_of(const std::string& formula, const std::map<std::string, double>& values) {
-  return formula_value(formula, values).value_or(0);
+bool states(const TermVolume& volume, const TermMove& move) {
+  return volume.pass == move.pass && volume.collective == move.collective && volume.tensor == move.tensor &&
+         volume.axis == move.axis;
+}
+
+/// What a test finds to be the value of the formula.
+double received_bytes(const TermVolume& volume, const PlacedTerm& placed) {
+  for (const TermMove& move : placed.moves)
+    if (states(volume, move)) return move.bytes;
+  return 0;
 }
 
 /// Each collective that follows, with the formula that the row states for it.
@@ -54,9 +61,7 @@ std::vector<std::string> volume_lines(const Term& term, const PlacedTerm& placed
   for (const TermMove& move : placed.moves) {
     std::string formula;
     for (const TermVolume& volume : term.volumes)
-      if (volume.pass == move.pass && volume.collective == move.collective && volume.tensor == move.tensor &&
-          volume.axis == move.axis)
-        formula = volume.formula;
+      if (states(volume, move)) formula = volume.formula;
     table.add({move.pass, fmt::format("{} {} on {}", move.collective, move.tensor, move.axis), formula,
                fmt::format("= {} B", grouped_digits(move.bytes))});
   }
@@ -68,7 +73,7 @@ std::vector<std::string> example_lines(const Term& term) {
   for (const TermExample& example : term.examples) {
     std::vector<std::string> values;
     for (const auto& [name, value] : example.values) values.push_back(fmt::format("{} {:g}", name, value));
-    const double value = value_of(example.formula, example.values);
+    const double value = example.value;
     const std::string shown = value >= 1000 ? grouped_digits(value) : fmt::format("{:.4g}", value);
     lines.push_back(fmt::format("{}: {} = {}{}{}", example.result, example.formula, shown,
                                 example.unit.empty() ? "" : " ", example.unit));
@@ -105,7 +110,7 @@ void add_json_volumes(JsonWriter& json, const Term& term, const PlacedTerm& plac
     json.field("tensor", volume.tensor);
     json.field("axis", volume.axis);
     json.field("formula", volume.formula);
-    json.field("received_bytes", value_of(volume.formula, placed.values));
+    json.field("received_bytes", received_bytes(volume, placed));
     json.close();
   }
   json.close();
@@ -150,7 +155,7 @@ std::string term_json(const Term& term, const PlacedTerm& placed) {
     json.open();
     json.field("result", example.result);
     json.field("formula", example.formula);
-    json.field("value", value_of(example.formula, example.values));
+    json.field("value", example.value);
     json.field("unit", example.unit);
     json.open("values");
     for (const auto& [name, value] : example.values) json.field(name, value);

@@ -1,7 +1,7 @@
 // stepcast predict: one training step, forecast.
 #include <optional>
 
-#include "studies/cli/command.h"
+#include "studies/predict/predict.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/emit/emit_run.h"
 #include "studies/cli/output_file.h"

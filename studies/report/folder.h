@@ -68,6 +68,4 @@ std::string dossier_markdown(const Dossier& dossier);
 /// A line of links to the folder's pages, for the top of one.
 std::string dossier_links(const Dossier& dossier, std::string_view current);
 
-std::span<const Flag> report_flags();
-
 }  // namespace stepcast

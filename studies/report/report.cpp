@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "studies/cli/command.h"
 #include "studies/cli/shell_word.h"
 #include "studies/launch/read/launch_line.h"
 #include "studies/report/folder.h"
@@ -15,6 +14,7 @@
 #include "studies/print/page/page.h"
 #include "studies/print/table.h"
 #include "studies/cli/study_flags.h"
+#include "studies/report/report.h"
 
 namespace stepcast {
 namespace {

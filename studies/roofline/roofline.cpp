@@ -1,7 +1,6 @@
 // stepcast roofline: the operators and collectives of one step under the roofs of its GPU and its network.
 #include <fmt/format.h>
 
-#include "studies/cli/command.h"
 #include "studies/cli/named_outputs.h"
 #include "studies/print/page/page.h"
 #include "studies/roofline/draw/pictures.h"

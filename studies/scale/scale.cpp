@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "studies/cli/command.h"
 #include "studies/scale/horizon.h"
 #include "studies/scale/report.h"
 #include "studies/whatif/plan_levers.h"

@@ -5,6 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 #include "studies/run/request.h"
 #include "studies/scale/curve.h"
@@ -15,6 +18,7 @@ namespace stepcast {
 /// `request` is that of the smallest count that is legal. Errors: no count is legal; a mapping, which says its GPUs itself.
 Expected<ScaleStudy> scale_study(const Request& request, std::vector<std::int64_t> gpus, std::span<const Scaling> scalings);
 
+Expected<void> scale_command(const Arguments& arguments, Console& console);
 std::span<const Flag> scale_flags();
 
 }  // namespace stepcast

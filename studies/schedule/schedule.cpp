@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include "sim/schedule/schedule_table.h"
-#include "studies/cli/command.h"
 #include "studies/cli/output_file.h"
 #include "studies/schedule/layers.h"
 #include "studies/schedule/report.h"
 #include "studies/schedule/run.h"
+#include "studies/schedule/schedule.h"
 
 namespace stepcast {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "model/base/json_writer.h"
-#include "studies/cli/command.h"
 #include "studies/print/paint.h"
+#include "studies/sweep/sweep_flags.h"
 #include "studies/sweep/write/report.h"
 #include "studies/sweep/write/words.h"
 #include "studies/sweep/write/exports.h"

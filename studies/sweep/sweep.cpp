@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "studies/cli/command.h"
 #include "studies/cli/interrupt.h"
 #include "studies/cli/progress_line.h"
 #include "studies/launch/emit/emit_run.h"

@@ -5,10 +5,14 @@
 #include <string>
 
 #include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
 namespace stepcast {
 
+Expected<void> sweep_command(const Arguments& arguments, Console& console);
+Expected<void> merge_command(const Arguments& arguments, Console& console);
 /// A flag that is an axis (find_axis) has no check of its own: read_axis_values checks each value.
 std::span<const Flag> sweep_flags();
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/machine/machine_names.h"
+#include "sim/streams.h"
 #include "sim/streams/layout.h"
 #include "studies/run/sequence_slices.h"
 #include "studies/timeline/scene.h"

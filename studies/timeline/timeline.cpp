@@ -3,7 +3,6 @@
 
 #include "model/base/json_writer.h"
 #include "model/version.h"
-#include "studies/cli/command.h"
 #include "studies/cli/named_outputs.h"
 #include "studies/print/digits.h"
 #include "studies/print/page/page.h"

@@ -2,11 +2,11 @@
 #include <optional>
 
 #include "model/base/json_reader.h"
-#include "studies/cli/command.h"
 #include "studies/cli/output_file.h"
 #include "studies/records/built_in_runs.h"
 #include "studies/validation/html_page.h"
 #include "studies/validation/report.h"
+#include "studies/validation/validate.h"
 
 namespace stepcast {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "studies/cli/command.h"
 #include "studies/whatif/whatif_report.h"
 #include "studies/cli/study_flags.h"
 #include "studies/whatif/whatif_change.h"

@@ -3,10 +3,14 @@
 
 #include <span>
 
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
 namespace stepcast {
 
+Expected<void> whatif_command(const Arguments& arguments, Console& console);
 std::span<const Flag> whatif_flags();
 
 }  // namespace stepcast

@@ -2,6 +2,7 @@
 // takes 2.9-4.2 s.
 #include <benchmark/benchmark.h>
 
+#include "sim/schedule/engine/engine.h"
 #include "sim/schedule/schedule_table.h"
 #include "sim/schedule/search/auto.h"
 #include "sim/schedule/bound/bound.h"

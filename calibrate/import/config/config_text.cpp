@@ -20,9 +20,9 @@ class Flat {
 
   void take_map(const YamlNode& map, const std::string& name, const std::string& spelled) {
     const std::string dot = name.empty() ? "" : ".";
-    for (const auto& [key, value] : map.entries)
-      if (!key.starts_with('_'))
-        take_value(value, name + dot + argument_name(key), spelled + dot + key, value.key_line);
+    for (const YamlNode& value : map.entries)
+      if (!value.key.starts_with('_'))
+        take_value(value, name + dot + argument_name(value.key), spelled + dot + value.key, value.key_line);
   }
   [[nodiscard]] std::vector<GivenArgument> arguments() && { return std::move(out_); }
 

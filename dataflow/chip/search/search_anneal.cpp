@@ -7,6 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "dataflow/chip/count/count.h"
+
 namespace stepcast::mapper {
 namespace {
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "dataflow/chip/count/count.h"
+
 namespace stepcast::mapper {
 namespace {
 

@@ -73,7 +73,7 @@ Parts sort_files(std::span<const SourceFile> files, ImportLog& log) {
     for (const YamlNode& document : *documents) {
       if (document.kind != YamlNode::Kind::map)
         log.refuse(document.position, "no 'key: value' pairs", "architecture, problem or mapping");
-      for (const auto& [key, value] : document.entries) sort_entry(key, value, parts, log);
+      for (const YamlNode& value : document.entries) sort_entry(value.key, value, parts, log);
     }
   }
   const std::string names = files.empty() ? "timeloop" : files.back().name;

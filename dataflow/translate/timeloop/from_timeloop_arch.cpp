@@ -81,8 +81,8 @@ class ComponentReader {
  private:
   const YamlNode* find(std::initializer_list<std::string_view> names) const {
     for (const std::string_view name : names)
-      for (const auto& [key, node] : attributes_->entries)
-        if (timeloop_key(key) == name) return &node;
+      for (const YamlNode& node : attributes_->entries)
+        if (timeloop_key(node.key) == name) return &node;
     return nullptr;
   }
   double number(std::initializer_list<std::string_view> names, double otherwise) {
@@ -156,15 +156,15 @@ class ComponentReader {
   /// Timeloop reads attributes that it knows and lets Accelergy's pass; a near miss of a used name is an error here.
   void report_unused(const TimeloopLevel& level) {
     std::vector<std::string> unused;
-    for (const auto& [key, node] : attributes_->entries) {
-      const std::string name = timeloop_key(key);
+    for (const YamlNode& node : attributes_->entries) {
+      const std::string name = timeloop_key(node.key);
       if (holds(used_attributes, name) || holds(one_way_bandwidths, name) || holds(frame_keys, name)) continue;
       const std::vector<std::string> used(used_attributes.begin(), used_attributes.end());
       const std::string near = holds(known_unused, name) ? "" : nearest_name(name, used);
       if (!near.empty())
-        return log_.refuse(node.position, fmt::format("{}: unknown attribute '{}'", level.name, key),
+        return log_.refuse(node.position, fmt::format("{}: unknown attribute '{}'", level.name, node.key),
                            fmt::format("did you mean '{}'?", near));
-      unused.push_back(key);
+      unused.push_back(node.key);
     }
     if (!unused.empty())
       log_.note(level.position,
@@ -223,9 +223,9 @@ class ArchReading {
 
  private:
   void tree(const YamlNode& node, std::int64_t multiple) {
-    for (const auto& [key, value] : node.entries)
-      if (key != "subtree" && key != "local" && key != "name" && key != "version")
-        log_.note(value.position, fmt::format("{} left out, no bearing on counts", key));
+    for (const YamlNode& value : node.entries)
+      if (value.key != "subtree" && value.key != "local" && value.key != "name" && value.key != "version")
+        log_.note(value.position, fmt::format("{} left out, no bearing on counts", value.key));
     if (const YamlNode* local = node.find("local"))
       for (const YamlNode& component : local->items) local_component(component, multiple);
     const YamlNode* subtree = node.find("subtree");
@@ -253,9 +253,9 @@ class ArchReading {
 
   /// The old form lists storage innermost first, and every component says its instances.
   void flat(const YamlNode& node) {
-    for (const auto& [key, value] : node.entries)
-      if (key != "arithmetic" && key != "storage" && key != "version")
-        log_.note(value.position, fmt::format("{} left out, no bearing on counts", key));
+    for (const YamlNode& value : node.entries)
+      if (value.key != "arithmetic" && value.key != "storage" && value.key != "version")
+        log_.note(value.position, fmt::format("{} left out, no bearing on counts", value.key));
     const YamlNode& storage = *node.find("storage");
     for (auto component = storage.items.rbegin(); component != storage.items.rend(); ++component)
       add(ComponentReader(*component, log_).read(element_name(*component, log_).name, 0), TimeloopClass::storage);

@@ -39,10 +39,10 @@ class MappingReader {
 
  private:
   void read(const YamlNode& directive) {
-    for (const auto& [key, value] : directive.entries)
-      if (std::find(directive_keys.begin(), directive_keys.end(), key) == directive_keys.end())
-        return log_.refuse(value.position, fmt::format("'{}' of a directive has no word in the notation", key),
-                           name_hint(key, std::vector<std::string>(directive_keys.begin(), directive_keys.end())));
+    for (const YamlNode& value : directive.entries)
+      if (std::find(directive_keys.begin(), directive_keys.end(), value.key) == directive_keys.end())
+        return log_.refuse(value.position, fmt::format("'{}' of a directive has no word in the notation", value.key),
+                           name_hint(value.key, std::vector<std::string>(directive_keys.begin(), directive_keys.end())));
     const YamlNode *target = directive.find("target"), *type = directive.find("type");
     if (!target || !type) return log_.refuse(directive.position, "a directive without target and type");
     const auto level = find_level(*target);

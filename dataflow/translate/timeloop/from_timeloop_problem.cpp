@@ -72,8 +72,8 @@ class ProblemReader {
   }
 
   void read_all(const YamlNode& shape) {
-    for (const auto& [key, value] : shape.entries) {
-      const std::string name = timeloop_key(key);
+    for (const YamlNode& value : shape.entries) {
+      const std::string name = timeloop_key(value.key);
       if (name == "name")
         problem_.name = value.text;
       else if (name == "dimensions")
@@ -83,7 +83,7 @@ class ProblemReader {
       else if (name == "flatten")
         return log_.refuse(value.position, "flattened dimensions", "map the dimensions themselves");
       else if (name != "data_spaces" && name != "version")
-        return refuse_key(key, value, {"name", "dimensions", "coefficients", "data_spaces"});
+        return refuse_key(value.key, value, {"name", "dimensions", "coefficients", "data_spaces"});
     }
     if (problem_.name.empty()) problem_.name = "op";
     if (problem_.dims.empty()) log_.refuse(shape.position, "a shape without dimensions", "add 'dimensions: [M, N, K]'");
@@ -112,15 +112,15 @@ class ProblemReader {
   void read_instance() {
     const YamlNode* instance = node_.find("instance");
     const YamlNode& source = instance ? *instance : node_;
-    for (const auto& [key, value] : source.entries) {
-      if (const auto dim = dim_index(key))
-        problem_.dims[*dim].extent = timeloop_whole(value, 1, key, log_);
-      else if (std::int64_t* coefficient = coefficient_value(key))
-        *coefficient = timeloop_whole(value, 1, key, log_);
-      else if (key == "densities" || key == "commonDensity")
-        log_.note(value.position, fmt::format("{} left out: tensors are counted dense", key));
-      else if (instance || (key != "shape" && key != "version"))
-        return refuse_key(key, value, bound_names());
+    for (const YamlNode& value : source.entries) {
+      if (const auto dim = dim_index(value.key))
+        problem_.dims[*dim].extent = timeloop_whole(value, 1, value.key, log_);
+      else if (std::int64_t* coefficient = coefficient_value(value.key))
+        *coefficient = timeloop_whole(value, 1, value.key, log_);
+      else if (value.key == "densities" || value.key == "commonDensity")
+        log_.note(value.position, fmt::format("{} left out: tensors are counted dense", value.key));
+      else if (instance || (value.key != "shape" && value.key != "version"))
+        return refuse_key(value.key, value, bound_names());
     }
     for (const Dim& dim : problem_.dims)
       if (dim.extent == 0)
@@ -133,8 +133,8 @@ class ProblemReader {
   }
 
   void read_spaces(const YamlNode& shape) {
-    for (const auto& [key, list] : shape.entries)
-      if (timeloop_key(key) == "data_spaces")
+    for (const YamlNode& list : shape.entries)
+      if (timeloop_key(list.key) == "data_spaces")
         for (const YamlNode& item : list.items) read_space(item);
     const auto written =
         std::count_if(problem_.spaces.begin(), problem_.spaces.end(), [](const auto& s) { return s.read_write; });
@@ -146,8 +146,8 @@ class ProblemReader {
   void read_space(const YamlNode& item) {
     TimeloopProblem::Space space;
     const YamlNode* projection = nullptr;
-    for (const auto& [key, value] : item.entries) {
-      const std::string name = timeloop_key(key);
+    for (const YamlNode& value : item.entries) {
+      const std::string name = timeloop_key(value.key);
       if (name == "name")
         space.name = value.text;
       else if (name == "projection")
@@ -155,7 +155,7 @@ class ProblemReader {
       else if (name == "read_write")
         space.read_write = value.text == "true" || value.text == "True" || value.text == "TRUE";
       else
-        return refuse_key(key, value, {"name", "projection", "read_write"});
+        return refuse_key(value.key, value, {"name", "projection", "read_write"});
     }
     if (space.name.empty() || !projection)
       return log_.refuse(item.position, "a data space without name and projection",

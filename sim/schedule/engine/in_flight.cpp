@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "sim/schedule/engine/engine.h"
 #include "sim/schedule/engine/engine_parts.h"
 #include "sim/schedule/engine/in_flight.h"
 

@@ -20,19 +20,6 @@ namespace {
 /// Gradients of weights are summed in fp32 (docs/design.md, rule 19), those of activations in their own type.
 constexpr double weight_gradient_bytes = 4;
 
-std::map<std::string, double> formula_values(const MappingProgram& program, const Network& network) {
-  std::map<std::string, double> values;
-  for (const MeshLine& line : program.meshes)
-    for (const MeshLine::Axis& axis : line.axes) values[axis.name] = static_cast<double>(axis.size);
-  for (int t = 0; t < static_cast<int>(network.tensors.size()); ++t) {
-    const Tensor& tensor = network.tensors[t];
-    values[tensor.name] = network.bytes(t);
-    values["d" + tensor.name] =
-        tensor.role == TensorRole::weight ? network.elements(t) * weight_gradient_bytes : network.bytes(t);
-  }
-  return values;
-}
-
 void add_moves(const Network& network, const PlacedNetwork& placed, const std::vector<PlacedItem>& items,
                const char* pass, std::vector<TermMove>& moves) {
   const PlacedBlock& block = placed.blocks.front();
@@ -84,7 +71,6 @@ Expected<PlacedTerm> place_on_mesh(const MappingProgram& program) {
   add_moves(view->network, *placed, block.step, "step", out.moves);
   out.placements = placement_lines(*view);
   out.names = short_names(cluster_names(*view));
-  out.values = formula_values(program, view->network);
   return out;
 }
 

@@ -1,7 +1,6 @@
 // Places a term's own program by the same rules as any other: it says what moves and where tensors lie.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,6 @@ struct PlacedTerm {
   std::string names;                     ///< what the program is called
   std::string stationary;                ///< of an architecture: its name in the Eyeriss taxonomy
   std::vector<std::string> counts;       ///< of an architecture: a line per level, cycles
-  std::map<std::string, double> values;  ///< for formulas: axes, tensors' bytes
 };
 
 /// The lines of a text without their ends.

@@ -29,6 +29,7 @@ TermExample read_example(JsonObject& row) {
   TermExample example;
   row.read("result", example.result);
   row.read("formula", example.formula);
+  row.read("value", example.value, NumberRange{});
   row.optional("unit", example.unit);
   JsonObject values = row.object("values");
   for (const std::string& name : values.keys()) values.read(name, example.values[name], NumberRange{});

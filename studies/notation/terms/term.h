@@ -20,6 +20,7 @@ struct TermVolume {
 /// A formula with numbers, for terms that no placement shows.
 struct TermExample {
   std::string result, formula, unit;
+  double value = 0;  ///< a test computes it from the formula
   std::map<std::string, double> values;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/schedule/schedule_table.h"
+
 namespace stepcast {
 namespace {
 

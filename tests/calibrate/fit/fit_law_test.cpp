@@ -91,6 +91,10 @@ TEST(FitLaw, learns_what_the_base_law_cannot_say_and_forecasts_held_out_shapes) 
   EXPECT_GT(fitted->base_mape, 0.08);
   EXPECT_LT(fitted->law.refinement.held_out.mape, 0.03);
   EXPECT_FALSE(fitted->law.refinement.correction.empty());
+  EXPECT_EQ(fitted->law.refinement.use, CorrectionUse::kernels);
+  EXPECT_EQ(fitted->law.alone.samples, fitted->law.refinement.held_out.samples);
+  EXPECT_EQ(fitted->law.alone.mape, fitted->base_mape);
+  EXPECT_GT(fitted->law.alone.mape, fitted->law.refinement.held_out.mape);
   // Shapes that were nowhere in the samples.
   std::vector<double> measured, predicted;
   for (double k = 1111; k < 8000; k *= 1.37) {

@@ -84,6 +84,29 @@ TEST(KernelLaw, correction_multiplies_and_fades) {
   EXPECT_LT(far.spread.p10, 0.9);
 }
 
+TEST(KernelLaw, a_step_takes_the_correction_only_where_the_row_says_so) {
+  RooflineLaw law = sum_law();
+  law.refinement = twenty_more_above();
+  law.refinement.held_out = {.mape = 0.02, .samples = 300};
+  law.alone = {0.07, 250, true};
+  const GemmQuery query{.m = 2048, .n = 512, .k = 512};
+  const StepLoad load{flops_of(query), bytes_of(query)};
+  law.refinement.use = CorrectionUse::kernels;
+  EXPECT_EQ(gemm_time(law, hundred_units, query, load).time, base_time(law, query));
+  EXPECT_EQ(gemm_time(law, hundred_units, query, load).error.samples, 250);
+  EXPECT_EQ(gemm_time(law, hundred_units, query).error.samples, 300);
+  EXPECT_EQ(gemm_time(law, hundred_units, query).alone.samples, 250);
+  law.refinement.use = CorrectionUse::kernels_and_steps;
+  EXPECT_EQ(gemm_time(law, hundred_units, query, load).time, gemm_time(law, hundred_units, query).time);
+  EXPECT_EQ(gemm_time(law, hundred_units, query, load).error.samples, 300);
+}
+
+TEST(KernelLaw, what_slows_a_step_stretches_the_compute_term) {
+  const GemmQuery query{.m = 1000, .n = 500, .k = 1000};  // 10 us of launch and compute each, 4 us of memory
+  const KernelTime slow = gemm_time(sum_law(), hundred_units, query, {flops_of(query) * 1.5, bytes_of(query)});
+  EXPECT_NEAR(slow.time.value(), 10e-6 + 15e-6 + 4e-6, 1e-12);
+}
+
 TEST(KernelLaw, without_units_there_is_no_correction) {
   RooflineLaw law = sum_law();
   law.refinement = twenty_more_above();

@@ -3,6 +3,9 @@
 
 #include "model/catalog.h"
 #include "model/base/embedded.h"
+#include "model/profile/collective_law.h"
+#include "model/profile/kernel_features.h"
+#include "model/profile/kernel_law.h"
 #include "model/profile/profile.h"
 
 namespace stepcast {
@@ -199,6 +202,105 @@ TEST(ProfileCatalogue, rates_lie_between_a_third_of_the_datasheet_and_the_datash
       EXPECT_GT(curve_time(curve, Bytes(1e9)).value(), curve_time(curve, Bytes(1e8)).value()) << profile.id;
     EXPECT_NE(find_scale_out(profile, FabricKind::infiniband), nullptr) << profile.id;
   }
+}
+
+std::string embedded_text(const std::string& name) {
+  for (const EmbeddedFile& file : embedded_catalog())
+    if (file.name == name) return std::string(file.text);
+  return "";
+}
+
+TEST(ProfileCatalogue, forecasts_read_one_file_and_single_kernels_two) {
+  std::size_t steps = 0, kernels = 0;
+  for (const ProfileRow& row : catalog().profiles) {
+    const std::string own = embedded_text("profiles/" + row.id + ".json"), added = embedded_text("kernels/" + row.id + ".json");
+    EXPECT_EQ(write_step_part(row.whole()), own) << row.id;
+    if (!added.empty()) EXPECT_EQ(write_kernel_part(row.whole()), added) << row.id;
+    for (const RooflineLaw& law : row.steps().gemm) EXPECT_TRUE(law.refinement.correction.empty()) << row.id;
+    EXPECT_TRUE(row.steps().attention_kernels.empty() && row.steps().memory_ops.empty() && row.steps().moe.empty()) << row.id;
+    // One file with both parts, as users have it, is the same profile.
+    const auto whole = read_profile(write_profile(row.whole()), row.id);
+    ASSERT_TRUE(whole) << to_text(whole.error());
+    EXPECT_EQ(write_step_part(*whole), own);
+    steps += own.size(), kernels += added.size();
+  }
+  EXPECT_LT(steps, 250'000u);
+  EXPECT_GT(kernels, 6 * steps);
+  for (const EmbeddedFile& file : embedded_catalog()) {
+    if (!file.name.starts_with("kernels/")) continue;
+    const std::string id(file.name.substr(8, file.name.size() - 8 - 5));
+    EXPECT_TRUE(find_row(catalog().profiles, id, "profile").has_value()) << file.name;
+  }
+}
+
+/// The round profile with a correction of its products: 20 % more everywhere.
+Profile corrected_profile() {
+  Profile profile = round_profile();
+  Refinement& refinement = profile.gemm[0].refinement;
+  refinement.use = CorrectionUse::kernels;
+  refinement.software = "ours";
+  refinement.held_out = {0.02, 0.01, 0.05, 0.8, 300};
+  refinement.spread = {0.95, 1.05};
+  Correction& correction = refinement.correction;
+  correction.depth = 1;
+  correction.feature = {0};
+  correction.threshold = {10};
+  correction.value = {0.1823F, 0.1823F};
+  correction.low.assign(gemm_feature_names.size(), -100);
+  correction.high.assign(gemm_feature_names.size(), 100);
+  profile.gemm[0].alone = {0.06, 250, true};
+  return profile;
+}
+
+TEST(Profile, two_parts_make_the_whole) {
+  const Profile profile = corrected_profile();
+  const std::string whole = write_profile(profile), steps = write_step_part(profile), kernels = write_kernel_part(profile);
+  EXPECT_EQ(steps.find("value_e4"), std::string::npos);
+  EXPECT_NE(steps.find(R"("correction_use":"kernels only")"), std::string::npos) << steps;
+  EXPECT_NE(steps.find(R"("held_out_alone":{"samples":250,"mape":0.06,"training_size":true})"), std::string::npos) << steps;
+  const auto read = read_profile(steps, "p.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  const auto both = with_kernel_part(*read, kernels, "k.json");
+  ASSERT_TRUE(both) << to_text(both.error());
+  EXPECT_EQ(write_profile(*both), whole);
+  Profile in_steps = profile;
+  in_steps.gemm[0].refinement.use = CorrectionUse::kernels_and_steps;
+  EXPECT_EQ(write_step_part(in_steps), write_profile(in_steps)) << "steps read a correction that they use";
+  EXPECT_EQ(write_kernel_part(in_steps).find("value_e4"), std::string::npos);
+}
+
+TEST(Profile, a_file_from_before_corrections_had_a_use_keeps_them_to_kernels) {
+  const std::string old = with(write_profile(corrected_profile()), R"("correction_use":"kernels only",)", "");
+  const auto read = read_profile(old, "p.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->gemm[0].refinement.use, CorrectionUse::kernels);
+}
+
+TEST(Profile, what_does_not_fit_its_other_part_is_named) {
+  const Profile profile = corrected_profile();
+  const auto problem = [](const Profile& first, const std::string& text) {
+    const auto both = with_kernel_part(first, text, "k.json");
+    EXPECT_FALSE(both.has_value());
+    return both ? "" : to_text(both.error());
+  };
+  const Profile steps = *read_profile(write_step_part(profile), "p.json");
+  const std::string kernels = write_kernel_part(profile);
+  EXPECT_NE(problem(steps, with(kernels, R"("id": "round")", R"("id": "flat")")).find("k.json:/id"), std::string::npos);
+  EXPECT_NE(problem(steps, with(kernels, R"("precision":"bf16")", R"("precision":"fp8")")).find("no law of this precision"), std::string::npos);
+  EXPECT_NE(problem(profile, kernels).find("in the profile's own file"), std::string::npos) << "a correction twice";
+  EXPECT_NE(problem(steps, with(kernels, R"("software")", R"("sofware")")).find("sofware"), std::string::npos);
+  Profile attention = profile;
+  attention.attention.refinement.use = CorrectionUse::kernels_and_steps;
+  EXPECT_EQ(error_of(write_profile(attention)).where, "p.json:/attention/correction_use");
+}
+
+TEST(DefaultProfile, where_a_correction_is_dropped_its_figures_go_too) {
+  Gpu from = round_gpu("round-1", 100, 1000), wide = round_gpu("round-2", 200, 1000);
+  from.multiprocessors = 100, wide.multiprocessors = 200;
+  const Profile scaled = scaled_profile(corrected_profile(), from, wide);
+  EXPECT_EQ(scaled.gemm[0].refinement.use, CorrectionUse::none);
+  EXPECT_EQ(scaled.gemm[0].refinement.held_out.samples, 0);
+  EXPECT_EQ(scaled.gemm[0].alone.samples, 250) << "of the law alone, where it was fitted";
 }
 
 TEST(ProfileCatalogue, a100_products_and_collectives_as_published) {

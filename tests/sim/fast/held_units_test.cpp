@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/engine/engine.h"
+#include "sim/schedule/schedule_table.h"
 #include "small_shapes.h"
 
 namespace stepcast {

@@ -4,9 +4,9 @@
 #include <random>
 #include <string>
 
-#include "sim/schedule/order.h"
 #include "sim/fast/stage_shape.h"
 #include "sim/fast/step_bound.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast::small_shapes {
 

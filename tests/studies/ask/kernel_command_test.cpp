@@ -90,6 +90,19 @@ TEST(KernelCommand, TheTextSaysTheSame) {
     EXPECT_THAT(ran.out, HasSubstr(part));
 }
 
+TEST(KernelCommand, SaysWhosePricesTakeTheCorrectionAndWhatTheLawIsWithoutIt) {
+  const json row = answer_to("gemm --m 8192 --n 8192 --k 8192");
+  EXPECT_EQ(row.at("correction"), "kernels only");
+  EXPECT_EQ(row.at("held_out_samples"), 20956);
+  EXPECT_THAT(run("kernel gemm --m 8192 --n 8192 --k 8192").out,
+              HasSubstr("correction  kernels only: steps are priced without it; the law alone is off by 5.4 %"));
+  // H20 has 78 of H100's 132 multiprocessors: the correction stays behind, and with it its error.
+  const json scaled = answer_to("gemm --m 8192 --n 8192 --k 8192 --machine h20");
+  EXPECT_FALSE(scaled.contains("correction"));
+  EXPECT_EQ(scaled.at("held_out_samples"), 12634);
+  EXPECT_EQ(scaled.at("held_out_shapes"), "training size");
+}
+
 TEST(KernelCommand, EveryKindAndEveryOperatorAnswers) {
   check_answer(answer_to("attention --seq 4096 --heads 32 --kv-heads 8"));
   check_answer(answer_to("moe --tokens 1024 --hidden 4096 --inter 14336 --topk 2 --experts 8" + measured_profile()));

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "studies/notation/terms/formula.h"
 #include "studies/notation/terms/placed_term.h"
+#include "tests/studies/notation/terms/formula.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {
@@ -27,8 +27,9 @@ TEST(Terms, ProgramsMoveWhatTheFormulasSay) {
     Received derived, stated;
     for (const TermMove& move : placed->moves)
       derived.emplace(move.pass, move.collective, move.tensor, move.axis, move.bytes);
+    const std::map<std::string, double> values = formula_values(term);
     for (const TermVolume& volume : term.volumes) {
-      const auto bytes = formula_value(volume.formula, placed->values);
+      const auto bytes = formula_value(volume.formula, values);
       ASSERT_TRUE(bytes) << term.id << ": " << to_text(bytes.error());
       stated.emplace(volume.pass, volume.collective, volume.tensor, volume.axis, *bytes);
     }
@@ -49,11 +50,12 @@ TEST(Terms, ArchitecturesAreWhatTheyAreCalled) {
   EXPECT_GE(counted, 11);
 }
 
-TEST(Terms, ExamplesCompute) {
+TEST(Terms, ExamplesHaveTheValuesOfTheirFormulas) {
   for (const Term& term : terms())
     for (const TermExample& example : term.examples) {
       const auto value = formula_value(example.formula, example.values);
-      EXPECT_TRUE(value) << term.id << ": " << to_text(value.error());
+      ASSERT_TRUE(value) << term.id << ": " << to_text(value.error());
+      EXPECT_EQ(*value, example.value) << term.id << ": " << example.result;
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "dataflow/chip/account/energy.h"
 #include "dataflow/chip/account/stationary.h"
+#include "dataflow/chip/count/count.h"
 #include "tests/dataflow/chip/accounted.h"
 #include "tests/dataflow/chip/legal_chip.h"
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "dataflow/chip/count/count.h"
 #include "dataflow/chip/search/search.h"
 
 namespace stepcast {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "dataflow/chip/count/count.h"
 #include "dataflow/chip/resolve/legality.h"
 #include "dataflow/chip/search/search.h"
 #include "dataflow/chip/search/search_walk.h"

@@ -212,6 +212,8 @@ TEST(FromTimeloop, FilesThatAreNoRunAreRefused) {
             "p.yaml: no mapping in these files (Timeloop's mapper writes one: timeloop-mapper.map.yaml)");
   EXPECT_EQ(import_error("timeloop", {{"a.yaml", "problem: {a: 1, a: 2}\n"}}),
             "a.yaml:1:17: key 'a' stands twice (keep one)");
+  EXPECT_EQ(import_error("timeloop", {{"a.yaml", "mapping: &m [*m]\n"}}),
+            "a.yaml:1:10: more than 64 levels (an alias may stand inside its own value)");
   EXPECT_EQ(import_error("timeloop", {{"a.yaml", "architecture: {version: 0.4, nodes: []}\n"},
                                       {"p.yaml", small_problem},
                                       {"m.yaml", small_mapping}}),

@@ -1,7 +1,8 @@
 // stepcast explain: a term of the field, or every argument of a launch.
-#include "studies/cli/command.h"
 #include "studies/launch/read/asked_run.h"
 #include "studies/launch/rules/explain.h"
+#include "studies/notation/explain_command.h"
+#include "studies/notation/explain_terms.h"
 
 namespace stepcast {
 namespace {

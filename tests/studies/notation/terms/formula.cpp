@@ -1,4 +1,4 @@
-#include "studies/notation/terms/formula.h"
+#include "tests/studies/notation/terms/formula.h"
 
 #include <cctype>
 #include <cmath>
@@ -7,6 +7,9 @@
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "dataflow/notation/parser.h"
+#include "dataflow/translate/cluster/placements.h"
 
 namespace stepcast {
 namespace {
@@ -112,6 +115,25 @@ class FormulaReader {
 
 Expected<double> formula_value(const std::string& formula, const std::map<std::string, double>& values) {
   return FormulaReader(formula, values).run();
+}
+
+std::map<std::string, double> formula_values(const Term& term) {
+  constexpr double weight_gradient_bytes = 4;
+  std::map<std::string, double> values;
+  std::string text;
+  for (const std::string& line : term.program) text += line + "\n";
+  const auto program = parse(text, term.id);
+  const auto view = program && !program->meshes.empty() ? placement_view(*program) : fail(term.id, "no program on a mesh");
+  if (!view) return values;
+  for (const MeshLine& line : program->meshes)
+    for (const MeshLine::Axis& axis : line.axes) values[axis.name] = static_cast<double>(axis.size);
+  for (int t = 0; t < static_cast<int>(view->network.tensors.size()); ++t) {
+    const Tensor& tensor = view->network.tensors[t];
+    values[tensor.name] = view->network.bytes(t);
+    values["d" + tensor.name] =
+        tensor.role == TensorRole::weight ? view->network.elements(t) * weight_gradient_bytes : view->network.bytes(t);
+  }
+  return values;
 }
 
 }  // namespace stepcast

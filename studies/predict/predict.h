@@ -1,0 +1,12 @@
+// stepcast predict forecasts one training step.
+#pragma once
+
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/cli/console.h"
+
+namespace stepcast {
+
+Expected<void> predict_command(const Arguments& arguments, Console& console);
+
+}  // namespace stepcast
