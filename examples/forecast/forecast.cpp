@@ -1,5 +1,6 @@
-// Forecasts one training step of Llama 3 70B on 512 H100, as `stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4
-// --global-batch 1024` does: a request says what is known, resolve() completes and checks it, predict() prices and schedules the step.
+// Forecasts one training step of Llama 3 70B on 512 H100, as this does:
+//   stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024
+// A request says what is known, resolve() completes and checks it, predict() prices and schedules the step.
 #include <cstdio>
 #include <string>
 
@@ -40,8 +41,8 @@ int main() {
     return 1;
   }
   const StepReport& step = prediction->step;
-  std::printf("%s on %lld GPUs (stepcast %s)\n", scenario.network.row.name.c_str(), static_cast<long long>(scenario.plan.gpus),
-              std::string(version()).c_str());
+  std::printf("%s on %lld GPUs (stepcast %s)\n", scenario.network.row.name.c_str(),
+              static_cast<long long>(scenario.plan.gpus), std::string(version()).c_str());
   std::printf("step time %.1f s, %.1f to %.1f s\n", step.step_time.value(), step.p10.value(), step.p90.value());
   std::printf("MFU %.1f %%\n", 100 * prediction->mfu);
   std::printf("memory %.1f of %.1f GB\n", step.memory.peak.value() / 1e9, step.memory.capacity.value() / 1e9);
