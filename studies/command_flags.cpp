@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 #include "studies/schedule/request.h"
 
 namespace stepcast {

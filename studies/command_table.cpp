@@ -5,6 +5,7 @@
 #include "studies/catalog/kinds.h"
 #include "studies/command_flags.h"
 #include "studies/commands.h"
+#include "studies/launch/run_flags.h"
 #include "studies/ask/rates.h"
 #include "studies/notation/dataflow.h"
 #include "studies/notation/explain_command.h"

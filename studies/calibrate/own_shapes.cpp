@@ -9,6 +9,7 @@
 
 #include "dataflow/lower/lower.h"
 #include "studies/calibrate/step_queries.h"
+#include "studies/run/fields.h"
 #include "studies/run/mapping_text.h"
 #include "studies/run/split.h"
 
@@ -61,9 +62,7 @@ Expected<Program> program_of(const NetworkSpec& network, const OwnVariant& varia
   plan.sequence = sequence;
   plan.precision = request.precision;
   const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence};
-  const SplitOrigin origin{"--gpus", "--tp",       "--cp",        "--pp", "--chunks", "--global-batch",
-                           "--seq",  "--schedule", "--recompute", "--ep", "--etp"};
-  if (auto good = check_split(split, size, network, origin); !good) return tl::unexpected(std::move(good.error()));
+  if (auto good = check_split(split, size, network, flag_of); !good) return tl::unexpected(std::move(good.error()));
   plan.mapping = mapping_text(split);
   plan.mapping_where = "mapping of own shapes";
   return lower(network, plan, request.stack);

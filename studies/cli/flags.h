@@ -1,5 +1,5 @@
-// A flag is one record: its name on the command line, its key in a scenario file, what it takes, its documentation and
-// its validation. Help texts, the parser, suggestions and the scenario reader all read the same tables.
+// A flag is one record: its name on the command line, what it takes, its documentation and its validation. Help texts, the parser and
+// suggestions all read the same tables. Those that say what a run is are made of the fields of a run (launch/run_flags.h).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 
@@ -20,38 +21,23 @@ enum class FlagKind : std::uint8_t {
 
 struct Flag {
   std::string_view name;      ///< "--tp"
-  std::string_view key;       ///< in a scenario file: "tp"; "" = not part of a scenario
+  std::string_view key;       ///< of a field of the run: "tp"; "" = it says nothing of the run
   std::string_view value;     ///< what the help writes for it: "N"
   std::string_view group;     ///< heading in the help
   std::string_view doc;       ///< one line; says the default
   FlagKind kind = FlagKind::text;
   std::int64_t least = 1, most = 1;
-  bool splits = false;        ///< says how the work is split; a mapping file says the same in full
   Expected<void> (*check)(const std::string& text, const std::string& where) = nullptr;
   std::string_view alias = {};  ///< another name: "-o"
   bool words_behind = false;    ///< "--flag -- WORDS": its value "--" stands for the words behind it; behind "--flag VALUE" they go over it
+  bool output = false;        ///< what predict writes: other commands that forecast runs write their own
   bool repeats = false;         ///< may be given several times; Arguments::values has each
 };
 
-/// What `stepcast predict` takes; sweeps take the same.
-std::span<const Flag> run_flags();
-
-/// The record by name or alias ("--tp") or by scenario key ("tp"); null when there is none.
+/// The record by name or alias: "--tp", "-o"; null when there is none.
 const Flag* find_flag(std::span<const Flag> flags, std::string_view name);
-const Flag* find_key(std::span<const Flag> flags, std::string_view key);
 
 /// Kind, range and the record's own check.
 Expected<void> check_flag(const Flag& flag, const std::string& text, const std::string& where);
-
-/// A whole number in decimal digits from `least` to `most`.
-Expected<std::int64_t> parse_count(const std::string& text, const std::string& where, std::int64_t least,
-                                   std::int64_t most);
-
-/// --recompute none | selective | full | full:N.
-struct Recompute {
-  enum class Kind : std::uint8_t { none, selective, full } kind = Kind::none;
-  std::int64_t layers = 0;    ///< full on that many layers; 0 = all
-};
-Expected<Recompute> parse_recompute(const std::string& text, const std::string& where);
 
 }  // namespace stepcast

@@ -16,7 +16,7 @@ void write_run(JsonWriter& json, const Scenario& scenario) {
   json.field("gpu", scenario.machine.row.gpu.id);
   json.field("stack", scenario.stack.row.id);
   json.field("profile", scenario.profile.row.id);
-  json.field("split", scenario.split);
+  json.field("split", in_words(scenario));
   json.field("gpus", plan.gpus);
   json.field("micro_batch", plan.micro_batch);
   json.field("micro_batches", scenario.micro_batches);

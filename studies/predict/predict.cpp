@@ -1,6 +1,7 @@
 // stepcast predict: one training step, forecast.
 #include <optional>
 
+#include "studies/launch/read/asked_run.h"
 #include "studies/predict/predict.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/emit/emit_run.h"
@@ -20,7 +21,7 @@ namespace {
 Expected<Scenario> scenario_of(const Arguments& arguments) {
   const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
-  return resolve(*request);
+  return complete(*request);
 }
 
 Expected<void> check_output_flags(const Arguments& arguments) {

@@ -43,7 +43,7 @@ std::string title(const Page& page) {
   return page.paint.bold(fmt::format("{} on {} x {} ({}{})", page.scenario.network.row.name, plan.gpus, machine.gpu.name,
                                      machine.name, nodes)) +
          "\n" +
-         wrapped({page.scenario.split, fmt::format("{} x {} sequences of {} per step", page.scenario.micro_batches,
+         wrapped({in_words(page.scenario), fmt::format("{} x {} sequences of {} per step", page.scenario.micro_batches,
                                                    plan.global_batch / page.scenario.micro_batches, plan.sequence),
                   to_text(plan.precision)},
                  "; ", "", page_columns);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "studies/predict/json.h"
+#include "studies/run/forecast.h"
 #include "studies/timeline/step_timeline.h"
 #include "studies/roofline/draw/pictures.h"
 #include "studies/run/scenario_file.h"
@@ -80,7 +81,7 @@ void add_sweep(Dossier& dossier, const DossierChoice& choice) {
 std::span<const DossierFile> dossier_files() { return files_of_report; }
 
 Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice) {
-  auto scenario = resolve(dossier.request);
+  auto scenario = complete(dossier.request);
   if (!scenario) return tl::unexpected(scenario.error());
   dossier.scenario = std::move(*scenario);
   auto prediction = predict(dossier.scenario, true);

@@ -90,7 +90,7 @@ std::string picture_line(const char* name, const char* about) { return fmt::form
 std::string dossier_markdown(const Dossier& dossier) {
   const StepReport& step = dossier.prediction.step;
   return fmt::format("## {}\n\n{}, {}; forecast by stepcast\n\n", markdown_escaped(run_title(dossier)),
-                     markdown_escaped(dossier.scenario.split), to_text(dossier.roofline.precision)) +
+                     markdown_escaped(in_words(dossier.scenario)), to_text(dossier.roofline.precision)) +
          markdown_figures(dossier) + "\n" + picture_line("waterfall.svg", "where the step goes") + markdown_phases(step) + "\n" +
          markdown_levers(dossier.roofline.fall) + "\n" + picture_line("roofline.svg", "operators under the GPU's roofs") +
          markdown_operators(dossier.roofline) + "\n" + picture_line("network.svg", "collectives under the roofs of their links") +

@@ -11,10 +11,10 @@ namespace {
 SpaceWords words_of(const Request& request, const Scenario& scenario) {
   SpaceWords words;
   words.request = pinned(request, scenario);
-  for (const AxisRow& row : axis_rows()) words.request.values.erase(std::string(row.key));
+  unsay_axes(words.request);
   words.axis(AxisId::gpus) = AxisWords{{std::to_string(scenario.plan.gpus)}, "--gpus"};
   words.axis(AxisId::precision) = AxisWords{{to_text(scenario.plan.precision)}, "--precision"};
-  words.request.values["global_batch"] = {std::to_string(scenario.plan.global_batch), "--global-batch"};
+  (void)words.request.say("global_batch", std::to_string(scenario.plan.global_batch), "--global-batch");  // it is the run's own
   words.pareto = AxisWords{{"step_time,memory.peak"}, "--pareto"};
   words.top = Request::Value{"100", "--top"};
   return words;

@@ -53,7 +53,7 @@ std::string dossier_links(const Dossier& dossier, std::string_view current) {
 std::string page_head(const Dossier& dossier, std::string_view title, std::string_view current) {
   return fmt::format("<header>\n{}<h1>{}</h1>\n<p>{}<br><span class=\"soft\">{}, {}</span></p>\n</header>\n",
                      dossier_links(dossier, current), html_escaped(title), html_escaped(run_title(dossier)),
-                     html_escaped(dossier.scenario.split), to_text(dossier.roofline.precision));
+                     html_escaped(in_words(dossier.scenario)), to_text(dossier.roofline.precision));
 }
 
 std::string static_page(const Dossier& dossier, std::string_view title, std::string_view current, const std::string& body) {

@@ -8,13 +8,15 @@
 #include <fmt/format.h>
 
 #include "studies/cli/shell_word.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/launch/read/launch_line.h"
 #include "studies/report/folder.h"
 #include "studies/cli/output_file.h"
 #include "studies/print/page/page.h"
 #include "studies/print/table.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 #include "studies/report/report.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {
@@ -130,7 +132,7 @@ Expected<void> report_command(const Arguments& arguments, Console& console) {
   dossier.request = std::move(*request);
   auto measured = read_measured_file(arguments, "--measured");
   if (!measured) return tl::unexpected(measured.error());
-  if (const auto scenario = resolve(dossier.request); !scenario) return tl::unexpected(scenario.error());
+  if (const auto scenario = complete(dossier.request); !scenario) return tl::unexpected(scenario.error());
   auto folder = ReportFolder::open(arguments.value(folder_flag));
   if (!folder) return tl::unexpected(folder.error());
   if (auto filled = fill_dossier(dossier, {!arguments.has("--no-sweep"), threads_here(), std::move(*measured)}); !filled) return filled;

@@ -14,7 +14,7 @@ void take_names(const Scenario& scenario, const Prediction& prediction, Roofline
   report.network = scenario.network.row.name;
   report.machine = scenario.machine.row.name;
   report.gpu = scenario.machine.row.gpu.name;
-  report.split = scenario.split;
+  report.split = in_words(scenario);
   report.gpus = scenario.plan.gpus;
   report.precision = scenario.plan.precision;
   report.step_time = prediction.step.step_time;

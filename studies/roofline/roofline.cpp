@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include "studies/cli/named_outputs.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/print/page/page.h"
 #include "studies/roofline/draw/pictures.h"
 #include "studies/roofline/report.h"
 #include "studies/roofline/roofline_flags.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {
@@ -54,7 +56,7 @@ std::span<const Flag> roofline_flags() {
 Expected<void> roofline_command(const Arguments& arguments, Console& console) {
   const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
-  const auto scenario = resolve(*request);
+  const auto scenario = complete(*request);
   if (!scenario) return tl::unexpected(scenario.error());
   const auto measured = read_measured_file(arguments, "--measured");
   if (!measured) return tl::unexpected(measured.error());

@@ -1,142 +1,70 @@
 #include "studies/run/balance.h"
 
-#include <algorithm>
-#include <numeric>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "dataflow/lower/lower.h"
 #include "sim/cost.h"
 #include "sim/layer_costs.h"
-#include "studies/run/forecast.h"
+#include "sim/schedule/layers/partition.h"
+#include "studies/run/prediction.h"
 
 namespace stepcast {
 namespace {
 
-const std::vector<std::string> layout_words = {"even", "balanced"};
-
-/// Counts as near to `counts` as a network with `layers` on `parts` virtual stages allows: missing layers join the
-/// shortest stages, extra ones leave the longest.
-LayerCounts nearest_counts(LayerCounts counts, std::int64_t layers, std::int64_t parts) {
-  counts.resize(static_cast<std::size_t>(parts), layers / parts);
-  std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  for (; sum < layers; ++sum) ++*std::min_element(counts.begin(), counts.end());
-  for (; sum > layers; --sum) --*std::max_element(counts.begin(), counts.end());
-  return counts;
+Scenario laid_as(Scenario scenario, Split split, LayerCounts layers) {
+  split.layers = std::move(layers);
+  lay_split(scenario, std::move(split));
+  return scenario;
 }
 
-LayerCounts counts_of(const LayerLayout& layout) {
-  LayerCounts counts;
-  for (const StageLayers& stage : layout.stages) counts.push_back(stage.layers);
-  return counts;
+LayerCounts nearly_even(const Scenario& scenario) {
+  const Split& split = *scenario.split;
+  const std::int64_t parts = split.pp * split.chunks;
+  return split.layers.empty() ? LayerCounts(static_cast<std::size_t>(parts), scenario.network.row.layers / parts) : split.layers;
 }
 
-/// What to write instead, in the notation that was used.
-std::string nearest_layout(const LayoutChoice& choice, const NetworkSpec& network, std::int64_t parts) {
-  const LayerCounts counts = nearest_counts(counts_of(choice.given), network.layers, parts);
-  if (choice.as_list) return fmt::format("nearest: {}", fmt::join(counts, ","));
-  return fmt::format("nearest: {}", write_layer_layout(layout_of(counts, network.mtp_layers)));
-}
-
-Expected<Program> program_with(const Scenario& scenario, Split split, const LayerCounts& layers) {
-  split.layers = layers;
-  Plan plan = scenario.plan;
-  plan.mapping = mapping_text(split);
-  return lower(scenario.network.row, plan, scenario.stack.row);
-}
-
-CostModel cost_of(const Scenario& scenario) {
-  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision};
-}
-
-/// With all that the scenario says of slices and caps.
-Expected<Seconds> step_time(Scenario scenario, Split split, const LayerCounts& layers) {
-  split.layers = layers;
-  scenario.plan.mapping = mapping_text(split);
-  const auto prediction = predict(scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
-  return prediction->step.step_time;
-}
-
-Expected<LayerCounts> layers_by_cost(const Scenario& scenario, const Split& split) {
-  Split plain = split;
+Expected<LayerCounts> layers_by_cost(const Scenario& scenario) {
+  Split plain = *scenario.split;
   if (plain.recompute.layers > 0) plain.recompute = {};
-  const auto program = program_with(scenario, plain, split.layers);
+  const Scenario weighed = laid_as(scenario, std::move(plain), nearly_even(scenario));
+  const auto program = lower(weighed.network.row, weighed.plan, weighed.stack.row);
   if (!program) return tl::unexpected(program.error());
-  PartitionProblem problem = layer_costs(*program, cost_of(scenario));
+  PartitionProblem problem = layer_costs(*program, cost_model(weighed));
   problem.bare_ends = true;
   const auto partition = split_layers(problem);
   if (!partition) return tl::unexpected(partition.error());
   return LayerCounts(partition->layers.begin(), partition->layers.end());
 }
 
+/// With all that the scenario says of slices and caps.
+Expected<Seconds> step_with(const Scenario& scenario, const LayerCounts& layers) {
+  const auto prediction = predict_as_laid(laid_as(scenario, *scenario.split, layers));
+  if (!prediction) return tl::unexpected(prediction.error());
+  return prediction->step.step_time;
+}
+
 }  // namespace
 
-Expected<LayoutChoice> parse_layout(const std::string& text, const std::string& where) {
-  using Kind = LayoutChoice::Kind;
-  if (text == "even") return LayoutChoice{};
-  if (text == "balanced") return LayoutChoice{.kind = Kind::balanced, .given = {}};
-  const bool word = std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-  if (word && text.find_first_not_of("tm") != std::string::npos)
-    return fail(where, fmt::format("unknown layout '{}'", text.substr(0, 60)),
-                name_hint(text, layout_words) + ", or layers per virtual stage: 9,8,8,7 or Ett|tt|tL");
-  auto layout = read_layers(text, where);
-  if (!layout) return tl::unexpected(layout.error());
-  const bool as_list = text.find('t') == std::string::npos && text.find('L') == std::string::npos;
-  return LayoutChoice{Kind::given, std::move(*layout), as_list};
-}
-
-Expected<LayerCounts> given_layers(const LayoutChoice& choice, const NetworkSpec& network, std::int64_t stages,
-                                   std::int64_t chunks, const std::string& where) {
-  LayerLayout layout = choice.given;
-  if (choice.as_list) layout.stages.back().predictions = static_cast<int>(network.mtp_layers);
-  const std::int64_t parts = stages * chunks;
-  if (auto fits = check_layers(layout, static_cast<int>(network.layers), static_cast<int>(network.mtp_layers),
-                               static_cast<int>(stages), static_cast<int>(chunks), where); !fits) {
-    Error error = fits.error();
-    error.hint += "; " + nearest_layout(choice, network, parts);
-    const auto entries = static_cast<std::int64_t>(layout.stages.size());
-    if (entries != parts && entries % stages == 0 && layout.layers() == network.layers)
-      error.hint = fmt::format("{} virtual stages are --chunks {}; {}", entries, entries / stages,
-                               nearest_layout(choice, network, parts));
-    return tl::unexpected(std::move(error));
-  }
-  if (layout.stages.back().predictions != network.mtp_layers)
-    return fail(where, "prediction modules m stand on another stage than the loss L, where they run here",
-                nearest_layout(choice, network, parts));
-  return counts_of(layout);
-}
-
-Expected<LayerCounts> nearly_even_layers(std::int64_t layers, std::int64_t parts, const std::string& where) {
-  PartitionProblem problem;
-  problem.layers.assign(static_cast<std::size_t>(layers), 0);
-  problem.stages = static_cast<int>(parts);
-  problem.bare_ends = true;
-  const auto partition = split_evenly(problem);
-  if (!partition) return fail(where, partition.error().what, partition.error().hint + ", times the chunks");
-  return LayerCounts(partition->layers.begin(), partition->layers.end());
-}
-
-Expected<LayerCounts> balanced_layers(const Scenario& scenario, const Split& split) {
-  const std::int64_t layers = scenario.network.row.layers, parts = split.pp * split.chunks;
-  auto by_cost = layers_by_cost(scenario, split);
+Expected<LayerCounts> balanced_layers(const Scenario& scenario) {
+  const std::int64_t layers = scenario.network.row.layers, parts = scenario.split->pp * scenario.split->chunks;
+  auto by_cost = layers_by_cost(scenario);
   if (!by_cost || layers % parts != 0) return by_cost;
   LayerCounts even(static_cast<std::size_t>(parts), layers / parts);
   if (*by_cost == even) return even;
-  const auto balanced_step = step_time(scenario, split, *by_cost), even_step = step_time(scenario, split, even);
+  const auto balanced_step = step_with(scenario, *by_cost), even_step = step_with(scenario, even);
   if (!balanced_step) return tl::unexpected(balanced_step.error());
   if (!even_step) return tl::unexpected(even_step.error());
   return *balanced_step <= *even_step ? *by_cost : even;
 }
 
-LayerLayout layout_of(const LayerCounts& layers, std::int64_t predictions) {
-  LayerLayout layout;
-  for (const std::int64_t count : layers) layout.stages.push_back({.layers = static_cast<int>(count)});
-  layout.stages.front().embedding = true;
-  layout.stages.back().predictions = static_cast<int>(predictions);
-  layout.stages.back().loss = true;
-  return layout;
+Expected<Scenario> with_balanced_layers(Scenario scenario) {
+  if (!scenario.balance) return scenario;
+  auto layers = balanced_layers(scenario);
+  if (!layers) return tl::unexpected(layers.error());
+  Split split = *scenario.split;
+  split.layers = std::move(*layers);
+  drop_even_layers(split);
+  lay_split(scenario, std::move(split));
+  scenario.balance = false;
+  return scenario;
 }
 
 }  // namespace stepcast

@@ -1,47 +1,20 @@
-// --layout: how a network's layers lie on the virtual stages of a pipeline. `even` gives each the same number;
-// `balanced` splits them by what the forecast prices them at; a list ("9,8,8,7") or Megatron's string
-// ("Et*9|(t*8|)*2t*7L") says it outright. The embedding runs on the first virtual stage; LM head, loss and prediction
-// modules on the last one: layouts that put them elsewhere are refused.
+// Layers laid on stages by what they cost: a scenario that asks for it is completed by the forecast itself.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "model/base/error.h"
-#include "sim/schedule/layers/layer_layout.h"
+#include "studies/run/layers.h"
 #include "studies/run/scenario.h"
-#include "studies/run/split.h"
 
 namespace stepcast {
 
-struct LayoutChoice {
-  enum class Kind : std::uint8_t { even, balanced, given } kind = Kind::even;
-  LayerLayout given;
-  bool as_list = false;  ///< written as numbers; hints answer alike
-};
-Expected<LayoutChoice> parse_layout(const std::string& text, const std::string& where);
+/// The slowest virtual stage is as fast as can be (sim/schedule/layers/partition.h, exact), by the prices of the scenario's own
+/// forecast (sim/layer_costs.h). The first and the last stage may hold no layer at all. With chunks the virtual stages are made
+/// alike; the ranks, which hold one of each turn, follow well enough. `full:N` recomputation takes the same time on every stage,
+/// so layers are weighed without it. The even split stays where it is the faster step: gradients and optimizer wait for the rank
+/// with most layers. `scenario` has a split that has passed check_split with any layers.
+Expected<LayerCounts> balanced_layers(const Scenario& scenario);
 
-/// Layers per virtual stage, in forward order.
-using LayerCounts = std::vector<std::int64_t>;
-
-/// Of a layout that was given. Errors: virtual stages, layers or prediction modules that are not this pipeline's and
-/// network's, or prediction modules apart from the loss; the hint writes the nearest layout that can be said.
-Expected<LayerCounts> given_layers(const LayoutChoice& choice, const NetworkSpec& network, std::int64_t stages,
-                                   std::int64_t chunks, const std::string& where);
-
-/// As many everywhere as can be, the rest on the first ones. Errors: more virtual stages than layers and two bare ends.
-Expected<LayerCounts> nearly_even_layers(std::int64_t layers, std::int64_t parts, const std::string& where);
-
-/// By cost: the slowest virtual stage is as fast as can be (sim/schedule/layers/partition.h, exact), priced by the scenario's
-/// own machine, profile, stack and split (sim/layer_costs.h). First and last stage may hold no layer at all. With
-/// chunks it is the virtual stages that are made alike; the ranks, which hold one of each turn, follow well enough.
-/// `full:N` recomputation takes the same time on every stage, so layers are weighed without it. Keeps the even split
-/// where that is the faster step: gradients and optimizer wait for the rank with most layers.
-/// `scenario` has its nouns and numbers; `split` has passed check_split with any layers.
-Expected<LayerCounts> balanced_layers(const Scenario& scenario, const Split& split);
-
-/// The same as Megatron writes it, with E, L and prediction modules.
-LayerLayout layout_of(const LayerCounts& layers, std::int64_t predictions);
+/// The scenario with its layers weighed, where it asks for that.
+Expected<Scenario> with_balanced_layers(Scenario scenario);
 
 }  // namespace stepcast

@@ -1,32 +1,29 @@
-// The library's door to one prediction: Scenario -> Program -> prices -> schedule -> step, and the figures that need
-// both the network and the machine (MFU, HFU). Commands print it, sweeps repeat it.
+// The library's door: a forecast of one training step, from what a run is told.
+//
+//   stepcast::Request request;
+//   request.network = *stepcast::choose_network("llama3-70b", "network");
+//   request.values["gpus"] = {"128", "gpus"};
+//   auto scenario = stepcast::complete(request);        // defaults filled in and checked; scenario->assumptions says which
+//   auto prediction = stepcast::predict(*scenario);     // prediction->step.step_time, ->mfu, ->step.memory.peak, ...
+//
+// Every function answers with a value or an Error of {where, what, hint}; none throws, prints or keeps state. A Request may also
+// come from a scenario file (run/scenario_file.h). Commands print a Prediction; sweeps repeat it.
 #pragma once
 
-#include "dataflow/program.h"
 #include "model/base/error.h"
-#include "model/base/units.h"
-#include "sim/cost.h"
-#include "sim/step.h"
+#include "studies/run/prediction.h"
+#include "studies/run/request.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast {
 
-struct Prediction {
-  Program program;
-  StepReport step;
-  Flops model_flops;                     ///< of the step, all ranks: 3 x forward, no recompute
-  FlopsPerSecond model_rate;             ///< model_flops per GPU and second
-  FlopsPerSecond hardware_rate;          ///< executed, with recompute
-  FlopsPerSecond peak;                   ///< datasheet, dense, of the plan's precision
-  double mfu = 0, hfu = 0;               ///< Chowdhery et al. 2022 (PaLM, arXiv 2204.02311) appendix B
-  std::vector<std::string> warnings;     ///< the step's own, and not fitting in memory
-};
+/// The run with nothing left open: resolve(), and the layers weighed where the request asks for balanced ones.
+Expected<Scenario> complete(const Request& request);
 
-/// Prices of this scenario's software on its machine, with what measured steps say about them. `scenario` must outlive it.
-CostModel cost_model(const Scenario& scenario);
-
-/// Errors: the mapping against the network (lower), the schedule against the micro-batches.
+/// Errors: layers that cannot be balanced, the mapping against the network, the schedule against the micro-batches.
 /// `reasons` says why each collective exists, for --explain.
 Expected<Prediction> predict(const Scenario& scenario, bool reasons = false);
+/// The same of a request, for those who need no more of it than the figures. Errors: those of complete() too.
+Expected<Prediction> predict(const Request& request);
 
 }  // namespace stepcast

@@ -9,7 +9,6 @@
 #include "dataflow/lower/read_plan.h"
 #include "dataflow/notation/mapping.h"
 #include "dataflow/lower/stages.h"
-#include "studies/cli/flags.h"
 #include "studies/run/split.h"
 
 namespace stepcast {
@@ -19,8 +18,8 @@ constexpr std::int64_t most_mapped_ranks = 10'000'000;
 
 /// A mapping says how the work is split in full, so a flag that says a part of it again would be dropped in silence.
 Expected<void> check_alone(const Request::Value& mapping, const Request& request) {
-  for (const Flag& flag : run_flags()) {
-    const Request::Value* value = flag.splits ? request.find(flag.key) : nullptr;
+  for (const RunField& field : run_fields()) {
+    const Request::Value* value = field.splits ? request.find(field.id) : nullptr;
     if (value == nullptr) continue;
     return fail(value->where, fmt::format("the mapping {} already says how the work is split", mapping.where),
                 "change the mapping, or leave it out and use the flags");
@@ -45,14 +44,6 @@ std::string axes_in_words(const MeshLine& mesh) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// "tp 8, cp 1, dp 16, pp 4; tp, vocab, dp, zero1; 1f1b": the mesh, the aliases in use, the schedule.
-std::string in_words(const MappingProgram& program, const StageStatement* stage) {
-  std::string words = axes_in_words(program.meshes.front());
-  for (const auto& item : program.body)
-    if (const auto* use = std::get_if<Use>(&item)) words += fmt::format("; {}", fmt::join(use->names, ", "));
-  return stage == nullptr ? words : fmt::format("{}; {}", words, stage->schedule);
-}
-
 /// The stage statement, wherever an alias hides it.
 const StageStatement* stage_of(const std::vector<Statement>& statements) {
   for (const Statement& statement : statements)
@@ -71,7 +62,7 @@ std::int64_t stages_of(const MappingProgram& program, const StageStatement* stag
 /// Global batch from what is said, else from the mapping's own `for mb:M`, else a few micro-batches per stage.
 std::int64_t batch_of(MappedRun& run, const Request& request, std::int64_t per_micro_batch, std::int64_t stated,
                       std::int64_t stages) {
-  if (request.find("global_batch") != nullptr) return request.count("global_batch", 0);
+  if (request.says(FieldId::global_batch)) return request.wishes().global_batch;
   const std::int64_t batches = stated > 0 ? stated : default_batches_per_stage * stages;
   const std::string why = fmt::format("{} micro-batches{}", batches, stated > 0 ? " in the mapping" : "");
   run.assumptions.push_back({"--global-batch", std::to_string(batches * per_micro_batch), why});
@@ -82,12 +73,12 @@ Expected<void> check_batch(const MappedRun& run, const Request& request, std::in
                            std::int64_t stated) {
   const std::int64_t batch = run.plan.global_batch;
   if (batch % per_micro_batch != 0)
-    return fail(request.where("global_batch"),
+    return fail(request.where(FieldId::global_batch),
                 fmt::format("global batch {} is not a multiple of micro-batch {} x {} ranks that split the batch = {}", batch,
                             run.plan.micro_batch, per_micro_batch / run.plan.micro_batch, per_micro_batch),
                 fmt::format("nearest: {}", nearest_multiples(batch, per_micro_batch)));
   if (stated > 0 && batch / per_micro_batch != stated)
-    return fail(request.where("global_batch"),
+    return fail(request.where(FieldId::global_batch),
                 fmt::format("global batch {} makes {} micro-batches, but the mapping says mb:{}", batch,
                             batch / per_micro_batch, stated),
                 fmt::format("global batch {}, or mb:* in the mapping", stated * per_micro_batch));
@@ -97,7 +88,7 @@ Expected<void> check_batch(const MappedRun& run, const Request& request, std::in
 }  // namespace
 
 Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request& request, const Plan& plan) {
-  MappedRun run{plan, 1, "", {}};
+  MappedRun run{plan, 1, {}};
   run.plan.mapping = mapping.text;
   run.plan.mapping_where = mapping.where;
   if (auto good = check_alone(mapping, request); !good) return tl::unexpected(good.error());
@@ -109,10 +100,11 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   if (!statements) return tl::unexpected(statements.error());
   const auto ranks = ranks_of(program->meshes.front(), mapping.where);
   if (!ranks) return tl::unexpected(ranks.error());
-  if (request.find("gpus") == nullptr) run.assumptions.push_back({"--gpus", std::to_string(*ranks), "the mesh"});
-  run.plan.gpus = request.count("gpus", *ranks);
+  const bool told = request.says(FieldId::gpus);
+  if (!told) run.assumptions.push_back({"--gpus", std::to_string(*ranks), "the mesh"});
+  run.plan.gpus = told ? request.wishes().gpus : *ranks;
   if (run.plan.gpus != *ranks)
-    return fail(request.where("gpus"),
+    return fail(request.where(FieldId::gpus),
                 fmt::format("{} GPUs, but the mesh {} makes {}", run.plan.gpus, axes_in_words(program->meshes.front()), *ranks),
                 fmt::format("{} GPUs, or another mesh line in {}", *ranks, mapping.where));
 
@@ -127,11 +119,21 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   if (stage != nullptr) {
     const std::int64_t stages = stages_of(*program, stage);
     const ScheduledRun scheduled{stage->schedule, stages, chunks_of(stage->layout, stages), run.micro_batches};
-    if (auto good = check_schedule(scheduled, mapping.where, request.where("global_batch")); !good)
+    if (auto good = check_schedule(scheduled, mapping.where, request.where(FieldId::global_batch)); !good)
       return tl::unexpected(good.error());
   }
-  run.split = in_words(*program, stage);
   return run;
+}
+
+std::string mapping_in_words(const Plan& plan) {
+  const auto program = parse(plan.mapping, plan.mapping_where);
+  if (!program || program->meshes.empty()) return {};
+  std::string words = axes_in_words(program->meshes.front());
+  for (const auto& item : program->body)
+    if (const auto* use = std::get_if<Use>(&item)) words += fmt::format("; {}", fmt::join(use->names, ", "));
+  const auto statements = expand(*program);
+  const StageStatement* stage = statements ? stage_of(*statements) : nullptr;
+  return stage == nullptr ? words : fmt::format("{}; {}", words, stage->schedule);
 }
 
 }  // namespace stepcast

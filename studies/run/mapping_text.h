@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "studies/cli/flags.h"
 #include "studies/run/switches.h"
 
 namespace stepcast {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "studies/run/balance.h"
+#include "studies/run/layers.h"
 
 namespace stepcast {
 namespace {

@@ -1,43 +1,56 @@
 // What somebody typed or wrote into a scenario file, merged but not yet completed: the first of two steps to a Scenario.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "studies/cli/arguments.h"
+#include "studies/run/fields.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast {
 
+/// Micro-batches per pipeline stage where no batch is said: enough that the pipeline's ramp does not rule the step.
+constexpr std::int64_t default_batches_per_stage = 4;
+
+/// Something nobody said. `flag` is how to say it.
+struct Assumption { std::string flag, value, why; };
+
 struct Request {
   struct Value { std::string text, where; };
-  std::map<std::string, Value, std::less<>> values;  ///< by scenario key: "tp" -> {"8", "--tp"}
+  using Said = std::map<std::string_view, Value>;    ///< by scenario key: "tp" -> {"8", "--tp"}
+  /// A line of the notation behind those of the split; a value of the field takes its place.
+  struct Statement { std::string text; FieldId instead_of; std::string where; };
+
   std::optional<Chosen<NetworkSpec>> network;
   std::optional<Chosen<Machine>> machine;
   std::optional<Chosen<Stack>> stack;
   std::optional<Chosen<Profile>> profile;
   std::optional<Value> mapping;                      ///< text of the notation
-  struct Statement { std::string text, key, where; };
-  std::vector<Statement> statements;                 ///< lines of the notation behind those of the flags; one of the key takes their place
+  std::vector<Statement> statements;
   std::vector<std::string> notes;                    ///< how a launch was read
 
-  [[nodiscard]] const Value* find(std::string_view key) const;
-  /// Of a checked count; `fallback` when nobody said it.
-  [[nodiscard]] std::int64_t count(std::string_view key, std::int64_t fallback) const;
-  [[nodiscard]] std::string text(std::string_view key, std::string_view fallback) const;
-  /// Where the value came from; the flag's name when nobody said it.
-  [[nodiscard]] std::string where(std::string_view key) const;
-};
+  /// Reads a value, in place of what was said before. Errors: the field's own (check_field), and a noun, which is a member here.
+  Expected<void> say(const RunField& field, std::string text, std::string where);
+  /// The same by scenario key. Error: no field has it.
+  Expected<void> say(std::string_view key, std::string text, std::string where);
+  void unsay(FieldId id);
 
-/// `word` names a network or a scenario file; flags override the file.
-Expected<Request> read_request(const std::string& word, const Arguments& arguments);
-/// Of the command's first word, or of a launch that a flag names (launch/framework.h), with the word for what it leaves open. Error:
-/// neither.
-Expected<Request> read_request(const Arguments& arguments);
-/// What the flags say, over what is there; those that are not run flags are left to the command.
-Expected<void> take_flags(Request& request, const Arguments& arguments);
+  [[nodiscard]] const Said& said() const { return said_; }
+  /// Null where nobody said it.
+  [[nodiscard]] const Value* find(FieldId id) const;
+  [[nodiscard]] bool says(FieldId id) const { return find(id) != nullptr; }
+  /// Where the value came from; the flag's name when nobody said it.
+  [[nodiscard]] std::string where(FieldId id) const;
+  /// All that was said, typed; defaults elsewhere.
+  [[nodiscard]] const RunWishes& wishes() const { return wishes_; }
+
+ private:
+  Said said_;
+  RunWishes wishes_;
+};
 
 }  // namespace stepcast

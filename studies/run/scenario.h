@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,10 @@
 #include "model/step_tuning.h"
 #include "studies/run/nouns.h"
 #include "studies/run/request.h"
+#include "studies/run/split_plan.h"
 #include "studies/run/switches.h"
 
 namespace stepcast {
-
-/// Micro-batches per pipeline stage where no batch is said: enough that the pipeline's ramp does not rule the step.
-constexpr std::int64_t default_batches_per_stage = 4;
-
-/// Something nobody said. `flag` is how to say it.
-struct Assumption { std::string flag, value, why; };
 
 /// What the pipeline is told beside its schedule, and where that was said.
 struct PipelineChoice {
@@ -37,13 +33,23 @@ struct Scenario {
   PipelineChoice pipeline;
   bool causal_attention = true;      ///< how model FLOPs count attention
   std::int64_t micro_batches = 1;    ///< per step, on each rank of the batch split
-  std::string split;                 ///< in words: "tp 8, cp 1, pp 4, dp 16, sp, zero 1, 1f1b"
+  std::optional<Split> split;        ///< what the mapping was made of; absent: a mapping of the user's own
+  std::vector<std::string> statements;  ///< lines of the mapping behind those of the split
+  bool balance = false;              ///< the split's layers lie nearly evenly and wait to be weighed (run/balance.h)
   std::vector<Assumption> assumptions;
   std::vector<std::string> remarks;  ///< what a user should know about the split
 };
 
-/// Fills in defaults, checks that everything divides and fits the machine, and makes the mapping text.
+/// Fills in defaults, checks that everything divides and fits the machine, and makes the mapping text. Asks no forecast, so that
+/// layers to be balanced lie nearly evenly still; complete() of run/forecast.h weighs them.
 Expected<Scenario> resolve(const Request& request);
+
+/// Puts a split into the scenario, as mapping with the scenario's own statements behind it: every scenario but one with a mapping of
+/// the user's own is made so, whether flags, a point of a sweep or a measured record asked for it.
+void lay_split(Scenario& scenario, Split split);
+
+/// How the work is split: "tp 8, cp 1, pp 4, dp 16, sp, zero 1, 1f1b"; of a mapping of the user's own, what it says.
+std::string in_words(const Scenario& scenario);
 
 /// What measured steps say about this software on this GPU: the profile's fit, or the nearest to it.
 FoundFit step_fit(const Scenario& scenario);

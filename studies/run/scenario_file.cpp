@@ -57,21 +57,19 @@ void read_mapping(JsonObject& file, Request& request) {
   request.mapping = Request::Value{fmt::format("{}\n", fmt::join(lines, "\n")), file.where("mapping")};
 }
 
-Expected<void> read_value(JsonObject& file, const Flag& flag, Request& request) {
-  const std::string key(flag.key);
+Expected<void> read_value(JsonObject& file, const RunField& field, Request& request) {
+  const std::string key(field.key);
   if (!file.has(key)) return {};
   std::string text;
-  if (flag.kind == FlagKind::count) {
-    std::int64_t count = flag.least;
-    file.read(key, count, IntegerRange{flag.least, flag.most});
+  if (field.type.number) {
+    std::int64_t count = field.type.least;
+    file.read(key, count, IntegerRange{field.type.least, field.type.most});
     text = std::to_string(count);
   } else {
     file.read(key, text);
   }
   if (file.failed()) return {};
-  if (auto good = check_flag(flag, text, file.where(key)); !good) return good;
-  request.values[key] = {text, file.where(key)};
-  return {};
+  return request.say(field, std::move(text), file.where(key));
 }
 
 template <typename Row>
@@ -118,11 +116,9 @@ Expected<Request> read_scenario(const std::string& text, const std::string& wher
   Request request;
   if (auto done = read_nouns(file, text, request); !done) return tl::unexpected(done.error());
   read_mapping(file, request);
-  for (const Flag& flag : run_flags()) {
-    const bool noun = flag.key == "machine" || flag.key == "stack" || flag.key == "profile";
-    if (flag.key.empty() || noun) continue;
-    if (auto done = read_value(file, flag, request); !done) return tl::unexpected(done.error());
-  }
+  for (const RunField& field : run_fields())
+    if (!field.is_noun())
+      if (auto done = read_value(file, field, request); !done) return tl::unexpected(done.error());
   return file.finish(std::move(request));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,15 +10,13 @@
 
 #include "model/base/error.h"
 #include "model/network/network.h"
+#include "studies/run/field_id.h"
 #include "studies/run/mapping_text.h"
 
 namespace stepcast {
 
-/// Where each number came from ("--tp", "run.json:/tp", "default"), so that errors point there.
-struct SplitOrigin {
-  std::string gpus, tp, cp, pp, chunks, global_batch, sequence, schedule, recompute, ep, etp;
-  std::string order = "--order", scatter = "--scatter-boundary", dp_replicate = "--dp-replicate";
-};
+/// Where a number came from ("--tp", "run.json:/tp", "--tp (default)"), so that errors point there.
+using SplitOrigin = std::function<std::string(FieldId)>;
 
 struct SplitSize {
   std::int64_t gpus = 1, micro_batch = 1, global_batch = 1, sequence = 1;
@@ -27,13 +26,11 @@ struct SplitSize {
 /// One thing that can be wrong with a split. Rules stand in an order in which each may rely on those before it.
 struct SplitRule {
   std::string_view id;  ///< in a few words, for counting: "GPUs do not divide by tp x cp x pp"
+  FieldSet reads;       ///< what its answer follows from, beside what one sweep has but once (batch, sequence, network, stack)
   /// The bare arithmetic; takes no memory where the rule holds.
   bool (*holds)(const Split& split, const SplitSize& size, const NetworkSpec& network);
   /// Where it does not hold: the numbers, and the nearest that would.
   Error (*explain)(const Split& split, const SplitSize& size, const NetworkSpec& network, const SplitOrigin& origin);
-
-  [[nodiscard]] Expected<void> check(const Split& split, const SplitSize& size, const NetworkSpec& network,
-                                     const SplitOrigin& origin) const;
 };
 /// Every rule that the flags can break: heads and widths over tp, layers over stages and chunks, GPUs / (tp cp pp),
 /// experts, sequence over tp and cp, batch over micro-batch x dp, the schedule's own rule.

@@ -55,7 +55,7 @@ Split split_of(const SplitWishes& wishes, const NetworkSpec& network, const Stac
   split.dp = wishes.dp();
   take_experts(split, wishes, network);
   split.zero = wishes.zero;
-  split.replicas = wishes.zero > 0 ? wishes.dp_replicate : 1;
+  split.replicas = wishes.zero > 0 ? wishes.replicas : 1;
   split.sequence = split.tp > 1 && wishes.sp.value_or(sequence_divides(wishes));
   take_schedule(split, wishes);
   split.recompute = wishes.recompute;
@@ -116,13 +116,17 @@ std::string in_words(const Split& split) {
   return words + fmt::format(", {}", split.schedule) + recompute_statement_words(split.recompute);
 }
 
+void set_size(Plan& plan, const SplitSize& size) {
+  plan.gpus = size.gpus;
+  plan.micro_batch = size.micro_batch;
+  plan.global_batch = size.global_batch;
+  plan.sequence = size.sequence;
+}
+
 Plan plan_of(const Split& split, const SplitSize& size, Plan base) {
   base.mapping = mapping_text(split);
   base.mapping_where = "mapping made from the flags";
-  base.gpus = size.gpus;
-  base.micro_batch = size.micro_batch;
-  base.global_batch = size.global_batch;
-  base.sequence = size.sequence;
+  set_size(base, size);
   return base;
 }
 

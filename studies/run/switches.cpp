@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/whole_number.h"
+
 namespace stepcast {
 namespace {
 
+constexpr std::int64_t most_layers = 32768;
 constexpr std::array context_kinds = {"ring", "gather", "ulysses"};
 constexpr std::array mesh_axes = {"tp", "cp", "dp", "pp"};
 
@@ -31,6 +34,20 @@ Expected<ContextKind> parse_context_kind(const std::string& text, const std::str
   if (found == context_kinds.end())
     return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)), fmt::format("one of: {}", fmt::join(context_kinds, " ")));
   return static_cast<ContextKind>(found - context_kinds.begin());
+}
+
+Expected<Recompute> parse_recompute(const std::string& text, const std::string& where) {
+  if (text == "none") return Recompute{};
+  if (text == "selective") return Recompute{Recompute::Kind::selective, 0};
+  if (text == "full") return Recompute{Recompute::Kind::full, 0};
+  constexpr std::string_view prefix = "full:";
+  if (text.starts_with(prefix)) {
+    const auto layers = parse_count(text.substr(prefix.size()), where, 1, most_layers);
+    if (!layers) return tl::unexpected(layers.error());
+    return Recompute{Recompute::Kind::full, *layers};
+  }
+  return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)),
+              "one of: none, selective, full, full:N (N layers)");
 }
 
 const char* to_text(ContextKind kind) { return context_kinds[static_cast<std::size_t>(kind)]; }

@@ -21,6 +21,13 @@ enum class ContextKind : std::uint8_t {
 Expected<ContextKind> parse_context_kind(const std::string& text, const std::string& where);
 const char* to_text(ContextKind kind);
 
+/// --recompute none | selective | full | full:N.
+struct Recompute {
+  enum class Kind : std::uint8_t { none, selective, full } kind = Kind::none;
+  std::int64_t layers = 0;    ///< full on that many layers; 0 = all
+};
+Expected<Recompute> parse_recompute(const std::string& text, const std::string& where);
+
 /// Axes of the mesh from fastest to slowest: neighbours on the first are neighbours in the machine.
 enum class MeshAxis : std::uint8_t { tp, cp, dp, pp };
 using MeshOrder = std::array<MeshAxis, 4>;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/run/forecast.h"
 #include "studies/run/phases.h"
 
 namespace stepcast {
@@ -97,9 +98,9 @@ Expected<ScaledRun> run_at(const ScaleBase& base, Scaling scaling, std::int64_t 
   const auto batch = batch_at(base, scaling, gpus);
   if (!batch) return tl::unexpected(batch.error());
   Request request = base.request;
-  request.values["gpus"] = {std::to_string(gpus), "--gpus"};
-  request.values["global_batch"] = {std::to_string(*batch), "--global-batch"};
-  const auto scenario = resolve(request);
+  for (const auto& [key, value] : {std::pair{"gpus", gpus}, {"global_batch", *batch}})
+    if (auto said = request.say(key, std::to_string(value), flag_of(find_field(key)->id)); !said) return tl::unexpected(said.error());
+  const auto scenario = complete(request);
   if (!scenario) return tl::unexpected(scenario.error());
   const auto prediction = predict(*scenario);
   if (!prediction) return tl::unexpected(prediction.error());

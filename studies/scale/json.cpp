@@ -94,7 +94,7 @@ std::string scale_json(const ScaleStudy& study) {
   json.field("machine", scenario.machine.row.id);
   json.field("stack", scenario.stack.row.id);
   json.field("profile", scenario.profile.row.id);
-  json.field("split", scenario.split);
+  json.field("split", in_words(scenario));
   json.field("stages", study.stages);
   json.field("micro_batch", scenario.plan.micro_batch);
   json.field("sequence", scenario.plan.sequence);

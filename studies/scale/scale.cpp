@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "studies/launch/read/asked_run.h"
+#include "studies/run/forecast.h"
 #include "studies/scale/horizon.h"
 #include "studies/scale/report.h"
 #include "studies/whatif/plan_levers.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 
 namespace stepcast {
 namespace {
@@ -39,21 +41,22 @@ Expected<void> check_counts(const std::string& text, const std::string& where) {
   return {};
 }
 
-std::int64_t said_count(const Request& request, const Scenario& scenario, const char* key) {
-  const std::string text = plan_value(request, scenario, key);
+std::int64_t said_count(const Request& request, const Scenario& scenario, FieldId id) {
+  const std::string text = plan_value(request, scenario, id);
   return std::max<std::int64_t>(1, std::atoll(text.c_str()));
 }
 
 /// The run at `gpus`, with everything said that the others keep.
 Expected<ScaleBase> base_at(const Request& asked, std::optional<std::int64_t> gpus) {
   Request request = asked;
-  if (gpus) request.values["gpus"] = {std::to_string(*gpus), "--gpus"};
-  auto scenario = resolve(request);
+  if (gpus)
+    if (auto said = request.say("gpus", std::to_string(*gpus), "--gpus"); !said) return tl::unexpected(said.error());
+  auto scenario = complete(request);
   if (!scenario) return tl::unexpected(scenario.error());
   const auto prediction = predict(*scenario);
   if (!prediction) return tl::unexpected(prediction.error());
   ScaleBase base{pinned(std::move(request), *scenario), std::move(*scenario), {}, 1, prediction->program.stages};
-  for (const char* key : {"tp", "cp", "pp"}) base.ways *= said_count(base.request, base.scenario, key);
+  for (const FieldId id : {FieldId::tp, FieldId::cp, FieldId::pp}) base.ways *= said_count(base.request, base.scenario, id);
   const Plan& plan = base.scenario.plan;
   base.run = {plan.gpus, plan.global_batch, base.scenario.micro_batches, outcome_of(base.scenario, *prediction), 1, 1};
   return base;

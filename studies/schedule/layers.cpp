@@ -10,7 +10,7 @@
 #include "sim/schedule/layers/layer_layout.h"
 #include "sim/schedule/layers/partition.h"
 #include "sim/schedule/schedule_table.h"
-#include "studies/run/balance.h"
+#include "studies/run/layers.h"
 
 namespace stepcast {
 namespace {

@@ -13,6 +13,7 @@
 #include "studies/cli/progress_line.h"
 #include "studies/launch/emit/emit_run.h"
 #include "studies/print/digits.h"
+#include "studies/run/forecast.h"
 #include "studies/sweep/write/report.h"
 #include "studies/sweep/write/exports.h"
 #include "studies/sweep/write/predict_line.h"

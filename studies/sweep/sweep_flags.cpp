@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "studies/launch/emit/emit_run.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/emit/emit.h"
+#include "studies/launch/run_flags.h"
 #include "studies/sweep/space/axes.h"
 
 namespace stepcast {
@@ -67,7 +67,7 @@ Flag fixed_flag(Flag flag) {
 Flag axis_flag(const AxisRow& row, Flag flag) {
   flag.value = "LIST";
   flag.group = axes_group;
-  flag.doc = row.doc;
+  flag.doc = row.axis.doc;
   flag.kind = FlagKind::text;
   flag.check = nullptr;
   return flag;

@@ -96,7 +96,7 @@ std::string scene_title(const Scenario& scenario) {
   const auto& machine = scenario.machine.row;
   return fmt::format("{} on {} {} of {}: {}", network.name.empty() ? network.id : network.name, scenario.plan.gpus,
                      scenario.plan.gpus == 1 ? "GPU" : "GPUs",
-                     machine.name.empty() ? machine.id : machine.name, scenario.split);
+                     machine.name.empty() ? machine.id : machine.name, in_words(scenario));
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 #include "model/base/json_writer.h"
 #include "model/version.h"
 #include "studies/cli/named_outputs.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/print/digits.h"
 #include "studies/print/page/page.h"
+#include "studies/run/forecast.h"
 #include "studies/timeline/schedule_report.h"
 #include "studies/timeline/step_timeline.h"
 #include "studies/run/request.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 #include "studies/timeline/scene.h"
 #include "studies/timeline/timeline_flags.h"
 
@@ -143,7 +145,7 @@ Expected<void> timeline_command(const Arguments& arguments, Console& console) {
   if (!choice) return tl::unexpected(choice.error());
   const auto request = read_request(arguments);
   if (!request) return tl::unexpected(request.error());
-  const auto scenario = resolve(*request);
+  const auto scenario = complete(*request);
   if (!scenario) return tl::unexpected(scenario.error());
   auto outputs = open_outputs(arguments, timeline_output, timeline_endings());
   if (!outputs) return tl::unexpected(outputs.error());

@@ -1,107 +1,62 @@
 #include "studies/whatif/plan_levers.h"
 
 #include <algorithm>
-#include <charconv>
-#include <span>
 
 #include <fmt/format.h>
 
 namespace stepcast {
 namespace {
 
-enum class Walk : std::uint8_t { doubling, steps_of_one, words };
-
-struct PlanRow {
-  const char *key, *name, *usual;              ///< usual: where nobody said it and nothing was assumed
-  Walk walk;
-  std::vector<const char*> words = {};
-  bool (*applies)(const Scenario&, const Request&) = nullptr;
-  const char* why_not = "";
-};
-
-bool has_stages(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "pp") != "1"; }
-bool has_tensor_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "tp") != "1"; }
-bool has_context_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "cp") != "1"; }
-bool has_sequence_split(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "sp") == "on"; }
-bool has_shards(const Scenario& scenario, const Request& request) { return plan_value(request, scenario, "zero") != "0"; }
-bool has_experts(const Scenario& scenario, const Request&) { return scenario.network.row.experts.count > 0; }
-
-const std::vector<PlanRow>& plan_rows() {
-  static const std::vector<PlanRow> rows = {
-      {"tp", "tensor parallelism", "1", Walk::doubling},
-      {"pp", "pipeline stages", "1", Walk::doubling},
-      {"cp", "context parallelism", "1", Walk::doubling},
-      {"ep", "expert parallelism", "1", Walk::doubling, {}, has_experts, "the network has no experts"},
-      {"micro_batch", "micro-batch", "1", Walk::doubling},
-      {"global_batch", "global batch", "1", Walk::doubling},
-      {"sequence", "sequence", "1", Walk::doubling},
-      {"zero", "sharding stage", "1", Walk::steps_of_one},
-      {"dp_replicate", "copies of what is sharded", "1", Walk::doubling, {}, has_shards, "zero 0 shards nothing"},
-      {"recompute", "recompute", "none", Walk::words, {"none", "selective", "full"}},
-      {"sp", "sequence parallelism", "off", Walk::words, {"on", "off"}, has_tensor_split, "without tp it does nothing"},
-      {"save_gathered", "gathered activations kept", "off", Walk::words, {"on", "off"}, has_sequence_split,
-       "without sp it does nothing"},
-      {"cp_kind", "context parallelism by", "ring", Walk::words, {"ring", "gather", "ulysses"}, has_context_split,
-       "without cp it does nothing"},
-      {"order", "axes on the ranks", "tp-cp-dp-pp", Walk::words, {"tp-cp-dp-pp", "tp-cp-pp-dp"}},
-      {"dp_overlap", "gradients beside compute", "the stack's way", Walk::words, {"on", "off"}},
-      {"tp_overlap", "activations beside compute", "the stack's way", Walk::words, {"on", "off"}},
-      {"layout", "layers on stages", "even", Walk::words, {"even", "balanced"}, has_stages, "there is one stage"},
-      {"precision", "number type", "bf16", Walk::words, {"bf16", "fp8"}}};
-  return rows;
-}
+using Walk = FieldLever::Walk;
 
 struct PipelineRow { const char *schedule, *chunks; };
 constexpr PipelineRow pipelines[] = {{"1f1b", "1"}, {"interleaved-1f1b", "2"}, {"interleaved-1f1b", "4"}, {"zb-h1", "1"}, {"zb-v", "2"}};
 
-std::string lever_name(const char* key) {
-  return std::string(find_key(run_flags(), key)->name.substr(2));
-}
+std::string lever_name(const RunField& field) { return std::string(field.flag.substr(2)); }
 
-Request with_value(Request request, std::string_view key, std::string value) {
-  request.values[std::string(key)] = {std::move(value), std::string(find_key(run_flags(), key)->name)};
+/// Of a value that the field's own walk found, or that is in force.
+Request with_value(Request request, const RunField& field, std::string value) {
+  (void)request.say(field, std::move(value), std::string(field.flag));  // next_values() keeps to the field's range
   return request;
 }
 
-std::int64_t number_of(const std::string& text) {
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-std::vector<std::string> next_values(const PlanRow& row, const std::string& from) {
+std::vector<std::string> next_values(const RunField& field, const std::string& from) {
   std::vector<std::string> values;
-  const std::int64_t now = number_of(from);
-  if (row.walk == Walk::doubling) {
+  if (field.lever.walk == Walk::words) {
+    for (const std::string_view word : field.lever.words)
+      if (!word.empty() && from != word) values.emplace_back(word);
+    return values;
+  }
+  const std::int64_t now = std::stoll(from);
+  if (field.lever.walk == Walk::doubling) {
     if (now % 2 == 0) values.push_back(std::to_string(now / 2));
-    values.push_back(std::to_string(2 * now));
-  } else if (row.walk == Walk::steps_of_one) {
-    const Flag& flag = *find_key(run_flags(), row.key);
-    if (now > flag.least) values.push_back(std::to_string(now - 1));
-    if (now < flag.most) values.push_back(std::to_string(now + 1));
+    if (2 * now <= field.type.most) values.push_back(std::to_string(2 * now));
   } else {
-    for (const char* word : row.words)
-      if (from != word) values.emplace_back(word);
+    if (now > field.type.least) values.push_back(std::to_string(now - 1));
+    if (now < field.type.most) values.push_back(std::to_string(now + 1));
   }
   return values;
 }
 
-bool said_by_mapping(const Request& request, std::string_view key) {
-  return request.mapping.has_value() && find_key(run_flags(), key)->splits;
+bool said_by_mapping(const Request& request, const RunField& field) { return request.mapping.has_value() && field.splits; }
+
+/// Why the lever of a field can do nothing here; "" where it can.
+std::string_view why_idle(const RunField& field, const Request& request, const Scenario& scenario) {
+  const FieldLever& lever = field.lever;
+  if (lever.applies == nullptr || lever.applies(*scenario.split, request.wishes(), scenario.network.row)) return {};
+  return lever.why_not;
 }
 
-PlanLever lever_of_row(const PlanRow& row, const Request& request, const Scenario& scenario) {
-  PlanLever lever{lever_name(row.key), row.name, "", {}, ""};
-  if (said_by_mapping(request, row.key)) {
+PlanLever lever_of_field(const RunField& field, const Request& request, const Scenario& scenario) {
+  PlanLever lever{lever_name(field), std::string(field.lever.name), "", {}, ""};
+  if (said_by_mapping(request, field)) {
     lever.idle = "the mapping says it: change it there";
     return lever;
   }
-  lever.from = plan_value(request, scenario, row.key);
-  if (row.applies != nullptr && !row.applies(scenario, request)) {
-    lever.idle = row.why_not;
-    return lever;
-  }
-  for (std::string& value : next_values(row, lever.from)) lever.steps.push_back({value, with_value(request, row.key, value)});
+  lever.from = plan_value(request, scenario, field.id);
+  lever.idle = why_idle(field, request, scenario);
+  if (!lever.idle.empty()) return lever;
+  for (std::string& value : next_values(field, lever.from)) lever.steps.push_back({value, with_value(request, field, value)});
   return lever;
 }
 
@@ -112,20 +67,19 @@ std::string pipeline_words(const std::string& schedule, const std::string& chunk
 /// A schedule and its chunks go together.
 PlanLever schedule_lever(const Request& request, const Scenario& scenario) {
   PlanLever lever{"schedule", "pipeline schedule", "", {}, ""};
-  if (said_by_mapping(request, "schedule")) {
+  const RunField &schedule_field = field(FieldId::schedule), &chunks_field = field(FieldId::chunks);
+  if (said_by_mapping(request, schedule_field)) {
     lever.idle = "the mapping says it: change it there";
     return lever;
   }
-  const std::string schedule = plan_value(request, scenario, "schedule"), chunks = plan_value(request, scenario, "chunks");
+  const std::string schedule = plan_value(request, scenario, FieldId::schedule), chunks = plan_value(request, scenario, FieldId::chunks);
   lever.from = pipeline_words(schedule, chunks);
-  if (!has_stages(scenario, request)) {
-    lever.idle = "there is one stage";
-    return lever;
-  }
+  lever.idle = why_idle(field(FieldId::layout), request, scenario);
+  if (!lever.idle.empty()) return lever;
   for (const PipelineRow& row : pipelines) {
     if (schedule == row.schedule && (chunks == row.chunks || (chunks == "1" && schedule == "zb-v"))) continue;
     lever.steps.push_back({pipeline_words(row.schedule, row.chunks),
-                           with_value(with_value(request, "schedule", row.schedule), "chunks", row.chunks)});
+                           with_value(with_value(request, schedule_field, row.schedule), chunks_field, row.chunks)});
   }
   return lever;
 }
@@ -135,29 +89,31 @@ PlanLever schedule_lever(const Request& request, const Scenario& scenario) {
 // Not what depends on nothing else: a sequence that is said has to divide, where the network's own turns sp off.
 Request pinned(Request request, const Scenario& scenario) {
   const Plan& plan = scenario.plan;
-  const auto pin = [&](const char* key, std::string value) {
-    if (request.find(key) == nullptr) request = with_value(std::move(request), key, std::move(value));
+  const auto pin = [&](FieldId id, std::string value) {
+    if (!request.says(id)) request = with_value(std::move(request), field(id), std::move(value));
   };
-  pin("gpus", std::to_string(plan.gpus));
-  pin("global_batch", std::to_string(plan.global_batch));
-  pin("precision", to_text(plan.precision));
+  pin(FieldId::gpus, std::to_string(plan.gpus));
+  pin(FieldId::global_batch, std::to_string(plan.global_batch));
+  pin(FieldId::precision, to_text(plan.precision));
   if (!request.profile) request.profile = scenario.profile;
   return request;
 }
 
-std::string plan_value(const Request& request, const Scenario& scenario, std::string_view key) {
-  if (const Request::Value* said = request.find(key)) return said->text;
-  const std::string_view flag = find_key(run_flags(), key)->name;
+std::string plan_value(const Request& request, const Scenario& scenario, FieldId id) {
+  if (const Request::Value* said = request.find(id)) return said->text;
+  const RunField& row = field(id);
   for (const Assumption& assumption : scenario.assumptions)
-    if (assumption.flag == flag) return assumption.value;
-  for (const PlanRow& row : plan_rows())
-    if (key == row.key) return row.usual;
-  return "1";
+    if (assumption.flag == row.flag) return assumption.value;
+  return row.plain.empty() ? "1" : std::string(row.plain);
 }
 
 std::vector<PlanLever> plan_levers(const Request& request, const Scenario& scenario) {
+  std::vector<const RunField*> fields;
+  for (const RunField& field : run_fields())
+    if (field.lever.walk != Walk::none) fields.push_back(&field);
+  std::sort(fields.begin(), fields.end(), [](const RunField* a, const RunField* b) { return a->lever.place < b->lever.place; });
   std::vector<PlanLever> levers;
-  for (const PlanRow& row : plan_rows()) levers.push_back(lever_of_row(row, request, scenario));
+  for (const RunField* field : fields) levers.push_back(lever_of_field(*field, request, scenario));
   levers.push_back(schedule_lever(request, scenario));
   return levers;
 }

@@ -31,6 +31,6 @@ Request pinned(Request request, const Scenario& scenario);
 std::vector<PlanLever> plan_levers(const Request& request, const Scenario& scenario);
 
 /// The value in force: said, assumed, or what the scenario holds.
-std::string plan_value(const Request& request, const Scenario& scenario, std::string_view key);
+std::string plan_value(const Request& request, const Scenario& scenario, FieldId id);
 
 }  // namespace stepcast

@@ -80,7 +80,7 @@ Expected<Outcome> outcome_of_scenario(const Scenario& scenario) {
 }
 
 Expected<Outcome> outcome_of_request(const Request& request) {
-  const auto scenario = resolve(request);
+  const auto scenario = complete(request);
   if (!scenario) return tl::unexpected(scenario.error());
   return outcome_of_scenario(*scenario);
 }
@@ -100,7 +100,7 @@ PhaseMove moved_most(const Outcome& before, const Outcome& after) {
 Expected<Sensitivity> sensitivity(const Request& asked, double factor) {
   Sensitivity study;
   study.factor = factor;
-  auto scenario = resolve(asked);
+  auto scenario = complete(asked);
   if (!scenario) return tl::unexpected(scenario.error());
   study.scenario = std::move(*scenario);
   const auto base = predict(study.scenario);

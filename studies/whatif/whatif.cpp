@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "studies/launch/read/asked_run.h"
+#include "studies/run/forecast.h"
 #include "studies/whatif/whatif_report.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 #include "studies/whatif/whatif_change.h"
 
 namespace stepcast {

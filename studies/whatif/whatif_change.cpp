@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/run/forecast.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
 
@@ -20,12 +21,11 @@ struct ChangeBase {
   Scenario scenario;
 };
 
-/// "micro-batch" and "micro_batch": the record of a plan's number, null for anything else.
-const Flag* plan_flag(const std::string& id) {
-  const Flag* flag = find_flag(run_flags(), "--" + id);
-  if (flag == nullptr) flag = find_key(run_flags(), id);
-  const bool of_plan = flag != nullptr && !flag->key.empty() && flag->key != "profile";
-  return of_plan ? flag : nullptr;
+/// "micro-batch" and "micro_batch": the field of the run, null for anything else.
+const RunField* plan_field(const std::string& id) {
+  const RunField* field = find_flag_field("--" + id);
+  if (field == nullptr) field = find_field(id);
+  return field != nullptr && field->id != FieldId::profile ? field : nullptr;
 }
 
 std::optional<MachineLever> machine_lever_called(const std::string& id, const Scenario& scenario) {
@@ -37,8 +37,8 @@ std::optional<MachineLever> machine_lever_called(const std::string& id, const Sc
 Error unknown_lever(const Change& change, const Scenario& scenario) {
   std::vector<std::string> names;
   for (const MachineLever& lever : machine_levers(scenario)) names.push_back(lever.id);
-  for (const Flag& flag : run_flags())
-    if (plan_flag(std::string(flag.name.substr(2))) != nullptr) names.emplace_back(flag.name.substr(2));
+  for (const RunField& field : run_fields())
+    if (field.id != FieldId::profile) names.emplace_back(field.flag.substr(2));
   return {"--change", fmt::format("'{:.60}' is neither a rate of this machine nor a number of a plan", change.id),
           name_hint(change.id, names)};
 }
@@ -48,41 +48,40 @@ bool is_factor(const std::string& value) { return value.size() > 1 && value.ends
 std::string change_where(const Change& change) { return fmt::format("--change {:.60}", change.id); }
 
 /// "16", or "2x" of what is in force.
-Expected<std::string> plan_text(const Change& change, const Flag& flag, const ChangeBase& base) {
+Expected<std::string> plan_text(const Change& change, const RunField& field, const ChangeBase& base) {
   const std::string where = change_where(change);
   std::string text = change.value;
-  if (flag.kind == FlagKind::count && is_factor(text)) {
+  if (field.type.number && is_factor(text)) {
     const auto factor = parse_factor(text, where, least_change, most_change);
     if (!factor) return tl::unexpected(factor.error());
-    const std::string now = plan_value(base.request, base.scenario, flag.key);
+    const std::string now = plan_value(base.request, base.scenario, field.id);
     const double wanted = std::stod(now) * *factor;
     if (wanted != std::floor(wanted))
       return fail(where, fmt::format("{} of {} is not a whole number", text, now), "a value, or another factor");
     text = fmt::format("{:.0f}", wanted);
   }
-  if (auto good = check_flag(flag, text, where); !good) return tl::unexpected(good.error());
+  if (auto good = check_field(field, text, where); !good) return tl::unexpected(good.error());
   return text;
 }
 
-Expected<void> change_plan(Request& request, const Change& change, const Flag& flag, const ChangeBase& base) {
+Expected<void> change_plan(Request& request, const Change& change, const RunField& field, const ChangeBase& base) {
   const std::string where = change_where(change);
-  if (flag.key == "machine") {
+  if (field.id == FieldId::machine) {
     auto machine = choose_machine(change.value, where);
     if (!machine) return tl::unexpected(machine.error());
     request.machine = std::move(*machine);
     request.profile = base.asked.profile;  // unless one was named, that of the new machine's GPU
     return {};
   }
-  if (flag.key == "stack") {
+  if (field.id == FieldId::stack) {
     auto stack = choose_stack(change.value, where);
     if (!stack) return tl::unexpected(stack.error());
     request.stack = std::move(*stack);
     return {};
   }
-  auto text = plan_text(change, flag, base);
+  auto text = plan_text(change, field, base);
   if (!text) return tl::unexpected(text.error());
-  request.values[std::string(flag.key)] = {std::move(*text), where};
-  return {};
+  return request.say(field, std::move(*text), where);
 }
 
 /// The plan's changes are resolved first; the machine that results is then scaled.
@@ -90,14 +89,14 @@ Expected<Scenario> changed_scenario(const ChangeBase& base, std::span<const Chan
   Request request = base.request;
   std::vector<const Change*> of_machine;
   for (const Change& change : changes) {
-    const Flag* flag = plan_flag(change.id);
-    if (flag == nullptr) {
+    const RunField* field = plan_field(change.id);
+    if (field == nullptr) {
       of_machine.push_back(&change);
-    } else if (auto done = change_plan(request, change, *flag, base); !done) {
+    } else if (auto done = change_plan(request, change, *field, base); !done) {
       return tl::unexpected(done.error());
     }
   }
-  auto scenario = resolve(request);
+  auto scenario = complete(request);
   if (!scenario) return scenario;
   for (const Change* change : of_machine) {
     const auto lever = machine_lever_called(change->id, *scenario);
@@ -115,15 +114,15 @@ Expected<Scenario> changed_scenario(const ChangeBase& base, std::span<const Chan
 struct NamedChange { std::string name, from, to; };
 
 NamedChange change_words(const Change& change, const ChangeBase& base, const Scenario& after) {
-  const Flag* flag = plan_flag(change.id);
-  if (flag == nullptr) {
+  const RunField* field = plan_field(change.id);
+  if (field == nullptr) {
     const MachineLever lever = *machine_lever_called(change.id, base.scenario);
     return {lever.name, lever.text(lever.amount(base.scenario)), lever.text(lever.amount(after))};
   }
-  if (flag->key == "machine") return {"machine", base.scenario.machine.row.id, after.machine.row.id};
-  if (flag->key == "stack") return {"stack", base.scenario.stack.row.id, after.stack.row.id};
-  const auto text = plan_text(change, *flag, base);
-  return {std::string(flag->name.substr(2)), plan_value(base.request, base.scenario, flag->key), text ? *text : change.value};
+  if (field->id == FieldId::machine) return {"machine", base.scenario.machine.row.id, after.machine.row.id};
+  if (field->id == FieldId::stack) return {"stack", base.scenario.stack.row.id, after.stack.row.id};
+  const auto text = plan_text(change, *field, base);
+  return {std::string(field->flag.substr(2)), plan_value(base.request, base.scenario, field->id), text ? *text : change.value};
 }
 
 /// By itself; a change that only works beside the others says why.
@@ -180,7 +179,7 @@ Expected<std::vector<Change>> parse_changes(const std::string& text, const std::
 }
 
 Expected<ChangeEffect> change_effect(const Request& request, const std::vector<Change>& changes) {
-  auto scenario = resolve(request);
+  auto scenario = complete(request);
   if (!scenario) return tl::unexpected(scenario.error());
   const ChangeBase base{request, pinned(request, *scenario), *scenario};
   const auto before = outcome_of_scenario(*scenario);
@@ -189,7 +188,7 @@ Expected<ChangeEffect> change_effect(const Request& request, const std::vector<C
   if (!joint) return tl::unexpected(joint.error());
   const auto together = outcome_of_scenario(*joint);
   if (!together) return tl::unexpected(together.error());
-  ChangeEffect effect{std::move(*scenario), *before, {}, *together, joint->split};
+  ChangeEffect effect{std::move(*scenario), *before, {}, *together, in_words(*joint)};
   for (const Change& change : changes) effect.alone.push_back(change_alone(change, base));
   return effect;
 }

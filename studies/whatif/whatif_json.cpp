@@ -46,7 +46,7 @@ void write_studied_run(JsonWriter& json, const Scenario& scenario) {
   json.field("machine", scenario.machine.row.id);
   json.field("stack", scenario.stack.row.id);
   json.field("profile", scenario.profile.row.id);
-  json.field("split", scenario.split);
+  json.field("split", in_words(scenario));
   json.field("gpus", scenario.plan.gpus);
   json.field("micro_batch", scenario.plan.micro_batch);
   json.field("micro_batches", scenario.micro_batches);

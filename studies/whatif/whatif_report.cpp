@@ -179,7 +179,7 @@ std::string run_title(const Scenario& scenario, const Console& console) {
   return Paint(console).bold(fmt::format("{} on {} x {} ({})", scenario.network.row.name, plan.gpus, scenario.machine.row.gpu.name,
                                          scenario.machine.row.name)) +
          "\n" +
-         wrapped({scenario.split,
+         wrapped({in_words(scenario),
                   fmt::format("{} x {} sequences of {} per step", scenario.micro_batches, plan.global_batch / scenario.micro_batches,
                               plan.sequence),
                   to_text(plan.precision)},
@@ -216,7 +216,7 @@ std::string change_text(const ChangeEffect& effect, const Console& console) {
   text += fmt::format("\n{}  {} tokens/s/GPU\n",
                       paint.bold(fmt::format("Time per token {}", signed_percent(time_change(effect.before, effect.together)))),
                       signed_percent(effect.together.tokens_per_s_per_gpu / effect.before.tokens_per_s_per_gpu - 1));
-  if (effect.split != effect.scenario.split) text += paragraph("plan now: " + effect.split, "  ", "    ", page_columns);
+  if (effect.split != in_words(effect.scenario)) text += paragraph("plan now: " + effect.split, "  ", "    ", page_columns);
   text += phase_table(effect.before, effect.together);
   text += fmt::format("\n{}\n", paint.bold(effect.alone.size() > 1 ? "Each by itself" : "The change"));
   Table table(

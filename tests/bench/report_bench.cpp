@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "studies/cli/arguments.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/report/folder.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {
@@ -46,7 +48,7 @@ BENCHMARK(whole_report)->Unit(benchmark::kMillisecond);
 
 void roofline_page_alone(benchmark::State& state) {
   const Request request = large_request();
-  const auto scenario = resolve(request);
+  const auto scenario = complete(request);
   const auto prediction = predict(*scenario);
   for (auto _ : state) benchmark::DoNotOptimize(roofline_page(*roofline_report(request, *scenario, *prediction)));
 }

@@ -6,6 +6,9 @@
 
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/launch/run_flags.h"
+#include "studies/run/forecast.h"
 #include "studies/run/request.h"
 #include "studies/timeline/scene.h"
 
@@ -23,7 +26,7 @@ const Scenario& traced_scenario() {
   static const Scenario scenario = [] {
     const Arguments arguments = or_abort(parse_arguments(
         run_flags(), 1, 1, "predict", {"llama3-70b", "--gpus", "64", "--tp", "8", "--pp", "4", "--global-batch", "32"}));
-    return or_abort(resolve(or_abort(read_request("llama3-70b", arguments))));
+    return or_abort(complete(or_abort(read_request("llama3-70b", arguments))));
   }();
   return scenario;
 }

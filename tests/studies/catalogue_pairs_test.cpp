@@ -78,7 +78,7 @@ Request request_of(const Pair& pair) {
   for (const auto& [key, text] : std::initializer_list<std::pair<const char*, std::string>>{
            {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)}, {"pp", std::to_string(pair.pp)},
            {"ep", std::to_string(pair.ep)}, {"precision", precision}})
-    request.values[key] = {text, std::string("--") + key};
+    EXPECT_TRUE(request.say(key, text, std::string("--") + key));
   return request;
 }
 
@@ -144,7 +144,7 @@ void check_figures(const Prediction& prediction, const std::string& pair) {
 }
 
 void check_pair(const Pair& pair) {
-  const auto scenario = resolve(request_of(pair));
+  const auto scenario = complete(request_of(pair));
   ASSERT_TRUE(scenario) << pair.name() << ": " << to_text(scenario.error());
   const auto prediction = predict(*scenario);
   ASSERT_TRUE(prediction) << pair.name() << ": " << to_text(prediction.error());
@@ -166,7 +166,7 @@ TEST(CataloguePairs, MoreOfEverythingIsNotSlower) {
                                    {"hgx-h20", "hgx-h200"}, {"aws-p4de", "dgx-a100"}, {"h100-pcie-server", "dgx-h100"},
                                    {"mi300x-server", "mi355x-server"}, {"rtx-4090-box", "rtx-pro-6000-server"}}) {
     const auto step = [&](const char* machine) {
-      const auto scenario = resolve(request_of({network, **find_row(catalog().machines, machine, "machine"), 8, 8}));
+      const auto scenario = complete(request_of({network, **find_row(catalog().machines, machine, "machine"), 8, 8}));
       return predict(*scenario)->step.step_time;
     };
     EXPECT_GE(step(slow), step(fast)) << slow << " and " << fast;
@@ -180,11 +180,11 @@ TEST(CataloguePairs, ChipsWithoutBf16RunTheirNextTypeAndSaySo) {
     Request request;
     request.network = Chosen<NetworkSpec>{catalog().networks.front(), catalog().networks.front().id};
     request.machine = Chosen<Machine>{machine, machine.id};
-    const auto scenario = resolve(request);
+    const auto scenario = complete(request);
     ASSERT_TRUE(scenario) << machine.id << ": " << to_text(scenario.error());
     EXPECT_EQ(scenario->plan.precision, Precision::fp16) << machine.id;
-    request.values["precision"] = {"bf16", "--precision"};
-    const auto refused = resolve(request);
+    ASSERT_TRUE(request.say("precision", "bf16", "--precision"));
+    const auto refused = complete(request);
     ASSERT_FALSE(refused) << machine.id;
     EXPECT_EQ(to_text(refused.error()), fmt::format("--precision: {} has no bf16 matrix units (--precision fp16, or fp32)", machine.gpu.name));
   }

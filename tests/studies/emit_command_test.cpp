@@ -57,7 +57,7 @@ TEST(EmitCommand, WrongUseIsRefused) {
       {emitted_run + " --emit megatron --explain", "--explain", "does not go with --emit"},
       {emitted_run + " --emit megatron --timeline", "--timeline", "does not go with --emit"},
       {emitted_run + " --emit megatron --print-scenario", "--print-scenario", "does not go with --emit"},
-      {"predict llama3-8b --machine dgx-h100 --mapping " + other + " --emit megatron", other + ":3", "no flag says"},
+      {"predict llama3-8b --machine dgx-h100 --mapping " + other + " --emit megatron", other, "a mapping of your own cannot be written"},
       {"sweep llama3-8b --gpus 8 --global-batch 64 --emit megatron --json", "--json", "does not go with --emit"},
       {"sweep llama3-8b --gpus 8 --global-batch 64 --emit megatron --dry-run", "--dry-run", "does not go with --emit"},
       {"sweep llama3-405b --machine dgx-h100 --gpus 8 --global-batch 64 --emit megatron", "--emit", "no configuration is left"}};

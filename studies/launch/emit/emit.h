@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "studies/cli/flags.h"
 #include "studies/launch/read/launch.h"
 #include "studies/run/scenario.h"
 #include "studies/run/split.h"
@@ -18,11 +19,11 @@ namespace stepcast {
 /// A resolved run in the words of a split, so that nothing has to be read out of notation again.
 struct EmitPlan {
   const Scenario* scenario = nullptr;
-  Split split;                        ///< of the mapping; its text is the mapping's
-  std::vector<std::string> apart;     ///< statements of the mapping that no flag says
+  Split split;
+  std::vector<std::string> apart;     ///< statements behind those of the split, which no flag says
   const Launch* like = nullptr;       ///< the launch that it came from: what does not touch the step is written again
 };
-/// Reads the mapping back into a split: mapping_text(split) is the mapping but for `apart`.
+/// Error: a mapping of the user's own, which may do what no framework does.
 Expected<EmitPlan> plan_to_emit(const Scenario& scenario);
 
 struct Emission {
@@ -42,6 +43,10 @@ struct EmitTarget {
 };
 std::span<const EmitTarget> emit_targets();
 Expected<const EmitTarget*> find_emit_target(const std::string& id, const std::string& where);
+
+/// The flag that takes one of them, and its row in a table of flags under that heading.
+constexpr const char* emit_name = "--emit";
+Flag emit_flag(std::string_view group);
 
 // one file each
 Emission emit_megatron(const EmitPlan& plan);

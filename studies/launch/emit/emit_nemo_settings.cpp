@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "studies/launch/emit/emit_text.h"
-#include "studies/run/balance.h"
+#include "studies/run/layers.h"
 #include "studies/run/split_plan.h"
 
 namespace stepcast {

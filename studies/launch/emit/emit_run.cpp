@@ -11,22 +11,6 @@
 namespace stepcast {
 namespace {
 
-constexpr const char* emit_name = "--emit";
-
-Expected<void> check_emit_target(const std::string& text, const std::string& where) {
-  const auto target = find_emit_target(text, where);
-  return target ? Expected<void>{} : tl::unexpected(target.error());
-}
-
-const std::string& emit_targets_text() {
-  static const std::string text = [] {
-    std::vector<std::string_view> ids;
-    for (const EmitTarget& row : emit_targets()) ids.push_back(row.id);
-    return fmt::format("print instead what starts this plan elsewhere: {}", fmt::join(ids, ", "));
-  }();
-  return text;
-}
-
 /// The launch that the run came from.
 Expected<std::optional<Launch>> launch_asked(const Arguments& arguments) {
   const auto source = launch_source(arguments);
@@ -44,10 +28,6 @@ void print_limits(const EmitTarget& target, const Emission& emission, Console& c
 }
 
 }  // namespace
-
-Flag emit_flag(std::string_view group) {
-  return {.name = emit_name, .key = "", .value = "TARGET", .group = group, .doc = emit_targets_text(), .check = check_emit_target};
-}
 
 Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Console& console) {
   const auto target = find_emit_target(arguments.value(emit_name), emit_name);

@@ -6,13 +6,9 @@
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
-#include "studies/cli/flags.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast {
-
-/// Its row in a table of flags, under that heading.
-Flag emit_flag(std::string_view group);
 
 /// The text goes to stdout. Lines on stderr name what the framework cannot say ("stepcast: megatron cannot say: ..."), and the
 /// flags that have to stand beside the file when it is read back. Where the arguments name a launch, what it says beside the step is

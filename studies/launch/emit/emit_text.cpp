@@ -58,7 +58,7 @@ std::int64_t nodes_of(const EmitPlan& plan) {
 std::vector<std::string> header_of(const EmitPlan& plan, std::string_view target) {
   const Scenario& scenario = *plan.scenario;
   std::vector<std::string> lines = {
-      fmt::format("{} on {} GPUs of {}: {}.", scenario.network.row.name, scenario.plan.gpus, scenario.machine.row.name, scenario.split),
+      fmt::format("{} on {} GPUs of {}: {}.", scenario.network.row.name, scenario.plan.gpus, scenario.machine.row.name, in_words(scenario)),
       fmt::format("Written by stepcast --emit {}.", target)};
   if (scenario.plan.gpus > gpus_per_node(plan) && scenario.plan.gpus % gpus_per_node(plan) != 0)
     lines.push_back(fmt::format("{} GPUs do not fill their last node of {}.", scenario.plan.gpus, gpus_per_node(plan)));

@@ -8,7 +8,7 @@
 #include "sim/schedule/layers/layer_layout.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/launch/emit/megatron_arguments.h"
-#include "studies/run/balance.h"
+#include "studies/run/layers.h"
 
 namespace stepcast {
 namespace {

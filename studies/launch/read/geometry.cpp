@@ -15,6 +15,7 @@
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
 #include "studies/launch/facts/torchtitan_models.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {

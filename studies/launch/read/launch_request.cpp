@@ -39,14 +39,16 @@ class RequestWriter {
     nouns();
     sizes();
     ways();
-    for (const std::string& statement : from_.statements) request_.statements.push_back({statement, "recompute", launch_.where});
-    return check();
+    for (const std::string& statement : from_.statements) request_.statements.push_back({statement, FieldId::recompute, launch_.where});
+    return done_;
   }
 
  private:
+  /// As if it had been a flag; the first that is wrong counts.
   void put(const char* key, std::string text) {
     const auto where = from_.where.find(key);
-    request_.values[key] = {std::move(text), where == from_.where.end() ? launch_.where : where->second};
+    auto said = request_.say(key, std::move(text), where == from_.where.end() ? launch_.where : where->second);
+    if (!said && done_) done_ = std::move(said);
   }
   void put(const char* key, std::int64_t count) { put(key, std::to_string(count)); }
   void put(const char* key, const MaybeCount& count) { if (count) put(key, *count); }
@@ -94,17 +96,10 @@ class RequestWriter {
     put("pp_overlap", overlap.pp);
   }
 
-  /// As if they had been flags.
-  Expected<void> check() {
-    for (const auto& [key, value] : request_.values)
-      if (const Flag* flag = find_key(run_flags(), key))
-        if (auto good = check_flag(*flag, value.text, value.where); !good) return good;
-    return {};
-  }
-
   const Launch& launch_;
   const LaunchedRun& from_;
   Request& request_;
+  Expected<void> done_;
 };
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "model/base/error.h"
 #include "model/base/text.h"
 #include "model/network/network.h"
-#include "studies/cli/flags.h"
 #include "studies/launch/facts/launch.h"
 #include "studies/launch/read/answers.h"
 #include "studies/launch/facts/step_words.h"

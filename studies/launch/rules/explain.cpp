@@ -5,9 +5,11 @@
 #include "dataflow/lower/lower.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/launch_release.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/launch/rules/mapping_difference.h"
 #include "studies/launch/facts/step_words.h"
 #include "studies/run/collectives.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {
@@ -25,7 +27,7 @@ Expected<LaunchForecast> forecast_launch(const Launch& launch, const LaunchHints
   auto reading = read_meaning(launch, hints);
   if (!reading) return tl::unexpected(reading.error());
   if (auto taken = take_flags(reading->request, over); !taken) return tl::unexpected(taken.error());
-  auto scenario = resolve(reading->request);
+  auto scenario = complete(reading->request);
   if (!scenario) return tl::unexpected(scenario.error());
   auto prediction = predict(*scenario);
   if (!prediction) return tl::unexpected(prediction.error());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/read/launch_request.h"

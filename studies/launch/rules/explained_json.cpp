@@ -76,7 +76,7 @@ void add_launch_forecast(JsonWriter& json, const ExplainedLaunch& explained) {
     json.field("network", explained.scenario->network.row.id);
     json.field("machine", explained.scenario->machine.row.id);
     json.field("gpus", explained.scenario->plan.gpus);
-    json.field("split", explained.scenario->split);
+    json.field("split", in_words(*explained.scenario));
     json.base_field("step_s", step.step_time);
     json.base_field("p10_s", step.p10);
     json.base_field("p90_s", step.p90);

@@ -67,7 +67,7 @@ std::string forecast_text(const LaunchPage& page) {
   const Scenario& scenario = *explained.scenario;
   const StepReport& step = explained.prediction->step;
   const std::string fits = step.memory.fits ? "" : page.paint.bad(", does NOT fit");
-  return wrapped({fmt::format("{} on {}", scenario.network.row.name, scenario.machine.row.name), scenario.split,
+  return wrapped({fmt::format("{} on {}", scenario.network.row.name, scenario.machine.row.name), in_words(scenario),
                   fmt::format("{} micro-batches of {} x {}", scenario.micro_batches, scenario.plan.micro_batch, scenario.plan.sequence),
                   to_text(scenario.plan.precision)}, "; ", "", page_columns) +
          paragraph(fmt::format("forecast: {} a step ({} to {}), MFU {}, {} of {} on the fullest rank{}",

@@ -58,7 +58,7 @@ constexpr std::array<FigureRow, figure_count> make_figure_rows() {
       {Figure::micro_batch, "micro_batch", "", "micro_batch", count, plan, "sequences per rank and micro-batch"},
       {Figure::micro_batches, "micro_batches", "", "micro_batches", count, plan, "micro-batches per rank and step"},
       {Figure::zero, "zero", "", "zero", count, plan, "sharding stage, 0 to 3"},
-      {Figure::dp_replicate, "dp_replicate", "", "dp_replicate", count, plan, "copies of what is sharded"},
+      {Figure::replicas, "dp_replicate", "", "dp_replicate", count, plan, "copies of what is sharded"},
       {Figure::sequence, "sequence", "seq", "sequence", count, plan, "positions per sequence"},
   }};
 }

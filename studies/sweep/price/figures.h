@@ -23,7 +23,7 @@ enum class Figure : std::uint8_t {
   forward, backward, pipeline_bubble, exposed_communication, gradient_sync, clip, optimizer, parameter_gather, host, other,
   memory_peak, memory_headroom, weights, gradients, optimizer_states, activations,
   cost, energy,
-  gpus, tp, cp, pp, dp, ep, etp, chunks, micro_batch, micro_batches, zero, dp_replicate, sequence,
+  gpus, tp, cp, pp, dp, ep, etp, chunks, micro_batch, micro_batches, zero, replicas, sequence,
   count_,
 };
 constexpr std::size_t figure_count = static_cast<std::size_t>(Figure::count_);

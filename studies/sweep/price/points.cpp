@@ -8,18 +8,11 @@
 
 #include "dataflow/lower/lower.h"
 #include "studies/run/balance.h"
-#include "studies/run/scenario.h"
 
 namespace stepcast {
 namespace {
 
 constexpr std::string_view left_open = "auto";
-
-bool said_on(const std::string& value) { return value == "on"; }
-
-std::optional<bool> wish_of(const std::string& value) {
-  return value == left_open ? std::nullopt : std::optional(said_on(value));
-}
 
 /// Axes inside a node first, in the usual order, then those across nodes.
 MeshOrder order_of_tiers(bool tp_in_node, bool pp_in_node, bool dp_in_node) {
@@ -36,14 +29,13 @@ constexpr AxisId switch_axes[] = {AxisId::gpus, AxisId::precision, AxisId::tp_ov
 /// A run of any split: what resolve() then says of nouns and numbers holds for all points of this setting.
 Request setting_request(const Space& space, const Digits& digits) {
   Request request = space.request;
-  const std::string& gpus = space.value(digits, AxisId::gpus);
-  for (const AxisRow& row : axis_rows()) request.values.erase(std::string(row.key));
-  request.values["gpus"] = {gpus, "--gpus"};
-  request.values["global_batch"] = {gpus, "--global-batch"};
+  unsay_axes(request);
+  const auto say = [&](const RunField& field, const std::string& value) { (void)request.say(field, value, std::string(field.flag)); };
+  say(row_of(AxisId::gpus), space.value(digits, AxisId::gpus));
+  say(field(FieldId::global_batch), space.value(digits, AxisId::gpus));
   for (const AxisId id : {AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap})
-    if (const std::string& value = space.value(digits, id); value != left_open)
-      request.values[std::string(row_of(id).key)] = {value, std::string(row_of(id).flag)};
-  if (space.value(digits, AxisId::scatter_boundary) == "off") request.values["scatter_boundary"] = {"off", "--scatter-boundary"};
+    if (const std::string& value = space.value(digits, id); value != left_open) say(row_of(id), value);
+  if (space.value(digits, AxisId::scatter_boundary) == "off") say(row_of(AxisId::scatter_boundary), "off");
   return request;
 }
 
@@ -57,33 +49,20 @@ Expected<SpacePoints> SpacePoints::make(const Space& space) {
 }
 
 Expected<void> SpacePoints::read_words() {
-  const auto each = [&](AxisId axis, auto take) -> Expected<void> {
-    for (const std::string& text : space_->values[static_cast<std::size_t>(axis)])
-      if (auto taken = take(text, std::string(row_of(axis).flag)); !taken) return tl::unexpected(taken.error());
-    return {};
-  };
-  const auto parsed = [](auto parse, auto& into) {
-    return [parse, &into](const std::string& text, const std::string& where) -> Expected<void> {
-      auto value = parse(text, where);
-      if (!value) return tl::unexpected(value.error());
-      into.push_back(std::move(*value));
-      return {};
-    };
-  };
-  const auto plain = [](auto turn, auto& into) {
-    return [turn, &into](const std::string& text, const std::string&) -> Expected<void> {
-      into.push_back(turn(text));
-      return {};
-    };
-  };
-  const auto schedule_word = [](const std::string& text) { return text == left_open ? std::string() : text; };
-  for (const Expected<void>& read :
-       {each(AxisId::recompute, parsed(parse_recompute, recompute_)), each(AxisId::layout, parsed(parse_layout, layouts_)),
-        each(AxisId::cp_kind, parsed(parse_context_kind, contexts_)), each(AxisId::sp, plain(wish_of, sequence_split_)),
-        each(AxisId::scatter_boundary, plain(wish_of, scatter_)), each(AxisId::save_gathered, plain(said_on, save_gathered_)),
-        each(AxisId::schedule, plain(schedule_word, schedules_))})
-    if (!read) return read;
-  if (!space_->tiers) return each(AxisId::order, parsed(parse_order, orders_));
+  plain_.global_batch = space_->global_batch;
+  plain_.sequence = space_->sequence;
+  for (const AxisRow& row : axis_rows()) {
+    std::vector<RunWishes>& told = told_[static_cast<std::size_t>(row.id)];
+    for (const std::string& text : space_->values[static_cast<std::size_t>(row.id)]) {
+      told.emplace_back();
+      if (row.is_noun() || text == row.axis.own_word) continue;
+      if (auto read = row.type.read(text, std::string(row.flag), told.back()); !read) return read;
+    }
+    if (row.is_noun()) continue;
+    if (told.size() == 1) row.type.copy(plain_, told.front());
+    else varied_.push_back({row.id, row.type.copy});
+  }
+  if (!space_->tiers) return {};
   for (int combination = 0; combination < 8; ++combination)
     orders_.push_back(order_of_tiers((combination & 4) == 0, (combination & 2) == 0, (combination & 1) == 0));
   return {};
@@ -117,8 +96,8 @@ std::size_t SpacePoints::switches_of(const Digits& digits) const {
   return place;
 }
 
-Expected<const Setting*> SpacePoints::find_setting(const Digits& digits) {
-  const Setting*& known = by_switches_[switches_of(digits)];
+Expected<Setting*> SpacePoints::find_setting(const Digits& digits) {
+  Setting*& known = by_switches_[switches_of(digits)];
   if (known != nullptr) return known;
   auto scenario = resolve(setting_request(*space_, digits));
   if (!scenario) return tl::unexpected(scenario.error());
@@ -131,45 +110,32 @@ Expected<const Setting*> SpacePoints::find_setting(const Digits& digits) {
   return known;
 }
 
-const Setting& SpacePoints::make_setting(const Digits& digits) {
+Setting& SpacePoints::make_setting(const Digits& digits) {
   // make() has asked for every precision and for the most GPUs; fewer of them, and switches of the software, cannot fail.
   return *find_setting(digits).value();
 }
 
 bool SpacePoints::balances_layers(const Digits& digits) const {
-  return layouts_[digits[static_cast<std::size_t>(AxisId::layout)]].kind == LayoutChoice::Kind::balanced;
+  return told(digits, AxisId::layout).layout.kind == LayoutChoice::Kind::balanced;
 }
 
 const MeshOrder& SpacePoints::order(const Digits& digits) const {
-  if (!space_->tiers) return orders_[digits[static_cast<std::size_t>(AxisId::order)]];
+  if (!space_->tiers) return told(digits, AxisId::order).order;
   const auto across = [&](AxisId axis) { return space_->value(digits, axis) == "node" ? 0U : 1U; };
   return orders_[4 * across(AxisId::tp_tier) + 2 * across(AxisId::pp_tier) + across(AxisId::dp_tier)];
 }
 
 SplitWishes SpacePoints::wishes(const Digits& digits) const {
-  SplitWishes wishes;
-  for (const auto& [id, slot] : {std::pair{AxisId::gpus, &wishes.gpus}, {AxisId::tp, &wishes.tp}, {AxisId::cp, &wishes.cp},
-                                 {AxisId::pp, &wishes.pp}, {AxisId::chunks, &wishes.chunks}, {AxisId::ep, &wishes.ep},
-                                 {AxisId::etp, &wishes.etp}, {AxisId::zero, &wishes.zero},
-                                 {AxisId::dp_replicate, &wishes.dp_replicate}, {AxisId::micro_batch, &wishes.micro_batch}})
-    *slot = space_->number(digits, id);
-  wishes.global_batch = space_->global_batch;
-  wishes.sequence = space_->sequence;
-  const auto digit = [&](AxisId id) { return digits[static_cast<std::size_t>(id)]; };
-  wishes.sp = sequence_split_[digit(AxisId::sp)];
-  wishes.scatter_boundary = scatter_[digit(AxisId::scatter_boundary)];
-  wishes.save_gathered = save_gathered_[digit(AxisId::save_gathered)] != 0;
-  wishes.schedule = schedules_[digit(AxisId::schedule)];
-  wishes.recompute = recompute_[digit(AxisId::recompute)];
-  wishes.context = contexts_[digit(AxisId::cp_kind)];
-  wishes.order = order(digits);
-  return wishes;
+  RunWishes wishes = plain_;
+  for (const VariedAxis& axis : varied_) axis.copy(wishes, told(digits, axis.id));
+  if (space_->tiers) wishes.order = order(digits);
+  return std::move(static_cast<SplitWishes&>(wishes));
 }
 
 Expected<Split> SpacePoints::split(const Digits& digits, const SplitWishes& wishes) const {
   const Scenario& scenario = settings_.front()->scenario;
   Split split = split_of(wishes, scenario.network.row, scenario.stack.row);
-  const LayoutChoice& layout = layouts_[digits[static_cast<std::size_t>(AxisId::layout)]];
+  const LayoutChoice& layout = told(digits, AxisId::layout).layout;
   if (auto laid = lay_layers(split, layout, scenario.network.row, "--layout", "--pp"); !laid) return tl::unexpected(laid.error());
   return split;
 }
@@ -178,7 +144,7 @@ Expected<Split> SpacePoints::split(const Digits& digits, const SplitWishes& wish
 Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const {
   Digits key = digits;
   if (network().layers % (split.pp * split.chunks) == 0 || split.zero >= 2) return key;
-  for (const AxisId axis : {AxisId::zero, AxisId::dp_replicate, AxisId::dp_overlap}) key[static_cast<std::size_t>(axis)] = 0;
+  for (const AxisId axis : {AxisId::zero, AxisId::replicas, AxisId::dp_overlap}) key[static_cast<std::size_t>(axis)] = 0;
   return key;
 }
 
@@ -189,29 +155,38 @@ Expected<LayerCounts> SpacePoints::balanced(const Digits& digits) {
   if (!nearly_even) return tl::unexpected(nearly_even.error());
   const Digits key = balanced_key(digits, *nearly_even);
   if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
-  const Setting& here = setting(digits);
-  here.point.plan = plan_of(*nearly_even, wished.size(), here.scenario.plan);
-  auto layers = balanced_layers(here.point, *nearly_even);
+  auto layers = balanced_layers(lay_point(digits, wished, *nearly_even));
   if (!layers) return layers;
   if (balanced_.size() >= most_remembered) balanced_.clear();
   return balanced_[key] = std::move(*layers);
 }
 
-Expected<const Scenario*> SpacePoints::point(const Digits& digits) {
-  const SplitWishes wished = wishes(digits);
-  auto split_here = split(digits, wished);
-  if (!split_here) return tl::unexpected(split_here.error());
+const Scenario& SpacePoints::lay_point(const Digits& digits, const SplitWishes& wishes, Split split) {
+  Setting& here = found_setting(digits);
+  here.point.plan = here.scenario.plan;
+  set_size(here.point.plan, wishes.size());
+  lay_split(here.point, std::move(split));
+  return here.point;
+}
+
+/// With the layers that the point runs with.
+Expected<Split> SpacePoints::laid(const Digits& digits, const SplitWishes& wishes) {
+  auto here = split(digits, wishes);
+  if (!here) return here;
   if (balances_layers(digits)) {
     auto layers = balanced(digits);
     if (!layers) return tl::unexpected(layers.error());
-    split_here->layers = std::move(*layers);
+    here->layers = std::move(*layers);
   }
-  drop_even_layers(*split_here);
-  const Setting& here = setting(digits);
-  here.point.plan = plan_of(*split_here, wished.size(), here.scenario.plan);
-  here.point.micro_batches = split_here->micro_batches;
-  here.point.split = in_words(*split_here) + in_words(here.point.ways);
-  return &here.point;
+  drop_even_layers(*here);
+  return here;
+}
+
+Expected<const Scenario*> SpacePoints::point(const Digits& digits) {
+  const SplitWishes wished = wishes(digits);
+  auto here = laid(digits, wished);
+  if (!here) return tl::unexpected(here.error());
+  return &lay_point(digits, wished, std::move(*here));
 }
 
 Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
@@ -220,22 +195,16 @@ Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
   return **at;
 }
 
-Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, Split split) {
+Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, const Split& split) {
   const Scenario& scenario = setting(digits).scenario;
-  drop_even_layers(split);
   return lower(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row);
 }
 
 Expected<Program> SpacePoints::program(const Digits& digits) {
   const SplitWishes wished = wishes(digits);
-  auto here = split(digits, wished);
+  const auto here = laid(digits, wished);
   if (!here) return tl::unexpected(here.error());
-  if (balances_layers(digits)) {
-    auto layers = balanced(digits);
-    if (!layers) return tl::unexpected(layers.error());
-    here->layers = std::move(*layers);
-  }
-  return lowered(digits, wished, std::move(*here));
+  return lowered(digits, wished, *here);
 }
 
 Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order) {
@@ -245,7 +214,8 @@ Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t m
   one.global_batch = micro_batch * one.dp();
   auto here = split(digits, one);
   if (!here) return tl::unexpected(here.error());
-  return lowered(digits, one, std::move(*here));
+  drop_even_layers(*here);
+  return lowered(digits, one, *here);
 }
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {
@@ -274,7 +244,7 @@ void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, con
        {std::pair{Figure::gpus, wishes.gpus}, {Figure::tp, wishes.tp}, {Figure::cp, wishes.cp}, {Figure::pp, wishes.pp},
         {Figure::dp, split.dp}, {Figure::ep, wishes.ep}, {Figure::etp, wishes.etp}, {Figure::chunks, split.chunks},
         {Figure::micro_batch, wishes.micro_batch}, {Figure::micro_batches, split.micro_batches}, {Figure::zero, wishes.zero},
-        {Figure::dp_replicate, split.replicas}, {Figure::sequence, wishes.sequence}})
+        {Figure::replicas, split.replicas}, {Figure::sequence, wishes.sequence}})
     figures[static_cast<std::size_t>(figure)] = static_cast<double>(value);
 }
 

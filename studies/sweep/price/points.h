@@ -1,6 +1,7 @@
 // A point of a space as the forecast wants it: split, plan, software. Shared by legality, fast prices and exact forecasts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,7 +13,6 @@
 #include "model/base/error.h"
 #include "sim/cost.h"
 #include "studies/run/forecast.h"
-#include "studies/run/balance.h"
 #include "studies/run/split_plan.h"
 #include "studies/sweep/price/figures.h"
 #include "studies/sweep/space/space.h"
@@ -23,7 +23,7 @@ namespace stepcast {
 struct Setting {
   Scenario scenario;                 ///< its plan holds what a split says nothing about
   std::unique_ptr<CostModel> cost;   ///< of all ranks in use
-  mutable Scenario point;            ///< the same, with the plan of the point that was asked for last
+  Scenario point;                    ///< the same, with the plan of the point that was asked for last
 };
 
 /// Not for several threads at once.
@@ -38,15 +38,12 @@ class SpacePoints {
   [[nodiscard]] const PipelineChoice& pipeline() const { return settings_.front()->scenario.pipeline; }
   [[nodiscard]] bool balances_layers(const Digits& digits) const;
   [[nodiscard]] SplitWishes wishes(const Digits& digits) const;
-  [[nodiscard]] const Recompute& recompute(const Digits& digits) const { return recompute_[digits[static_cast<std::size_t>(AxisId::recompute)]]; }
+  [[nodiscard]] const Recompute& recompute(const Digits& digits) const { return told(digits, AxisId::recompute).recompute; }
   [[nodiscard]] const MeshOrder& order(const Digits& digits) const;
   /// Completed, with layers laid nearly evenly where the layout is to be balanced; not checked. Layers that cannot be laid: no split.
   [[nodiscard]] Expected<Split> split(const Digits& digits) const { return split(digits, wishes(digits)); }
   [[nodiscard]] Expected<Split> split(const Digits& digits, const SplitWishes& wishes) const;
-  [[nodiscard]] const Setting& setting(const Digits& digits) {
-    const Setting* known = by_switches_[switches_of(digits)];
-    return known != nullptr ? *known : make_setting(digits);
-  }
+  [[nodiscard]] const Setting& setting(const Digits& digits) { return found_setting(digits); }
   /// Layers on the virtual stages of a point whose layout is to be balanced.
   Expected<LayerCounts> balanced(const Digits& digits);
   /// The point must be legal.
@@ -67,23 +64,31 @@ class SpacePoints {
   Expected<void> read_words();
   Expected<void> read_settings();
   [[nodiscard]] std::size_t switches_of(const Digits& digits) const;
-  Expected<const Setting*> find_setting(const Digits& digits);
-  const Setting& make_setting(const Digits& digits);
-  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, Split split);
+  Expected<Setting*> find_setting(const Digits& digits);
+  Setting& make_setting(const Digits& digits);
+  [[nodiscard]] Setting& found_setting(const Digits& digits) {
+    Setting* known = by_switches_[switches_of(digits)];
+    return known != nullptr ? *known : make_setting(digits);
+  }
+  const Scenario& lay_point(const Digits& digits, const SplitWishes& wishes, Split split);
+  Expected<Split> laid(const Digits& digits, const SplitWishes& wishes);
+  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split);
   [[nodiscard]] Digits balanced_key(const Digits& digits, const Split& split) const;
 
   const Space* space_;
   std::vector<std::unique_ptr<Setting>> settings_;
-  std::vector<const Setting*> by_switches_;
+  std::vector<Setting*> by_switches_;
   std::map<Digits, LayerCounts> balanced_;
-  // What the words of an axis stand for, by digit.
-  std::vector<Recompute> recompute_;
-  std::vector<LayoutChoice> layouts_;
-  std::vector<MeshOrder> orders_;           ///< with tiers by 4 tp + 2 pp + dp, 1 where that is across nodes
-  std::vector<ContextKind> contexts_;
-  std::vector<std::optional<bool>> sequence_split_, scatter_;
-  std::vector<char> save_gathered_;
-  std::vector<std::string> schedules_;      ///< "" by chunks
+  /// What the words of an axis stand for, by digit.
+  [[nodiscard]] const RunWishes& told(const Digits& digits, AxisId axis) const {
+    const auto place = static_cast<std::size_t>(axis);
+    return told_[place][digits[place]];
+  }
+  struct VariedAxis { AxisId id; void (*copy)(RunWishes& into, const RunWishes& from); };
+  std::array<std::vector<RunWishes>, axis_count> told_;
+  RunWishes plain_;                         ///< with the values of axes that have one
+  std::vector<VariedAxis> varied_;          ///< that have several
+  std::vector<MeshOrder> orders_;           ///< of tiers, by 4 tp + 2 pp + dp, 1 where that is across nodes
 };
 
 /// All that a row of results holds. `price` in US dollars per GPU and hour, 0 = not said: then the cost is no number.

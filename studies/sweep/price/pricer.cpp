@@ -30,7 +30,7 @@ Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unex
     units_vary_inside_ = units_vary_inside_ || moves_over_data_ranks(sharded, points.stack());
   }
   const auto count = [&](AxisId axis) { return values[static_cast<std::size_t>(axis)].size(); };
-  once_here_.resize(2 * count(AxisId::zero) * count(AxisId::dp_replicate) * count(AxisId::dp_overlap));
+  once_here_.resize(2 * count(AxisId::zero) * count(AxisId::replicas) * count(AxisId::dp_overlap));
   peak_here_.resize(once_here_.size());
   forget_here();
 }
@@ -163,7 +163,7 @@ double Pricer::least_peak(const Digits& digits) {
 /// Of what changes between two points that share all digits up to recomputation: sharding, its copies and overlap, a V or not.
 std::size_t Pricer::here_place(const Digits& digits) const {
   std::size_t place = 0;
-  for (const AxisId axis : {AxisId::zero, AxisId::dp_replicate, AxisId::dp_overlap})
+  for (const AxisId axis : {AxisId::zero, AxisId::replicas, AxisId::dp_overlap})
     place = place * points_.space().values[static_cast<std::size_t>(axis)].size() + static_cast<std::size_t>(digit(digits, axis));
   return place * 2 + (folded(digits) ? 1 : 0);
 }

@@ -1,4 +1,5 @@
 #include "studies/sweep/result/result.h"
+#include "studies/run/forecast.h"
 
 #include <algorithm>
 #include <cmath>

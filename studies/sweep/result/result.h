@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "studies/run/forecast.h"
 #include "studies/sweep/price/figures.h"
 #include "studies/sweep/result/shard.h"
 

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "studies/print/digits.h"
-
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {

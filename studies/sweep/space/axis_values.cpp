@@ -5,23 +5,23 @@
 #include <fmt/format.h>
 
 #include "model/base/text.h"
-#include "studies/cli/flags.h"
+#include "model/base/whole_number.h"
 #include "studies/sweep/space/axes.h"
 
 namespace stepcast {
 namespace {
 
 /// Of values that the axis may have: zero ends at 3.
-std::string ways_to_write_numbers(const Flag& flag) {
+std::string ways_to_write_numbers(const FieldType& type) {
   constexpr std::int64_t long_range = 64;
-  if (flag.most < long_range) return fmt::format("a list {},{}, a range {}..{}, or all", flag.least, flag.most, flag.least, flag.most);
+  if (type.most < long_range) return fmt::format("a list {},{}, a range {}..{}, or all", type.least, type.most, type.least, type.most);
   return fmt::format("a list 1,2,4, a range 1..8 or 1..{}*2, or all", long_range);
 }
 
 /// Instead of a list that is too long.
-std::string shorter_list(const AxisRow& row, const Flag* flag) {
-  if (!row.number) return "a shorter list";
-  return fmt::format("a shorter list, or a range with a factor: 1..{}*2", flag->most);
+std::string shorter_list(const AxisRow& row) {
+  if (!row.type.number) return "a shorter list";
+  return fmt::format("a shorter list, or a range with a factor: 1..{}*2", row.type.most);
 }
 
 std::vector<std::string> parted(std::string_view text, char separator) {
@@ -38,7 +38,7 @@ std::vector<std::string> parted(std::string_view text, char separator) {
 class AxisValueReader {
  public:
   AxisValueReader(const AxisRow& row, const std::string& where, const AxisContext& context)
-      : row_(row), flag_(find_key(run_flags(), row.key)), where_(where), context_(context) {}
+      : row_(row), where_(where), context_(context) {}
 
   Expected<void> take_text(const std::string& text) {
     for (const std::string& item : items_of(text))
@@ -51,22 +51,22 @@ class AxisValueReader {
  private:
   /// Layouts have commas of their own; words of them may be listed with commas all the same.
   [[nodiscard]] std::vector<std::string> items_of(const std::string& text) const {
-    if (!row_.commas) return parted(text, ',');
-    const std::vector<std::string> words = row_.all(context_), items = parted(text, ',');
+    if (!row_.axis.commas) return parted(text, ',');
+    const std::vector<std::string> words = row_.axis.all(context_), items = parted(text, ',');
     const auto is_word = [&](const std::string& item) { return item == "all" || std::find(words.begin(), words.end(), item) != words.end(); };
     return std::all_of(items.begin(), items.end(), is_word) ? items : parted(text, ';');
   }
 
   Expected<void> take_item(const std::string& item) {
-    if (item.empty()) return fail(where_, "a value is missing", std::string(row_.doc));
+    if (item.empty()) return fail(where_, "a value is missing", std::string(row_.axis.doc));
     if (item == "all") return take_all();
-    if (row_.number && item.find("..") != std::string::npos) return take_range(item);
-    if (row_.number) return take_number(item);
+    if (row_.type.number && item.find("..") != std::string::npos) return take_range(item);
+    if (row_.type.number) return take_number(item);
     return take_word(item);
   }
 
   Expected<void> take_all() {
-    const std::vector<std::string> all = row_.all(context_);
+    const std::vector<std::string> all = row_.axis.all(context_);
     if (all.empty()) return fail(where_, fmt::format("there is no list of all {}", row_.key), "a list 64,128 or a range 64..1024*2");
     for (const std::string& value : all)
       if (auto done = add(value); !done) return done;
@@ -74,8 +74,8 @@ class AxisValueReader {
   }
 
   Expected<std::int64_t> number(const std::string& text) const {
-    auto parsed = parse_count(text, where_, flag_->least, flag_->most);
-    if (!parsed) parsed.error().hint += "; " + ways_to_write_numbers(*flag_);
+    auto parsed = parse_count(text, where_, row_.type.least, row_.type.most);
+    if (!parsed) parsed.error().hint += "; " + ways_to_write_numbers(row_.type);
     return parsed;
   }
 
@@ -95,7 +95,7 @@ class AxisValueReader {
     if (*first > *last) return fail(where_, fmt::format("range {:.60} runs backwards", text), fmt::format("{}..{}", *last, *first));
     std::int64_t factor = 1;
     if (star != std::string::npos) {
-      const auto parsed = parse_count(text.substr(star + 1), where_, 2, flag_->most);
+      const auto parsed = parse_count(text.substr(star + 1), where_, 2, row_.type.most);
       if (!parsed) return tl::unexpected(parsed.error());
       factor = *parsed;
     }
@@ -106,16 +106,16 @@ class AxisValueReader {
   }
 
   Expected<void> take_word(const std::string& text) {
-    if (!row_.own_word.empty() && text == row_.own_word) return add(text);
-    if (auto good = flag_ == nullptr ? check_tier(text) : check_flag(*flag_, text, where_); !good) {
-      if (!row_.own_word.empty()) good.error().hint += fmt::format("; or {}", row_.own_word);
+    if (!row_.axis.own_word.empty() && text == row_.axis.own_word) return add(text);
+    if (auto good = row_.is_noun() ? check_tier(text) : check_field(row_, text, where_); !good) {
+      if (!row_.axis.own_word.empty()) good.error().hint += fmt::format("; or {}", row_.axis.own_word);
       return good;
     }
     return add(text);
   }
 
   Expected<void> check_tier(const std::string& text) const {
-    const std::vector<std::string> tiers = row_.all(context_);
+    const std::vector<std::string> tiers = row_.axis.all(context_);
     if (std::find(tiers.begin(), tiers.end(), text) != tiers.end()) return {};
     return fail(where_, fmt::format("unknown tier '{:.60}'", text), name_hint(text, tiers));
   }
@@ -123,13 +123,12 @@ class AxisValueReader {
   Expected<void> add(const std::string& value) {
     if (!seen_.insert(value).second) return fail(where_, fmt::format("{:.60} is listed twice", value), "each value once");
     if (values_.size() == most_axis_values)
-      return fail(where_, fmt::format("more than {} values", most_axis_values), shorter_list(row_, flag_));
+      return fail(where_, fmt::format("more than {} values", most_axis_values), shorter_list(row_));
     values_.push_back(value);
     return {};
   }
 
   const AxisRow& row_;
-  const Flag* flag_;
   const std::string& where_;
   const AxisContext& context_;
   std::vector<std::string> values_;
@@ -145,7 +144,7 @@ Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, const st
 
 Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, std::span<const std::string> texts, const std::string& where,
                                                     const AxisContext& context) {
-  if (texts.empty()) return fail(where, "the list is empty", fmt::format("leave it out for the default; {}", row.doc));
+  if (texts.empty()) return fail(where, "the list is empty", fmt::format("leave it out for the default; {}", row.axis.doc));
   AxisValueReader reader(row, where, context);
   for (const std::string& text : texts)
     if (auto done = reader.take_text(text); !done) return tl::unexpected(done.error());

@@ -10,45 +10,20 @@ namespace {
 
 using Axes = std::vector<AxisId>;
 
-/// Axes that a rule of the split looks at. A rule that is not listed looks at all of them: right, and slow.
-struct RuleAxes { std::string_view id; Axes axes; };
-const std::vector<RuleAxes>& rule_axes() {
-  using enum AxisId;
-  static const std::vector<RuleAxes> rows = {
-      {"heads do not divide by tp", {tp}},
-      {"MLP width does not divide by tp", {tp}},
-      {"recomputation of more layers than a stage has", {pp, recompute}},
-      {"layers do not divide by pp x chunks", {pp, chunks, schedule, layout}},
-      {"GPUs do not divide by tp x cp x pp", {gpus, tp, cp, pp}},
-      {"dp does not divide by dp-replicate", {gpus, tp, cp, pp, zero, dp_replicate}},
-      {"ep or etp without experts", {ep, etp}},
-      {"experts do not divide by ep", {ep}},
-      {"expert width does not divide by etp", {etp}},
-      {"ep x etp does not divide tp x cp x dp", {gpus, tp, cp, pp, ep, etp}},
-      {"ep x etp does not divide the ranks of a copy", {gpus, tp, cp, pp, ep, etp, zero, dp_replicate}},
-      {"shared expert width does not divide by tp", {tp}},
-      {"experts do not line up with the stages' order", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, zero, dp_replicate}},
-      {"experts and tensors end at ranks that do not divide", {gpus, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, zero, dp_replicate}},
-      {"sequence longer than the learned positions", {}},
-      {"sequence does not divide by cp and tp", {tp, cp, cp_kind, sp}},
-      {"heads do not divide by tp x cp (ulysses)", {tp, cp, cp_kind}},
-      {"sequence does not divide into boundary pieces", {tp, cp, pp, sp, scatter_boundary}},
-      {"global batch does not divide by micro-batch x dp", {gpus, tp, cp, pp, micro_batch}},
-      {"the schedule cannot run these stages and micro-batches", {gpus, tp, cp, pp, micro_batch, chunks, schedule}},
-  };
-  return rows;
-}
-
 Axes all_axes() {
   Axes axes;
   for (const AxisRow& row : axis_rows()) axes.push_back(row.id);
   return axes;
 }
 
-Axes axes_of(std::string_view id) {
-  for (const RuleAxes& row : rule_axes())
-    if (row.id == id) return row.axes;
-  return all_axes();
+/// Tiers decide the order of the mesh, so that they are read where it is.
+Axes axes_of(const FieldSet& reads) {
+  Axes axes;
+  for (const AxisId id : all_axes()) {
+    const bool tier = id == AxisId::tp_tier || id == AxisId::pp_tier || id == AxisId::dp_tier;
+    if (reads.has(tier ? AxisId::order : id)) axes.push_back(id);
+  }
+  return axes;
 }
 
 constexpr std::uint64_t most_remembered = 1 << 22;
@@ -56,7 +31,7 @@ constexpr std::uint64_t most_remembered = 1 << 22;
 }  // namespace
 
 Legality::Legality(SpacePoints& points) : points_(points) {
-  for (const SplitRule& rule : split_rules()) add({split_holds, &rule, axes_of(rule.id), {}, {}}, rule.id);
+  for (const SplitRule& rule : split_rules()) add({split_holds, &rule, axes_of(rule.reads), {}, {}}, rule.id);
   add({layers_lie, nullptr, {AxisId::pp, AxisId::chunks, AxisId::schedule, AxisId::layout}, {}, {}}, "the layout does not fit pp x chunks");
   add_repeats();
   std::vector<std::size_t> sorted(rules_.size());
@@ -95,8 +70,8 @@ void Legality::add_repeats() {
   add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a schedule that comes to the same");
   add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a layout that comes to the same");
   add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}}, "repeats: balanced layers that another layout states");
-  add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, ep, etp, zero, dp_replicate}, {}, {}}, "repeats: sharding over one rank");
-  add({is_first<repeats_copies>, nullptr, {zero, dp_replicate}, {}, {}}, "repeats: copies without sharding");
+  add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, ep, etp, zero, replicas}, {}, {}}, "repeats: sharding over one rank");
+  add({is_first<repeats_replicas>, nullptr, {zero, replicas}, {}, {}}, "repeats: copies without sharding");
   add({is_first<repeats_data_overlap>, nullptr, {gpus, tp, cp, pp, dp_overlap}, {}, {}}, "repeats: dp overlap without dp");
 }
 

@@ -39,7 +39,7 @@ PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitW
   key[at++] = !split.kept_gathers.empty();
   if (moves_over_data_ranks(wishes, points.stack())) {
     key[at++] = 1 + digit_of(digits, zero);
-    key[at++] = digit_of(digits, dp_replicate);
+    key[at++] = digit_of(digits, replicas);
     key[at++] = digit_of(digits, dp_overlap);
     key[at++] = static_cast<std::int32_t>(split.dp);
     for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp}) key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
@@ -60,7 +60,7 @@ PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, dp_replicate, dp_overlap})
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, replicas, dp_overlap})
     key[at++] = digit_of(digits, axis);
   // Tied weights lie on one rank where the stages make a V.
   key[at++] = folded;
@@ -85,7 +85,7 @@ PartKey persistent_key(const Digits& digits, bool folded) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, pp, ep, etp, zero, dp_replicate}) key[at++] = digit_of(digits, axis);
+  for (const AxisId axis : {gpus, precision, tp, cp, pp, ep, etp, zero, replicas}) key[at++] = digit_of(digits, axis);
   key[at++] = folded;
   return key;
 }

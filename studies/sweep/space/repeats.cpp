@@ -44,7 +44,7 @@ bool keeps_all_whole(const SpacePoints& points, const Digits& digits) {
   const SplitWishes wishes = points.wishes(digits);
   const bool experts = points.network().experts.count > 0;
   const std::int64_t ranks = experts ? ranks_of_stage(wishes) : wishes.dp() * wishes.cp;
-  return wishes.zero == 0 || (ranks == wishes.dp_replicate && wishes.dp() == wishes.dp_replicate && wishes.ep * wishes.etp == 1);
+  return wishes.zero == 0 || (ranks == wishes.replicas && wishes.dp() == wishes.replicas && wishes.ep * wishes.etp == 1);
 }
 
 /// On one stage all orders come down to the same, if they can run there at all.
@@ -162,8 +162,8 @@ bool repeats_zero(const SpacePoints& points, const Digits& digits) {
          any_earlier(digits, AxisId::zero, [&](const Digits& earlier) { return keeps_all_whole(points, earlier); });
 }
 
-bool repeats_copies(const SpacePoints& points, const Digits& digits) {
-  return is_later(digits, AxisId::dp_replicate) && points.wishes(digits).zero == 0;
+bool repeats_replicas(const SpacePoints& points, const Digits& digits) {
+  return is_later(digits, AxisId::replicas) && points.wishes(digits).zero == 0;
 }
 
 bool repeats_data_overlap(const SpacePoints& points, const Digits& digits) {

@@ -19,7 +19,7 @@ bool repeats_layout(const SpacePoints& points, const Digits& digits);
 /// Asks for the balanced layers.
 bool repeats_even_layers(SpacePoints& points, const Digits& digits);
 bool repeats_zero(const SpacePoints& points, const Digits& digits);
-bool repeats_copies(const SpacePoints& points, const Digits& digits);
+bool repeats_replicas(const SpacePoints& points, const Digits& digits);
 bool repeats_data_overlap(const SpacePoints& points, const Digits& digits);
 
 }  // namespace stepcast

@@ -2,6 +2,11 @@
 
 namespace stepcast {
 
+void unsay_axes(Request& request) {
+  for (const AxisRow& row : axis_rows())
+    if (!row.flag.empty()) request.unsay(row.id);
+}
+
 std::uint64_t Space::size() const {
   std::uint64_t size = 1;
   for (const std::vector<std::string>& axis : values) size *= axis.size();

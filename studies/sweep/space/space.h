@@ -14,6 +14,9 @@
 
 namespace stepcast {
 
+/// Takes back what the request says of axes, which have values of their own.
+void unsay_axes(Request& request);
+
 using Digits = std::array<std::uint16_t, axis_count>;
 
 struct Space {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "model/base/json_reader.h"
-#include "studies/cli/flags.h"
 #include "studies/run/scenario_file.h"
 #include "studies/sweep/space/space_words.h"
 
@@ -17,8 +16,7 @@ const std::vector<std::string> keys_of_spaces = {"axes", "where", "objective", "
 std::vector<std::string> keys_of_space_files() {
   std::vector<std::string> keys = keys_of_spaces;
   keys.insert(keys.end(), {"network", "mapping"});
-  for (const Flag& flag : run_flags())
-    if (!flag.key.empty()) keys.emplace_back(flag.key);
+  for (const RunField& field : run_fields()) keys.emplace_back(field.key);
   return keys;
 }
 
@@ -42,13 +40,13 @@ Expected<const AxisRow*> axis_of_key(const JsonObject& axes, const std::string& 
 std::vector<std::string> read_axis(JsonObject& axes, const AxisRow& row) {
   const std::string key(row.key), type = axes.type_of(key);
   std::vector<std::string> texts;
-  if (type == "list" && row.number) {
+  if (type == "list" && row.type.number) {
     std::vector<std::int64_t> numbers;
     axes.read(key, numbers, IntegerRange{});
     for (const std::int64_t number : numbers) texts.push_back(std::to_string(number));
   } else if (type == "list") {
     axes.read(key, texts);
-  } else if (type == "number" && row.number) {
+  } else if (type == "number" && row.type.number) {
     std::int64_t number = 0;
     axes.read(key, number, IntegerRange{});
     texts = {std::to_string(number)};

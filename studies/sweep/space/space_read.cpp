@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/whole_number.h"
 #include "studies/run/scenario.h"
 #include "studies/sweep/price/costs.h"
 #include "studies/sweep/price/figures.h"
@@ -40,19 +41,22 @@ class SpaceReader {
   }
 
   Expected<void> batch() {
-    if (words_.request.find("global_batch") == nullptr)
+    if (!words_.request.says(FieldId::global_batch))
       return fail("--global-batch", "the global batch is missing", "sequences per step of all GPUs together: --global-batch 512");
-    space_.global_batch = context_.global_batch = words_.request.count("global_batch", 1);
+    space_.global_batch = context_.global_batch = words_.request.wishes().global_batch;
     return {};
   }
 
   /// The network on plain data parallelism: what predict takes where nobody says, and its errors.
   [[nodiscard]] Request plain_run() const {
     Request request = words_.request;
-    request.values.erase("global_batch");  // plain data parallelism over all GPUs may not divide it
-    request.values["gpus"] = {std::to_string(context_.most_gpus), words_.axis(AxisId::gpus)->where};
+    request.unsay(FieldId::global_batch);  // plain data parallelism over all GPUs may not divide it
+    say(request, AxisId::gpus, std::to_string(context_.most_gpus));
     return request;
   }
+
+  /// A value of the axis, which its reader has checked.
+  void say(Request& request, AxisId axis, const std::string& value) const { (void)request.say(row_of(axis), value, words_.axis(axis)->where); }
 
   Expected<void> nouns() {
     auto scenario = resolve(plain_run());
@@ -75,14 +79,14 @@ class SpaceReader {
   Expected<void> read_axis_of(const AxisRow& row) {
     const std::size_t axis = static_cast<std::size_t>(row.id);
     const auto& said = words_.axis(row.id);
-    auto values = said ? read_axis_values(row, said->texts, said->where, context_) : row.usual(context_);
+    auto values = said ? read_axis_values(row, said->texts, said->where, context_) : row.axis.usual(context_);
     if (!values) return tl::unexpected(values.error());
     space_.values[axis] = std::move(*values);
-    if (row.number)
+    if (row.type.number)
       for (const std::string& value : space_.values[axis]) space_.numbers[axis].push_back(std::stoll(value));
     const std::vector<std::string>& all = space_.values[axis];
-    if (said && all.size() == 1 && !row.flag.empty() && all.front() != row.own_word)
-      space_.request.values[std::string(row.key)] = {all.front(), said->where};
+    if (said && all.size() == 1 && !row.flag.empty() && all.front() != row.axis.own_word)
+      say(space_.request, row.id, all.front());
     return {};
   }
 
@@ -91,7 +95,7 @@ class SpaceReader {
     if (!words_.axis(AxisId::precision)) return {};
     for (const std::string& precision : space_.values[static_cast<std::size_t>(AxisId::precision)]) {
       Request request = plain_run();
-      request.values["precision"] = {precision, words_.axis(AxisId::precision)->where};
+      say(request, AxisId::precision, precision);
       if (const auto scenario = resolve(request); !scenario) return tl::unexpected(scenario.error());
     }
     return {};

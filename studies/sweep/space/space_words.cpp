@@ -10,12 +10,18 @@
 namespace stepcast {
 namespace {
 
+/// The command line without values of axes, which may be lists.
+Arguments without_axis_flags(Arguments arguments) {
+  for (const AxisRow& row : axis_rows()) arguments.flags.erase(std::string(row.flag));
+  return arguments;
+}
+
 /// The network of a word beside --space, which may not be a second file of choices.
 Expected<std::optional<Chosen<NetworkSpec>>> network_beside_space(const Arguments& arguments) {
   if (arguments.words.empty()) return std::nullopt;
   auto named = read_request(arguments.words[0], {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}, .repeated = {}});
   if (!named) return tl::unexpected(named.error());
-  if (!named->values.empty() || named->machine || named->stack || named->profile || named->mapping)
+  if (!named->said().empty() || named->machine || named->stack || named->profile || named->mapping)
     return fail("NETWORK", fmt::format("{:.60} is a scenario file, and so is --space {:.60}", arguments.words[0], arguments.value("--space")),
                 "one of them; \"axes\" may stand in a space file beside all that a scenario says");
   return named->network;
@@ -29,7 +35,7 @@ Expected<SpaceWords> words_of_file(const Arguments& arguments) {
   if (!text) return tl::unexpected(text.error());
   auto words = read_space_file(*text, path, *network);
   if (!words) return words;
-  if (auto done = take_flags(words->request, arguments); !done) return tl::unexpected(done.error());
+  if (auto done = take_flags(words->request, without_axis_flags(arguments)); !done) return tl::unexpected(done.error());
   return words;
 }
 
@@ -45,8 +51,8 @@ Expected<SpaceWords> words_of_launch(const Arguments& arguments) {
   SpaceWords words;
   words.request = *launched;
   for (const AxisRow& row : axis_rows())
-    if (!is_kept_of_launch(row.id)) words.request.values.erase(std::string(row.key));
-  if (auto done = take_flags(words.request, arguments); !done) return tl::unexpected(done.error());
+    if (!is_kept_of_launch(row.id) && !row.flag.empty()) words.request.unsay(row.id);
+  if (auto done = take_flags(words.request, without_axis_flags(arguments)); !done) return tl::unexpected(done.error());
   words.own = std::move(*launched);
   return words;
 }
@@ -57,7 +63,7 @@ Expected<SpaceWords> words_of_network(const Arguments& arguments) {
   if (*source) return words_of_launch(arguments);
   if (arguments.words.empty())
     return fail("command line", "no network is named", "NETWORK, a scenario file, a launch (--megatron run.sh), or --space FILE");
-  auto request = read_request(arguments);
+  auto request = read_request(without_axis_flags(arguments));
   if (!request) return tl::unexpected(request.error());
   SpaceWords words;
   words.request = std::move(*request);
@@ -65,15 +71,18 @@ Expected<SpaceWords> words_of_network(const Arguments& arguments) {
 }
 
 /// Keys of the run that are axes become axes: flags over a space file's list, of which the file itself may have only one.
-Expected<void> take_axes(SpaceWords& words) {
+Expected<void> take_axes(SpaceWords& words, const Arguments& arguments) {
   for (const AxisRow& row : axis_rows()) {
-    const Request::Value* said = words.request.find(row.key);
-    if (said == nullptr) continue;
+    if (row.flag.empty()) continue;
+    const Request::Value* said = words.request.find(row.id);
     std::optional<AxisWords>& axis = words.axis(row.id);
-    if (axis && said->where != row.flag)
+    const bool typed = arguments.has(row.flag);
+    if (axis && said != nullptr && !typed)
       return fail(axis->where, fmt::format("{} is said twice", row.key), fmt::format("here or at {}", said->where));
-    axis = AxisWords{{said->text}, said->where};
-    words.request.values.erase(words.request.values.find(row.key));
+    if (typed) axis = AxisWords{{arguments.value(row.flag)}, std::string(row.flag)};
+    else if (said != nullptr) axis = AxisWords{{said->text}, said->where};
+    if (typed) std::erase_if(words.request.statements, [&](const Request::Statement& line) { return line.instead_of == row.id; });
+    words.request.unsay(row.id);
   }
   return {};
 }
@@ -89,7 +98,7 @@ void take_goals(SpaceWords& words, const Arguments& arguments) {
 
 Arguments without_axes(Arguments arguments) {
   const Arguments typed = arguments;
-  for (const AxisRow& row : axis_rows()) arguments.flags.erase(std::string(row.flag));
+  arguments = without_axis_flags(std::move(arguments));
   for (const char* flag : {"--gpus", "--micro-batch"}) {
     const std::string text = typed.value(flag), first = text.substr(0, text.find_first_not_of("0123456789"));
     if (!first.empty()) arguments.flags[flag] = first;
@@ -99,7 +108,7 @@ Arguments without_axes(Arguments arguments) {
 
 SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& own) {
   for (const AxisRow& row : axis_rows()) {
-    const auto* said = own.find(row.key);
+    const auto* said = row.flag.empty() ? nullptr : own.find(row.id);
     std::vector<std::string> values = usual.values[static_cast<std::size_t>(row.id)];
     if (row.id == AxisId::sp && said != nullptr) values = {"on"};  // "auto" would be one of the two once more
     if (said == nullptr || words.axis(row.id) || std::find(values.begin(), values.end(), said->text) != values.end()) continue;
@@ -115,10 +124,10 @@ Expected<SpaceWords> read_space_words(const Arguments& arguments) {
   if (words->request.mapping)
     return fail(words->request.mapping->where, "a mapping says how the work is split, which a sweep tries out",
                 "leave it out, and give the axes values: tp, pp, ...");
+  if (auto done = take_axes(*words, arguments); !done) return tl::unexpected(done.error());
   if (!words->request.statements.empty())
     return fail(words->request.statements.front().where, fmt::format("'{}' is no value of an axis", words->request.statements.front().text),
                 "--recompute none,selective,full");
-  if (auto done = take_axes(*words); !done) return tl::unexpected(done.error());
   take_goals(*words, arguments);
   return words;
 }

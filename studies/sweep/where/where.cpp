@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/base/text.h"
-#include "studies/cli/flags.h"
+#include "studies/run/fields.h"
 #include "studies/sweep/where/where_unit.h"
 
 namespace stepcast {
@@ -117,8 +117,8 @@ bool is_where_keyword(std::string_view name) {
 /// What to write instead of a word that can never stand there.
 std::optional<std::string> why_no_value(const WordAxis& axis, const std::string& word) {
   if (axis.values.empty() || std::find(axis.values.begin(), axis.values.end(), word) != axis.values.end()) return std::nullopt;
-  if (axis.flag == nullptr) return name_hint(word, axis.values);
-  auto good = check_flag(*axis.flag, word, "");
+  if (axis.field == nullptr) return name_hint(word, axis.values);
+  auto good = check_field(*axis.field, word, "");
   if (good) return std::nullopt;
   return good.error().hint.empty() ? name_hint(word, axis.values) : good.error().hint;
 }

@@ -21,14 +21,14 @@
 
 namespace stepcast {
 
-struct Flag;
+struct RunField;
 struct WhereNode;
 
 /// An axis with words for values: "schedule".
 struct WordAxis {
   std::string name;
   std::vector<std::string> values;  ///< that can stand there; empty: not checked
-  const Flag* flag = nullptr;       ///< what else its check takes can stand there too
+  const RunField* field = nullptr;  ///< what else its check takes can stand there too
 };
 
 /// A constraint that has been read; immutable, cheap to copy, safe to use from several threads.

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "model/version.h"
-#include "studies/cli/flags.h"
 #include "studies/sweep/work/worker.h"
 
 namespace stepcast {
@@ -157,9 +156,9 @@ void enter_rows(const SweepResult& result, const CostRule& costs, Standings& sta
 std::vector<WordAxis> word_axes(const Space& space) {
   std::vector<WordAxis> axes;
   for (const AxisRow& row : axis_rows()) {
-    std::vector<std::string> values = row.flag.empty() ? row.all({}) : space.values[static_cast<std::size_t>(row.id)];
-    if (!row.own_word.empty()) values.emplace_back(row.own_word);
-    axes.push_back({std::string(row.key), std::move(values), find_key(run_flags(), row.key)});
+    std::vector<std::string> values = row.flag.empty() ? row.axis.all({}) : space.values[static_cast<std::size_t>(row.id)];
+    if (!row.axis.own_word.empty()) values.emplace_back(row.axis.own_word);
+    axes.push_back({std::string(row.key), std::move(values), row.is_noun() ? nullptr : &row});
   }
   return axes;
 }
@@ -177,7 +176,7 @@ Expected<SweepQuestion> question_of(const Space& space, bool exhaustive) {
   question.machine = name(scenario.machine);
   question.stack = name(scenario.stack);
   question.profile = name(scenario.profile);
-  for (const auto& [key, value] : request.values)
+  for (const auto& [key, value] : request.said())
     if (find_axis(key) == nullptr) question.fixed.emplace_back(key, value.text);
   question.fixed.emplace_back("global_batch", std::to_string(space.global_batch));
   question.fixed.emplace_back("sequence", std::to_string(space.sequence));

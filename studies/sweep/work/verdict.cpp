@@ -233,9 +233,7 @@ std::string broken_rule_text(SpacePoints& points, const SweepTally& tally) {
     const SplitWishes wishes = points.wishes(digits);
     const auto split = points.split(digits);
     if (!split || broken_rule(*split, wishes.size(), points.network()) != rule) continue;
-    const SplitOrigin origin{"--gpus", "--tp", "--cp", "--pp", "--chunks", "--global-batch", "--seq", "--schedule", "--recompute",
-                             "--ep", "--etp"};
-    return to_text(rule->explain(*split, wishes.size(), points.network(), origin));
+    return to_text(rule->explain(*split, wishes.size(), points.network(), flag_of));
   }
   return "";
 }

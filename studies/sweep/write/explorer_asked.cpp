@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "model/version.h"
+#include "studies/run/forecast.h"
 #include "studies/sweep/write/explorer_parts.h"
 #include "studies/print/page/html_text.h"
 

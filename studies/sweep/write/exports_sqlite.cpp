@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "studies/sweep/write/exports.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "model/base/json_writer.h"
+#include "studies/run/forecast.h"
 #include "studies/sweep/write/report.h"
 
 namespace stepcast {

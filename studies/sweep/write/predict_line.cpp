@@ -16,39 +16,32 @@ namespace {
 
 /// Of lines of the notation that the launch has the flag takes the place, so it is always said.
 /// So are GPUs and micro-batch where the sweep was told them, as the launch alone may not tell, and a batch that follows from them.
-std::optional<Request> typed_launch(const LaunchSource& source, const Arguments& arguments) {
-  auto request = read_launch_request(source, without_axes(arguments));
+std::optional<Request::Said> typed_launch(const LaunchSource& source, const Arguments& arguments) {
+  const auto request = read_launch_request(source, without_axes(arguments));
   if (!request) return std::nullopt;
-  for (const Request::Statement& statement : request->statements) request->values.erase(statement.key);
-  for (const auto& [flag, key] : {std::pair{"--gpus", "gpus"}, std::pair{"--micro-batch", "micro_batch"},
-                                  // a launch that says the ranks of a group has as many copies as the GPUs make
-                                  std::pair{"--gpus", "zero"}, std::pair{"--gpus", "dp_replicate"}})
-    if (arguments.has(flag)) request->values[key] = {"", flag};
+  Request::Said said = request->said();
+  for (const Request::Statement& statement : request->statements) said.erase(field(statement.instead_of).key);
+  for (const auto& [flag, id] : {std::pair{"--gpus", FieldId::gpus}, std::pair{"--micro-batch", FieldId::micro_batch},
+                                 // a launch that says the ranks of a group has as many copies as the GPUs make
+                                 std::pair{"--gpus", FieldId::zero}, std::pair{"--gpus", FieldId::replicas}})
+    if (arguments.has(flag)) said[field(id).key] = {"", flag};
   const std::string whole = source.file == "--" ? words_alone : source.file;
-  if (const auto batch = request->values.find("global_batch"); batch != request->values.end() && batch->second.where == whole) batch->second.text.clear();
-  return std::move(*request);
+  if (const auto batch = said.find("global_batch"); batch != said.end() && batch->second.where == whole) batch->second.text.clear();
+  return said;
 }
 
 /// A scenario file or a launch says the nouns and what else stays, so that only what was typed over it is repeated.
-std::optional<Request> typed_scenario(const Arguments& arguments) {
+std::optional<Request::Said> typed_scenario(const Arguments& arguments) {
   if (const auto source = launch_source(arguments); source && *source) return typed_launch(**source, arguments);
   if (arguments.words.empty() || !names_a_file(arguments.words[0])) return std::nullopt;
   const auto text = read_text_file(arguments.words[0]);
   if (!text || !is_scenario(*text)) return std::nullopt;
   auto request = read_scenario(*text, arguments.words[0]);
-  return request ? std::optional(std::move(*request)) : std::nullopt;
+  return request ? std::optional(request->said()) : std::nullopt;
 }
 
 /// The split itself is always shown.
 constexpr AxisId shown_axes[] = {AxisId::gpus, AxisId::tp, AxisId::pp};
-
-/// Axes whose value without a flag is this one whatever the rest is (Resolver::wishes_of_request).
-struct PlainAxis { AxisId axis; std::string_view value; };
-constexpr PlainAxis plain_axes[] = {{AxisId::cp, "1"},          {AxisId::cp_kind, "ring"}, {AxisId::ep, "1"},
-                                    {AxisId::etp, "1"},         {AxisId::zero, "1"},       {AxisId::dp_replicate, "1"},
-                                    {AxisId::micro_batch, "1"},
-                                    {AxisId::chunks, "1"},      {AxisId::layout, "even"},  {AxisId::recompute, "none"},
-                                    {AxisId::save_gathered, "off"}};
 
 template <typename Row>
 std::string noun_word(const std::optional<Chosen<Row>>& chosen, const std::string& typed, const char* in_full) {
@@ -78,10 +71,10 @@ std::string nouns_of(const Arguments& arguments, const Space& space, const std::
   else add_noun("--machine", request.machine, "MACHINE.json");
   add_noun("--stack", request.stack, "STACK.json");
   add_noun("--profile", request.profile, "PROFILE.json");
-  for (const auto& [key, value] : request.values) {
-    const Flag* flag = find_key(run_flags(), key);
-    const bool on_axis = find_axis(key) != nullptr || key == "global_batch" || key == "sequence" || key == "seq";
-    if (flag != nullptr && !on_axis && (!scenario || value.where.starts_with("--"))) add(flag->name, value.text);
+  for (const auto& [key, value] : request.said()) {
+    const RunField& said = *find_field(key);
+    const bool on_axis = find_axis(key) != nullptr || said.id == FieldId::global_batch || said.id == FieldId::sequence;
+    if (!on_axis && (!scenario || value.where.starts_with("--"))) add(said.flag, value.text);
   }
   return text;
 }
@@ -92,19 +85,16 @@ PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePo
     : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), behind_(launch_words_behind(arguments)), space_(space), points_(points) {
   AxisContext context;
   context.machine = &points.setting(Digits{}).scenario.machine.row;
-  precision_ = row_of(AxisId::precision).usual(context).front();
-  if (auto scenario = typed_scenario(arguments)) said_ = std::move(scenario->values);
+  precision_ = row_of(AxisId::precision).axis.usual(context).front();
+  if (auto scenario = typed_scenario(arguments)) said_ = std::move(*scenario);
 }
 
 std::string PredictLine::usual_value(const AxisRow& axis, const SplitWishes& wishes) const {
-  for (const PlainAxis& plain : plain_axes)
-    if (plain.axis == axis.id) return std::string(plain.value);
   switch (axis.id) {
     case AxisId::precision: return precision_;
-    case AxisId::order: return to_text(usual_order);
     case AxisId::schedule: return wishes.chunks > 1 ? "interleaved-1f1b" : "1f1b";
     case AxisId::sp: return wishes.tp > 1 && sequence_divides(wishes) ? "on" : "";
-    default: return "";
+    default: return std::string(axis.plain);
   }
 }
 
@@ -126,7 +116,7 @@ std::string PredictLine::of(std::uint64_t index) const {
     if (axis.flag.empty() || (space_.tiers && axis.id == AxisId::order)) continue;
     const std::string& value = space_.value(digits, axis.id);
     const bool shown = std::find(std::begin(shown_axes), std::end(shown_axes), axis.id) != std::end(shown_axes);
-    if (value != axis.own_word) add(text, axis.flag, axis.key, value, shown ? "" : usual_value(axis, wishes));
+    if (value != axis.axis.own_word) add(text, axis.flag, axis.key, value, shown ? "" : usual_value(axis, wishes));
   }
   if (space_.tiers) add(text, "--order", "order", to_text(points_.order(digits)), to_text(usual_order));
   // A sequence that predict is told must divide, unless it is told too that nothing is split along it.

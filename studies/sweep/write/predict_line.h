@@ -28,7 +28,7 @@ class PredictLine {
   [[nodiscard]] std::string usual_value(const AxisRow& axis, const SplitWishes& wishes) const;
 
   std::string nouns_, behind_, precision_;
-  std::map<std::string, Request::Value, std::less<>> said_;   ///< by the scenario file
+  Request::Said said_;                                       ///< by the scenario file
   const Space& space_;
   const SpacePoints& points_;
 };

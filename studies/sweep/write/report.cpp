@@ -7,6 +7,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
+#include "studies/run/forecast.h"
 #include "studies/sweep/write/words.h"
 #include "studies/print/table.h"
 

@@ -37,7 +37,10 @@ inline Expected<LaunchReading> megatron_reading(GivenValues more, std::int64_t g
   return read_meaning(given_launch("megatron-lm", with_gpt(std::move(more)), gpus), {});
 }
 
-inline std::string said(const LaunchReading& reading, const char* key) { return reading.request.text(key, "(nothing)"); }
+inline std::string said(const LaunchReading& reading, const char* key) {
+  const auto found = reading.request.said().find(key);
+  return found == reading.request.said().end() ? "(nothing)" : found->second.text;
+}
 inline const NetworkSpec& trained(const LaunchReading& reading) { return reading.request.network->row; }
 
 }  // namespace stepcast::given_launches

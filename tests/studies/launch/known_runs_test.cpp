@@ -53,7 +53,7 @@ TEST_P(KnownRuns, TheLaunchAndTheScenarioGiveTheSameFigure) {
   EXPECT_EQ(reading->request.network->id, by_hand->network->id);
   EXPECT_EQ(reading->request.stack->id, by_hand->stack->id);
   reading->request.machine = by_hand->machine;  // no launch tells it: --machine
-  const auto read = resolve(reading->request), written = resolve(*by_hand);
+  const auto read = complete(reading->request), written = complete(*by_hand);
   ASSERT_TRUE(read) << to_text(read.error());
   ASSERT_TRUE(written) << to_text(written.error());
   EXPECT_EQ(read->plan.mapping, written->plan.mapping);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/catalog.h"
+#include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast {
@@ -23,7 +24,7 @@ class RandomRuns {
     request.network = *choose_network(network, "");
     request.machine = *choose_machine("dgx-h100", "");
     request.stack = *choose_stack(stack_, "");
-    const auto put = [&](const char* key, std::string text) { request.values[key] = {std::move(text), key}; };
+    const auto put = [&](const char* key, std::string text) { (void)request.say(key, std::move(text), key); };
     const std::int64_t tp = any<std::int64_t>({1, 1, 2, 4, 8}), cp = any<std::int64_t>({1, 1, 1, 2, 4}), pp = any<std::int64_t>({1, 1, 2, 4, 8});
     const std::int64_t dp = any<std::int64_t>({1, 2, 4, 8, 16}), micro = any<std::int64_t>({1, 1, 2});
     const std::int64_t chunks = pp > 1 ? any<std::int64_t>({1, 1, 2}) : 1;
@@ -43,7 +44,7 @@ class RandomRuns {
     if (coin()) put("dp_overlap", any<std::string>({"on", "off"}));
     if (coin()) put("tp_overlap", any<std::string>({"on", "off"}));
     if (request.network->row.experts.count > 0) put("ep", any<std::string>({"1", "2", "4", "8"})), put("etp", any<std::string>({"1", "1", "2"}));
-    auto scenario = resolve(request);
+    auto scenario = complete(request);
     return scenario ? std::optional(std::move(*scenario)) : std::nullopt;
   }
 

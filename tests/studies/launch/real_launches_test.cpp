@@ -61,7 +61,9 @@ TEST_P(RealLaunches, MeansWhatItsAuthorsSay) {
   }
   ASSERT_TRUE(reading) << to_text(reading.error());
   for (const auto& [key, value] : from.expected) {
-    const std::string said = key == "network" ? reading->request.network->id : reading->request.text(key, "(nothing)");
+    const auto found = reading->request.said().find(key);
+    const std::string of_key = found == reading->request.said().end() ? "(nothing)" : found->second.text;
+    const std::string said = key == "network" ? reading->request.network->id : of_key;
     EXPECT_EQ(said, value) << key;
   }
   if (from.like.empty()) return;
@@ -75,7 +77,7 @@ TEST_P(RealLaunches, CanBeForecast) {
   if (!from.not_covered.empty()) return;
   const auto reading = meaning();
   ASSERT_TRUE(reading) << to_text(reading.error());
-  const auto scenario = resolve(reading->request);
+  const auto scenario = complete(reading->request);
   if (!from.refused.empty()) {
     ASSERT_FALSE(scenario);
     EXPECT_THAT(to_text(scenario.error()), testing::HasSubstr(from.refused));

@@ -88,7 +88,7 @@ inline Expected<LaunchReading> restated_meaning(const RestatedLaunch& row, const
   }
   auto reading = read_meaning(launch, hints);
   if (!reading) return reading;
-  for (const auto& [key, value] : row.beside) reading->request.values[key] = {value, "--" + key};
+  for (const auto& [key, value] : row.beside) EXPECT_TRUE(reading->request.say(key, value, "--" + key));
   return reading;
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/report/folder.h"
+#include "studies/launch/read/asked_run.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/roofline/report.h"
+#include "studies/run/forecast.h"
 #include "tests/studies/roofline/roofline_case.h"
 
 namespace stepcast {
@@ -68,7 +69,7 @@ TEST(RooflineReport, OfAMappingHasItsFigures) {
   RooflineCase run = roofline_case("llama3-8b", {{"gpus", "16"}, {"tp", "8"}});
   Request request = testing_roofline::case_request("llama3-8b", {{"gpus", "16"}});
   request.mapping = Request::Value{run.scenario.plan.mapping, "mapping"};
-  const auto scenario = resolve(request);
+  const auto scenario = complete(request);
   ASSERT_TRUE(scenario) << to_text(scenario.error());
   const auto prediction = predict(*scenario);
   ASSERT_TRUE(prediction);
@@ -81,7 +82,7 @@ TEST(RooflineReport, OfAMappingHasItsFigures) {
 TEST(RooflineReport, WithoutLeversSaysWhy) {
   const RooflineCase run = roofline_case("llama3-8b", {{"gpus", "8"}});
   Request broken = run.request;
-  broken.values["tp"] = {"3", "--tp"};
+  ASSERT_TRUE(broken.say("tp", "3", "--tp"));
   const auto report = roofline_report(broken, run.scenario, run.prediction);
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->fall.levers.empty());

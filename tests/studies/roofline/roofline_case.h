@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "studies/roofline/report.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast::testing_roofline {
 
@@ -27,7 +28,7 @@ inline Request case_request(const std::string& network, const CaseFlags& flags) 
   for (const auto& [key, value] : flags) {
     if (key == "machine") request.machine = choose_machine(value, "--machine").value();
     else if (key == "stack") request.stack = choose_stack(value, "--stack").value();
-    else request.values[key] = {value, "--" + key};
+    else EXPECT_TRUE(request.say(key, value, "--" + key));
   }
   return request;
 }
@@ -36,7 +37,7 @@ inline Request case_request(const std::string& network, const CaseFlags& flags) 
 inline RooflineCase roofline_case(const std::string& network, const CaseFlags& flags) {
   RooflineCase run;
   run.request = case_request(network, flags);
-  auto scenario = resolve(run.request);
+  auto scenario = complete(run.request);
   EXPECT_TRUE(scenario) << network << ": " << (scenario ? "" : to_text(scenario.error()));
   if (!scenario) return run;
   run.scenario = *std::move(scenario);

@@ -1,5 +1,5 @@
 // --layout of predict: where the layers lie, what that costs, and what cannot lie so.
-#include "studies/run/balance.h"
+#include "studies/run/forecast.h"
 
 #include <algorithm>
 #include <array>
@@ -140,8 +140,8 @@ TEST(LayerCosts, AddUpToTheForecastsStages) {
   for (const char* id : {"llama3-8b", "deepseek-v2-lite", "mixtral-8x7b"}) {
     Request request;
     request.network = *choose_network(id, "test");
-    request.values = {{"pp", {"2", "test"}}, {"gpus", {"16", "test"}}, {"layout", {"balanced", "test"}}};
-    const auto scenario = resolve(request);
+    for (const auto& [key, text] : {std::pair{"pp", "2"}, {"gpus", "16"}, {"layout", "balanced"}}) ASSERT_TRUE(request.say(key, text, "test"));
+    const auto scenario = complete(request);
     ASSERT_TRUE(scenario) << to_text(scenario.error());
     const auto program = lower(scenario->network.row, scenario->plan, scenario->stack.row);
     ASSERT_TRUE(program) << to_text(program.error());

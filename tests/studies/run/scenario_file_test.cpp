@@ -25,7 +25,7 @@ const std::string good_text = R"({
 std::string scenario_error(const std::string& text) {
   const auto request = read_scenario(text, "run.json");
   if (!request) return to_text(request.error());
-  const auto scenario = resolve(*request);
+  const auto scenario = complete(*request);
   return scenario ? "accepted" : to_text(scenario.error());
 }
 
@@ -37,7 +37,7 @@ std::string with(const std::string& from, const std::string& to) {
 TEST(ScenarioFile, KeysMeanWhatTheFlagsMean) {
   const auto request = read_scenario(good_text, "run.json");
   ASSERT_TRUE(request) << to_text(request.error());
-  const auto scenario = resolve(*request);
+  const auto scenario = complete(*request);
   ASSERT_TRUE(scenario) << to_text(scenario.error());
   EXPECT_EQ(scenario->plan.mapping,
             "mesh tp:2 cp:1 dp:4 pp:2\nuse tp, vocab, sp, dp, zero1\npar layer on pp sched 1f1b for mb:8\n"

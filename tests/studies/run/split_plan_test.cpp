@@ -55,7 +55,7 @@ TEST(SplitPlan, WhatNobodySaidIsCompleted) {
 
 TEST(SplitPlan, OnlyWhatIsInShardsHasCopies) {
   SplitWishes w = wishes();
-  w.dp_replicate = 2;
+  w.replicas = 2;
   EXPECT_EQ(in_words(split_of(w, called("llama3-70b"), core())), "tp 4, cp 1, pp 4, dp 4, sp, zero 1 in 2 copies, 1f1b");
   w.zero = 0;
   EXPECT_EQ(split_of(w, called("llama3-70b"), core()).replicas, 1);

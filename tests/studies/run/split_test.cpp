@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "studies/run/fields.h"
+
 namespace stepcast {
 namespace {
 
@@ -25,8 +27,7 @@ NetworkSpec large() {
   return network;
 }
 
-const SplitOrigin flags = {"--gpus", "--tp", "--cp", "--pp", "--chunks", "--global-batch", "--seq", "--schedule",
-                           "--recompute", "--ep", "--etp"};
+const SplitOrigin flags = flag_of;
 
 /// tp 8, pp 4, dp 16 on 512 GPUs; 64 micro-batches of 1 x 8192.
 struct Case {
@@ -251,10 +252,10 @@ TEST(Split, RulesAreWalkedInOrderAndSayTheSameAsTheCheck) {
             EXPECT_EQ(broken == nullptr, c.answer() == "good");
             if (broken == nullptr) continue;
             seen.insert(broken->id);
-            EXPECT_EQ(to_text(broken->check(c.split, c.size, large(), flags).error()), c.answer());
+            EXPECT_EQ(to_text(broken->explain(c.split, c.size, large(), flags)), c.answer());
             for (const SplitRule& rule : split_rules()) {
               if (rule.id == broken->id) break;
-              EXPECT_TRUE(rule.check(c.split, c.size, large(), flags)) << rule.id;
+              EXPECT_TRUE(rule.holds(c.split, c.size, large())) << rule.id;
             }
           }
   EXPECT_GE(seen.size(), 5U);

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/cli/arguments.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/run/forecast.h"
 #include "studies/scale/scale.h"
 #include "studies/whatif/machine_levers.h"
 #include "tests/studies/run_program.h"
@@ -65,7 +67,7 @@ Request request_for(const std::string& line) {
 
 /// The same run where moving bytes takes no time, and a step waits `skew` per doubling of nodes.
 Request on_free_network(Request request, Seconds skew = Seconds(0)) {
-  Scenario scenario = *resolve(request);
+  Scenario scenario = *complete(request);
   for (const MachineLever& lever : machine_levers(scenario)) {
     const bool network = lever.id == "nvlink" || lever.id == "nic" || lever.id == "latency" || lever.id == "network-latency";
     if (network) lever.scale(scenario, lever.more_is_faster ? 1e12 : 1e-12);

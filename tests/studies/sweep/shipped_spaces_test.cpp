@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/run/scenario.h"
+#include "studies/run/forecast.h"
 #include "tests/studies/sweep/space/space_of.h"
 
 namespace stepcast {
@@ -122,7 +123,7 @@ TEST(ShippedSpaces, HoldRunsThatWork) {
                            "gpt3-175b-512.json --tp 8 --pp 16", "deepseek-v3-2048.json --precision fp8 --tp 1 --pp 16 --ep 64",
                            "llama3-405b-16384.json --tp 8 --cp 16 --pp 16 --cp-kind gather --order tp-cp-pp-dp"}) {
     const Space space = good(shipped(line));
-    const auto scenario = resolve(space.request);
+    const auto scenario = complete(space.request);
     EXPECT_TRUE(scenario) << line << ": " << (scenario ? "" : to_text(scenario.error()));
   }
 }

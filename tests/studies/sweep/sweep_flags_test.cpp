@@ -22,7 +22,7 @@ TEST(SweepFlags, AxesTakeListsAndEveryFlagStandsOnce) {
     if (find_axis(flag.name) == nullptr) continue;
     EXPECT_EQ(flag.kind, FlagKind::text) << flag.name;
     EXPECT_EQ(flag.check, nullptr) << flag.name;
-    EXPECT_EQ(flag.doc, find_axis(flag.name)->doc);
+    EXPECT_EQ(flag.doc, find_axis(flag.name)->axis.doc);
   }
   for (const AxisRow& row : axis_rows())
     EXPECT_TRUE(row.flag.empty() || std::find(names.begin(), names.end(), row.flag) != names.end()) << row.key;

@@ -10,6 +10,8 @@
 
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"
 #include "studies/run/request.h"
 #include "studies/run/scenario.h"
@@ -34,7 +36,7 @@ inline std::unique_ptr<Forecast> forecast_of(const std::string& line) {
     return std::move(expected).value();
   };
   const Arguments arguments = must(parse_arguments(run_flags(), 1, 1, "predict", words));
-  made->scenario = must(resolve(must(read_request(arguments.words.at(0), arguments))));
+  made->scenario = must(complete(must(read_request(arguments.words.at(0), arguments))));
   made->prediction = must(predict(made->scenario));
   made->scene = must(step_scene(made->scenario, made->prediction));
   return made;

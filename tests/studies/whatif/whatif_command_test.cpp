@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "studies/launch/read/asked_run.h"
+#include "studies/run/forecast.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
 #include "studies/whatif/whatif_change.h"
@@ -42,7 +44,7 @@ Request request_of(const std::string& line) {
 }
 
 Scenario scenario_of(const std::string& line) {
-  const auto scenario = resolve(request_of(line));
+  const auto scenario = complete(request_of(line));
   EXPECT_TRUE(scenario.has_value()) << line << (scenario ? "" : to_text(scenario.error()));
   return *scenario;
 }

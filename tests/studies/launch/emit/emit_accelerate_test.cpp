@@ -89,14 +89,14 @@ TEST(EmitAccelerate, GradientsInShardsKeepWeightsGathered) {
 
 TEST(EmitAccelerate, CopiesOfShardsAreFsdpsMesh) {
   SplitWishes wishes = acc_wishes(3);
-  wishes.dp_replicate = 2;
+  wishes.replicas = 2;
   const Emission emission = acc_written(wishes);
   EXPECT_THAT(emission.unsaid, IsEmpty());
   EXPECT_EQ(acc_settings(emission).at("parallelism_config.parallelism_config_dp_replicate_size"), "2");
   EXPECT_EQ(acc_settings(emission).at("parallelism_config.parallelism_config_dp_shard_size"), "8");
   wishes.zero = 1;
   EXPECT_THAT(acc_written(wishes, without_overlap(acc_scenario())).unsaid, ElementsAre(HasSubstr("2 copies of what is in shards")));
-  wishes.zero = 3, wishes.tp = 2, wishes.dp_replicate = 8;
+  wishes.zero = 3, wishes.tp = 2, wishes.replicas = 8;
   EXPECT_THAT(acc_written(wishes).unsaid, Contains(HasSubstr("nothing in shards beside tp or cp; accelerate refuses them")));
 }
 

@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(EmitDeepSpeed, CopiesOfStageThreeAreMics) {
   SplitWishes wishes = zero_wishes(3);
-  wishes.dp_replicate = 8;
+  wishes.replicas = 8;
   const Emission emission = ds_written(wishes);
   EXPECT_THAT(emission.unsaid, IsEmpty());
   EXPECT_EQ(ds_json(emission)["zero_optimization"]["mics_shard_size"], 8);

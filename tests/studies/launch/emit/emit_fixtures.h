@@ -44,8 +44,7 @@ inline std::optional<Split> take_wishes(Scenario& scenario, const SplitWishes& w
   if (broken_rule(split, wishes.size(), network) != nullptr) return std::nullopt;
   drop_even_layers(split);
   scenario.plan = plan_of(split, wishes.size(), scenario.plan);
-  scenario.micro_batches = split.micro_batches;
-  scenario.split = in_words(split);
+  lay_split(scenario, split);
   return split;
 }
 
@@ -56,8 +55,7 @@ struct EmitCase {
   EmitCase(const SplitWishes& wishes, const std::string& network, const std::string& stack) : scenario(emit_scenario(network, stack)) {
     plan.split = split_of(wishes, scenario.network.row, scenario.stack.row);
     scenario.plan = plan_of(plan.split, wishes.size(), {});
-    scenario.micro_batches = plan.split.micro_batches;
-    scenario.split = in_words(plan.split);
+    lay_split(scenario, plan.split);
     plan.scenario = &scenario;
   }
   EmitCase(const EmitCase&) = delete;

@@ -61,7 +61,7 @@ TEST(EmitMegatron, EveryPartOfASplitHasItsArgument) {
       {"order", [](SplitWishes& w) { w.order = *parse_order("tp-cp-pp-dp", ""); }, "use_tp_pp_dp_mapping", "true"},
       {"gradients in shards", [](SplitWishes& w) { w.zero = 2; }, "data_parallel_sharding_strategy", "optim_grads"},
       {"weights in shards", [](SplitWishes& w) { w.zero = 3; }, "data_parallel_sharding_strategy", "optim_grads_params"},
-      {"copies of shards", [](SplitWishes& w) { w.dp_replicate = 2; }, "num_distributed_optimizer_instances", "2"},
+      {"copies of shards", [](SplitWishes& w) { w.replicas = 2; }, "num_distributed_optimizer_instances", "2"},
       {"core recomputed", [](SplitWishes& w) { w.recompute.kind = Recompute::Kind::selective; }, "recompute_modules", "core_attn"},
       {"layers recomputed", [](SplitWishes& w) { w.recompute.kind = Recompute::Kind::full; }, "recompute_method", "uniform"},
       {"some layers", [](SplitWishes& w) { w.recompute = {Recompute::Kind::full, 6}; }, "recompute_num_layers", "6"},

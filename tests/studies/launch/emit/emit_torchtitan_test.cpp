@@ -113,13 +113,13 @@ TEST(EmitTorchtitan, HomesAreShardsReplicasOrSaid) {
   alone.zero = 1;
   EXPECT_THAT(TitanCase(alone, "llama3-8b").unsaid(), ElementsAre(HasSubstr("zero 1")));
   EXPECT_EQ(TitanCase(alone, "llama3-8b").settings().at("parallelism.fsdp_reshard_after_forward"), "never");
-  alone.zero = 3, alone.dp_replicate = 4;
+  alone.zero = 3, alone.replicas = 4;
   EXPECT_THAT(TitanCase(alone, "llama3-8b").unsaid(), IsEmpty());
   EXPECT_EQ(TitanCase(alone, "llama3-8b").settings().at("parallelism.data_parallel_replicate_degree"), "4");
   EXPECT_EQ(TitanCase(alone, "llama3-8b").settings().at("parallelism.data_parallel_shard_degree"), "2");
-  alone.dp_replicate = 8;
+  alone.replicas = 8;
   EXPECT_THAT(TitanCase(alone, "llama3-8b").unsaid(), Contains(HasSubstr("zero 3 over one rank")));
-  alone.dp_replicate = 1;
+  alone.replicas = 1;
   alone.gpus = 2, alone.tp = 1, alone.cp = 2, alone.zero = 3;   // context ranks hold shards as well
   EXPECT_EQ(TitanCase(alone, "llama3-8b").settings().at("parallelism.fsdp_reshard_after_forward"), "always");
   alone.gpus = 1, alone.cp = 1, alone.zero = 1;

@@ -17,7 +17,7 @@ using emit_tests::emit_scenario;
 using emit_tests::take_wishes;
 
 /// Splits that no text tells apart are the same.
-void expect_read_back(const Split& split, const Split& read) {
+void expect_kept(const Split& split, const Split& read) {
   EXPECT_EQ(mapping_text(read), mapping_text(split));
   EXPECT_EQ(read.tp, split.tp);
   EXPECT_EQ(read.dp, split.dp);
@@ -35,7 +35,7 @@ void expect_read_back(const Split& split, const Split& read) {
   EXPECT_EQ(read.layers, split.layers);
 }
 
-TEST(PlanToEmit, RandomSplitsAreReadOutOfTheirText) {
+TEST(PlanToEmit, RandomSplitsKeepTheirText) {
   std::mt19937 random(12);
   int legal = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -50,64 +50,46 @@ TEST(PlanToEmit, RandomSplitsAreReadOutOfTheirText) {
     const auto plan = plan_to_emit(scenario);
     ASSERT_TRUE(plan) << to_text(plan.error()) << "\n" << scenario.plan.mapping;
     EXPECT_THAT(plan->apart, IsEmpty()) << scenario.plan.mapping;
-    expect_read_back(*split, plan->split);
+    expect_kept(*split, plan->split);
     ++legal;
   }
   EXPECT_GT(legal, 500);
 }
 
-Expected<EmitPlan> read_mapping(Scenario& scenario, const std::string& mapping) {
-  scenario.plan.mapping = mapping;
-  scenario.plan.mapping_where = "own.flow";
-  scenario.micro_batches = 8;
-  return plan_to_emit(scenario);
-}
-
-TEST(PlanToEmit, AMappingByHandMaySpellAliasesOutAndLeaveAxesOfOneOut) {
+TEST(PlanToEmit, StatementsThatNoFlagSaysStandApartAsTheNotationPrintsThem) {
   Scenario scenario = emit_scenario("llama3-8b");
-  const auto plan = read_mapping(scenario, "mesh tp:2 cp:1 dp:4\npar g*r on tp\npar f on tp\npar fs on tp\nuse dp\nhome optimizer: * on dp*cp\n");
-  ASSERT_TRUE(plan) << to_text(plan.error());
-  EXPECT_EQ(plan->split.tp, 2);
-  EXPECT_EQ(plan->split.zero, 1);
-  EXPECT_FALSE(plan->split.vocabulary);
-  EXPECT_EQ(plan->split.micro_batches, 8);
-  EXPECT_EQ(mapping_text(plan->split), "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp, zero1\npar layer on pp sched 1f1b for mb:8\n");
-}
-
-TEST(PlanToEmit, StatementsThatNoFlagSaysStandApart) {
-  Scenario scenario = emit_scenario("llama3-8b");
-  const auto plan = read_mapping(scenario,
-                                 "mesh tp:1 cp:1 dp:8 pp:1\nuse tp, dp, fsdp\npar layer on pp sched 1f1b for mb:8\n"
-                                 "move weights gather life microbatch\nsave norm1.y at use\nrecompute mlp.act\n");
+  scenario.statements = {"recompute   mlp.act", "save norm1.y at use"};
+  SplitWishes wishes;
+  wishes.gpus = wishes.global_batch = 8, wishes.sequence = 8192, wishes.zero = 3;
+  ASSERT_TRUE(take_wishes(scenario, wishes));
+  const auto plan = plan_to_emit(scenario);
   ASSERT_TRUE(plan) << to_text(plan.error());
   EXPECT_EQ(plan->split.zero, 3);
-  EXPECT_EQ(plan->split.recompute.kind, Recompute::Kind::none);
-  EXPECT_THAT(plan->apart, ElementsAre(HasSubstr("move weights gather"), "save norm1.y at use", "recompute mlp.act"));
+  EXPECT_THAT(plan->apart, ElementsAre("recompute mlp.act", "save norm1.y at use"));
 }
 
-struct OtherProgram { const char *mapping, *where, *what; };
+TEST(PlanToEmit, WhatNoTextTellsApartIsTheSame) {
+  Scenario scenario = emit_scenario("llama3-8b");
+  SplitWishes wishes;
+  wishes.gpus = wishes.global_batch = 8, wishes.sequence = 8192;
+  wishes.context = ContextKind::ulysses, wishes.order = *parse_order("pp-tp-cp-dp", "");
+  ASSERT_TRUE(take_wishes(scenario, wishes));
+  const auto plan = plan_to_emit(scenario);
+  ASSERT_TRUE(plan) << to_text(plan.error());
+  EXPECT_EQ(plan->split.context, ContextKind::ring);
+  EXPECT_EQ(plan->split.order, usual_order);
+  EXPECT_EQ(mapping_text(plan->split), mapping_text(*scenario.split));
+}
 
-TEST(PlanToEmit, AnotherKindOfProgramIsRefusedWithItsLine) {
-  const OtherProgram rows[] = {
-      {"mesh x:4 yz:2\nuse ws2d\n", "own.flow:1:1", "no flag splits over an axis 'x'"},
-      {"mesh tp:2 dp:4\nuse tp, dp\npar h on tp\n", "own.flow:3:1", "no flag says 'par h on tp'"},
-      {"mesh tp:2 dp:4\nuse dp\n", "own.flow", "lacks 'par g*r on tp'"},
-      {"mesh tp:2 dp:4\nmesh ep:8\nuse tp, dp\n", "own.flow:2:1", "no flag makes a mesh line more"},
-      {"mesh tp:2 dp:4\npar f on tp\npar fs on tp\npar g*r on tp\nuse dp\n", "own.flow:2:1", "'par f on tp' stands where"},
-      {"mesh tp:1 pp:2 dp:4\nuse tp, dp\npar layer on pp zigzag sched 1f1b for mb:8\n", "own.flow:3:1", "no flag says 'par layer"},
-      {"use tp\n", "own.flow", "no mesh line"}};
-  for (const OtherProgram& row : rows) {
-    Scenario scenario = emit_scenario("llama3-8b");
-    const auto plan = read_mapping(scenario, row.mapping);
-    ASSERT_FALSE(plan) << row.mapping;
-    EXPECT_EQ(plan.error().where, row.where) << to_text(plan.error());
-    EXPECT_THAT(plan.error().what, HasSubstr(row.what));
-    EXPECT_FALSE(plan.error().hint.empty());
-  }
-  Scenario experts = emit_scenario("mixtral-8x7b");
-  const auto plan = read_mapping(experts, "mesh tp:2 dp:4\nuse tp, dp\n");
+TEST(PlanToEmit, AMappingOfTheUsersOwnIsRefusedWhereItStands) {
+  Scenario scenario = emit_scenario("llama3-8b");
+  scenario.plan.mapping = "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp\n";
+  scenario.plan.mapping_where = "own.flow";
+  const auto plan = plan_to_emit(scenario);
   ASSERT_FALSE(plan);
-  EXPECT_THAT(plan.error().what, HasSubstr("experts have no mesh line"));
+  EXPECT_EQ(plan.error().where, "own.flow");
+  EXPECT_THAT(plan.error().what, HasSubstr("a mapping of your own"));
+  EXPECT_FALSE(plan.error().hint.empty());
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST(LaunchFrameworks, ShardsLieWithinGroupsWhereTheFileSaysSo) {
   const auto groups = read_meaning(given_launch("deepspeed", mics, 16), hints);
   ASSERT_TRUE(groups) << to_text(groups.error());
   EXPECT_EQ(said(*groups, "dp_replicate"), "4");
-  EXPECT_EQ(groups->request.where("dp_replicate"), "run.sh:2 --zero_optimization.mics_shard_size");
+  EXPECT_EQ(groups->request.where(FieldId::replicas), "run.sh:2 --zero_optimization.mics_shard_size");
   mics[1].second = "6";
   const auto uneven = read_meaning(given_launch("deepspeed", mics, 16), hints);
   ASSERT_FALSE(uneven);

@@ -43,8 +43,8 @@ TEST(LaunchRequest, MegatronsOwnDefaultsMakeAGptOf2019) {
 TEST(LaunchRequest, ValuesPointToTheirLine) {
   const auto reading = megatron_reading({{"tensor_model_parallel_size", "8"}});
   ASSERT_TRUE(reading);
-  EXPECT_EQ(reading->request.where("tp"), "run.sh:10 --tensor_model_parallel_size");
-  EXPECT_EQ(reading->request.where("micro_batch"), "run.sh:7 --micro_batch_size");
+  EXPECT_EQ(reading->request.where(FieldId::tp), "run.sh:10 --tensor_model_parallel_size");
+  EXPECT_EQ(reading->request.where(FieldId::micro_batch), "run.sh:7 --micro_batch_size");
 }
 
 TEST(LaunchRequest, QueryGroupsNeedTheirSwitch) {
@@ -194,7 +194,7 @@ TEST(LaunchRequest, ModulesThatAreRecomputedBecomeLinesOfTheNotation) {
   EXPECT_EQ(reading->request.statements[0].text, "recompute norm");
   EXPECT_EQ(reading->request.statements[1].text, "recompute mlp");
   EXPECT_EQ(said(*reading, "recompute"), "selective");
-  const auto scenario = resolve(reading->request);
+  const auto scenario = complete(reading->request);
   ASSERT_TRUE(scenario) << to_text(scenario.error());
   EXPECT_THAT(scenario->plan.mapping, HasSubstr("recompute mlp\n"));
 }
@@ -286,7 +286,7 @@ TEST(LaunchRequest, ModulesThatTheNetworkLacksAreLeftOut) {
     std::vector<std::string> said;
     for (const Request::Statement& statement : reading->request.statements) said.push_back(statement.text);
     EXPECT_EQ(said, lines) << network;
-    EXPECT_TRUE(predict(*resolve(reading->request))) << network;
+    EXPECT_TRUE(predict(*complete(reading->request))) << network;
   }
 }
 

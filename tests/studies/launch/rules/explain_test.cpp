@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/launch/facts/argument_words.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/launch/rules/explain.h"
 #include "studies/run/collectives.h"
 #include "studies/print/table.h"
+#include "studies/run/forecast.h"
 #include "tests/studies/launch/typed_launch.h"
 
 namespace stepcast {
@@ -39,7 +41,7 @@ Expected<Figures3> predicted(const Launch& launch, const LaunchHints& hints, con
   auto reading = read_meaning(launch, hints);
   if (!reading) return tl::unexpected(reading.error());
   if (auto taken = take_flags(reading->request, over); !taken) return tl::unexpected(taken.error());
-  const auto scenario = resolve(reading->request);
+  const auto scenario = complete(reading->request);
   if (!scenario) return tl::unexpected(scenario.error());
   const auto prediction = predict(*scenario);
   if (!prediction) return tl::unexpected(prediction.error());

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "studies/roofline/figures/waterfall.h"
+#include "studies/run/forecast.h"
 #include "studies/whatif/sensitivity.h"
 #include "tests/studies/roofline/roofline_case.h"
 
@@ -61,7 +62,7 @@ TEST(Levers, OfARunThatCannotBeForecastAreItsError) {
   Request request = case_request("llama3-8b", {{"gpus", "7"}, {"tp", "3"}});
   const auto levers = biggest_levers(request, 3);
   ASSERT_FALSE(levers);
-  EXPECT_EQ(levers.error().where, resolve(request).error().where);
+  EXPECT_EQ(levers.error().where, complete(request).error().where);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(StageWork, OfAllStagesIsTheStepsHardwareFlops) {
     double flops = 0;
     for (int stage = 0; stage < program.stages; ++stage)
       flops += work.matrix_flops(stage).value() * static_cast<double>(program.ranks / program.stages);
-    EXPECT_NEAR(flops / run.prediction.step.hardware_flops.value(), 1, 1e-9) << run.scenario.network.id << ", " << run.scenario.split;
+    EXPECT_NEAR(flops / run.prediction.step.hardware_flops.value(), 1, 1e-9) << run.scenario.network.id << ", " << in_words(run.scenario);
   }
 }
 
@@ -81,10 +81,10 @@ TEST(LinkPoints, KeepTimesBytesAndCallsOfTheReport) {
       time -= point.time.value(), exposed -= point.exposed.value(), bytes -= point.bytes.value() * point.calls, calls -= point.calls;
     }
     const Seconds step = run.prediction.step.step_time;
-    EXPECT_NEAR(time / step.value(), 0, 1e-9) << run.scenario.split;
-    EXPECT_NEAR(exposed / step.value(), 0, 1e-9) << run.scenario.split;
-    EXPECT_NEAR(bytes, 0, 1e3) << run.scenario.split;
-    EXPECT_NEAR(calls, 0, 1e-6) << run.scenario.split;
+    EXPECT_NEAR(time / step.value(), 0, 1e-9) << in_words(run.scenario);
+    EXPECT_NEAR(exposed / step.value(), 0, 1e-9) << in_words(run.scenario);
+    EXPECT_NEAR(bytes, 0, 1e3) << in_words(run.scenario);
+    EXPECT_NEAR(calls, 0, 1e-6) << in_words(run.scenario);
   }
 }
 

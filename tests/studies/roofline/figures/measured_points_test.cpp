@@ -8,8 +8,10 @@
 #include "model/catalog.h"
 #include "studies/cli/flags.h"
 #include "studies/calibrate/own_shapes.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/roofline/figures/operator_points.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
+#include "studies/run/forecast.h"
 #include "tests/studies/roofline/round_gpu.h"
 
 namespace stepcast {
@@ -139,7 +141,7 @@ TEST(MeasuredPoints, OwnShapesOfANetworkAreItsOperators) {
   ASSERT_TRUE(arguments.has_value());
   const auto request = read_request("llama3-8b", *arguments);
   ASSERT_TRUE(request.has_value());
-  const auto scenario = resolve(*request);
+  const auto scenario = complete(*request);
   ASSERT_TRUE(scenario.has_value());
   const auto prediction = predict(*scenario);
   ASSERT_TRUE(prediction.has_value());

@@ -11,8 +11,10 @@
 
 #include "model/catalog.h"
 #include "studies/cli/flags.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/roofline/figures/stage_work.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {
@@ -54,7 +56,7 @@ Scenario resolved_run(const std::string& line) {
   EXPECT_TRUE(arguments.has_value()) << line << (arguments ? "" : to_text(arguments.error()));
   const auto request = read_request(arguments->words.at(0), *arguments);
   EXPECT_TRUE(request.has_value()) << line << (request ? "" : to_text(request.error()));
-  const auto scenario = resolve(*request);
+  const auto scenario = complete(*request);
   EXPECT_TRUE(scenario.has_value()) << line << (scenario ? "" : to_text(scenario.error()));
   return *scenario;
 }

@@ -6,9 +6,10 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 #include "studies/cli/flags.h"
+#include "studies/launch/read/asked_run.h"
 #include "studies/run/forecast.h"
 #include "studies/roofline/figures/operator_points.h"
-#include "studies/cli/study_flags.h"
+#include "studies/launch/run_flags.h"
 
 namespace stepcast {
 namespace {
@@ -77,7 +78,7 @@ std::vector<KernelWork> works_of_network(const std::string& network, const std::
   EXPECT_TRUE(arguments.has_value()) << to_text(arguments.error());
   const auto request = read_request(network, *arguments);
   EXPECT_TRUE(request.has_value()) << to_text(request.error());
-  const auto scenario = resolve(*request);
+  const auto scenario = complete(*request);
   if (!scenario) return {};  // experts under software that has none
   const auto program = lower(scenario->network.row, scenario->plan, scenario->stack.row);
   EXPECT_TRUE(program.has_value()) << to_text(program.error());

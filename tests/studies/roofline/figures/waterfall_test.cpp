@@ -116,14 +116,14 @@ TEST(Waterfall, OfRealRunsHasThePhasesAndTheUtilisation) {
   for (const RooflineCase& run : real_cases()) {
     const Waterfall fall = waterfall(run.scenario, run.prediction, run.points, run.roofs);
     const Phases& phases = run.prediction.step.phases;
-    expect_whole(fall, run.scenario.split);
+    expect_whole(fall, in_words(run.scenario));
     double exposed = 0, kernels = 0;
     for (const WaterfallBar& one : fall.bars)
       if (one.key.starts_with("exposed_")) exposed += one.time.value();
     for (const char* key : {"useful_compute", "repeated_compute", "hbm", "l2", "kernels", "beside"}) kernels += bar(fall, key);
     const double close = 1e-9 * fall.step_time.value();
-    EXPECT_NEAR(exposed, phases.exposed_communication.value(), close) << run.scenario.split;
-    EXPECT_NEAR(kernels, (phases.forward + phases.backward).value(), close) << run.scenario.split;
+    EXPECT_NEAR(exposed, phases.exposed_communication.value(), close) << in_words(run.scenario);
+    EXPECT_NEAR(kernels, (phases.forward + phases.backward).value(), close) << in_words(run.scenario);
     EXPECT_NEAR(bar(fall, "bubble"), phases.bubble.value(), close);
     EXPECT_EQ(fall.mfu, run.prediction.mfu);
     EXPECT_EQ(fall.hfu, run.prediction.hfu);

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "studies/run/forecast.h"
 #include "tests/studies/run_program.h"
 #include "tests/studies/sweep/synthetic_results.h"
 

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "studies/run/forecast.h"
 #include "tests/studies/sweep/synthetic_results.h"
 
 namespace stepcast {

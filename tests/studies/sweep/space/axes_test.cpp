@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "studies/launch/run_flags.h"
 #include "studies/run/nouns.h"
 #include "studies/cli/flags.h"
 
@@ -30,8 +31,8 @@ AxisSetting setting(const char* network, const char* machine = "dgx-h100", const
   return {choose_network(network, "")->row, choose_machine(machine, "")->row, choose_stack(stack, "")->row};
 }
 
-Values usual(AxisId axis, const AxisSetting& setting) { return row_of(axis).usual(setting.context()); }
-Values all(AxisId axis, const AxisSetting& setting) { return row_of(axis).all(setting.context()); }
+Values usual(AxisId axis, const AxisSetting& setting) { return row_of(axis).axis.usual(setting.context()); }
+Values all(AxisId axis, const AxisSetting& setting) { return row_of(axis).axis.all(setting.context()); }
 
 Values read(AxisId axis, const std::string& text, const AxisSetting& from = setting("llama3-8b")) {
   const auto values = read_axis_values(row_of(axis), text, "--flag", from.context());
@@ -48,14 +49,14 @@ TEST(Axes, EachIsAFlagOfPredictAndHasAUsualValue) {
   for (const AxisRow& row : axis_rows()) {
     EXPECT_EQ(&row_of(row.id), &row);
     EXPECT_EQ(find_axis(row.key), &row);
-    EXPECT_FALSE(row.doc.empty()) << row.key;
+    EXPECT_FALSE(row.axis.doc.empty()) << row.key;
     if (row.flag.empty()) continue;
     EXPECT_EQ(find_axis(row.flag), &row);
     const Flag* flag = find_flag(run_flags(), row.flag);
     ASSERT_NE(flag, nullptr) << row.flag;
     EXPECT_EQ(flag->key, row.key);
-    EXPECT_EQ(flag->kind == FlagKind::count, row.number) << row.key;
-    EXPECT_EQ(row.usual(dense.context()).empty(), row.id == AxisId::gpus) << row.key;
+    EXPECT_EQ(flag->kind == FlagKind::count, row.type.number) << row.key;
+    EXPECT_EQ(row.axis.usual(dense.context()).empty(), row.id == AxisId::gpus) << row.key;
   }
   EXPECT_EQ(find_axis(""), nullptr);
   EXPECT_EQ(find_axis("--global-batch"), nullptr);
@@ -66,7 +67,7 @@ TEST(Axes, UsualAndAllValuesAreReadable) {
   for (const char* network : {"llama3-8b", "deepseek-v3", "gpt2-1.5b", "qwen1.5-moe-a2.7b"}) {
     const AxisSetting from = setting(network);
     for (const AxisRow& row : axis_rows()) {
-      for (const Values& values : {row.usual(from.context()), row.all(from.context())}) {
+      for (const Values& values : {row.axis.usual(from.context()), row.axis.all(from.context())}) {
         if (values.empty()) continue;
         const auto read = read_axis_values(row, values, "--flag", from.context());
         ASSERT_TRUE(read) << network << " " << to_text(read.error());
@@ -147,7 +148,7 @@ TEST(Axes, SelectiveRecomputationIsUsualWhereAttentionKeepsScores) {
   AxisSetting unknown = setting("gpt3-175b", "dgx-a100", "megatron-2022");
   AxisContext context = unknown.context();
   context.stack = nullptr;
-  EXPECT_THAT(row_of(AxisId::recompute).usual(context), ElementsAre("none", "full"));
+  EXPECT_THAT(row_of(AxisId::recompute).axis.usual(context), ElementsAre("none", "full"));
 }
 
 TEST(Axes, PrecisionIsWhatTheGpuHas) {

@@ -9,6 +9,9 @@
 
 #include "many_spaces.h"
 #include "space_of.h"
+#include "studies/launch/read/asked_run.h"
+#include "studies/launch/run_flags.h"
+#include "studies/run/forecast.h"
 #include "studies/run/request.h"
 #include "studies/run/scenario.h"
 
@@ -38,7 +41,7 @@ Expected<Scenario> as_typed(const std::string& space_line, const std::string& fl
   if (!arguments) return tl::unexpected(arguments.error());
   const auto request = read_request(network, *arguments);
   if (!request) return tl::unexpected(request.error());
-  return resolve(*request);
+  return complete(*request);
 }
 
 class LegalSpace : public testing::TestWithParam<SmallSpace> {

@@ -28,7 +28,7 @@ const std::vector<RepeatRule>& repeat_rules() {
       {"scatter", repeats_scatter, {scatter_boundary}}, {"gathers", repeats_kept_gathers, {save_gathered}},
       {"tp overlap", repeats_tensor_overlap, {tp_overlap}}, {"chunks", repeats_chunks, {chunks, schedule}},
       {"schedule", repeats_schedule, {schedule, chunks}},       {"layout", repeats_layout, {layout}},
-      {"zero", repeats_zero, {zero}},                   {"copies", repeats_copies, {dp_replicate}},
+      {"zero", repeats_zero, {zero}},                   {"copies", repeats_replicas, {replicas}},
       {"dp overlap", repeats_data_overlap, {dp_overlap}}};
   return rules;
 }

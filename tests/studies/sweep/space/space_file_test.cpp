@@ -47,7 +47,7 @@ TEST(SpaceFile, SaysAllThatFlagsSay) {
   EXPECT_THAT(space.pareto, ElementsAre("step_time", "memory.peak"));  // by their full names
   EXPECT_EQ(space.top, 25U);
   EXPECT_EQ(space.price_per_gpu_hour, 2.5);
-  EXPECT_THAT(space.request.values.at("sp").where, HasSubstr("space.json:/axes/sp"));
+  EXPECT_THAT(space.request.said().at("sp").where, HasSubstr("space.json:/axes/sp"));
 }
 
 TEST(SpaceFile, FlagsWinOverIt) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 #include "tests/studies/sweep/space/space_of.h"
 
@@ -76,15 +77,15 @@ TEST(Space, FlagsGiveAxesAndTheRestTakesItsDefaults) {
 // With one value everywhere a sweep is predict.
 TEST(Space, WhatHasOneValueIsInTheRequest) {
   const Space space = good(plain + " --tp 4 --pp 2 --chunks 2 --micro-batch 1,2 --schedule auto --sp on --lora 16");
-  EXPECT_EQ(space.request.values.at("tp").text, "4");
-  EXPECT_EQ(space.request.values.at("tp").where, "--tp");
-  EXPECT_EQ(space.request.values.at("lora").text, "16");
-  EXPECT_EQ(space.request.find("micro_batch"), nullptr);
-  EXPECT_EQ(space.request.find("schedule"), nullptr);
-  EXPECT_EQ(space.request.find("zero"), nullptr);  // nobody said it
-  const auto scenario = resolve(space.request);
+  EXPECT_EQ(space.request.said().at("tp").text, "4");
+  EXPECT_EQ(space.request.said().at("tp").where, "--tp");
+  EXPECT_EQ(space.request.said().at("lora").text, "16");
+  EXPECT_EQ(space.request.find(FieldId::micro_batch), nullptr);
+  EXPECT_EQ(space.request.find(FieldId::schedule), nullptr);
+  EXPECT_EQ(space.request.find(FieldId::zero), nullptr);  // nobody said it
+  const auto scenario = complete(space.request);
   ASSERT_TRUE(scenario) << to_text(scenario.error());
-  EXPECT_THAT(scenario->split, HasSubstr("tp 4, cp 1, pp 2, dp 8, 2 chunks, sp, zero 1, interleaved-1f1b"));
+  EXPECT_THAT(in_words(*scenario), HasSubstr("tp 4, cp 1, pp 2, dp 8, 2 chunks, sp, zero 1, interleaved-1f1b"));
 }
 
 TEST(Space, SeveralGpuCountsShareTheirDefaults) {

@@ -12,6 +12,7 @@
 
 #include "many_spaces.h"
 #include "space_of.h"
+#include "studies/run/forecast.h"
 
 namespace stepcast {
 namespace {

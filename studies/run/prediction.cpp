@@ -1,0 +1,90 @@
+#include "studies/run/prediction.h"
+
+#include <fmt/format.h>
+
+#include "dataflow/lower/lower.h"
+#include "studies/run/sequence_slices.h"
+
+namespace stepcast {
+namespace {
+
+void add_utilisation(Prediction& prediction, const Scenario& scenario) {
+  const Plan& plan = scenario.plan;
+  const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
+  prediction.model_flops =
+      Flops(model_flops(scenario.network.row, tokens, plan.sequence, scenario.causal_attention));
+  // Frozen weights have no weight gradient: two passes of the three.
+  if (plan.lora_rank > 0) prediction.model_flops = prediction.model_flops * (2.0 / 3.0);
+  const Seconds gpu_time = prediction.step.step_time * static_cast<double>(plan.gpus);
+  prediction.model_rate = prediction.model_flops / gpu_time;
+  prediction.hardware_rate = prediction.step.hardware_flops_per_gpu;
+  prediction.peak = scenario.machine.row.gpu.peak[static_cast<int>(plan.precision)];
+  prediction.mfu = prediction.model_rate / prediction.peak;
+  prediction.hfu = prediction.hardware_rate / prediction.peak;
+}
+
+/// Work that several ranks do alike, over all blocks: executed over needed matrix FLOPs.
+double repeated_work(const Program& program) {
+  Flops executed, useful;
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& run : chunk.runs)
+      for (const KernelWork& work : program.blocks[run.block].works) {
+        executed += work.flops * static_cast<double>(run.count);
+        useful += work.useful * static_cast<double>(run.count);
+      }
+  return useful.value() > 0 ? executed / useful : 1;
+}
+
+/// What makes a forecast doubtful as a whole, before the warnings of its parts.
+void add_doubts(Prediction& prediction, const Scenario& scenario) {
+  const Profile& profile = scenario.profile.row;
+  const Gpu& gpu = scenario.machine.row.gpu;
+  if (!profile.gpu.empty() && profile.gpu != gpu.id)
+    prediction.warnings.push_back(fmt::format("profile {} was measured on {}, this machine has {}", profile.id, profile.gpu, gpu.id));
+  if (prediction.hfu > 1)
+    prediction.warnings.push_back(fmt::format("more FLOP/s than the datasheet's peak ({:.0f} % HFU): the rates are not this GPU's", 100 * prediction.hfu));
+  constexpr double worth_a_line = 1.02;
+  if (const double repeated = repeated_work(prediction.program); repeated > worth_a_line)
+    prediction.warnings.push_back(fmt::format("{:.1f} x the needed matrix work is done: some operators are split on no axis and repeated", repeated));
+}
+
+/// The simulator speaks of the cap as it is, not of where it was said.
+Error with_cap_origin(Error error, const PipelineChoice& pipeline) {
+  const std::string name = "memory-cap";
+  if (error.where != name) return error;
+  error.where = pipeline.cap_where;
+  if (error.hint.starts_with(name)) error.hint.replace(0, name.size(), pipeline.cap_where);
+  return error;
+}
+
+Expected<StepReport> forecast_step(const Scenario& scenario, const Program& program) {
+  const CostModel cost = cost_model(scenario);
+  const double cap = static_cast<double>(scenario.pipeline.memory_cap);
+  if (scenario.pipeline.slices == 1) return forecast(program, cost, cap);
+  const auto slices = lower_slices(scenario, program);
+  if (!slices) return tl::unexpected(slices.error());
+  return forecast_slices(*slices, cost, cap);
+}
+
+}  // namespace
+
+CostModel cost_model(const Scenario& scenario) {
+  const FoundFit found = step_fit(scenario);
+  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, 0, found.fit ? &*found.fit : nullptr};
+}
+
+Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
+  auto program = lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons);
+  if (!program) return tl::unexpected(program.error());
+  auto step = forecast_step(scenario, *program);
+  if (!step) return tl::unexpected(with_cap_origin(step.error(), scenario.pipeline));
+  Prediction prediction;
+  prediction.program = std::move(*program);
+  prediction.step = std::move(*step);
+  add_utilisation(prediction, scenario);
+  add_doubts(prediction, scenario);
+  prediction.warnings.insert(prediction.warnings.end(), prediction.step.warnings.begin(), prediction.step.warnings.end());
+  return prediction;
+}
+
+}  // namespace stepcast
