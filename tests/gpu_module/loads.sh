@@ -32,5 +32,5 @@ cp "$program" "$work/bare/stepcast"
 says "beside the program" "(CUDA of a test)" "$work/beside/stepcast" --version
 says "where it is installed" "(CUDA of a test)" "$work/prefix/bin/stepcast" --version
 says "nowhere" "this build of stepcast has no CUDA" "$work/bare/stepcast" calibrate measure -o "$work/rows.json"
-says "nowhere, and how to have it" "./stepcast calibrate measure" "$work/bare/stepcast" calibrate measure -o "$work/rows.json"
+says "nowhere, and how" "./stepcast calibrate measure" "$work/bare/stepcast" calibrate measure -o "$work/rows.json"
 ((failures == 0))
