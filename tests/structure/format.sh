@@ -9,8 +9,8 @@ version=$(clang-format --version)
 cd "$1" || exit 1
 sources() {
   git ls-files -z -- '*.cpp' '*.h' '*.cu' '*.cuh' 2>/dev/null | grep -z . \
-    || find model dataflow sim kernels calibrate studies tests examples \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' \
-      -o -name '*.cuh' \) -print0
+    || find model dataflow sim kernels calibrate studies tests examples \
+      \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0
 }
 sources | xargs -0 -n 50 -P 2 clang-format --dry-run -Werror 2>&1 | grep -E 'error:' | cut -d: -f1 | sort | uniq -c
 [[ ${PIPESTATUS[1]} == 0 ]]

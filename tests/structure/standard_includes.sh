@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# standard_includes.sh ROOT: every header, or a header of the project that it includes, includes a standard header that has
-# each std:: name that it uses, by standard_names.txt; lists those that do not. The other half of the check that headers can
-# be included first is header_alone.sh.
+# standard_includes.sh ROOT: every header, or a header of the project that it includes, includes a standard header that
+# has each std:: name that it uses, by standard_names.txt; lists those that do not. The other half of the check that
+# headers can be included first is header_alone.sh.
 set -u
 table=$(cd "$(dirname "$0")" && pwd)/standard_names.txt
 cd "$1" || exit 1
@@ -49,7 +49,9 @@ END {
   for (i = 1; i <= uses; ++i) {
     split(used[i], part, SUBSEP); file = part[1]; name = part[2]
     if (!(name in providers)) wrong("is not in standard_names.txt")
-    else if (providers[name] != "compiler" && !has(file, providers[name], i)) wrong("without an include of: " providers[name])
+    else if (providers[name] != "compiler" && !has(file, providers[name], i)) {
+      wrong("without an include of: " providers[name])
+    }
   }
   exit bad
 }' "$table" "${headers[@]}"
