@@ -1,10 +1,11 @@
-# STEPCAST_CARRIED: a program that needs nothing but the C library where it runs, for machines on which only a driver and
-# CUDA's libraries are installed. carry makes a folder of it.
+# STEPCAST_CARRIED: a program that needs nothing but the C library where it runs, for machines on which only a driver
+# and CUDA's libraries are installed. carry makes a folder of it.
 option(STEPCAST_CARRIED "Link everything but the C library into the program" OFF)
 set(STEPCAST_FMT fmt::fmt)
 set(STEPCAST_YAML yaml-cpp)
 set(STEPCAST_SQLITE SQLite::SQLite3)
-# stepcast_carried(VAR TARGET ARCHIVE PACKAGE): the archive instead of the shared library behind TARGET, as a target in VAR.
+# stepcast_carried(VAR TARGET ARCHIVE PACKAGE): the archive instead of the shared library behind TARGET, as a target in
+# VAR.
 function(stepcast_carried var target archive package)
   find_library(${var}_ARCHIVE ${archive})
   if(NOT ${var}_ARCHIVE)

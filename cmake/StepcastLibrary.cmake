@@ -4,8 +4,8 @@
 set(STEPCAST_WARNINGS -Wall -Wextra -Wno-restrict)
 
 # stepcast_watch(FOLDER...): configure again when a file comes to, or leaves, one of these folders or those below them.
-# The folders themselves are inputs of the build: their time changes with their list of files. file(GLOB CONFIGURE_DEPENDS)
-# would start CMake before every build instead, and that is half of what ./stepcast may take.
+# The folders themselves are inputs of the build: their time changes with their list of files. file(GLOB
+# CONFIGURE_DEPENDS) would start CMake before every build instead, and that is half of what ./stepcast may take.
 function(stepcast_watch)
   foreach(folder IN LISTS ARGN)
     file(GLOB_RECURSE watched LIST_DIRECTORIES ON ${PROJECT_SOURCE_DIR}/${folder}/*)
@@ -19,9 +19,9 @@ function(stepcast_watch)
   endforeach()
 endfunction()
 
-# stepcast_unity_by_folder(TARGET SOURCE...): in unity builds a source is compiled together with others of its folder only, so that
-# a name needs to be its own in its folder and nowhere else. A folder is cut into equal parts of at most STEPCAST_UNITY_BYTES: an
-# edited source compiles its part anew, and larger parts read the same headers less often.
+# stepcast_unity_by_folder(TARGET SOURCE...): in unity builds a source is compiled together with others of its folder
+# only, so that a name needs to be its own in its folder and nowhere else. A folder is cut into equal parts of at most
+# STEPCAST_UNITY_BYTES: an edited source compiles its part anew, and larger parts read the same headers less often.
 set(STEPCAST_UNITY_BYTES 56000)
 function(stepcast_unity_by_folder target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
@@ -51,10 +51,11 @@ function(stepcast_unity_by_folder target)
   endforeach()
 endfunction()
 
-# stepcast_library(model FOLDER ... LINKS ... INSIDE ... HEADER_ONLY ... GENERATED ... EXCEPT ...): every .cpp of the folder, by default
-# the one of that name; its headers are installed. LINKS are public: the arrows between folders. INSIDE are compiled libraries that
-# only the .cpp files use: whoever links this one links them too, without their headers. HEADER_ONLY libraries are used by the .cpp
-# files and are no business of whoever links the library. EXCEPT names files and folders that are not part of it.
+# stepcast_library(model FOLDER ... LINKS ... INSIDE ... HEADER_ONLY ... GENERATED ... EXCEPT ...): every .cpp of the
+# folder, by default the one of that name; its headers are installed. LINKS are public: the arrows between folders.
+# INSIDE are compiled libraries that only the .cpp files use: whoever links this one links them too, without their
+# headers. HEADER_ONLY libraries are used by the .cpp files and are no business of whoever links the library. EXCEPT
+# names files and folders that are not part of it.
 function(stepcast_library name)
   cmake_parse_arguments(ARG "" "FOLDER" "LINKS;INSIDE;HEADER_ONLY;GENERATED;EXCEPT" ${ARGN})
   if(NOT ARG_FOLDER)
@@ -83,7 +84,8 @@ function(stepcast_library name)
   install(TARGETS stepcast_${name} EXPORT stepcast)
 endfunction()
 
-# stepcast_objects(NAME LIBRARY FOLDER ...): the sources of a folder as part of a library, with compile options of their own.
+# stepcast_objects(NAME LIBRARY FOLDER ...): the sources of a folder as part of a library, with compile options of their
+# own.
 function(stepcast_objects name library)
   cmake_parse_arguments(ARG "" "FOLDER" "" ${ARGN})
   file(GLOB_RECURSE sources ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/*.cpp)

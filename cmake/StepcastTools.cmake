@@ -5,8 +5,8 @@ if(STEPCAST_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# A unit of tests compiles in 7.4 instead of 10.1 s with sanitizers and precompiled headers; at -O1 and -O2 nothing is gained, for libraries
-# little (17.6 instead of 17.1 s, 12.4 instead of 13.5 s).
+# A unit of tests compiles in 7.4 instead of 10.1 s with sanitizers and precompiled headers; at -O1 and -O2 nothing is
+# gained, for libraries little (17.6 instead of 17.1 s, 12.4 instead of 13.5 s).
 option(STEPCAST_PRECOMPILED "Precompile the headers that tests share" OFF)
 
 find_program(STEPCAST_CCACHE ccache)

@@ -1,6 +1,6 @@
-# uPlot (MIT), the chart library of pages whose curves can be zoomed: embedded where cmake/setup.sh has fetched it before the
-# configuration, and nothing where it has not, for pages do without. stepcast_uplot(SOURCE_VAR): a generated .cpp that defines
-# embedded_uplot() (studies/timeline/page.h) with script, style sheet and licence, or with no file.
+# uPlot (MIT), the chart library of pages whose curves can be zoomed: embedded where cmake/setup.sh has fetched it
+# before the configuration, and nothing where it has not, for pages do without. stepcast_uplot(SOURCE_VAR): a generated
+# .cpp that defines embedded_uplot() (studies/timeline/page.h) with script, style sheet and licence, or with no file.
 set(STEPCAST_NPM ${CMAKE_CURRENT_LIST_DIR}/../build/npm CACHE PATH "Folder with node_modules/uplot, from studies/print/page/npm")
 mark_as_advanced(STEPCAST_NPM)
 

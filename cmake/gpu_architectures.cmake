@@ -1,6 +1,6 @@
-# Writes the options of nvcc that name what machine code is made for. Run with cmake -P; NVCC is the compiler, ARCHITECTURES a list of
-# numbers or "here", OUTPUT the file of options, which changes only when they do.
-# Machine code of one architecture runs on the later ones of its generation: five cover 7.5 to 12.1.
+# Writes the options of nvcc that name what machine code is made for. Run with cmake -P; NVCC is the compiler,
+# ARCHITECTURES a list of numbers or "here", OUTPUT the file of options, which changes only when they do. Machine code
+# of one architecture runs on the later ones of its generation: five cover 7.5 to 12.1.
 cmake_minimum_required(VERSION 3.25)
 set(generations 75 80 90 100 120)
 set(wanted ${ARCHITECTURES})

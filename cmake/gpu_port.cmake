@@ -1,5 +1,6 @@
-# Writes a header with a mark of what program and GPU module both were compiled from, so that the program refuses a module of other
-# sources. Run with cmake -P; FILES are the headers, separated by commas, COMPILER names the compiler, OUTPUT is the header written.
+# Writes a header with a mark of what program and GPU module both were compiled from, so that the program refuses a
+# module of other sources. Run with cmake -P; FILES are the headers, separated by commas, COMPILER names the compiler,
+# OUTPUT is the header written.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" files "${FILES}")
 set(text "${COMPILER}")

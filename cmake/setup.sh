@@ -7,8 +7,8 @@ packages=(g++ cmake ninja-build ccache mold
           libyaml-cpp-dev libtomlplusplus-dev libsqlite3-dev
           libgtest-dev libgmock-dev libbenchmark-dev)
 
-# What only tests start: ./test asks for them whenever they are missing, as optional ones. Tests whose programs are missing are
-# skipped, so that whoever cannot install them can test all the same.
+# What only tests start: ./test asks for them whenever they are missing, as optional ones. Tests whose programs are
+# missing are skipped, so that whoever cannot install them can test all the same.
 optional=()
 test_packages=(slurmctld slurmd slurm-client munge openmpi-bin)
 
@@ -42,8 +42,8 @@ build_up_to_date() {
   release_lock
 }
 
-# build_gpu_side: after build_up_to_date. The module that the program loads when it is asked for a GPU; where there is no CUDA toolkit
-# the program says so itself. A toolkit that came after the folder was configured is noticed.
+# build_gpu_side: after build_up_to_date. The module that the program loads when it is asked for a GPU; where there is
+# no CUDA toolkit the program says so itself. A toolkit that came after the folder was configured is noticed.
 build_gpu_side() {
   if [[ $(<"$folder/has_cuda") != ON ]]; then
     command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc || -x ${CUDACXX-} ]] || return 0
@@ -128,8 +128,8 @@ packages_of_missing_programs() {
   done
 }
 
-# What drives a browser in tests/browser goes to build/browser, never into the checkout's files. Without it those tests are
-# skipped, so that nothing here is fatal.
+# What drives a browser in tests/browser goes to build/browser, never into the checkout's files. Without it those tests
+# are skipped, so that nothing here is fatal.
 fetch_browser_driver() {
   local from=$root/tests/browser into=$root/build/browser
   [[ -f $from/package-lock.json ]] || return 0
@@ -178,13 +178,14 @@ install_packages() {
     as_root=(sudo)
   fi
   say "installing from Debian: $*"
-  "${as_root[@]}" apt-get -q -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 update >&2 || say "apt-get update failed; trying with the package lists that are here"
+  "${as_root[@]}" apt-get -q -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 update >&2 \
+    || say "apt-get update failed; trying with the package lists that are here"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
     install --no-install-recommends "$@" >&2
 }
 
-# The chart library of pages that can be zoomed, where npm is: tried once for each list of versions, without a word, for pages do
-# without it. The folder is there before CMake looks (cmake/StepcastUplot.cmake).
+# The chart library of pages that can be zoomed, where npm is: tried once for each list of versions, without a word, for
+# pages do without it. The folder is there before CMake looks (cmake/StepcastUplot.cmake).
 install_page_library() {
   local from=$root/studies/print/page/npm to=$root/build/npm
   [[ -d $from ]] || return 0

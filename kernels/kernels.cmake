@@ -1,7 +1,7 @@
-# kernels/: NAME_cuda.cpp and kernels/cuda/ are the GPU side: kernels in .cu, which nvcc compiles for each architecture, the rest in
-# .cpp. It is a module, libstepcast_gpu.so, that the program loads when a GPU is asked for (kernels/gpu_module/gpu_side.h): no forecast waits
-# for it, and it is built when somebody names its target. A carried program has it inside.
-# cuBLASLt, cuDNN, NCCL and NVML are loaded at run time: nothing of them is linked.
+# kernels/: NAME_cuda.cpp and kernels/cuda/ are the GPU side: kernels in .cu, which nvcc compiles for each architecture,
+# the rest in .cpp. It is a module, libstepcast_gpu.so, that the program loads when a GPU is asked for
+# (kernels/gpu_module/gpu_side.h): no forecast waits for it, and it is built when somebody names its target. A carried
+# program has it inside. cuBLASLt, cuDNN, NCCL and NVML are loaded at run time: nothing of them is linked.
 set(folder ${PROJECT_SOURCE_DIR}/kernels)
 file(GLOB_RECURSE gpu_sources ${folder}/*_cuda.cpp ${folder}/cuda/*.cpp)
 file(GLOB_RECURSE gpu_kernels ${folder}/cuda/*.cu)
@@ -11,6 +11,8 @@ if(STEPCAST_CARRIED)
 endif()
 # CUDA's headers are wide, and names in these files are as short as if each were alone.
 set_source_files_properties(${gpu_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# An object of its own: the module defines what is in it, and takes the other objects of the library.
+set_source_files_properties(${folder}/bench/gpu_side_loaded.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # What the program and the module tell each other.
 file(GLOB port_headers ${folder}/bench/*.h ${folder}/gpu_module/*.h ${folder}/process/*.h ${PROJECT_SOURCE_DIR}/model/base/*.h
@@ -18,9 +20,11 @@ file(GLOB port_headers ${folder}/bench/*.h ${folder}/gpu_module/*.h ${folder}/pr
 list(JOIN port_headers "," port_list)
 set(port ${PROJECT_BINARY_DIR}/generated/kernels/gpu_module/gpu_port.h)
 add_custom_command(OUTPUT ${port}
-  COMMAND ${CMAKE_COMMAND} -D FILES=${port_list} -D COMPILER=${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION} -D OUTPUT=${port}
+  COMMAND ${CMAKE_COMMAND} -D FILES=${port_list} -D OUTPUT=${port}
+          -D COMPILER=${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION}
           -P ${PROJECT_SOURCE_DIR}/cmake/gpu_port.cmake
-  DEPENDS ${port_headers} ${PROJECT_SOURCE_DIR}/cmake/gpu_port.cmake COMMENT "Marking the port of the GPU side" VERBATIM)
+  DEPENDS ${port_headers} ${PROJECT_SOURCE_DIR}/cmake/gpu_port.cmake
+  COMMENT "Marking the port of the GPU side" VERBATIM)
 
 stepcast_library(kernels LINKS model GENERATED ${port} EXCEPT ${without})
 target_link_libraries(stepcast_kernels PRIVATE ${CMAKE_DL_LIBS})
@@ -38,8 +42,8 @@ endforeach()
 set(gpu_folder ${PROJECT_BINARY_DIR}/gpu)
 set(gpu_options ${gpu_folder}/architectures.txt)
 add_custom_target(stepcast_gpu_architectures BYPRODUCTS ${gpu_options}
-  COMMAND ${CMAKE_COMMAND} -D NVCC=${STEPCAST_NVCC} "-D ARCHITECTURES=${STEPCAST_GPU_ARCHITECTURES}" -D OUTPUT=${gpu_options}
-          -P ${PROJECT_SOURCE_DIR}/cmake/gpu_architectures.cmake VERBATIM)
+  COMMAND ${CMAKE_COMMAND} -D NVCC=${STEPCAST_NVCC} "-D ARCHITECTURES=${STEPCAST_GPU_ARCHITECTURES}"
+          -D OUTPUT=${gpu_options} -P ${PROJECT_SOURCE_DIR}/cmake/gpu_architectures.cmake VERBATIM)
 set(nvcc ${STEPCAST_NVCC} -std=c++20 -ccbin ${CMAKE_CXX_COMPILER} -I${PROJECT_SOURCE_DIR} -DNDEBUG)
 
 # stepcast_nvcc(OUTPUT SOURCE NAME OPTION...): a rule that compiles one .cu; it runs again when a header of it changes.
@@ -60,10 +64,10 @@ foreach(source IN LISTS gpu_kernels)
   set_property(SOURCE ${object} PROPERTY EXTERNAL_OBJECT ON)
   add_custom_command(OUTPUT ${object} DEPENDS ${gpu_options} stepcast_gpu_architectures APPEND)
   list(APPEND gpu_objects ${object})
-  # `./test --ci` checks them without machine code: the sources ask for 8.0 and 9.0 or later, so that three architectures see all that they say.
-  # ptxas, and the optimisers before it, are most of what nvcc takes.
-  stepcast_nvcc(${gpu_folder}/check/${name}.o ${source} -c -Xcicc -O0 -Xcompiler -O0 -gencode arch=compute_75,code=compute_75
-    -gencode arch=compute_80,code=compute_80 -gencode arch=compute_90,code=compute_90)
+  # `./test --ci` checks them without machine code: the sources ask for 8.0 and 9.0 or later, so that three
+  # architectures see all that they say. ptxas, and the optimisers before it, are most of what nvcc takes.
+  stepcast_nvcc(${gpu_folder}/check/${name}.o ${source} -c -Xcicc -O0 -Xcompiler -O0
+    -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=compute_80 -gencode arch=compute_90,code=compute_90)
   list(APPEND gpu_checks ${gpu_folder}/check/${name}.o)
 endforeach()
 
@@ -87,5 +91,4 @@ else()
 endif()
 if(STEPCAST_TESTS AND STEPCAST_TREE_CHECKS)
   add_custom_target(stepcast_gpu_check DEPENDS ${gpu_checks})
-  add_dependencies(stepcast_gpu_check stepcast_gpu_host)
 endif()

@@ -15,11 +15,11 @@ namespace {
 
 constexpr const char* kNoGpuSide = "this build of stepcast has no CUDA";
 constexpr const char* kHowToBuildIt =
-    "install the CUDA toolkit with nvcc: ./stepcast calibrate measure then builds the GPU side; or bring a program that "
-    "./carry made where nvcc is";
+    "install the CUDA toolkit with nvcc: ./stepcast calibrate measure then builds the GPU side; or bring a program "
+    "that ./carry made where nvcc is";
 
-/// Beside the program, above it (test programs of a build folder), and where `cmake --install` puts it; STEPCAST_GPU_MODULE
-/// names another file. "" where none is there.
+/// Beside the program, above it (test programs of a build folder), and where `cmake --install` puts it;
+/// STEPCAST_GPU_MODULE names another file. "" where none is there.
 std::string module_path() {
   if (const char* named = std::getenv("STEPCAST_GPU_MODULE"); named != nullptr && *named != '\0') return named;
   std::error_code unreadable;
@@ -72,7 +72,9 @@ std::string cuda_support() { return gpu_side() ? (*gpu_side())->cuda_support() :
 std::vector<LibraryState> gpu_libraries() {
   if (gpu_side()) return (*gpu_side())->gpu_libraries();
   std::vector<LibraryState> libraries;
-  for (const char* name : {"cublasLt", "cudnn", "nccl", "nvml"}) libraries.push_back({name, "", gpu_side().error().what});
+  for (const char* name : {"cublasLt", "cudnn", "nccl", "nvml"}) {
+    libraries.push_back({name, "", gpu_side().error().what});
+  }
   return libraries;
 }
 

@@ -2,7 +2,7 @@
 //
 //   stepcast::Request request;
 //   request.network = *stepcast::choose_network("llama3-70b", "network");
-//   request.values["gpus"] = {"128", "gpus"};
+//   (void)request.say("gpus", "128", "gpus");           // an Error where the value is wrong
 //   auto scenario = stepcast::complete(request);        // defaults filled in and checked; scenario->assumptions says which
 //   auto prediction = stepcast::predict(*scenario);     // prediction->step.step_time, ->mfu, ->step.memory.peak, ...
 //

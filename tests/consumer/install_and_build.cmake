@@ -1,5 +1,5 @@
-# Installs BUILD into a fresh folder, builds EXAMPLE against it where neither SQLite nor yaml-cpp is to be found, and looks in what it
-# prints for the figures of the installed program.
+# Installs BUILD into a fresh folder, builds EXAMPLE against it where neither SQLite nor yaml-cpp is to be found, and
+# looks in what it prints for the figures of the installed program.
 file(REMOVE_RECURSE ${WORK})
 set(prefix ${WORK}/prefix)
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix}

@@ -1,5 +1,5 @@
-// A GPU side without a GPU, for the program to load: the port's mark is right or, with OTHER_SOURCES, that of other sources.
-#include "kernels/gpu_module/gpu_side.h"
+// A GPU side without a GPU, for the program to load: the port's mark is right or, with OTHER_SOURCES, that of other
+// sources.
 #include "kernels/gpu_module/gpu_side.h"
 
 #include "kernels/gpu_module/gpu_port.h"
@@ -12,7 +12,9 @@ Expected<std::vector<DeviceInfo>> no_devices() { return fail("devices", "this mo
 std::string fake_support() { return "CUDA of a test"; }
 std::vector<LibraryState> no_libraries() { return {}; }
 Expected<std::unique_ptr<GpuBench>> no_gpu(int) { return fail("GPU", "this module has no GPU"); }
-Expected<std::unique_ptr<CollectiveBench>> no_collectives(const LaunchPlace&) { return fail("collectives", "this module has no GPU"); }
+Expected<std::unique_ptr<CollectiveBench>> no_collectives(const LaunchPlace&) {
+  return fail("collectives", "this module has no GPU");
+}
 
 }  // namespace
 

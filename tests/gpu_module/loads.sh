@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# loads.sh PROGRAM MODULE OTHER: the program takes the GPU side from a module, refuses one of other sources, and says what to do
-# where there is none.
+# loads.sh PROGRAM MODULE OTHER: the program takes the GPU side from a module, refuses one of other sources, and says
+# what to do where there is none.
 set -u
 program=$1 module=$2 other=$3
 work=$(mktemp -d)
@@ -32,5 +32,5 @@ cp "$program" "$work/bare/stepcast"
 says "beside the program" "(CUDA of a test)" "$work/beside/stepcast" --version
 says "where it is installed" "(CUDA of a test)" "$work/prefix/bin/stepcast" --version
 says "nowhere" "this build of stepcast has no CUDA" "$work/bare/stepcast" calibrate measure -o "$work/rows.json"
-says "nowhere, and how to have it" "./stepcast calibrate measure" "$work/bare/stepcast" calibrate measure -o "$work/rows.json"
+says "nowhere, and how" "./stepcast calibrate measure" "$work/bare/stepcast" calibrate measure -o "$work/rows.json"
 ((failures == 0))

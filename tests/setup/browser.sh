@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What tests in a browser need: ./test asks Debian for programs that are not on PATH and npm for the driver, once; nothing of it is
-# fatal, and ./stepcast asks for none of it.
+# What tests in a browser need: ./test asks Debian for programs that are not on PATH and npm for the driver, once;
+# nothing of it is fatal, and ./stepcast asks for none of it.
 source "$(dirname "$0")/toy.sh"
 make_toy
 export PATH=$work/bin:$PATH

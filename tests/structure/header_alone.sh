@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# header_alone.sh HEADER STAMP PRECOMPILED COMPILE...: HEADER parses behind the precompiled standard headers and nothing else, twice. Writes
-# STAMP, and STAMP.d with what it includes.
+# header_alone.sh HEADER STAMP PRECOMPILED COMPILE...: HEADER parses behind the precompiled standard headers and nothing
+# else, twice. Writes STAMP, and STAMP.d with what it includes.
 set -eu
 header=$1 stamp=$2 precompiled=$3
 shift 3
