@@ -113,10 +113,9 @@ Expected<StepReport> forecast_slices(std::span<const Program> slices, const Cost
   const Program& program = slices.front();
   const PricedUnits priced = price_units(slices, cost);
   const std::vector<HopPrice> hops = hop_prices(program, cost);
-  auto pipeline = run_pipeline(program, priced, hops, cost, memory_cap);
-  if (!pipeline) return tl::unexpected(pipeline.error());
-  const Order& order = pipeline->order;
-  const Timeline& timeline = pipeline->timeline;
+  TRY(auto pipeline, run_pipeline(program, priced, hops, cost, memory_cap));
+  const Order& order = pipeline.order;
+  const Timeline& timeline = pipeline.timeline;
 
   const double units = static_cast<double>(order.units()) / directions;
   const StepView view{program, cost,  priced.prices, priced.chunks, priced.outer(),
@@ -140,9 +139,9 @@ Expected<StepReport> forecast_slices(std::span<const Program> slices, const Cost
   for (const Program& slice : slices) report.hardware_flops += hardware_flops(slice, units / order.slices);
   add_rates(program, report);
   report.notes = schedule_notes(view);
-  report.order = std::move(pipeline->order);
-  report.times = std::move(pipeline->times);
-  report.timeline = std::move(pipeline->timeline);
+  report.order = std::move(pipeline.order);
+  report.times = std::move(pipeline.times);
+  report.timeline = std::move(pipeline.timeline);
   return report;
 }
 

@@ -26,18 +26,16 @@ Expected<const Command*> find_command(const std::string& name) {
 }
 
 Expected<void> run_command(const std::vector<std::string>& typed, Console& console) {
-  const auto command = find_command(typed[0]);
-  if (!command) return tl::unexpected(command.error());
+  TRY(const auto command, find_command(typed[0]));
   const std::vector<std::string> rest(typed.begin() + 1, typed.end());
   if (asks_help(rest)) {
-    console.out << command_help(**command);
+    console.out << command_help(*command);
     return {};
   }
-  const std::string usage = fmt::format("stepcast {} {}", (*command)->name, (*command)->usage);
-  const auto arguments =
-      parse_arguments((*command)->flags, (*command)->least_words, (*command)->most_words, usage, rest);
-  if (!arguments) return tl::unexpected(arguments.error());
-  return (*command)->run(*arguments, console);
+  const std::string usage = fmt::format("stepcast {} {}", command->name, command->usage);
+  TRY(const auto arguments,
+      parse_arguments(command->flags, command->least_words, command->most_words, usage, rest));
+  return command->run(arguments, console);
 }
 
 int failed(Console& console, const std::string& what) {

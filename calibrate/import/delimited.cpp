@@ -112,9 +112,7 @@ Expected<DelimitedTable> DelimitedTable::parse(std::string_view text, std::strin
     auto fields = delimited_fields(line, table.delimiter_);
     if (!fields) return fail(at, "a double quote that does not close on its line", "\"text\"");
     const bool header = table.columns_.empty();
-    const auto taken =
-        header ? table.take_header(std::move(*fields), number) : table.take_row(std::move(*fields), number);
-    if (!taken) return tl::unexpected<Error>(taken.error());
+    TRY(header ? table.take_header(std::move(*fields), number) : table.take_row(std::move(*fields), number));
   }
   if (table.columns_.empty()) return fail(table.where_, "empty table", "a header line with the names of the columns");
   return table;

@@ -58,15 +58,13 @@ std::span<const ImportFormat> import_formats() { return formats; }
 
 Expected<Measurements> import_text(std::string_view text, const std::string& where, const std::string& format,
                                    const ImportOptions& options) {
-  const auto found = find_format(text, where, format);
-  if (!found) return tl::unexpected(found.error());
-  auto measurements = (*found)->read(text, where, options);
-  if (!measurements) return measurements;
-  for (MeasurementContext& context : measurements->contexts) {
+  TRY(const auto found, find_format(text, where, format));
+  TRY(auto measurements, found->read(text, where, options));
+  for (MeasurementContext& context : measurements.contexts) {
     if (context.source.empty()) context.source = where;
     for (const detail::ContextText& field : detail::context_texts()) make_utf8(context.*field.value);
   }
-  for (std::string& note : measurements->notes) make_utf8(note);
+  for (std::string& note : measurements.notes) make_utf8(note);
   return measurements;
 }
 
@@ -78,12 +76,9 @@ int recognise_measurements(std::string_view text, const std::string&) {
 
 Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where,
                                              const ImportOptions& options) {
-  auto measurements = read_measurements(text, where);
-  if (!measurements) return measurements;
-  for (MeasurementContext& context : measurements->contexts) {
-    auto merged = merged_context(context, options.context, where);
-    if (!merged) return tl::unexpected(std::move(merged.error()));
-    context = std::move(*merged);
+  TRY(auto measurements, read_measurements(text, where));
+  for (MeasurementContext& context : measurements.contexts) {
+    TRY(context, merged_context(context, options.context, where));
   }
   return measurements;
 }

@@ -27,14 +27,13 @@ class Campaign {
 
   Expected<MeasureResult> run() {
     const auto setup = setup_context(bench_.device(), bench_.settings(), request_.gpu, request_.date);
-    if (auto good = check_earlier(request_.earlier, setup, bench_.settings()); !good)
-      return tl::unexpected(std::move(good.error()));
+    TRY(check_earlier(request_.earlier, setup, bench_.settings()));
     begin();
     for (at_ = 0; at_ < works().size() && result_.ended_by.empty(); ++at_)
-      if (auto good = step(works()[at_]); !good) return tl::unexpected(std::move(good.error()));
+      TRY(step(works()[at_]));
     if (result_.ended_by.empty() && out_of_budget_) result_.ended_by = "budget";
     result_.finished = result_.ended_by.empty();
-    if (auto good = keep(); !good) return tl::unexpected(std::move(good.error()));
+    TRY(keep());
     return std::move(result_);
   }
 
@@ -66,7 +65,7 @@ class Campaign {
     if (hooks_.progress) hooks_.progress({&planned, at_, works().size(), elapsed(), left()});
     const Seconds before = bench_.now();
     if (auto good = measure(planned); !good) {
-      if (auto ended = after_failure(planned, good.error()); !ended) return ended;
+      TRY(after_failure(planned, good.error()));
     } else {
       pace_.learn(planned, bench_.now() - before);
     }
@@ -130,27 +129,24 @@ class Campaign {
 
   Expected<void> measure_burst(const PlannedWork& planned) {
     const Work& work = planned.works.front();
-    const auto found = sampled(work);
-    if (!found) return tl::unexpected(found.error());
-    result_.timed.push_back({rows().rows.size(), found->kernel, found->sm_clock_mhz, found->temperature_c,
-                             found->check.error, found->settled});
-    add_row(planned, {work.what, found->time, found->low, found->high, 0, found->replays, found->power_w,
-                      found->throttled, found->sm_clock_mhz, found->power_limited, !found->settled});
+    TRY(const auto found, sampled(work));
+    result_.timed.push_back({rows().rows.size(), found.kernel, found.sm_clock_mhz, found.temperature_c,
+                             found.check.error, found.settled});
+    add_row(planned, {work.what, found.time, found.low, found.high, 0, found.replays, found.power_w,
+                      found.throttled, found.sm_clock_mhz, found.power_limited, !found.settled});
     return {};
   }
 
   Expected<void> measure_sustained(const PlannedWork& planned) {
     const Work& work = planned.works.front();
-    auto run = sample_sustained(bench_, work, planned.duration, request_.rules, hooks_.stop);
-    if (!run) return tl::unexpected(run.error());
-    add_row(planned, {work.what, run->settled, run->low, run->high, 0, run->replays, settled_power(*run), false});
-    return add_sustained("sustained", planned, std::move(*run));
+    TRY(auto run, sample_sustained(bench_, work, planned.duration, request_.rules, hooks_.stop));
+    add_row(planned, {work.what, run.settled, run.low, run.high, 0, run.replays, settled_power(run), false});
+    return add_sustained("sustained", planned, std::move(run));
   }
 
   Expected<void> measure_alternating(const PlannedWork& planned) {
-    auto run = sample_alternating(bench_, planned.works, planned.duration, request_.rules, hooks_.stop);
-    if (!run) return tl::unexpected(run.error());
-    return add_sustained("alternating", planned, std::move(*run));
+    TRY(auto run, sample_alternating(bench_, planned.works, planned.duration, request_.rules, hooks_.stop));
+    return add_sustained("alternating", planned, std::move(run));
   }
 
   Expected<void> add_sustained(const std::string& kind, const PlannedWork& planned, Sustained run) {
@@ -161,10 +157,9 @@ class Campaign {
 
   /// Drift: no row of its own, the first one stands.
   Expected<void> measure_again(const PlannedWork& planned) {
-    const auto again = sampled(planned.works.front());
-    if (!again) return tl::unexpected(again.error());
-    if (again->throttled) return skip(planned, "clocks were down, so it says nothing about drift");
-    result_.repeats.push_back({name_of_planned(planned), times_.at(key_of(planned)), again->time});
+    TRY(const auto again, sampled(planned.works.front()));
+    if (again.throttled) return skip(planned, "clocks were down, so it says nothing about drift");
+    result_.repeats.push_back({name_of_planned(planned), times_.at(key_of(planned)), again.time});
     return {};
   }
 
@@ -189,7 +184,7 @@ class Campaign {
   Expected<void> keep() {
     note_throttled(rows());
     if (hooks_.keep)
-      if (auto good = hooks_.keep(rows()); !good) return good;
+      TRY(hooks_.keep(rows()));
     kept_ = bench_.now();
     return {};
   }

@@ -91,7 +91,7 @@ Expected<void> check_earlier(const Measurements& earlier, const MeasurementConte
     if (context.power_limit_w > 0 && setup.power_limit_w > 0 && context.power_limit_w != setup.power_limit_w)
       return other_setup("a power limit of", fmt::format("{} W", context.power_limit_w),
                          fmt::format("one of {} W", setup.power_limit_w));
-    if (auto good = check_software(context.software, settings); !good) return good;
+    TRY(check_software(context.software, settings));
   }
   return {};
 }

@@ -15,23 +15,20 @@ constexpr double calls_of_second_probe = 16;
 constexpr Seconds long_enough_alone{200e-6};
 
 Expected<Seconds> replay_per_call(PreparedWork& work, const Rotation& rotation, const std::string& name) {
-  const auto time = work.replay(rotation.flush);
-  if (!time) return tl::unexpected(time.error());
-  if (!(time->value() > 0) || !std::isfinite(time->value()))
-    return fail(name, fmt::format("a replay of {} calls took {} s", rotation.calls, time->value()),
+  TRY(const auto time, work.replay(rotation.flush));
+  if (!(time.value() > 0) || !std::isfinite(time.value()))
+    return fail(name, fmt::format("a replay of {} calls took {} s", rotation.calls, time.value()),
                 "the events of the GPU gave no time; try again");
-  return *time / rotation.calls;
+  return time / rotation.calls;
 }
 
 /// The quicker of two replays: the first one loads the kernel.
 Expected<Seconds> probe_calls(PreparedWork& work, int calls, const std::string& name) {
-  if (auto good = work.record(calls); !good) return tl::unexpected(good.error());
+  TRY(work.record(calls));
   const Rotation probe{1, calls, false};
-  const auto first = replay_per_call(work, probe, name);
-  if (!first) return first;
-  const auto second = replay_per_call(work, probe, name);
-  if (!second) return second;
-  return std::min(*first, *second);
+  TRY(const auto first, replay_per_call(work, probe, name));
+  TRY(const auto second, replay_per_call(work, probe, name));
+  return std::min(first, second);
 }
 
 Expected<Seconds> probe_time(PreparedWork& work, const std::string& name) {
@@ -66,11 +63,9 @@ Expected<Rotation> rotation_of(const Work& work, const PreparedWork& prepared, B
 Expected<Seconds> ReadyWork::replay() const { return replay_per_call(*work, rotation, name); }
 
 Expected<void> ReadyWork::record(int calls) {
-  if (auto good = work->record(calls); !good) return good;
+  TRY(work->record(calls));
   rotation.calls = calls;
-  const auto warm_up = replay();
-  if (!warm_up) return tl::unexpected(warm_up.error());
-  per_call = *warm_up;
+  TRY(per_call, replay());
   return {};
 }
 
@@ -80,29 +75,23 @@ Expected<ReadyWork> ready_work(GpuBench& bench, const Work& work, const MethodRu
   ready.name = to_text(work);
   const auto told_to_stop = [&] { return stop && stop(); };
   if (told_to_stop()) return interrupted(ready.name);
-  auto prepared = bench.prepare(work);
-  if (!prepared) return tl::unexpected(prepared.error());
-  ready.work = std::move(*prepared);
+  TRY(ready.work, bench.prepare(work));
   PreparedWork& made = *ready.work;
-  const auto free = bench.free_memory();
-  if (!free) return tl::unexpected(free.error());
-  if (auto fit = sets_that_fit(made.touched(), *free, rules); !fit) return tl::unexpected(fit.error());
+  TRY(const auto free, bench.free_memory());
+  TRY(sets_that_fit(made.touched(), free, rules));
 
-  if (auto good = made.allocate(1); !good) return tl::unexpected(good.error());
-  const auto check = good_check(made, ready.name);
-  if (!check) return tl::unexpected(check.error());
-  ready.check = *check;
+  TRY(made.allocate(1));
+  TRY(const auto check, good_check(made, ready.name));
+  ready.check = check;
   if (told_to_stop()) return interrupted(ready.name);
-  const auto per_call = probe_time(made, ready.name);
-  if (!per_call) return tl::unexpected(per_call.error());
+  TRY(const auto per_call, probe_time(made, ready.name));
 
-  const auto rotation = rotation_of(work, made, bench.device().l2, *per_call, *free, rules);
-  if (!rotation) return tl::unexpected(rotation.error());
-  ready.rotation = *rotation;
+  TRY(const auto rotation, rotation_of(work, made, bench.device().l2, per_call, free, rules));
+  ready.rotation = rotation;
   if (told_to_stop()) return interrupted(ready.name);
-  if (rotation->copies > 1)
-    if (auto good = made.allocate(rotation->copies); !good) return tl::unexpected(good.error());
-  if (auto good = ready.record(rotation->calls); !good) return tl::unexpected(good.error());
+  if (rotation.copies > 1)
+    TRY(made.allocate(rotation.copies));
+  TRY(ready.record(rotation.calls));
   ready.kernel = made.kernel();
   return ready;
 }

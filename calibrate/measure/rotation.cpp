@@ -38,18 +38,17 @@ Expected<int> sets_that_fit(Bytes touched, Bytes free, const MethodRules& rules)
 }
 
 Expected<Rotation> cold_rotation(Bytes touched, Bytes l2, Seconds per_call, Bytes free, const MethodRules& rules) {
-  const auto fit = sets_that_fit(touched, free, rules);
-  if (!fit) return tl::unexpected(fit.error());
+  TRY(const auto fit, sets_that_fit(touched, free, rules));
   if (!(touched.value() > 0)) return warm_rotation(per_call, rules);  // launches touch nothing
   const int sets = std::max(1, bounded_count(rounded_up(rules.caches_between * l2 / touched)));
   const int filling = calls_to_fill(per_call, rules);
   // One set alone exceeds the caches: nothing of it is left when it comes again, however long a replay is.
   const bool round_fits = sets == 1 || (sets <= rules.most_calls && per_call * sets <= rules.longest_replay);
-  if (sets <= *fit && round_fits) {
+  if (sets <= fit && round_fits) {
     const int rounds = std::max(1, (filling + sets - 1) / sets);
     return Rotation{sets, std::max(sets, std::min(rounds * sets, rules.most_calls / sets * sets)), false};
   }
-  const int once = std::clamp(filling, 1, std::max(1, *fit));
+  const int once = std::clamp(filling, 1, std::max(1, fit));
   return Rotation{once, once, true};
 }
 

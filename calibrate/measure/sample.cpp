@@ -21,13 +21,13 @@ class ReplaySeries {
   }
 
   Expected<Sampled> run() {
-    if (auto good = wait_for_clocks(); !good) return tl::unexpected(good.error());
+    TRY(wait_for_clocks());
     while (true) {
       if (stop_ && stop_()) return interrupted(ready_.name);
-      if (auto good = replay_once(); !good) return tl::unexpected(good.error());
+      TRY(replay_once());
       const bool done = stop_after(times_, spent_, rules_) != Stop::go_on;
       if (!done && unseen_ < between_) continue;
-      if (auto good = judge(); !good) return tl::unexpected(good.error());
+      TRY(judge());
       if (stop_after(times_, spent_, rules_) != Stop::go_on) return result();
     }
   }
@@ -37,16 +37,15 @@ class ReplaySeries {
   Expected<void> wait_for_clocks() {
     int pauses = 0;
     for (GpuState state = read(); slow(state) && pauses++ < most_pauses_; state = read())
-      if (auto good = pause(state); !good) return good;
+      TRY(pause(state));
     return {};
   }
 
   Expected<void> replay_once() {
     const Seconds before = bench_.now();
-    const auto time = ready_.replay();
-    if (!time) return tl::unexpected(time.error());
-    const Seconds replay = *time * ready_.rotation.calls;
-    times_.push_back(*time);
+    TRY(const auto time, ready_.replay());
+    const Seconds replay = time * ready_.rotation.calls;
+    times_.push_back(time);
     unseen_ += replay;
     const Seconds took = std::max(bench_.now() - before, replay);
     spent_ += took;
@@ -83,8 +82,7 @@ class ReplaySeries {
     if (state.power_capped || state.thermally_slowed) bench_.wait(rules_.recovery);
     do {
       if (stop_ && stop_()) return interrupted(ready_.name);
-      const auto uncounted = ready_.replay();
-      if (!uncounted) return tl::unexpected(uncounted.error());
+      TRY(ready_.replay());
     } while (bench_.now() - begun < rules_.recovery);
     return {};
   }
@@ -145,10 +143,9 @@ bool is_throttled(const GpuState& state, const GpuSettings& settings, const Cloc
 
 Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules,
                          const std::function<bool()>& stop, ClocksSeen* seen) {
-  const auto ready = ready_work(bench, work, rules, stop);
-  if (!ready) return tl::unexpected(ready.error());
+  TRY(const auto ready, ready_work(bench, work, rules, stop));
   ClocksSeen none;
-  return ReplaySeries(bench, *ready, rules, stop, seen ? *seen : none).run();
+  return ReplaySeries(bench, ready, rules, stop, seen ? *seen : none).run();
 }
 
 }  // namespace stepcast

@@ -28,9 +28,8 @@ Expected<std::vector<ReadyWork>> ready_in_turn(GpuBench& bench, std::span<const 
   shortest.shortest_replay = Seconds(0);
   std::vector<ReadyWork> ready;
   for (const Work& work : works) {
-    auto next = ready_work(bench, work, shortest, stop);
-    if (!next) return tl::unexpected(std::move(next.error()));
-    ready.push_back(std::move(*next));
+    TRY(auto next, ready_work(bench, work, shortest, stop));
+    ready.push_back(std::move(next));
   }
   return ready;
 }
@@ -53,7 +52,7 @@ Expected<void> record_rounds(std::vector<ReadyWork>& ready, int calls) {
     const int copies = work.rotation.copies;
     const int whole = (calls + copies - 1) / copies * copies;
     if (work.rotation.flush || whole == work.rotation.calls) continue;
-    if (auto good = work.record(whole); !good) return good;
+    TRY(work.record(whole));
   }
   return {};
 }
@@ -66,9 +65,8 @@ Expected<Seconds> run_round(const std::vector<ReadyWork>& ready, int calls, cons
     int done = 0;
     while (done < calls) {
       if (stop && stop()) return interrupted(work.name);
-      const auto per_call = work.replay();
-      if (!per_call) return per_call;
-      time += *per_call * work.rotation.calls;
+      TRY(const auto per_call, work.replay());
+      time += per_call * work.rotation.calls;
       done += work.rotation.calls;
     }
     sum += time / done;
@@ -112,10 +110,9 @@ Sustained summary_of(std::span<const TimedRound> rounds, std::vector<Sustained::
 Expected<Sustained> sample_alternating(GpuBench& bench, std::span<const Work> works, Seconds duration,
                                        const MethodRules& rules, const Stopper& stop) {
   assert(!works.empty());
-  auto ready = ready_in_turn(bench, works, rules, stop);
-  if (!ready) return tl::unexpected(std::move(ready.error()));
-  const int calls = calls_of_round(*ready, rules);
-  if (auto good = record_rounds(*ready, calls); !good) return tl::unexpected(std::move(good.error()));
+  TRY(auto ready, ready_in_turn(bench, works, rules, stop));
+  const int calls = calls_of_round(ready, rules);
+  TRY(record_rounds(ready, calls));
   bench.wait(rules.recovery);                   // from clocks that checking and warming up did not pull down
 
   StateLog states(bench);
@@ -124,16 +121,15 @@ Expected<Sustained> sample_alternating(GpuBench& bench, std::span<const Work> wo
   std::size_t of_point = 0;                     // the first round of the next point
   const Seconds start = bench.now();
   do {
-    const auto round = run_round(*ready, calls, stop);
-    if (!round) return tl::unexpected(round.error());
-    rounds.push_back({bench.now() - start, *round});
+    TRY(const auto round, run_round(ready, calls, stop));
+    rounds.push_back({bench.now() - start, round});
     const Seconds since = points.empty() ? Seconds(0) : points.back().at;
     if (rounds.back().at - since < between_points) continue;
     const auto seen = std::span<const TimedRound>(rounds).subspan(of_point);
     points.push_back({rounds.back().at, median_of_rounds(seen), states.read()});
     of_point = rounds.size();
   } while (rounds.back().at < duration);
-  return summary_of(rounds, std::move(points), ready->front().kernel);
+  return summary_of(rounds, std::move(points), ready.front().kernel);
 }
 
 Expected<Sustained> sample_sustained(GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules,

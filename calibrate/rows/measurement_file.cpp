@@ -52,7 +52,7 @@ class TableReader {
     }
     if (!columns) return fail(where_ + "/columns", "missing", "the names of the columns");
     if (!rows) return fail(where_ + "/rows", "missing", "a list of rows");
-    if (auto header = read_header(*columns); !header) return header;
+    TRY(read_header(*columns));
     return read_rows(*rows);
   }
 
@@ -100,7 +100,7 @@ class TableReader {
         const std::string wanted = header_[i] ? header_[i]->take(row, items[i]) : take_context(row, items[i]);
         if (!wanted.empty()) return wrong(fmt::format("{}/{}", at(), i), items[i], wanted);
       }
-      if (auto sound = check(row, at()); !sound) return sound;
+      TRY(check(row, at()));
       if (contexts_ == 0) return fail(where_ + at(), "a row without a context", "contexts lists at least one");
       into_.rows.push_back(std::move(row));
     }
@@ -174,9 +174,8 @@ Expected<void> read_version(const JsonValue& root, const std::string& where) {
 Expected<void> read_contexts(const JsonValue& value, const std::string& where, Measurements& into) {
   if (value.type != JsonType::list) return fail(where, detail::json_described(value), "a list of objects");
   for (std::size_t i = 0; i < value.parts->items.size(); ++i) {
-    auto context = detail::read_measurement_context(value.parts->items[i], fmt::format("{}/{}", where, i));
-    if (!context) return tl::unexpected(std::move(context.error()));
-    into.contexts.push_back(std::move(*context));
+    TRY(auto context, detail::read_measurement_context(value.parts->items[i], fmt::format("{}/{}", where, i)));
+    into.contexts.push_back(std::move(context));
   }
   return {};
 }
@@ -195,7 +194,7 @@ Expected<void> read_notes(const JsonValue& value, const std::string& where, Meas
 /// Contexts before the tables that count on them, wherever they stand in the file.
 Expected<Measurements> read_document(const JsonValue& root, const std::string& where) {
   if (root.type != JsonType::object) return fail(where, detail::json_described(root), "an object");
-  if (auto version = read_version(root, where); !version) return tl::unexpected(std::move(version.error()));
+  TRY(read_version(root, where));
   Measurements all;
   std::vector<std::string> names{std::string(version_key), "contexts", "notes"};
   for (const MeasurementTable& table : detail::measurement_tables()) names.emplace_back(table.name);
@@ -212,7 +211,7 @@ Expected<Measurements> read_document(const JsonValue& root, const std::string& w
     for (const MeasurementTable& table : detail::measurement_tables()) {
       if (member.key != table.name) continue;
       TableReader reader(table, fmt::format("{}:/{}", where, table.name), all.contexts.size(), all);
-      if (auto done = reader.read(member.value); !done) return tl::unexpected(std::move(done.error()));
+      TRY(reader.read(member.value));
     }
   return all;
 }
@@ -220,9 +219,8 @@ Expected<Measurements> read_document(const JsonValue& root, const std::string& w
 }  // namespace
 
 Expected<Measurements> read_measurements(std::string_view text, const std::string& where) {
-  auto root = detail::parse_json(text, where, measurement_file_limit);
-  if (!root) return tl::unexpected(std::move(root.error()));
-  return read_document(*root, where);
+  TRY(auto root, detail::parse_json(text, where, measurement_file_limit));
+  return read_document(root, where);
 }
 
 std::string write_measurements(const Measurements& measurements) {

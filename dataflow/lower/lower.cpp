@@ -33,27 +33,20 @@ class Lowering {
   }
 
   Expected<Program> run() {
-    auto parsed = read_plan(plan_);
-    if (!parsed) return tl::unexpected(parsed.error());
-    parsed_ = std::move(*parsed);
-    if (auto implied = add_implied(stack_, parsed_.program, parsed_.statements); !implied) return tl::unexpected(implied.error());
+    TRY(parsed_, read_plan(plan_));
+    TRY(add_implied(stack_, parsed_.program, parsed_.statements));
     std::int64_t stated = 0;
     for (const Statement& statement : parsed_.statements)
       if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
-    auto batch = batch_of(spec_, plan_, parsed_, stated);
-    if (!batch) return tl::unexpected(batch.error());
+    TRY(auto batch, batch_of(spec_, plan_, parsed_, stated));
     const double bytes = element_bytes(plan_.precision);
-    network_ = build_network(spec_, {batch->sequences_per_micro_batch, batch->sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes}, stack_.attention);
-    auto placed = place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole});
-    if (!placed) return tl::unexpected(placed.error());
-    placed_ = std::move(*placed);
-    auto layout = stage_layout(spec_.layers, placed_.mesh, parsed_.statements);
-    if (!layout) return tl::unexpected(layout.error());
-    layout_ = std::move(*layout);
-    fill_sizes(*batch);
-    if (auto blocks = make_blocks(); !blocks) return tl::unexpected(blocks.error());
+    network_ = build_network(spec_, {batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes}, stack_.attention);
+    TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole}));
+    TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_.statements));
+    fill_sizes(batch);
+    TRY(make_blocks());
     fill_chunks();
-    if (auto edges = make_edges(); !edges) return tl::unexpected(edges.error());
+    TRY(make_edges());
     make_tail();
     make_notes();
     return std::move(out_);
@@ -115,11 +108,10 @@ class Lowering {
     std::vector<Statement> without;
     for (const Statement& statement : parsed_.statements)
       if (!std::holds_alternative<RecomputeStatement>(statement.body)) without.push_back(statement);
-    auto plain = place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole});
-    if (!plain) return tl::unexpected(plain.error());
+    TRY(auto plain, place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole}));
     const std::vector<char> none(network_.tensors.size(), 0);
     for (LayerBlocks::Kind& kind : layers_.block_of) {
-      out_.blocks.push_back(lowered(static_cast<std::size_t>(kind.block), plain->blocks[kind.block], none));
+      out_.blocks.push_back(lowered(static_cast<std::size_t>(kind.block), plain.blocks[kind.block], none));
       kind.plain = static_cast<int>(out_.blocks.size()) - 1;
     }
     return {};
@@ -163,11 +155,10 @@ class Lowering {
     const std::size_t stream_block = static_cast<std::size_t>(layers_.block_of.front().block);
     const PlacedBlock& layer = placed_.blocks[stream_block];
     const Copy& stream = layer.copies[layer.output];
-    auto crossing = boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_.statements);
-    if (!crossing) return tl::unexpected(crossing.error());
-    const double bytes = local_elements(network_, stream.tensor, *crossing, placed_.mesh) * network_.tensors[stream.tensor].bytes_per_element;
+    TRY(auto crossing, boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_.statements));
+    const double bytes = local_elements(network_, stream.tensor, crossing, placed_.mesh) * network_.tensors[stream.tensor].bytes_per_element;
     std::optional<Move> gather;
-    for (const Hop& hop : hops(*crossing, stream.place, placed_.mesh, false, 0)) {
+    for (const Hop& hop : hops(crossing, stream.place, placed_.mesh, false, 0)) {
       if (hop.kind == MoveKind::slice || hop.kind == MoveKind::mask) continue;
       Move move;
       move.label = "boundary gather";
@@ -256,7 +247,7 @@ Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& 
 
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {
   Lowering lowering(spec, plan, stack, true);
-  if (auto program = lowering.run(); !program) return tl::unexpected(program.error());
+  TRY(lowering.run());
   Explanation out;
   MappingProgram written;
   written.meshes = lowering.parsed().program.meshes;

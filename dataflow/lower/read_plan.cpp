@@ -51,9 +51,8 @@ std::int64_t batch_ranks_of(const ParsedPlan& parsed) {
 
 Expected<void> add_implied(const Stack& stack, const MappingProgram& program, std::vector<Statement>& statements) {
   for (const std::string& line : stack.statements) {
-    auto parsed = parse(line, "stack " + stack.id);
-    if (!parsed) return tl::unexpected(parsed.error());
-    for (auto& item : parsed->body) {
+    TRY(auto parsed, parse(line, "stack " + stack.id));
+    for (auto& item : parsed.body) {
       auto* statement = std::get_if<Statement>(&item);
       const auto* home = statement ? std::get_if<HomeStatement>(&statement->body) : nullptr;
       if (!home) return fail("stack " + stack.id, fmt::format("statement '{}'", line), "a stack implies `home` statements only");
@@ -66,22 +65,20 @@ Expected<void> add_implied(const Stack& stack, const MappingProgram& program, st
 }
 
 Expected<ParsedPlan> read_plan(const Plan& plan) {
-  auto program = parse(plan.mapping, plan.mapping_where);
-  if (!program) return tl::unexpected(program.error());
-  if (program->meshes.empty()) return fail(plan.mapping_where, "the mapping has no mesh line", fmt::format("start with one, such as 'mesh tp:8 dp:{}'", std::max<std::int64_t>(1, plan.gpus / 8)));
+  TRY(auto program, parse(plan.mapping, plan.mapping_where));
+  if (program.meshes.empty()) return fail(plan.mapping_where, "the mapping has no mesh line", fmt::format("start with one, such as 'mesh tp:8 dp:{}'", std::max<std::int64_t>(1, plan.gpus / 8)));
   // Nothing that a mapping says is dropped: what a network already fixes cannot stand here.
-  if (!program->operators.empty())
-    return fail(to_text(program->operators.front().position), fmt::format("operator '{}' in a mapping of a network", program->operators.front().name), "the network brings its own operators; a program with operators stands alone");
-  if (!program->dims.empty()) return fail(plan.mapping_where, fmt::format("'dim {}:{}' in a mapping of a network", program->dims.front().name, program->dims.front().extent), "extents follow from the network and the batch");
-  if (!program->archs.empty())
-    return fail(to_text(program->archs.front().position), "an arch in a mapping of a network", "kernels are priced by the profile; stepcast dataflow counts a chip");
-  auto statements = expand(*program);
-  if (!statements) return tl::unexpected(statements.error());
+  if (!program.operators.empty())
+    return fail(to_text(program.operators.front().position), fmt::format("operator '{}' in a mapping of a network", program.operators.front().name), "the network brings its own operators; a program with operators stands alone");
+  if (!program.dims.empty()) return fail(plan.mapping_where, fmt::format("'dim {}:{}' in a mapping of a network", program.dims.front().name, program.dims.front().extent), "extents follow from the network and the batch");
+  if (!program.archs.empty())
+    return fail(to_text(program.archs.front().position), "an arch in a mapping of a network", "kernels are priced by the profile; stepcast dataflow counts a chip");
+  TRY(auto statements, expand(program));
   const auto in_time = [](const Statement& s) { return std::holds_alternative<ForStatement>(s.body) || std::holds_alternative<LevelStatement>(s.body); };
-  for (const Statement& statement : *statements)
+  for (const Statement& statement : statements)
     if (statement.alias.empty() && in_time(statement))
       return fail(to_text(statement.position), fmt::format("'{}' in a mapping of a network", print(statement)), "the network's operators run each once per micro-batch; loops in time belong to programs with operators");
-  return ParsedPlan{std::move(*program), std::move(*statements)};
+  return ParsedPlan{std::move(program), std::move(statements)};
 }
 
 Expected<PlanBatch> batch_of(const NetworkSpec& spec, const Plan& plan, const ParsedPlan& parsed, std::int64_t stated) {
@@ -99,9 +96,8 @@ Expected<PlanBatch> batch_of(const NetworkSpec& spec, const Plan& plan, const Pa
 }
 
 Expected<std::int64_t> batch_ranks(const Plan& plan) {
-  auto parsed = read_plan(plan);
-  if (!parsed) return tl::unexpected(parsed.error());
-  return batch_ranks_of(*parsed);
+  TRY(auto parsed, read_plan(plan));
+  return batch_ranks_of(parsed);
 }
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -56,7 +57,7 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
     layout.chunks = chunks_of(stage->layout, layout.stages);
     layout.folded = stage->layout.kind == Layout::Kind::zigzag;
     if (stage->layout.list.empty()) continue;
-    if (auto listed = from_list(layout, layers, statement, stage->layout); !listed) return tl::unexpected(listed.error());
+    TRY(from_list(layout, layers, statement, stage->layout));
     return layout;
   }
   const std::int64_t parts = layout.stages * layout.chunks;

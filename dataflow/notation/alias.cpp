@@ -40,8 +40,7 @@ class Expander {
     statements_.reserve(4 * program_.body.size());  // an alias has one to four statements as a rule
     for (const auto& item : program_.body) {
       const auto* use = std::get_if<Use>(&item);
-      const Expected<void> added = use != nullptr ? add_uses(*use) : add_own(std::get<Statement>(item));
-      if (!added) return tl::unexpected(added.error());
+      TRY(use != nullptr ? add_uses(*use) : add_own(std::get<Statement>(item)));
     }
     return std::move(statements_);
   }
@@ -61,7 +60,7 @@ class Expander {
       if (alias == nullptr)
         return fail(to_text(use.position), fmt::format("found unknown alias '{}'", name),
                     name_hint(name, alias_names()));
-      if (Expected<void> added = add_alias(use, *alias); !added) return added;
+      TRY(add_alias(use, *alias));
     }
     return {};
   }
@@ -77,7 +76,7 @@ class Expander {
                     fmt::format("alias '{}' needs axis '{}', which no mesh line has, for '{}'", alias.name, unknown,
                                 print(statement)),
                     axis_hint(unknown));
-      if (Expected<void> counted = check_count(use.position); !counted) return counted;
+      TRY(check_count(use.position));
     }
     return {};
   }

@@ -43,7 +43,7 @@ class OperatorWriter {
       return refused(fmt::format("'pad {}' is not known to the cluster placer, which lays out whole parts only",
                                  written_.pads.front().dim),
                      fmt::format("give 'dim {}' an extent that divides", written_.pads.front().dim));
-    if (auto checked = domain(); !checked) return checked;
+    TRY(domain());
     const auto named = [&](const Row& row) { return row.function == written_.function; };
     const auto row = std::find_if(rows.begin(), rows.end(), named);
     if (row != rows.end()) return (this->*row->write)();
@@ -166,13 +166,13 @@ class Writer {
 
   Expected<Network> run() {
     for (const WrittenOperator& written : program_.operators)
-      if (auto added = add(written); !added) return tl::unexpected(added.error());
+      TRY(add(written));
     Block& block = net_.blocks.front();
     if (block.operators.empty())
       return fail("program", "no operator is written", "write one, such as 'O: O[m,n] += I[m,k] * W[k,n]'");
     block.output = block.operators.back().output.tensor;
     name_weights();
-    if (auto checked = check_graph(net_); !checked) return tl::unexpected(checked.error());
+    TRY(check_graph(net_));
     return std::move(net_);
   }
 
@@ -196,11 +196,10 @@ class Writer {
     if (auto output = access(written.output, written.position)) op.output = std::move(*output);
     else return tl::unexpected(output.error());
     for (const WrittenAccess& input : written.inputs) {
-      auto read = access(input, written.position);
-      if (!read) return tl::unexpected(read.error());
-      op.inputs.push_back(std::move(*read));
+      TRY(auto read, access(input, written.position));
+      op.inputs.push_back(std::move(read));
     }
-    if (auto completed = OperatorWriter(net_, written, op).run(); !completed) return completed;
+    TRY(OperatorWriter(net_, written, op).run());
     net_.blocks.front().operators.push_back(std::move(op));
     return {};
   }
@@ -208,9 +207,8 @@ class Writer {
   Expected<Access> access(const WrittenAccess& written, const Position& position) {
     Access out;
     for (const WrittenIndex& index : written.indices) {
-      auto dim = loop_of(index, written.tensor, position);
-      if (!dim) return tl::unexpected(dim.error());
-      out.loops.push_back(*dim);
+      TRY(auto dim, loop_of(index, written.tensor, position));
+      out.loops.push_back(dim);
     }
     out.tensor = net_.find_tensor(written.tensor);
     if (out.tensor < 0) {

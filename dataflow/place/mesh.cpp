@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -87,7 +88,7 @@ Group Mesh::group(AtomMask mask) const {
 }
 
 Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std::span<const std::int64_t> extra_cuts) {
-  if (auto checked = check_products(lines, gpus); !checked) return tl::unexpected(checked.error());
+  TRY(check_products(lines, gpus));
   Mesh mesh;
   mesh.ranks = gpus;
   std::vector<std::int64_t> cuts{1, gpus};

@@ -68,12 +68,12 @@ Expected<void> check_class_dims(const Network& network, const Statement& stateme
 
 /// Tags and tensors must exist. An alias may name tensors that only other networks have.
 Expected<void> check_names(const Network& network, const Statement& statement) {
-  if (auto scope = check_tags(network, statement, statement.scope); !scope) return scope;
+  TRY(check_tags(network, statement, statement.scope));
   if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body))
-    if (auto tags = check_tags(network, statement, recompute->tags); !tags) return tags;
+    TRY(check_tags(network, statement, recompute->tags));
   if (!statement.alias.empty()) return {};
   if (const auto* home = std::get_if<HomeStatement>(&statement.body))
-    if (auto dims = check_class_dims(network, statement, *home); !dims) return dims;
+    TRY(check_class_dims(network, statement, *home));
   for (const std::string& name : named_tensors(statement)) {
     if (network.find_tensor(name) >= 0) continue;
     std::vector<std::string> tensors;
@@ -135,15 +135,13 @@ Expected<int> split_dim(const Network& network, const Mesh& mesh, const ParRule&
 
 Expected<ParRule> par_rule(const Network& network, const Mesh& mesh, const Statement& statement, int index) {
   const auto& par = std::get<ParStatement>(statement.body);
-  auto atoms = atoms_of(mesh, par.axes, statement);
-  if (!atoms) return tl::unexpected(atoms.error());
-  if (auto free = check_no_stage(mesh, *atoms, statement); !free) return tl::unexpected(free.error());
-  if (auto equal = check_not_listed(par, statement); !equal) return tl::unexpected(equal.error());
-  ParRule rule{&par, &statement, index, *atoms, {}};
+  TRY(auto atoms, atoms_of(mesh, par.axes, statement));
+  TRY(check_no_stage(mesh, atoms, statement));
+  TRY(check_not_listed(par, statement));
+  ParRule rule{&par, &statement, index, atoms, {}};
   for (const std::string& name : par.dims) {
-    auto dim = split_dim(network, mesh, rule, name);
-    if (!dim) return tl::unexpected(dim.error());
-    rule.dims.push_back(*dim);
+    TRY(auto dim, split_dim(network, mesh, rule, name));
+    rule.dims.push_back(dim);
   }
   return rule;
 }
@@ -154,10 +152,9 @@ Expected<void> mark_stage_atoms(Mesh& mesh, const std::vector<Statement>& statem
   for (const Statement& statement : statements) {
     const auto* stage = std::get_if<StageStatement>(&statement.body);
     if (!stage) continue;
-    auto mask = atoms_of(mesh, {stage->axis}, statement);
-    if (!mask) return tl::unexpected(mask.error());
+    TRY(auto mask, atoms_of(mesh, {stage->axis}, statement));
     for (std::size_t a = 0; a < mesh.atoms.size(); ++a)
-      if (*mask >> a & 1U) mesh.atoms[a].stage = true;
+      if (mask >> a & 1U) mesh.atoms[a].stage = true;
   }
   return {};
 }
@@ -165,12 +162,11 @@ Expected<void> mark_stage_atoms(Mesh& mesh, const std::vector<Statement>& statem
 Expected<std::vector<ParRule>> par_rules(const Network& network, const Mesh& mesh, const std::vector<Statement>& statements) {
   std::vector<ParRule> rules;
   for (std::size_t i = 0; i < statements.size(); ++i) {
-    if (auto names = check_names(network, statements[i]); !names) return tl::unexpected(names.error());
-    if (auto wire = check_wire(statements[i]); !wire) return tl::unexpected(wire.error());
+    TRY(check_names(network, statements[i]));
+    TRY(check_wire(statements[i]));
     if (!std::holds_alternative<ParStatement>(statements[i].body)) continue;
-    auto rule = par_rule(network, mesh, statements[i], static_cast<int>(i));
-    if (!rule) return tl::unexpected(rule.error());
-    rules.push_back(std::move(*rule));
+    TRY(auto rule, par_rule(network, mesh, statements[i], static_cast<int>(i)));
+    rules.push_back(std::move(rule));
   }
   return rules;
 }

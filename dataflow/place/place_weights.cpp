@@ -116,9 +116,8 @@ Expected<void> check_stream_homes(const Network& network, std::size_t layer, con
 
 Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine>& meshes,
                               const std::vector<Statement>& statements, std::int64_t gpus, const PlacingOptions& options) {
-  auto splits = resolve_splits(network, meshes, statements, gpus);
-  if (!splits) return tl::unexpected(splits.error());
-  PlacedNetwork placed{std::move(splits->mesh), std::move(splits->blocks), {}};
+  TRY(auto splits, resolve_splits(network, meshes, statements, gpus));
+  PlacedNetwork placed{std::move(splits.mesh), std::move(splits.blocks), {}};
   // The stream that blocks hand on has one home: that of the repeated block's output. A block that turns one thing into
   // another (a head, a single product) hands on no stream.
   std::optional<Placement> carried;
@@ -129,7 +128,7 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
     if (layer == network.blocks.size() || block.repeat > network.blocks[layer].repeat) layer = b;
   }
   if (layer < network.blocks.size()) {
-    if (auto checked = check_stream_homes(network, layer, statements); !checked) return tl::unexpected(checked.error());
+    TRY(check_stream_homes(network, layer, statements));
     carried = BlockPlacer(network, network.blocks[layer], placed.mesh, placed.splits[layer], statements, options).output_home();
   }
   for (std::size_t b = 0; b < network.blocks.size(); ++b) {
@@ -137,9 +136,8 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
     BlockPlacer placer(network, block, placed.mesh, placed.splits[b], statements, options);
     const bool hands_on = carried && network.tensors[block.output].dims == network.tensors[network.blocks[layer].output].dims;
     if (carried) placer.set_carried_home(*carried, block.input >= 0, hands_on);
-    auto result = placer.place(block.operators.back().function == "cross_entropy");
-    if (!result) return tl::unexpected(result.error());
-    placed.blocks.push_back(std::move(*result));
+    TRY(auto result, placer.place(block.operators.back().function == "cross_entropy"));
+    placed.blocks.push_back(std::move(result));
   }
   return placed;
 }

@@ -115,20 +115,17 @@ Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLi
                                 const std::vector<Statement>& statements, std::int64_t gpus) {
   std::vector<std::int64_t> cuts;
   for (;;) {
-    auto mesh = make_mesh(meshes, gpus, cuts);
-    if (!mesh) return tl::unexpected(mesh.error());
-    if (auto stages = mark_stage_atoms(*mesh, statements); !stages) return tl::unexpected(stages.error());
-    auto rules = par_rules(network, *mesh, statements);
-    if (!rules) return tl::unexpected(rules.error());
-    Splits splits{std::move(*mesh), {}};
-    Resolver resolver(network, splits.mesh, *rules, cuts);
+    TRY(auto mesh, make_mesh(meshes, gpus, cuts));
+    TRY(mark_stage_atoms(mesh, statements));
+    TRY(auto rules, par_rules(network, mesh, statements));
+    Splits splits{std::move(mesh), {}};
+    Resolver resolver(network, splits.mesh, rules, cuts);
     bool refined = false;
     for (const Block& block : network.blocks) {
       auto& row = splits.blocks.emplace_back(block.operators.size());
       for (std::size_t o = 0; o < block.operators.size() && !refined; ++o) {
-        auto done = resolver.resolve(block.operators[o], row[o]);
-        if (!done) return tl::unexpected(done.error());
-        refined = !*done;
+        TRY(auto done, resolver.resolve(block.operators[o], row[o]));
+        refined = !done;
       }
       if (refined) break;
     }

@@ -12,9 +12,8 @@ namespace {
 /// Writers of chip mappings start from the resolved operator.
 template <Expected<Exported> (*Write)(const ChipProgram&)>
 Expected<Exported> write_chip(const MappingProgram& program, const std::string& op) {
-  const Expected<ChipProgram> chip = chip_program(program, op);
-  if (!chip) return tl::unexpected(chip.error());
-  return Write(*chip);
+  TRY(const ChipProgram chip, chip_program(program, op));
+  return Write(chip);
 }
 
 Expected<const ForeignFormat*> format_row(const std::string& name) {
@@ -44,18 +43,16 @@ const std::vector<ForeignFormat>& foreign_formats() {
 }
 
 Expected<Imported> import_foreign(const std::string& format, std::span<const SourceFile> files) {
-  const auto row = format_row(format);
-  if (!row) return tl::unexpected(row.error());
-  if ((*row)->read == nullptr) return fail("format", fmt::format("{} is only written", format), "use --translate");
-  if (files.empty()) return fail("format", fmt::format("no files of {}", format), (*row)->files);
-  return (*row)->read(files);
+  TRY(const auto row, format_row(format));
+  if (row->read == nullptr) return fail("format", fmt::format("{} is only written", format), "use --translate");
+  if (files.empty()) return fail("format", fmt::format("no files of {}", format), row->files);
+  return row->read(files);
 }
 
 Expected<Exported> export_foreign(const std::string& format, const MappingProgram& program, const std::string& op) {
-  const auto row = format_row(format);
-  if (!row) return tl::unexpected(row.error());
-  if ((*row)->write == nullptr) return fail("format", fmt::format("{} is only read", format), "use --from");
-  return (*row)->write(program, op);
+  TRY(const auto row, format_row(format));
+  if (row->write == nullptr) return fail("format", fmt::format("{} is only read", format), "use --from");
+  return row->write(program, op);
 }
 
 }  // namespace stepcast

@@ -36,10 +36,9 @@ Expected<const GpuSide*> load_gpu_side() {
   const std::string path = module_path();
   if (path.empty()) return fail("", kNoGpuSide, kHowToBuildIt);
   const std::array<std::string_view, 1> names{path};
-  const auto module = SharedLibrary::open(names, kHowToBuildIt);
-  if (!module) return tl::unexpected(module.error());
+  TRY(const auto module, SharedLibrary::open(names, kHowToBuildIt));
   const GpuSide* (*entry)() = nullptr;
-  if (auto found = module->load(entry, "stepcast_gpu_side"); !found) return tl::unexpected(found.error());
+  TRY(module.load(entry, "stepcast_gpu_side"));
   const GpuSide* side = entry();
   if (std::string_view(side->port) != STEPCAST_GPU_PORT) {
     return fail("", fmt::format("{} was built from other sources than this program", path),

@@ -29,14 +29,14 @@ template <typename Text>
 auto asks(const char* symbol, Text text) {
   return [=](const SharedLibrary& library) -> Expected<std::string> {
     std::size_t (*version)() = nullptr;
-    if (auto good = library.load(version, symbol); !good) return tl::unexpected(good.error());
+    TRY(library.load(version, symbol));
     return text(static_cast<long long>(version()));
   };
 }
 
 Expected<std::string> ask_nccl(const SharedLibrary& library) {
   int (*version)(int*) = nullptr;
-  if (auto good = library.load(version, "ncclGetVersion"); !good) return tl::unexpected(good.error());
+  TRY(library.load(version, "ncclGetVersion"));
   int number = 0;
   if (const int status = version(&number); status != 0) return fail("ncclGetVersion", fmt::format("error {}", status));
   return nccl_version_text(number);

@@ -12,7 +12,7 @@ char* element_at(void* buffer, std::int64_t index) { return static_cast<char*>(b
 /// Calls between ncclGroupStart and ncclGroupEnd; the end is called whatever failed, else the group would stay open.
 template <typename Calls>
 Expected<void> grouped(const NcclLibrary& nccl, NcclCommunicator communicator, Calls calls) {
-  if (auto good = nccl.checked(nccl.group_start(), "ncclGroupStart", communicator); !good) return good;
+  TRY(nccl.checked(nccl.group_start(), "ncclGroupStart", communicator));
   Expected<void> inside = calls();
   auto ended = nccl.checked(nccl.group_end(), "ncclGroupEnd", communicator);
   return inside ? ended : inside;
@@ -28,7 +28,7 @@ Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, cons
   const auto whole = static_cast<std::size_t>(call.elements), share = static_cast<std::size_t>(call.share());
   const auto checked = [&](NcclResult result, const char* name) { return nccl.checked(result, name, communicator); };
   const auto exchange = [&](const void* out, int to, void* in, int from, std::size_t count) -> Expected<void> {
-    if (auto good = checked(nccl.send(out, count, type, to, communicator, stream), "ncclSend"); !good) return good;
+    TRY(checked(nccl.send(out, count, type, to, communicator, stream), "ncclSend"));
     return checked(nccl.receive(in, count, type, from, communicator, stream), "ncclRecv");
   };
   switch (call.kind) {
@@ -50,8 +50,7 @@ Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, cons
       return grouped(nccl, communicator, [&]() -> Expected<void> {
         for (int peer = 0; peer < call.ranks; ++peer) {
           const std::int64_t at = peer * call.share();
-          if (auto good = exchange(element_at(send, at), peer, element_at(receive, at), peer, share); !good)
-            return good;
+          TRY(exchange(element_at(send, at), peer, element_at(receive, at), peer, share));
         }
         return {};
       });

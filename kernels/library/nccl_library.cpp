@@ -30,8 +30,7 @@ Expected<void> NcclLibrary::checked(NcclResult result, const char* call, NcclCom
 
 Expected<std::string> NcclLibrary::version() const {
   int number = 0;
-  if (auto good = checked(get_version(&number), "ncclGetVersion"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(get_version(&number), "ncclGetVersion"));
   return nccl_version_text(number);
 }
 
@@ -64,9 +63,8 @@ Expected<NcclLibrary> load_nccl(const SharedLibrary& library) {
 
 Expected<const NcclLibrary*> nccl_library() {
   static const Expected<NcclLibrary> loaded = []() -> Expected<NcclLibrary> {
-    auto library = SharedLibrary::open(nccl_files, nccl_hint);
-    if (!library) return tl::unexpected(std::move(library.error()));
-    return load_nccl(*library);
+    TRY(auto library, SharedLibrary::open(nccl_files, nccl_hint));
+    return load_nccl(library);
   }();
   if (!loaded) return tl::unexpected(loaded.error());
   return &*loaded;

@@ -188,14 +188,13 @@ Expected<Nvml> Nvml::start(const NvmlFunctions& functions) {
 
 Expected<Nvml> Nvml::open() {
   constexpr std::string_view names[] = {"libnvidia-ml.so.1"};
-  const auto library = SharedLibrary::open(
-      names, "it belongs to NVIDIA's driver; containers get it with the utility capability");
-  if (!library) return tl::unexpected(library.error());
+  TRY(const auto library, SharedLibrary::open(
+      names, "it belongs to NVIDIA's driver; containers get it with the utility capability"));
   NvmlFunctions calls;
   // Whichever is not there stays null; of several names the newest that is there is taken.
   const auto load = [&](auto& into, std::initializer_list<const char*> symbols) {
     for (const char* symbol : symbols) {
-      if (library->load(into, symbol)) return;
+      if (library.load(into, symbol)) return;
     }
   };
   load(calls.init, {"nvmlInit_v2"});

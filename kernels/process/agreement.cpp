@@ -22,10 +22,9 @@ Error error_in(const std::string& answer, std::size_t process, bool several) {
 }  // namespace
 
 Expected<std::vector<std::string>> agree(Rendezvous& processes, const Expected<std::string>& mine) {
-  auto all = processes.all_gather(answer_of(mine));
-  if (!all) return all;
-  for (std::size_t process = 0; process < all->size(); ++process) {
-    std::string& answer = (*all)[process];
+  TRY(auto all, processes.all_gather(answer_of(mine)));
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    std::string& answer = all[process];
     if (answer.empty() || answer.front() != '+')
       return tl::unexpected(error_in(answer, process, processes.processes() > 1));
     answer.erase(0, 1);

@@ -146,16 +146,13 @@ Expected<void> read_counts(const Environment& environment, const Launcher& launc
   for (const Field& field :
        {Field{launcher.processes, 1, 1, &LaunchPlace::processes}, Field{launcher.process, 0, 0, &LaunchPlace::process},
         Field{launcher.local, 0, 0, &LaunchPlace::local}, Field{launcher.on_host, 1, 0, &LaunchPlace::on_host}}) {
-    const auto value = number_of(environment, field.names, field.least, field.otherwise);
-    if (!value) return tl::unexpected(value.error());
-    place.*field.into = *value;
+    TRY(place.*field.into, number_of(environment, field.names, field.least, field.otherwise));
   }
   if (place.processes == 1) place.on_host = 1;
   if (const auto counts = setting(environment, "SLURM_STEP_TASKS_PER_NODE");
       counts && std::string_view(launcher.name) == "srun") {
-    const auto node = number_of(environment, {"SLURM_NODEID"}, 0, 0);
-    if (!node) return tl::unexpected(node.error());
-    place.on_host = slurm_tasks_on(counts->text, *node);
+    TRY(const auto node, number_of(environment, {"SLURM_NODEID"}, 0, 0));
+    place.on_host = slurm_tasks_on(counts->text, node);
   }
   return {};
 }
@@ -200,9 +197,8 @@ Expected<void> find_meeting(const Environment& environment, const Launcher& laun
   // torchrun's agent itself listens on MASTER_PORT where this is set (torch/distributed/elastic/agent/server/api.py).
   const auto agent = setting(environment, "TORCHELASTIC_USE_AGENT_STORE");
   if (const auto port = setting(environment, "MASTER_PORT")) {
-    const auto given = number(*port, 1, 65535);
-    if (!given) return tl::unexpected(given.error());
-    if (!agent || agent->text != "True") place.meet_port = *given;
+    TRY(const auto given, number(*port, 1, 65535));
+    if (!agent || agent->text != "True") place.meet_port = given;
   }
   if (const auto host = setting(environment, "MASTER_ADDR"))
     place.meet_host = host->text;
@@ -257,15 +253,15 @@ std::string slurm_first_host(std::string_view hosts) {
 
 Expected<LaunchPlace> launch_place(const Environment& environment) {
   LaunchPlace place;
-  if (auto whole = no_half_launcher(environment); !whole) return tl::unexpected(std::move(whole.error()));
+  TRY(no_half_launcher(environment));
   const Launcher* launcher = launcher_of(environment);
   if (launcher == nullptr) return place;
   place.launcher = launcher->name;
-  if (auto read = read_counts(environment, *launcher, place); !read) return tl::unexpected(std::move(read.error()));
-  if (auto good = check_counts(*launcher, place); !good) return tl::unexpected(std::move(good.error()));
+  TRY(read_counts(environment, *launcher, place));
+  TRY(check_counts(*launcher, place));
   place.job = job_of(environment, *launcher);
   if (place.processes == 1) return place;
-  if (auto met = find_meeting(environment, *launcher, place); !met) return tl::unexpected(std::move(met.error()));
+  TRY(find_meeting(environment, *launcher, place));
   return place;
 }
 

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -113,10 +114,9 @@ Expected<MeetingSocket> MeetingSocket::listen_at(const std::string& host, int po
 }
 
 Expected<MeetingSocket> MeetingSocket::connect_to(const std::string& host, int port, Deadline until) {
-  const auto addresses = addresses_of(host.c_str(), port, 0, AF_UNSPEC);
-  if (!addresses) return tl::unexpected(addresses.error());
+  TRY(const auto addresses, addresses_of(host.c_str(), port, 0, AF_UNSPEC));
   Error last{host, "has no address", {}};
-  for (const addrinfo* address = addresses->get(); address != nullptr; address = address->ai_next) {
+  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
     MeetingSocket socket = socket_of(*address);
     if (!socket.is_open()) continue;
     if (auto good = connected(socket, *address, until); !good) {
@@ -165,10 +165,9 @@ Expected<std::string> MeetingSocket::receive(std::size_t bytes, Deadline until) 
   while (all.size() < bytes) {
     // Parts of bounded size: a wrong length must not reserve memory before its bytes came.
     constexpr std::size_t most = 1 << 20;
-    auto part = receive_some(std::min(most, bytes - all.size()));
-    if (!part) return part;
-    if (part->empty() && !ready(descriptor_, POLLIN, until)) return fail("recv", "sends nothing");
-    all += *part;
+    TRY(auto part, receive_some(std::min(most, bytes - all.size())));
+    if (part.empty() && !ready(descriptor_, POLLIN, until)) return fail("recv", "sends nothing");
+    all += part;
   }
   return all;
 }

@@ -59,13 +59,11 @@ struct Message {
 };
 
 Expected<Message> receive_message(const MeetingSocket& socket, Deadline until) {
-  auto head = socket.receive(head_size, until);
-  if (!head) return tl::unexpected(std::move(head.error()));
-  const std::uint64_t length = number_at(*head, 9);
+  TRY(auto head, socket.receive(head_size, until));
+  const std::uint64_t length = number_at(head, 9);
   if (length > longest_message) return fail("recv", fmt::format("a message of {} bytes", length));
-  auto bytes = socket.receive(length, until);
-  if (!bytes) return tl::unexpected(std::move(bytes.error()));
-  return Message{head->front(), number_at(*head, 1), std::move(*bytes)};
+  TRY(auto bytes, socket.receive(length, until));
+  return Message{head.front(), number_at(head, 1), std::move(bytes)};
 }
 
 Error lost(int process, const Error& cause) {
@@ -131,16 +129,14 @@ Error missing(const std::vector<MeetingSocket>& known, Seconds waited) {
 Expected<std::unique_ptr<Rendezvous>> Rendezvous::meet(const LaunchPlace& place, const Patience& patience) {
   std::unique_ptr<Rendezvous> here(new Rendezvous(place, patience));
   if (place.processes == 1) return here;
-  auto met = place.process == 0 ? here->wait_for_others(place) : here->go_to_first(place);
-  if (!met) return tl::unexpected(std::move(met.error()));
+  TRY(place.process == 0 ? here->wait_for_others(place) : here->go_to_first(place));
   // Nobody goes on before all are there.
-  if (auto all = here->barrier(); !all) return tl::unexpected(std::move(all.error()));
+  TRY(here->barrier());
   return here;
 }
 
 Expected<void> Rendezvous::wait_for_others(const LaunchPlace& place) {
-  auto door = MeetingSocket::listen_at(place.meet_host, place.meet_port);
-  if (!door) return tl::unexpected(std::move(door.error()));
+  TRY(auto door, MeetingSocket::listen_at(place.meet_host, place.meet_port));
   others_.resize(static_cast<std::size_t>(processes_));
   std::vector<Visitor> visitors;
   const Deadline until = deadline_in(patience_.meet);
@@ -150,11 +146,11 @@ Expected<void> Rendezvous::wait_for_others(const LaunchPlace& place) {
       tell_all(failure, to_text(error));
       return tl::unexpected(error);
     }
-    std::vector<pollfd> waiting{{door->descriptor(), POLLIN, 0}};
+    std::vector<pollfd> waiting{{door.descriptor(), POLLIN, 0}};
     for (const Visitor& visitor : visitors) waiting.push_back({visitor.socket.descriptor(), POLLIN, 0});
     constexpr int look_again_ms = 50;
     if (::poll(waiting.data(), waiting.size(), look_again_ms) <= 0) continue;
-    for (MeetingSocket socket = door->accept_one(); socket.is_open(); socket = door->accept_one())
+    for (MeetingSocket socket = door.accept_one(); socket.is_open(); socket = door.accept_one())
       visitors.push_back({std::move(socket), {}});
     std::vector<Visitor> still;
     for (Visitor& visitor : visitors) {
@@ -272,14 +268,12 @@ Expected<std::vector<std::string>> Rendezvous::exchange(char call, std::string_v
 Expected<std::vector<std::string>> Rendezvous::all_gather(std::string_view mine) { return exchange(gather_call, mine); }
 
 Expected<std::string> Rendezvous::broadcast(std::string_view from_first) {
-  auto parts = exchange(broadcast_call, process_ == 0 ? from_first : std::string_view{});
-  if (!parts) return tl::unexpected(std::move(parts.error()));
-  return std::move(parts->front());
+  TRY(auto parts, exchange(broadcast_call, process_ == 0 ? from_first : std::string_view{}));
+  return std::move(parts.front());
 }
 
 Expected<void> Rendezvous::barrier() {
-  auto parts = exchange(barrier_call, {});
-  if (!parts) return tl::unexpected(std::move(parts.error()));
+  TRY(exchange(barrier_call, {}));
   return {};
 }
 

@@ -8,6 +8,8 @@
 
 #include <tl/expected.hpp>
 
+#include "model/base/try.h"  // an Expected is unpacked by TRY
+
 namespace stepcast {
 
 struct Error {

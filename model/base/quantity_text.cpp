@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/text.h"
+#include "model/base/try.h"
 
 namespace stepcast {
 namespace {
@@ -144,11 +145,9 @@ Expected<double> checked(double value, std::string_view text, Dimension dimensio
 }
 
 Expected<double> parse_as(std::string_view text, Dimension dimension, const std::string& where, Zero zero) {
-  const auto split = split_number(text, where, kind_of(dimension).example);
-  if (!split) return tl::unexpected(split.error());
-  const auto unit = unit_named(split->unit, dimension, stripped(text), where);
-  if (!unit) return tl::unexpected(unit.error());
-  return checked(split->number * (*unit)->multiply / (*unit)->divide, stripped(text), dimension, where, zero);
+  TRY(const auto split, split_number(text, where, kind_of(dimension).example));
+  TRY(const auto unit, unit_named(split.unit, dimension, stripped(text), where));
+  return checked(split.number * unit->multiply / unit->divide, stripped(text), dimension, where, zero);
 }
 
 /// The fewest digits of value in `unit` that parse back to it; "" when 17 do not.
@@ -213,11 +212,10 @@ STEPCAST_QUANTITY_TEXT(Hertz)
 #undef STEPCAST_QUANTITY_TEXT
 
 Expected<double> parse_fraction(std::string_view text, const std::string& where, double highest) {
-  const auto split = split_number(text, where, "19 %\" or \"0.19");
-  if (!split) return tl::unexpected(split.error());
-  if (!split->unit.empty() && split->unit != "%")
-    return fail(where, fmt::format("unknown unit '{}' in '{}'", shown(split->unit), shown(text)), "a fraction takes % or nothing");
-  const double value = split->unit == "%" ? split->number / 100 : split->number;
+  TRY(const auto split, split_number(text, where, "19 %\" or \"0.19"));
+  if (!split.unit.empty() && split.unit != "%")
+    return fail(where, fmt::format("unknown unit '{}' in '{}'", shown(split.unit), shown(text)), "a fraction takes % or nothing");
+  const double value = split.unit == "%" ? split.number / 100 : split.number;
   if (value > highest) return fail(where, fmt::format("'{}' is above {}", shown(text), format_percent(highest)));
   return value;
 }

@@ -166,13 +166,13 @@ FabricGraph fabric_graph(const Machine& machine) {
 }
 
 Expected<void> check_fabric(const Machine& machine) {
-  if (auto sized = check_sizes(machine); !sized) return sized;
+  TRY(check_sizes(machine));
   FabricBuilder fabric{machine, {}, {}, {}};
   fabric.build();
   if (!connected(fabric.graph))
     return fail("/levels", "the links do not join all GPUs", "give every level a port of the level below");
   for (std::size_t i = 0; i < machine.levels.size(); ++i)
-    if (auto sound = check_level(fabric, i); !sound) return sound;
+    TRY(check_level(fabric, i));
   return {};
 }
 

@@ -92,9 +92,8 @@ Expected<Machine> read_machine(const std::string& text, const std::string& where
   file.require(!machine.levels.empty(), "levels", "the list is empty", "levels from the innermost out");
   file.read("host_memory", machine.host_memory);
   file.read("host_link", machine.host_link);
-  Expected<Machine> result = file.finish(std::move(machine));
-  if (!result) return result;
-  if (const auto sound = check_fabric(*result); !sound)
+  TRY(Machine result, file.finish(std::move(machine)));
+  if (const auto sound = check_fabric(result); !sound)
     return fail(fmt::format("{}:{}", where, sound.error().where), sound.error().what, sound.error().hint);
   return result;
 }

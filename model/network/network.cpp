@@ -4,6 +4,7 @@
 #include <boost/graph/topological_sort.hpp>
 #include <fmt/format.h>
 
+
 namespace stepcast {
 
 int Network::find_dim(const std::string& name) const {
@@ -66,7 +67,7 @@ Expected<void> check_block(const Network& net, const Block& block) {
 
 Expected<void> check_graph(const Network& network) {
   for (const Block& block : network.blocks)
-    if (auto checked = check_block(network, block); !checked) return checked;
+    TRY(check_block(network, block));
   return {};
 }
 

@@ -107,9 +107,8 @@ Expected<NetworkSpec> read_network(const std::string& text, const std::string& w
   read_latent(file, spec.latent);
   read_forms(file, spec);
   read_published(file, spec);
-  auto read = file.finish(std::move(spec));
-  if (!read) return read;
-  return complete_network(std::move(*read), where);
+  TRY(auto read, file.finish(std::move(spec)));
+  return complete_network(std::move(read), where);
 }
 
 namespace {

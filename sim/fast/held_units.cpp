@@ -59,13 +59,12 @@ int settled_micro_batches(const ScheduleKind& kind, const ScheduleSize& size) {
 }
 
 Expected<HeldUnits> held_units(const StageShape& shape, const ScheduleKind& kind, const ScheduleSize& size) {
-  if (auto legal = check_size(kind, size); !legal) return tl::unexpected(legal.error());
+  TRY(check_size(kind, size));
   if (shape.stages() == shape.ranks && kind.peak != nullptr) return from_peaks(shape, kind, size);
   ScheduleSize settled = size;
   settled.micro_batches = settled_micro_batches(kind, size);
-  const auto order = make_order(kind.id, settled);
-  if (!order) return tl::unexpected(order.error());
-  return from_order(shape, *order);
+  TRY(const auto order, make_order(kind.id, settled));
+  return from_order(shape, order);
 }
 
 }  // namespace stepcast

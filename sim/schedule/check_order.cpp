@@ -74,8 +74,8 @@ Expected<void> check_placement(const Order& order) {
 }
 
 Expected<void> check_shape(const Order& order) {
-  if (auto ok = check_counts(order); !ok) return ok;
-  if (auto ok = check_placement(order); !ok) return ok;
+  TRY(check_counts(order));
+  TRY(check_placement(order));
   const bool offsets_fit = order.begin.size() == static_cast<std::size_t>(order.ranks) + 1 &&
                            order.begin.front() == 0 &&
                            order.begin.back() == static_cast<std::int64_t>(order.actions.size()) &&
@@ -128,7 +128,7 @@ bool follows_its_slices(const Order& order, const Action& action, const std::uin
 
 /// `passed` by (stage, unit).
 Expected<void> check_action(const Order& order, int rank, const Action& action, std::vector<std::uint8_t>& passed) {
-  if (auto ok = check_place(order, rank, action); !ok) return ok;
+  TRY(check_place(order, rank, action));
   auto& state = passed[std::size_t(action.stage) * std::size_t(order.units()) + std::size_t(action.micro_batch)];
   const OrderStep step = order_steps[static_cast<int>(action.kind)];
   if (state & step.adds) return refuse(rank, action, "repeats work that was done", "each micro-batch once per stage");
@@ -173,13 +173,13 @@ Expected<void> check_finished(const Order& order, const std::vector<std::uint8_t
 }  // namespace
 
 Expected<void> check_order(const Order& order) {
-  if (auto ok = check_shape(order); !ok) return ok;
+  TRY(check_shape(order));
   std::vector<std::uint8_t> passed(order.rank_of.size() * static_cast<std::size_t>(order.units()), not_begun);
   for (int rank = 0; rank < order.ranks; ++rank) {
     const auto actions = order.of_rank(rank);
     for (std::size_t i = 0; i < actions.size(); ++i) {
-      if (auto ok = check_action(order, rank, actions[i], passed); !ok) return ok;
-      if (auto ok = check_pair(rank, actions, i); !ok) return ok;
+      TRY(check_action(order, rank, actions[i], passed));
+      TRY(check_pair(rank, actions, i));
     }
   }
   return check_finished(order, passed);

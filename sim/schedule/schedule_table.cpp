@@ -30,19 +30,17 @@ Expected<const ScheduleKind*> find_schedule(const std::string& id) {
 }
 
 Expected<Order> make_order(const std::string& id, const ScheduleSize& size) {
-  const auto kind = find_schedule(id);
-  if (!kind) return tl::unexpected(kind.error());
-  if (auto ok = check_size(**kind, size); !ok) return tl::unexpected(ok.error());
-  if ((*kind)->make_timed == nullptr) return (*kind)->make(size);
-  const std::vector<double> unit(static_cast<std::size_t>(size.ranks) * chunks_of(**kind, size), 1.0);
-  return (*kind)->make_timed(size, {.forward = unit, .input_grad = unit, .weight_grad = unit});
+  TRY(const auto kind, find_schedule(id));
+  TRY(check_size(*kind, size));
+  if (kind->make_timed == nullptr) return kind->make(size);
+  const std::vector<double> unit(static_cast<std::size_t>(size.ranks) * chunks_of(*kind, size), 1.0);
+  return kind->make_timed(size, {.forward = unit, .input_grad = unit, .weight_grad = unit});
 }
 
 Expected<Order> make_order(const std::string& id, const ScheduleSize& size, const OrderTimes& times) {
-  const auto kind = find_schedule(id);
-  if (!kind) return tl::unexpected(kind.error());
-  if (auto ok = check_size(**kind, size); !ok) return tl::unexpected(ok.error());
-  return (*kind)->make_timed != nullptr ? (*kind)->make_timed(size, times) : (*kind)->make(size);
+  TRY(const auto kind, find_schedule(id));
+  TRY(check_size(*kind, size));
+  return kind->make_timed != nullptr ? kind->make_timed(size, times) : kind->make(size);
 }
 
 }  // namespace stepcast

@@ -88,14 +88,12 @@ std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost) 
 Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& priced, const std::vector<HopPrice>& hops,
                                 const CostModel& cost, double memory_cap) {
   StageTimes times = stage_times(priced.chunks, hops, cost);
-  auto order = make_order(program.schedule, schedule_size(program, priced), order_times(times, memory_cap));
-  if (!order) return tl::unexpected(order.error());
-  if (auto ok = same_placement(program, *order); !ok) return tl::unexpected(ok.error());
-  if (!priced.by_slice.empty()) set_slice_times(priced.by_slice, *order, times);
-  auto timeline = run(*order, times);
-  if (!timeline) return tl::unexpected(timeline.error());
-  if (auto ok = under_cap(*order, *timeline, program.schedule, memory_cap); !ok) return tl::unexpected(ok.error());
-  return Pipeline{std::move(*order), std::move(times), std::move(*timeline)};
+  TRY(auto order, make_order(program.schedule, schedule_size(program, priced), order_times(times, memory_cap)));
+  TRY(same_placement(program, order));
+  if (!priced.by_slice.empty()) set_slice_times(priced.by_slice, order, times);
+  TRY(auto timeline, run(order, times));
+  TRY(under_cap(order, timeline, program.schedule, memory_cap));
+  return Pipeline{std::move(order), std::move(times), std::move(timeline)};
 }
 
 }  // namespace stepcast

@@ -21,18 +21,17 @@ std::string law_of(const CollectiveTime& time) {
 
 Expected<RateAnswer> answer(const RateSource& source, const RateQuestion& asked) {
   const auto& query = std::get<CollectiveQuery>(asked.query);
-  const auto time = collective_time(source.machine, source.profile, query);
-  if (!time) return tl::unexpected(time.error());
+  TRY(const auto time, collective_time(source.machine, source.profile, query));
   RateAnswer out;
-  out.time = time->time;
-  out.spread = time->spread;
-  out.bound = to_text(time->bound);
-  out.source = time->source;
-  out.law = law_of(*time);
-  out.extrapolated = time->extrapolated;
-  if (time->curve != nullptr && time->source == Source::measured) out.error = {time->curve->held_out.mape, time->curve->held_out.samples};
-  out.figures.emplace_back("algbw_bytes_per_s", (query.bytes / time->time).value());
-  out.figures.emplace_back("busbw_bytes_per_s", (received_of(query) / time->time).value());
+  out.time = time.time;
+  out.spread = time.spread;
+  out.bound = to_text(time.bound);
+  out.source = time.source;
+  out.law = law_of(time);
+  out.extrapolated = time.extrapolated;
+  if (time.curve != nullptr && time.source == Source::measured) out.error = {time.curve->held_out.mape, time.curve->held_out.samples};
+  out.figures.emplace_back("algbw_bytes_per_s", (query.bytes / time.time).value());
+  out.figures.emplace_back("busbw_bytes_per_s", (received_of(query) / time.time).value());
   return out;
 }
 
@@ -54,8 +53,7 @@ Expected<void> collective_command(const Arguments& arguments, Console& console) 
                 "with a column kind");
   const std::string id = named ? arguments.words.front() : std::string();
   if (named) {
-    const auto kind = parse_collective_kind(id, "collective");
-    if (!kind) return tl::unexpected(kind.error());
+    TRY(parse_collective_kind(id, "collective"));
   }
   return answer_rates(collective_kind(), id, arguments, console, answer);
 }

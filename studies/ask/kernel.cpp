@@ -114,9 +114,8 @@ std::span<const Flag> kernel_flags() {
 }
 
 Expected<void> kernel_command(const Arguments& arguments, Console& console) {
-  const auto kind = find_kernel_kind(arguments.words.at(0));
-  if (!kind) return tl::unexpected(kind.error());
-  return answer_rates(**kind, arguments.words[0], arguments, console, kernel_answer);
+  TRY(const auto kind, find_kernel_kind(arguments.words.at(0)));
+  return answer_rates(*kind, arguments.words[0], arguments, console, kernel_answer);
 }
 
 }  // namespace stepcast

@@ -68,9 +68,7 @@ Expected<double> count(const FieldValues& values, std::string_view name) {
 /// Several counts at once; the first bad one is the error.
 Expected<void> take_counts(const FieldValues& values, std::initializer_list<std::pair<std::string_view, double*>> wanted) {
   for (const auto& [name, out] : wanted) {
-    const auto value = count(values, name);
-    if (!value) return tl::unexpected<Error>(value.error());
-    *out = *value;
+    TRY(*out, count(values, name));
   }
   return {};
 }
@@ -99,32 +97,25 @@ Expected<Precision> precision_of(const FieldValues& values) {
 Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
   FieldValues values = given;
   GemmQuery query;
-  if (auto read = take_counts(values, {{"m", &query.m}, {"n", &query.n}, {"k", &query.k}, {"batch", &query.batch}}); !read)
-    return tl::unexpected(read.error());
+  TRY(take_counts(values, {{"m", &query.m}, {"n", &query.n}, {"k", &query.k}, {"batch", &query.batch}}));
   std::string& dtype = values.find("dtype")->second.text;
   dtype = lower_case(dtype);
   if (dtype == "fp8-block" || dtype == "fp8_block") query.block_scaled = true, dtype = "fp8";
-  const auto precision = precision_of(values);
-  if (!precision) return tl::unexpected(precision.error());
-  query.precision = *precision;
+  TRY(const auto precision, precision_of(values));
+  query.precision = precision;
   constexpr std::pair<const char*, GemmLayout> layouts[] = {{"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
-  const auto layout = one_of(values, "layout", layouts);
-  if (!layout) return tl::unexpected(layout.error());
-  query.layout = *layout;
+  TRY(const auto layout, one_of(values, "layout", layouts));
+  query.layout = layout;
   if (text_of(values, "cast") != "auto") {
-    const auto cast = one_of(values, "cast", switches);
-    if (!cast) return tl::unexpected(cast.error());
-    query.casts_x = *cast;
+    TRY(query.casts_x, one_of(values, "cast", switches));
   }
   return query;
 }
 
 Expected<Query> make_attention(const FieldValues& values, const std::string&) {
   AttentionQuery query;
-  if (auto read = take_counts(values, {{"batch", &query.batch}, {"seq", &query.queries}, {"keys", &query.keys}, {"heads", &query.heads},
-                                  {"kv-heads", &query.kv_heads}, {"head-dim", &query.head_dim}});
-      !read)
-    return tl::unexpected(read.error());
+  TRY(take_counts(values, {{"batch", &query.batch}, {"seq", &query.queries}, {"keys", &query.keys}, {"heads", &query.heads},
+                                  {"kv-heads", &query.kv_heads}, {"head-dim", &query.head_dim}}));
   constexpr std::pair<const char*, AttentionPass> passes[] = {{"forward", AttentionPass::forward}, {"backward", AttentionPass::backward},
                                                               {"both", AttentionPass::forward_and_backward}, {"decode", AttentionPass::decode}};
   const auto pass = one_of(values, "pass", passes);
@@ -144,13 +135,10 @@ Expected<Query> make_attention(const FieldValues& values, const std::string&) {
 
 Expected<Query> make_moe(const FieldValues& values, const std::string&) {
   MoeQuery query;
-  if (auto read = take_counts(values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
-                                  {"experts", &query.experts}, {"tp", &query.tensor_ways}, {"ep", &query.expert_ways}});
-      !read)
-    return tl::unexpected(read.error());
-  const auto precision = precision_of(values);
-  if (!precision) return tl::unexpected(precision.error());
-  query.precision = *precision;
+  TRY(take_counts(values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
+                                  {"experts", &query.experts}, {"tp", &query.tensor_ways}, {"ep", &query.expert_ways}}));
+  TRY(const auto precision, precision_of(values));
+  query.precision = precision;
   std::string skew = text_of(values, "skew");
   if (skew == "balanced" || skew == "uniform") skew = "0";
   if (skew.starts_with("power_law_")) skew.erase(0, 10);
@@ -165,28 +153,25 @@ Expected<Query> make_moe(const FieldValues& values, const std::string&) {
 Expected<Query> make_memory(const FieldValues& values, const std::string& id) {
   MemoryQuery query;
   query.op = find_memory_op(id);
-  if (auto read = take_counts(values, {{"rows", &query.rows}, {"columns", &query.columns}}); !read) return tl::unexpected(read.error());
-  const auto precision = precision_of(values);
-  if (!precision) return tl::unexpected(precision.error());
-  query.element_bytes = operand_bytes(*precision);
+  TRY(take_counts(values, {{"rows", &query.rows}, {"columns", &query.columns}}));
+  TRY(const auto precision, precision_of(values));
+  query.element_bytes = operand_bytes(precision);
   return query;
 }
 
 Expected<Query> make_collective(const FieldValues& values, const std::string& id) {
   CollectiveQuery query;
-  const auto kind = parse_collective_kind(id, values.find("bytes")->second.where);
-  if (!kind) return tl::unexpected(kind.error());
-  query.kind = *kind;
+  TRY(const auto kind, parse_collective_kind(id, values.find("bytes")->second.where));
+  query.kind = kind;
   double ranks = 1, nodes = 1;
-  if (auto read = take_counts(values, {{"gpus", &ranks}, {"nodes", &nodes}}); !read) return tl::unexpected(read.error());
+  TRY(take_counts(values, {{"gpus", &ranks}, {"nodes", &nodes}}));
   const FieldValue& size = values.find("bytes")->second;
   const bool bare = !size.text.empty() && size.text.find_first_not_of("0123456789.eE+") == std::string::npos;
-  const auto bytes = parse_quantity<Bytes>(bare ? size.text + " B" : size.text, size.where);
-  if (!bytes) return tl::unexpected(bytes.error());
+  TRY(const auto bytes, parse_quantity<Bytes>(bare ? size.text + " B" : size.text, size.where));
   if (ranks < 2) return fail(values.find("gpus")->second.where, "one GPU has nobody to talk to", "2 or more");
   if (nodes > ranks || std::fmod(ranks, nodes) != 0)
     return fail(values.find("nodes")->second.where, fmt::format("{} GPUs do not stand on {} nodes in equal parts", ranks, nodes), "a divisor of --gpus");
-  query.bytes = *bytes;
+  query.bytes = bytes;
   query.ranks = static_cast<std::int64_t>(ranks);
   query.nodes = static_cast<std::int64_t>(nodes);
   return query;

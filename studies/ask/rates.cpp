@@ -44,9 +44,8 @@ Expected<RateSource> named_machine(const std::string& name) {
     return out;
   }
   if (!names_a_file(name) && !find_row(catalog().machines, name, "machine")) return tl::unexpected(no_such(name));
-  auto machine = choose_machine(name, "--machine");
-  if (!machine) return tl::unexpected(machine.error());
-  out.machine = std::move(machine->row);
+  TRY(auto machine, choose_machine(name, "--machine"));
+  out.machine = std::move(machine.row);
   return out;
 }
 
@@ -55,44 +54,37 @@ Expected<Profile> profile_for(const RateSource& source, const Arguments& argumen
   const Gpu& gpu = source.machine.gpu;
   if (!arguments.has("--profile"))
     return kernels ? default_kernel_profile(gpu, catalog().profiles) : default_profile(gpu, catalog().profiles);
-  auto chosen = (kernels ? choose_kernel_profile : choose_profile)(arguments.value("--profile"), "--profile");
-  if (!chosen) return tl::unexpected(chosen.error());
-  if (chosen->row.gpu == gpu.id) return with_all_precisions(chosen->row, gpu);
-  const auto from = find_row(catalog().gpus, chosen->row.gpu, "gpu");
-  if (!from) return fail("--profile", fmt::format("it is of '{}', which is not in the catalogue", chosen->row.gpu), "stepcast list gpus");
+  TRY(auto chosen, (kernels ? choose_kernel_profile : choose_profile)(arguments.value("--profile"), "--profile"));
+  if (chosen.row.gpu == gpu.id) return with_all_precisions(chosen.row, gpu);
+  const auto from = find_row(catalog().gpus, chosen.row.gpu, "gpu");
+  if (!from) return fail("--profile", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu), "stepcast list gpus");
   notes.push_back(fmt::format("the profile was taken on {}; rates are scaled to {} by their datasheets", (*from)->name, gpu.name));
-  return scaled_profile(chosen->row, **from, gpu);
+  return scaled_profile(chosen.row, **from, gpu);
 }
 
 Expected<RateQuestion> question(const QueryKind& kind, const std::string& id, FieldValues values, const std::string& where) {
-  auto whole = completed(kind, std::move(values), where);
-  if (!whole) return tl::unexpected(whole.error());
-  auto query = kind.make(*whole, id);
-  if (!query) return tl::unexpected(query.error());
-  return RateQuestion{id, *query, std::move(*whole)};
+  TRY(auto whole, completed(kind, std::move(values), where));
+  TRY(auto query, kind.make(whole, id));
+  return RateQuestion{id, query, std::move(whole)};
 }
 
 std::string flag_of(const QueryField& field) { return fmt::format("--{}", field.name); }
 
 Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, const std::string& id, const std::string& file) {
-  const auto text = read_text_file(file);
-  if (!text) return tl::unexpected(text.error());
-  const auto table = DelimitedTable::parse(*text, file);
-  if (!table) return tl::unexpected(table.error());
-  const auto columns = columns_of(kind, table->columns(), file);
-  if (!columns) return tl::unexpected(columns.error());
+  TRY(const auto text, read_text_file(file));
+  TRY(const auto table, DelimitedTable::parse(text, file));
+  TRY(const auto columns, columns_of(kind, table.columns(), file));
   // Collectives may differ from row to row.
-  const auto own_kind = kind.id == collective_kind().id ? table->find("kind") : std::nullopt;
+  const auto own_kind = kind.id == collective_kind().id ? table.find("kind") : std::nullopt;
   if (own_kind && !id.empty()) return fail(file, fmt::format("a column kind beside the word {}", id), "one of them");
   if (!own_kind && id.empty()) return fail(file, "no column kind", "add one, or name the kind as a word");
   std::vector<RateQuestion> out;
-  for (std::size_t row = 0; row < table->rows(); ++row) {
+  for (std::size_t row = 0; row < table.rows(); ++row) {
     FieldValues values;
-    for (const auto& [field, column] : *columns)
-      if (const std::string& said = table->text(row, column); !said.empty()) values[field] = {said, fmt::format("{}: {}", table->where(row), field)};
-    auto asked = question(kind, own_kind ? table->text(row, *own_kind) : id, std::move(values), table->where(row));
-    if (!asked) return tl::unexpected(asked.error());
-    out.push_back(std::move(*asked));
+    for (const auto& [field, column] : columns)
+      if (const std::string& said = table.text(row, column); !said.empty()) values[field] = {said, fmt::format("{}: {}", table.where(row), field)};
+    TRY(auto asked, question(kind, own_kind ? table.text(row, *own_kind) : id, std::move(values), table.where(row)));
+    out.push_back(std::move(asked));
   }
   if (out.empty()) return fail(file, "no rows", "a header line, then a row per question");
   return out;
@@ -101,11 +93,9 @@ Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, co
 }  // namespace
 
 Expected<RateSource> rate_source(const Arguments& arguments, bool kernels) {
-  auto source = named_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100");
-  if (!source) return source;
-  auto profile = profile_for(*source, arguments, kernels, source->notes);
-  if (!profile) return tl::unexpected(profile.error());
-  source->profile = std::move(*profile);
+  TRY(auto source, named_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100"));
+  TRY(auto profile, profile_for(source, arguments, kernels, source.notes));
+  source.profile = std::move(profile);
   return source;
 }
 
@@ -133,9 +123,8 @@ Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const 
   for (const auto& [flag, value] : arguments.flags)
     if (std::find(own.begin(), own.end(), flag) == own.end()) return fail(flag, fmt::format("does not go with {}", id), name_hint(flag, own));
   if (!arguments.has("--csv")) {
-    auto one = question(kind, id, std::move(values), id);
-    if (!one) return tl::unexpected(one.error());
-    return std::vector{std::move(*one)};
+    TRY(auto one, question(kind, id, std::move(values), id));
+    return std::vector{std::move(one)};
   }
   if (!values.empty()) return fail(values.begin()->second.where, "does not go with --csv", "make it a column of the table");
   return questions_of_table(kind, id, arguments.value("--csv"));

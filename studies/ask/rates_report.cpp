@@ -128,17 +128,14 @@ std::string rates_json(const RateReport& report) {
 
 Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
                             const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
-  const auto source = rate_source(arguments, kind.id != collective_kind().id);
-  if (!source) return tl::unexpected(source.error());
-  const auto questions = rate_questions(kind, id, arguments);
-  if (!questions) return tl::unexpected(questions.error());
+  TRY(const auto source, rate_source(arguments, kind.id != collective_kind().id));
+  TRY(const auto questions, rate_questions(kind, id, arguments));
   std::vector<RateAnswer> answers;
-  for (const RateQuestion& asked : *questions) {
-    auto found = answer(*source, asked);
-    if (!found) return tl::unexpected(found.error());
-    answers.push_back(std::move(*found));
+  for (const RateQuestion& asked : questions) {
+    TRY(auto found, answer(source, asked));
+    answers.push_back(std::move(found));
   }
-  const RateReport report{kind, id, *source, *questions, answers, arguments.has("--csv")};
+  const RateReport report{kind, id, source, questions, answers, arguments.has("--csv")};
   console.out << (arguments.has("--json") ? rates_json(report) : rates_text(report, console));
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -135,12 +136,11 @@ std::span<const Flag> calibrate_flags() {
 }
 
 Expected<void> calibrate_command(const Arguments& arguments, Console& console) {
-  const auto word = find_word(arguments.words.at(0));
-  if (!word) return tl::unexpected(word.error());
-  if (auto good = check_use(**word, arguments); !good) return good;
+  TRY(const auto word, find_word(arguments.words.at(0)));
+  TRY(check_use(*word, arguments));
   Arguments rest = arguments;
   rest.words.erase(rest.words.begin());
-  return (*word)->run(rest, console);
+  return word->run(rest, console);
 }
 
 }  // namespace stepcast

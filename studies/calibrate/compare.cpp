@@ -252,13 +252,11 @@ std::string changes_json(const Profile& a, const Profile& b, const Changes& chan
 }  // namespace
 
 Expected<void> calibrate_compare(const Arguments& arguments, Console& console) {
-  const auto a = choose_kernel_profile(arguments.words.at(0), "A");
-  if (!a) return tl::unexpected(a.error());
-  const auto b = choose_kernel_profile(arguments.words.at(1), "B");
-  if (!b) return tl::unexpected(b.error());
-  const Changes changes = changes_between(a->row, b->row);
-  console.out << (arguments.has("--json") ? changes_json(a->row, b->row, changes)
-                                          : changes_text(a->row, b->row, changes, console));
+  TRY(const auto a, choose_kernel_profile(arguments.words.at(0), "A"));
+  TRY(const auto b, choose_kernel_profile(arguments.words.at(1), "B"));
+  const Changes changes = changes_between(a.row, b.row);
+  console.out << (arguments.has("--json") ? changes_json(a.row, b.row, changes)
+                                          : changes_text(a.row, b.row, changes, console));
   return {};
 }
 

@@ -23,10 +23,9 @@ constexpr double most_held_out = 0.5, least_held_out = 0.02;
 
 Expected<double> hold_out_share(const Arguments& arguments) {
   if (!arguments.has("--hold-out")) return RefineOptions{}.hold_out;
-  const auto share = parse_fraction(arguments.value("--hold-out"), "--hold-out", 1);
-  if (!share) return share;
-  if (*share < least_held_out || *share > most_held_out)
-    return fail("--hold-out", fmt::format("{} is out of range", *share),
+  TRY(const auto share, parse_fraction(arguments.value("--hold-out"), "--hold-out", 1));
+  if (share < least_held_out || share > most_held_out)
+    return fail("--hold-out", fmt::format("{} is out of range", share),
                 fmt::format("a share from {} to {}: each part is forecast by the rest", least_held_out, most_held_out));
   return share;
 }
@@ -60,37 +59,29 @@ Expected<const Gpu*> gpu_of(Measurements& measurements, const std::string& said)
 }  // namespace
 
 Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
-  auto options = import_options(arguments);
-  if (!options) return tl::unexpected(options.error());
-  const auto share = hold_out_share(arguments);
-  if (!share) return tl::unexpected(share.error());
+  TRY(auto options, import_options(arguments));
+  TRY(const auto share, hold_out_share(arguments));
   if (!arguments.has("--output")) return fail("--output", "is missing", "-o PROFILE.json: where the profile goes");
-  auto output = OutputFile::open(arguments.value("--output"), "--output");
-  if (!output) return tl::unexpected(output.error());
-  const std::string said = std::exchange(options->context.gpu, "");
-  auto imported = import_files(arguments.words, arguments.value("--format"), *options, said, console);
-  if (!imported) return tl::unexpected(imported.error());
-  Measurements& measurements = imported->measurements;
-  const auto gpu = gpu_of(measurements, said);
-  if (!gpu) return tl::unexpected(gpu.error());
-  const auto id = fitted_id(arguments.value("--id"), **gpu);
-  if (!id) return tl::unexpected(id.error());
-  auto start = start_profile(arguments.value("--start"), **gpu);
-  if (!start) return tl::unexpected(start.error());
+  TRY(auto output, OutputFile::open(arguments.value("--output"), "--output"));
+  const std::string said = std::exchange(options.context.gpu, "");
+  TRY(auto imported, import_files(arguments.words, arguments.value("--format"), options, said, console));
+  Measurements& measurements = imported.measurements;
+  TRY(const auto gpu, gpu_of(measurements, said));
+  TRY(const auto id, fitted_id(arguments.value("--id"), *gpu));
+  TRY(auto start, start_profile(arguments.value("--start"), *gpu));
 
-  std::size_t rows = rows_per_gpu(measurements)[(*gpu)->id];
+  std::size_t rows = rows_per_gpu(measurements)[gpu->id];
   Progress progress(console);
   progress.show(fmt::format("fitting {} measurements", rows));
-  FitRequest request{*id, fmt::format("{}, measured", (*gpu)->name), **gpu, *start, {}, false};
-  request.options.hold_out = *share;
+  FitRequest request{id, fmt::format("{}, measured", gpu->name), *gpu, start, {}, false};
+  request.options.hold_out = share;
   request.keep_laws = arguments.has("--keep-laws");
-  auto fitted = fit_profile(measurements, request);
-  if (!fitted) return tl::unexpected(fitted.error());
-  describe_fit(*fitted, *start, rows);
-  output->finish(write_profile(fitted->profile));
+  TRY(auto fitted, fit_profile(measurements, request));
+  describe_fit(fitted, start, rows);
+  output.finish(write_profile(fitted.profile));
 
-  FitReport report{*fitted, *start, arguments.value("--output"), rows, measurements.notes};
-  for (std::vector<std::string> notes : {fitted->notes, doubts_of(fitted->laws, measurements, (*gpu)->id)})
+  FitReport report{fitted, start, arguments.value("--output"), rows, measurements.notes};
+  for (std::vector<std::string> notes : {fitted.notes, doubts_of(fitted.laws, measurements, gpu->id)})
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   console.out << (arguments.has("--json") ? fit_json(report) : fit_report(report, console));
   return {};

@@ -13,14 +13,13 @@ namespace {
 
 Expected<Profile> chosen_start(const std::string& named, const Gpu& gpu) {
   if (named.empty()) return default_kernel_profile(gpu, catalog().profiles);
-  const auto chosen = choose_kernel_profile(named, "--start");
-  if (!chosen) return tl::unexpected(chosen.error());
-  if (chosen->row.gpu == gpu.id) return with_all_precisions(chosen->row, gpu);
-  const auto from = find_row(catalog().gpus, chosen->row.gpu, "gpu");
+  TRY(const auto chosen, choose_kernel_profile(named, "--start"));
+  if (chosen.row.gpu == gpu.id) return with_all_precisions(chosen.row, gpu);
+  const auto from = find_row(catalog().gpus, chosen.row.gpu, "gpu");
   if (!from)
-    return fail("--start", fmt::format("it is of '{}', which is not in the catalogue", chosen->row.gpu),
+    return fail("--start", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu),
                 "stepcast list gpus");
-  return scaled_profile(chosen->row, **from, gpu);
+  return scaled_profile(chosen.row, **from, gpu);
 }
 
 }  // namespace

@@ -25,9 +25,8 @@ Expected<Measurements> import_file(const std::string& text, const std::string& f
   }
   if (found || !options.precision.empty()) return found;
   said.precision = "bf16";
-  auto in_bf16 = import_text(text, file, format, said);
-  if (!in_bf16) return in_bf16;
-  in_bf16->notes.push_back(fmt::format("{}: no element type is named; taken as bf16, --dtype says otherwise", file));
+  TRY(auto in_bf16, import_text(text, file, format, said));
+  in_bf16.notes.push_back(fmt::format("{}: no element type is named; taken as bf16, --dtype says otherwise", file));
   return in_bf16;
 }
 
@@ -53,9 +52,8 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
   Progress progress(console);
   for (const std::string& file : files) {
     progress.show(fmt::format("reading {}", file));
-    const auto text = read_text_file(file);
-    if (!text) return tl::unexpected(text.error());
-    const auto found = import_file(*text, file, format, options, fallback_gpu);
+    TRY(const auto text, read_text_file(file));
+    const auto found = import_file(text, file, format, options, fallback_gpu);
     if (!found) return tl::unexpected(at_flag(found.error()));
     out.files.push_back({file, found->rows.size()});
     append(out.measurements, *found);
@@ -70,16 +68,13 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
 }
 
 Expected<void> calibrate_import(const Arguments& arguments, Console& console) {
-  const auto options = import_options(arguments);
-  if (!options) return tl::unexpected(options.error());
+  TRY(const auto options, import_options(arguments));
   if (!arguments.has("--output")) return fail("--output", "is missing", "-o M.json: where the measurements go");
-  auto output = OutputFile::open(arguments.value("--output"), "--output");
-  if (!output) return tl::unexpected(output.error());
-  const auto imported = import_files(arguments.words, arguments.value("--format"), *options, "", console);
-  if (!imported) return tl::unexpected(imported.error());
-  output->finish(write_measurements(imported->measurements));
+  TRY(auto output, OutputFile::open(arguments.value("--output"), "--output"));
+  TRY(const auto imported, import_files(arguments.words, arguments.value("--format"), options, "", console));
+  output.finish(write_measurements(imported.measurements));
   const std::string name = arguments.value("--output");
-  console.out << (arguments.has("--json") ? import_json(*imported, name) : import_report(*imported, name, console));
+  console.out << (arguments.has("--json") ? import_json(imported, name) : import_report(imported, name, console));
   return {};
 }
 

@@ -46,9 +46,8 @@ Expected<const Gpu*> catalogue_gpu(const std::string& id) {
 Expected<MeasuredGpu> planned_gpu(const MeasureSettings& settings, const Error& none_here) {
   if (settings.gpu.empty())
     return fail(none_here.where, none_here.what, "--gpu ID plans for a GPU that is not here: --gpu h100-sxm");
-  const auto gpu = catalogue_gpu(settings.gpu);
-  if (!gpu) return tl::unexpected(gpu.error());
-  return MeasuredGpu{{}, *gpu, 0};
+  TRY(const auto gpu, catalogue_gpu(settings.gpu));
+  return MeasuredGpu{{}, gpu, 0};
 }
 
 std::string missing_libraries(const MeasureDoors& doors) {
@@ -73,9 +72,8 @@ Expected<MeasuredGpu> gpu_here(const MeasureSettings& settings, const MeasureDoo
   if (id.empty())
     return fail("--gpu", fmt::format("'{}' is not in the catalogue", here.device.name),
                 "name the nearest row, its datasheet is what the plan counts with: stepcast list gpus");
-  const auto gpu = catalogue_gpu(id);
-  if (!gpu) return tl::unexpected(gpu.error());
-  here.gpu = *gpu;
+  TRY(const auto gpu, catalogue_gpu(id));
+  here.gpu = gpu;
   return here;
 }
 
@@ -106,9 +104,8 @@ Expected<MeasurePlan> plan_of(const MeasureSettings& settings, const MeasuredGpu
 
 Expected<Measurements> earlier_rows(const MeasureSettings& settings) {
   if (!settings.resume) return Measurements{};
-  const auto text = read_text_file(settings.output);
-  if (!text) return tl::unexpected(text.error());
-  return read_measurements(*text, settings.output);
+  TRY(const auto text, read_text_file(settings.output));
+  return read_measurements(text, settings.output);
 }
 
 // --- running ---
@@ -128,9 +125,8 @@ MeasureHooks hooks_for(const MeasureSettings& settings, const MeasureDoors& door
   };
   if (!writes) return hooks;
   hooks.keep = [&settings](const Measurements& rows) -> Expected<void> {
-    auto file = OutputFile::open(settings.output, "--output");
-    if (!file) return tl::unexpected(file.error());
-    return file->write(write_measurements(rows));
+    TRY(auto file, OutputFile::open(settings.output, "--output"));
+    return file.write(write_measurements(rows));
   };
   return hooks;
 }
@@ -160,8 +156,8 @@ class MeasureRun {
     request_.earlier = std::move(earlier);
     result_.finished = true;
     result_.measurements = request_.earlier;
-    if (auto done = time_gpu(); !done) return done;
-    if (auto done = time_collectives(); !done) return done;
+    TRY(time_gpu());
+    TRY(time_collectives());
     if (place_.process > 0) return {};
     return conclude();
   }
@@ -169,13 +165,10 @@ class MeasureRun {
  private:
   Expected<void> time_gpu() {
     if (request_.plan.works.empty()) return {};
-    auto bench = doors_.open_gpu(settings_.index);
-    if (!bench) return tl::unexpected(bench.error());
-    card_ = (*bench)->settings();
+    TRY(auto bench, doors_.open_gpu(settings_.index));
+    card_ = bench->settings();
     Progress progress(console_);
-    auto result = run_campaign(**bench, request_, hooks_for(settings_, doors_, progress, true));
-    if (!result) return tl::unexpected(result.error());
-    result_ = std::move(*result);
+    TRY(result_, run_campaign(*bench, request_, hooks_for(settings_, doors_, progress, true)));
     return {};
   }
 
@@ -194,27 +187,24 @@ class MeasureRun {
     request_.earlier = result_.measurements;
     const Seconds budget = settings_.only.empty() ? settings_.budget * share_of_collectives : settings_.budget;
     Progress progress(console_);
-    auto more = run_collectives(**bench, plan_collectives(**bench, budget, request_.rules), request_,
-                                hooks_for(settings_, doors_, progress, place_.process == 0));
-    if (!more) return tl::unexpected(more.error());
-    join(result_, std::move(*more));
+    TRY(auto more, run_collectives(**bench, plan_collectives(**bench, budget, request_.rules), request_,
+                                hooks_for(settings_, doors_, progress, place_.process == 0)));
+    join(result_, std::move(more));
     return {};
   }
 
   /// Fit, files, verdict. What was measured is in its file already.
   Expected<void> conclude() {
-    const auto start = start_profile(settings_.start, *here_.gpu);
-    if (!start) return tl::unexpected(start.error());
-    const auto id = fitted_id(settings_.id, *here_.gpu);
-    if (!id) return tl::unexpected(id.error());
-    const FitRequest request{*id, fmt::format("{}, measured", here_.gpu->name), *here_.gpu, *start, {}, false};
+    TRY(const auto start, start_profile(settings_.start, *here_.gpu));
+    TRY(const auto id, fitted_id(settings_.id, *here_.gpu));
+    const FitRequest request{id, fmt::format("{}, measured", here_.gpu->name), *here_.gpu, start, {}, false};
     auto fitted = fit_profile(result_.measurements, request);
     const bool has_laws = fitted.has_value();
-    if (!has_laws) fitted = FittedProfile{*start, {}, {to_text(fitted.error())}};
-    if (has_laws) describe_fit(*fitted, *start, result_.measurements.rows.size());
+    if (!has_laws) fitted = FittedProfile{start, {}, {to_text(fitted.error())}};
+    if (has_laws) describe_fit(*fitted, start, result_.measurements.rows.size());
     if (!settings_.profile.empty()) {
       if (!has_laws) return fail("--profile", "too little was measured for any law", fitted->notes.front());
-      if (auto written = write_profile_file(fitted->profile); !written) return written;
+      TRY(write_profile_file(fitted->profile));
     }
     const MeasureReport report{result_, verdict_of(result_, *fitted, *here_.gpu, card_), *fitted, *here_.gpu,
                                settings_.output, settings_.profile};
@@ -227,9 +217,8 @@ class MeasureRun {
   [[nodiscard]] bool cut_short() const { return !result_.finished && result_.ended_by != "budget"; }
 
   Expected<void> write_profile_file(const Profile& profile) const {
-    auto file = OutputFile::open(settings_.profile, "--profile");
-    if (!file) return tl::unexpected(file.error());
-    return file->write(write_profile(profile));
+    TRY(auto file, OutputFile::open(settings_.profile, "--profile"));
+    return file.write(write_profile(profile));
   }
 
   std::string ended_early() const {
@@ -251,7 +240,7 @@ Expected<void> check_outputs(const MeasureSettings& settings) {
   if (settings.output.empty()) return fail("--output", "is missing", "-o M.json: where the measurements go");
   for (const auto& [name, flag] : {std::pair(settings.output, "--output"), std::pair(settings.profile, "--profile")}) {
     if (name.empty()) continue;
-    if (const auto file = OutputFile::open(name, flag); !file) return tl::unexpected(file.error());
+    TRY(OutputFile::open(name, flag));
   }
   return {};
 }
@@ -259,27 +248,23 @@ Expected<void> check_outputs(const MeasureSettings& settings) {
 }  // namespace
 
 Expected<void> measure(const MeasureSettings& settings, const MeasureDoors& doors, Console& console) {
-  const auto here = gpu_here(settings, doors);
-  if (!here) return tl::unexpected(here.error());
-  const auto place = doors.place();
-  if (!place) return tl::unexpected(place.error());
+  TRY(const auto here, gpu_here(settings, doors));
+  TRY(const auto place, doors.place());
   // Processes of a launcher time collectives together; the card itself is timed by a process of its own.
-  const bool alone = place->processes == 1;
-  const bool collectives = asks_for_collectives(settings) && (!alone || here->on_host > 1) && settings.only.empty();
+  const bool alone = place.processes == 1;
+  const bool collectives = asks_for_collectives(settings) && (!alone || here.on_host > 1) && settings.only.empty();
   const Seconds budget = collectives && alone ? settings.budget * (1 - share_of_collectives) : settings.budget;
-  auto plan = alone ? plan_of(settings, *here, budget, doors) : Expected<MeasurePlan>(MeasurePlan{});
-  if (!plan) return tl::unexpected(plan.error());
+  TRY(auto plan, alone ? plan_of(settings, here, budget, doors) : Expected<MeasurePlan>(MeasurePlan{}));
   if (settings.dry_run) {
-    const bool present = here->on_host > 0;
-    const PlanReport report{*plan, *here->gpu, present ? here->device.name : "", present ? missing_libraries(doors) : ""};
+    const bool present = here.on_host > 0;
+    const PlanReport report{plan, *here.gpu, present ? here.device.name : "", present ? missing_libraries(doors) : ""};
     console.out << (settings.json ? plan_json(report) : plan_report(report, console));
     return {};
   }
-  if (auto writable = check_outputs(settings); !writable) return writable;
-  auto earlier = earlier_rows(settings);
-  if (!earlier) return tl::unexpected(earlier.error());
+  TRY(check_outputs(settings));
+  TRY(auto earlier, earlier_rows(settings));
   const InterruptGuard guard;
-  return MeasureRun(settings, doors, console, *here).run(*place, *plan, std::move(*earlier));
+  return MeasureRun(settings, doors, console, here).run(place, plan, std::move(earlier));
 }
 
 MeasureDoors real_doors() {
@@ -296,9 +281,8 @@ MeasureDoors real_doors() {
 }
 
 Expected<void> calibrate_measure(const Arguments& arguments, Console& console) {
-  const auto settings = measure_settings(arguments);
-  if (!settings) return tl::unexpected(settings.error());
-  return measure(*settings, real_doors(), console);
+  TRY(const auto settings, measure_settings(arguments));
+  return measure(settings, real_doors(), console);
 }
 
 }  // namespace stepcast

@@ -34,18 +34,16 @@ Expected<std::int64_t> count_of(const Arguments& arguments, const char* flag, st
 /// Networks in the order they were named; what two have in common counts where it comes first.
 Expected<std::vector<Query>> own_queries(const Arguments& arguments) {
   OwnShapesRequest request;
-  const auto sequence = count_of(arguments, "--seq", 0);
-  if (!sequence) return tl::unexpected(sequence.error());
+  TRY(const auto sequence, count_of(arguments, "--seq", 0));
   if (arguments.has("--seq") && !arguments.has("--model"))
     return fail("--seq", "says nothing without --model", "--model NET: the network whose shapes are measured");
-  request.sequence = *sequence;
+  request.sequence = sequence;
   request.gpu = **find_row(catalog().gpus, weighing_gpu, "gpu");
   request.stack = choose_stack(weighing_stack, "--model")->row;
   std::vector<Query> all;
   for (const std::string& name : listed(arguments.value("--model"))) {
-    const auto network = choose_network(name, "--model");
-    if (!network) return tl::unexpected(network.error());
-    const auto queries = own_shapes(network->row, request);
+    TRY(const auto network, choose_network(name, "--model"));
+    const auto queries = own_shapes(network.row, request);
     if (!queries) return fail("--model", to_text(queries.error()), "another --seq, or another network");
     for (const Query& query : *queries) {
       const std::string key = work_name(query);
@@ -69,7 +67,7 @@ Expected<void> check_together(const Arguments& arguments) {
 }  // namespace
 
 Expected<MeasureSettings> measure_settings(const Arguments& arguments) {
-  if (auto together = check_together(arguments); !together) return tl::unexpected(together.error());
+  TRY(check_together(arguments));
   MeasureSettings settings;
   settings.output = arguments.value("--output");
   settings.profile = arguments.value("--profile");
@@ -82,20 +80,16 @@ Expected<MeasureSettings> measure_settings(const Arguments& arguments) {
   settings.dry_run = arguments.has("--dry-run");
   settings.resume = arguments.has("--resume");
   settings.json = arguments.has("--json");
-  const auto index = count_of(arguments, "--gpu-index", 0);
-  if (!index) return tl::unexpected(index.error());
-  settings.index = static_cast<int>(*index);
-  const auto seed = count_of(arguments, "--seed", 1);
-  if (!seed) return tl::unexpected(seed.error());
-  settings.seed = static_cast<std::uint64_t>(*seed);
+  TRY(const auto index, count_of(arguments, "--gpu-index", 0));
+  settings.index = static_cast<int>(index);
+  TRY(const auto seed, count_of(arguments, "--seed", 1));
+  settings.seed = static_cast<std::uint64_t>(seed);
   if (arguments.has("--budget")) {
-    const auto budget = parse_quantity<Seconds>(arguments.value("--budget"), "--budget");
-    if (!budget) return tl::unexpected(budget.error());
-    settings.budget = *budget;
+    TRY(const auto budget, parse_quantity<Seconds>(arguments.value("--budget"), "--budget"));
+    settings.budget = budget;
   }
-  auto own = own_queries(arguments);
-  if (!own) return tl::unexpected(own.error());
-  settings.own = std::move(*own);
+  TRY(auto own, own_queries(arguments));
+  settings.own = std::move(own);
   return settings;
 }
 

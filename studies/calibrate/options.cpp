@@ -135,17 +135,15 @@ Expected<void> read_number_flags(const Arguments& arguments, Context& context) {
   constexpr double most = 1e6;
   for (const NumberFlag& row : number_flags) {
     if (!arguments.has(row.flag)) continue;
-    const auto value = finite_number(arguments.value(row.flag), std::string(row.flag), "its value");
-    if (!value) return tl::unexpected(value.error());
-    if (!(*value > 0 && *value <= most))
-      return fail(std::string(row.flag), fmt::format("{} is out of range", *value),
+    TRY(const auto value, finite_number(arguments.value(row.flag), std::string(row.flag), "its value"));
+    if (!(value > 0 && value <= most))
+      return fail(std::string(row.flag), fmt::format("{} is out of range", value),
                   fmt::format("a number up to {:g}", most));
-    context.*row.into = *value;
+    context.*row.into = value;
   }
   if (!arguments.has("--port")) return {};
-  const auto port = parse_quantity<BytesPerSecond>(arguments.value("--port"), "--port");
-  if (!port) return tl::unexpected(port.error());
-  context.port_bytes_per_s = port->value();
+  TRY(const auto port, parse_quantity<BytesPerSecond>(arguments.value("--port"), "--port"));
+  context.port_bytes_per_s = port.value();
   return {};
 }
 
@@ -157,7 +155,7 @@ Expected<Context> context_of(const Arguments& arguments) {
     return fail("--regime", fmt::format("unknown regime '{:.60}'", context.regime), "burst or sustained");
   if (arguments.has("--ports")) context.ports_per_node = std::stoi(arguments.value("--ports"));
   for (const auto read : {read_gpu_flag, read_fabric_flag, read_number_flags})
-    if (const auto good = read(arguments, context); !good) return tl::unexpected(good.error());
+    TRY(read(arguments, context));
   return context;
 }
 
@@ -200,19 +198,16 @@ std::span<const Flag> context_flags() {
 
 Expected<ImportOptions> import_options(const Arguments& arguments) {
   ImportOptions options;
-  auto context = context_of(arguments);
-  if (!context) return tl::unexpected(context.error());
-  options.context = std::move(*context);
+  TRY(auto context, context_of(arguments));
+  options.context = std::move(context);
   options.precision = arguments.value("--dtype");
   if (!options.precision.empty() && !element_type_of(options.precision))
     return fail("--dtype", fmt::format("unknown element type '{:.60}'", options.precision),
                 "one of: fp32, tf32, fp16, bf16, fp8, fp8-block, mxfp8, nvfp4");
   options.kind = arguments.value("--kind");
-  if (const auto good = check_kind(options.kind); !good) return tl::unexpected(good.error());
+  TRY(check_kind(options.kind));
   for (const auto& [flag, into] : {std::pair{"--columns", &options.columns}, std::pair{"--only", &options.only}}) {
-    auto pairs = read_pairs(arguments.value(flag), flag);
-    if (!pairs) return tl::unexpected(pairs.error());
-    *into = std::move(*pairs);
+    TRY(*into, read_pairs(arguments.value(flag), flag));
   }
   if (arguments.has("--ranks")) options.ranks = std::stoll(arguments.value("--ranks"));
   if (arguments.has("--nodes")) options.nodes = std::stoll(arguments.value("--nodes"));

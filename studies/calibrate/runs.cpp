@@ -48,17 +48,14 @@ LoggedRunHints hints_of(const Arguments& arguments) {
 
 Expected<Run> run_of_log(const std::string& text, const std::string& name, const std::string& launch, const LoggedRunHints& hints,
                          std::vector<std::string>& notes) {
-  auto log = read_training_log(text, name);
-  if (!log) return tl::unexpected(log.error());
+  TRY(auto log, read_training_log(text, name));
   if (!launch.empty()) {
-    const auto launch_text = read_text_file(launch);
-    if (!launch_text) return tl::unexpected(launch_text.error());
-    if (auto added = add_launch_arguments(*log, *launch_text, launch); !added) return tl::unexpected(added.error());
+    TRY(const auto launch_text, read_text_file(launch));
+    TRY(add_launch_arguments(log, launch_text, launch));
   }
-  const auto made = logged_run(*log, hints);
-  if (!made) return tl::unexpected(made.error());
-  for (const std::string& note : made->assumptions) notes.push_back(fmt::format("{}: {}", name, note));
-  return made->run;
+  TRY(const auto made, logged_run(log, hints));
+  for (const std::string& note : made.assumptions) notes.push_back(fmt::format("{}: {}", name, note));
+  return made.run;
 }
 
 std::vector<std::string> split_list(const std::string& text) {
@@ -79,26 +76,22 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
   std::size_t logs = 0;
   for (const std::string& word : arguments.words) {
     if (word == built_in) {
-      auto own = built_in_runs();
-      if (!own) return own;
-      runs.insert(runs.end(), own->begin(), own->end());
+      TRY(auto own, built_in_runs());
+      runs.insert(runs.end(), own.begin(), own.end());
       continue;
     }
-    const auto text = read_text_file(word);
-    if (!text) return tl::unexpected(text.error());
-    if (is_record_file(*text)) {
-      auto read = read_runs(*text, word);
-      if (!read) return read;
-      runs.insert(runs.end(), read->begin(), read->end());
+    TRY(const auto text, read_text_file(word));
+    if (is_record_file(text)) {
+      TRY(auto read, read_runs(text, word));
+      runs.insert(runs.end(), read.begin(), read.end());
       continue;
     }
     // One file for all logs, or one for each.
     const std::string launch = launches.empty() ? "" : launches.size() == 1 ? launches.front() : logs < launches.size() ? launches[logs] : "";
     ++logs;
-    auto run = run_of_log(*text, word, launch, hints, notes);
-    if (!run) return tl::unexpected(run.error());
-    run->id = word;
-    runs.push_back(std::move(*run));
+    TRY(auto run, run_of_log(text, word, launch, hints, notes));
+    run.id = word;
+    runs.push_back(std::move(run));
   }
   if (launches.size() > 1 && launches.size() != logs)
     return fail("--launch", fmt::format("{} files for {} logs", launches.size(), logs), "one for all, or one for each log in the same order");
@@ -109,11 +102,10 @@ Expected<FitWishes> wishes_of(const Arguments& arguments) {
   FitWishes wishes;
   wishes.from_profile = !names_built_in(arguments);
   for (const std::string& name : split_list(arguments.value("--parameters"))) {
-    const auto parameter = parse_step_parameter(name, "--parameters");
-    if (!parameter) return tl::unexpected(parameter.error());
-    if (std::find(wishes.parameters.begin(), wishes.parameters.end(), *parameter) != wishes.parameters.end())
+    TRY(const auto parameter, parse_step_parameter(name, "--parameters"));
+    if (std::find(wishes.parameters.begin(), wishes.parameters.end(), parameter) != wishes.parameters.end())
       return fail("--parameters", fmt::format("{} twice", name), "once each");
-    wishes.parameters.push_back(*parameter);
+    wishes.parameters.push_back(parameter);
   }
   if (wishes.parameters.size() > most_fitted)
     return fail("--parameters", fmt::format("{} of them", wishes.parameters.size()), fmt::format("at most {}: more would fit what the steps do not show", most_fitted));
@@ -200,9 +192,8 @@ Expected<int> write_folder(const std::filesystem::path& folder, const std::vecto
   int written = 0;
   for (const Profile& profile : catalog().profiles) {
     if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); })) continue;
-    auto output = OutputFile::open((folder / (profile.id + ".json")).string(), "--output");
-    if (!output) return tl::unexpected(output.error());
-    if (auto done = output->write(write_profile(with_pools(profile, pools, runs, published))); !done) return tl::unexpected(done.error());
+    TRY(auto output, OutputFile::open((folder / (profile.id + ".json")).string(), "--output"));
+    TRY(output.write(write_profile(with_pools(profile, pools, runs, published))));
     ++written;
   }
   return written;
@@ -222,41 +213,34 @@ Expected<void> write_fits(const Arguments& arguments, const std::vector<FitPool>
   if (!arguments.has("--output")) return {};
   const std::string name = arguments.value("--output");
   if (std::filesystem::is_directory(name)) {
-    if (const auto done = write_folder(name, pools, runs, names_built_in(arguments)); !done) return tl::unexpected(done.error());
+    TRY(write_folder(name, pools, runs, names_built_in(arguments)));
     return {};
   }
-  const auto gpu = single_gpu(runs);
-  if (!gpu) return tl::unexpected(gpu.error());
-  const auto id = fitted_id(arguments.value("--id"), **gpu);
-  if (!id) return tl::unexpected(id.error());
-  auto profile = start_profile(arguments.value("--start"), **gpu);
-  if (!profile) return tl::unexpected(profile.error());
-  auto output = OutputFile::open(name, "--output");
-  if (!output) return tl::unexpected(output.error());
-  Profile fitted = with_pools(std::move(*profile), pools, runs, false);
-  fitted.id = *id;
+  TRY(const auto gpu, single_gpu(runs));
+  TRY(const auto id, fitted_id(arguments.value("--id"), *gpu));
+  TRY(auto profile, start_profile(arguments.value("--start"), *gpu));
+  TRY(auto output, OutputFile::open(name, "--output"));
+  Profile fitted = with_pools(std::move(profile), pools, runs, false);
+  fitted.id = id;
   fitted.aliases.clear();
-  return output->write(write_profile(fitted));
+  return output.write(write_profile(fitted));
 }
 
 }  // namespace
 
 Expected<void> calibrate_runs(const Arguments& arguments, Console& console) {
-  const auto wishes = wishes_of(arguments);
-  if (!wishes) return tl::unexpected(wishes.error());
+  TRY(const auto wishes, wishes_of(arguments));
   RunsReport report;
-  const auto records = read_words(arguments, report.notes);
-  if (!records) return tl::unexpected(records.error());
-  auto runs = ready_runs(*records, report.notes);
-  if (!runs) return tl::unexpected(runs.error());
-  report.runs = std::move(*runs);
+  TRY(const auto records, read_words(arguments, report.notes));
+  TRY(auto runs, ready_runs(records, report.notes));
+  report.runs = std::move(runs);
   report.pools = pools_of(report.runs);
   Progress progress(console);
   for (FitPool& pool : report.pools) {
     progress.show(fmt::format("fitting {} runs of {} {}", pool.members.size(), pool.stack, to_text(pool.precision)));
-    fit_pool(pool, report.runs, *wishes);
+    fit_pool(pool, report.runs, wishes);
   }
-  if (auto written = write_fits(arguments, report.pools, report.runs); !written) return written;
+  TRY(write_fits(arguments, report.pools, report.runs));
   report.output = arguments.value("--output");
   console.out << (arguments.has("--json") ? runs_json(report) : runs_report(report));
   return {};

@@ -207,13 +207,12 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
 }  // namespace
 
 Expected<void> calibrate_show(const Arguments& arguments, Console& console) {
-  const auto chosen = choose_kernel_profile(arguments.words.at(0), "PROFILE");
-  if (!chosen) return tl::unexpected(chosen.error());
+  TRY(const auto chosen, choose_kernel_profile(arguments.words.at(0), "PROFILE"));
   // A file may be of a GPU that the catalogue lacks: then there is no datasheet to hold it against.
-  const auto gpu = find_row(catalog().gpus, chosen->row.gpu, "gpu");
+  const auto gpu = find_row(catalog().gpus, chosen.row.gpu, "gpu");
   const Gpu* known = gpu ? *gpu : nullptr;
-  console.out << (arguments.has("--json") ? profile_json(chosen->row, known)
-                                          : profile_text(chosen->row, known, console));
+  console.out << (arguments.has("--json") ? profile_json(chosen.row, known)
+                                          : profile_text(chosen.row, known, console));
   return {};
 }
 

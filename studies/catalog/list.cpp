@@ -154,9 +154,8 @@ std::string as_json(const Listing& list, const std::string& kind) {
 
 Expected<void> list_command(const Arguments& arguments, Console& console) {
   const std::string& word = arguments.words.at(0);
-  const auto kind = parse_row_kind(word);
-  if (!kind) return tl::unexpected(kind.error());
-  const Listing list = listing(*kind);
+  TRY(const auto kind, parse_row_kind(word));
+  const Listing list = listing(kind);
   console.out << (arguments.has("--json") ? as_json(list, word) : as_text(list, Paint(console)));
   return {};
 }

@@ -97,16 +97,14 @@ std::string as_text(const std::string& file, const Paint& paint) {
 }  // namespace
 
 Expected<void> show_command(const Arguments& arguments, Console& console) {
-  const auto kind = parse_row_kind(arguments.words.at(0));
-  if (!kind) return tl::unexpected(kind.error());
-  const auto file = row_file(*kind, arguments.words.at(1));
-  if (!file) return tl::unexpected(file.error());
+  TRY(const auto kind, parse_row_kind(arguments.words.at(0)));
+  TRY(const auto file, row_file(kind, arguments.words.at(1)));
   if (arguments.has("--json")) {
-    console.out << *file;
+    console.out << file;
     return {};
   }
-  console.out << as_text(*file, Paint(console));
-  if (*kind == RowKind::network) {
+  console.out << as_text(file, Paint(console));
+  if (kind == RowKind::network) {
     const NetworkSpec& spec = **find_row(catalog().networks, arguments.words.at(1), "network");
     console.out << fmt::format("\n{} parameters\n", grouped_digits(static_cast<double>(parameter_count(spec))));
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -75,22 +76,21 @@ Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t lea
     takes_rest = spelled.back();
     spelled.pop_back();
   }
-  auto arguments = taken_apart(flags, spelled);
-  if (!arguments) return arguments;
+  TRY(auto arguments, taken_apart(flags, spelled));
   if (end != typed.end()) {
-    std::vector<std::string>& behind = takes_rest.empty() && !over_file ? arguments->words : arguments->rest;
+    std::vector<std::string>& behind = takes_rest.empty() && !over_file ? arguments.words : arguments.rest;
     behind.insert(behind.end(), end + 1, typed.end());
   }
-  if (!takes_rest.empty()) arguments->flags[takes_rest] = "--";
-  const std::vector<std::string>& words = arguments->words;
+  if (!takes_rest.empty()) arguments.flags[takes_rest] = "--";
+  const std::vector<std::string>& words = arguments.words;
   if (words.size() < least_words) return fail("command line", "something is missing", "usage: " + usage);
   if (words.size() > most_words)
     return fail("command line", fmt::format("unexpected argument '{}'", words[most_words].substr(0, 60)),
                 "usage: " + usage);
-  for (const auto& [name, text] : arguments->flags) {
+  for (const auto& [name, text] : arguments.flags) {
     const Flag* flag = find_flag(flags, name);
     if (flag->kind == FlagKind::toggle) continue;
-    if (const auto good = check_flag(*flag, text, name); !good) return tl::unexpected(good.error());
+    TRY(check_flag(*flag, text, name));
   }
   return arguments;
 }

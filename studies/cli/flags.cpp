@@ -14,8 +14,7 @@ const Flag* find_flag(std::span<const Flag> flags, std::string_view name) {
 
 Expected<void> check_flag(const Flag& flag, const std::string& text, const std::string& where) {
   if (flag.kind == FlagKind::count) {
-    const auto count = parse_count(text, where, flag.least, flag.most);
-    if (!count) return tl::unexpected(count.error());
+    TRY(parse_count(text, where, flag.least, flag.most));
   }
   if (flag.kind == FlagKind::text && text.empty()) return fail(where, "is empty", std::string(flag.doc));
   if (flag.check != nullptr) return flag.check(text, where);

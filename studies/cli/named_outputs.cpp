@@ -53,14 +53,12 @@ Expected<std::vector<NamedOutput>> open_outputs(const Arguments& arguments, std:
   std::vector<NamedOutput> outputs;
   const std::string flag(flag_name);
   const std::vector<std::string> names = arguments.values(flag);
-  if (auto good = check_names_apart(names, flag); !good) return tl::unexpected(good.error());
+  TRY(check_names_apart(names, flag));
   for (const std::string& name : names) {
-    const auto form = form_of(name, flag, forms);
-    if (!form) return tl::unexpected(form.error());
-    if (auto own = check_own_form(forms[*form], name, flag); !own) return tl::unexpected(own.error());
-    auto file = OutputFile::open(name, flag);
-    if (!file) return tl::unexpected(file.error());
-    outputs.push_back({*form, name, std::move(*file)});
+    TRY(const auto form, form_of(name, flag, forms));
+    TRY(check_own_form(forms[form], name, flag));
+    TRY(auto file, OutputFile::open(name, flag));
+    outputs.push_back({form, name, std::move(file)});
   }
   return outputs;
 }

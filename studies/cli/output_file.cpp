@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 
 Expected<OutputFile> OutputFile::open(const std::string& name, const std::string& flag) {
@@ -35,7 +36,7 @@ tl::unexpected<Error> OutputFile::failed() const {
 }
 
 Expected<void> OutputFile::write(const std::string& text) {
-  if (auto filled = fill(text); !filled) return filled;
+  TRY(fill(text));
   return put_in_place();
 }
 

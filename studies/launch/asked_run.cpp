@@ -15,17 +15,15 @@ namespace {
 
 Expected<Request> start(const std::string& word, const std::string& as) {
   if (names_a_file(word)) {
-    const auto text = read_text_file(word);
-    if (!text) return tl::unexpected(text.error());
-    if (is_scenario(*text) && !as.empty())
+    TRY(const auto text, read_text_file(word));
+    if (is_scenario(text) && !as.empty())
       return fail("--as", fmt::format("{:.60} is a scenario file, which names its network", word),
                   "a Hugging Face config.json");
-    if (is_scenario(*text)) return read_scenario(*text, word);
+    if (is_scenario(text)) return read_scenario(text, word);
   }
-  auto network = choose_network_as(word, "NETWORK", as);
-  if (!network) return tl::unexpected(network.error());
+  TRY(auto network, choose_network_as(word, "NETWORK", as));
   Request request;
-  request.network = std::move(*network);
+  request.network = std::move(network);
   return request;
 }
 
@@ -56,36 +54,30 @@ std::vector<std::string> wrong_in(const Launch& launch, const LaunchHints& hints
 
 Expected<Request> read_request(const std::string& word, const Arguments& arguments) {
   const auto as = arguments.flags.find("--as");
-  auto request = start(word, as == arguments.flags.end() ? "" : as->second);
-  if (!request) return request;
-  if (auto done = take_flags(*request, arguments); !done) return tl::unexpected(done.error());
+  TRY(auto request, start(word, as == arguments.flags.end() ? "" : as->second));
+  TRY(take_flags(request, arguments));
   return request;
 }
 
 Expected<Request> read_request(const Arguments& arguments) {
-  const auto source = launch_source(arguments);
-  if (!source) return tl::unexpected(source.error());
-  if (!*source) {
+  TRY(const auto source, launch_source(arguments));
+  if (!source) {
     if (arguments.words.empty())
       return fail("command line", "no network is named", "NETWORK, a scenario file, or a launch: --megatron run.sh");
     return read_request(arguments.words[0], arguments);
   }
-  auto request = read_launch_request(**source, arguments);
-  if (!request) return request;
-  if (auto done = take_flags(*request, arguments); !done) return tl::unexpected(done.error());
+  TRY(auto request, read_launch_request(*source, arguments));
+  TRY(take_flags(request, arguments));
   return request;
 }
 
 Expected<Request> read_launch_request(const LaunchSource& source, const Arguments& arguments) {
-  const auto hints = launch_hints(arguments);
-  if (!hints) return tl::unexpected(hints.error());
-  const auto launch = read_launch(source);
-  if (!launch) return tl::unexpected(launch.error());
-  auto reading = read_meaning(*launch, *hints);
-  if (!reading) return tl::unexpected(reading.error());
-  for (std::string& text : wrong_in(*launch, *hints, reading->request, arguments)) reading->notes.push_back(std::move(text));
-  reading->request.notes = std::move(reading->notes);
-  return std::move(reading->request);
+  TRY(const auto hints, launch_hints(arguments));
+  TRY(const auto launch, read_launch(source));
+  TRY(auto reading, read_meaning(launch, hints));
+  for (std::string& text : wrong_in(launch, hints, reading.request, arguments)) reading.notes.push_back(std::move(text));
+  reading.request.notes = std::move(reading.notes);
+  return std::move(reading.request);
 }
 
 }  // namespace stepcast

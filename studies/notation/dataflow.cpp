@@ -17,9 +17,8 @@ namespace {
 Expected<Imported> read_foreign(const std::string& format, const std::vector<std::string>& names) {
   std::vector<SourceFile> files;
   for (const std::string& name : names) {
-    auto text = read_text_file(name);
-    if (!text) return tl::unexpected(text.error());
-    files.push_back({name, std::move(*text)});
+    TRY(auto text, read_text_file(name));
+    files.push_back({name, std::move(text)});
   }
   return import_foreign(format, files);
 }
@@ -31,12 +30,10 @@ Expected<Imported> read_program(const Arguments& arguments) {
   if (arguments.words.size() > 1)
     return fail(arguments.words[1], "a second file", "one program at a time; several files only with --from TOOL");
   const std::string& file = arguments.words.front();
-  const auto text = read_text_file(file);
-  if (!text) return tl::unexpected(text.error());
-  auto program = parse(*text, file);
-  if (!program) return tl::unexpected(program.error());
+  TRY(const auto text, read_text_file(file));
+  TRY(auto program, parse(text, file));
   Imported read;
-  read.program = std::move(*program);
+  read.program = std::move(program);
   read.windows = Windows::timeloop;
   return read;
 }
@@ -75,16 +72,14 @@ Expected<void> choose_windows(const Arguments& arguments, Imported& read) {
 }  // namespace
 
 Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
-  if (auto flags = check_search_flags(arguments); !flags) return flags;
-  auto read = read_program(arguments);
-  if (!read) return tl::unexpected(read.error());
-  if (auto chosen = choose_windows(arguments, *read); !chosen) return chosen;
-  if (arguments.has("--search")) return search_program(*read, arguments, console);
-  if (arguments.has("--translate")) return translate_program(*read, arguments, console);
-  const DataflowOptions options{arguments.value("--op"), read->windows, read->notes};
-  const auto report = dataflow_report(read->program, options, arguments.words.front());
-  if (!report) return tl::unexpected(report.error());
-  console.out << (arguments.has("--json") ? dataflow_json(*report) : dataflow_text(*report));
+  TRY(check_search_flags(arguments));
+  TRY(auto read, read_program(arguments));
+  TRY(choose_windows(arguments, read));
+  if (arguments.has("--search")) return search_program(read, arguments, console);
+  if (arguments.has("--translate")) return translate_program(read, arguments, console);
+  const DataflowOptions options{arguments.value("--op"), read.windows, read.notes};
+  TRY(const auto report, dataflow_report(read.program, options, arguments.words.front()));
+  console.out << (arguments.has("--json") ? dataflow_json(report) : dataflow_text(report));
   return {};
 }
 

@@ -104,10 +104,9 @@ void boundary_json(JsonWriter& json, const ChipReport& r, const Boundary& b) {
 }  // namespace
 
 Expected<ChipReport> chip_report(ChipProgram chip, Windows windows) {
-  auto nest = nest_of(chip, windows);
-  if (!nest) return tl::unexpected(nest.error());
+  TRY(auto nest, nest_of(chip, windows));
   ChipReport report;
-  count(*nest, report.counts);
+  count(nest, report.counts);
   report.account = account(chip, report.counts);
   report.chip = std::move(chip);
   return report;

@@ -197,15 +197,12 @@ class ClusterReader {
 }  // namespace
 
 Expected<ClusterReport> cluster_report(const MappingProgram& program, const std::string& op) {
-  auto network = network_of(program);
-  if (!network) return tl::unexpected(network.error());
-  auto statements = expand(program);
-  if (!statements) return tl::unexpected(statements.error());
+  TRY(auto network, network_of(program));
+  TRY(auto statements, expand(program));
   std::int64_t ranks = 1;
   for (const MeshLine::Axis& axis : program.meshes.front().axes) ranks *= axis.size;
-  auto placed = place(*network, program.meshes, *statements, ranks, {});
-  if (!placed) return tl::unexpected(placed.error());
-  return ClusterReader(program, *network, *placed, op).run(*statements);
+  TRY(auto placed, place(network, program.meshes, statements, ranks, {}));
+  return ClusterReader(program, network, placed, op).run(statements);
 }
 
 }  // namespace stepcast

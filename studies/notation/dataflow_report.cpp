@@ -33,11 +33,10 @@ bool is_on_chip(const std::vector<Statement>& statements, const WrittenOperator&
 }
 
 Expected<std::vector<std::string>> chosen_operators(const MappingProgram& program, const std::string& op) {
-  const auto statements = expand(program);
-  if (!statements) return tl::unexpected(statements.error());
+  TRY(const auto statements, expand(program));
   std::vector<std::string> names;
   for (const WrittenOperator& written : program.operators)
-    if ((op.empty() || written.name == op) && is_on_chip(*statements, written)) names.push_back(written.name);
+    if ((op.empty() || written.name == op) && is_on_chip(statements, written)) names.push_back(written.name);
   if (names.empty() && !op.empty() && program.meshes.empty())
     return fail("--op", fmt::format("operator '{}' is not on the chip: no level line holds for it", op),
                 "add level lines for it");
@@ -45,14 +44,11 @@ Expected<std::vector<std::string>> chosen_operators(const MappingProgram& progra
 }
 
 Expected<void> add_chips(const MappingProgram& program, const DataflowOptions& options, DataflowReport& report) {
-  const auto names = chosen_operators(program, options.op);
-  if (!names) return tl::unexpected(names.error());
-  for (const std::string& name : *names) {
-    auto chip = chip_program(program, name);
-    if (!chip) return tl::unexpected(chip.error());
-    auto counted = chip_report(std::move(*chip), options.windows);
-    if (!counted) return tl::unexpected(counted.error());
-    report.chips.push_back(std::move(*counted));
+  TRY(const auto names, chosen_operators(program, options.op));
+  for (const std::string& name : names) {
+    TRY(auto chip, chip_program(program, name));
+    TRY(auto counted, chip_report(std::move(chip), options.windows));
+    report.chips.push_back(std::move(counted));
   }
   report.one = report.chips.size() == 1;
   return {};
@@ -93,15 +89,14 @@ Expected<DataflowReport> dataflow_report(const MappingProgram& program, const Da
   if (program.operators.empty())
     return fail(file, "no operator is written", "write one, such as 'O: O[m,n] += I[m,k] * W[k,n]'");
   if (!op.empty())
-    if (auto known = check_operator(program, op); !known) return tl::unexpected(known.error());
+    TRY(check_operator(program, op));
   DataflowReport report;
   report.notes = options.notes;
   if (chip)
-    if (auto added = add_chips(program, options, report); !added) return tl::unexpected(added.error());
+    TRY(add_chips(program, options, report));
   if (!program.meshes.empty()) {
-    auto cluster = cluster_report(program, op);
-    if (!cluster) return tl::unexpected(cluster.error());
-    report.cluster = std::move(*cluster);
+    TRY(auto cluster, cluster_report(program, op));
+    report.cluster = std::move(cluster);
   }
   return report;
 }

@@ -39,15 +39,12 @@ Expected<SearchOptions> search_options(const Arguments& arguments, SearchObjecti
   SearchOptions options;
   options.objective = objective;
   options.windows = windows;
-  const auto budget = count_flag(arguments, "--budget", options.most_evaluations, 1, std::int64_t{1} << 40);
-  if (!budget) return tl::unexpected(budget.error());
-  const auto seed = count_flag(arguments, "--seed", static_cast<std::int64_t>(options.seed), 0, std::int64_t{1} << 40);
-  if (!seed) return tl::unexpected(seed.error());
-  const auto threads = count_flag(arguments, "--threads", 1, 1, 256);
-  if (!threads) return tl::unexpected(threads.error());
-  options.most_evaluations = *budget;
-  options.seed = static_cast<std::uint64_t>(*seed);
-  options.threads = static_cast<int>(*threads);
+  TRY(const auto budget, count_flag(arguments, "--budget", options.most_evaluations, 1, std::int64_t{1} << 40));
+  TRY(const auto seed, count_flag(arguments, "--seed", static_cast<std::int64_t>(options.seed), 0, std::int64_t{1} << 40));
+  TRY(const auto threads, count_flag(arguments, "--threads", 1, 1, 256));
+  options.most_evaluations = budget;
+  options.seed = static_cast<std::uint64_t>(seed);
+  options.threads = static_cast<int>(threads);
   return options;
 }
 
@@ -86,30 +83,25 @@ Expected<void> check_search_flags(const Arguments& arguments) {
 }
 
 Expected<void> search_program(const Imported& read, const Arguments& arguments, Console& console) {
-  const auto row = objective_named(arguments.value("--search"));
-  if (!row) return tl::unexpected(row.error());
-  const auto options = search_options(arguments, (*row)->objective, read.windows);
-  if (!options) return tl::unexpected(options.error());
+  TRY(const auto row, objective_named(arguments.value("--search")));
+  TRY(const auto options, search_options(arguments, row->objective, read.windows));
   if (read.program.archs.empty())
     return fail(arguments.words.front(), "the program has no arch to search on",
                 "add one, such as 'arch dram { glb cap:128 KiB { pe[16x16] } }'");
-  const auto problem = search_problem(read.program, arguments.value("--op"));
-  if (!problem) return tl::unexpected(problem.error());
-  const auto result = search(problem->start, problem->constraints, *options);
-  if (!result) return tl::unexpected(result.error());
+  TRY(const auto problem, search_problem(read.program, arguments.value("--op")));
+  TRY(const auto result, search(problem.start, problem.constraints, options));
 
   Imported found = read;
-  found.program = written_chip(result->best);
+  found.program = written_chip(result.best);
   if (arguments.has("--translate")) return translate_program(found, arguments, console);
-  const auto report = dataflow_report(found.program, {"", read.windows, read.notes}, arguments.words.front());
-  if (!report) return tl::unexpected(report.error());
+  TRY(const auto report, dataflow_report(found.program, {"", read.windows, read.notes}, arguments.words.front()));
   const std::string mapping = print(found.program);
   if (!arguments.has("--json")) {
-    console.out << summary(*result, **row) << "\n" << mapping << "\n" << dataflow_text(*report);
+    console.out << summary(result, *row) << "\n" << mapping << "\n" << dataflow_text(report);
     return {};
   }
-  auto json = nlohmann::ordered_json::parse(dataflow_json(*report));
-  json["search"] = search_json(*result, **row, mapping);
+  auto json = nlohmann::ordered_json::parse(dataflow_json(report));
+  json["search"] = search_json(result, *row, mapping);
   console.out << json.dump(2) << "\n";
   return {};
 }

@@ -41,16 +41,15 @@ Expected<void> check_target(const std::string& target) {
 
 Expected<void> translate_program(const Imported& read, const Arguments& arguments, Console& console) {
   const std::string target = arguments.value("--translate");
-  if (auto known = check_target(target); !known) return known;
-  const auto exported = export_foreign(target, read.program, arguments.value("--op"));
-  if (!exported) return tl::unexpected(exported.error());
+  TRY(check_target(target));
+  TRY(const auto exported, export_foreign(target, read.program, arguments.value("--op")));
   std::vector<std::string> notes = read.notes;
-  notes.insert(notes.end(), exported->notes.begin(), exported->notes.end());
+  notes.insert(notes.end(), exported.notes.begin(), exported.notes.end());
   if (arguments.has("--json")) {
-    console.out << translation_json(target, *exported, notes);
+    console.out << translation_json(target, exported, notes);
     return {};
   }
-  console.out << exported->text;
+  console.out << exported.text;
   for (const std::string& note : notes) console.err << "note: " << note << '\n';
   return {};
 }

@@ -8,12 +8,10 @@ namespace stepcast {
 namespace {
 
 Expected<void> explain_this_launch(const LaunchSource& source, const Arguments& arguments, Console& console) {
-  const auto hints = launch_hints(arguments);
-  if (!hints) return tl::unexpected(hints.error());
-  auto launch = read_launch(source);
-  if (!launch) return tl::unexpected(launch.error());
-  if (hints->gpus > 0) launch->gpus = hints->gpus, launch->gpus_per_node = 0;
-  const ExplainedLaunch explained = explain_launch(*launch, *hints, arguments);
+  TRY(const auto hints, launch_hints(arguments));
+  TRY(auto launch, read_launch(source));
+  if (hints.gpus > 0) launch.gpus = hints.gpus, launch.gpus_per_node = 0;
+  const ExplainedLaunch explained = explain_launch(launch, hints, arguments);
   console.out << (arguments.has("--json") ? explained_json(explained) : explained_text(explained, console));
   return {};
 }
@@ -28,10 +26,9 @@ Expected<void> check_term_flags(const Arguments& arguments) {
 }  // namespace
 
 Expected<void> explain_command(const Arguments& arguments, Console& console) {
-  const auto source = launch_source(arguments);
-  if (!source) return tl::unexpected(source.error());
-  if (*source) return explain_this_launch(**source, arguments, console);
-  if (auto good = check_term_flags(arguments); !good) return good;
+  TRY(const auto source, launch_source(arguments));
+  if (source) return explain_this_launch(*source, arguments, console);
+  TRY(check_term_flags(arguments));
   return explain_term(arguments, console);
 }
 

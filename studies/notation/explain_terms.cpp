@@ -210,11 +210,9 @@ Expected<void> explain_term(const Arguments& arguments, Console& console) {
     console.out << (json ? list_json() : list_text(paint));
     return {};
   }
-  auto term = find_term(fmt::format("{}", fmt::join(arguments.words, " ")));
-  if (!term) return tl::unexpected(term.error());
-  auto placed = place_term(**term);
-  if (!placed) return tl::unexpected(placed.error());
-  console.out << (json ? term_json(**term, *placed) : term_text(**term, *placed, paint));
+  TRY(auto term, find_term(fmt::format("{}", fmt::join(arguments.words, " "))));
+  TRY(auto placed, place_term(*term));
+  console.out << (json ? term_json(*term, placed) : term_text(*term, placed, paint));
   return {};
 }
 

@@ -92,10 +92,9 @@ void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>
 }  // namespace
 
 Expected<Explained> explain_prediction(const Scenario& scenario, const Prediction& prediction) {
-  auto mapping = explain(scenario.network.row, scenario.plan, scenario.stack.row);
-  if (!mapping) return tl::unexpected(mapping.error());
+  TRY(auto mapping, explain(scenario.network.row, scenario.plan, scenario.stack.row));
   const CostModel cost = cost_model(scenario);
-  return Explained{std::move(*mapping), kernel_prices(prediction.program, cost), move_prices(prediction.program, cost)};
+  return Explained{std::move(mapping), kernel_prices(prediction.program, cost), move_prices(prediction.program, cost)};
 }
 
 std::string explain_text(const Explained& explained, const Prediction& prediction, const Console& console) {

@@ -19,9 +19,8 @@ namespace stepcast {
 namespace {
 
 Expected<Scenario> scenario_of(const Arguments& arguments) {
-  const auto request = read_request(arguments);
-  if (!request) return tl::unexpected(request.error());
-  return complete(*request);
+  TRY(const auto request, read_request(arguments));
+  return complete(request);
 }
 
 Expected<void> check_output_flags(const Arguments& arguments) {
@@ -41,11 +40,10 @@ struct StepFile {
 
 /// Without what is inside of actions: stepcast timeline writes that, too.
 Expected<std::string> trace_of_actions(const Scenario& scenario, const Prediction& prediction) {
-  const auto scene = step_scene(scenario, prediction);
-  if (!scene) return tl::unexpected(scene.error());
+  TRY(const auto scene, step_scene(scenario, prediction));
   constexpr TraceChoice choice{TraceDetail::actions, false};
-  if (auto good = check_trace_size(*scene, choice, "--trace"); !good) return tl::unexpected(good.error());
-  return scene_trace(*scene, choice);
+  TRY(check_trace_size(scene, choice, "--trace"));
+  return scene_trace(scene, choice);
 }
 
 Expected<std::string> picture_of_actions(const Scenario&, const Prediction& prediction) { return timeline_svg(prediction); }
@@ -59,13 +57,12 @@ struct OpenStepFile {
 
 /// Before the work, so that a place that cannot be written costs nothing.
 Expected<std::vector<OpenStepFile>> open_step_files(const Arguments& arguments) {
-  if (auto apart = check_apart(arguments, {"--trace", "--svg"}); !apart) return tl::unexpected(apart.error());
+  TRY(check_apart(arguments, {"--trace", "--svg"}));
   std::vector<OpenStepFile> open;
   for (const StepFile& form : step_files) {
     if (!arguments.has(form.flag)) continue;
-    auto file = OutputFile::open(arguments.value(form.flag), form.flag);
-    if (!file) return tl::unexpected(file.error());
-    open.push_back({&form, std::move(*file)});
+    TRY(auto file, OutputFile::open(arguments.value(form.flag), form.flag));
+    open.push_back({&form, std::move(file)});
   }
   return open;
 }
@@ -80,9 +77,8 @@ Expected<void> check_explainable(const Arguments& arguments, const Scenario& sce
 Expected<std::optional<Explained>> explained_if_asked(const Arguments& arguments, const Scenario& scenario,
                                                       const Prediction& prediction) {
   if (!arguments.has("--explain")) return std::nullopt;
-  auto made = explain_prediction(scenario, prediction);
-  if (!made) return tl::unexpected(made.error());
-  return std::move(*made);
+  TRY(auto made, explain_prediction(scenario, prediction));
+  return made;
 }
 
 void print_page(const Arguments& arguments, const Scenario& scenario, const Prediction& prediction,
@@ -95,31 +91,26 @@ void print_page(const Arguments& arguments, const Scenario& scenario, const Pred
 }  // namespace
 
 Expected<void> predict_command(const Arguments& arguments, Console& console) {
-  if (auto good = check_output_flags(arguments); !good) return good;
-  const auto scenario = scenario_of(arguments);
-  if (!scenario) return tl::unexpected(scenario.error());
-  if (auto good = check_explainable(arguments, *scenario); !good) return good;
-  auto files = open_step_files(arguments);
-  if (!files) return tl::unexpected(files.error());
-  const auto prediction = predict(*scenario, arguments.has("--explain"));
-  if (!prediction) return tl::unexpected(prediction.error());
-  for (OpenStepFile& open : *files) {
-    const auto text = open.form->text(*scenario, *prediction);
-    if (!text) return tl::unexpected(text.error());
-    open.file.finish(*text);
+  TRY(check_output_flags(arguments));
+  TRY(const auto scenario, scenario_of(arguments));
+  TRY(check_explainable(arguments, scenario));
+  TRY(auto files, open_step_files(arguments));
+  TRY(const auto prediction, predict(scenario, arguments.has("--explain")));
+  for (OpenStepFile& open : files) {
+    TRY(const auto text, open.form->text(scenario, prediction));
+    open.file.finish(text);
   }
   if (arguments.has("--print-scenario")) {
-    console.out << write_scenario(*scenario);
+    console.out << write_scenario(scenario);
     return {};
   }
-  if (arguments.has("--emit")) return emit_run(arguments, *scenario, console);
-  const auto explained = explained_if_asked(arguments, *scenario, *prediction);
-  if (!explained) return tl::unexpected(explained.error());
-  const Explained* explanation = *explained ? &**explained : nullptr;
+  if (arguments.has("--emit")) return emit_run(arguments, scenario, console);
+  TRY(const auto explained, explained_if_asked(arguments, scenario, prediction));
+  const Explained* explanation = explained ? &*explained : nullptr;
   if (arguments.has("--json")) {
-    console.out << json_report(*scenario, *prediction, explanation);
+    console.out << json_report(scenario, prediction, explanation);
   } else {
-    print_page(arguments, *scenario, *prediction, explanation, console);
+    print_page(arguments, scenario, prediction, explanation, console);
   }
   return {};
 }

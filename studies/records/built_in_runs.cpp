@@ -7,9 +7,8 @@ namespace stepcast {
 Expected<std::vector<Run>> built_in_runs() {
   std::vector<Run> runs;
   for (const EmbeddedFile& file : embedded_runs()) {
-    auto read = read_runs(std::string(file.text), std::string(file.name));
-    if (!read) return read;
-    runs.insert(runs.end(), read->begin(), read->end());
+    TRY(auto read, read_runs(std::string(file.text), std::string(file.name)));
+    runs.insert(runs.end(), read.begin(), read.end());
   }
   return runs;
 }

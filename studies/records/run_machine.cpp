@@ -116,9 +116,7 @@ Expected<RunMachine> machine_of(const Run& run) {
                                     [&](const Spelling& row) { return row.gpu == hardware.gpu; });
   const Machine* nearest = nullptr;
   if (spelled != std::end(spellings)) {
-    const auto found = find_row(catalog().machines, std::string(spelled->machine), "machine");
-    if (!found) return tl::unexpected(found.error());
-    nearest = *found;
+    TRY(nearest, find_row(catalog().machines, std::string(spelled->machine), "machine"));
     if (!spelled->remark.empty()) machine.assumptions.emplace_back(spelled->remark);
   } else {
     nearest = machine_with(hardware.gpu, hardware.gpus_per_node.value_or(8));

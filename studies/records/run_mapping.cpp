@@ -43,7 +43,7 @@ class Splitter {
     experts();
     chunks();
     recompute();
-    if (auto good = micro_batches(); !good) return tl::unexpected(good.error());
+    TRY(micro_batches());
     std::string text = mapping_text(split_);
     if (const std::string list = list_layout(); !list.empty()) replace(text, "par layer on pp" + cyclic(), "par layer on pp " + list);
     if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2) text += "move weights life microbatch\n";

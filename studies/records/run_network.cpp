@@ -73,7 +73,7 @@ void pad_vocabulary(NetworkSpec& spec, std::int64_t tp, std::vector<std::string>
 
 Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assumptions) {
   const RunModel& model = run.model;
-  if (auto good = need_geometry(model); !good) return tl::unexpected(good.error());
+  TRY(need_geometry(model));
   NetworkSpec spec;
   spec.id = spec.name = model.name;
   spec.source = run.source;

@@ -72,44 +72,39 @@ void take_dropout(NetworkSpec& spec, const Stack& stack, std::vector<std::string
 Expected<RunScenario> scenario_of(const Run& run) {
   RunScenario out;
   std::vector<std::string>& assumptions = out.assumptions;
-  auto spec = network_of(run, assumptions);
-  if (!spec) return tl::unexpected(spec.error());
-  auto machine = machine_of(run);
-  if (!machine) return tl::unexpected(machine.error());
-  for (std::string& text : machine->assumptions) assumptions.push_back(std::move(text));
-  if (std::string text = take_segments(machine->row, run.parallel.gpus); !text.empty()) assumptions.push_back(std::move(text));
+  TRY(auto spec, network_of(run, assumptions));
+  TRY(auto machine, machine_of(run));
+  for (std::string& text : machine.assumptions) assumptions.push_back(std::move(text));
+  if (std::string text = take_segments(machine.row, run.parallel.gpus); !text.empty()) assumptions.push_back(std::move(text));
 
   const RunStack named = stack_of(run);
   if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));
-  const auto row = find_row(catalog().stacks, named.id, "stack");
-  if (!row) return tl::unexpected(row.error());
-  Stack stack = **row;
-  take_dropout(*spec, stack, assumptions);
+  TRY(const auto row, find_row(catalog().stacks, named.id, "stack"));
+  Stack stack = *row;
+  take_dropout(spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);
   override_types(stack, run);
   follow_recipe(run, stack, assumptions);
 
-  auto precision = precision_of(run, stack, machine->row.gpu, assumptions);
-  if (!precision) return tl::unexpected(precision.error());
-  auto mapping = mapping_of(run, *spec, stack, assumptions);
-  if (!mapping) return tl::unexpected(mapping.error());
+  TRY(auto precision, precision_of(run, stack, machine.row.gpu, assumptions));
+  TRY(auto mapping, mapping_of(run, spec, stack, assumptions));
 
   Scenario& scenario = out.scenario;
   Plan& plan = scenario.plan;
-  plan.mapping = std::move(*mapping);
+  plan.mapping = std::move(mapping);
   plan.mapping_where = "mapping made from the record";
   plan.gpus = run.parallel.gpus;
   plan.micro_batch = run.micro_batch.value_or(1);
   plan.global_batch = run.global_batch;
-  plan.sequence = spec->sequence;
-  plan.precision = *precision;
+  plan.sequence = spec.sequence;
+  plan.precision = precision;
   if (run.kind == "lora") {
     plan.lora_rank = usual_adapter_rank;
     assumptions.push_back(fmt::format("adapters of rank {}", usual_adapter_rank));
   }
-  scenario.network.row = std::move(*spec);
-  scenario.profile.row = profile_of(machine->row.gpu);
-  scenario.machine.row = std::move(machine->row);
+  scenario.network.row = std::move(spec);
+  scenario.profile.row = profile_of(machine.row.gpu);
+  scenario.machine.row = std::move(machine.row);
   scenario.stack.row = std::move(stack);
   scenario.stack.id = named.id;
   scenario.micro_batches = plan.global_batch / (plan.micro_batch * run.parallel.dp);

@@ -121,11 +121,9 @@ const char* to_text(Leave leave) {
 
 Expected<MeasuredRun> measured_run(const Run& run) {
   if (!run.measured.step_time_s) return fail(run.id, "the record has no time", "measured/step_time_s");
-  auto made = scenario_of(run);
-  if (!made) return tl::unexpected(made.error());
-  const Scenario& scenario = made->scenario;
-  auto program = lower(scenario.network.row, scenario.plan, scenario.stack.row, false);
-  if (!program) return tl::unexpected(program.error());
+  TRY(auto made, scenario_of(run));
+  const Scenario& scenario = made.scenario;
+  TRY(auto program, lower(scenario.network.row, scenario.plan, scenario.stack.row, false));
   MeasuredRun out;
   out.id = run.id;
   out.source = run.source.substr(0, run.source.find('@'));
@@ -134,8 +132,8 @@ Expected<MeasuredRun> measured_run(const Run& run) {
   out.seconds = *run.measured.step_time_s;
   const bool tunes = run.kind == "lora" || run.kind == "sft";  // adapters, packed documents: other kernels than training runs
   out.witness = !tunes && doubt_about(run).empty();
-  out.program = std::move(*program);
-  out.scenario = std::move(made->scenario);
+  out.program = std::move(program);
+  out.scenario = std::move(made.scenario);
   out.job = job_of(run, out.scenario);
   out.split = fmt::format("{}\nmicro-batch {}", out.scenario.plan.mapping, out.scenario.plan.micro_batch);
   return out;

@@ -58,9 +58,8 @@ constexpr DossierFile files_of_report[] = {
 
 Expected<void> add_explanation(Dossier& dossier) {
   if (dossier.scenario.pipeline.slices > 1) return {};
-  auto explained = explain_prediction(dossier.scenario, dossier.prediction);
-  if (!explained) return tl::unexpected(explained.error());
-  dossier.explained = std::move(*explained);
+  TRY(auto explained, explain_prediction(dossier.scenario, dossier.prediction));
+  dossier.explained = std::move(explained);
   return {};
 }
 
@@ -81,19 +80,15 @@ void add_sweep(Dossier& dossier, const DossierChoice& choice) {
 std::span<const DossierFile> dossier_files() { return files_of_report; }
 
 Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice) {
-  auto scenario = complete(dossier.request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  dossier.scenario = std::move(*scenario);
-  auto prediction = predict(dossier.scenario, true);
-  if (!prediction) return tl::unexpected(prediction.error());
-  dossier.prediction = std::move(*prediction);
-  if (auto done = add_explanation(dossier); !done) return done;
-  auto roofline = roofline_report(dossier.request, dossier.scenario, dossier.prediction, choice.measured);
-  if (!roofline) return tl::unexpected(roofline.error());
-  dossier.roofline = std::move(*roofline);
-  auto scene = step_scene(dossier.scenario, dossier.prediction);
-  if (!scene) return tl::unexpected(scene.error());
-  dossier.scene = std::move(*scene);
+  TRY(auto scenario, complete(dossier.request));
+  dossier.scenario = std::move(scenario);
+  TRY(auto prediction, predict(dossier.scenario, true));
+  dossier.prediction = std::move(prediction);
+  TRY(add_explanation(dossier));
+  TRY(auto roofline, roofline_report(dossier.request, dossier.scenario, dossier.prediction, choice.measured));
+  dossier.roofline = std::move(roofline);
+  TRY(auto scene, step_scene(dossier.scenario, dossier.prediction));
+  dossier.scene = std::move(scene);
   add_sweep(dossier, choice);
   return {};
 }

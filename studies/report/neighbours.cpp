@@ -25,15 +25,12 @@ SpaceWords words_of(const Request& request, const Scenario& scenario) {
 Expected<SweepResult> neighbours(const Request& request, const Scenario& scenario, int threads) {
   if (request.mapping) return fail("sweep", "the run's split is a mapping file, which has no neighbours", "say it by flags");
   SpaceWords words = words_of(request, scenario);
-  const auto usual = read_space(words);
-  if (!usual) return tl::unexpected(usual.error());
-  const auto space = read_space(with_own_values(std::move(words), *usual, request));
-  if (!space) return tl::unexpected(space.error());
+  TRY(const auto usual, read_space(words));
+  TRY(const auto space, read_space(with_own_values(std::move(words), usual, request)));
   SweepOptions options;
   options.threads = threads;
-  auto swept = run_sweep(*space, Shard{}, options);
-  if (!swept) return tl::unexpected(swept.error());
-  return std::move(swept->result);
+  TRY(auto swept, run_sweep(space, Shard{}, options));
+  return std::move(swept.result);
 }
 
 }  // namespace stepcast

@@ -40,15 +40,14 @@ class ReportFolder {
   static Expected<ReportFolder> open(const std::string& name) {
     const fs::path path(name);
     if (name.empty()) return fail(folder_flag, "an empty name", "-o FOLDER");
-    if (auto own = check_own_folder(path); !own) return tl::unexpected(own.error());
+    TRY(check_own_folder(path));
     std::error_code problem;
     const bool made = fs::create_directories(path, problem);
     if (problem) return fail(folder_flag, fmt::format("{} cannot be made: {}", name, problem.message()), "a folder in one of yours");
     ReportFolder folder(path, made);
     for (const DossierFile& file : dossier_files()) {
-      auto opened = OutputFile::open((path / file.name).string(), folder_flag);
-      if (!opened) return tl::unexpected(opened.error());
-      folder.files_.push_back(std::move(*opened));
+      TRY(auto opened, OutputFile::open((path / file.name).string(), folder_flag));
+      folder.files_.push_back(std::move(opened));
     }
     return folder;
   }
@@ -127,17 +126,14 @@ Expected<void> report_command(const Arguments& arguments, Console& console) {
   if (!arguments.has(folder_flag)) return fail(folder_flag, "no folder is named", "-o FOLDER");
   Dossier dossier;
   dossier.command = typed_command(arguments);
-  auto request = read_request(arguments);
-  if (!request) return tl::unexpected(request.error());
-  dossier.request = std::move(*request);
-  auto measured = read_measured_file(arguments, "--measured");
-  if (!measured) return tl::unexpected(measured.error());
-  if (const auto scenario = complete(dossier.request); !scenario) return tl::unexpected(scenario.error());
-  auto folder = ReportFolder::open(arguments.value(folder_flag));
-  if (!folder) return tl::unexpected(folder.error());
-  if (auto filled = fill_dossier(dossier, {!arguments.has("--no-sweep"), threads_here(), std::move(*measured)}); !filled) return filled;
-  folder->finish(dossier);
-  list_files(*folder, dossier, console);
+  TRY(auto request, read_request(arguments));
+  dossier.request = std::move(request);
+  TRY(auto measured, read_measured_file(arguments, "--measured"));
+  TRY(complete(dossier.request));
+  TRY(auto folder, ReportFolder::open(arguments.value(folder_flag)));
+  TRY(fill_dossier(dossier, {!arguments.has("--no-sweep"), threads_here(), std::move(measured)}));
+  folder.finish(dossier);
+  list_files(folder, dossier, console);
   return {};
 }
 

@@ -24,9 +24,8 @@ Expected<std::optional<MeasuredFile>> read_measured_file(const Arguments& argume
   if (const std::size_t first = all.find_first_not_of(" \t\r\n"); first != std::string::npos && all[first] != '{')
     return fail(flag, fmt::format("'{:.200}' is no file of measurements", name),
                 "stepcast calibrate import FILE -o MEASURED.json makes one of other programs' timings");
-  auto rows = read_measurements(all, name);
-  if (!rows) return tl::unexpected(rows.error());
-  return MeasuredFile{name, std::move(*rows)};
+  TRY(auto rows, read_measurements(all, name));
+  return MeasuredFile{name, std::move(rows)};
 }
 
 }  // namespace stepcast

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -63,10 +64,9 @@ void add_warnings(const Prediction& prediction, RooflineReport& report) {
 }
 
 Expected<void> add_measured_rows(const MeasuredFile& measured, const Scenario& scenario, RooflineReport& report) {
-  auto placed = place_measured(measured.rows, measured.name, scenario.machine.row.gpu, report.roofs, report.points);
-  if (!placed) return tl::unexpected(placed.error());
-  report.loose = std::move(placed->loose);
-  for (const std::string& note : placed->notes) report.provenance.assumptions.push_back(fmt::format("{}: {}", measured.name, note));
+  TRY(auto placed, place_measured(measured.rows, measured.name, scenario.machine.row.gpu, report.roofs, report.points));
+  report.loose = std::move(placed.loose);
+  for (const std::string& note : placed.notes) report.provenance.assumptions.push_back(fmt::format("{}: {}", measured.name, note));
   return {};
 }
 
@@ -80,7 +80,7 @@ Expected<RooflineReport> roofline_report(const Request& request, const Scenario&
   report.roofs = roofs_of(scenario.machine.row.gpu, scenario.profile.row);
   report.points = operator_points(scenario, prediction, report.roofs);
   if (measured)
-    if (auto placed = add_measured_rows(*measured, scenario, report); !placed) return tl::unexpected(placed.error());
+    TRY(add_measured_rows(*measured, scenario, report));
   report.links = network_roofline(scenario, prediction, report.roofs);
   report.boundaries = operator_boundaries(scenario, prediction, report.points, report.roofs);
   report.fall = waterfall(scenario, prediction, report.points, report.roofs);

@@ -54,26 +54,20 @@ std::span<const Flag> roofline_flags() {
 }
 
 Expected<void> roofline_command(const Arguments& arguments, Console& console) {
-  const auto request = read_request(arguments);
-  if (!request) return tl::unexpected(request.error());
-  const auto scenario = complete(*request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  const auto measured = read_measured_file(arguments, "--measured");
-  if (!measured) return tl::unexpected(measured.error());
+  TRY(const auto request, read_request(arguments));
+  TRY(const auto scenario, complete(request));
+  TRY(const auto measured, read_measured_file(arguments, "--measured"));
   const auto forms = forms_by_ending();
-  auto outputs = open_outputs(arguments, roofline_output, forms);
-  if (!outputs) return tl::unexpected(outputs.error());
-  const auto prediction = predict(*scenario, true);
-  if (!prediction) return tl::unexpected(prediction.error());
-  const auto report = roofline_report(*request, *scenario, *prediction, *measured);
-  if (!report) return tl::unexpected(report.error());
-  for (NamedOutput& output : *outputs) output.file.finish(roofline_forms[output.form].text(*report));
+  TRY(auto outputs, open_outputs(arguments, roofline_output, forms));
+  TRY(const auto prediction, predict(scenario, true));
+  TRY(const auto report, roofline_report(request, scenario, prediction, measured));
+  for (NamedOutput& output : outputs) output.file.finish(roofline_forms[output.form].text(report));
   if (arguments.has("--json")) {
-    console.out << roofline_json(*report);
-  } else if (outputs->empty()) {
-    console.out << roofline_text(*report, console);
+    console.out << roofline_json(report);
+  } else if (outputs.empty()) {
+    console.out << roofline_text(report, console);
   } else {
-    say_written(*outputs, console);
+    say_written(outputs, console);
   }
   return {};
 }

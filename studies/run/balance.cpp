@@ -25,20 +25,17 @@ Expected<LayerCounts> layers_by_cost(const Scenario& scenario) {
   Split plain = *scenario.split;
   if (plain.recompute.layers > 0) plain.recompute = {};
   const Scenario weighed = laid_as(scenario, std::move(plain), nearly_even(scenario));
-  const auto program = lower(weighed.network.row, weighed.plan, weighed.stack.row);
-  if (!program) return tl::unexpected(program.error());
-  PartitionProblem problem = layer_costs(*program, cost_model(weighed));
+  TRY(const auto program, lower(weighed.network.row, weighed.plan, weighed.stack.row));
+  PartitionProblem problem = layer_costs(program, cost_model(weighed));
   problem.bare_ends = true;
-  const auto partition = split_layers(problem);
-  if (!partition) return tl::unexpected(partition.error());
-  return LayerCounts(partition->layers.begin(), partition->layers.end());
+  TRY(const auto partition, split_layers(problem));
+  return LayerCounts(partition.layers.begin(), partition.layers.end());
 }
 
 /// With all that the scenario says of slices and caps.
 Expected<Seconds> step_with(const Scenario& scenario, const LayerCounts& layers) {
-  const auto prediction = predict_as_laid(laid_as(scenario, *scenario.split, layers));
-  if (!prediction) return tl::unexpected(prediction.error());
-  return prediction->step.step_time;
+  TRY(const auto prediction, predict_as_laid(laid_as(scenario, *scenario.split, layers)));
+  return prediction.step.step_time;
 }
 
 }  // namespace
@@ -49,18 +46,16 @@ Expected<LayerCounts> balanced_layers(const Scenario& scenario) {
   if (!by_cost || layers % parts != 0) return by_cost;
   LayerCounts even(static_cast<std::size_t>(parts), layers / parts);
   if (*by_cost == even) return even;
-  const auto balanced_step = step_with(scenario, *by_cost), even_step = step_with(scenario, even);
-  if (!balanced_step) return tl::unexpected(balanced_step.error());
+  TRY(const auto balanced_step, step_with(scenario, *by_cost), even_step = step_with(scenario, even));
   if (!even_step) return tl::unexpected(even_step.error());
-  return *balanced_step <= *even_step ? *by_cost : even;
+  return balanced_step <= *even_step ? *by_cost : even;
 }
 
 Expected<Scenario> with_balanced_layers(Scenario scenario) {
   if (!scenario.balance) return scenario;
-  auto layers = balanced_layers(scenario);
-  if (!layers) return tl::unexpected(layers.error());
+  TRY(auto layers, balanced_layers(scenario));
   Split split = *scenario.split;
-  split.layers = std::move(*layers);
+  split.layers = std::move(layers);
   drop_even_layers(split);
   lay_split(scenario, std::move(split));
   scenario.balance = false;

@@ -42,16 +42,13 @@ void copy_member(RunWishes& into, const RunWishes& from) {
 
 template <auto parse>
 Expected<void> check_text(const std::string& text, const std::string& where) {
-  const auto value = parse(text, where);
-  if (!value) return tl::unexpected(value.error());
+  TRY(parse(text, where));
   return {};
 }
 
 template <auto member, auto parse>
 Expected<void> read_text(const std::string& text, const std::string& where, RunWishes& into) {
-  auto value = parse(text, where);
-  if (!value) return tl::unexpected(value.error());
-  into.*member = std::move(*value);
+  TRY(into.*member, parse(text, where));
   return {};
 }
 

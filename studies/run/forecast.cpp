@@ -5,22 +5,19 @@
 namespace stepcast {
 
 Expected<Scenario> complete(const Request& request) {
-  auto scenario = resolve(request);
-  if (!scenario) return scenario;
-  return with_balanced_layers(std::move(*scenario));
+  TRY(auto scenario, resolve(request));
+  return with_balanced_layers(std::move(scenario));
 }
 
 Expected<Prediction> predict(const Scenario& scenario, bool reasons) {
   if (!scenario.balance) return predict_as_laid(scenario, reasons);
-  const auto laid = with_balanced_layers(scenario);
-  if (!laid) return tl::unexpected(laid.error());
-  return predict_as_laid(*laid, reasons);
+  TRY(const auto laid, with_balanced_layers(scenario));
+  return predict_as_laid(laid, reasons);
 }
 
 Expected<Prediction> predict(const Request& request) {
-  const auto scenario = complete(request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  return predict_as_laid(*scenario);
+  TRY(const auto scenario, complete(request));
+  return predict_as_laid(scenario);
 }
 
 }  // namespace stepcast

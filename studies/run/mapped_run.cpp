@@ -91,36 +91,31 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   MappedRun run{plan, 1, {}};
   run.plan.mapping = mapping.text;
   run.plan.mapping_where = mapping.where;
-  if (auto good = check_alone(mapping, request); !good) return tl::unexpected(good.error());
-  const auto program = parse(mapping.text, mapping.where);
-  if (!program) return tl::unexpected(program.error());
-  if (program->meshes.empty())
+  TRY(check_alone(mapping, request));
+  TRY(const auto program, parse(mapping.text, mapping.where));
+  if (program.meshes.empty())
     return fail(mapping.where, "no mesh line", "start with one such as: mesh tp:8 cp:1 dp:16 pp:4");
-  const auto statements = expand(*program);
-  if (!statements) return tl::unexpected(statements.error());
-  const auto ranks = ranks_of(program->meshes.front(), mapping.where);
-  if (!ranks) return tl::unexpected(ranks.error());
+  TRY(const auto statements, expand(program));
+  TRY(const auto ranks, ranks_of(program.meshes.front(), mapping.where));
   const bool told = request.says(FieldId::gpus);
-  if (!told) run.assumptions.push_back({"--gpus", std::to_string(*ranks), "the mesh"});
-  run.plan.gpus = told ? request.wishes().gpus : *ranks;
-  if (run.plan.gpus != *ranks)
+  if (!told) run.assumptions.push_back({"--gpus", std::to_string(ranks), "the mesh"});
+  run.plan.gpus = told ? request.wishes().gpus : ranks;
+  if (run.plan.gpus != ranks)
     return fail(request.where(FieldId::gpus),
-                fmt::format("{} GPUs, but the mesh {} makes {}", run.plan.gpus, axes_in_words(program->meshes.front()), *ranks),
-                fmt::format("{} GPUs, or another mesh line in {}", *ranks, mapping.where));
+                fmt::format("{} GPUs, but the mesh {} makes {}", run.plan.gpus, axes_in_words(program.meshes.front()), ranks),
+                fmt::format("{} GPUs, or another mesh line in {}", ranks, mapping.where));
 
-  const auto splitters = batch_ranks(run.plan);
-  if (!splitters) return tl::unexpected(splitters.error());
-  const StageStatement* stage = stage_of(*statements);
+  TRY(const auto splitters, batch_ranks(run.plan));
+  const StageStatement* stage = stage_of(statements);
   const std::int64_t stated = stage == nullptr ? 0 : stage->micro_batches;
-  const std::int64_t per_micro_batch = plan.micro_batch * *splitters;
-  run.plan.global_batch = batch_of(run, request, per_micro_batch, stated, stages_of(*program, stage));
-  if (auto good = check_batch(run, request, per_micro_batch, stated); !good) return tl::unexpected(good.error());
+  const std::int64_t per_micro_batch = plan.micro_batch * splitters;
+  run.plan.global_batch = batch_of(run, request, per_micro_batch, stated, stages_of(program, stage));
+  TRY(check_batch(run, request, per_micro_batch, stated));
   run.micro_batches = run.plan.global_batch / per_micro_batch;
   if (stage != nullptr) {
-    const std::int64_t stages = stages_of(*program, stage);
+    const std::int64_t stages = stages_of(program, stage);
     const ScheduledRun scheduled{stage->schedule, stages, chunks_of(stage->layout, stages), run.micro_batches};
-    if (auto good = check_schedule(scheduled, mapping.where, request.where(FieldId::global_batch)); !good)
-      return tl::unexpected(good.error());
+    TRY(check_schedule(scheduled, mapping.where, request.where(FieldId::global_batch)));
   }
   return run;
 }

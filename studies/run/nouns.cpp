@@ -22,35 +22,28 @@ template <typename Row, typename Read>
 Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& name, const std::string& kind,
                              const std::string& where, Read read) {
   if (names_a_file(name)) {
-    const auto text = read_text_file(name);
-    if (!text) return tl::unexpected(text.error());
-    auto row = read(*text, name);
-    if (!row) return tl::unexpected(row.error());
-    return Chosen<Row>{std::move(*row), ""};
+    TRY(const auto text, read_text_file(name));
+    TRY(auto row, read(text, name));
+    return Chosen<Row>{std::move(row), ""};
   }
-  const auto row = named_row(rows, name, kind, where);
-  if (!row) return tl::unexpected(row.error());
-  return Chosen<Row>{**row, (*row)->id};
+  TRY(const auto row, named_row(rows, name, kind, where));
+  return Chosen<Row>{*row, row->id};
 }
 
 Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
-  auto config = read_hf_config(text, name, as);
-  if (!config) return tl::unexpected(config.error());
-  return Chosen<NetworkSpec>{std::move(config->network), "", std::move(config->notes)};
+  TRY(auto config, read_hf_config(text, name, as));
+  return Chosen<NetworkSpec>{std::move(config.network), "", std::move(config.notes)};
 }
 
 /// `laws`: which part of a row of the catalogue.
 Expected<Chosen<Profile>> profile_with(const Profile& (ProfileRow::*laws)() const, const std::string& name, const std::string& where) {
   if (names_a_file(name)) {
-    const auto text = read_text_file(name);
-    if (!text) return tl::unexpected(text.error());
-    auto profile = read_profile(*text, name);
-    if (!profile) return tl::unexpected(profile.error());
-    return Chosen<Profile>{std::move(*profile), ""};
+    TRY(const auto text, read_text_file(name));
+    TRY(auto profile, read_profile(text, name));
+    return Chosen<Profile>{std::move(profile), ""};
   }
-  const auto row = named_row(catalog().profiles, name, "profile", where);
-  if (!row) return tl::unexpected(row.error());
-  return Chosen<Profile>{((*row)->*laws)(), (*row)->id};
+  TRY(const auto row, named_row(catalog().profiles, name, "profile", where));
+  return Chosen<Profile>{((row)->*laws)(), row->id};
 }
 
 }  // namespace
@@ -70,9 +63,8 @@ Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std:
 Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where,
                                                 const std::string& as) {
   if (names_a_file(name)) {
-    const auto text = read_text_file(name);
-    if (!text) return tl::unexpected(text.error());
-    if (looks_like_hf_config(*text) || !as.empty()) return read_config(*text, name, as);
+    TRY(const auto text, read_text_file(name));
+    if (looks_like_hf_config(text) || !as.empty()) return read_config(text, name, as);
   }
   if (!as.empty())
     return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name),
@@ -97,9 +89,8 @@ Expected<Chosen<Profile>> choose_kernel_profile(const std::string& name, const s
 }
 
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where) {
-  auto machine = read_machine(text, where, catalog().gpus);
-  if (!machine) return machine;
-  if (const auto fabric = check_fabric(*machine); !fabric) return tl::unexpected(fabric.error());
+  TRY(auto machine, read_machine(text, where, catalog().gpus));
+  TRY(check_fabric(machine));
   return machine;
 }
 

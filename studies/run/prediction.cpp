@@ -61,9 +61,8 @@ Expected<StepReport> forecast_step(const Scenario& scenario, const Program& prog
   const CostModel cost = cost_model(scenario);
   const double cap = static_cast<double>(scenario.pipeline.memory_cap);
   if (scenario.pipeline.slices == 1) return forecast(program, cost, cap);
-  const auto slices = lower_slices(scenario, program);
-  if (!slices) return tl::unexpected(slices.error());
-  return forecast_slices(*slices, cost, cap);
+  TRY(const auto slices, lower_slices(scenario, program));
+  return forecast_slices(slices, cost, cap);
 }
 
 }  // namespace
@@ -74,12 +73,11 @@ CostModel cost_model(const Scenario& scenario) {
 }
 
 Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
-  auto program = lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons);
-  if (!program) return tl::unexpected(program.error());
-  auto step = forecast_step(scenario, *program);
+  TRY(auto program, lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons));
+  auto step = forecast_step(scenario, program);
   if (!step) return tl::unexpected(with_cap_origin(step.error(), scenario.pipeline));
   Prediction prediction;
-  prediction.program = std::move(*program);
+  prediction.program = std::move(program);
   prediction.step = std::move(*step);
   add_utilisation(prediction, scenario);
   add_doubts(prediction, scenario);

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 
 Expected<void> Request::say(const RunField& field, std::string text, std::string where) {
   if (field.is_noun()) return fail(where, fmt::format("{} is chosen, not read from text", field.key), "a row of the catalogue or of a file");
-  if (auto good = check_field(field, text, where); !good) return good;
-  if (auto read = field.type.read(text, where, wishes_); !read) return read;
+  TRY(check_field(field, text, where));
+  TRY(field.type.read(text, where, wishes_));
   std::erase_if(statements, [&](const Statement& statement) { return statement.instead_of == field.id; });
   said_[field.key] = {std::move(text), std::move(where)};
   return {};

@@ -25,7 +25,7 @@ class Resolver {
 
   Expected<Scenario> run() {
     for (const auto step : {&Resolver::nouns, &Resolver::numbers, &Resolver::splitting})
-      if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+      TRY((this->*step)());
     return std::move(scenario_);
   }
 
@@ -35,9 +35,8 @@ class Resolver {
     scenario_.network = *request_.network;
     for (const std::string& note : scenario_.network.notes) remark(fmt::format("config: {}", note));
     for (const std::string& note : request_.notes) remark(fmt::format("launch: {}", note));
-    if (auto done = noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine); !done)
-      return done;
-    if (auto done = noun(scenario_.stack, request_.stack, FieldId::stack, default_stack, choose_stack); !done) return done;
+    TRY(noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine));
+    TRY(noun(scenario_.stack, request_.stack, FieldId::stack, default_stack, choose_stack));
     take_ways();
     return profile();
   }
@@ -49,9 +48,7 @@ class Resolver {
       slot = *given;
       return {};
     }
-    auto chosen = choose(fallback, "default");
-    if (!chosen) return tl::unexpected(chosen.error());
-    slot = std::move(*chosen);
+    TRY(slot, choose(fallback, "default"));
     assume(id, slot.id, "default");
     return {};
   }
@@ -137,17 +134,16 @@ class Resolver {
   }
 
   Expected<void> splitting() {
-    if (auto done = request_.mapping ? from_mapping() : from_flags(); !done) return done;
+    TRY(request_.mapping ? from_mapping() : from_flags());
     return machine_holds();
   }
 
   Expected<void> from_mapping() {
-    auto run = read_mapped_run(*request_.mapping, request_, scenario_.plan);
-    if (!run) return tl::unexpected(run.error());
-    if (auto done = check_boundary(run->plan); !done) return done;
-    scenario_.plan = run->plan;
-    scenario_.micro_batches = run->micro_batches;
-    for (Assumption& assumption : run->assumptions) scenario_.assumptions.push_back(std::move(assumption));
+    TRY(auto run, read_mapped_run(*request_.mapping, request_, scenario_.plan));
+    TRY(check_boundary(run.plan));
+    scenario_.plan = run.plan;
+    scenario_.micro_batches = run.micro_batches;
+    for (Assumption& assumption : run.assumptions) scenario_.assumptions.push_back(std::move(assumption));
     return {};
   }
 
@@ -155,9 +151,8 @@ class Resolver {
   Expected<void> check_boundary(const Plan& plan) {
     const auto asked = request_.wishes().scatter_boundary;
     if (!asked) return {};
-    const auto parsed = read_plan(plan);
-    if (!parsed) return tl::unexpected(parsed.error());
-    const bool said = std::any_of(parsed->statements.begin(), parsed->statements.end(), [](const Statement& statement) {
+    TRY(const auto parsed, read_plan(plan));
+    const bool said = std::any_of(parsed.statements.begin(), parsed.statements.end(), [](const Statement& statement) {
       const auto* home = std::get_if<HomeStatement>(&statement.body);
       return home != nullptr && home->what == "boundary";
     });
@@ -174,7 +169,7 @@ class Resolver {
     const bool sized = request_.says(FieldId::gpus);
     plan.gpus = wishes.gpus = sized ? told.gpus : assumed(FieldId::gpus, whole_nodes(wishes.ways()), "whole nodes");
     if (sized)
-      if (auto good = machine_holds(); !good) return good;
+      TRY(machine_holds());
     const std::int64_t batches = default_batches_per_stage * wishes.pp;
     plan.global_batch = wishes.global_batch =
         request_.says(FieldId::global_batch)
@@ -189,8 +184,8 @@ class Resolver {
     Split split = split_of(wishes, network, scenario_.stack.row);
     SplitSize size = wishes.size();
     size.max_gpus = scenario_.machine.row.max_gpus();
-    if (auto laid = lay_layers(split, layout, network, request_.where(FieldId::layout), request_.where(FieldId::pp)); !laid) return laid;
-    if (auto good = check_split(split, size, network, [&](FieldId id) { return request_.where(id); }); !good) return good;
+    TRY(lay_layers(split, layout, network, request_.where(FieldId::layout), request_.where(FieldId::pp)));
+    TRY(check_split(split, size, network, [&](FieldId id) { return request_.where(id); }));
     drop_even_layers(split);
     scenario_.balance = layout.kind == LayoutChoice::Kind::balanced;
     scenario_.plan.mapping_where = "mapping made from the flags";

@@ -35,18 +35,15 @@ Expected<void> read_noun(JsonObject& file, const std::string& text, const std::s
   std::string name;
   file.read(key, name);
   if (auto error = file.first_error(); error && file.failed()) return tl::unexpected(*error);
-  auto chosen = choose(name, where);
-  if (!chosen) return tl::unexpected(chosen.error());
-  slot = std::move(*chosen);
+  TRY(slot, choose(name, where));
   return {};
 }
 
 Expected<void> read_nouns(JsonObject& file, const std::string& text, Request& request) {
   file.require(file.has("network"), "network", "this key is missing", "it is required");
-  if (auto done = read_noun(file, text, "network", request.network, choose_network, read_network); !done) return done;
-  if (auto done = read_noun(file, text, "machine", request.machine, choose_machine, read_checked_machine); !done)
-    return done;
-  if (auto done = read_noun(file, text, "stack", request.stack, choose_stack, read_stack); !done) return done;
+  TRY(read_noun(file, text, "network", request.network, choose_network, read_network));
+  TRY(read_noun(file, text, "machine", request.machine, choose_machine, read_checked_machine));
+  TRY(read_noun(file, text, "stack", request.stack, choose_stack, read_stack));
   return read_noun(file, text, "profile", request.profile, choose_profile, read_profile);
 }
 
@@ -114,11 +111,11 @@ Expected<Request> read_scenario(const std::string& text, const std::string& wher
   JsonObject file(text, where);
   if (file.failed()) return tl::unexpected(*file.first_error());
   Request request;
-  if (auto done = read_nouns(file, text, request); !done) return tl::unexpected(done.error());
+  TRY(read_nouns(file, text, request));
   read_mapping(file, request);
   for (const RunField& field : run_fields())
     if (!field.is_noun())
-      if (auto done = read_value(file, field, request); !done) return tl::unexpected(done.error());
+      TRY(read_value(file, field, request));
   return file.finish(std::move(request));
 }
 

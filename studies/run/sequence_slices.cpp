@@ -47,9 +47,8 @@ Expected<void> check_attention(const Scenario& scenario) {
 
 /// A rank that holds a part of the positions holds another part of every slice; what it needs of earlier slices moves.
 Expected<void> check_whole_positions(const Scenario& scenario, const Plan& plan) {
-  const auto mapping = explain(scenario.network.row, plan, scenario.stack.row);
-  if (!mapping) return tl::unexpected(mapping.error());
-  for (const Explanation::Choice& choice : mapping->choices) {
+  TRY(const auto mapping, explain(scenario.network.row, plan, scenario.stack.row));
+  for (const Explanation::Choice& choice : mapping.choices) {
     if (!choice.op.starts_with("attn.core") || (choice.loop != "s" && choice.loop != "t")) continue;
     return fail(scenario.pipeline.slices_where,
                 fmt::format("axis {} splits the positions of the attention too: what it moves for the keys of earlier "
@@ -62,16 +61,16 @@ Expected<void> check_whole_positions(const Scenario& scenario, const Plan& plan)
 }  // namespace
 
 Expected<std::vector<Program>> lower_slices(const Scenario& scenario, const Program& whole) {
-  if (auto good = check_kind(scenario, whole); !good) return tl::unexpected(good.error());
-  if (auto good = check_positions(scenario); !good) return tl::unexpected(good.error());
-  if (auto good = check_attention(scenario); !good) return tl::unexpected(good.error());
+  TRY(check_kind(scenario, whole));
+  TRY(check_positions(scenario));
+  TRY(check_attention(scenario));
   Plan plan = scenario.plan;
   plan.sequence /= scenario.pipeline.slices;
   auto first = lower(scenario.network.row, plan, scenario.stack.row);
   if (!first)
     return fail(scenario.pipeline.slices_where,
                 fmt::format("a slice has {} positions: {}", plan.sequence, first.error().what), first.error().hint);
-  if (auto good = check_whole_positions(scenario, plan); !good) return tl::unexpected(good.error());
+  TRY(check_whole_positions(scenario, plan));
   return slice_programs(*first, static_cast<int>(scenario.pipeline.slices));
 }
 

@@ -95,16 +95,13 @@ std::string beyond_machine(const ScaleBase& base, std::int64_t wanted) {
 }  // namespace
 
 Expected<ScaledRun> run_at(const ScaleBase& base, Scaling scaling, std::int64_t gpus) {
-  const auto batch = batch_at(base, scaling, gpus);
-  if (!batch) return tl::unexpected(batch.error());
+  TRY(const auto batch, batch_at(base, scaling, gpus));
   Request request = base.request;
-  for (const auto& [key, value] : {std::pair{"gpus", gpus}, {"global_batch", *batch}})
-    if (auto said = request.say(key, std::to_string(value), flag_of(find_field(key)->id)); !said) return tl::unexpected(said.error());
-  const auto scenario = complete(request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  const auto prediction = predict(*scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
-  ScaledRun run{gpus, *batch, scenario->micro_batches, outcome_of(*scenario, *prediction), 1, 1};
+  for (const auto& [key, value] : {std::pair{"gpus", gpus}, {"global_batch", batch}})
+    TRY(request.say(key, std::to_string(value), flag_of(find_field(key)->id)));
+  TRY(const auto scenario, complete(request));
+  TRY(const auto prediction, predict(scenario));
+  ScaledRun run{gpus, batch, scenario.micro_batches, outcome_of(scenario, prediction), 1, 1};
   const Outcome& first = base.run.outcome;
   run.speed_up = (run.outcome.tokens / run.outcome.step_time.value()) / (first.tokens / first.step_time.value());
   run.efficiency = run.speed_up * static_cast<double>(base.run.gpus) / static_cast<double>(gpus);

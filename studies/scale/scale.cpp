@@ -26,9 +26,8 @@ Expected<std::vector<std::int64_t>> parse_gpu_counts(const std::string& text, co
   std::set<std::int64_t> counts;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    const auto count = parse_count(text.substr(at, comma - at), where, 1, most_listed_gpus);
-    if (!count) return tl::unexpected(count.error());
-    counts.insert(*count);
+    TRY(const auto count, parse_count(text.substr(at, comma - at), where, 1, most_listed_gpus));
+    counts.insert(count);
     at = comma + 1;
   }
   if (counts.size() > most_counts) return fail(where, fmt::format("{} counts", counts.size()), fmt::format("at most {}", most_counts));
@@ -36,8 +35,7 @@ Expected<std::vector<std::int64_t>> parse_gpu_counts(const std::string& text, co
 }
 
 Expected<void> check_counts(const std::string& text, const std::string& where) {
-  const auto counts = parse_gpu_counts(text, where);
-  if (!counts) return tl::unexpected(counts.error());
+  TRY(parse_gpu_counts(text, where));
   return {};
 }
 
@@ -50,15 +48,13 @@ std::int64_t said_count(const Request& request, const Scenario& scenario, FieldI
 Expected<ScaleBase> base_at(const Request& asked, std::optional<std::int64_t> gpus) {
   Request request = asked;
   if (gpus)
-    if (auto said = request.say("gpus", std::to_string(*gpus), "--gpus"); !said) return tl::unexpected(said.error());
-  auto scenario = complete(request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  const auto prediction = predict(*scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
-  ScaleBase base{pinned(std::move(request), *scenario), std::move(*scenario), {}, 1, prediction->program.stages};
+    TRY(request.say("gpus", std::to_string(*gpus), "--gpus"));
+  TRY(auto scenario, complete(request));
+  TRY(const auto prediction, predict(scenario));
+  ScaleBase base{pinned(std::move(request), scenario), std::move(scenario), {}, 1, prediction.program.stages};
   for (const FieldId id : {FieldId::tp, FieldId::cp, FieldId::pp}) base.ways *= said_count(base.request, base.scenario, id);
   const Plan& plan = base.scenario.plan;
-  base.run = {plan.gpus, plan.global_batch, base.scenario.micro_batches, outcome_of(base.scenario, *prediction), 1, 1};
+  base.run = {plan.gpus, plan.global_batch, base.scenario.micro_batches, outcome_of(base.scenario, prediction), 1, 1};
   return base;
 }
 
@@ -122,11 +118,10 @@ Expected<ScaleStudy> scale_study(const Request& request, std::vector<std::int64_
     return fail(request.mapping->where, "a mapping says its number of GPUs itself, and scaling needs another one for each count",
                 "the split by flags: --tp, --pp, ...");
   std::vector<SkippedCount> skipped;
-  auto base = smallest_base(request, gpus, skipped);
-  if (!base) return tl::unexpected(base.error());
-  if (gpus.size() <= 1) gpus = doubled_counts(*base);
-  ScaleStudy study{base->scenario, base->stages, {}};
-  for (const Scaling scaling : scalings) study.curves.push_back(scaling_curve(*base, scaling, gpus, skipped));
+  TRY(auto base, smallest_base(request, gpus, skipped));
+  if (gpus.size() <= 1) gpus = doubled_counts(base);
+  ScaleStudy study{base.scenario, base.stages, {}};
+  for (const Scaling scaling : scalings) study.curves.push_back(scaling_curve(base, scaling, gpus, skipped));
   return study;
 }
 
@@ -148,16 +143,12 @@ Expected<void> scale_command(const Arguments& arguments, Console& console) {
   std::vector<std::int64_t> gpus;
   Arguments one_run = arguments;
   if (arguments.has("--gpus")) {
-    const auto counts = parse_gpu_counts(arguments.value("--gpus"), "--gpus");
-    if (!counts) return tl::unexpected(counts.error());
-    gpus = *counts;
+    TRY(gpus, parse_gpu_counts(arguments.value("--gpus"), "--gpus"));
     one_run.flags["--gpus"] = std::to_string(gpus.front());
   }
-  const auto request = read_request(one_run);
-  if (!request) return tl::unexpected(request.error());
-  const auto study = scale_study(*request, std::move(gpus), asked_scalings(arguments));
-  if (!study) return tl::unexpected(study.error());
-  console.out << (arguments.has("--json") ? scale_json(*study) : scale_text(*study, console));
+  TRY(const auto request, read_request(one_run));
+  TRY(const auto study, scale_study(request, std::move(gpus), asked_scalings(arguments)));
+  console.out << (arguments.has("--json") ? scale_json(study) : scale_text(study, console));
   return {};
 }
 

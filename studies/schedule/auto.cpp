@@ -154,16 +154,15 @@ std::vector<BoundedPlace> places_of(const OrderSearch& search, const std::vector
 }  // namespace
 
 Expected<ScheduleRun> find_schedule_order(const ScheduleRequest& request) {
-  const auto chunks = chunk_choices(request);
-  if (!chunks) return tl::unexpected(chunks.error());
-  if (auto legal = check_search_size(request, *chunks); !legal) return tl::unexpected(legal.error());
+  TRY(const auto chunks, chunk_choices(request));
+  TRY(check_search_size(request, chunks));
   OrderSearch search(request);
-  const auto places = places_of(search, *chunks);
+  const auto places = places_of(search, chunks);
   for (const auto& [place, bound] : places) {
     if (place.searched == nullptr || search.beats(bound)) continue;
-    if (auto done = search.search_on(place); !done) return tl::unexpected(done.error());
+    TRY(search.search_on(place));
   }
-  for (const int count : *chunks) {
+  for (const int count : chunks) {
     const bool promising = std::any_of(places.begin(), places.end(), [&](const BoundedPlace& row) {
       return row.place.chunks == count && !search.beats(row.bound);
     });

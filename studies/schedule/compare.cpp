@@ -36,7 +36,7 @@ Expected<void> check_one_model(const ScheduleKind& kind, const ScheduleRequest& 
 }
 
 Expected<ScheduleRun> run_in_comparison(const ScheduleKind& kind, const ScheduleRequest& request) {
-  if (auto one = check_one_model(kind, request); !one) return tl::unexpected(one.error());
+  TRY(check_one_model(kind, request));
   return run_schedule(kind.id, request_for(kind, request));
 }
 

@@ -34,27 +34,24 @@ bool is_pytorch_csv(const FileAtHand& file) {
 }
 
 Expected<ScheduleFile> read_csv_file(const FileAtHand& file, const ScheduleRequest& request) {
-  const auto dialect = find_csv_dialect(request.dialect);
-  if (!dialect) return tl::unexpected(dialect.error());
-  auto read = read_pytorch_csv(file.text, file.path, {.dialect = *dialect, .slices = request.size.slices});
-  if (!read) return tl::unexpected(read.error());
+  TRY(const auto dialect, find_csv_dialect(request.dialect));
+  TRY(auto read, read_pytorch_csv(file.text, file.path, {.dialect = dialect, .slices = request.size.slices}));
   ScheduleFile result;
-  result.copies.push_back({std::move(read->order), {}});
-  result.notes = std::move(read->notes);
+  result.copies.push_back({std::move(read.order), {}});
+  result.notes = std::move(read.notes);
   return result;
 }
 
 bool is_order_json(const FileAtHand& file) { return file.has("rank_of") || file.has("micro_batches"); }
 
 Expected<ScheduleFile> read_order_file(const FileAtHand& file, const ScheduleRequest&) {
-  auto read = read_order_json(file.text, file.path);
-  if (!read) return tl::unexpected(read.error());
-  ScheduleFile result{.copies = std::move(read->copies),
-                      .has_durations = read->has_durations,
-                      .in_seconds = read->in_seconds,
-                      .step = {.tail = read->tail, .measured = read->measured},
+  TRY(auto read, read_order_json(file.text, file.path));
+  ScheduleFile result{.copies = std::move(read.copies),
+                      .has_durations = read.has_durations,
+                      .in_seconds = read.in_seconds,
+                      .step = {.tail = read.tail, .measured = read.measured},
                       .notes = {}};
-  if (result.copies.empty()) result.copies.push_back(std::move(read->timed));
+  if (result.copies.empty()) result.copies.push_back(std::move(read.timed));
   return result;
 }
 
@@ -67,12 +64,11 @@ Expected<ScheduleFile> read_primus(const FileAtHand& file, const ScheduleRequest
 bool is_timeline(const FileAtHand& file) { return file.has("ranks") && file.has("p") && file.has("m"); }
 
 Expected<ScheduleFile> read_timeline(const FileAtHand& file, const ScheduleRequest&) {
-  auto read = read_measured_timeline(file.text, file.path);
-  if (!read) return tl::unexpected(read.error());
-  return ScheduleFile{.copies = {std::move(read->timed)},
+  TRY(auto read, read_measured_timeline(file.text, file.path));
+  return ScheduleFile{.copies = {std::move(read.timed)},
                       .has_durations = true,
                       .in_seconds = true,
-                      .step = {.tail = {}, .measured = read->measured.value(), .on_first_rank = true},
+                      .step = {.tail = {}, .measured = read.measured.value(), .on_first_rank = true},
                       .notes = {}};
 }
 
@@ -97,9 +93,8 @@ Expected<FileAtHand> open_file(const std::string& path) {
   std::error_code ignored;
   file.folder = std::filesystem::is_directory(path, ignored);
   if (file.folder) return file;
-  auto text = read_text_file(path);
-  if (!text) return tl::unexpected(text.error());
-  file.text = std::move(*text);
+  TRY(auto text, read_text_file(path));
+  file.text = std::move(text);
   const std::size_t first = file.text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || file.text[first] != '{') return file;
   JsonObject json(file.text, path);
@@ -166,30 +161,26 @@ Expected<ScheduleRun> run_file(ScheduleFile file, const ScheduleRequest& request
   const std::string name = shown_name(request.file);
   if (!file.has_durations) {
     Order& order = file.copies.front().order;
-    if (auto fits = check_file_lists(order, request); !fits) return tl::unexpected(fits.error());
+    TRY(check_file_lists(order, request));
     return time_order(std::move(order), request, request.file, name);
   }
   for (TimedOrder& copy : file.copies) set_request_knobs(copy.order, request, copy.times);
-  auto run = time_copies(std::move(file.copies), request, request.file, name);
-  if (!run) return run;
-  run->in_seconds = file.in_seconds;
-  add_measured(file.step, run->timeline, *run->replay);
+  TRY(auto run, time_copies(std::move(file.copies), request, request.file, name));
+  run.in_seconds = file.in_seconds;
+  add_measured(file.step, run.timeline, *run.replay);
   return run;
 }
 
 }  // namespace
 
 Expected<ScheduleRun> run_schedule_file(const ScheduleRequest& request) {
-  const auto at_hand = open_file(request.file);
-  if (!at_hand) return tl::unexpected(at_hand.error());
-  const auto form = form_of(*at_hand);
-  if (!form) return tl::unexpected(form.error());
-  if (auto taken = check_form_flags(**form, request); !taken) return tl::unexpected(taken.error());
-  auto file = (*form)->read(*at_hand, request);
-  if (!file) return tl::unexpected(file.error());
-  if (auto times = check_times(*file, request); !times) return tl::unexpected(times.error());
-  std::vector<std::string> notes = std::move(file->notes);
-  auto run = run_file(std::move(*file), request);
+  TRY(const auto at_hand, open_file(request.file));
+  TRY(const auto form, form_of(at_hand));
+  TRY(check_form_flags(*form, request));
+  TRY(auto file, form->read(at_hand, request));
+  TRY(check_times(file, request));
+  std::vector<std::string> notes = std::move(file.notes);
+  auto run = run_file(std::move(file), request);
   if (run) run->notes = std::move(notes);
   return run;
 }

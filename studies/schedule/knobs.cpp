@@ -39,9 +39,8 @@ Expected<void> read_speeds(const std::string& list, ScheduleRequest& request) {
   const std::string text = without_blanks(list);
   for (std::size_t from = 0; from <= text.size();) {
     const std::size_t comma = std::min(text.find(',', from), text.size());
-    const auto speed = speed_of(text.substr(from, comma - from));
-    if (!speed) return tl::unexpected(speed.error());
-    request.rank_slowdown.push_back(1 / *speed);
+    TRY(const auto speed, speed_of(text.substr(from, comma - from)));
+    request.rank_slowdown.push_back(1 / speed);
     from = comma + 1;
   }
   return {};
@@ -51,16 +50,15 @@ Expected<void> read_speeds(const std::string& list, ScheduleRequest& request) {
 
 Expected<void> read_schedule_knobs(const Arguments& arguments, ScheduleRequest& request) {
   if (arguments.has("--p2p-mode"))
-    if (auto read = read_hop_mode(arguments.value("--p2p-mode"), request); !read) return read;
+    TRY(read_hop_mode(arguments.value("--p2p-mode"), request));
   if (arguments.has("--rank-speed"))
-    if (auto read = read_speeds(arguments.value("--rank-speed"), request); !read) return read;
+    TRY(read_speeds(arguments.value("--rank-speed"), request));
   if (arguments.has("--rank-speed") && !arguments.has("--from"))
-    if (auto fits = check_speeds(request, request.size.ranks); !fits) return fits;
+    TRY(check_speeds(request, request.size.ranks));
   if (!arguments.has("--effort")) return {};
   if (!arguments.has("--auto")) return fail("--effort", "is about the search of --auto", "add --auto, or leave it out");
-  const auto effort = parse_count(arguments.value("--effort"), "--effort", 0, most_schedule_effort);
-  if (!effort) return tl::unexpected(effort.error());
-  request.effort = *effort;
+  TRY(const auto effort, parse_count(arguments.value("--effort"), "--effort", 0, most_schedule_effort));
+  request.effort = effort;
   return {};
 }
 

@@ -34,8 +34,7 @@ Expected<void> check_keys(const std::string& text, const std::string& name) {
     for (const char* key : keys)
       if (file.has(key))
         file.require(file.type_of(key) == "list", key, fmt::format("found a {}", file.type_of(key)), "a list of times");
-  auto done = file.finish(true);
-  if (!done) return tl::unexpected(done.error());
+  TRY(file.finish(true));
   return {};
 }
 
@@ -48,23 +47,19 @@ Expected<std::vector<double>> read_list(const CostsJson& list, const std::string
                   "a number, or text with a unit: \"10 ms\"");
     const CostsJson& item = list[i];
     const std::string text = item.is_string() ? item.get<std::string>() : fmt::format("{}", item.get<double>());
-    const auto time = read_time(text, place);
-    if (!time) return tl::unexpected(time.error());
-    times.push_back(*time);
+    TRY(const auto time, read_time(text, place));
+    times.push_back(time);
   }
   return times;
 }
 
 Expected<LayerTimes> read_layer_times(const std::string& name, const ReadTime& read_time) {
-  const auto text = read_text_file(name);
-  if (!text) return tl::unexpected(text.error());
-  if (auto good = check_keys(*text, name); !good) return tl::unexpected(good.error());
-  const CostsJson file = CostsJson::parse(*text);
+  TRY(const auto text, read_text_file(name));
+  TRY(check_keys(text, name));
+  const CostsJson file = CostsJson::parse(text);
   LayerTimes times;
   for (std::size_t i = 0; i < pass_keys.size(); ++i) {
-    auto list = read_list(file.at(pass_keys[i]), fmt::format("{}:/{}", name, pass_keys[i]), read_time);
-    if (!list) return tl::unexpected(list.error());
-    times.layers[i] = std::move(*list);
+    TRY(times.layers[i], read_list(file.at(pass_keys[i]), fmt::format("{}:/{}", name, pass_keys[i]), read_time));
     if (times.layers[i].empty() || times.layers[i].size() != times.layers[0].size())
       return fail(fmt::format("{}:/{}", name, pass_keys[i]),
                   fmt::format("{} layers, and {} in forward", times.layers[i].size(), times.layers[0].size()),
@@ -73,11 +68,10 @@ Expected<LayerTimes> read_layer_times(const std::string& name, const ReadTime& r
   for (std::size_t i = 0; i < end_keys.size(); ++i) {
     if (!file.contains(end_keys[i])) continue;
     const std::string where = fmt::format("{}:/{}", name, end_keys[i]);
-    const auto list = read_list(file.at(end_keys[i]), where, read_time);
-    if (!list) return tl::unexpected(list.error());
-    if (list->size() != pass_keys.size())
-      return fail(where, fmt::format("{} times", list->size()), "three: forward, input_grad, weight_grad");
-    std::copy(list->begin(), list->end(), times.ends[i].begin());
+    TRY(const auto list, read_list(file.at(end_keys[i]), where, read_time));
+    if (list.size() != pass_keys.size())
+      return fail(where, fmt::format("{} times", list.size()), "three: forward, input_grad, weight_grad");
+    std::copy(list.begin(), list.end(), times.ends[i].begin());
   }
   return times;
 }
@@ -98,16 +92,14 @@ PartitionProblem problem_of(const LayerTimes& times, int stages) {
 
 Expected<std::vector<int>> split_by(const std::string& text, const PartitionProblem& problem, const ScheduleSize& size,
                                     int chunks) {
-  const auto choice = parse_layout(text, "--layout");
-  if (!choice) return tl::unexpected(choice.error());
-  if (choice->kind == LayoutChoice::Kind::given) {
+  TRY(const auto choice, parse_layout(text, "--layout"));
+  if (choice.kind == LayoutChoice::Kind::given) {
     NetworkSpec network;
     network.layers = static_cast<std::int64_t>(problem.layers.size());
-    const auto layers = given_layers(*choice, network, size.ranks, chunks, "--layout");
-    if (!layers) return tl::unexpected(layers.error());
-    return std::vector<int>(layers->begin(), layers->end());
+    TRY(const auto layers, given_layers(choice, network, size.ranks, chunks, "--layout"));
+    return std::vector<int>(layers.begin(), layers.end());
   }
-  auto split = choice->kind == LayoutChoice::Kind::even ? split_evenly(problem) : split_layers(problem);
+  auto split = choice.kind == LayoutChoice::Kind::even ? split_evenly(problem) : split_layers(problem);
   if (!split) return fail("--stages", split.error().what, split.error().hint + ", chunks counted");
   return std::move(split->layers);
 }
@@ -134,22 +126,19 @@ Expected<void> read_layer_costs(const Arguments& arguments, const ReadTime& read
                 "stepcast schedule 1f1b --layer-costs FILE.json ...");
   for (const char* one : {"--times", "--forward", "--input-grad", "--weight-grad"})
     if (arguments.has(one)) return fail(one, "does not go with --layer-costs", "leave one of them out");
-  const auto kind = find_schedule(arguments.words[0]);
-  if (!kind) return tl::unexpected(kind.error());
-  if (auto legal = check_size(**kind, request.size); !legal) return legal;
+  TRY(const auto kind, find_schedule(arguments.words[0]));
+  TRY(check_size(*kind, request.size));
   const std::string name = arguments.value("--layer-costs");
-  const auto times = read_layer_times(name, read_time);
-  if (!times) return tl::unexpected(times.error());
-  const int chunks = chunks_of(**kind, request.size);
+  TRY(const auto times, read_layer_times(name, read_time));
+  const int chunks = chunks_of(*kind, request.size);
   const std::string layout = arguments.has("--layout") ? arguments.value("--layout") : "balanced";
-  auto layers = split_by(layout, problem_of(*times, request.size.ranks * chunks), request.size, chunks);
-  if (!layers) return tl::unexpected(layers.error());
-  request.forward_list = stage_list(*times, 0, *layers);
-  request.input_grad_list = stage_list(*times, 1, *layers);
-  request.weight_grad_list = stage_list(*times, 2, *layers);
+  TRY(auto layers, split_by(layout, problem_of(times, request.size.ranks * chunks), request.size, chunks));
+  request.forward_list = stage_list(times, 0, layers);
+  request.input_grad_list = stage_list(times, 1, layers);
+  request.weight_grad_list = stage_list(times, 2, layers);
   request.times_file = name;
-  const std::string written = write_layer_layout(layout_of({layers->begin(), layers->end()}, 0));
-  request.layers = LayerSplit{std::move(*layers), written, {}};
+  const std::string written = write_layer_layout(layout_of({layers.begin(), layers.end()}, 0));
+  request.layers = LayerSplit{std::move(layers), written, {}};
   return {};
 }
 

@@ -68,35 +68,28 @@ bool is_primus_folder(const std::string& path) {
 
 Expected<ScheduleFile> read_primus_folder(const std::string& path, const ScheduleRequest& request) {
   const std::string config = file_in(path, "config.json");
-  const auto config_text = read_text_file(config);
-  if (!config_text) return tl::unexpected(config_text.error());
-  const auto size = read_primus_config(*config_text, config);
-  if (!size) return tl::unexpected(size.error());
+  TRY(const auto config_text, read_text_file(config));
+  TRY(const auto size, read_primus_config(config_text, config));
   std::vector<std::string> texts;
   std::vector<int> there;
-  for (int rank = 0; rank < size->ranks; ++rank) {
-    auto text = read_text_file(rank_file(path, rank));
-    if (!text) return tl::unexpected(text.error());
-    const auto iterations = iterations_of(*text, rank_file(path, rank));
-    if (!iterations) return tl::unexpected(iterations.error());
-    there = rank == 0 ? *iterations : shared(there, *iterations);
-    texts.push_back(std::move(*text));
+  for (int rank = 0; rank < size.ranks; ++rank) {
+    TRY(auto text, read_text_file(rank_file(path, rank)));
+    TRY(const auto iterations, iterations_of(text, rank_file(path, rank)));
+    there = rank == 0 ? iterations : shared(there, iterations);
+    texts.push_back(std::move(text));
   }
-  const auto iteration = choose_iteration(path, there, request.iteration);
-  if (!iteration) return tl::unexpected(iteration.error());
+  TRY(const auto iteration, choose_iteration(path, there, request.iteration));
   std::vector<PrimusRank> ranks;
-  for (int rank = 0; rank < size->ranks; ++rank) {
-    auto read = read_primus_rank(texts[rank], rank_file(path, rank), *iteration);
-    if (!read) return tl::unexpected(read.error());
-    ranks.push_back(std::move(*read));
+  for (int rank = 0; rank < size.ranks; ++rank) {
+    TRY(auto read, read_primus_rank(texts[rank], rank_file(path, rank), iteration));
+    ranks.push_back(std::move(read));
   }
-  auto timeline = primus_timeline(*size, ranks);
-  if (!timeline) return tl::unexpected(timeline.error());
-  return ScheduleFile{.copies = {std::move(timeline->timed)},
+  TRY(auto timeline, primus_timeline(size, ranks));
+  return ScheduleFile{.copies = {std::move(timeline.timed)},
                       .has_durations = true,
                       .in_seconds = true,
-                      .step = {.tail = {}, .measured = timeline->measured.value(), .on_first_rank = true},
-                      .notes = {fmt::format("iteration {}; all ranks have {}", *iteration, listed(there))}};
+                      .step = {.tail = {}, .measured = timeline.measured.value(), .on_first_rank = true},
+                      .notes = {fmt::format("iteration {}; all ranks have {}", iteration, listed(there))}};
 }
 
 }  // namespace stepcast

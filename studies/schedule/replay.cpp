@@ -28,16 +28,14 @@ std::optional<double> ScheduleReplay::error() const {
 Expected<CopiesRun> run_copies(const std::vector<TimedOrder>& copies) {
   CopiesRun result;
   if (copies.size() == 1 && !single_durations(copies.front().times)) {
-    auto timeline = run(copies.front().order, copies.front().times);
-    if (!timeline) return tl::unexpected(timeline.error());
-    result.timeline = std::move(*timeline);
+    TRY(auto timeline, run(copies.front().order, copies.front().times));
+    result.timeline = std::move(timeline);
     return result;
   }
-  auto replayed = replay(copies);
-  if (!replayed) return tl::unexpected(replayed.error());
-  result.replay = replay_figures(*replayed, static_cast<int>(copies.size()));
-  result.slowest = replayed->slowest;
-  result.timeline = std::move(replayed->single);
+  TRY(auto replayed, replay(copies));
+  result.replay = replay_figures(replayed, static_cast<int>(copies.size()));
+  result.slowest = replayed.slowest;
+  result.timeline = std::move(replayed.single);
   return result;
 }
 

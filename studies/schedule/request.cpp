@@ -9,9 +9,8 @@ namespace {
 
 Expected<int> size_flag(const Arguments& arguments, const char* name, int otherwise) {
   if (!arguments.has(name)) return otherwise;
-  const auto count = parse_count(arguments.value(name), name, 1, 1 << 20);
-  if (!count) return tl::unexpected(count.error());
-  return static_cast<int>(*count);
+  TRY(const auto count, parse_count(arguments.value(name), name, 1, 1 << 20));
+  return static_cast<int>(count);
 }
 
 struct SizeFlag {
@@ -30,16 +29,14 @@ Expected<void> read_file_flags(const Arguments& arguments, ScheduleRequest& requ
   for (const SizeFlag& flag : size_flags)
     if (flag.field != &ScheduleSize::slices && arguments.has(flag.name))
       return fail(flag.name, "does not go with --from", "leave it out: the file's order says it");
-  const auto slices = size_flag(arguments, "--seq-splits", 1);
-  if (!slices) return tl::unexpected(slices.error());
-  request.size.slices = *slices;
+  TRY(const auto slices, size_flag(arguments, "--seq-splits", 1));
+  request.size.slices = slices;
   request.slices_given = arguments.has("--seq-splits");
   request.file = arguments.value("--from");
   if (arguments.has("--csv-dialect")) request.dialect = arguments.value("--csv-dialect");
   if (!arguments.has("--iteration")) return {};
-  const auto iteration = parse_count(arguments.value("--iteration"), "--iteration", 0, 1 << 30);
-  if (!iteration) return tl::unexpected(iteration.error());
-  request.iteration = static_cast<int>(*iteration);
+  TRY(const auto iteration, parse_count(arguments.value("--iteration"), "--iteration", 0, 1 << 30));
+  request.iteration = static_cast<int>(iteration);
   return {};
 }
 
@@ -50,9 +47,7 @@ Expected<void> read_sizes(const Arguments& arguments, ScheduleRequest& request) 
   for (const SizeFlag& flag : size_flags) {
     if (flag.needed && !arguments.has(flag.name))
       return fail(flag.name, "is missing", "--stages is the number of ranks, --micro-batches that of a step");
-    const auto value = size_flag(arguments, flag.name, request.size.*flag.field);
-    if (!value) return tl::unexpected(value.error());
-    request.size.*flag.field = *value;
+    TRY(request.size.*flag.field, size_flag(arguments, flag.name, request.size.*flag.field));
   }
   request.chunks_given = arguments.has("--chunks");
   request.slices_given = arguments.has("--seq-splits");
@@ -68,9 +63,7 @@ Expected<void> read_factors(const Arguments& arguments, ScheduleRequest& request
                   "above 0, at most 10; 1: a fused pair lasts as long as its two one after the other");
     request.pair_factor = *factor;
   }
-  const auto cap = size_flag(arguments, "--memory-cap", 0);
-  if (!cap) return tl::unexpected(cap.error());
-  request.memory_cap = *cap;
+  TRY(request.memory_cap, size_flag(arguments, "--memory-cap", 0));
   return {};
 }
 
@@ -78,10 +71,10 @@ Expected<void> read_factors(const Arguments& arguments, ScheduleRequest& request
 
 Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments) {
   ScheduleRequest request;
-  if (auto read = read_sizes(arguments, request); !read) return tl::unexpected(read.error());
-  if (auto read = read_schedule_times(arguments, request); !read) return tl::unexpected(read.error());
-  if (auto read = read_factors(arguments, request); !read) return tl::unexpected(read.error());
-  if (auto read = read_schedule_knobs(arguments, request); !read) return tl::unexpected(read.error());
+  TRY(read_sizes(arguments, request));
+  TRY(read_schedule_times(arguments, request));
+  TRY(read_factors(arguments, request));
+  TRY(read_schedule_knobs(arguments, request));
   return request;
 }
 

@@ -194,10 +194,9 @@ Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, co
 
 Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const ScheduleRequest& request,
                                   const std::string& id, const std::string& name) {
-  if (auto fits = check_speeds(request, copies.front().order.ranks); !fits) return tl::unexpected(fits.error());
-  auto ran = run_copies(copies);
-  if (!ran) return tl::unexpected(ran.error());
-  TimedOrder& shown = copies[ran->slowest];
+  TRY(check_speeds(request, copies.front().order.ranks));
+  TRY(auto ran, run_copies(copies));
+  TimedOrder& shown = copies[ran.slowest];
   ScheduleRun done;
   done.id = id;
   done.name = name;
@@ -205,10 +204,10 @@ Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const Schedule
   done.hop = request.hop;
   done.order = std::move(shown.order);
   done.times = std::move(shown.times);
-  done.timeline = std::move(ran->timeline);
+  done.timeline = std::move(ran.timeline);
   done.blocking_hops = request.blocking_hops;
-  done.replay = std::move(ran->replay);
-  if (auto kept = check_cap(done, request); !kept) return tl::unexpected(kept.error());
+  done.replay = std::move(ran.replay);
+  TRY(check_cap(done, request));
   add_bounds(done.times, request.memory_cap * request.cap_unit, done);
   return done;
 }
@@ -219,10 +218,9 @@ Expected<ScheduleRun> run_schedule(const std::string& id, const ScheduleRequest&
   if (auto legal = check_size(**kind, request.size); !legal) return tl::unexpected(in_schedule_flags(legal.error()));
   const int chunks = chunks_of(**kind, request.size);
   if (!request.times_file.empty()) {
-    const auto fits = check_list_lengths(request, id, request.size.ranks * chunks, (*kind)->directions);
-    if (!fits) return tl::unexpected(fits.error());
+    TRY(check_list_lengths(request, id, request.size.ranks * chunks, (*kind)->directions));
   }
-  if (auto room = check_room(id, request, chunks); !room) return tl::unexpected(room.error());
+  TRY(check_room(id, request, chunks));
   auto order = make_order(id, request.size, order_times(request, chunks));
   if (!order) return tl::unexpected(in_schedule_flags(order.error()));
   return time_order(std::move(*order), request, id, (*kind)->name);

@@ -52,14 +52,13 @@ struct OpenForm {
 
 /// Before the work, so that a place that cannot be written costs nothing.
 Expected<std::vector<OpenForm>> open_files(const Arguments& arguments) {
-  if (auto apart = check_apart(arguments, {"--trace", "--svg", "--order"}); !apart) return tl::unexpected(apart.error());
+  TRY(check_apart(arguments, {"--trace", "--svg", "--order"}));
   std::vector<OpenForm> open;
   for (const FileForm& form : file_forms) {
     const auto name = arguments.flags.find(form.flag);
     if (name == arguments.flags.end()) continue;
-    auto file = OutputFile::open(name->second, form.flag);
-    if (!file) return tl::unexpected(file.error());
-    open.push_back({&form, std::move(*file)});
+    TRY(auto file, OutputFile::open(name->second, form.flag));
+    open.push_back({&form, std::move(file)});
   }
   return open;
 }
@@ -78,23 +77,20 @@ std::string shown(const ScheduleRun& run, const Arguments& arguments, const Cons
 }  // namespace
 
 Expected<void> schedule_command(const Arguments& arguments, Console& console) {
-  if (auto words = check_schedule_words(arguments); !words) return words;
+  TRY(check_schedule_words(arguments));
   if (!arguments.words.empty())
-    if (const auto kind = find_schedule(arguments.words[0]); !kind) return tl::unexpected(kind.error());
-  const auto request = read_schedule_request(arguments);
-  if (!request) return tl::unexpected(request.error());
+    TRY(find_schedule(arguments.words[0]));
+  TRY(const auto request, read_schedule_request(arguments));
   if (arguments.has("--compare")) {
-    const ScheduleComparison comparison = compare_schedules(*request);
+    const ScheduleComparison comparison = compare_schedules(request);
     console.out << (arguments.has("--json") ? comparison_json(comparison) : comparison_text(comparison));
     return {};
   }
-  auto files = open_files(arguments);
-  if (!files) return tl::unexpected(files.error());
-  auto run = make_run(*request, arguments);
-  if (!run) return tl::unexpected(run.error());
-  add_layer_split(*request, *run);
-  for (OpenForm& open : *files) open.file.finish(open.form->text(*run));
-  console.out << shown(*run, arguments, console);
+  TRY(auto files, open_files(arguments));
+  TRY(auto run, make_run(request, arguments));
+  add_layer_split(request, run);
+  for (OpenForm& open : files) open.file.finish(open.form->text(run));
+  console.out << shown(run, arguments, console);
   return {};
 }
 

@@ -41,16 +41,15 @@ class TimeReader {
   Expected<double> read(const std::string& text, const std::string& where) {
     if (const auto bare = bare_number(text)) {
       if (*bare != 0) {
-        if (auto same = note(false, text, where); !same) return tl::unexpected(same.error());
+        TRY(note(false, text, where));
       }
       return in_range(*bare, text, where);
     }
     if (text.starts_with("-"))
       return fail(where, fmt::format("{} is a negative time", text.substr(0, 60)), "0 or more");
-    const auto time = parse_quantity<Seconds>(text, where, Zero::allowed);
-    if (!time) return tl::unexpected(time.error());
-    if (auto same = note(true, text, where); !same) return tl::unexpected(same.error());
-    return in_range(time->value(), text, where);
+    TRY(const auto time, parse_quantity<Seconds>(text, where, Zero::allowed));
+    TRY(note(true, text, where));
+    return in_range(time.value(), text, where);
   }
   /// With units? Nothing where all times were a bare 0.
   [[nodiscard]] std::optional<bool> units() const { return units_; }
@@ -85,9 +84,7 @@ constexpr TimeFlag time_flags[] = {
 Expected<void> read_time_flags(const Arguments& arguments, TimeReader& reader, ScheduleRequest& request) {
   for (const TimeFlag& row : time_flags) {
     if (arguments.has(row.flag)) {
-      const auto time = reader.read(arguments.value(row.flag), row.flag);
-      if (!time) return tl::unexpected(time.error());
-      request.*row.one = *time;
+      TRY(request.*row.one, reader.read(arguments.value(row.flag), row.flag));
       request.times_given = row.flag;
     } else if (arguments.has("--from")) {
       if (request.times_missing.empty()) request.times_missing = row.flag;
@@ -105,12 +102,11 @@ class TimesFile {
       : name_(std::move(name)), reader_(reader), request_(request) {}
 
   Expected<void> read() {
-    const auto text = read_text_file(name_);
-    if (!text) return tl::unexpected(text.error());
-    if (auto lists = check_lists(*text); !lists) return lists;
-    const TimesJson file = TimesJson::parse(*text);
+    TRY(const auto text, read_text_file(name_));
+    TRY(check_lists(text));
+    const TimesJson file = TimesJson::parse(text);
     for (const TimeFlag& row : time_flags)
-      if (auto read = read_stages(row, file.at(row.key)); !read) return read;
+      TRY(read_stages(row, file.at(row.key)));
     request_.times_file = name_;
     return {};
   }
@@ -137,12 +133,11 @@ class TimesFile {
       const std::string where = fmt::format("{}:/{}/{}", name_, row.key, s);
       std::vector<double> own;
       if (stages[s].is_array()) {
-        if (auto read = read_micro_batches(stages[s], where, own); !read) return read;
+        TRY(read_micro_batches(stages[s], where, own));
         (request_.*row.list).push_back(std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size()));
       } else {
-        const auto time = read_time(stages[s], where, "a time, or a list with one per micro-batch");
-        if (!time) return tl::unexpected(time.error());
-        (request_.*row.list).push_back(*time);
+        TRY(const auto time, read_time(stages[s], where, "a time, or a list with one per micro-batch"));
+        (request_.*row.list).push_back(time);
       }
       each.push_back(std::move(own));
     }
@@ -153,9 +148,8 @@ class TimesFile {
   Expected<void> read_micro_batches(const TimesJson& list, const std::string& where, std::vector<double>& own) {
     if (list.empty()) return fail(where, "the list is empty", "one time per micro-batch, or one for all of them");
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const auto time = read_time(list[i], fmt::format("{}/{}", where, i), "a time");
-      if (!time) return tl::unexpected(time.error());
-      own.push_back(*time);
+      TRY(const auto time, read_time(list[i], fmt::format("{}/{}", where, i), "a time"));
+      own.push_back(time);
     }
     return {};
   }
@@ -194,14 +188,12 @@ Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& 
   const ReadTime one = [&](const std::string& text, const std::string& where) { return reader.read(text, where); };
   if (arguments.has("--layout") && !arguments.has("--layer-costs"))
     return fail("--layout", "says how the layers of --layer-costs lie", "add --layer-costs FILE.json");
-  auto read = arguments.has("--layer-costs") ? read_layer_costs(arguments, one, request)
+  TRY(arguments.has("--layer-costs") ? read_layer_costs(arguments, one, request)
               : arguments.has("--times")     ? read_time_lists(arguments, reader, request)
-                                             : read_time_flags(arguments, reader, request);
-  if (!read) return read;
+                                             : read_time_flags(arguments, reader, request));
   if (arguments.has("--p2p")) {
-    const auto hop = reader.read(arguments.value("--p2p"), "--p2p");
-    if (!hop) return tl::unexpected(hop.error());
-    request.hop = *hop;
+    TRY(const auto hop, reader.read(arguments.value("--p2p"), "--p2p"));
+    request.hop = hop;
   }
   request.units = reader.units();
   request.in_seconds = reader.units().value_or(false);

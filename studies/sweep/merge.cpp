@@ -19,9 +19,8 @@ namespace {
 Expected<std::vector<NamedResult>> read_shards(const std::vector<std::string>& names) {
   std::vector<NamedResult> parts;
   for (const std::string& name : names) {
-    auto result = read_result_file(name);
-    if (!result) return tl::unexpected(result.error());
-    parts.push_back({name, std::move(*result)});
+    TRY(auto result, read_result_file(name));
+    parts.push_back({name, std::move(result)});
   }
   return parts;
 }
@@ -80,18 +79,15 @@ Expected<void> merge_command(const Arguments& arguments, Console& console) {
   const std::string output = arguments.value("--output");
   std::optional<ExportFile> file;
   if (!output.empty()) {
-    if (const auto apart = not_an_input(output, arguments.words); !apart) return apart;
-    auto opened = ExportFile::open(output, "--output");
-    if (!opened) return tl::unexpected(opened.error());
-    file.emplace(std::move(*opened));
+    TRY(not_an_input(output, arguments.words));
+    TRY(auto opened, ExportFile::open(output, "--output"));
+    file.emplace(std::move(opened));
   }
-  auto parts = read_shards(arguments.words);
-  if (!parts) return tl::unexpected(parts.error());
-  const auto result = merge_results(std::move(*parts));
-  if (!result) return tl::unexpected(result.error());
-  const auto written = file ? file->write(*result) : Expected<void>{};
-  console.out << (arguments.has("--json") ? merge_json(*result, arguments.words)
-                                          : merge_text(*result, arguments.words.size(), Paint(console)));
+  TRY(auto parts, read_shards(arguments.words));
+  TRY(const auto result, merge_results(std::move(parts)));
+  const auto written = file ? file->write(result) : Expected<void>{};
+  console.out << (arguments.has("--json") ? merge_json(result, arguments.words)
+                                          : merge_text(result, arguments.words.size(), Paint(console)));
   if (!written) throw std::runtime_error(to_text(written.error()));  // what was found has been told
   if (file && !arguments.has("--json")) console.out << fmt::format("\nWritten: {}\n", output);
   return {};

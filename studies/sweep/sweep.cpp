@@ -42,11 +42,10 @@ Expected<void> check_output_names(const std::vector<std::string>& names, const A
     for (std::size_t j = 0; j < i; ++j)
       if (std::filesystem::absolute(names[j]).lexically_normal() == path)
         return fail(output_flag, fmt::format("{} is named twice", names[i]), "a name of its own for each");
-    const auto kind = find_export(names[i], output_flag);
-    if (!kind) return tl::unexpected(kind.error());
-    if (is_resumable(**kind) && !kept.empty())
+    TRY(const auto kind, find_export(names[i], output_flag));
+    if (is_resumable(*kind) && !kept.empty())
       return fail(output_flag, fmt::format("{} and {} would both keep the result", kept, names[i]), "one .jsonl file");
-    if (is_resumable(**kind)) kept = names[i];
+    if (is_resumable(*kind)) kept = names[i];
   }
   if (!kept.empty()) return {};
   if (arguments.has("--resume")) return fail("--resume", "there is no file to go on from", "-o FILE.jsonl, as in the run before");
@@ -59,17 +58,15 @@ class SweepOutputs {
  public:
   Expected<void> open(const Arguments& arguments, const SweepQuestion& question, const Shard& shard) {
     const std::vector<std::string> names = arguments.values(output_flag);
-    if (auto good = check_output_names(names, arguments); !good) return good;
+    TRY(check_output_names(names, arguments));
     for (const std::string& name : names) {
       if (is_resumable(**find_export(name, output_flag))) {
-        auto file = ResultFile::open(name, output_flag, arguments.has("--resume"), question, shard);
-        if (!file) return tl::unexpected(file.error());
-        kept_.emplace(std::move(*file));
+        TRY(auto file, ResultFile::open(name, output_flag, arguments.has("--resume"), question, shard));
+        kept_.emplace(std::move(file));
         kept_name_ = name;
       } else {
-        auto file = ExportFile::open(name, output_flag);
-        if (!file) return tl::unexpected(file.error());
-        tables_.emplace_back(name, std::move(*file));
+        TRY(auto file, ExportFile::open(name, output_flag));
+        tables_.emplace_back(name, std::move(file));
       }
     }
     return {};
@@ -102,11 +99,8 @@ class SweepOutputs {
 
 Expected<Shard> shard_of(const Arguments& arguments, std::string& source) {
   if (!arguments.has("--shard")) return Shard{};
-  const auto shard = read_shard(arguments.value("--shard"), "--shard", process_environment());
-  if (!shard) return shard;
-  const auto text = shard_source(arguments.value("--shard"), "--shard", process_environment());
-  if (!text) return tl::unexpected(text.error());
-  source = *text;
+  TRY(const auto shard, read_shard(arguments.value("--shard"), "--shard", process_environment()));
+  TRY(source, shard_source(arguments.value("--shard"), "--shard", process_environment()));
   return shard;
 }
 
@@ -171,16 +165,14 @@ class SweepRun {
   }
 
   Expected<void> run() {
-    const auto shard = shard_of(arguments_, answer_.names.shard_source);
-    if (!shard) return tl::unexpected(shard.error());
-    if (const auto where = where_of(space_); !where) return tl::unexpected(where.error());
-    auto question = question_of(space_, arguments_.has("--exhaustive"));
-    if (!question) return tl::unexpected(question.error());
-    if (arguments_.has("--dry-run")) return show_plan(*question, *shard);
+    TRY(const auto shard, shard_of(arguments_, answer_.names.shard_source));
+    TRY(where_of(space_));
+    TRY(auto question, question_of(space_, arguments_.has("--exhaustive")));
+    if (arguments_.has("--dry-run")) return show_plan(question, shard);
     const InterruptGuard guard;
-    if (auto opened = outputs_.open(arguments_, *question, *shard); !opened) return opened;
-    if (auto swept = sweep(*shard); !swept) return swept;
-    if (auto told = tell(); !told) return told;
+    TRY(outputs_.open(arguments_, question, shard));
+    TRY(sweep(shard));
+    TRY(tell());
     // What was found has been told: from here on the run has failed, not what was asked.
     if (!finished_) throw std::runtime_error(to_text(finished_.error()));
     if (answer_.ended_early) throw Interrupted(ended_early());
@@ -201,9 +193,8 @@ class SweepRun {
     if (top.empty() && answer_.ended_early) return {};
     if (top.empty())
       return fail(emit_flag_name, "no configuration is left to be written", fmt::format("the same without {} says why", emit_flag_name));
-    const auto scenario = points_.scenario(space_.digits(top.front().index));
-    if (!scenario) return tl::unexpected(scenario.error());
-    return emit_run(arguments_, *scenario, console_);
+    TRY(const auto scenario, points_.scenario(space_.digits(top.front().index)));
+    return emit_run(arguments_, scenario, console_);
   }
 
   /// Nothing is written and nothing gone on from.
@@ -214,11 +205,10 @@ class SweepRun {
   }
 
   Expected<void> show_plan(const SweepQuestion& question, const Shard& shard) {
-    if (auto good = check_dry_run(); !good) return good;
+    TRY(check_dry_run());
     SweepPlan plan{&space_, answer_.names, question.hash(), range_of(shard, space_.size()).size(), answer_.threads, {}};
-    const auto estimate = estimate_sweep(space_, plan.configurations, plan.threads);
-    if (!estimate) return tl::unexpected(estimate.error());
-    plan.estimate = *estimate;
+    TRY(const auto estimate, estimate_sweep(space_, plan.configurations, plan.threads));
+    plan.estimate = estimate;
     console_.out << (arguments_.has("--json") ? sweep_plan_json(plan) : sweep_plan_text(plan, console_));
     return {};
   }
@@ -243,9 +233,8 @@ class SweepRun {
       unsaved = !finished_;  // ends the sweep: without room for the result it is told what was found until now
       return {};
     };
-    auto swept = run_sweep(space_, shard, options, earlier);
-    if (!swept) return tl::unexpected(swept.error());
-    answer_.swept = std::move(*swept);
+    TRY(auto swept, run_sweep(space_, shard, options, earlier));
+    answer_.swept = std::move(swept);
     answer_.ended_early = !answer_.swept.result.complete();
     finished_ = outputs_.finish(answer_.swept.result);
     for (const std::string& name : arguments_.values(output_flag))
@@ -294,11 +283,9 @@ class SweepRun {
 Expected<void> sweep_command(const Arguments& arguments, Console& console) {
   if (arguments.has("--json") && arguments.has(emit_flag_name))
     return fail("--json", fmt::format("does not go with {}", emit_flag_name), "leave one of them out");
-  const auto space = read_space(arguments);
-  if (!space) return tl::unexpected(space.error());
-  auto points = SpacePoints::make(*space);
-  if (!points) return tl::unexpected(points.error());
-  return SweepRun(arguments, *space, *points, console).run();
+  TRY(const auto space, read_space(arguments));
+  TRY(auto points, SpacePoints::make(space));
+  return SweepRun(arguments, space, points, console).run();
 }
 
 }  // namespace stepcast

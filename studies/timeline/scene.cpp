@@ -132,7 +132,7 @@ Expected<StepScene> step_scene(const Scenario& scenario, const Prediction& predi
   scene.title = scene_title(scenario);
   scene.order = &step.order;
   scene.timeline = &step.timeline;
-  if (auto added = add_inside(scenario, prediction, scene); !added) return tl::unexpected(added.error());
+  TRY(add_inside(scenario, prediction, scene));
   add_scene_phases(scenario, prediction, scene);
   add_hops(step, scene);
   scene.place_actions();

@@ -136,9 +136,7 @@ Expected<void> add_inside(const Scenario& scenario, const Prediction& prediction
   const Order& order = *scene.order;
   std::vector<Program> slices = {prediction.program};
   if (scenario.pipeline.slices > 1) {
-    auto cut = lower_slices(scenario, prediction.program);
-    if (!cut) return tl::unexpected(cut.error());
-    slices = std::move(*cut);
+    TRY(slices, lower_slices(scenario, prediction.program));
   }
   const SceneLayouts layouts(slices, cost_model(scenario).with_ranks(prediction.program.ranks));
   const std::vector<FabricStreams> fabrics = add_streams(scenario.machine.row, layouts, scene);

@@ -70,11 +70,9 @@ Expected<Row> timeline_word(const Arguments& arguments, const char* flag, const 
 }
 
 Expected<TraceChoice> trace_choice(const Arguments& arguments) {
-  const auto detail = timeline_word(arguments, "--detail", detail_words, detail_words[1]);
-  if (!detail) return tl::unexpected(detail.error());
-  const auto ranks = timeline_word(arguments, "--ranks", ranks_words, ranks_words[0]);
-  if (!ranks) return tl::unexpected(ranks.error());
-  return TraceChoice{detail->detail, ranks->all};
+  TRY(const auto detail, timeline_word(arguments, "--detail", detail_words, detail_words[1]));
+  TRY(const auto ranks, timeline_word(arguments, "--ranks", ranks_words, ranks_words[0]));
+  return TraceChoice{detail.detail, ranks.all};
 }
 
 std::string timeline_json(const TimelineWork& work) {
@@ -118,7 +116,7 @@ Expected<void> check_trace_flags(const Arguments& arguments, const std::vector<N
 Expected<void> check_trace_sizes(const std::vector<NamedOutput>& outputs, const TimelineWork& work) {
   for (const NamedOutput& output : outputs) {
     if (output.form != trace_form) continue;
-    if (auto good = check_trace_size(work.scene, work.choice, timeline_output); !good) return good;
+    TRY(check_trace_size(work.scene, work.choice, timeline_output));
   }
   return {};
 }
@@ -141,25 +139,19 @@ std::span<const Flag> timeline_flags() {
 }
 
 Expected<void> timeline_command(const Arguments& arguments, Console& console) {
-  const auto choice = trace_choice(arguments);
-  if (!choice) return tl::unexpected(choice.error());
-  const auto request = read_request(arguments);
-  if (!request) return tl::unexpected(request.error());
-  const auto scenario = complete(*request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  auto outputs = open_outputs(arguments, timeline_output, timeline_endings());
-  if (!outputs) return tl::unexpected(outputs.error());
-  if (auto good = check_trace_flags(arguments, *outputs); !good) return good;
-  const auto prediction = predict(*scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
-  const auto scene = step_scene(*scenario, *prediction);
-  if (!scene) return tl::unexpected(scene.error());
-  const TimelineWork work{*prediction, *scene, *choice};
-  if (auto good = check_trace_sizes(*outputs, work); !good) return good;
-  for (NamedOutput& output : *outputs) output.file.finish(timeline_forms[output.form].text(work));
+  TRY(const auto choice, trace_choice(arguments));
+  TRY(const auto request, read_request(arguments));
+  TRY(const auto scenario, complete(request));
+  TRY(auto outputs, open_outputs(arguments, timeline_output, timeline_endings()));
+  TRY(check_trace_flags(arguments, outputs));
+  TRY(const auto prediction, predict(scenario));
+  TRY(const auto scene, step_scene(scenario, prediction));
+  const TimelineWork work{prediction, scene, choice};
+  TRY(check_trace_sizes(outputs, work));
+  for (NamedOutput& output : outputs) output.file.finish(timeline_forms[output.form].text(work));
   if (arguments.has("--json")) console.out << timeline_json(work);
-  else if (outputs->empty()) console.out << timeline_text(*prediction, console);
-  else for (const NamedOutput& output : *outputs) console.out << timeline_written_line(output, work);
+  else if (outputs.empty()) console.out << timeline_text(prediction, console);
+  else for (const NamedOutput& output : outputs) console.out << timeline_written_line(output, work);
   return {};
 }
 

@@ -13,9 +13,8 @@ namespace {
 
 Expected<std::vector<Run>> runs_of(const Arguments& arguments) {
   if (arguments.words.empty()) return built_in_runs();
-  const auto text = read_text_file(arguments.words.front());
-  if (!text) return tl::unexpected(text.error());
-  auto runs = read_runs(*text, arguments.words.front());
+  TRY(const auto text, read_text_file(arguments.words.front()));
+  auto runs = read_runs(text, arguments.words.front());
   if (runs && runs->empty()) return fail(arguments.words.front(), "holds no runs", "a list of at least one record");
   return runs;
 }
@@ -23,22 +22,19 @@ Expected<std::vector<Run>> runs_of(const Arguments& arguments) {
 /// Before the forecasts, so that a place that cannot be written costs nothing.
 Expected<std::optional<OutputFile>> open_page(const Arguments& arguments) {
   if (!arguments.has("--html")) return std::nullopt;
-  auto file = OutputFile::open(arguments.value("--html"), "--html");
-  if (!file) return tl::unexpected(file.error());
-  return std::optional<OutputFile>(std::move(*file));
+  TRY(auto file, OutputFile::open(arguments.value("--html"), "--html"));
+  return std::optional<OutputFile>(std::move(file));
 }
 
 }  // namespace
 
 Expected<void> validate_command(const Arguments& arguments, Console& console) {
-  const auto runs = runs_of(arguments);
-  if (!runs) return tl::unexpected(runs.error());
-  auto page = open_page(arguments);
-  if (!page) return tl::unexpected(page.error());
-  Validation validation = validate_runs(*runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
-  const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, *runs) : judged_rows(validation);
-  const auto sweeps = arguments.has("--hold-out") ? std::optional(judged_sweeps(*runs)) : std::nullopt;
-  if (*page) (*page)->finish(validation_html(validation, judged, *runs));
+  TRY(const auto runs, runs_of(arguments));
+  TRY(auto page, open_page(arguments));
+  Validation validation = validate_runs(runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
+  const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, runs) : judged_rows(validation);
+  const auto sweeps = arguments.has("--hold-out") ? std::optional(judged_sweeps(runs)) : std::nullopt;
+  if (page) (page)->finish(validation_html(validation, judged, runs));
   console.out << (arguments.has("--json") ? validation_json(validation, judged, sweeps)
                                             : validation_text(validation, judged, sweeps, arguments.has("--cases")));
   return {};

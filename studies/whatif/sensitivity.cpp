@@ -19,10 +19,9 @@ bool same_outcome(const Outcome& a, const Outcome& b) {
 /// The lever at one factor, all else as it is.
 Expected<Variation> vary_machine(const MachineLever& lever, Scenario scenario, double factor) {
   lever.scale(scenario, factor);
-  const auto prediction = predict(scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
+  TRY(const auto prediction, predict(scenario));
   const double amount = lever.amount(scenario);
-  return Variation{lever.text(amount), factor, amount, outcome_of(scenario, *prediction)};
+  return Variation{lever.text(amount), factor, amount, outcome_of(scenario, prediction)};
 }
 
 /// Too small to be seen in a report is as good as nothing, unless it decides what fits.
@@ -38,9 +37,8 @@ void note_largest(LeverEffect& effect, const Outcome& before) {
 Expected<LeverEffect> machine_effect(const MachineLever& lever, const Sensitivity& study, const Prediction& base) {
   LeverEffect effect{lever.id, lever.name, lever.text(lever.amount(study.scenario)), true, lever.unit, {}, "", 0};
   for (const double factor : {1 / study.factor, study.factor}) {
-    auto variation = vary_machine(lever, study.scenario, factor);
-    if (!variation) return tl::unexpected(variation.error());
-    effect.variations.push_back(std::move(*variation));
+    TRY(auto variation, vary_machine(lever, study.scenario, factor));
+    effect.variations.push_back(std::move(variation));
   }
   const auto unmoved = [&](const Variation& v) { return same_outcome(v.after, study.before); };
   if (std::all_of(effect.variations.begin(), effect.variations.end(), unmoved)) effect.idle = lever.idle(study.scenario, base);
@@ -74,15 +72,13 @@ Outcome outcome_of(const Scenario& scenario, const Prediction& prediction) {
 }
 
 Expected<Outcome> outcome_of_scenario(const Scenario& scenario) {
-  const auto prediction = predict(scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
-  return outcome_of(scenario, *prediction);
+  TRY(const auto prediction, predict(scenario));
+  return outcome_of(scenario, prediction);
 }
 
 Expected<Outcome> outcome_of_request(const Request& request) {
-  const auto scenario = complete(request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  return outcome_of_scenario(*scenario);
+  TRY(const auto scenario, complete(request));
+  return outcome_of_scenario(scenario);
 }
 
 double time_change(const Outcome& before, const Outcome& after) { return after.time_per_token() / before.time_per_token() - 1; }
@@ -100,16 +96,13 @@ PhaseMove moved_most(const Outcome& before, const Outcome& after) {
 Expected<Sensitivity> sensitivity(const Request& asked, double factor) {
   Sensitivity study;
   study.factor = factor;
-  auto scenario = complete(asked);
-  if (!scenario) return tl::unexpected(scenario.error());
-  study.scenario = std::move(*scenario);
-  const auto base = predict(study.scenario);
-  if (!base) return tl::unexpected(base.error());
-  study.before = outcome_of(study.scenario, *base);
+  TRY(auto scenario, complete(asked));
+  study.scenario = std::move(scenario);
+  TRY(const auto base, predict(study.scenario));
+  study.before = outcome_of(study.scenario, base);
   for (const MachineLever& lever : machine_levers(study.scenario)) {
-    auto effect = machine_effect(lever, study, *base);
-    if (!effect) return tl::unexpected(effect.error());
-    study.levers.push_back(std::move(*effect));
+    TRY(auto effect, machine_effect(lever, study, base));
+    study.levers.push_back(std::move(effect));
   }
   const Request request = pinned(asked, study.scenario);
   for (const PlanLever& lever : plan_levers(request, study.scenario)) study.levers.push_back(plan_effect(lever, study));

@@ -23,11 +23,9 @@ Expected<double> factor_of(const Arguments& arguments) {
 Expected<void> answer_changes(const Request& request, const Arguments& arguments, Console& console) {
   for (const char* other : {"--factor", "--top"})
     if (arguments.has(other)) return fail(other, "does not go with --change", "leave one of them out");
-  const auto changes = parse_changes(arguments.value("--change"), "--change");
-  if (!changes) return tl::unexpected(changes.error());
-  const auto effect = change_effect(request, *changes);
-  if (!effect) return tl::unexpected(effect.error());
-  console.out << (arguments.has("--json") ? change_json(*effect) : change_text(*effect, console));
+  TRY(const auto changes, parse_changes(arguments.value("--change"), "--change"));
+  TRY(const auto effect, change_effect(request, changes));
+  console.out << (arguments.has("--json") ? change_json(effect) : change_text(effect, console));
   return {};
 }
 
@@ -48,16 +46,13 @@ std::span<const Flag> whatif_flags() {
 }
 
 Expected<void> whatif_command(const Arguments& arguments, Console& console) {
-  const auto request = read_request(arguments);
-  if (!request) return tl::unexpected(request.error());
-  if (arguments.has("--change")) return answer_changes(*request, arguments, console);
-  const auto factor = factor_of(arguments);
-  if (!factor) return tl::unexpected(factor.error());
-  const auto study = sensitivity(*request, *factor);
-  if (!study) return tl::unexpected(study.error());
+  TRY(const auto request, read_request(arguments));
+  if (arguments.has("--change")) return answer_changes(request, arguments, console);
+  TRY(const auto factor, factor_of(arguments));
+  TRY(const auto study, sensitivity(request, factor));
   constexpr std::size_t all = 1000;
   const std::size_t top = arguments.has("--top") ? std::stoul(arguments.value("--top")) : all;
-  console.out << (arguments.has("--json") ? whatif_json(*study, top) : whatif_text(*study, top, console));
+  console.out << (arguments.has("--json") ? whatif_json(study, top) : whatif_text(study, top, console));
   return {};
 }
 

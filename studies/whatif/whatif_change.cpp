@@ -52,36 +52,32 @@ Expected<std::string> plan_text(const Change& change, const RunField& field, con
   const std::string where = change_where(change);
   std::string text = change.value;
   if (field.type.number && is_factor(text)) {
-    const auto factor = parse_factor(text, where, least_change, most_change);
-    if (!factor) return tl::unexpected(factor.error());
+    TRY(const auto factor, parse_factor(text, where, least_change, most_change));
     const std::string now = plan_value(base.request, base.scenario, field.id);
-    const double wanted = std::stod(now) * *factor;
+    const double wanted = std::stod(now) * factor;
     if (wanted != std::floor(wanted))
       return fail(where, fmt::format("{} of {} is not a whole number", text, now), "a value, or another factor");
     text = fmt::format("{:.0f}", wanted);
   }
-  if (auto good = check_field(field, text, where); !good) return tl::unexpected(good.error());
+  TRY(check_field(field, text, where));
   return text;
 }
 
 Expected<void> change_plan(Request& request, const Change& change, const RunField& field, const ChangeBase& base) {
   const std::string where = change_where(change);
   if (field.id == FieldId::machine) {
-    auto machine = choose_machine(change.value, where);
-    if (!machine) return tl::unexpected(machine.error());
-    request.machine = std::move(*machine);
+    TRY(auto machine, choose_machine(change.value, where));
+    request.machine = std::move(machine);
     request.profile = base.asked.profile;  // unless one was named, that of the new machine's GPU
     return {};
   }
   if (field.id == FieldId::stack) {
-    auto stack = choose_stack(change.value, where);
-    if (!stack) return tl::unexpected(stack.error());
-    request.stack = std::move(*stack);
+    TRY(auto stack, choose_stack(change.value, where));
+    request.stack = std::move(stack);
     return {};
   }
-  auto text = plan_text(change, field, base);
-  if (!text) return tl::unexpected(text.error());
-  return request.say(field, std::move(*text), where);
+  TRY(auto text, plan_text(change, field, base));
+  return request.say(field, std::move(text), where);
 }
 
 /// The plan's changes are resolved first; the machine that results is then scaled.
@@ -92,21 +88,17 @@ Expected<Scenario> changed_scenario(const ChangeBase& base, std::span<const Chan
     const RunField* field = plan_field(change.id);
     if (field == nullptr) {
       of_machine.push_back(&change);
-    } else if (auto done = change_plan(request, change, *field, base); !done) {
-      return tl::unexpected(done.error());
-    }
+    } else TRY(change_plan(request, change, *field, base));
   }
-  auto scenario = complete(request);
-  if (!scenario) return scenario;
+  TRY(auto scenario, complete(request));
   for (const Change* change : of_machine) {
-    const auto lever = machine_lever_called(change->id, *scenario);
-    if (!lever) return tl::unexpected(unknown_lever(*change, *scenario));
+    const auto lever = machine_lever_called(change->id, scenario);
+    if (!lever) return tl::unexpected(unknown_lever(*change, scenario));
     if (!is_factor(change->value))
       return fail(change_where(*change), fmt::format("'{:.60}' is no factor", change->value),
                   fmt::format("{}=2x or {}=0.5x", change->id, change->id));
-    const auto factor = parse_factor(change->value, change_where(*change), least_change, most_change);
-    if (!factor) return tl::unexpected(factor.error());
-    lever->scale(*scenario, *factor);
+    TRY(const auto factor, parse_factor(change->value, change_where(*change), least_change, most_change));
+    lever->scale(scenario, factor);
   }
   return scenario;
 }
@@ -179,16 +171,12 @@ Expected<std::vector<Change>> parse_changes(const std::string& text, const std::
 }
 
 Expected<ChangeEffect> change_effect(const Request& request, const std::vector<Change>& changes) {
-  auto scenario = complete(request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  const ChangeBase base{request, pinned(request, *scenario), *scenario};
-  const auto before = outcome_of_scenario(*scenario);
-  if (!before) return tl::unexpected(before.error());
-  const auto joint = changed_scenario(base, changes);
-  if (!joint) return tl::unexpected(joint.error());
-  const auto together = outcome_of_scenario(*joint);
-  if (!together) return tl::unexpected(together.error());
-  ChangeEffect effect{std::move(*scenario), *before, {}, *together, in_words(*joint)};
+  TRY(auto scenario, complete(request));
+  const ChangeBase base{request, pinned(request, scenario), scenario};
+  TRY(const auto before, outcome_of_scenario(scenario));
+  TRY(const auto joint, changed_scenario(base, changes));
+  TRY(const auto together, outcome_of_scenario(joint));
+  ChangeEffect effect{std::move(scenario), before, {}, together, in_words(joint)};
   for (const Change& change : changes) effect.alone.push_back(change_alone(change, base));
   return effect;
 }

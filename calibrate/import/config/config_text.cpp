@@ -142,13 +142,11 @@ tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::
                                                                      const std::string& where) {
   Flat flat(form);
   if (form == ConfigForm::toml) {
-    const auto tree = toml_tree(text, where);
-    if (!tree) return tl::unexpected(tree.error());
-    flat.take_map(*tree, "", "");
+    TRY(const auto tree, toml_tree(text, where));
+    flat.take_map(tree, "", "");
   } else {
-    const auto documents = read_yaml(form == ConfigForm::json ? with_escapes_kept(text) : text, where);
-    if (!documents) return tl::unexpected(documents.error());
-    for (const YamlNode& document : *documents) {
+    TRY(const auto documents, read_yaml(form == ConfigForm::json ? with_escapes_kept(text) : text, where));
+    for (const YamlNode& document : documents) {
       if (document.kind != YamlNode::Kind::map && document.kind != YamlNode::Kind::null)
         return tl::unexpected(TextError{document.position, "no names with values", "name: value"});
       flat.take_map(document, "", "");
@@ -194,9 +192,8 @@ ArgumentMap argument_map(const std::vector<GivenArgument>& arguments) {
 }
 
 Expected<ArgumentMap> read_config(std::string_view text, const std::string& where) {
-  const auto arguments = read_config_arguments(text, where);
-  if (!arguments) return tl::unexpected(arguments.error());
-  return argument_map(*arguments);
+  TRY(const auto arguments, read_config_arguments(text, where));
+  return argument_map(arguments);
 }
 
 void resolve_references(std::vector<GivenArgument>& arguments, std::span<const std::string> known) {

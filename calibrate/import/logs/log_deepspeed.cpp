@@ -69,10 +69,9 @@ Expected<void> deepspeed_about(std::span<const LogLine> lines, TrainingLog& log)
     if (const LogFigure size = figure_after(line.text, "world_size = ", true);
         size.present && line.text.find("Config mesh_device") != line.text.npos)
       log.gpus = size.whole();
-  const auto json = printed_json(lines, log.where);
-  if (!json) return tl::unexpected(json.error());
+  TRY(const auto json, printed_json(lines, log.where));
   ArgumentMap named;
-  for (const auto& [name, value] : *json)
+  for (const auto& [name, value] : json)
     if (value != "auto") named[name] = value;
   return add_printed(log, named, log.where);
 }

@@ -89,7 +89,7 @@ std::optional<LogFormat::Found> megatron_step(std::string_view line) {
 Expected<void> megatron_about(std::span<const LogLine> lines, TrainingLog& log) {
   ArgumentMap arguments = printed_arguments(lines);
   take_vocabulary(lines, arguments);
-  if (auto good = add_printed(log, arguments, log.where); !good) return good;
+  TRY(add_printed(log, arguments, log.where));
   take_peak_memory(lines, log);
   if (is_on(log.arguments, "deepspeed") || log.arguments.count("deepspeed_config") != 0 || any_holds(lines, "(tgs):"))
     log.framework = "megatron-deepspeed";

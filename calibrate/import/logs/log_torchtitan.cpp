@@ -108,10 +108,9 @@ Expected<void> take_geometry(std::span<const LogLine> lines, TrainingLog& log) {
   if (last == lines.end()) return {};
   std::string json = "{";
   for (auto line = std::next(first); line <= last; ++line) json += line->text;
-  const auto shown = read_config(json, fmt::format("{}:{}", log.where, first->number));
-  if (!shown) return tl::unexpected(shown.error());
+  TRY(const auto shown, read_config(json, fmt::format("{}:{}", log.where, first->number)));
   ArgumentMap named;
-  for (const auto& [name, value] : *shown) named["model_args." + name] = value;
+  for (const auto& [name, value] : shown) named["model_args." + name] = value;
   return add_printed(log, named, log.where);
 }
 
@@ -175,7 +174,7 @@ Expected<void> torchtitan_about(std::span<const LogLine> lines, TrainingLog& log
   for (const auto& [name, value] : shown)
     if (const auto asked = log.arguments.find(name); asked != log.arguments.end() && asked->second == "-1")
       log.arguments.erase(asked);
-  if (auto good = add_printed(log, shown, log.where); !good) return good;
+  TRY(add_printed(log, shown, log.where));
   return take_geometry(lines, log);
 }
 

@@ -44,7 +44,7 @@ class StepReader {
         continue;
       }
       found->step.line = lines[i].number;
-      if (auto good = take(found->step); !good) return good;
+      TRY(take(found->step));
     }
     return {};
   }
@@ -118,7 +118,7 @@ Expected<void> add_launches(TrainingLog& log, const std::vector<LaunchLine>& lau
   for (const LaunchLine& other : launches)
     if (other.program == launch.program && other.gpus() > 0)
       log.gpus = other.gpus(), log.gpus_per_node = std::max<std::int64_t>(0, other.gpus_per_node);
-  if (auto good = add_asked(log, launch.arguments, log_where(where, launch.line)); !good) return good;
+  TRY(add_asked(log, launch.arguments, log_where(where, launch.line)));
   log.environment.insert(launch.environment.begin(), launch.environment.end());
   for (const std::string& text : launch.unknown)
     log.notes.push_back(fmt::format("{}: {:.120}: the text does not set that", log_where(where, launch.line), text));
@@ -156,13 +156,12 @@ Expected<TrainingLog> read_training_log(std::string_view text, const std::string
     TrainingLog log;
     log.where = where;
     log.framework = format.framework;
-    if (auto good = StepReader(format, log).read(lines, text.ends_with('\n')); !good) return tl::unexpected(good.error());
+    TRY(StepReader(format, log).read(lines, text.ends_with('\n')));
     if (log.steps.empty()) continue;
     log.date = date_of(lines);
-    const auto launches = find_launches(text, where);
-    if (!launches) return tl::unexpected(launches.error());
-    if (auto good = add_launches(log, *launches, where); !good) return tl::unexpected(good.error());
-    if (auto good = format.about(lines, log); !good) return tl::unexpected(good.error());
+    TRY(const auto launches, find_launches(text, where));
+    TRY(add_launches(log, launches, where));
+    TRY(format.about(lines, log));
     return log;
   }
   return fail(where,
@@ -172,16 +171,14 @@ Expected<TrainingLog> read_training_log(std::string_view text, const std::string
 }
 
 Expected<void> add_launch_arguments(TrainingLog& log, std::string_view text, const std::string& where) {
-  const auto launches = find_launches(text, where);
-  if (!launches) return tl::unexpected(launches.error());
-  const LaunchLine* launch = training_of(*launches);
-  if (launch != nullptr && !launch->arguments.empty()) return add_launches(log, *launches, where);
-  const auto config = read_config(text, where);
-  if (!config) return tl::unexpected(config.error());
-  if (config->empty())
+  TRY(const auto launches, find_launches(text, where));
+  const LaunchLine* launch = training_of(launches);
+  if (launch != nullptr && !launch->arguments.empty()) return add_launches(log, launches, where);
+  TRY(const auto config, read_config(text, where));
+  if (config.empty())
     return fail(where, "no argument of a training program", "JSON, TOML, YAML, or a script with the launch command");
   // A configuration file is what a command line overrides.
-  ArgumentMap behind = *config;
+  ArgumentMap behind = config;
   for (const auto& [name, value] : log.arguments)
     if (log.printed.count(name) == 0) behind[name] = value;
   return add_asked(log, behind, where);

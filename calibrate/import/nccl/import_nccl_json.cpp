@@ -154,7 +154,7 @@ Expected<Measurements> read_nccl_json(std::string_view text, const std::string& 
   run.context.software = "nccl-tests";
   read_date(words_of(start), run);
   Measurements all;
-  if (auto added = add_run(all, run, where, options); !added) return tl::unexpected(std::move(added.error()));
+  TRY(add_run(all, run, where, options));
   return all;
 }
 

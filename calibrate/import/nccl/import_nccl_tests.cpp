@@ -60,8 +60,7 @@ class TextReader {
     for (std::size_t begin = 0; begin < text_.size();) {
       const std::size_t end = std::min(text_.find('\n', begin), text_.size());
       ++line_;
-      if (auto done = read_line(text_.substr(begin, end - begin), end == text_.size()); !done)
-        return tl::unexpected(std::move(done.error()));
+      TRY(read_line(text_.substr(begin, end - begin), end == text_.size()));
       begin = end + 1;
     }
     if (!interrupted_.empty())
@@ -84,7 +83,7 @@ class TextReader {
     for (const std::string_view piece : pieces_of(line)) {
       const Words words = words_of(piece);
       if (words.empty()) continue;
-      if (auto done = words[0] == "#" ? read_comment(words) : read_plain(words, last); !done) return done;
+      TRY(words[0] == "#" ? read_comment(words) : read_plain(words, last));
     }
     return {};
   }
@@ -101,7 +100,7 @@ class TextReader {
     if ((begins || names) && !runs_.back().rows.empty()) start_run();
     read_about(about, runs_.back(), begins);
     if (names)
-      if (auto done = read_names(std::vector(size, about.end())); !done) return done;
+      TRY(read_names(std::vector(size, about.end())));
     const auto out = std::find(about.begin(), about.end(), "out-of-place"),
                in = std::find(about.begin(), about.end(), "in-place");
     if (out != about.end() && in != about.end()) in_place_ = in < out ? InPlace::first : InPlace::second;
@@ -118,10 +117,9 @@ class TextReader {
                 names.end());
     if (names.size() < 3 || names[2] != "type")
       return fail(at(), "columns size count without type", "size count type ...");
-    auto layout = layout_of_header(names, at());
-    if (!layout) return tl::unexpected(std::move(layout.error()));
-    layout->in_place_first = in_place_ == InPlace::first || (in_place_ == InPlace::alone && layout->halves == 1);
-    layout_ = *layout;
+    TRY(auto layout, layout_of_header(names, at()));
+    layout.in_place_first = in_place_ == InPlace::first || (in_place_ == InPlace::alone && layout.halves == 1);
+    layout_ = layout;
     return {};
   }
 
@@ -152,7 +150,7 @@ class TextReader {
         interrupt(row);
         continue;
       }
-      if (auto done = add(row, at()); !done) return done;
+      TRY(add(row, at()));
     }
     return {};
   }
@@ -182,9 +180,8 @@ class TextReader {
   }
 
   Expected<void> add(std::span<const std::string_view> words, const std::string& row_at) {
-    auto row = read_row(words, layout_, row_at);
-    if (!row) return tl::unexpected(std::move(row.error()));
-    runs_.back().rows.push_back(std::move(*row));
+    TRY(auto row, read_row(words, layout_, row_at));
+    runs_.back().rows.push_back(std::move(row));
     return {};
   }
 
@@ -227,14 +224,13 @@ int recognise_nccl_tests(std::string_view text, const std::string&) {
 
 Expected<Measurements> read_nccl_tests(std::string_view text, const std::string& where, const ImportOptions& options) {
   TextReader reader(text, where);
-  const auto runs = reader.read();
-  if (!runs) return tl::unexpected(runs.error());
-  if (runs->empty())
+  TRY(const auto runs, reader.read());
+  if (runs.empty())
     return fail(where, "no rows of nccl-tests", "lines of: size count type [redop] [root] time algbw busbw #wrong");
   Measurements all;
   all.notes = std::move(reader.notes());
-  for (const Run& run : *runs)
-    if (auto added = add_run(all, run, where, options); !added) return tl::unexpected(added.error());
+  for (const Run& run : runs)
+    TRY(add_run(all, run, where, options));
   return all;
 }
 

@@ -88,7 +88,7 @@ double element_bytes(std::string_view type) {
 Expected<RatioRange> check_rows(const Run& run) {
   const auto halves = halves_of(run);
   for (const auto& [row, half] : halves)
-    if (auto sound = check_bandwidth(*row, *half); !sound) return tl::unexpected(std::move(sound.error()));
+    TRY(check_bandwidth(*row, *half));
   const RatioRange common = common_ratio(halves);
   for (const auto& [row, half] : halves) {
     // Against the corner of the common range, so that rows with few digits are held to what they print.

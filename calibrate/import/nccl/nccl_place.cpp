@@ -201,18 +201,16 @@ std::optional<NamedLayout> layout_in_name(std::string_view name) {
 
 Expected<RanksNodes> place_ranks(const Run& run, const KindRanks& kind, const std::string& where,
                                  const ImportOptions& options, std::vector<std::string>& notes) {
-  const auto ranks = find_ranks(run, kind, where, options, notes);
-  if (!ranks) return tl::unexpected(ranks.error());
+  TRY(const auto ranks, find_ranks(run, kind, where, options, notes));
   const std::int64_t per_process = std::int64_t{run.threads} * run.gpus;
-  if (per_process > 0 && *ranks % per_process != 0)
+  if (per_process > 0 && ranks % per_process != 0)
     notes.push_back(fmt::format("{}: {} ranks are no whole number of processes with {} threads x {} GPUs", where,
-                                *ranks, run.threads, run.gpus));
-  const auto nodes = find_nodes(run, *ranks, where, options, notes);
-  if (!nodes) return tl::unexpected(nodes.error());
-  if (*ranks % *nodes != 0)
-    return fail(where, fmt::format("{} ranks on {} nodes", *ranks, *nodes),
+                                ranks, run.threads, run.gpus));
+  TRY(const auto nodes, find_nodes(run, ranks, where, options, notes));
+  if (ranks % nodes != 0)
+    return fail(where, fmt::format("{} ranks on {} nodes", ranks, nodes),
                 "the same number on each node; say it: --nodes N");
-  return RanksNodes{*ranks, *nodes};
+  return RanksNodes{ranks, nodes};
 }
 
 }  // namespace stepcast::nccl

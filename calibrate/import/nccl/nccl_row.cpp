@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast::nccl {
 namespace {
 
@@ -90,7 +91,7 @@ class RowReader {
     if (layout_.root && !read_root(row.root)) return bad("a root: -1 or a rank");
     for (int i = 0; i < layout_.halves; ++i) {
       Half figures;
-      if (auto read = read_half(figures); !read) return tl::unexpected(std::move(read.error()));
+      TRY(read_half(figures));
       const bool in_place = (i == 1) != layout_.in_place_first;
       (in_place ? row.in_place : row.out_of_place) = figures;
     }

@@ -44,15 +44,14 @@ Expected<MeasurementContext> context_of(const Run& run, const RanksNodes& place,
   if (names.size() > 1)
     notes.push_back(fmt::format("{}: devices of several names: {}", where, fmt::join(names, ", ")));
   context.gpu = gpu_of_device(context.device);
-  auto merged = merged_context(context, options.context, where);
-  if (!merged) return merged;
+  TRY(auto merged, merged_context(context, options.context, where));
   // A file that is named "H100-SXM-2x8-..." and lists no device.
   const auto layout = layout_in_name(last_of_path(where));
-  if (layout && merged->gpu.empty()) {
-    merged->gpu = gpu_of_device(layout->before);
-    if (!merged->gpu.empty()) notes.push_back(fmt::format("{}: {}, by the file name", where, merged->gpu));
+  if (layout && merged.gpu.empty()) {
+    merged.gpu = gpu_of_device(layout->before);
+    if (!merged.gpu.empty()) notes.push_back(fmt::format("{}: {}, by the file name", where, merged.gpu));
   }
-  if (merged->fabric.empty() && place.nodes == 1) merged->fabric = fabric_of_gpu(merged->gpu);
+  if (merged.fabric.empty() && place.nodes == 1) merged.fabric = fabric_of_gpu(merged.gpu);
   return merged;
 }
 
@@ -119,26 +118,21 @@ Expected<void> add_run(Measurements& into, const Run& run, const std::string& wh
     for (const auto* half : {&row.out_of_place, &row.in_place})
       if (*half && row.size > 0 && (*half)->time_us.value <= 0)
         return fail(row.where, fmt::format("{} us for {} bytes", (*half)->time_us.value, row.size), "a time above 0");
-  const auto ratio = check_rows(run);
-  if (!ratio) return tl::unexpected(ratio.error());
-  const auto parts = parts_of(run);
-  if (!parts) return tl::unexpected(parts.error());
-  if (ratio->high < 0.25)
+  TRY(const auto ratio, check_rows(run));
+  TRY(const auto parts, parts_of(run));
+  if (ratio.high < 0.25)
     return fail(where, "busbw is 0 in every row: one rank by itself",
                 "nccl-tests built with MPI=1, or -g for several GPUs");
-  const auto kind = choose_kind(run, possible_kinds(run, *ratio, *parts), where, options, into.notes);
-  if (!kind) return tl::unexpected(kind.error());
-  const auto place = place_ranks(run, *kind, where, options, into.notes);
-  if (!place) return tl::unexpected(place.error());
-  const auto context = context_of(run, *place, where, options, into.notes);
-  if (!context) return tl::unexpected(context.error());
+  TRY(const auto kind, choose_kind(run, possible_kinds(run, ratio, parts), where, options, into.notes));
+  TRY(const auto place, place_ranks(run, kind, where, options, into.notes));
+  TRY(const auto context, context_of(run, place, where, options, into.notes));
   note_rows(run, where, into.notes);
   note_missing_end(run, where, into.notes);
-  const int index = context_index(into, *context);
+  const int index = context_index(into, context);
   for (const Row& row : run.rows) {
     if (row.size == 0 || !row.out_of_place) continue;
     Measurement measurement;
-    measurement.what = CollectiveQuery{kind->kind, place->ranks, place->nodes, Bytes(row.size)};
+    measurement.what = CollectiveQuery{kind.kind, place.ranks, place.nodes, Bytes(row.size)};
     measurement.time = Seconds(row.out_of_place->time_us.value * 1e-6);
     measurement.low = Seconds(row.out_of_place->least_us * 1e-6);
     measurement.high = Seconds(row.out_of_place->most_us * 1e-6);

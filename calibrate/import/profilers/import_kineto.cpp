@@ -265,9 +265,8 @@ int recognise_kineto(std::string_view text, const std::string&) {
 }
 
 Expected<Measurements> read_kineto(std::string_view text, const std::string& where, const ImportOptions& options) {
-  const auto trace = parsed_trace(text, where);
-  if (!trace) return tl::unexpected<Error>(trace.error());
-  return KinetoImport(*trace, where, options).run();
+  TRY(const auto trace, parsed_trace(text, where));
+  return KinetoImport(trace, where, options).run();
 }
 
 }  // namespace stepcast

@@ -111,12 +111,11 @@ Expected<NsysRow> nsys_row(const DelimitedTable& table, const NsysColumns& colum
   out.where = table.where(row);
   const auto seconds = [&](const std::optional<NsysColumn>& column) -> Expected<double> {
     if (!column || table.text(row, column->at).empty()) return 0.0;
-    const auto value = table.number(row, column->at);
-    if (!value) return value;
-    if (*value < 0)
-      return fail(out.where, fmt::format("time {} in column '{}'", *value, table.columns()[column->at]),
+    TRY(const auto value, table.number(row, column->at));
+    if (value < 0)
+      return fail(out.where, fmt::format("time {} in column '{}'", value, table.columns()[column->at]),
                   "times from 0");
-    return *value * column->seconds;
+    return value * column->seconds;
   };
   const std::pair<double NsysRow::*, const std::optional<NsysColumn>*> times[] = {
       {&NsysRow::total_s, columns.total ? &columns.total : &columns.duration},
@@ -124,16 +123,13 @@ Expected<NsysRow> nsys_row(const DelimitedTable& table, const NsysColumns& colum
       {&NsysRow::low_s, &columns.low},
       {&NsysRow::high_s, &columns.high}};
   for (const auto& [member, column] : times) {
-    const auto value = seconds(*column);
-    if (!value) return tl::unexpected<Error>(value.error());
-    out.*member = *value;
+    TRY(out.*member, seconds(*column));
   }
   if (columns.calls) {
-    const auto calls = table.number(row, *columns.calls);
-    if (!calls) return tl::unexpected<Error>(calls.error());
-    if (!(*calls >= 1 && *calls < 1e12))
-      return fail(out.where, fmt::format("{} instances", *calls), "a whole number from 1");
-    out.calls = *calls;
+    TRY(const auto calls, table.number(row, *columns.calls));
+    if (!(calls >= 1 && calls < 1e12))
+      return fail(out.where, fmt::format("{} instances", calls), "a whole number from 1");
+    out.calls = calls;
   }
   out.kernel = table.text(row, *columns.name);
   if (columns.range) out.range = table.text(row, *columns.range);
@@ -212,28 +208,26 @@ Expected<Measurements> read_nsys_rows(const DelimitedTable& table, const ImportO
                 "nsys stats --report cuda_gpu_kern_sum --format csv");
   MeasurementContext context;
   context.software = "Nsight Systems";
-  const auto merged = merged_context(context, options.context, table.where());
-  if (!merged) return tl::unexpected<Error>(merged.error());
+  TRY(const auto merged, merged_context(context, options.context, table.where()));
   Measurements out;
   ShapelessKernels shapeless;
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    const auto row = nsys_row(table, columns, i);
-    if (!row) return tl::unexpected<Error>(row.error());
-    shapeless.add_total(row->total_s);
-    const auto query = query_of_row(*row, options);
-    if (query && !does_work_of(*query, row->kernel)) {
-      shapeless.leave_out(row->kernel, "their ranges name the shape of other work", row->total_s);
+    TRY(const auto row, nsys_row(table, columns, i));
+    shapeless.add_total(row.total_s);
+    const auto query = query_of_row(row, options);
+    if (query && !does_work_of(*query, row.kernel)) {
+      shapeless.leave_out(row.kernel, "their ranges name the shape of other work", row.total_s);
       continue;
     }
-    if (!query || !(row->median_s > 0)) {
-      shapeless.leave_out(row->kernel, "summaries hold no shapes (say them in NVTX ranges, or import a PyTorch trace)",
-                          row->total_s);
+    if (!query || !(row.median_s > 0)) {
+      shapeless.leave_out(row.kernel, "summaries hold no shapes (say them in NVTX ranges, or import a PyTorch trace)",
+                          row.total_s);
       continue;
     }
-    if (merged->gpu.empty()) return fail(row->where, "nothing says which GPU it was", "say which: --gpu h100-sxm");
-    Measurement measurement{*query, Seconds(row->median_s), Seconds(row->low_s), Seconds(row->high_s),
-                            context_index(out, *merged)};
-    measurement.repeats = static_cast<int>(std::min(row->calls, 1e9));
+    if (merged.gpu.empty()) return fail(row.where, "nothing says which GPU it was", "say which: --gpu h100-sxm");
+    Measurement measurement{*query, Seconds(row.median_s), Seconds(row.low_s), Seconds(row.high_s),
+                            context_index(out, merged)};
+    measurement.repeats = static_cast<int>(std::min(row.calls, 1e9));
     out.rows.push_back(std::move(measurement));
   }
   out.notes = shapeless.notes(std::string(last_of_path(table.where())));
@@ -252,17 +246,15 @@ int recognise_nsys(std::string_view text, const std::string&) {
 Expected<Measurements> read_nsys(std::string_view text, const std::string& where, const ImportOptions& options) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin != std::string_view::npos && text[begin] == '[') {
-    const auto csv = csv_of_nsys_json(text, where);
-    if (!csv) return tl::unexpected<Error>(csv.error());
-    const auto table = DelimitedTable::parse(*csv, where);
+    TRY(const auto csv, csv_of_nsys_json(text, where));
+    const auto table = DelimitedTable::parse(csv, where);
     return table ? read_nsys_rows(*table, options) : Expected<Measurements>(tl::unexpected<Error>(table.error()));
   }
   const auto header = nsys_header(text);
   if (!header)
     return fail(where, "no header with Name and Total Time", "nsys stats --report cuda_gpu_kern_sum --format csv");
-  const auto table = DelimitedTable::parse(text.substr(header->first), where, header->second);
-  if (!table) return tl::unexpected<Error>(table.error());
-  return read_nsys_rows(*table, options);
+  TRY(const auto table, DelimitedTable::parse(text.substr(header->first), where, header->second));
+  return read_nsys_rows(table, options);
 }
 
 }  // namespace stepcast

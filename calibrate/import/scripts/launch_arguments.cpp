@@ -258,11 +258,10 @@ std::string argument_name(std::string_view written) {
 
 Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
                                                 const ArgumentMap& defined) {
-  const auto script = read_shell(text, where, is_launcher, defined);
-  if (!script) return tl::unexpected(script.error());
+  TRY(const auto script, read_shell(text, where, is_launcher, defined));
   LaunchLine batch;
   std::vector<LaunchLine> launches;
-  for (const ShellCommand& command : script->commands) {
+  for (const ShellCommand& command : script.commands) {
     if (command.words.front().text == "#SBATCH")
       LaunchReader::add_batch(command, batch);
     else if (auto launch = LaunchReader(command).read(batch))
@@ -272,8 +271,8 @@ Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std
   constexpr std::size_t most_file_bytes = 64 * 1024 * 1024;
   std::size_t bytes = 0;
   for (LaunchLine& launch : launches) {
-    add_unclosed(launch, script->unclosed);
-    for (const ShellFile& file : script->files) {
+    add_unclosed(launch, script.unclosed);
+    for (const ShellFile& file : script.files) {
       bytes += file.text.size() + sizeof(LaunchFile);
       if (bytes > most_file_bytes) break;
       launch.files.push_back({file.name, file.text, file.line, file.unset});

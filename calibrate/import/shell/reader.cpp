@@ -62,10 +62,10 @@ ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_vi
 Expected<ShellScript> ShellReader::read(std::string_view text) {
   constexpr std::size_t least = 8 * 1024 * 1024, per_byte = 4;
   variables_.allow(least + per_byte * text.size());
-  if (auto good = take_text(ShellSource(text, 1), 0); !good) return tl::unexpected(good.error());
+  TRY(take_text(ShellSource(text, 1), 0));
   for (const auto& [name, body] : functions_) {
     if (called_.count(name) != 0) continue;
-    if (auto good = take_text(body, 1); !good) return tl::unexpected(good.error());
+    TRY(take_text(body, 1));
   }
   return std::move(out_);
 }
@@ -76,7 +76,7 @@ Expected<void> ShellReader::take_text(const ShellSource& source, int depth) {
   const std::size_t blocks = blocks_.depth();
   while (place.at < source.text.size()) {
     const std::size_t before = place.at;
-    if (auto good = take_next(place); !good) return good;
+    TRY(take_next(place));
     if (place.at <= before) place.at = before + 1;
   }
   if (depth > 0) blocks_.close_to(blocks);
@@ -169,9 +169,7 @@ Expected<void> ShellReader::take_words(Place& place) {
   const std::size_t length = words.position();
   if (texts.empty())
     apply(std::move(set), true);
-  else if (auto good = keep(std::move(command), std::move(texts), std::move(set), words, evaluating, place.depth);
-           !good)
-    return good;
+  else TRY(keep(std::move(command), std::move(texts), std::move(set), words, evaluating, place.depth));
   return step_over(place, length);
 }
 

@@ -151,14 +151,13 @@ Expected<Measurements> read_google_benchmark(std::string_view text, const std::s
   file.allow_unknown_keys();
   const auto context = merged_context(benchmark_context(file), options.context, where);
   std::size_t left_out = 0;
-  auto groups = benchmark_groups(file, left_out);
-  if (!groups) return tl::unexpected<Error>(groups.error());
+  TRY(auto groups, benchmark_groups(file, left_out));
   if (!context) return tl::unexpected<Error>(context.error());
   if (context->gpu.empty()) return fail(where, "nothing says which GPU it was", "say which: --gpu h100-sxm");
   Measurements out;
   std::optional<Error> shapeless;
   std::size_t shapeless_names = 0;
-  for (BenchmarkGroup& group : *groups) {
+  for (BenchmarkGroup& group : groups) {
     const auto query = plain_query(benchmark_fields(group.name, options), group.where, options);
     if (!query) {
       ++shapeless_names;

@@ -90,20 +90,18 @@ Expected<std::optional<Seconds>> nvbench_seconds(const NvbenchState& state, std:
                                                  const std::string& where) {
   const auto at = state.summaries.find(tag);
   if (at == state.summaries.end()) return std::optional<Seconds>();
-  const auto value = finite_number(at->second, where, fmt::format("summary '{}'", tag));
-  if (!value) return tl::unexpected<Error>(value.error());
-  if (!(*value > 0))
-    return fail(where, fmt::format("time {} in summary '{}'", *value, tag), "times of real calls, above 0");
-  return std::optional(Seconds(*value));
+  TRY(const auto value, finite_number(at->second, where, fmt::format("summary '{}'", tag)));
+  if (!(value > 0))
+    return fail(where, fmt::format("time {} in summary '{}'", value, tag), "times of real calls, above 0");
+  return std::optional(Seconds(value));
 }
 
 Expected<Measurement> nvbench_measurement(const NvbenchState& state, const std::string& where) {
   Measurement row;
   for (const std::string_view tag : nvbench_times) {
-    const auto time = nvbench_seconds(state, tag, where);
-    if (!time) return tl::unexpected<Error>(time.error());
-    if (!*time) continue;
-    row.time = **time;
+    TRY(const auto time, nvbench_seconds(state, tag, where));
+    if (!time) continue;
+    row.time = *time;
     break;
   }
   if (row.time == Seconds(0))
@@ -148,22 +146,20 @@ Expected<void> take_state(NvbenchImport& import, JsonObject& object, const std::
     if (!import.shapeless) import.shapeless = query.error();
     return {};
   }
-  auto row = nvbench_measurement(state, where);
-  if (!row) return tl::unexpected<Error>(row.error());
+  TRY(auto row, nvbench_measurement(state, where));
   MeasurementContext context;
   context.device = import.devices.contains(device) ? import.devices.at(device) : "";
   context.gpu = gpu_of_device(context.device);
   context.software = fmt::format("nvbench {}", benchmark);
-  const auto merged = merged_context(context, import.options.context, where);
-  if (!merged) return tl::unexpected<Error>(merged.error());
-  if (merged->gpu.empty())
+  TRY(const auto merged, merged_context(context, import.options.context, where));
+  if (merged.gpu.empty())
     return fail(where,
                 context.device.empty() ? "nothing says which GPU it was"
                                        : fmt::format("device '{:.60}' is not in the catalogue", context.device),
                 "say which: --gpu h100-sxm");
-  row->what = *query;
-  row->context = context_index(import.out, *merged);
-  import.out.rows.push_back(std::move(*row));
+  row.what = *query;
+  row.context = context_index(import.out, merged);
+  import.out.rows.push_back(std::move(row));
   return {};
 }
 
@@ -188,8 +184,7 @@ Expected<Measurements> read_nvbench(std::string_view text, const std::string& wh
     benchmark.read("name", name);
     benchmark.allow_unknown_keys();
     for (JsonObject& state : benchmark.objects("states")) {
-      const auto taken = take_state(import, state, name);
-      if (!taken) return tl::unexpected<Error>(taken.error());
+      TRY(take_state(import, state, name));
     }
   }
   if (const auto error = file.first_error()) return tl::unexpected<Error>(*error);

@@ -125,15 +125,13 @@ void read_plain_rows(TableImport& rows, const std::vector<PlainColumn>& columns,
 }
 
 Expected<Measurements> read_plain_table(const DelimitedTable& table, const ImportOptions& options) {
-  const auto columns = plain_columns(table, options);
-  if (!columns) return tl::unexpected<Error>(columns.error());
+  TRY(const auto columns, plain_columns(table, options));
   PlainFields header;
-  for (const PlainColumn& column : *columns) header.emplace(column.name, "");
+  for (const PlainColumn& column : columns) header.emplace(column.name, "");
   if (!makes_query(header, options)) return tl::unexpected<Error>(unknown_layout(table));
-  const auto time = time_column(table, *columns, options);
-  if (!time) return tl::unexpected<Error>(time.error());
+  TRY(const auto time, time_column(table, columns, options));
   TableImport rows(table, options);
-  read_plain_rows(rows, *columns, *time);
+  read_plain_rows(rows, columns, time);
   return rows.finish();
 }
 
@@ -152,16 +150,15 @@ int recognise_table(std::string_view text, const std::string& name) {
 }
 
 Expected<Measurements> read_table(std::string_view text, const std::string& where, const ImportOptions& options) {
-  const auto table = DelimitedTable::parse(text, where);
-  if (!table) return tl::unexpected<Error>(table.error());
-  if (!options.columns.empty()) return read_plain_table(*table, options);
-  if (const KnownExport* known = export_of(*table)) {
-    TableImport rows(*table, options);
+  TRY(const auto table, DelimitedTable::parse(text, where));
+  if (!options.columns.empty()) return read_plain_table(table, options);
+  if (const KnownExport* known = export_of(table)) {
+    TableImport rows(table, options);
     while (rows.next()) known->read_row(rows);
     return rows.finish();
   }
-  if (!is_wide_gemm(*table)) return read_plain_table(*table, options);
-  TableImport rows(*table, options);
+  if (!is_wide_gemm(table)) return read_plain_table(table, options);
+  TableImport rows(table, options);
   read_wide_gemm_rows(rows);
   return rows.finish();
 }

@@ -108,7 +108,7 @@ class CollectiveCampaign {
     for (const std::string& note : plan_.notes)
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     if (!turns_.empty())
-      if (auto good = agree_on_earlier(); !good) return tl::unexpected(std::move(good.error()));
+      TRY(agree_on_earlier());
     for (std::size_t i = 0; i < turns_.size() && result_.ended_by.empty(); ++i) take(i);
     result_.finished = result_.ended_by.empty();
     keep(true);
@@ -125,11 +125,10 @@ class CollectiveCampaign {
     const MeasurementContext setup = setup_context(bench_.device(), bench_.settings(), request_.gpu, request_.date);
     if (const auto fits = check_earlier(request_.earlier, setup, bench_.settings()); !fits)
       mine = to_text(fits.error());
-    auto agreed = bench_.from_first(mine);
-    if (!agreed) return tl::unexpected(std::move(agreed.error()));
-    if (agreed->size() != turns_.size() || agreed->find_first_not_of("01") != std::string::npos)
-      return fail("collectives", *agreed);
-    held_ = std::move(*agreed);
+    TRY(auto agreed, bench_.from_first(mine));
+    if (agreed.size() != turns_.size() || agreed.find_first_not_of("01") != std::string::npos)
+      return fail("collectives", agreed);
+    held_ = std::move(agreed);
     return {};
   }
   /// Contexts of the earlier file's rows, by what was timed.
@@ -209,54 +208,49 @@ class CollectiveCampaign {
       const auto sizes = collective_sizes(static_cast<int>(call.group.ranks.size()), Bytes(2.1 * largest_check));
       checked = sizes.back();
     }
-    auto check = bench_.check(call.kind, checked);
-    if (!check) return tl::unexpected(std::move(check.error()));
-    if (!check->good()) {
+    TRY(auto check, bench_.check(call.kind, checked));
+    if (!check.good()) {
       result_.skipped.push_back({turn.name(), fmt::format("its result is wrong: up to {} off in {} elements of {}",
-                                                          check->error, check->compared, call.group.placement)});
+                                                          check.error, check.compared, call.group.placement)});
       return {};
     }
-    auto times = sampled(call);
-    if (!times) return tl::unexpected(std::move(times.error()));
-    const MedianOf found = median_of_times(*times);
+    TRY(auto times, sampled(call));
+    const MedianOf found = median_of_times(times);
     add(query_of(call), collective_context(bench_, request_, call.group, KernelSource::nccl), found.median,
-        found.quartile1, found.quartile3, static_cast<int>(times->size()));
-    const bool settled = stop_after(*times, Seconds(0), rules_) == Stop::settled;
-    result_.timed.push_back({result_.measurements.rows.size() - 1, "", 0, 0, check->error, settled});
+        found.quartile1, found.quartile3, static_cast<int>(times.size()));
+    const bool settled = stop_after(times, Seconds(0), rules_) == Stop::settled;
+    result_.timed.push_back({result_.measurements.rows.size() - 1, "", 0, 0, check.error, settled});
     return {};
   }
 
   /// Batches until the stop rule holds. What was spent is the sum of times that every process sees, not a clock.
   Expected<std::vector<Seconds>> sampled(const PlannedCollective& call) {
-    auto probe = bench_.time(call.kind, call.buffer, 1, 3);
-    if (!probe) return probe;
-    const Seconds per_call = *std::min_element(probe->begin() + 1, probe->end());
+    TRY(auto probe, bench_.time(call.kind, call.buffer, 1, 3));
+    const Seconds per_call = *std::min_element(probe.begin() + 1, probe.end());
     if (!(per_call.value() > 0)) return fail(to_text(call.kind), "took no time at all");
     const CollectiveRound round = round_of(per_call, rules_);
     std::vector<Seconds> times;
     Seconds spent;
     do {
-      auto more = bench_.time(call.kind, call.buffer, round.calls, times.empty() ? round.first : round.next);
-      if (!more) return more;
-      for (const Seconds time : *more) spent += time * round.calls;
-      times.insert(times.end(), more->begin(), more->end());
+      TRY(auto more, bench_.time(call.kind, call.buffer, round.calls, times.empty() ? round.first : round.next));
+      for (const Seconds time : more) spent += time * round.calls;
+      times.insert(times.end(), more.begin(), more.end());
     } while (stop_after(times, spent, rules_) == Stop::go_on);
     return times;
   }
 
   Expected<void> time_beside(const Turn& turn) {
     const PlannedBeside& beside = *turn.beside;
-    const auto times = bench_.time_beside(beside.gemm, beside.kind, beside.buffer, beside_duration);
-    if (!times) return tl::unexpected(times.error());
+    TRY(const auto times, bench_.time_beside(beside.gemm, beside.kind, beside.buffer, beside_duration));
     const CollectiveQuery collective = query_of(beside);
     MeasurementContext of_product = collective_context(bench_, request_, beside.group, KernelSource::cublas);
     MeasurementContext of_collective = collective_context(bench_, request_, beside.group, KernelSource::nccl);
-    add(beside.gemm, of_product, times->gemm_alone);
-    add(collective, of_collective, times->collective_alone);
+    add(beside.gemm, of_product, times.gemm_alone);
+    add(collective, of_collective, times.collective_alone);
     of_product.beside = work_name(collective);
     of_collective.beside = work_name(beside.gemm);
-    add(beside.gemm, of_product, times->gemm_beside);
-    add(collective, of_collective, times->collective_beside);
+    add(beside.gemm, of_product, times.gemm_beside);
+    add(collective, of_collective, times.collective_beside);
     return {};
   }
 

@@ -150,9 +150,8 @@ class Collector {
 }  // namespace
 
 Expected<CandidateSet> candidates_of(const PlanRequest& request) {
-  auto chosen = chosen_phases(request);
-  if (!chosen) return tl::unexpected(std::move(chosen.error()));
-  return Collector(request, std::move(*chosen)).run();
+  TRY(auto chosen, chosen_phases(request));
+  return Collector(request, std::move(chosen)).run();
 }
 
 }  // namespace stepcast

@@ -47,7 +47,7 @@ class Planner {
   }
 
   Expected<MeasurePlan> run() {
-    if (auto good = take_first_ones(); !good) return tl::unexpected(std::move(good.error()));
+    TRY(take_first_ones());
     take_own(request_.budget * own_part);
     while (share_out()) {
     }
@@ -238,9 +238,8 @@ class Planner {
 }  // namespace
 
 Expected<MeasurePlan> make_plan(const PlanRequest& request) {
-  auto from = candidates_of(request);
-  if (!from) return tl::unexpected(std::move(from.error()));
-  return Planner(request, std::move(*from)).run();
+  TRY(auto from, candidates_of(request));
+  return Planner(request, std::move(from)).run();
 }
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+
 namespace stepcast {
 namespace {
 
@@ -104,9 +105,8 @@ Expected<Nest::Shape> flat_shape(const ChipProgram& chip, const ChipTensor& tens
     return fail(where_of(chip), fmt::format("{}: {} indices", tensor.name, tensor.indices.size()),
                 fmt::format("at most {} are counted", most_rank));
   for (const ChipIndex& written : tensor.indices) {
-    const Expected<Nest::Index> index = flat_index(chip, tensor, written);
-    if (!index) return tl::unexpected<Error>(index.error());
-    shape.index[shape.rank++] = *index;
+    TRY(const Nest::Index index, flat_index(chip, tensor, written));
+    shape.index[shape.rank++] = index;
   }
   free_of_single_loops(shape);
   std::uint32_t in_other_window = 0;
@@ -135,16 +135,15 @@ Expected<Nest> nest_of(const ChipProgram& chip, Windows windows) {
   for (const ChipLevel& level : chip.levels)
     for (const auto* list : {&level.space, &level.time})
       loops += std::count_if(list->begin(), list->end(), [](const ChipLoop& loop) { return loop.trips > 1; });
-  if (auto room = check_room(chip, loops); !room) return tl::unexpected<Error>(room.error());
-  if (auto work = check_work(chip); !work) return tl::unexpected<Error>(work.error());
+  TRY(check_room(chip, loops));
+  TRY(check_work(chip));
 
   Nest nest;
   nest.windows = windows;
   for (const ChipDim& dim : chip.dims) nest.extent[nest.dims++] = dim.extent;
   for (const ChipTensor& tensor : chip.tensors) {
-    const Expected<Nest::Shape> shape = flat_shape(chip, tensor, windows);
-    if (!shape) return tl::unexpected<Error>(shape.error());
-    nest.shape[nest.tensors++] = *shape;
+    TRY(const Nest::Shape shape, flat_shape(chip, tensor, windows));
+    nest.shape[nest.tensors++] = shape;
   }
   for (const ChipLevel& level : chip.levels) {
     const auto at = static_cast<std::int8_t>(nest.levels++);

@@ -83,18 +83,18 @@ double resident_bytes(const ChipProgram& chip, int tensor, int level) {
 }
 
 Expected<void> check_limits(const ChipProgram& chip, const Position& place) {
-  if (auto ok = check_most(place, chip.dims.size(), most_chip_dims, "loops in one operator"); !ok) return ok;
-  if (auto ok = check_most(place, chip.tensors.size(), most_chip_tensors, "tensors in one operator"); !ok) return ok;
-  if (auto ok = check_most(place, chip.levels.size(), most_chip_levels, "levels in the arch"); !ok) return ok;
+  TRY(check_most(place, chip.dims.size(), most_chip_dims, "loops in one operator"));
+  TRY(check_most(place, chip.tensors.size(), most_chip_tensors, "tensors in one operator"));
+  TRY(check_most(place, chip.levels.size(), most_chip_levels, "levels in the arch"));
   std::size_t loops = 0;
   for (const ChipLevel& level : chip.levels)
     for (const auto* list : {&level.space, &level.time})
       loops += std::count_if(list->begin(), list->end(), [](const ChipLoop& loop) { return loop.trips > 1; });
-  if (auto ok = check_most(place, loops, most_chip_loops, "loops of more than one round in all levels"); !ok) return ok;
+  TRY(check_most(place, loops, most_chip_loops, "loops of more than one round in all levels"));
   for (const ChipTensor& tensor : chip.tensors) {
-    if (auto ok = check_most(place, tensor.indices.size(), most_rank, "dims in one tensor"); !ok) return ok;
+    TRY(check_most(place, tensor.indices.size(), most_rank, "dims in one tensor"));
     for (const ChipIndex& index : tensor.indices)
-      if (auto ok = check_most(place, index.terms.size(), most_terms, "loops in one index"); !ok) return ok;
+      TRY(check_most(place, index.terms.size(), most_terms, "loops in one index"));
   }
   return {};
 }

@@ -52,11 +52,10 @@ Expected<void> check_bare_statement(const MappingProgram& program, const Stateme
 Expected<std::vector<Statement>> statements_of(const MappingProgram& program) {
   for (const auto& item : program.body)
     if (const auto* statement = std::get_if<Statement>(&item))
-      if (auto placed = check_bare_statement(program, *statement); !placed) return tl::unexpected(placed.error());
-  auto statements = expand(program);
-  if (!statements) return statements;
-  for (const Statement& statement : *statements)
-    if (auto placed = check_bare_statement(program, statement); !placed) return tl::unexpected(placed.error());
+      TRY(check_bare_statement(program, *statement));
+  TRY(auto statements, expand(program));
+  for (const Statement& statement : statements)
+    TRY(check_bare_statement(program, statement));
   return statements;
 }
 
@@ -64,20 +63,16 @@ Expected<std::vector<Statement>> statements_of(const MappingProgram& program) {
 
 Expected<ChipProgram> chip_program(const MappingProgram& program, const std::string& op) {
   ChipProgram chip;
-  if (auto arch = resolve_arch(program, chip); !arch) return tl::unexpected(arch.error());
-  auto statements = statements_of(program);
-  if (!statements) return tl::unexpected(statements.error());
-  if (auto chosen = resolve_operator(program, *statements, op, chip); !chosen) return tl::unexpected(chosen.error());
-  auto loops = resolve_lines(program, *statements, chip);
-  if (!loops) return tl::unexpected(loops.error());
-  if (auto factors = resolve_factors(program, std::move(*loops), chip); !factors)
-    return tl::unexpected(factors.error());
+  TRY(resolve_arch(program, chip));
+  TRY(auto statements, statements_of(program));
+  TRY(resolve_operator(program, statements, op, chip));
+  TRY(auto loops, resolve_lines(program, statements, chip));
+  TRY(resolve_factors(program, std::move(loops), chip));
 
-  const std::vector<Position> places = places_of_levels(program, *statements);
-  if (auto limits = check_limits(chip, written_operator(program, chip.op).position); !limits)
-    return tl::unexpected(limits.error());
-  if (auto keeps = check_keeps(chip, places); !keeps) return tl::unexpected(keeps.error());
-  if (auto fits = check_capacity(chip, places); !fits) return tl::unexpected(fits.error());
+  const std::vector<Position> places = places_of_levels(program, statements);
+  TRY(check_limits(chip, written_operator(program, chip.op).position));
+  TRY(check_keeps(chip, places));
+  TRY(check_capacity(chip, places));
   return chip;
 }
 

@@ -25,9 +25,9 @@ struct ArchReader {
   std::string flops_level = {};
 
   Expected<void> run() {
-    if (auto clock = read_clock(); !clock) return clock;
+    TRY(read_clock());
     for (const ArchLevel& level : arch.levels)
-      if (auto added = add(level); !added) return added;
+      TRY(add(level));
     return read_rates();
   }
 
@@ -36,7 +36,7 @@ struct ArchReader {
     for (const ArchLevel& level : arch.levels)
       for (const ArchProperty& property : level.properties) {
         if (property.name != "clock") continue;
-        if (auto value = positive(level, property); !value) return value;
+        TRY(positive(level, property));
         if (chip.clock_hz != 0 && chip.clock_hz != property.value)
           return fail(
               to_text(level.position),
@@ -54,14 +54,14 @@ struct ArchReader {
                     "each level needs a name of its own: level lines go by it");
     ChipLevel level;
     level.name = written.name;
-    if (auto axes = add_axes(written, level); !axes) return axes;
-    if (auto fabric = set_fabric(written, level); !fabric) return fabric;
+    TRY(add_axes(written, level));
+    TRY(set_fabric(written, level));
     for (std::size_t p = 0; p < written.properties.size(); ++p) {
       for (std::size_t q = 0; q < p; ++q)
         if (written.properties[q].name == written.properties[p].name)
           return fail(to_text(written.position),
                       fmt::format("level {} says '{}' twice", written.name, written.properties[p].name), "once");
-      if (auto set = set_property(written, written.properties[p], level); !set) return set;
+      TRY(set_property(written, written.properties[p], level));
     }
     chip.levels.push_back(std::move(level));
     return {};
@@ -97,7 +97,7 @@ struct ArchReader {
   }
 
   Expected<void> set_property(const ArchLevel& written, const ArchProperty& property, ChipLevel& level) {
-    if (auto value = positive(written, property); !value) return value;
+    TRY(positive(written, property));
     const auto per_cycle = [&] { return property.per_cycle ? property.value : property.value / chip.clock_hz; };
     if ((property.name == "bw" || property.name == "flops" || property.name == "lat") && !property.per_cycle &&
         chip.clock_hz == 0)

@@ -19,12 +19,12 @@ class FactorFinder {
   FactorFinder(std::vector<LineLoop>& loops, const ChipProgram& chip) : loops_(loops), chip_(chip) {}
 
   Expected<void> run(const Position& op_position) {
-    if (auto units = check_units(); !units) return units;
+    TRY(check_units());
     for (std::size_t i = 0; i < loops_.size(); ++i)
       if (!loops_[i].in_time() && loops_[i].factor == 0)
-        if (auto taken = take_units(i); !taken) return taken;
+        TRY(take_units(i));
     for (int d = 0; d < static_cast<int>(chip_.dims.size()); ++d)
-      if (auto whole = settle_dim(d, op_position); !whole) return whole;
+      TRY(settle_dim(d, op_position));
     return {};
   }
 
@@ -128,7 +128,7 @@ class FactorFinder {
                       grouped(dim.extent), dim.name, dim.name),
           fmt::format("write 'for {}:*' in the line of a level, such as {}", dim.name, chip_.levels.front().name));
     const bool ragged = std::any_of(nest.begin(), nest.end(), [&](std::size_t i) { return loops_[i].ragged; });
-    if (auto rest = take_rest(d, nest, ragged); !rest) return rest;
+    TRY(take_rest(d, nest, ragged));
     const std::int64_t product = product_of(d);
     if (product == dim.extent || (ragged && product > dim.extent)) return {};
     return wrong_product(d, nest, product, ragged);
@@ -234,7 +234,7 @@ class FactorFinder {
 
 Expected<void> resolve_factors(const MappingProgram& program, std::vector<LineLoop> loops, ChipProgram& chip) {
   const Position& position = written_operator(program, chip.op).position;
-  if (auto found = FactorFinder(loops, chip).run(position); !found) return found;
+  TRY(FactorFinder(loops, chip).run(position));
   for (const LineLoop& loop : loops) {
     ChipLevel& level = chip.levels[loop.level];
     (loop.in_time() ? level.time : level.space)

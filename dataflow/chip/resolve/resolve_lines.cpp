@@ -49,13 +49,12 @@ class LineReader {
     for (const Statement& statement : statements) {
       const auto* line = std::get_if<LevelStatement>(&statement.body);
       if (line == nullptr) continue;
-      if (auto scope = check_scope(statement); !scope) return tl::unexpected(scope.error());
+      TRY(check_scope(statement));
       const int level = find_level(line->level);
       if (level < 0) return tl::unexpected(unknown_level(statement, line->level));
       statement_ = &statement;
       for (const auto& item : line->items)
-        if (auto added = std::visit([&](const auto& i) { return add(level, i); }, item); !added)
-          return tl::unexpected(added.error());
+        TRY(std::visit([&](const auto& i) { return add(level, i); }, item));
     }
     settle_stores();
     return std::move(loops_);
@@ -116,23 +115,20 @@ class LineReader {
   }
 
   Expected<void> add(int level, const ChipPar& par) {
-    auto dim = find_dim(par.dim, spelled(par));
-    if (!dim) return tl::unexpected(dim.error());
-    auto place = find_axis(program_, chip_, level, par, statement_->position);
-    if (!place) return tl::unexpected(place.error());
-    if (applies() && *dim >= 0)
-      loops_.push_back({*dim, place->first, place->second, par.factor, par.ragged, chip_.levels[level].name,
+    TRY(auto dim, find_dim(par.dim, spelled(par)));
+    TRY(auto place, find_axis(program_, chip_, level, par, statement_->position));
+    if (applies() && dim >= 0)
+      loops_.push_back({dim, place.first, place.second, par.factor, par.ragged, chip_.levels[level].name,
                         spelled(par), statement_->position});
     return {};
   }
 
   Expected<void> add(int level, const ForStatement& loop) {
-    auto dim = find_dim(loop.dim, spelled_loop(loop));
-    if (!dim) return tl::unexpected(dim.error());
-    if (!applies() || *dim < 0) return {};
+    TRY(auto dim, find_dim(loop.dim, spelled_loop(loop)));
+    if (!applies() || dim < 0) return {};
     timed_[level] = true;
     loops_.push_back(
-        {*dim, level, -1, loop.count, loop.ragged, chip_.levels[level].name, spelled_loop(loop), statement_->position});
+        {dim, level, -1, loop.count, loop.ragged, chip_.levels[level].name, spelled_loop(loop), statement_->position});
     return {};
   }
 

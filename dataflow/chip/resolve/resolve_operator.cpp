@@ -53,7 +53,7 @@ Expected<void> check_no_windows(const WrittenOperator& op) {
     return {};
   };
   for (const WrittenAccess& input : op.inputs)
-    if (auto plain = check(input); !plain) return plain;
+    TRY(check(input));
   return check(op.output);
 }
 
@@ -65,22 +65,20 @@ bool is_padded(const WrittenOperator& op, const std::string& dim) {
 Expected<void> take_rank_extents(const MappingProgram& program, const std::vector<Statement>& statements,
                                  const WrittenOperator& op, ChipProgram& chip) {
   if (program.meshes.empty()) return {};
-  if (auto plain = check_no_windows(op); !plain) return plain;
-  auto network = network_of(program);
-  if (!network) return tl::unexpected(network.error());
+  TRY(check_no_windows(op));
+  TRY(auto network, network_of(program));
   std::int64_t ranks = 1;
   for (const MeshLine::Axis& axis : program.meshes.front().axes) ranks = safe_product(ranks, axis.size);
-  auto splits = resolve_splits(*network, program.meshes, statements, ranks);
-  if (!splits) return tl::unexpected(splits.error());
-  const auto& operators = network->blocks.front().operators;
+  TRY(auto splits, resolve_splits(network, program.meshes, statements, ranks));
+  const auto& operators = network.blocks.front().operators;
   for (std::size_t o = 0; o < operators.size(); ++o) {
     if (operators[o].name != op.name) continue;
     for (ChipDim& dim : chip.dims) {
-      const int id = network->find_dim(dim.name);
+      const int id = network.find_dim(dim.name);
       if (id < 0) continue;
       // A padded loop is longer here than in the network: the ranks share it all the same.
-      const double parts = static_cast<double>(network->dims[id].extent) /
-                           local_extent(*network, id, splits->blocks.front()[o], splits->mesh);
+      const double parts = static_cast<double>(network.dims[id].extent) /
+                           local_extent(network, id, splits.blocks.front()[o], splits.mesh);
       const double exact = static_cast<double>(dim.extent) / parts;
       const double local = is_padded(op, dim.name) ? std::ceil(exact) : exact;
       if (local != std::floor(local) || local < 1)
@@ -107,12 +105,12 @@ class OperatorReader {
                   fmt::format("operator {} works on a part of its loops only (where ...)", op_.name),
                   "levels count whole nests: map it without 'where', and scale");
     chip_.op = op_.name;
-    if (auto dims = add_dims(); !dims) return dims;
+    TRY(add_dims());
     for (const WrittenAccess& input : op_.inputs) {
       if (input.tensor == op_.output.tensor)
         return fail(to_text(op_.position), fmt::format("operator {} reads {} and writes it", op_.name, input.tensor),
                     "give the result a name of its own: += already sums");
-      if (auto added = add_tensor(input, use_of(input.tensor)); !added) return added;
+      TRY(add_tensor(input, use_of(input.tensor)));
     }
     return add_tensor(op_.output, TensorUse::output);
   }
@@ -214,10 +212,9 @@ class OperatorReader {
 
 Expected<void> resolve_operator(const MappingProgram& program, const std::vector<Statement>& statements,
                                 const std::string& op, ChipProgram& chip) {
-  auto chosen = chosen_operator(program, op);
-  if (!chosen) return tl::unexpected(chosen.error());
-  if (auto read = OperatorReader(program, **chosen, chip).run(); !read) return read;
-  return take_rank_extents(program, statements, **chosen, chip);
+  TRY(auto chosen, chosen_operator(program, op));
+  TRY(OperatorReader(program, *chosen, chip).run());
+  return take_rank_extents(program, statements, *chosen, chip);
 }
 
 }  // namespace stepcast

@@ -176,21 +176,19 @@ Expected<SearchResult> search(const ChipProgram& start, const SearchConstraints&
   using namespace mapper;
   SearchConstraints constraints = given;
   constraints.levels.resize(start.levels.size());
-  if (auto legal = check_constraints(start, constraints); !legal) return tl::unexpected(legal.error());
+  TRY(check_constraints(start, constraints));
   const std::vector<std::int64_t> extents = stated_extents(start, constraints);
-  auto space = space_of(start, constraints, extents);
-  if (!space) return tl::unexpected(space.error());
-  auto shapes = nest_of(space->chip, options.windows);
-  if (!shapes) return tl::unexpected(shapes.error());
+  TRY(auto space, space_of(start, constraints, extents));
+  TRY(auto shapes, nest_of(space.chip, options.windows));
 
-  Outcome out = search_grid(start, *space, *shapes, options);
+  Outcome out = search_grid(start, space, shapes, options);
   SearchResult result;
   double open = out.tally.open;
-  if (const double usable = usable_units(*space); usable < well_used_share * units_of(start))
+  if (const double usable = usable_units(space); usable < well_used_share * units_of(start))
     for (const Padding& padding : paddings(start, constraints, extents, usable)) {
       auto padded = space_of(start, constraints, padding.extents);
       if (!padded) continue;
-      Outcome ragged = search_grid(start, *padded, *shapes, options);
+      Outcome ragged = search_grid(start, *padded, shapes, options);
       const std::string& name = start.dims[padding.dim].name;
       result.note +=
           fmt::format("{}whole tiles use at most {:g} of {:g} units: {} rounded up to {} was searched too",
@@ -206,7 +204,7 @@ Expected<SearchResult> search(const ChipProgram& start, const SearchConstraints&
       else
         out.tally = ragged.tally, out.space = ragged.space, out.complete = ragged.complete;
     }
-  if (!out.found.any()) return tl::unexpected(no_mapping(start, constraints, options, *shapes));
+  if (!out.found.any()) return tl::unexpected(no_mapping(start, constraints, options, shapes));
   if (out.tally.left_out)
     result.note += fmt::format("{}some keep lists or choices of units were left out", result.note.empty() ? "" : "; ");
   result.best = std::move(out.best);

@@ -108,7 +108,7 @@ Expected<void> check_tiles(const ChipProgram& start, const SearchConstraints& co
       if (loop.trips > 1) level.time.push_back({loop.dim, loop.trips, -1, loop.ragged, loop.position});
     places[l] = constraints.levels[l].position;
   }
-  if (auto kept = check_keeps(start, places); !kept) return kept;
+  TRY(check_keeps(start, places));
   bool outermost = true;
   for (std::size_t l = 0; l < start.levels.size(); ++l) {
     if (!start.levels[l].store) continue;
@@ -125,9 +125,9 @@ Expected<void> check_tiles(const ChipProgram& start, const SearchConstraints& co
 }  // namespace
 
 Expected<void> check_constraints(const ChipProgram& start, const SearchConstraints& constraints) {
-  if (auto once = check_once(start, constraints); !once) return once;
-  if (auto units = check_units(start, constraints); !units) return units;
-  if (auto factors = check_factors(start, constraints); !factors) return factors;
+  TRY(check_once(start, constraints));
+  TRY(check_units(start, constraints));
+  TRY(check_factors(start, constraints));
   return check_tiles(start, constraints);
 }
 

@@ -28,18 +28,16 @@ void read_levels(const MappingProgram& program, const std::vector<Statement>& st
 }  // namespace
 
 Expected<SearchProblem> search_problem(const MappingProgram& program, const std::string& op) {
-  auto statements = expand(program);
-  if (!statements) return tl::unexpected(statements.error());
+  TRY(auto statements, expand(program));
   SearchProblem problem;
   ChipProgram& chip = problem.start;
-  if (auto read = resolve_arch(program, chip); !read) return tl::unexpected(read.error());
-  if (auto read = resolve_operator(program, *statements, op, chip); !read) return tl::unexpected(read.error());
-  auto lines = resolve_lines(program, *statements, chip);
-  if (!lines) return tl::unexpected(lines.error());
+  TRY(resolve_arch(program, chip));
+  TRY(resolve_operator(program, statements, op, chip));
+  TRY(auto lines, resolve_lines(program, statements, chip));
   const WrittenOperator& written = written_operator(program, chip.op);
-  if (auto legal = check_limits(chip, written.position); !legal) return tl::unexpected(legal.error());
-  read_levels(program, *statements, written, problem.constraints);
-  for (const LineLoop& loop : *lines) {
+  TRY(check_limits(chip, written.position));
+  read_levels(program, statements, written, problem.constraints);
+  for (const LineLoop& loop : lines) {
     SearchConstraints::Level& level = problem.constraints.levels[loop.level];
     (loop.in_time() ? level.time : level.space)
         .push_back({loop.dim, loop.axis, loop.factor, loop.ragged, loop.text, loop.position});

@@ -15,19 +15,17 @@ Expected<Imported> read_one(std::span<const SourceFile> files) {
   if (files.size() != 1)
     return fail(files.empty() ? "format" : files[1].name, fmt::format("found {} files", files.size()),
                 "one file says it all");
-  auto program = Read(files.front().text, files.front().name);
-  if (!program) return tl::unexpected(program.error());
+  TRY(auto program, Read(files.front().text, files.front().name));
   Imported read;
-  read.program = std::move(*program);
+  read.program = std::move(program);
   return read;
 }
 
 /// The mesh's view, or that of a chip's units; only operator `op` where one is named.
 Expected<PlacementView> view_of(const MappingProgram& program, const std::string& op) {
   if (program.meshes.empty() && has_chip(program)) {
-    const auto chip = chip_program(program, op);
-    if (!chip) return tl::unexpected(chip.error());
-    return placement_view(*chip);
+    TRY(const auto chip, chip_program(program, op));
+    return placement_view(chip);
   }
   auto view = placement_view(program);
   if (!view || op.empty()) return view;
@@ -41,10 +39,9 @@ Expected<PlacementView> view_of(const MappingProgram& program, const std::string
 
 template <std::string (*Text)(const PlacementView&)>
 Expected<Exported> write_view(const MappingProgram& program, const std::string& op) {
-  const auto view = view_of(program, op);
-  if (!view) return tl::unexpected(view.error());
+  TRY(const auto view, view_of(program, op));
   Exported out;
-  out.text = Text(*view);  // what it cannot say stands in comments
+  out.text = Text(view);  // what it cannot say stands in comments
   return out;
 }
 
@@ -57,24 +54,21 @@ Expected<Exported> written_names(const std::vector<NameRow>& rows, const char* w
 }
 
 Expected<Exported> write_megatron(const MappingProgram& program, const std::string& op) {
-  const auto view = view_of(program, op);
-  if (!view) return tl::unexpected(view.error());
-  return written_names(megatron_names(*view), "Megatron's classes are products of two operands on an axis of the mesh");
+  TRY(const auto view, view_of(program, op));
+  return written_names(megatron_names(view), "Megatron's classes are products of two operands on an axis of the mesh");
 }
 
 Expected<Exported> write_pope(const MappingProgram& program, const std::string& op) {
-  const auto view = view_of(program, op);
-  if (!view) return tl::unexpected(view.error());
-  std::vector<NameRow> rows = pope_names(*view);
-  const std::vector<NameRow> products = product_names(*view);
+  TRY(const auto view, view_of(program, op));
+  std::vector<NameRow> rows = pope_names(view);
+  const std::vector<NameRow> products = product_names(view);
   rows.insert(rows.end(), products.begin(), products.end());
   return written_names(rows, "layouts are of products with a weight, a tensor whose name starts with W");
 }
 
 Expected<Exported> write_eyeriss(const MappingProgram& program, const std::string& op) {
-  const auto chip = chip_program(program, op);
-  if (!chip) return tl::unexpected(chip.error());
-  return written_names({taxonomy_name(*chip)}, "");
+  TRY(const auto chip, chip_program(program, op));
+  return written_names({taxonomy_name(chip)}, "");
 }
 
 Expected<MappingProgram> read_notation(const std::string& text, const std::string& file) { return parse(text, file); }

@@ -89,9 +89,8 @@ Expected<std::vector<Slot>> dtensor_place(const std::string& text, const MeshLin
                 "one for each axis, in the order of the mesh line");
   std::vector<Slot> slots;
   for (const std::string& word : words) {
-    auto slot = dtensor_word(word, dims, monoid);
-    if (!slot) return tl::unexpected(slot.error());
-    slots.push_back(*slot);
+    TRY(auto slot, dtensor_word(word, dims, monoid));
+    slots.push_back(slot);
   }
   return slots;
 }

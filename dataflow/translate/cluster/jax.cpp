@@ -90,8 +90,7 @@ Expected<std::vector<Slot>> jax_place(const std::string& text, const MeshLine& m
     const bool sum = entry.starts_with(pending);
     if (!sum && dim >= static_cast<Slot>(dims))
       return fail("", fmt::format("more entries than the {} dims", dims), "one entry for each dim");
-    if (auto set = set_axes(sum ? entry.substr(pending.size()) : entry, sum ? partial_sum : dim++, mesh, slots); !set)
-      return tl::unexpected(set.error());
+    TRY(set_axes(sum ? entry.substr(pending.size()) : entry, sum ? partial_sum : dim++, mesh, slots));
   }
   return slots;
 }

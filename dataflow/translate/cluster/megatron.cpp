@@ -267,9 +267,8 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
     if (dims.empty()) return fail(where, "the layer has no extents", fmt::format("as in '{}'", form));
   }
   if (written.empty()) return fail(file, "the file names no layer", fmt::format("as in '{}'", form));
-  auto program = parse(written, file);
-  if (!program) return program;
-  if (auto view = placement_view(*program); !view) return tl::unexpected(view.error());
+  TRY(auto program, parse(written, file));
+  TRY(placement_view(program));
   return program;
 }
 

@@ -112,18 +112,15 @@ std::vector<std::string> flat_homes(const PlacementView& view) {
 
 Expected<PlacementView> placement_view(const MappingProgram& program) {
   if (program.meshes.empty()) return fail("program", "there is no mesh line", "start with one, such as 'mesh x:4 y:4'");
-  auto network = network_of(program);
-  if (!network) return tl::unexpected(network.error());
-  auto statements = expand(program);
-  if (!statements) return tl::unexpected(statements.error());
+  TRY(auto network, network_of(program));
+  TRY(auto statements, expand(program));
   std::int64_t ranks = 1;
   for (const MeshLine::Axis& axis : program.meshes.front().axes) ranks *= axis.size;
-  auto placed = place(*network, program.meshes, *statements, ranks, {});
-  if (!placed) return tl::unexpected(placed.error());
+  TRY(auto placed, place(network, program.meshes, statements, ranks, {}));
   PlacementView view{
-      std::move(*network), placed->mesh, mesh_parts(program.meshes.front(), placed->mesh), {}, std::move(*statements)};
+      std::move(network), placed.mesh, mesh_parts(program.meshes.front(), placed.mesh), {}, std::move(statements)};
   for (std::size_t o = 0; o < program.operators.size(); ++o)
-    view.operators.push_back(operator_row(view, placed->splits.front(), o, program.operators[o]));
+    view.operators.push_back(operator_row(view, placed.splits.front(), o, program.operators[o]));
   return view;
 }
 
@@ -159,9 +156,8 @@ Expected<PlacementView> placement_view(const ChipProgram& chip) {
     text = tensor.use == TensorUse::output ? fmt::format("{}: {} += {}", chip.op, access, text)
                                            : text + (text.empty() ? "" : " * ") + access;
   }
-  auto program = parse(mesh + "\n" + dims + "\n" + text + "\n" + pars, chip.op);
-  if (!program) return tl::unexpected(program.error());
-  return placement_view(*program);
+  TRY(auto program, parse(mesh + "\n" + dims + "\n" + text + "\n" + pars, chip.op));
+  return placement_view(program);
 }
 
 bool says_home(const OperandPlacement& operand) {

@@ -46,21 +46,17 @@ class PlacementReader {
 
   Expected<MappingProgram> run() {
     read_lines();
-    auto program = parse(notation_, file_);
-    if (!program) return program;
-    program_ = std::move(*program);
+    TRY(program_, parse(notation_, file_));
     if (program_.meshes.empty())
       return fail(file_, "the file has no mesh line", "start with one, such as 'mesh x:4 y:2'");
     if (!program_.body.empty())
       return fail(file_, "the file has statements of the notation", "placements say all of it");
-    auto network = network_of(program_);
-    if (!network) return tl::unexpected(network.error());
-    network_ = std::move(*network);
+    TRY(network_, network_of(program_));
     for (std::size_t o = 0; o < program_.operators.size(); ++o)
-      if (auto done = read_operator(o); !done) return tl::unexpected(done.error());
+      TRY(read_operator(o));
     for (auto& statement : homes_) program_.body.emplace_back(std::move(statement));
     // Parts that do not divide, a Partial where it must not be: the placer's own errors.
-    if (auto placed = placement_view(program_); !placed) return tl::unexpected(placed.error());
+    TRY(placement_view(program_));
     return std::move(program_);
   }
 
@@ -140,44 +136,40 @@ class PlacementReader {
 
   Expected<ReadOperand> read_operand(std::size_t op, const Access& access, std::size_t nth, bool output) const {
     const Tensor& tensor = network_.tensors[access.tensor];
-    auto line = line_of(op, tensor.name, nth);
-    if (!line) return tl::unexpected(line.error());
-    ReadOperand row{access, tensor.name, output, (*line)->arrow, {}, {}, (*line)->position};
+    TRY(auto line, line_of(op, tensor.name, nth));
+    ReadOperand row{access, tensor.name, output, line->arrow, {}, {}, line->position};
     const Monoid monoid = output ? network_.blocks.front().operators[op].monoid : Monoid::sum;
     const auto slots = [&](const std::string& text) {
       auto read = syntax_.place(text, program_.meshes.front(), access.loops.size(), monoid);
-      if (!read && read.error().where.empty()) read.error().where = to_text((*line)->position);
+      if (!read && read.error().where.empty()) read.error().where = to_text(line->position);
       if (!read) read.error().what = fmt::format("{} '{}': {}", tensor.name, text, read.error().what);
       return read;
     };
-    auto first = slots((*line)->stored);
-    if (!first) return tl::unexpected(first.error());
-    row.used = row.home = *first;
-    if (!(*line)->arrow) return row;
-    auto second = slots((*line)->used);
-    if (!second) return tl::unexpected(second.error());
-    (output ? row.home : row.used) = *second;
+    TRY(auto first, slots(line->stored));
+    row.used = row.home = first;
+    if (!line->arrow) return row;
+    TRY(auto second, slots(line->used));
+    (output ? row.home : row.used) = second;
     return row;
   }
 
   Expected<void> read_operator(std::size_t op) {
     if (op >= lines_.size()) lines_.resize(op + 1);
-    if (auto checked = check_tensors(op); !checked) return checked;
+    TRY(check_tensors(op));
     const Operator& o = network_.blocks.front().operators[op];
     std::vector<ReadOperand> rows;
     std::map<int, std::size_t> uses;
     for (std::size_t i = 0; i <= o.inputs.size(); ++i) {
       const bool output = i == o.inputs.size();
       const Access& access = output ? o.output : o.inputs[i];
-      auto row = read_operand(op, access, output ? uses[access.tensor] : uses[access.tensor]++, output);
-      if (!row) return tl::unexpected(row.error());
-      rows.push_back(std::move(*row));
+      TRY(auto row, read_operand(op, access, output ? uses[access.tensor] : uses[access.tensor]++, output));
+      rows.push_back(std::move(row));
     }
     const MeshLine& mesh = program_.meshes.front();
     for (std::size_t a = 0; a < mesh.axes.size(); ++a)
-      if (auto split = split_axis(o, mesh.axes[a].name, a, rows); !split) return split;
+      TRY(split_axis(o, mesh.axes[a].name, a, rows));
     for (const ReadOperand& row : rows)
-      if (auto stated = state_home(row); !stated) return stated;
+      TRY(state_home(row));
     return {};
   }
 

@@ -160,8 +160,7 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
     if (entry.find('?') != std::string::npos)
       return fail("", fmt::format("'{}' is open to propagation", entry),
                   "write the sharding after propagation, without '?'");
-    if (auto set = take_axes(entry.substr(1, entry.size() - 2), static_cast<Slot>(d), mesh, slots); !set)
-      return tl::unexpected(set.error());
+    TRY(take_axes(entry.substr(1, entry.size() - 2), static_cast<Slot>(d), mesh, slots));
   }
   const std::size_t pending = text.find("unreduced=", close);
   if (pending == std::string::npos) return slots;
@@ -169,8 +168,7 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
   if (word != unreduced_word(monoid) && !(word == "sum" && unreduced_word(monoid).empty()))
     return fail("", fmt::format("'unreduced={}' is not the reduction of the operator", word),
                 "unreduced={...} sums; max and min stand before the brace");
-  if (auto set = take_axes(between_brackets(text, '{', '}', pending), partial_sum, mesh, slots); !set)
-    return tl::unexpected(set.error());
+  TRY(take_axes(between_brackets(text, '{', '}', pending), partial_sum, mesh, slots));
   return slots;
 }
 

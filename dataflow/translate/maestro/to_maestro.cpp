@@ -31,12 +31,12 @@ class MaestroWriter {
   MaestroWriter(const ChipProgram& chip, MaestroShape shape) : chip_(chip), shape_(std::move(shape)) {}
 
   Expected<Exported> run() {
-    if (auto levels = split_levels(); !levels) return tl::unexpected(levels.error());
+    TRY(split_levels());
     tile_.resize(chip_.dims.size());
     for (std::size_t d = 0; d < chip_.dims.size(); ++d) tile_[d] = chip_.dims[d].extent;
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       if (l > 0) lines_.push_back(fmt::format("Cluster({}, P);", levels_[l].units));
-      if (auto written = write_level(l); !written) return tl::unexpected(written.error());
+      TRY(write_level(l));
     }
     return written();
   }

@@ -24,10 +24,9 @@ class ScalesimWriter {
     const auto product = product_of(chip_);
     if (!product) return not_scalesim(chip_.op, "an operator that is no matrix product");
     product_ = *product;
-    if (auto array = find_array(); !array) return tl::unexpected(array.error());
-    const auto dataflow = find_dataflow();
-    if (!dataflow) return tl::unexpected(dataflow.error());
-    return written(**dataflow);
+    TRY(find_array());
+    TRY(const auto dataflow, find_dataflow());
+    return written(*dataflow);
   }
 
  private:

@@ -30,8 +30,8 @@ class TimeloopWriter {
   explicit TimeloopWriter(const ChipProgram& chip) : chip_(chip) {}
 
   Expected<Exported> run() {
-    if (auto said = check(); !said) return tl::unexpected(said.error());
-    if (auto factors = set_factors(); !factors) return tl::unexpected(factors.error());
+    TRY(check());
+    TRY(set_factors());
     write_architecture();
     write_problem();
     write_mapping();
@@ -118,8 +118,8 @@ class TimeloopWriter {
     for (const ChipLevel& level : chip_.levels) {
       space_.emplace_back();
       time_.emplace_back();
-      if (auto taken = take(level.space, level.name, space_.back()); !taken) return taken;
-      if (auto taken = take(level.time, level.name, time_.back()); !taken) return taken;
+      TRY(take(level.space, level.name, space_.back()));
+      TRY(take(level.time, level.name, time_.back()));
     }
     for (std::size_t d = 0; d < chip_.dims.size(); ++d) {
       std::int64_t last = chip_.dims[d].extent - 1;

@@ -91,23 +91,21 @@ Expected<HfConfig> read_hf_config(const std::string& text, const std::string& wh
   JsonObject file(text, where);
   file.allow_unknown_keys();
   const std::string architecture = architecture_of(file);
-  const auto family = choose_family(file, architecture, as);
-  if (!family) return tl::unexpected(family.error());
+  TRY(const auto family, choose_family(file, architecture, as));
   const bool several = file.type_of("text_config") == "object";  // text beside vision or audio
   HfReader reader(several ? file.object("text_config") : file);
   reader.config.allow_unknown_keys();
-  if (!as.empty() && family_of_architecture(architecture) != *family)
+  if (!as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
   if (several) reader.note("text_config only");
-  (*family)->read(reader);
+  family->read(reader);
   NetworkSpec& spec = reader.spec;
-  spec.id = spec.name = id_of(file, where, **family);
+  spec.id = spec.name = id_of(file, where, *family);
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
-  if (auto read = file.finish(true); !read) return tl::unexpected(read.error());
-  auto complete = complete_network(std::move(spec), where);
-  if (!complete) return tl::unexpected(complete.error());
-  return HfConfig{std::move(*complete), (*family)->id, std::move(reader.notes)};
+  TRY(file.finish(true));
+  TRY(auto complete, complete_network(std::move(spec), where));
+  return HfConfig{std::move(complete), family->id, std::move(reader.notes)};
 }
 
 }  // namespace stepcast

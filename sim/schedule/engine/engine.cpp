@@ -248,7 +248,7 @@ Expected<void> run(const Order& order, const StageTimes& times, Timeline& out, E
 Expected<Timeline> run(const Order& order, const StageTimes& times) {
   Timeline timeline;
   EngineWorkspace workspace;
-  if (auto ok = run(order, times, timeline, workspace); !ok) return tl::unexpected(ok.error());
+  TRY(run(order, times, timeline, workspace));
   return timeline;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -58,19 +59,16 @@ Expected<Replay> replay(std::span<const TimedOrder> copies) {
   StageTimes means = without_units(copies.front());
   for (const TimedOrder& copy : copies) {
     assert(copy.order.actions == copies.front().order.actions);
-    auto single = run(copy.order, copy.times);
-    if (!single) return tl::unexpected(single.error());
+    TRY(auto single, run(copy.order, copy.times));
     if (&copy != &copies.front()) add_times(means, without_units(copy));
-    if (single->makespan <= result.single.makespan && !result.single.end.empty()) continue;
-    result.single = std::move(*single);
+    if (single.makespan <= result.single.makespan && !result.single.end.empty()) continue;
+    result.single = std::move(single);
     result.slowest = static_cast<int>(&copy - copies.data());
   }
   for (auto* stages : {&means.forward, &means.input_grad, &means.weight_grad}) {
     for (Seconds& time : *stages) time = time / static_cast<double>(copies.size());
   }
-  auto evened = run(copies.front().order, means);
-  if (!evened) return tl::unexpected(evened.error());
-  result.means = std::move(*evened);
+  TRY(result.means, run(copies.front().order, means));
   return result;
 }
 

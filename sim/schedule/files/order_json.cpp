@@ -33,11 +33,10 @@ Expected<ActionKind> kind_of(const pytorch::CellStep& step, const std::string& w
 
 Expected<void> add_actions(const std::string& text, const std::string& where, Order& order) {
   std::vector<pytorch::CellStep> steps;
-  if (auto ok = pytorch::read_action(text, where, {}, steps); !ok) return ok;
+  TRY(pytorch::read_action(text, where, {}, steps));
   for (const pytorch::CellStep& step : steps) {
-    const auto kind = kind_of(step, where);
-    if (!kind) return tl::unexpected(kind.error());
-    order.actions.push_back({*kind, step.stage, step.micro_batch, step.with_next});
+    TRY(const auto kind, kind_of(step, where));
+    order.actions.push_back({kind, step.stage, step.micro_batch, step.with_next});
   }
   return {};
 }
@@ -48,7 +47,7 @@ Expected<void> read_ranks(JsonObject& file, Order& order) {
     std::vector<std::string> texts;
     rank.read("order", texts);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      if (auto ok = add_actions(texts[i], fmt::format("{}/{}", rank.where("order"), i), order); !ok) return ok;
+      TRY(add_actions(texts[i], fmt::format("{}/{}", rank.where("order"), i), order));
     }
     order.begin.push_back(static_cast<std::int32_t>(order.actions.size()));
   }
@@ -180,12 +179,12 @@ Expected<OrderFile> read_order_json(std::string_view text, const std::string& wh
   file.read("micro_batches", order.micro_batches, order_counts);
   file.optional("slices", order.slices, order_counts);
   file.optional("directions", order.directions, IntegerRange{1, 2});
-  if (auto ok = read_ranks(file, order); !ok) return tl::unexpected(ok.error());
+  TRY(read_ranks(file, order));
   read_placement(file, order);
   if (file.failed() || order.ranks == 0 || !file.has("micro_batches") || !file.has("rank_of"))
     return file.finish(std::move(result));
   // Before any list is sized by its numbers.
-  if (auto ok = checked(where, order); !ok) return tl::unexpected(ok.error());
+  TRY(checked(where, order));
   read_times(file, result);
   return file.finish(std::move(result));
 }

@@ -63,14 +63,14 @@ class RankReader {
 
   Expected<std::vector<MeasuredAction>> actions() {
     const bool split = !rank_.weight_grad.start.empty();
-    if (auto ok = check(split); !ok) return tl::unexpected(ok.error());
+    TRY(check(split));
     add(rank_.forward, numbers_.forward, ActionKind::forward);
     add(rank_.backward, numbers_.backward, split ? ActionKind::input_grad : ActionKind::backward);
     if (split) add(rank_.weight_grad, numbers_.backward, ActionKind::weight_grad);
     std::stable_sort(actions_.begin(), actions_.end(),
                      [](const MeasuredAction& a, const MeasuredAction& b) { return a.start < b.start; });
     for (const MeasuredAction& measured : actions_) {
-      if (auto ok = check_inside(measured.action); !ok) return tl::unexpected(ok.error());
+      TRY(check_inside(measured.action));
     }
     return std::move(actions_);
   }
@@ -78,10 +78,10 @@ class RankReader {
  private:
   Expected<void> check(bool split) const {
     const auto count = static_cast<std::size_t>(size_.chunks) * static_cast<std::size_t>(size_.micro_batches);
-    if (auto ok = check_lane(rank_.where, "forward", rank_.forward, count); !ok) return ok;
-    if (auto ok = check_lane(rank_.where, "backward", rank_.backward, count); !ok) return ok;
+    TRY(check_lane(rank_.where, "forward", rank_.forward, count));
+    TRY(check_lane(rank_.where, "backward", rank_.backward, count));
     if (!split) return {};
-    if (auto ok = check_lane(rank_.where, "weight gradient", rank_.weight_grad, count); !ok) return ok;
+    TRY(check_lane(rank_.where, "weight gradient", rank_.weight_grad, count));
     const bool names =
         !rank_.forward.chunk.empty() && !rank_.backward.chunk.empty() && !rank_.weight_grad.chunk.empty();
     if (size_.chunks == 1 || names) return {};
@@ -137,7 +137,7 @@ class TimelineBuilder {
 
   Expected<PrimusTimeline> finish() {
     TimedOrder& timed = timeline_.timed;
-    if (auto ok = check_order(timed.order); !ok) return tl::unexpected(ok.error());
+    TRY(check_order(timed.order));
     set_stage_means(timed.order, timed.times);
     return std::move(timeline_);
   }
@@ -166,13 +166,11 @@ Expected<PrimusTimeline> primus_timeline(const PrimusSize& size, std::span<const
     return fail("timeline", fmt::format("{} ranks are there", ranks.size()),
                 fmt::format("{}: one per pipeline rank", size.ranks));
   }
-  const auto megatron = megatron_order(size);
-  if (!megatron) return tl::unexpected(megatron.error());
-  TimelineBuilder builder(size, *megatron);
+  TRY(const auto megatron, megatron_order(size));
+  TimelineBuilder builder(size, megatron);
   for (int rank = 0; rank < size.ranks; ++rank) {
-    const auto actions = RankReader(size, ranks[rank], rank, *megatron).actions();
-    if (!actions) return tl::unexpected(actions.error());
-    builder.add_rank(*actions);
+    TRY(const auto actions, RankReader(size, ranks[rank], rank, megatron).actions());
+    builder.add_rank(actions);
   }
   return builder.finish();
 }

@@ -84,16 +84,15 @@ Expected<VerbName> verb_of(const Cell& cell, std::string_view word) {
 Expected<CellStep> single_action(const Cell& cell, std::string_view text, CellStep step) {
   const std::string_view stage = take_digits(text);
   if (stage.empty()) return cell.refuse("does not begin with a stage", "stage, kind and micro-batch, as in 2F0");
-  const auto verb = verb_of(cell, take_word(text));
-  if (!verb) return tl::unexpected(verb.error());
+  TRY(const auto verb, verb_of(cell, take_word(text)));
   const std::string_view micro_batch = take_digits(text);
   if (stage.size() > most_digits || micro_batch.size() > most_digits)
     return cell.refuse("has a number that is too large", fmt::format("at most {} digits", most_digits));
   if (!text.empty()) return cell.refuse(fmt::format("goes on after the action with '{}'", text), "one action per cell");
-  if (micro_batch.empty() && verb->of_micro_batch)
-    return cell.refuse(fmt::format("has no micro-batch after {}", verb->name),
-                       fmt::format("{}{}0, for micro-batch 0", stage, verb->name));
-  step.verb = verb->verb;
+  if (micro_batch.empty() && verb.of_micro_batch)
+    return cell.refuse(fmt::format("has no micro-batch after {}", verb.name),
+                       fmt::format("{}{}0, for micro-batch 0", stage, verb.name));
+  step.verb = verb.verb;
   step.stage = number_of(stage);
   step.micro_batch = micro_batch.empty() ? -1 : number_of(micro_batch);
   return step;
@@ -108,10 +107,9 @@ Expected<void> pair_of_actions(const Cell& cell, CellStep step, std::vector<Cell
   const std::string_view parts[] = {cell.text.substr(1, middle - 1), cell.text.substr(middle + 1, end - middle - 1)};
   for (int i = 0; i < 2; ++i) {
     step.with_next = i == 0;
-    const auto action = single_action(cell, stripped(parts[i]), step);
-    if (!action) return tl::unexpected(action.error());
-    if (!computes(action->verb)) return cell.refuse("pairs an action that does not compute", hint);
-    out.push_back(*action);
+    TRY(const auto action, single_action(cell, stripped(parts[i]), step));
+    if (!computes(action.verb)) return cell.refuse("pairs an action that does not compute", hint);
+    out.push_back(action);
   }
   return {};
 }
@@ -130,9 +128,8 @@ std::string text_of(const CellStep& step) {
 Expected<void> read_action(std::string_view text, const std::string& where, CellStep at, std::vector<CellStep>& out) {
   const Cell cell{where, text};
   if (text.starts_with('(')) return pair_of_actions(cell, at, out);
-  const auto action = single_action(cell, text, at);
-  if (!action) return tl::unexpected(action.error());
-  out.push_back(*action);
+  TRY(const auto action, single_action(cell, text, at));
+  out.push_back(action);
   return {};
 }
 

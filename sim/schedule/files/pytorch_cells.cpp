@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast::pytorch {
 namespace {
 
@@ -44,7 +45,7 @@ Expected<void> read_row(std::string_view row, Cells& cells) {
       continue;
     }
     cells.pauses = cells.pauses || paused;
-    if (auto ok = read_action(cell, place(cells, at), at, cells.steps); !ok) return ok;
+    TRY(read_action(cell, place(cells, at), at, cells.steps));
   }
   if (cells.steps.size() > before) return {};
   return fail(fmt::format("{}:{}", cells.where, cells.ranks + 1), fmt::format("rank {} has no action", cells.ranks),
@@ -70,7 +71,7 @@ Expected<Cells> read_cells(std::string_view text, const std::string& where) {
   if (text.empty()) return fail(where, "the file has no actions", "one row per rank, one action per cell, as in 0F0");
   bool more = true;
   while (more) {
-    if (auto ok = read_row(take_until(text, '\n', more), cells); !ok) return tl::unexpected(ok.error());
+    TRY(read_row(take_until(text, '\n', more), cells));
     ++cells.ranks;
   }
   return cells;

@@ -122,13 +122,11 @@ Expected<void> find_placement(Reading& reading) {
     stages.push_back(action.stage);
     units.push_back(action.micro_batch);
   }
-  const auto stage_count = count_dense(where, "stage", std::move(stages));
-  if (!stage_count) return tl::unexpected(stage_count.error());
-  const auto unit_count = count_dense(where, "micro-batch", std::move(units));
-  if (!unit_count) return tl::unexpected(unit_count.error());
+  TRY(const auto stage_count, count_dense(where, "stage", std::move(stages)));
+  TRY(const auto unit_count, count_dense(where, "micro-batch", std::move(units)));
   order.ranks = reading.cells.ranks;
-  order.micro_batches = *unit_count;
-  order.rank_of.assign(static_cast<std::size_t>(*stage_count), -1);
+  order.micro_batches = unit_count;
+  order.rank_of.assign(static_cast<std::size_t>(stage_count), -1);
   for (const CellStep* step : reading.steps) {
     std::int32_t& rank = order.rank_of[step->stage];
     if (rank < 0) rank = step->rank;
@@ -136,10 +134,10 @@ Expected<void> find_placement(Reading& reading) {
       return pytorch::refuse(reading.cells, *step, fmt::format("is on rank {}, but the stage began on rank {}",
                                                                step->rank, rank), "each stage on one rank");
   }
-  if (*stage_count % order.ranks != 0)
-    return fail(where, fmt::format("{} stages on {} ranks", *stage_count, order.ranks),
+  if (stage_count % order.ranks != 0)
+    return fail(where, fmt::format("{} stages on {} ranks", stage_count, order.ranks),
                 "the same number of stages for every rank, one row per rank");
-  order.chunks = *stage_count / order.ranks;
+  order.chunks = stage_count / order.ranks;
   return {};
 }
 
@@ -268,21 +266,19 @@ Expected<CsvDialect> find_csv_dialect(const std::string& name) {
 }
 
 Expected<CsvOrder> read_pytorch_csv(std::string_view text, const std::string& where, const CsvOptions& options) {
-  const auto cells = pytorch::read_cells(text, where);
-  if (!cells) return tl::unexpected(cells.error());
-  const auto dialect =
-      options.dialect == CsvDialect::detect ? detect_dialect(*cells) : Expected<CsvDialect>(options.dialect);
-  if (!dialect) return tl::unexpected(dialect.error());
-  Reading reading{*cells, {}, {}, {}};
-  if (auto ok = translate(reading, *dialect); !ok) return tl::unexpected(ok.error());
-  if (auto ok = find_placement(reading); !ok) return tl::unexpected(ok.error());
-  if (auto ok = set_slices(reading, options.slices); !ok) return tl::unexpected(ok.error());
+  TRY(const auto cells, pytorch::read_cells(text, where));
+  TRY(const auto dialect,
+      options.dialect == CsvDialect::detect ? detect_dialect(cells) : Expected<CsvDialect>(options.dialect));
+  Reading reading{cells, {}, {}, {}};
+  TRY(translate(reading, dialect));
+  TRY(find_placement(reading));
+  TRY(set_slices(reading, options.slices));
   find_directions(reading);
-  if (auto ok = check_complete(reading); !ok) return tl::unexpected(ok.error());
+  TRY(check_complete(reading));
   write_ranks(reading);
-  if (auto ok = check_at_cells(reading); !ok) return tl::unexpected(ok.error());
-  if (auto ok = pytorch::check_messages(*cells, reading.order); !ok) return tl::unexpected(ok.error());
-  return CsvOrder{std::move(reading.order), *dialect, notes_on(*cells)};
+  TRY(check_at_cells(reading));
+  TRY(pytorch::check_messages(cells, reading.order));
+  return CsvOrder{std::move(reading.order), dialect, notes_on(cells)};
 }
 
 std::vector<std::string> pytorch_actions(const Order& order, int rank) {

@@ -34,8 +34,8 @@ class MessageCheck {
 
   Expected<void> walk() {
     for (const CellStep& step : cells_.steps) {
-      if (auto ok = check_place(step); !ok) return ok;
-      if (auto ok = carries(step.verb) ? check_message(step) : check_parameters(step); !ok) return ok;
+      TRY(check_place(step));
+      TRY(carries(step.verb) ? check_message(step) : check_parameters(step));
     }
     return check_matches();
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -33,8 +34,8 @@ class LayoutReader {
   Expected<std::vector<LayoutItem>> items() {
     for (skip(); at_ < text_.size(); skip()) {
       const std::size_t first = items_.size();
-      if (auto ok = text_[at_] == '(' ? read_group() : read_letter(); !ok) return tl::unexpected(ok.error());
-      if (auto ok = repeat_from(first); !ok) return tl::unexpected(ok.error());
+      TRY(text_[at_] == '(' ? read_group() : read_letter());
+      TRY(repeat_from(first));
     }
     return std::move(items_);
   }
@@ -65,8 +66,8 @@ class LayoutReader {
       const std::size_t first = items_.size();
       if (text_[at_] == '(')
         return refuse(at_, "a group inside of a group", "groups side by side: Megatron does not nest them");
-      if (auto ok = read_letter(); !ok) return ok;
-      if (auto ok = repeat_from(first); !ok) return ok;
+      TRY(read_letter());
+      TRY(repeat_from(first));
     }
     if (at_ == text_.size()) return refuse(opened, "the group is not closed", "(tt|)*3");
     ++at_;
@@ -164,11 +165,10 @@ int LayerLayout::predictions() const {
 }
 
 Expected<LayerLayout> read_layer_layout(std::string_view text, const std::string& where) {
-  const auto items = LayoutReader(text, where).items();
-  if (!items) return tl::unexpected(items.error());
+  TRY(const auto items, LayoutReader(text, where).items());
   StageBuilder builder(where);
-  for (const LayoutItem& item : *items) {
-    if (auto ok = builder.add(item); !ok) return tl::unexpected(ok.error());
+  for (const LayoutItem& item : items) {
+    TRY(builder.add(item));
   }
   return builder.finish();
 }
@@ -182,9 +182,8 @@ Expected<LayerLayout> read_layer_list(std::string_view text, const std::string& 
     const std::size_t next = comma + 1;
     while (begin < comma && text[begin] == ' ') ++begin;
     while (comma > begin && text[comma - 1] == ' ') --comma;
-    const auto count = count_at(text.substr(begin, comma - begin), fmt::format("{}:{}", where, begin + 1));
-    if (!count) return tl::unexpected(count.error());
-    layout.stages.push_back({.layers = *count});
+    TRY(const auto count, count_at(text.substr(begin, comma - begin), fmt::format("{}:{}", where, begin + 1)));
+    layout.stages.push_back({.layers = count});
     begin = next;
   }
   layout.stages.front().embedding = true;

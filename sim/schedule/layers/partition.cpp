@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -124,12 +125,12 @@ Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<
 }
 
 Expected<Partition> split_layers(const PartitionProblem& problem) {
-  if (auto ok = check(problem); !ok) return tl::unexpected(ok.error());
+  TRY(check(problem));
   return split_as(problem, Splitter(problem).best());
 }
 
 Expected<Partition> split_evenly(const PartitionProblem& problem) {
-  if (auto ok = check(problem); !ok) return tl::unexpected(ok.error());
+  TRY(check(problem));
   const auto layers = static_cast<int>(problem.layers.size());
   std::vector<int> counts(static_cast<std::size_t>(problem.stages), layers / problem.stages);
   for (int stage = 0; stage < layers % problem.stages; ++stage) ++counts[stage];

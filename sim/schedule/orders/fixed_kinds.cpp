@@ -84,14 +84,14 @@ const std::vector<ScheduleKind>& fixed_kinds() {
 }
 
 Expected<void> check_size(const ScheduleKind& kind, const ScheduleSize& size) {
-  if (auto ok = at_least_one("ranks", size.ranks); !ok) return ok;
-  if (auto ok = at_least_one("chunks", size.chunks); !ok) return ok;
-  if (auto ok = at_least_one("micro-batches", size.micro_batches); !ok) return ok;
-  if (auto ok = at_least_one("slices", size.slices); !ok) return ok;
-  if (auto ok = not_too_large(kind, size); !ok) return ok;
-  if (auto ok = check_chunks(kind, size); !ok) return ok;
-  if (auto ok = check_group(kind, size); !ok) return ok;
-  if (auto ok = check_slices(kind, size); !ok) return ok;
+  TRY(at_least_one("ranks", size.ranks));
+  TRY(at_least_one("chunks", size.chunks));
+  TRY(at_least_one("micro-batches", size.micro_batches));
+  TRY(at_least_one("slices", size.slices));
+  TRY(not_too_large(kind, size));
+  TRY(check_chunks(kind, size));
+  TRY(check_group(kind, size));
+  TRY(check_slices(kind, size));
   return kind.legal != nullptr ? kind.legal(size) : Expected<void>{};
 }
 

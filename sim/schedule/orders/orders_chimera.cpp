@@ -9,7 +9,7 @@ namespace stepcast::orders {
 namespace {
 
 Expected<void> legal_chimera(const ScheduleSize& size) {
-  if (auto ok = even_ranks("chimera", size.ranks); !ok) return ok;
+  TRY(even_ranks("chimera", size.ranks));
   return even_micro_batches("chimera", size.micro_batches);
 }
 

@@ -98,9 +98,8 @@ void write_steps(DualRank& at, const DualSteps& steps) {
 }
 
 Expected<void> legal_dualpipe(const ScheduleSize& size) {
-  if (auto ok = even_ranks("dualpipe", size.ranks); !ok) return ok;
-  if (auto ok = at_least_micro_batches("dualpipe", size.micro_batches, 2 * size.ranks, ", an even number"); !ok)
-    return ok;
+  TRY(even_ranks("dualpipe", size.ranks));
+  TRY(at_least_micro_batches("dualpipe", size.micro_batches, 2 * size.ranks, ", an even number"));
   return even_micro_batches("dualpipe", size.micro_batches);
 }
 

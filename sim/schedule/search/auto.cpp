@@ -45,14 +45,13 @@ Expected<greedy::Problem> problem_of(ScheduleSize size, const OrderTimes& times)
 }  // namespace
 
 Expected<AutoOrder> find_order(const ScheduleSize& size, const OrderTimes& times, const AutoOptions& options) {
-  const auto problem = problem_of(size, times);
-  if (!problem) return tl::unexpected(problem.error());
-  const greedy::Found found = greedy::search(*problem, options);
+  TRY(const auto problem, problem_of(size, times));
+  const greedy::Found found = greedy::search(problem, options);
   if (found.choice.empty()) {
     return fail("memory-cap", fmt::format("found no order that holds at most {}", times.memory_cap), "a larger cap");
   }
   const greedy::Layout& best = found.choice.best();
-  return AutoOrder{.order = greedy::to_order(*problem, best),
+  return AutoOrder{.order = greedy::to_order(problem, best),
                    .makespan = Seconds(best.makespan),
                    .span = Seconds(best.span),
                    .bound = found.bound,

@@ -47,7 +47,7 @@ Layout least_span(const Problem& problem) {
 /// The cap as zb.py counts it, where an input gradient frees half of an activation; among equals what also keeps to the
 /// cap when nothing is freed before W.
 Expected<Order> make_capped(const char* kind, const ScheduleSize& size, const OrderTimes& times, int cap) {
-  if (auto ok = times_fit(kind, static_cast<std::size_t>(size.ranks), times); !ok) return tl::unexpected(ok.error());
+  TRY(times_fit(kind, static_cast<std::size_t>(size.ranks), times));
   Problem problem = greedy::make_problem(size, Placement::looped, times, cap);
   const Layout until_weights = least_span(problem);
   problem.half_freed = true;
@@ -69,13 +69,12 @@ Expected<Order> make_zb_2p(const ScheduleSize& size, const OrderTimes& times) {
 Expected<Order> make_searched(const char* kind, ScheduleSize size, Placement placement, const OrderTimes& times) {
   size.chunks = placement == Placement::v_shape ? 2 : 1;
   const auto stages = static_cast<std::size_t>(size.ranks) * static_cast<std::size_t>(size.chunks);
-  if (auto ok = times_fit(kind, stages, times); !ok) return tl::unexpected(ok.error());
-  const auto cap = whole_cap(kind, times.memory_cap, size.chunks);
-  if (!cap) return tl::unexpected(cap.error());
-  const Problem problem = greedy::make_problem(size, placement, times, *cap);
+  TRY(times_fit(kind, stages, times));
+  TRY(const auto cap, whole_cap(kind, times.memory_cap, size.chunks));
+  const Problem problem = greedy::make_problem(size, placement, times, cap);
   const greedy::Found found = greedy::search(problem);
   if (found.choice.empty()) {
-    return fail("memory-cap", fmt::format("{} found no order that holds at most {} activations", kind, *cap),
+    return fail("memory-cap", fmt::format("{} found no order that holds at most {} activations", kind, cap),
                 "a larger cap");
   }
   return greedy::to_order(problem, found.choice.best());

@@ -13,12 +13,10 @@ namespace {
 
 /// The launch that the run came from.
 Expected<std::optional<Launch>> launch_asked(const Arguments& arguments) {
-  const auto source = launch_source(arguments);
-  if (!source) return tl::unexpected(source.error());
-  if (!*source) return std::nullopt;
-  auto launch = read_launch(**source);
-  if (!launch) return tl::unexpected(launch.error());
-  return std::move(*launch);
+  TRY(const auto source, launch_source(arguments));
+  if (!source) return std::nullopt;
+  TRY(auto launch, read_launch(*source));
+  return launch;
 }
 
 void print_limits(const EmitTarget& target, const Emission& emission, Console& console) {
@@ -30,16 +28,13 @@ void print_limits(const EmitTarget& target, const Emission& emission, Console& c
 }  // namespace
 
 Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Console& console) {
-  const auto target = find_emit_target(arguments.value(emit_name), emit_name);
-  if (!target) return tl::unexpected(target.error());
-  auto plan = plan_to_emit(scenario);
-  if (!plan) return tl::unexpected(plan.error());
-  const auto launch = launch_asked(arguments);
-  if (!launch) return tl::unexpected(launch.error());
-  if (*launch) plan->like = &**launch;
-  const Emission emission = (*target)->emit(*plan);
+  TRY(const auto target, find_emit_target(arguments.value(emit_name), emit_name));
+  TRY(auto plan, plan_to_emit(scenario));
+  TRY(const auto launch, launch_asked(arguments));
+  if (launch) plan.like = &*launch;
+  const Emission emission = target->emit(plan);
   console.out << emission.text;
-  print_limits(**target, emission, console);
+  print_limits(*target, emission, console);
   return {};
 }
 

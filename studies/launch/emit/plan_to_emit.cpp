@@ -17,11 +17,9 @@ Split without_idle_choices(Split split) {
 
 /// As the notation prints it, whichever way it was written.
 Expected<std::string> printed_statement(const std::string& text, const std::string& where) {
-  const auto program = parse(text + "\n", where);
-  if (!program) return tl::unexpected(program.error());
-  const auto statements = expand(*program);
-  if (!statements) return tl::unexpected(statements.error());
-  return statements->empty() ? std::string() : print(statements->front());
+  TRY(const auto program, parse(text + "\n", where));
+  TRY(const auto statements, expand(program));
+  return statements.empty() ? std::string() : print(statements.front());
 }
 
 }  // namespace
@@ -34,9 +32,8 @@ Expected<EmitPlan> plan_to_emit(const Scenario& scenario) {
   plan.scenario = &scenario;
   plan.split = without_idle_choices(*scenario.split);
   for (const std::string& text : scenario.statements) {
-    auto statement = printed_statement(text, where);
-    if (!statement) return tl::unexpected(statement.error());
-    plan.apart.push_back(std::move(*statement));
+    TRY(auto statement, printed_statement(text, where));
+    plan.apart.push_back(std::move(statement));
   }
   return plan;
 }

@@ -126,7 +126,7 @@ Expected<bool> check_argument_times(const ArgumentSource& source, const Argument
   std::vector<std::pair<std::string, std::string>> named{{"since", fact.since}, {"until", fact.until}};
   for (const auto& [from, value] : fact.defaults) named.emplace_back("defaults", from);
   for (const auto& [key, release] : named)
-    if (auto there = check_argument_release(source, row, key, release); !there) return there;
+    TRY(check_argument_release(source, row, key, release));
   if (!fact.since.empty() && !fact.until.empty() && !table.before(fact.since, fact.until))
     return fail(source.where[row] + "/until", fmt::format("'{}' is not after '{}'", fact.until, fact.since));
   for (std::size_t i = 1; i < fact.defaults.size(); ++i)
@@ -162,7 +162,7 @@ Expected<ArgumentTable> argument_table_of(const ArgumentSource& source, const Ar
       if (!own.contains(fact.name)) facts.push_back(std::move(fact));
   ArgumentTable table(source.releases, std::move(facts));
   for (std::size_t row = 0; row < source.facts.size(); ++row) {
-    if (auto right = check_argument_times(source, table, row); !right) return tl::unexpected(right.error());
+    TRY(check_argument_times(source, table, row));
     const std::string& instead = source.facts[row].instead;
     if (!instead.empty() && table.find(instead) == nullptr)
       return fail(source.where[row] + "/instead", fmt::format("'{}' is no row", instead),
@@ -182,15 +182,14 @@ Expected<bool> add_argument_table(const std::string& program, const ArgumentSour
     if (open.contains(source.base) || !sources.contains(source.base))
       return fail(source.extends_where, open.contains(source.base) ? fmt::format("'{}' extends this one", source.base)
                                                                    : fmt::format("no program '{}'", source.base));
-    if (auto made = add_argument_table(source.base, sources, tables, open); !made) return made;
+    TRY(add_argument_table(source.base, sources, tables, open));
     base = &tables.find(source.base)->second;
     if (!base->has_release(source.base_release))
       return fail(source.extends_where, fmt::format("'{}' is no release of {}", source.base_release, source.base),
                   name_hint(source.base_release, sources.find(source.base)->second.release_names()));
   }
-  auto table = argument_table_of(source, base);
-  if (!table) return tl::unexpected(table.error());
-  tables.emplace(program, std::move(*table));
+  TRY(auto table, argument_table_of(source, base));
+  tables.emplace(program, std::move(table));
   return true;
 }
 
@@ -199,11 +198,11 @@ Expected<bool> add_argument_table(const std::string& program, const ArgumentSour
 Expected<ArgumentTables> read_argument_tables(std::span<const EmbeddedFile> files) {
   ArgumentSources sources;
   for (const EmbeddedFile& file : files)
-    if (auto read = read_argument_file(file, sources); !read) return tl::unexpected(read.error());
+    TRY(read_argument_file(file, sources));
   ArgumentTables tables;
   for (const auto& [program, source] : sources) {
     std::set<std::string> open;
-    if (auto made = add_argument_table(program, sources, tables, open); !made) return tl::unexpected(made.error());
+    TRY(add_argument_table(program, sources, tables, open));
   }
   return tables;
 }

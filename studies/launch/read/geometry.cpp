@@ -64,14 +64,14 @@ class GeometryReader {
   explicit GeometryReader(const LaunchSubject& subject) : subject_(subject), ask_(subject.answers), spec_(subject.out.network) {}
 
   Expected<void> read() {
-    if (auto good = base(); !good) return good;
+    TRY(base());
     sizes();
     widths();
     plain_vocab_ = read_vocabulary(subject_, from_);
     experts();
     latent();
     if (ask_.error()) return tl::unexpected(*ask_.error());
-    if (auto good = complete(); !good) return good;
+    TRY(complete());
     read_kinds(subject_, from_);
     if (ask_.error()) return tl::unexpected(*ask_.error());
     return settle();
@@ -244,9 +244,7 @@ class GeometryReader {
   }
 
   Expected<void> settle() {
-    auto whole = complete_network(std::move(spec_), subject_.launch.where);
-    if (!whole) return tl::unexpected(whole.error());
-    spec_ = std::move(*whole);
+    TRY(spec_, complete_network(std::move(spec_), subject_.launch.where));
     settle_vocabulary(subject_, plain_vocab_);
     MaybeText attention = std::move(subject_.out.run.model.attention);
     subject_.out.run.model = model_of_network(spec_);

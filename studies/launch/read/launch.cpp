@@ -152,7 +152,7 @@ Expected<Launch> finish_launch(Launch launch, const LaunchLine* line, const Laun
                                const std::optional<std::string>& folder) {
   launch.release = source.release;
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
-  if (auto good = add_named_files(launch, line, folder); !good) return tl::unexpected(good.error());
+  TRY(add_named_files(launch, line, folder));
   add_words(launch, source);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, launch.framework->id);
@@ -161,8 +161,8 @@ Expected<Launch> finish_launch(Launch launch, const LaunchLine* line, const Laun
     if (std::string doubt = program_doubt(line->program); !doubt.empty()) launch.notes.push_back(std::move(doubt));
   put_defined(launch, source);
   split_flags(launch);
-  if (auto good = check_release(launch, source); !good) return tl::unexpected(good.error());
-  if (auto good = check_names(launch); !good) return tl::unexpected(good.error());
+  TRY(check_release(launch, source));
+  TRY(check_names(launch));
   return launch;
 }
 
@@ -170,34 +170,31 @@ Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const st
                                   const LaunchSource& source, const std::optional<std::string>& folder) {
   Launch launch;
   launch.where = where;
-  const auto line = training_launch(lines, where, launch.notes);
-  if (!line) return tl::unexpected(line.error());
-  if (auto good = check_unclosed(**line, where); !good) return tl::unexpected(good.error());
-  take_line(launch, **line);
-  return finish_launch(std::move(launch), *line, source, folder);
+  TRY(const auto line, training_launch(lines, where, launch.notes));
+  TRY(check_unclosed(*line, where));
+  take_line(launch, *line);
+  return finish_launch(std::move(launch), line, source, folder);
 }
 
 Expected<Launch> launch_of_config(std::string_view text, const std::string& where, const LaunchSource& source,
                                   const std::optional<std::string>& folder) {
-  auto read = read_config_arguments(text, where);
-  if (!read) return tl::unexpected(read.error());
+  TRY(auto read, read_config_arguments(text, where));
   Launch launch;
   launch.where = where;
-  launch.arguments = std::move(*read);
+  launch.arguments = std::move(read);
   return finish_launch(std::move(launch), nullptr, source, folder);
 }
 
 Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
                                 const std::optional<std::string>& folder) {
-  if (auto good = check_launch_bytes(text, where); !good) return tl::unexpected(good.error());
-  if (auto good = check_source(text, where, source); !good) return tl::unexpected(good.error());
+  TRY(check_launch_bytes(text, where));
+  TRY(check_source(text, where, source));
   const std::string_view first = first_words(text);
   const bool blank = stripped(text).empty();
   if (first.empty()) return fail(where, blank ? "the file is empty" : "nothing but comments", std::string(launch_forms));
   if (is_argument_file(first)) {
-    const auto lines = find_launches("A=( " + text + "\n)\npython train.py \"${A[@]}\"\n", where, source.defined);
-    if (!lines) return tl::unexpected(lines.error());
-    return launch_of_script(*lines, where, source, folder);
+    TRY(const auto lines, find_launches("A=( " + text + "\n)\npython train.py \"${A[@]}\"\n", where, source.defined));
+    return launch_of_script(lines, where, source, folder);
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined);
@@ -225,7 +222,7 @@ Expected<Launch> read_launch(const LaunchSource& source) {
                   "-- --tensor-model-parallel-size 8 ...");
     std::string all;
     for (const std::string& word : source.words) all += word + " ";
-    if (auto good = check_source(all, "the command line", source); !good) return tl::unexpected(good.error());
+    TRY(check_source(all, "the command line", source));
     LaunchLine line = launch_of_words(source.words);
     for (auto* given : {&line.given, &line.positional, &line.launcher_given})
       for (GivenArgument& argument : *given) argument.line = 0;
@@ -234,10 +231,9 @@ Expected<Launch> read_launch(const LaunchSource& source) {
     take_line(launch, line);
     return finish_launch(std::move(launch), &line, source, ".");
   }
-  const auto text = read_text_file(source.file);
-  if (!text) return tl::unexpected(text.error());
+  TRY(const auto text, read_text_file(source.file));
   const std::string folder = std::filesystem::path(source.file).parent_path().string();
-  return launch_of_text(*text, source.file, source, folder.empty() ? "." : folder);
+  return launch_of_text(text, source.file, source, folder.empty() ? "." : folder);
 }
 
 }  // namespace stepcast

@@ -133,13 +133,11 @@ Expected<void> take_written(Launch& launch, const LaunchFile& file) {
 }
 
 Expected<void> take_beside(Launch& launch, const std::string& path) {
-  const auto text = read_text_file(path);
-  if (!text) return tl::unexpected(text.error());
-  auto read = read_config_arguments(*text, path);
-  if (!read) return tl::unexpected(read.error());
-  for (GivenArgument& given : *read) given.file = path;
+  TRY(const auto text, read_text_file(path));
+  TRY(auto read, read_config_arguments(text, path));
+  for (GivenArgument& given : read) given.file = path;
   launch.notes.push_back(fmt::format("{} is read", path));
-  return put_in_front(launch, std::move(*read), path), Expected<void>{};
+  return put_in_front(launch, std::move(read), path), Expected<void>{};
 }
 
 /// "worker-1 slots=8" each.
@@ -183,9 +181,9 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std
     if (next == files.end()) break;
     done.push_back(next->name);
     if (const LaunchFile* file = written_file(line, next->name)) {
-      if (auto good = take_written(launch, *file); !good) return good;
+      TRY(take_written(launch, *file));
     } else if (const std::string path = folder && !next->open ? file_beside(*folder, next->name) : ""; !path.empty()) {
-      if (auto good = take_beside(launch, path); !good) return good;
+      TRY(take_beside(launch, path));
     } else {
       launch.notes.push_back(fmt::format("{} is not there beside the launch: what it says is not known", next->name));
     }

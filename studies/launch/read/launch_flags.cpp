@@ -14,24 +14,21 @@ Expected<void> take_noun(std::optional<Chosen<Row>>& slot, const Arguments& argu
                          Choose choose) {
   const auto given = arguments.flags.find(flag);
   if (given == arguments.flags.end()) return {};
-  auto chosen = choose(given->second, given->first);
-  if (!chosen) return tl::unexpected(chosen.error());
-  slot = std::move(*chosen);
+  TRY(slot, choose(given->second, given->first));
   return {};
 }
 
 Expected<void> take_nouns(Request& request, const Arguments& arguments) {
-  if (auto done = take_noun(request.machine, arguments, "--machine", choose_machine); !done) return done;
-  if (auto done = take_noun(request.stack, arguments, "--stack", choose_stack); !done) return done;
+  TRY(take_noun(request.machine, arguments, "--machine", choose_machine));
+  TRY(take_noun(request.stack, arguments, "--stack", choose_stack));
   return take_noun(request.profile, arguments, "--profile", choose_profile);
 }
 
 Expected<void> take_mapping(Request& request, const Arguments& arguments) {
   const auto given = arguments.flags.find("--mapping");
   if (given == arguments.flags.end()) return {};
-  const auto text = read_text_file(given->second);
-  if (!text) return tl::unexpected(text.error());
-  request.mapping = Request::Value{*text, given->second};
+  TRY(const auto text, read_text_file(given->second));
+  request.mapping = Request::Value{text, given->second};
   return {};
 }
 
@@ -56,8 +53,8 @@ Expected<void> check_alone(const Arguments& arguments) {
 Expected<void> take_flags(Request& request, const Arguments& arguments) {
   for (const auto& [name, text] : arguments.flags)
     if (const RunField* field = find_flag_field(name); field != nullptr && !field->is_noun())
-      if (auto done = request.say(*field, text, name); !done) return done;
-  if (auto done = take_nouns(request, arguments); !done) return done;
+      TRY(request.say(*field, text, name));
+  TRY(take_nouns(request, arguments));
   return take_mapping(request, arguments);
 }
 
@@ -71,12 +68,12 @@ Expected<std::optional<LaunchSource>> launch_source(const Arguments& arguments) 
     source->file = arguments.value(row.flag);
   }
   if (!source) {
-    if (auto good = check_alone(arguments); !good) return tl::unexpected(good.error());
+    TRY(check_alone(arguments));
     return source;
   }
   source->words = arguments.rest;
   source->release = arguments.value("--release");
-  if (auto good = take_definitions(arguments, *source); !good) return tl::unexpected(good.error());
+  TRY(take_definitions(arguments, *source));
   return source;
 }
 
@@ -91,13 +88,11 @@ Expected<LaunchHints> launch_hints(const Arguments& arguments) {
   if (arguments.words.empty()) return hints;
   const std::string& word = arguments.words[0];
   if (names_a_file(word)) {
-    const auto text = read_text_file(word);
-    if (!text) return tl::unexpected(text.error());
-    if (is_scenario(*text)) return fail("NETWORK", fmt::format("{:.60} is a scenario file, and a launch says a whole run too", word), "one of them");
+    TRY(const auto text, read_text_file(word));
+    if (is_scenario(text)) return fail("NETWORK", fmt::format("{:.60} is a scenario file, and a launch says a whole run too", word), "one of them");
   }
-  auto network = choose_network_as(word, "NETWORK", arguments.value("--as"));
-  if (!network) return tl::unexpected(network.error());
-  hints.network = std::move(*network);
+  TRY(auto network, choose_network_as(word, "NETWORK", arguments.value("--as")));
+  hints.network = std::move(network);
   return hints;
 }
 

@@ -109,7 +109,7 @@ Expected<LaunchedRun> read_launched_run(const Launch& launch, const LaunchHints&
   LaunchedRun out;
   const LaunchSubject subject{launch, hints, *launch.framework, answers, notes, out};
   for (const auto part : {read_geometry, read_split, read_batch, read_ways})
-    if (auto good = part(subject); !good) return tl::unexpected(good.error());
+    TRY(part(subject));
   return out;
 }
 
@@ -121,11 +121,10 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
   if (counted.release != launch.release)
     reading.notes.push_back(fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
   LaunchAnswers answers(counted);
-  auto run = read_launched_run(counted, hints, answers, reading.notes);
-  if (!run) return tl::unexpected(run.error());
-  if (auto good = RequestWriter(counted, *run, reading.request).write(); !good) return tl::unexpected(good.error());
+  TRY(auto run, read_launched_run(counted, hints, answers, reading.notes));
+  TRY(RequestWriter(counted, run, reading.request).write());
   reading.used = answers.used();
-  for (std::string& text : answers.left_over(run->network.experts.count > 0)) reading.notes.push_back(std::move(text));
+  for (std::string& text : answers.left_over(run.network.experts.count > 0)) reading.notes.push_back(std::move(text));
   return reading;
 }
 

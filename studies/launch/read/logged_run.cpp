@@ -78,9 +78,8 @@ Expected<LaunchHints> launch_hints_of(const LoggedRunHints& said) {
   hints.must_agree = false;
   hints.how_to_name = "--network ID, of a network in the catalogue (stepcast list networks)";
   if (said.network.empty()) return hints;
-  const auto row = find_row(catalog().networks, said.network, "network");
-  if (!row) return tl::unexpected(row.error());
-  hints.network = Chosen<NetworkSpec>{**row, (*row)->id};
+  TRY(const auto row, find_row(catalog().networks, said.network, "network"));
+  hints.network = Chosen<NetworkSpec>{*row, row->id};
   return hints;
 }
 
@@ -112,34 +111,29 @@ Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hin
   if (auto good = need_arguments(log); !good && hints.network.empty()) return tl::unexpected(good.error());
   const Framework* framework = find_framework(log.framework);
   if (framework == nullptr) return fail(log.where, fmt::format("no program '{:.40}'", log.framework));
-  const auto said = launch_hints_of(hints);
-  if (!said) return tl::unexpected(said.error());
+  TRY(const auto said, launch_hints_of(hints));
   LoggedRun out;
   out.assumptions = log.notes;
   const Launch launch = launch_of_log(log, *framework);
   LaunchAnswers answers(launch);
-  auto launched = read_launched_run(launch, *said, answers, out.assumptions);
-  if (!launched) return tl::unexpected(launched.error());
+  TRY(auto launched, read_launched_run(launch, said, answers, out.assumptions));
 
   Run& run = out.run;
-  run = std::move(launched->run);
+  run = std::move(launched.run);
   run.id = last_of_path(log.where);
   run.source = log.where;
   run.kind = "pretrain", run.quality = "own";
   run.date = log.date;
-  auto hardware = logged_hardware(log, hints, answers.count(Asked::gpus_per_node, 0), out.assumptions);
-  if (!hardware) return tl::unexpected(hardware.error());
-  run.hardware = std::move(*hardware);
-  if (auto good = check_logged_batch(log, run); !good) return tl::unexpected(good.error());
+  TRY(auto hardware, logged_hardware(log, hints, answers.count(Asked::gpus_per_node, 0), out.assumptions));
+  run.hardware = std::move(hardware);
+  TRY(check_logged_batch(log, run));
 
   TrainingLog timed = log;
   const double samples = static_cast<double>(run.global_batch);
   const double tokens = samples * static_cast<double>(run.model.seq_len.value_or(0));
-  if (auto good = time_steps(timed, tokens / static_cast<double>(run.parallel.gpus), samples); !good)
-    return tl::unexpected(good.error());
-  auto steady = steady_step(timed);
-  if (!steady) return tl::unexpected(steady.error());
-  out.steady = std::move(*steady);
+  TRY(time_steps(timed, tokens / static_cast<double>(run.parallel.gpus), samples));
+  TRY(auto steady, steady_step(timed));
+  out.steady = std::move(steady);
   take_measured(timed, out.steady, run.measured);
   for (std::string& text : answers.left_over(run.model.experts.has_value())) out.assumptions.push_back(std::move(text));
   return out;

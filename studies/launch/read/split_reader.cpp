@@ -37,9 +37,9 @@ class SplitReader {
 
   Expected<void> read() {
     axes();
-    if (auto good = world(); !good) return good;
+    TRY(world());
     read_stages(subject_);
-    if (auto good = homes(); !good) return good;
+    TRY(homes());
     places();
     if (ask_.error()) return tl::unexpected(*ask_.error());
     return {};
@@ -160,7 +160,7 @@ class SplitReader {
       subject_.note("ZeRO 1: DeepSpeed's bf16 optimizer keeps its states in shards at stage 0 too");
     }
     if (replicas && !torch) repeat(*replicas, Asked::replicas);
-    else if (auto good = repeat_groups(); !good) return good;
+    else TRY(repeat_groups());
     p_.sequence_parallel = ask_.flag(Asked::sequence_parallel, subject_.framework.sequence_parallel) && p_.tp > 1;
     for (const Asked asked : {Asked::zero, Asked::sharding, Asked::fully_sharded, Asked::sharded_optimizer}) subject_.said("zero", asked);
     subject_.said("sp", Asked::sequence_parallel);

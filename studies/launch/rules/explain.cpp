@@ -24,16 +24,12 @@ struct LaunchForecast {
 
 /// The steps of predict on a launch, in its order.
 Expected<LaunchForecast> forecast_launch(const Launch& launch, const LaunchHints& hints, const Arguments& over) {
-  auto reading = read_meaning(launch, hints);
-  if (!reading) return tl::unexpected(reading.error());
-  if (auto taken = take_flags(reading->request, over); !taken) return tl::unexpected(taken.error());
-  auto scenario = complete(reading->request);
-  if (!scenario) return tl::unexpected(scenario.error());
-  auto prediction = predict(*scenario);
-  if (!prediction) return tl::unexpected(prediction.error());
-  auto mapping = explain(scenario->network.row, scenario->plan, scenario->stack.row);
-  if (!mapping) return tl::unexpected(mapping.error());
-  return LaunchForecast{std::move(*reading), std::move(*scenario), std::move(*prediction), std::move(mapping->expanded)};
+  TRY(auto reading, read_meaning(launch, hints));
+  TRY(take_flags(reading.request, over));
+  TRY(auto scenario, complete(reading.request));
+  TRY(auto prediction, predict(scenario));
+  TRY(auto mapping, explain(scenario.network.row, scenario.plan, scenario.stack.row));
+  return LaunchForecast{std::move(reading), std::move(scenario), std::move(prediction), std::move(mapping.expanded)};
 }
 
 Bytes moved_bytes(const Prediction& prediction) {

@@ -56,21 +56,19 @@ std::string short_names(const std::vector<NameRow>& rows) {
 }
 
 Expected<PlacedTerm> place_on_mesh(const MappingProgram& program) {
-  auto view = placement_view(program);
-  if (!view) return tl::unexpected(view.error());
+  TRY(auto view, placement_view(program));
   std::int64_t ranks = 1;
   for (const MeshLine::Axis& axis : program.meshes.front().axes) ranks *= axis.size;
-  auto placed =
-      place(view->network, program.meshes, view->statements, ranks, {.gradient_bytes = weight_gradient_bytes});
-  if (!placed) return tl::unexpected(placed.error());
+  TRY(auto placed,
+      place(view.network, program.meshes, view.statements, ranks, {.gradient_bytes = weight_gradient_bytes}));
   PlacedTerm out;
   out.on_mesh = true;
-  const PlacedBlock& block = placed->blocks.front();
-  add_moves(view->network, *placed, block.forward, "forward", out.moves);
-  add_moves(view->network, *placed, block.backward, "backward", out.moves);
-  add_moves(view->network, *placed, block.step, "step", out.moves);
-  out.placements = placement_lines(*view);
-  out.names = short_names(cluster_names(*view));
+  const PlacedBlock& block = placed.blocks.front();
+  add_moves(view.network, placed, block.forward, "forward", out.moves);
+  add_moves(view.network, placed, block.backward, "backward", out.moves);
+  add_moves(view.network, placed, block.step, "step", out.moves);
+  out.placements = placement_lines(view);
+  out.names = short_names(cluster_names(view));
   return out;
 }
 
@@ -91,20 +89,18 @@ std::string level_line(const ChipProgram& chip, const Counts& counts, int level)
 }
 
 Expected<PlacedTerm> count_on_chip(const MappingProgram& program) {
-  auto chip = chip_program(program, "");
-  if (!chip) return tl::unexpected(chip.error());
-  auto nest = nest_of(*chip);
-  if (!nest) return tl::unexpected(nest.error());
+  TRY(auto chip, chip_program(program, ""));
+  TRY(auto nest, nest_of(chip));
   Counts counts;
-  count(*nest, counts);
+  count(nest, counts);
   PlacedTerm out;
-  for (int l = 0; l < static_cast<int>(chip->levels.size()); ++l)
-    if (chip->levels[l].store) out.counts.push_back(level_line(*chip, counts, l));
-  const ChipAccount account_of = account(*chip, counts);
+  for (int l = 0; l < static_cast<int>(chip.levels.size()); ++l)
+    if (chip.levels[l].store) out.counts.push_back(level_line(chip, counts, l));
+  const ChipAccount account_of = account(chip, counts);
   out.counts.push_back(fmt::format("{} cycles, {} of them fill and drain; {} multiply-adds on {} units",
                                    grouped_digits(account_of.cycles), grouped_digits(account_of.skew_cycles),
                                    grouped_digits(static_cast<double>(counts.macs)), counts.units));
-  const NameRow name = taxonomy_name(*chip);
+  const NameRow name = taxonomy_name(chip);
   out.stationary = name.name;
   out.names = names_text({name});
   return out;
@@ -124,9 +120,8 @@ std::vector<std::string> split_lines(const std::string& text) {
 
 Expected<PlacedTerm> place_term(const Term& term) {
   if (term.program.empty()) return PlacedTerm{};
-  auto program = parse(fmt::format("{}\n", fmt::join(term.program, "\n")), term.id);
-  if (!program) return tl::unexpected(program.error());
-  return program->meshes.empty() ? count_on_chip(*program) : place_on_mesh(*program);
+  TRY(auto program, parse(fmt::format("{}\n", fmt::join(term.program, "\n")), term.id));
+  return program.meshes.empty() ? count_on_chip(program) : place_on_mesh(program);
 }
 
 }  // namespace stepcast

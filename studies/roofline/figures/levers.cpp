@@ -41,12 +41,11 @@ std::optional<Lever> best_variation(const LeverEffect& effect, const Outcome& be
 
 Expected<std::vector<Lever>> biggest_levers(const Request& request, std::size_t most) {
   constexpr double factor = 2;
-  const auto study = sensitivity(request, factor);
-  if (!study) return tl::unexpected(study.error());
+  TRY(const auto study, sensitivity(request, factor));
   std::vector<Lever> levers;
-  for (const LeverEffect& effect : study->levers) {
+  for (const LeverEffect& effect : study.levers) {
     if (!effect.idle.empty() || !counts_as_lever(effect)) continue;
-    if (auto best = best_variation(effect, study->before)) levers.push_back(*std::move(best));
+    if (auto best = best_variation(effect, study.before)) levers.push_back(*std::move(best));
   }
   std::stable_sort(levers.begin(), levers.end(), [](const Lever& a, const Lever& b) { return a.gain > b.gain; });
   if (levers.size() > most) levers.erase(levers.begin() + static_cast<std::ptrdiff_t>(most), levers.end());

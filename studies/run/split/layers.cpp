@@ -46,10 +46,9 @@ Expected<LayoutChoice> parse_layout(const std::string& text, const std::string& 
   if (word && text.find_first_not_of("tm") != std::string::npos)
     return fail(where, fmt::format("unknown layout '{}'", text.substr(0, 60)),
                 name_hint(text, layout_words) + ", or layers per virtual stage: 9,8,8,7 or Ett|tt|tL");
-  auto layout = read_layers(text, where);
-  if (!layout) return tl::unexpected(layout.error());
+  TRY(auto layout, read_layers(text, where));
   const bool as_list = text.find('t') == std::string::npos && text.find('L') == std::string::npos;
-  return LayoutChoice{Kind::given, std::move(*layout), as_list};
+  return LayoutChoice{Kind::given, std::move(layout), as_list};
 }
 
 Expected<LayerCounts> given_layers(const LayoutChoice& choice, const NetworkSpec& network, std::int64_t stages,

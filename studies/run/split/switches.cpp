@@ -42,9 +42,8 @@ Expected<Recompute> parse_recompute(const std::string& text, const std::string& 
   if (text == "full") return Recompute{Recompute::Kind::full, 0};
   constexpr std::string_view prefix = "full:";
   if (text.starts_with(prefix)) {
-    const auto layers = parse_count(text.substr(prefix.size()), where, 1, most_layers);
-    if (!layers) return tl::unexpected(layers.error());
-    return Recompute{Recompute::Kind::full, *layers};
+    TRY(const auto layers, parse_count(text.substr(prefix.size()), where, 1, most_layers));
+    return Recompute{Recompute::Kind::full, layers};
   }
   return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)),
               "one of: none, selective, full, full:N (N layers)");

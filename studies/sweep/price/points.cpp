@@ -43,8 +43,8 @@ Request setting_request(const Space& space, const Digits& digits) {
 
 Expected<SpacePoints> SpacePoints::make(const Space& space) {
   SpacePoints points(space);
-  if (auto read = points.read_words(); !read) return tl::unexpected(read.error());
-  if (auto read = points.read_settings(); !read) return tl::unexpected(read.error());
+  TRY(points.read_words());
+  TRY(points.read_settings());
   return points;
 }
 
@@ -56,7 +56,7 @@ Expected<void> SpacePoints::read_words() {
     for (const std::string& text : space_->values[static_cast<std::size_t>(row.id)]) {
       told.emplace_back();
       if (row.is_noun() || text == row.axis.own_word) continue;
-      if (auto read = row.type.read(text, std::string(row.flag), told.back()); !read) return read;
+      TRY(row.type.read(text, std::string(row.flag), told.back()));
     }
     if (row.is_noun()) continue;
     if (told.size() == 1) row.type.copy(plain_, told.front());
@@ -84,7 +84,7 @@ Expected<void> SpacePoints::read_settings() {
     digits[static_cast<std::size_t>(AxisId::gpus)] = gpus;
     auto& precision = digits[static_cast<std::size_t>(AxisId::precision)];
     for (; precision < space_->values[static_cast<std::size_t>(AxisId::precision)].size(); ++precision)
-      if (auto found = find_setting(digits); !found) return tl::unexpected(found.error());
+      TRY(find_setting(digits));
   }
   return {};
 }
@@ -99,10 +99,9 @@ std::size_t SpacePoints::switches_of(const Digits& digits) const {
 Expected<Setting*> SpacePoints::find_setting(const Digits& digits) {
   Setting*& known = by_switches_[switches_of(digits)];
   if (known != nullptr) return known;
-  auto scenario = resolve(setting_request(*space_, digits));
-  if (!scenario) return tl::unexpected(scenario.error());
+  TRY(auto scenario, resolve(setting_request(*space_, digits)));
   auto setting = std::make_unique<Setting>();
-  setting->scenario = std::move(*scenario);
+  setting->scenario = std::move(scenario);
   setting->cost = std::make_unique<CostModel>(cost_model(setting->scenario).with_ranks(setting->scenario.plan.gpus));
   setting->point = setting->scenario;
   known = setting.get();
@@ -136,7 +135,7 @@ Expected<Split> SpacePoints::split(const Digits& digits, const SplitWishes& wish
   const Scenario& scenario = settings_.front()->scenario;
   Split split = split_of(wishes, scenario.network.row, scenario.stack.row);
   const LayoutChoice& layout = told(digits, AxisId::layout).layout;
-  if (auto laid = lay_layers(split, layout, scenario.network.row, "--layout", "--pp"); !laid) return tl::unexpected(laid.error());
+  TRY(lay_layers(split, layout, scenario.network.row, "--layout", "--pp"));
   return split;
 }
 
@@ -151,14 +150,12 @@ Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const
 Expected<LayerCounts> SpacePoints::balanced(const Digits& digits) {
   constexpr std::size_t most_remembered = 1 << 16;
   const SplitWishes wished = wishes(digits);
-  const auto nearly_even = split(digits, wished);
-  if (!nearly_even) return tl::unexpected(nearly_even.error());
-  const Digits key = balanced_key(digits, *nearly_even);
+  TRY(const auto nearly_even, split(digits, wished));
+  const Digits key = balanced_key(digits, nearly_even);
   if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
-  auto layers = balanced_layers(lay_point(digits, wished, *nearly_even));
-  if (!layers) return layers;
+  TRY(auto layers, balanced_layers(lay_point(digits, wished, nearly_even)));
   if (balanced_.size() >= most_remembered) balanced_.clear();
-  return balanced_[key] = std::move(*layers);
+  return balanced_[key] = std::move(layers);
 }
 
 const Scenario& SpacePoints::lay_point(const Digits& digits, const SplitWishes& wishes, Split split) {
@@ -171,28 +168,24 @@ const Scenario& SpacePoints::lay_point(const Digits& digits, const SplitWishes& 
 
 /// With the layers that the point runs with.
 Expected<Split> SpacePoints::laid(const Digits& digits, const SplitWishes& wishes) {
-  auto here = split(digits, wishes);
-  if (!here) return here;
+  TRY(auto here, split(digits, wishes));
   if (balances_layers(digits)) {
-    auto layers = balanced(digits);
-    if (!layers) return tl::unexpected(layers.error());
-    here->layers = std::move(*layers);
+    TRY(auto layers, balanced(digits));
+    here.layers = std::move(layers);
   }
-  drop_even_layers(*here);
+  drop_even_layers(here);
   return here;
 }
 
 Expected<const Scenario*> SpacePoints::point(const Digits& digits) {
   const SplitWishes wished = wishes(digits);
-  auto here = laid(digits, wished);
-  if (!here) return tl::unexpected(here.error());
-  return &lay_point(digits, wished, std::move(*here));
+  TRY(auto here, laid(digits, wished));
+  return &lay_point(digits, wished, std::move(here));
 }
 
 Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
-  const auto at = point(digits);
-  if (!at) return tl::unexpected(at.error());
-  return **at;
+  TRY(const auto at, point(digits));
+  return *at;
 }
 
 Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, const Split& split) {
@@ -202,9 +195,8 @@ Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& 
 
 Expected<Program> SpacePoints::program(const Digits& digits) {
   const SplitWishes wished = wishes(digits);
-  const auto here = laid(digits, wished);
-  if (!here) return tl::unexpected(here.error());
-  return lowered(digits, wished, *here);
+  TRY(const auto here, laid(digits, wished));
+  return lowered(digits, wished, here);
 }
 
 Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order) {
@@ -212,16 +204,14 @@ Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t m
   one.order = order;
   one.micro_batch = micro_batch;
   one.global_batch = micro_batch * one.dp();
-  auto here = split(digits, one);
-  if (!here) return tl::unexpected(here.error());
-  drop_even_layers(*here);
-  return lowered(digits, one, *here);
+  TRY(auto here, split(digits, one));
+  drop_even_layers(here);
+  return lowered(digits, one, here);
 }
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {
-  const auto at = point(digits);
-  if (!at) return tl::unexpected(at.error());
-  return stepcast::predict(**at);
+  TRY(const auto at, point(digits));
+  return stepcast::predict(*at);
 }
 
 std::string SpacePoints::command(const Digits& digits) const {

@@ -158,12 +158,8 @@ Expected<ResultFile> ResultFile::open(const std::string& name, const std::string
   else if (errno == EWOULDBLOCK)
     return fail(flag, fmt::format("another process works on {}", name), "wait for it, or a file of its own for each shard");
   if (resume && standing == Standing::file) {
-    auto earlier = read_earlier(name, flag, nothing);
-    if (!earlier) return tl::unexpected(earlier.error());
-    file.earlier_ = std::move(*earlier);
-  } else if (const auto free = may_replace(name, flag, &nothing); !free) {
-    return tl::unexpected(free.error());
-  }
+    TRY(file.earlier_, read_earlier(name, flag, nothing));
+  } else TRY(may_replace(name, flag, &nothing));
   if (!write_durably(file.part_, write_result(nothing))) return not_writable(name, flag, file.part_);
   if (standing == Standing::file) {
     std::remove(file.part_.c_str());

@@ -150,11 +150,10 @@ SweepResult folded_parts(std::vector<NamedResult> parts, Ranges done) {
 
 Expected<SweepResult> merge_results(std::vector<NamedResult> parts) {
   if (parts.empty()) return fail("FILES", "there is nothing to merge", "results of all shards");
-  if (const auto same = same_question(parts); !same) return tl::unexpected(same.error());
-  auto done = all_done(parts);
-  if (!done) return tl::unexpected(done.error());
-  if (const auto whole = nothing_missing(parts, *done); !whole) return tl::unexpected(whole.error());
-  return folded_parts(std::move(parts), std::move(*done));
+  TRY(same_question(parts));
+  TRY(auto done, all_done(parts));
+  TRY(nothing_missing(parts, done));
+  return folded_parts(std::move(parts), std::move(done));
 }
 
 }  // namespace stepcast

@@ -169,12 +169,11 @@ Expected<std::vector<SweepRow>> read_result_list(const ResultLines& text, std::s
   order.objective = by;
   std::vector<SweepRow> rows;
   for (std::size_t i = first; i < first + count; ++i) {
-    auto row = read_result_row(text.lines[i], text.at(i), list, result);
-    if (!row) return tl::unexpected(row.error());
-    if (!rows.empty() && !better(rows.back(), *row, order))
-      return fail(text.at(i), fmt::format("configuration {} is out of order", row->index),
+    TRY(auto row, read_result_row(text.lines[i], text.at(i), list, result));
+    if (!rows.empty() && !better(rows.back(), row, order))
+      return fail(text.at(i), fmt::format("configuration {} is out of order", row.index),
                   fmt::format("the best {} first, equal ones by index", by));
-    rows.push_back(std::move(*row));
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -207,26 +206,22 @@ Expected<void> check_unchanged(const SweepResult& result, const ResultLines& tex
 Expected<SweepResult> read_result(const std::string& text, const std::string& where) {
   if (!text.starts_with(result_first_words))
     return fail(where, "this is no result of a sweep", "a file that stepcast sweep or merge wrote with the ending .jsonl");
-  const auto lines = lines_of_result(text, where);
-  if (!lines) return tl::unexpected(lines.error());
-  auto head = read_header(*lines);
-  if (!head) return tl::unexpected(head.error());
-  SweepResult& result = head->result;
-  const std::uint64_t rows = lines->lines.size() - 1, wanted = head->top + head->pareto;
+  TRY(const auto lines, lines_of_result(text, where));
+  TRY(auto head, read_header(lines));
+  SweepResult& result = head.result;
+  const std::uint64_t rows = lines.lines.size() - 1, wanted = head.top + head.pareto;
   if (rows < wanted) return fail(where, fmt::format("the file is cut short: {} of {} rows are there", rows, wanted));
-  if (rows > wanted) return fail(lines->at(1 + wanted), fmt::format("a row more than the {} that line 1 says", wanted));
-  auto top = read_result_list(*lines, 1, head->top, "top", result, result.question.objective);
-  if (!top) return tl::unexpected(top.error());
-  if (head->pareto > 0 && result.question.pareto.empty())
-    return fail(lines->at(1 + head->top), "a row of a Pareto front that nobody asked for",
+  if (rows > wanted) return fail(lines.at(1 + wanted), fmt::format("a row more than the {} that line 1 says", wanted));
+  TRY(auto top, read_result_list(lines, 1, head.top, "top", result, result.question.objective));
+  if (head.pareto > 0 && result.question.pareto.empty())
+    return fail(lines.at(1 + head.top), "a row of a Pareto front that nobody asked for",
                 "an unchanged copy, or a new run under another name");
   const std::string first = result.question.pareto.empty() ? "" : result.question.pareto.front();
-  auto front = read_result_list(*lines, 1 + head->top, head->pareto, "pareto", result, first);
-  if (!front) return tl::unexpected(front.error());
-  result.top = std::move(*top);
-  result.pareto = std::move(*front);
-  if (const auto same = check_unchanged(result, *lines); !same) return tl::unexpected(same.error());
-  return std::move(head->result);
+  TRY(auto front, read_result_list(lines, 1 + head.top, head.pareto, "pareto", result, first));
+  result.top = std::move(top);
+  result.pareto = std::move(front);
+  TRY(check_unchanged(result, lines));
+  return std::move(head.result);
 }
 
 }  // namespace stepcast

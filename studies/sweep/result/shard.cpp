@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -70,9 +71,7 @@ MaybeShard slurm_array(const ShardVariables& variables, std::optional<std::uint6
   if (!variables.has(names[0])) return std::nullopt;
   std::uint64_t values[5] = {};
   for (int i = 0; i < 5; ++i) {
-    const auto value = variables.number(names[i], names[0]);
-    if (!value) return tl::unexpected(value.error());
-    values[i] = *value;
+    TRY(values[i], variables.number(names[i], names[0]));
   }
   const auto [id, least, most, step, count] = values;
   if (!tasks_of_tasks && (wanted ? count != *wanted : count == 1 && id != 0)) return part_of_array(variables, id, count, wanted);
@@ -87,14 +86,12 @@ MaybeShard slurm_array(const ShardVariables& variables, std::optional<std::uint6
 
 MaybeShard launched_ranks(const ShardVariables& variables, const char* index_name, const char* count_name, const char* source) {
   if (!variables.has(index_name)) return std::nullopt;
-  const auto index = variables.number(index_name, index_name);
-  if (!index) return tl::unexpected(index.error());
-  const auto count = variables.number(count_name, index_name);
-  if (!count) return tl::unexpected(count.error());
-  if (*index >= *count)
-    return fail(variables.where(), fmt::format("{} is {} and {} is {}", index_name, *index, count_name, *count),
+  TRY(const auto index, variables.number(index_name, index_name));
+  TRY(const auto count, variables.number(count_name, index_name));
+  if (index >= count)
+    return fail(variables.where(), fmt::format("{} is {} and {} is {}", index_name, index, count_name, count),
                 "the index is below the count; or give the shard: 2/8");
-  return FoundShard{{*index, *count}, fmt::format("{} {}", source, *index)};
+  return FoundShard{{index, count}, fmt::format("{} {}", source, index)};
 }
 
 /// Seen with Slurm 22.05: a batch script has SLURM_PROCID=0 and its job's SLURM_NTASKS, but no SLURM_STEP_ID; one submitted from
@@ -123,15 +120,14 @@ MaybeShard started_ranks(const ShardVariables& variables) {
 MaybeShard kubernetes_index(const ShardVariables& variables, std::optional<std::uint64_t> count) {
   constexpr const char* name = "JOB_COMPLETION_INDEX";
   if (!variables.has(name)) return std::nullopt;
-  const auto index = variables.number(name, name);
-  if (!index) return tl::unexpected(index.error());
+  TRY(const auto index, variables.number(name, name));
   if (!count)
-    return fail(variables.where(), fmt::format("{} is {}, but a Kubernetes job does not say of how many", name, *index),
+    return fail(variables.where(), fmt::format("{} is {}, but a Kubernetes job does not say of how many", name, index),
                 "write auto/N with N of the job's completions");
-  if (*index >= *count)
-    return fail(variables.where(), fmt::format("{} is {}, beyond the {} of auto/{}", name, *index, *count, *count),
+  if (index >= *count)
+    return fail(variables.where(), fmt::format("{} is {}, beyond the {} of auto/{}", name, index, *count, *count),
                 "N is the number of the job's completions");
-  return FoundShard{{*index, *count}, fmt::format("Kubernetes job index {}", *index)};
+  return FoundShard{{index, *count}, fmt::format("Kubernetes job index {}", index)};
 }
 
 /// Each task of the array has all the ranks.
@@ -152,17 +148,14 @@ tl::unexpected<Error> nothing_found(const ShardVariables& variables) {
 }
 
 Expected<FoundShard> shard_of_environment(const ShardVariables& variables, std::optional<std::uint64_t> count) {
-  const auto ranks = started_ranks(variables);
-  if (!ranks) return tl::unexpected(ranks.error());
-  const bool tasks_of_tasks = *ranks && (*ranks)->shard.count > 1;
-  const auto array = slurm_array(variables, count, tasks_of_tasks);
-  if (!array) return tl::unexpected(array.error());
-  if (*array && *ranks && (*array)->shard.count > 1 && (*ranks)->shard.count > 1) return both_of(**array, **ranks);
-  if (*array && (!*ranks || (*array)->shard.count > 1)) return **array;
-  if (*ranks) return **ranks;
-  const auto index = kubernetes_index(variables, count);
-  if (!index) return tl::unexpected(index.error());
-  return *index ? Expected<FoundShard>(**index) : nothing_found(variables);
+  TRY(const auto ranks, started_ranks(variables));
+  const bool tasks_of_tasks = ranks && ranks->shard.count > 1;
+  TRY(const auto array, slurm_array(variables, count, tasks_of_tasks));
+  if (array && ranks && array->shard.count > 1 && ranks->shard.count > 1) return both_of(*array, *ranks);
+  if (array && (!ranks || array->shard.count > 1)) return *array;
+  if (ranks) return *ranks;
+  TRY(const auto index, kubernetes_index(variables, count));
+  return index ? Expected<FoundShard>(*index) : nothing_found(variables);
 }
 
 Expected<FoundShard> automatic_shard(const std::string& text, const std::string& where, const Environment& environment) {

@@ -42,7 +42,7 @@ class AxisValueReader {
 
   Expected<void> take_text(const std::string& text) {
     for (const std::string& item : items_of(text))
-      if (auto done = take_item(item); !done) return done;
+      TRY(take_item(item));
     return {};
   }
 
@@ -69,7 +69,7 @@ class AxisValueReader {
     const std::vector<std::string> all = row_.axis.all(context_);
     if (all.empty()) return fail(where_, fmt::format("there is no list of all {}", row_.key), "a list 64,128 or a range 64..1024*2");
     for (const std::string& value : all)
-      if (auto done = add(value); !done) return done;
+      TRY(add(value));
     return {};
   }
 
@@ -80,28 +80,23 @@ class AxisValueReader {
   }
 
   Expected<void> take_number(const std::string& text) {
-    const auto parsed = number(text);
-    if (!parsed) return tl::unexpected(parsed.error());
-    return add(std::to_string(*parsed));
+    TRY(const auto parsed, number(text));
+    return add(std::to_string(parsed));
   }
 
   /// "1..8" and "1..64*2".
   Expected<void> take_range(const std::string& text) {
     const std::size_t dots = text.find(".."), star = text.find('*', dots);
-    const auto first = number(text.substr(0, dots));
-    if (!first) return tl::unexpected(first.error());
-    const auto last = number(text.substr(dots + 2, star == std::string::npos ? star : star - dots - 2));
-    if (!last) return tl::unexpected(last.error());
-    if (*first > *last) return fail(where_, fmt::format("range {:.60} runs backwards", text), fmt::format("{}..{}", *last, *first));
+    TRY(const auto first, number(text.substr(0, dots)));
+    TRY(const auto last, number(text.substr(dots + 2, star == std::string::npos ? star : star - dots - 2)));
+    if (first > last) return fail(where_, fmt::format("range {:.60} runs backwards", text), fmt::format("{}..{}", last, first));
     std::int64_t factor = 1;
     if (star != std::string::npos) {
-      const auto parsed = parse_count(text.substr(star + 1), where_, 2, row_.type.most);
-      if (!parsed) return tl::unexpected(parsed.error());
-      factor = *parsed;
+      TRY(factor, parse_count(text.substr(star + 1), where_, 2, row_.type.most));
     }
-    if (factor > 1 && *first == 0) return fail(where_, fmt::format("range {:.60} never leaves 0", text), "begin at 1, or list the values");
-    for (std::int64_t value = *first; value <= *last; value = factor > 1 ? value * factor : value + 1)
-      if (auto done = add(std::to_string(value)); !done) return done;
+    if (factor > 1 && first == 0) return fail(where_, fmt::format("range {:.60} never leaves 0", text), "begin at 1, or list the values");
+    for (std::int64_t value = first; value <= last; value = factor > 1 ? value * factor : value + 1)
+      TRY(add(std::to_string(value)));
     return {};
   }
 
@@ -147,7 +142,7 @@ Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, std::spa
   if (texts.empty()) return fail(where, "the list is empty", fmt::format("leave it out for the default; {}", row.axis.doc));
   AxisValueReader reader(row, where, context);
   for (const std::string& text : texts)
-    if (auto done = reader.take_text(text); !done) return tl::unexpected(done.error());
+    TRY(reader.take_text(text));
   return std::move(reader).values();
 }
 

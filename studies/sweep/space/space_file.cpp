@@ -60,9 +60,8 @@ Expected<void> read_axes(JsonObject& file, SpaceWords& words) {
   auto axes = file.optional_object("axes");
   if (!axes) return {};
   for (const std::string& key : axes->keys()) {
-    const auto row = axis_of_key(*axes, key);
-    if (!row) return tl::unexpected(row.error());
-    words.axis((*row)->id) = AxisWords{read_axis(*axes, **row), axes->where(key)};
+    TRY(const auto row, axis_of_key(*axes, key));
+    words.axis(row->id) = AxisWords{read_axis(*axes, *row), axes->where(key)};
   }
   return {};
 }
@@ -92,16 +91,15 @@ std::string scenario_of_space(const std::string& text, const std::optional<Chose
 Expected<SpaceWords> read_space_file(const std::string& text, const std::string& where, const std::optional<Chosen<NetworkSpec>>& network) {
   JsonObject file(text, where);
   if (file.failed()) return tl::unexpected(*file.first_error());
-  if (auto known = check_keys_of_space(file); !known) return tl::unexpected(known.error());
+  TRY(check_keys_of_space(file));
   if (!network && !file.has("network"))
     return fail(file.where("network"), "no network is named", "a key \"network\" here, or NETWORK on the command line");
   SpaceWords words;
-  if (auto done = read_axes(file, words); !done) return tl::unexpected(done.error());
+  TRY(read_axes(file, words));
   read_goals(file, words);
   if (file.failed()) return tl::unexpected(*file.first_error());
-  auto request = read_scenario(scenario_of_space(text, network), where);
-  if (!request) return tl::unexpected(request.error());
-  words.request = std::move(*request);
+  TRY(auto request, read_scenario(scenario_of_space(text, network), where));
+  words.request = std::move(request);
   if (network) words.request.network = network;
   return words;
 }

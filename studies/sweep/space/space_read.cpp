@@ -25,7 +25,7 @@ class SpaceReader {
   Expected<Space> run() {
     for (const auto step : {&SpaceReader::gpus, &SpaceReader::batch, &SpaceReader::nouns, &SpaceReader::axes, &SpaceReader::precisions,
                             &SpaceReader::tiers, &SpaceReader::goals, &SpaceReader::cost, &SpaceReader::size})
-      if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+      TRY((this->*step)());
     return std::move(space_);
   }
 
@@ -33,7 +33,7 @@ class SpaceReader {
   Expected<void> gpus() {
     if (!words_.axis(AxisId::gpus))
       return fail("--gpus", "the number of GPUs is missing", "--gpus 64, or several: --gpus 64,128 or 64..1024*2; \"gpus\" in a space file");
-    if (auto done = read_axis_of(row_of(AxisId::gpus)); !done) return done;
+    TRY(read_axis_of(row_of(AxisId::gpus)));
     const auto& counts = numbers(AxisId::gpus);
     context_.most_gpus = *std::max_element(counts.begin(), counts.end());
     return {};
@@ -58,9 +58,7 @@ class SpaceReader {
   void say(Request& request, AxisId axis, const std::string& value) const { (void)request.say(row_of(axis), value, words_.axis(axis)->where); }
 
   Expected<void> nouns() {
-    auto scenario = resolve(plain_run());
-    if (!scenario) return tl::unexpected(scenario.error());
-    plain_ = std::move(*scenario);
+    TRY(plain_, resolve(plain_run()));
     space_.sequence = context_.sequence = plain_.plan.sequence;
     context_.network = &plain_.network.row;
     context_.machine = &plain_.machine.row;
@@ -71,16 +69,15 @@ class SpaceReader {
   Expected<void> axes() {
     for (const AxisRow& row : axis_rows())
       if (row.id != AxisId::gpus)
-        if (auto done = read_axis_of(row); !done) return done;
+        TRY(read_axis_of(row));
     return {};
   }
 
   Expected<void> read_axis_of(const AxisRow& row) {
     const std::size_t axis = static_cast<std::size_t>(row.id);
     const auto& said = words_.axis(row.id);
-    auto values = said ? read_axis_values(row, said->texts, said->where, context_) : row.axis.usual(context_);
-    if (!values) return tl::unexpected(values.error());
-    space_.values[axis] = std::move(*values);
+    TRY(auto values, said ? read_axis_values(row, said->texts, said->where, context_) : row.axis.usual(context_));
+    space_.values[axis] = std::move(values);
     if (row.type.number)
       for (const std::string& value : space_.values[axis]) space_.numbers[axis].push_back(std::stoll(value));
     const std::vector<std::string>& all = space_.values[axis];
@@ -95,7 +92,7 @@ class SpaceReader {
     for (const std::string& precision : space_.values[static_cast<std::size_t>(AxisId::precision)]) {
       Request request = plain_run();
       say(request, AxisId::precision, precision);
-      if (const auto scenario = resolve(request); !scenario) return tl::unexpected(scenario.error());
+      TRY(resolve(request));
     }
     return {};
   }
@@ -118,14 +115,12 @@ class SpaceReader {
       space_.where_origin = words_.where->where;
     }
     if (words_.objective) {
-      const auto figure = find_figure(words_.objective->text, words_.objective->where);
-      if (!figure) return tl::unexpected(figure.error());
-      space_.objective = row_of(*figure).name;
+      TRY(const auto figure, find_figure(words_.objective->text, words_.objective->where));
+      space_.objective = row_of(figure).name;
     }
     if (words_.top) {
-      const auto top = parse_count(words_.top->text, words_.top->where, 1, most_top);
-      if (!top) return tl::unexpected(top.error());
-      space_.top = static_cast<std::uint64_t>(*top);
+      TRY(const auto top, parse_count(words_.top->text, words_.top->where, 1, most_top));
+      space_.top = static_cast<std::uint64_t>(top);
     }
     return pareto();
   }
@@ -135,7 +130,7 @@ class SpaceReader {
     for (std::string text : words_.pareto->texts) {
       for (std::size_t comma = 0; comma != std::string::npos; text.erase(0, comma + 1)) {
         comma = text.find(',');
-        if (auto done = take_front_figure(text.substr(0, comma)); !done) return done;
+        TRY(take_front_figure(text.substr(0, comma)));
         if (comma == std::string::npos) break;
       }
     }
@@ -144,9 +139,8 @@ class SpaceReader {
   }
 
   Expected<void> take_front_figure(const std::string& name) {
-    const auto figure = find_figure(name, words_.pareto->where);
-    if (!figure) return tl::unexpected(figure.error());
-    const std::string full(row_of(*figure).name);
+    TRY(const auto figure, find_figure(name, words_.pareto->where));
+    const std::string full(row_of(figure).name);
     if (std::find(space_.pareto.begin(), space_.pareto.end(), full) != space_.pareto.end())
       return fail(words_.pareto->where, fmt::format("{} is listed twice", full), "each figure once");
     if (space_.pareto.size() == most_front_figures)
@@ -210,13 +204,11 @@ class SpaceReader {
 Expected<Space> read_space(SpaceWords words) { return SpaceReader(std::move(words)).run(); }
 
 Expected<Space> read_space(const Arguments& arguments) {
-  auto words = read_space_words(arguments);
-  if (!words) return tl::unexpected(words.error());
-  if (!words->own) return read_space(std::move(*words));
-  const auto usual = read_space(*words);
-  if (!usual) return usual;
-  const Request own = std::move(*words->own);
-  return read_space(with_own_values(std::move(*words), *usual, own));
+  TRY(auto words, read_space_words(arguments));
+  if (!words.own) return read_space(std::move(words));
+  TRY(const auto usual, read_space(words));
+  const Request own = std::move(*words.own);
+  return read_space(with_own_values(std::move(words), usual, own));
 }
 
 }  // namespace stepcast

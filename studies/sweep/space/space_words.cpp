@@ -19,23 +19,19 @@ Arguments without_axis_flags(Arguments arguments) {
 /// The network of a word beside --space, which may not be a second file of choices.
 Expected<std::optional<Chosen<NetworkSpec>>> network_beside_space(const Arguments& arguments) {
   if (arguments.words.empty()) return std::nullopt;
-  auto named = read_request(arguments.words[0], {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}, .repeated = {}});
-  if (!named) return tl::unexpected(named.error());
-  if (!named->said().empty() || named->machine || named->stack || named->profile || named->mapping)
+  TRY(auto named, read_request(arguments.words[0], {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}, .repeated = {}}));
+  if (!named.said().empty() || named.machine || named.stack || named.profile || named.mapping)
     return fail("NETWORK", fmt::format("{:.60} is a scenario file, and so is --space {:.60}", arguments.words[0], arguments.value("--space")),
                 "one of them; \"axes\" may stand in a space file beside all that a scenario says");
-  return named->network;
+  return named.network;
 }
 
 Expected<SpaceWords> words_of_file(const Arguments& arguments) {
   const std::string path = arguments.value("--space");
-  auto network = network_beside_space(arguments);
-  if (!network) return tl::unexpected(network.error());
-  const auto text = read_text_file(path);
-  if (!text) return tl::unexpected(text.error());
-  auto words = read_space_file(*text, path, *network);
-  if (!words) return words;
-  if (auto done = take_flags(words->request, without_axis_flags(arguments)); !done) return tl::unexpected(done.error());
+  TRY(auto network, network_beside_space(arguments));
+  TRY(const auto text, read_text_file(path));
+  TRY(auto words, read_space_file(text, path, network));
+  TRY(take_flags(words.request, without_axis_flags(arguments)));
   return words;
 }
 
@@ -46,27 +42,24 @@ bool is_kept_of_launch(AxisId axis) { return std::find(std::begin(kept_of_launch
 
 /// What a launch says of another axis is one way among those that are tried.
 Expected<SpaceWords> words_of_launch(const Arguments& arguments) {
-  auto launched = read_request(without_axes(arguments));
-  if (!launched) return tl::unexpected(launched.error());
+  TRY(auto launched, read_request(without_axes(arguments)));
   SpaceWords words;
-  words.request = *launched;
+  words.request = launched;
   for (const AxisRow& row : axis_rows())
     if (!is_kept_of_launch(row.id) && !row.flag.empty()) words.request.unsay(row.id);
-  if (auto done = take_flags(words.request, without_axis_flags(arguments)); !done) return tl::unexpected(done.error());
-  words.own = std::move(*launched);
+  TRY(take_flags(words.request, without_axis_flags(arguments)));
+  words.own = std::move(launched);
   return words;
 }
 
 Expected<SpaceWords> words_of_network(const Arguments& arguments) {
-  const auto source = launch_source(arguments);
-  if (!source) return tl::unexpected(source.error());
-  if (*source) return words_of_launch(arguments);
+  TRY(const auto source, launch_source(arguments));
+  if (source) return words_of_launch(arguments);
   if (arguments.words.empty())
     return fail("command line", "no network is named", "NETWORK, a scenario file, a launch (--megatron run.sh), or --space FILE");
-  auto request = read_request(without_axis_flags(arguments));
-  if (!request) return tl::unexpected(request.error());
+  TRY(auto request, read_request(without_axis_flags(arguments)));
   SpaceWords words;
-  words.request = std::move(*request);
+  words.request = std::move(request);
   return words;
 }
 
@@ -119,16 +112,15 @@ SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& 
 }
 
 Expected<SpaceWords> read_space_words(const Arguments& arguments) {
-  auto words = arguments.has("--space") ? words_of_file(arguments) : words_of_network(arguments);
-  if (!words) return words;
-  if (words->request.mapping)
-    return fail(words->request.mapping->where, "a mapping says how the work is split, which a sweep tries out",
+  TRY(auto words, arguments.has("--space") ? words_of_file(arguments) : words_of_network(arguments));
+  if (words.request.mapping)
+    return fail(words.request.mapping->where, "a mapping says how the work is split, which a sweep tries out",
                 "leave it out, and give the axes values: tp, pp, ...");
-  if (auto done = take_axes(*words, arguments); !done) return tl::unexpected(done.error());
-  if (!words->request.statements.empty())
-    return fail(words->request.statements.front().where, fmt::format("'{}' is no value of an axis", words->request.statements.front().text),
+  TRY(take_axes(words, arguments));
+  if (!words.request.statements.empty())
+    return fail(words.request.statements.front().where, fmt::format("'{}' is no value of an axis", words.request.statements.front().text),
                 "--recompute none,selective,full");
-  take_goals(*words, arguments);
+  take_goals(words, arguments);
   return words;
 }
 

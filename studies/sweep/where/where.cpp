@@ -486,9 +486,8 @@ class WhereReader {
 Expected<Where> Where::read(const std::string& text, const std::string& where, std::span<const WordAxis> axes) {
   Where result;
   if (stripped(text).empty()) return result;
-  auto nodes = WhereReader(text, where, axes).run();
-  if (!nodes) return tl::unexpected(std::move(nodes.error()));
-  result.nodes_ = std::make_shared<const std::vector<WhereNode>>(std::move(*nodes));
+  TRY(auto nodes, WhereReader(text, where, axes).run());
+  result.nodes_ = std::make_shared<const std::vector<WhereNode>>(std::move(nodes));
   result.text_ = text;
   return result;
 }

@@ -105,11 +105,10 @@ WhereUnit quotient_unit(const WhereUnit& a, const WhereUnit& b) {
 }
 
 Expected<WhereNumber> where_number(std::string_view digits, std::string_view unit, const std::string& where) {
-  const auto value = plain_number(digits, where);
-  if (!value) return tl::unexpected(value.error());
-  if (unit.empty()) return WhereNumber{*value, {.bare = true}};
+  TRY(const auto value, plain_number(digits, where));
+  if (unit.empty()) return WhereNumber{value, {.bare = true}};
   for (const OwnWhereUnit& own : own_where_units) {
-    if (unit == own.name) return WhereNumber{*value * own.multiply / own.divide, WhereUnit::of(own.unit)};
+    if (unit == own.name) return WhereNumber{value * own.multiply / own.divide, WhereUnit::of(own.unit)};
   }
   if (is_unit_of<Seconds>(unit)) return quantity_of<Seconds>(digits, unit, where, FigureUnit::seconds);
   if (is_unit_of<Bytes>(unit)) return quantity_of<Bytes>(digits, unit, where, FigureUnit::bytes);

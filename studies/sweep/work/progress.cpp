@@ -97,10 +97,9 @@ std::string progress_line(const SweepResult& so_far, const SweepWork& work, std:
 }
 
 Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configurations, int threads) {
-  auto points = SpacePoints::make(space);
-  if (!points) return tl::unexpected(points.error());
-  Legality legality(*points);
-  Pricer pricer(*points);
+  TRY(auto points, SpacePoints::make(space));
+  Legality legality(points);
+  Pricer pricer(points);
   const std::uint64_t size = space.size(), stretch = std::min(sampled_size, size);
   const std::uint64_t stretches = std::min(sampled_stretches, (size + stretch - 1) / stretch);
   const auto began = SampleClock::now();
@@ -110,13 +109,13 @@ Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configu
     const std::uint64_t begin = size / stretches * (i * sampled_step % stretches);
     const IndexRange range{begin, std::min(size, begin + stretch)};
     const auto first = SampleClock::now();
-    const PricedRange priced = price_range(*points, legality, pricer, range);
+    const PricedRange priced = price_range(points, legality, pricer, range);
     const double cold = seconds_since(first);
     const auto again = SampleClock::now();
-    price_range(*points, legality, pricer, range);
+    price_range(points, legality, pricer, range);
     const double warm = seconds_since(again);
     prices_s += warm, parts_s += std::max(0.0, cold - warm);
-    if (priced.unbounded > 0) forecasts_s += static_cast<double>(priced.unbounded) * forecast_seconds(*points, priced.last_unbounded);
+    if (priced.unbounded > 0) forecasts_s += static_cast<double>(priced.unbounded) * forecast_seconds(points, priced.last_unbounded);
     walked += range.size(), runnable += priced.runnable;
   }
   const double share = static_cast<double>(configurations) / static_cast<double>(walked);

@@ -166,9 +166,8 @@ std::vector<WordAxis> word_axes(const Space& space) {
 }  // namespace
 
 Expected<SweepQuestion> question_of(const Space& space, bool exhaustive) {
-  auto points = SpacePoints::make(space);
-  if (!points) return tl::unexpected(points.error());
-  const Scenario& scenario = points->setting(Digits{}).scenario;
+  TRY(auto points, SpacePoints::make(space));
+  const Scenario& scenario = points.setting(Digits{}).scenario;
   SweepQuestion question;
   const Request& request = space.request;
   const auto name = [](const auto& chosen) { return chosen.id.empty() ? chosen.row.id : chosen.id; };
@@ -202,29 +201,24 @@ Expected<Where> where_of(const Space& space) {
 }
 
 Expected<SweptSpace> run_sweep(const Space& space, const Shard& shard, const SweepOptions& options, const SweepResult* earlier) {
-  auto where = where_of(space);
-  if (!where) return tl::unexpected(where.error());
-  const auto objective = find_figure(space.objective, "--objective");
-  if (!objective) return tl::unexpected(objective.error());
+  TRY(auto where, where_of(space));
+  TRY(const auto objective, find_figure(space.objective, "--objective"));
   std::vector<Figure> front;
   for (const std::string& name : space.pareto) {
-    const auto figure = find_figure(name, "--pareto");
-    if (!figure) return tl::unexpected(figure.error());
-    front.push_back(*figure);
+    TRY(const auto figure, find_figure(name, "--pareto"));
+    front.push_back(figure);
   }
-  auto question = question_of(space, options.exhaustive);
-  if (!question) return tl::unexpected(question.error());
-  auto points = SpacePoints::make(space);
-  if (!points) return tl::unexpected(points.error());
+  TRY(auto question, question_of(space, options.exhaustive));
+  TRY(auto points, SpacePoints::make(space));
   SweptSpace swept;
   if (earlier != nullptr) swept.result = *earlier;
-  swept.result.question = std::move(*question);
+  swept.result.question = std::move(question);
   swept.result.shard = shard;
-  SharedSweep shared{space, options, std::move(*where), *objective, front, {space.top, static_cast<int>(front.size())}, std::numeric_limits<double>::infinity()};
+  SharedSweep shared{space, options, std::move(where), objective, front, {space.top, static_cast<int>(front.size())}, std::numeric_limits<double>::infinity()};
   if (swept.result.tally.does_not_fit > 0) shared.smallest_overflow = swept.result.tally.smallest_overflow_bytes;
-  enter_rows(swept.result, CostRule(*objective, front, *points), shared.standings);
+  enter_rows(swept.result, CostRule(objective, front, points), shared.standings);
   SweepCrew crew(shared, swept, {missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)});
-  if (auto done = crew.run(); !done) return tl::unexpected(done.error());
+  TRY(crew.run());
   return swept;
 }
 

@@ -207,9 +207,8 @@ std::vector<PhaseGap> phase_gaps(const Figures& winner, const Figures& rival) {
 
 Expected<Overflow> overflow_of(SpacePoints& points, const SweepResult& result) {
   Overflow overflow{result.tally.smallest_overflow_index, result.tally.smallest_overflow_bytes, "", ""};
-  const auto prediction = points.predict(points.space().digits(overflow.index));
-  if (!prediction) return tl::unexpected(prediction.error());
-  const MemoryReport& memory = prediction->step.memory;
+  TRY(const auto prediction, points.predict(points.space().digits(overflow.index)));
+  const MemoryReport& memory = prediction.step.memory;
   const auto rows = lifetime_rows(memory);
   const auto smaller = [](const LifetimeRow& a, const LifetimeRow& b) { return a.bytes < b.bytes; };
   const auto largest = std::max_element(rows.begin(), rows.end(), smaller);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+
 namespace stepcast {
 namespace {
 
@@ -22,9 +23,8 @@ SweepRow row_at(const Space& space, std::uint64_t index, const Digits& digits, c
 }  // namespace
 
 Expected<std::unique_ptr<SweepWorker>> SweepWorker::make(SharedSweep& shared) {
-  auto points = SpacePoints::make(shared.space);
-  if (!points) return tl::unexpected(points.error());
-  return std::unique_ptr<SweepWorker>(new SweepWorker(shared, std::move(*points)));
+  TRY(auto points, SpacePoints::make(shared.space));
+  return std::unique_ptr<SweepWorker>(new SweepWorker(shared, std::move(points)));
 }
 
 SweepWorker::SweepWorker(SharedSweep& shared, SpacePoints points)
@@ -47,10 +47,10 @@ Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
       dismiss(verdict, std::min(range.end, index_) - from);
       continue;
     }
-    if (auto taken = take_point(); !taken) return tl::unexpected(taken.error());
+    TRY(take_point());
     advance(innermost);
   }
-  if (auto looked = look_at_list(); !looked) return tl::unexpected(looked.error());
+  TRY(look_at_list());
   stretch_.tally.enumerated = range.size();
   stretch_.work.lowered = pricer_.lowered() - lowered_before_;
   lowered_before_ = pricer_.lowered();

@@ -121,18 +121,15 @@ Expected<const ExportKind*> find_export(const std::string& name, const std::stri
 bool is_resumable(const ExportKind& kind) { return &kind == kinds_of_export; }
 
 Expected<ExportFile> ExportFile::open(const std::string& name, const std::string& flag) {
-  const auto kind = find_export(name, flag);
-  if (!kind) return tl::unexpected(kind.error());
-  if (const auto own = check_own(**kind, name, flag); !own) return tl::unexpected(own.error());
-  auto file = OutputFile::open(name, flag);
-  if (!file) return tl::unexpected(file.error());
-  return ExportFile(**kind, std::move(*file));
+  TRY(const auto kind, find_export(name, flag));
+  TRY(check_own(*kind, name, flag));
+  TRY(auto file, OutputFile::open(name, flag));
+  return ExportFile(*kind, std::move(file));
 }
 
 Expected<void> ExportFile::write(const SweepResult& result) {
-  const auto text = kind_->text(result);
-  if (!text) return tl::unexpected(text.error());
-  return file_.write(*text);
+  TRY(const auto text, kind_->text(result));
+  return file_.write(text);
 }
 
 }  // namespace stepcast
