@@ -17,10 +17,12 @@ namespace stepcast {
 
 /// Ranks base + sum of digit_i * stride_i. Rank numbers follow machine order.
 struct Group {
-  struct Digit { std::int64_t stride = 1, size = 1; };
-  std::vector<Digit> digits;        ///< fastest first
-  std::int64_t size = 1;            ///< product of the digit sizes
-  std::string label;                ///< mesh axes, "tp*cp": for reports only
+  struct Digit {
+    std::int64_t stride = 1, size = 1;
+  };
+  std::vector<Digit> digits;  ///< fastest first
+  std::int64_t size = 1;      ///< product of the digit sizes
+  std::string label;          ///< mesh axes, "tp*cp": for reports only
   friend bool operator==(const Group&, const Group&);
 };
 
@@ -35,42 +37,46 @@ enum class KernelClass : std::uint8_t {
 
 /// One kernel launch (or several like it) on one rank.
 struct KernelWork {
-  std::string label;                ///< "attn.qkv.q dW"
+  std::string label;  ///< "attn.qkv.q dW"
   KernelClass kernel = KernelClass::pointwise;
   Pass pass = Pass::forward;
   double m = 0, n = 0, k = 0, batch = 1;  ///< gemm
-  double sequence = 0;              ///< attention: keys per query, for the rate's ramp
-  bool backward = false;            ///< attention: the backward kernel
-  double element_bytes = 2;         ///< of the operands, chooses the tensor-core rate with Program::precision
-  bool keeps_width = false;         ///< stays in its operands' type under a narrower plan (attention core, router, LM head)
-  double head_dim = 0;              ///< attention and its unfused products: the contracted or produced head size
-  Flops flops;                      ///< executed, with padding and repeats
-  Flops useful;                     ///< without
-  Bytes bytes;                      ///< device memory traffic, reads + writes
-  double imbalance = 1;             ///< slowest rank / mean
+  double sequence = 0;                    ///< attention: keys per query, for the rate's ramp
+  bool backward = false;                  ///< attention: the backward kernel
+  double element_bytes = 2;               ///< of the operands, chooses the tensor-core rate with Program::precision
+  /// stays in its operands' type under a narrower plan (attention core, router, LM head)
+  bool keeps_width = false;
+  double head_dim = 0;   ///< attention and its unfused products: the contracted or produced head size
+  Flops flops;           ///< executed, with padding and repeats
+  Flops useful;          ///< without
+  Bytes bytes;           ///< device memory traffic, reads + writes
+  double imbalance = 1;  ///< slowest rank / mean
   int launches = 1;
-  double host_calls = 1;            ///< kernels that the host launches for it: the stack's casts, views and single experts
-  bool routed = false;              ///< its shapes change with the routing: dispatch, experts, combine
+  /// kernels that the host launches for it: the stack's casts, views and single experts
+  double host_calls = 1;
+  bool routed = false;  ///< its shapes change with the routing: dispatch, experts, combine
 };
 
+// clang-format off
 enum class MoveKind : std::uint8_t {
   slice, mask,                      ///< local, free
   reduce_scatter, all_reduce, all_to_all, send_recv, all_gather,
   ring,                             ///< exchange in steps: `steps` transfers beside the consumer's steps
 };
+// clang-format on
 
 enum class When : std::uint8_t {
   each_micro_batch,
-  once_first_use,                   ///< once per step, before the first use
-  once_last_use,                    ///< once per step, when the last contribution closes
-  tail,                             ///< once per step, after the gradient is whole (parameter gather)
+  once_first_use,  ///< once per step, before the first use
+  once_last_use,   ///< once per step, when the last contribution closes
+  tail,            ///< once per step, after the gradient is whole (parameter gather)
 };
 
 /// What a move carries; decides what software overlaps and how reports group it.
 enum class Cargo : std::uint8_t { activation, weight, gradient, boundary, scalar };
 
 struct Move {
-  std::string label;                ///< "X1 all_gather"
+  std::string label;  ///< "X1 all_gather"
   MoveKind kind = MoveKind::all_gather;
   Pass pass = Pass::forward;
   When when = When::each_micro_batch;
@@ -83,32 +89,35 @@ struct Move {
   bool blocking = false;            ///< edge added by the stack: compute waits for it
   int ahead = 0;                    ///< weight gathers: may start this many blocks before their own
   double max_rank_factor = 1;       ///< bytes of the fullest rank over the mean (routed rows)
-  double experts = 0, choices = 0;  ///< routed rows: so many experts, of which each token takes `choices`; 0 = not routed
-  bool again = false;               ///< repeats a forward move for backward
-  double element_bytes = 2;         ///< of what moves
-  bool for_product = false;         ///< feeds a product of layers that a narrower plan casts down
-  std::string because;              ///< source statement of the plan and rule, for --explain
+  /// routed rows: so many experts, of which each token takes `choices`; 0 = not routed
+  double experts = 0, choices = 0;
+  bool again = false;        ///< repeats a forward move for backward
+  double element_bytes = 2;  ///< of what moves
+  bool for_product = false;  ///< feeds a product of layers that a narrower plan casts down
+  std::string because;       ///< source statement of the plan and rule, for --explain
 };
 
 /// Element of a block's list: a work or a move, and the earlier items of the same list that it waits for.
 struct Item {
   bool is_move = false;
-  int index = -1;                   ///< into ProgramBlock::works or ::moves
+  int index = -1;  ///< into ProgramBlock::works or ::moves
   std::vector<int> after;
 };
 
+// clang-format off
 enum class BufferKind : std::uint8_t {
   weight, gathered_weight, gradient, optimizer, saved, temporary, message,
 };
+// clang-format on
 
 /// Who keeps how many copies.
 enum class Count : std::uint8_t {
-  persistent,                       ///< one per block instance, whole step
-  shared,                           ///< whole step; blocks whose buffers have the same label share one
-  per_micro_batch,                  ///< born in forward, freed in backward: one per micro-batch in flight
-  transient_forward,                ///< alive between two items of the forward list
-  transient_backward,               ///< alive between two items of the backward list
-  per_block_window,                 ///< gathered weights: one per block being worked on, plus those ahead
+  persistent,          ///< one per block instance, whole step
+  shared,              ///< whole step; blocks whose buffers have the same label share one
+  per_micro_batch,     ///< born in forward, freed in backward: one per micro-batch in flight
+  transient_forward,   ///< alive between two items of the forward list
+  transient_backward,  ///< alive between two items of the backward list
+  per_block_window,    ///< gathered weights: one per block being worked on, plus those ahead
 };
 
 struct Buffer {
@@ -122,60 +131,65 @@ struct Buffer {
 };
 
 struct ProgramBlock {
-  bool is_layer = false;            ///< counts in a stage's layers
-  std::string name;                 ///< "embedding", "layer", "head"
+  bool is_layer = false;  ///< counts in a stage's layers
+  std::string name;       ///< "embedding", "layer", "head"
   std::vector<KernelWork> works;
   std::vector<Move> moves;
-  std::vector<Item> forward;        ///< one micro-batch
-  std::vector<Item> backward;       ///< one micro-batch: recompute, input-grad and weight-grad items in issue order
-  std::vector<Move> step_moves;     ///< when != each_micro_batch: once per block instance and step
+  std::vector<Item> forward;     ///< one micro-batch
+  std::vector<Item> backward;    ///< one micro-batch: recompute, input-grad and weight-grad items in issue order
+  std::vector<Move> step_moves;  ///< when != each_micro_batch: once per block instance and step
   std::vector<Buffer> buffers;
-  double parameters = 0;            ///< held by one rank, elements
-  double optimizer_elements = 0;    ///< updated by one rank
-  double model_flops = 0;           ///< useful forward FLOPs of all ranks, one micro-batch
+  double parameters = 0;          ///< held by one rank, elements
+  double optimizer_elements = 0;  ///< updated by one rank
+  double model_flops = 0;         ///< useful forward FLOPs of all ranks, one micro-batch
 };
 
 /// A run of one block on a stage.
-struct BlockRun { int block = 0; std::int64_t count = 1; };
+struct BlockRun {
+  int block = 0;
+  std::int64_t count = 1;
+};
 
 /// One virtual stage: the layers that one rank coordinate runs as one schedule action.
 struct Chunk {
-  int stage = 0;                    ///< coordinate on the stage axis
-  int chunk = 0;                    ///< which of the chunks there
-  std::vector<BlockRun> runs;       ///< in forward order
+  int stage = 0;               ///< coordinate on the stage axis
+  int chunk = 0;               ///< which of the chunks there
+  std::vector<BlockRun> runs;  ///< in forward order
 };
 
 /// A send between neighbouring chunks, each micro-batch, forward; the gradient goes back with the same bytes.
 struct StageEdge {
-  int from = 0, to = 0;             ///< chunk indices
-  Bytes bytes;                      ///< per rank
-  std::int64_t rank_distance = 0;   ///< of the two ranks in machine order
+  int from = 0, to = 0;            ///< chunk indices
+  Bytes bytes;                     ///< per rank
+  std::int64_t rank_distance = 0;  ///< of the two ranks in machine order
   /// After the send, where the stream crosses in more pieces than it lies at home (`home boundary`): back to home.
   std::optional<Move> gather;
 };
 
 /// Facts about the plan that a user must be told: repeated work, padding, assumed balance.
-struct Note { std::string text; };
+struct Note {
+  std::string text;
+};
 
 struct Program {
   Precision precision = Precision::bf16;
   std::int64_t ranks = 1;
-  std::int64_t stages = 1;          ///< size of the stage axis
-  std::int64_t stage_stride = 1;    ///< ranks between neighbouring stages
+  std::int64_t stages = 1;        ///< size of the stage axis
+  std::int64_t stage_stride = 1;  ///< ranks between neighbouring stages
   std::int64_t chunks_per_stage = 1;
   std::int64_t micro_batches = 1;
   std::string schedule = "1f1b";
   double tokens_per_step = 0;
   std::vector<Group> groups;
   std::vector<ProgramBlock> blocks;
-  std::vector<Chunk> chunks;        ///< in forward order: dealt round the stages, or there and back (a V)
-  std::vector<StageEdge> edges;     ///< edges[i] joins chunks[i] and chunks[i+1]
-  std::vector<Move> tail;           ///< norm reduction and what else is not of one block, in order
-  std::vector<Move> shared;         ///< once per step between stages (tied embedding)
+  std::vector<Chunk> chunks;               ///< in forward order: dealt round the stages, or there and back (a V)
+  std::vector<StageEdge> edges;            ///< edges[i] joins chunks[i] and chunks[i+1]
+  std::vector<Move> tail;                  ///< norm reduction and what else is not of one block, in order
+  std::vector<Move> shared;                ///< once per step between stages (tied embedding)
   double bytes_per_optimizer_element = 0;  ///< memory traffic of the optimizer per element it updates
   double bytes_per_gradient_element = 0;   ///< of the gradient-norm read
-  bool routed_rows = false;         ///< rows go where data sends them: their load is an expectation
-  double recompute_layers = 0;      ///< reported
+  bool routed_rows = false;                ///< rows go where data sends them: their load is an expectation
+  double recompute_layers = 0;             ///< reported
   std::vector<Note> notes;
 };
 

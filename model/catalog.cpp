@@ -16,15 +16,13 @@ namespace stepcast {
 namespace {
 
 /// The program and its data are one build: a file that does not read is our mistake, not the user's.
-template <typename Row>
-Row must(Expected<Row> row) {
+template <typename Row> Row must(Expected<Row> row) {
   if (row) return std::move(*row);
   std::fputs(fmt::format("built-in catalogue: {}\n", to_text(row.error())).c_str(), stderr);
   std::abort();
 }
 
-template <typename Row, typename Read>
-std::vector<Row> rows_in(std::string_view folder, Read read) {
+template <typename Row, typename Read> std::vector<Row> rows_in(std::string_view folder, Read read) {
   std::vector<Row> rows;
   for (const EmbeddedFile& file : embedded_catalog())
     if (file.name.starts_with(folder)) rows.push_back(must(read(std::string(file.text), std::string(file.name))));
@@ -53,7 +51,8 @@ struct ProfileRow::Lazy {
 };
 
 const Profile& ProfileRow::steps() const {
-  std::call_once(lazy->steps_once, [&] { lazy->steps = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
+  std::call_once(lazy->steps_once,
+      [&] { lazy->steps = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
   return lazy->steps;
 }
 
@@ -86,9 +85,8 @@ Catalog read_catalog() {
   Catalog rows;
   rows.networks = rows_in<NetworkSpec>("networks/", read_network);
   rows.gpus = rows_in<Gpu>("gpus/", read_gpu);
-  rows.machines = rows_in<Machine>("machines/", [&](const std::string& text, const std::string& where) {
-    return read_machine(text, where, rows.gpus);
-  });
+  rows.machines = rows_in<Machine>("machines/",
+      [&](const std::string& text, const std::string& where) { return read_machine(text, where, rows.gpus); });
   rows.stacks = rows_in<Stack>("stacks/", read_stack);
   rows.profiles = profile_rows();
   return rows;
@@ -107,8 +105,8 @@ template <typename Row>
 Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind) {
   std::vector<std::string> ids, all;
   for (const Row& row : rows) {
-    const bool alias = std::any_of(row.aliases.begin(), row.aliases.end(),
-                                   [&](const std::string& other) { return same_name(other, name); });
+    const bool alias = std::any_of(
+        row.aliases.begin(), row.aliases.end(), [&](const std::string& other) { return same_name(other, name); });
     if (same_name(row.id, name) || alias) return &row;
     ids.push_back(row.id);
     all.push_back(row.id);

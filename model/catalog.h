@@ -1,5 +1,5 @@
-// The built-in rows: networks, GPUs, machines, stacks, profiles. Data files under model/catalog/ are compiled in, so the
-// program runs from anywhere. Looked up by id or alias, case-insensitively; a wrong name suggests the nearest.
+// The built-in rows: networks, GPUs, machines, stacks, profiles. Data files under model/catalog/ are compiled in, so
+// the program runs from anywhere. Looked up by id or alias, case-insensitively; a wrong name suggests the nearest.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@
 
 namespace stepcast {
 
-/// A profile's head. The laws behind it are thousands of figures each: read when somebody asks for them. They lie in two
-/// files: profiles/ has what forecasts of steps read, kernels/ the corrections and laws that single kernels are asked for
-/// besides, which is most of the bytes.
+/// A profile's head. The laws behind it are thousands of figures each: read when somebody asks for them. They lie in
+/// two files: profiles/ has what forecasts of steps read, kernels/ the corrections and laws that single kernels are
+/// asked for besides, which is most of the bytes.
 struct ProfileRow {
   std::string id, name, gpu;
   std::vector<std::string> aliases;

@@ -11,8 +11,8 @@
 namespace stepcast {
 namespace {
 
-constexpr Precision all_precisions[] = {Precision::fp32, Precision::tf32,  Precision::fp16, Precision::bf16,
-                                        Precision::fp8,  Precision::mxfp8, Precision::nvfp4};
+constexpr Precision all_precisions[] = {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16,
+    Precision::fp8, Precision::mxfp8, Precision::nvfp4};
 
 FlopsPerSecond peak_of(const Gpu& gpu, Precision precision) { return gpu.peak[static_cast<int>(precision)]; }
 
@@ -23,8 +23,7 @@ FlopsPerSecond main_peak(const Gpu& gpu) {
 
 double ratio_or_one(double to, double from) { return to > 0 && from > 0 ? to / from : 1; }
 
-template <typename Law>
-void mark_transferred(Law& law) {
+template <typename Law> void mark_transferred(Law& law) {
   law.source = std::max(law.source, Source::transferred);  // a datasheet rate stays one
   law.spread = transferred_spread(law.spread);
   law.refinement.spread = transferred_spread(law.refinement.spread);
@@ -74,16 +73,17 @@ std::vector<ScaleOutLaw> usual_scale_out() {
   return laws;
 }
 
-/// Large bf16 products reach 61 to 84 % of the datasheet on nine GPUs from A100 to GB300, fp8 51 to 60 %, nvfp4 27 to 37 %
-/// with the cast of x (tables of ai-dynamo/aiconfigurator 095f58a).
+/// Large bf16 products reach 61 to 84 % of the datasheet on nine GPUs from A100 to GB300, fp8 51 to 60 %, nvfp4 27 to
+/// 37 % with the cast of x (tables of ai-dynamo/aiconfigurator 095f58a).
 double usual_gemm_share(Precision precision) {
   if (precision == Precision::nvfp4) return 0.45;
   return precision == Precision::fp8 || precision == Precision::mxfp8 ? 0.6 : 0.72;
 }
 
-/// How much longer sustained compute takes on `to`, where `from` runs into its power limit. Power grows with the number of
-/// multiprocessors times the cube of the clock (dynamic power is f V^2, and V rises with f), so that a limit allows a clock
-/// of (power/multiprocessors)^(1/3). The datasheet's rates are at the boost clock, which is peak/multiprocessors.
+/// How much longer sustained compute takes on `to`, where `from` runs into its power limit. Power grows with the number
+/// of multiprocessors times the cube of the clock (dynamic power is f V^2, and V rises with f), so that a limit allows
+/// a clock of (power/multiprocessors)^(1/3). The datasheet's rates are at the boost clock, which is
+/// peak/multiprocessors.
 double sustained_slowdown(double of_from, const Gpu& from, const Gpu& to) {
   const bool known = from.power_w > 0 && to.power_w > 0 && from.multiprocessors > 0 && to.multiprocessors > 0;
   if (of_from <= 1 || !known) return of_from;
@@ -104,10 +104,12 @@ Profile with_all_precisions(Profile profile, const Gpu& gpu) {
     RooflineLaw law = reference;
     law.precision = precision;
     law.compute = reference.compute * (peak_of(gpu, precision) / peak_of(gpu, reference.precision));
-    law.source = reference.source == Source::fitted || reference.source == Source::measured ? Source::transferred : reference.source;
+    law.source = reference.source == Source::fitted || reference.source == Source::measured ? Source::transferred
+                                                                                            : reference.source;
     law.spread = {reference.spread.p10 / 1.1, reference.spread.p90 * 1.25};
     // fp16 runs on bf16's kernels at bf16's rate; narrower types have tiles and casts of their own.
-    const bool alike = operand_bytes(precision) == operand_bytes(reference.precision) && law.compute == reference.compute;
+    const bool alike =
+        operand_bytes(precision) == operand_bytes(reference.precision) && law.compute == reference.compute;
     if (!alike) law.refinement = {}, law.alone = {};
     profile.gemm.push_back(law);
   }
@@ -154,7 +156,8 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     mark_transferred(law);
   }
   if (to.scale_up_bandwidth.value() <= 0)
-    std::erase_if(out.collectives, [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });
+    std::erase_if(out.collectives,
+        [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });
   for (CollectiveCurve& curve : out.collectives)
     curve = scaled_curve(curve, curve.fabric == FabricKind::pcie || curve.nodes > 1 ? 1 : links);
   out.roofs.clear();  // they were measured: on another GPU, in another host
@@ -162,7 +165,8 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   for (StepFit& fit : out.steps)
     if (!fitted_on(fit, to.id)) fit.spread = transferred_spread(fit.spread);
   out.step_spread = transferred_spread(profile.step_spread);
-  out.step_spread_source = fmt::format("{}; widened by 8 % for the transfer from {}", profile.step_spread_source, from.name);
+  out.step_spread_source =
+      fmt::format("{}; widened by 8 % for the transfer from {}", profile.step_spread_source, from.name);
   return with_all_precisions(std::move(out), to);
 }
 
@@ -172,21 +176,23 @@ Profile datasheet_profile(const Gpu& gpu) {
   profile.name = fmt::format("{}, datasheet times usual efficiencies", gpu.name);
   profile.gpu = gpu.id;
   profile.regime = "burst";
-  profile.context = fmt::format("No measurements of this GPU. Rates are the datasheet's ({}) times efficiencies that are usual "
-                                "on other GPUs.", gpu.source);
+  profile.context =
+      fmt::format("No measurements of this GPU. Rates are the datasheet's ({}) times efficiencies that are usual "
+                  "on other GPUs.",
+          gpu.source);
   for (const Precision precision : all_precisions)
     if (peak_of(gpu, precision).value() > 0)
       profile.gemm.push_back({precision, Seconds(5e-6), peak_of(gpu, precision) * usual_gemm_share(precision),
-                              gpu.memory_bandwidth * 0.85, 2, Source::datasheet, {0.8, 1.3}});
+          gpu.memory_bandwidth * 0.85, 2, Source::datasheet, {0.8, 1.3}});
   // Flash attention reaches 0.54 to 0.62 of the peak on long sequences, on A100, H100 and B200 (same tables).
   profile.attention = {Seconds(12e-6), main_peak(gpu) * 0.55, 600, 0.8, Source::datasheet, {0.75, 1.5}};
   profile.memory = {Seconds(2e-6), gpu.memory_bandwidth * 0.8, Source::datasheet, {0.85, 1.3}};
   // Eight GPUs behind NVSwitch: 68 to 74 % of the link rate at 512 MiB on A100, H100 and B200 (all_gather).
   if (gpu.scale_up_bandwidth.value() > 0)
-    for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                                      CollectiveKind::all_to_all})
-      profile.collectives.push_back({kind, FabricKind::nvswitch, 8, Seconds(15e-6), gpu.scale_up_bandwidth * 0.8, Bytes(5e6),
-                                     0.5, {}, Source::datasheet, {0.75, 1.4}});
+    for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+             CollectiveKind::all_reduce, CollectiveKind::all_to_all})
+      profile.collectives.push_back({kind, FabricKind::nvswitch, 8, Seconds(15e-6), gpu.scale_up_bandwidth * 0.8,
+          Bytes(5e6), 0.5, {}, Source::datasheet, {0.75, 1.4}});
   profile.scale_out = usual_scale_out();
   profile.step_spread = {0.8, 1.4};
   profile.step_spread_source = "no hold-outs; datasheet rates miss by 26-38 % on matrix products alone";
@@ -198,7 +204,8 @@ namespace {
 bool same_rates(const Gpu& a, const Gpu& b) {
   for (const Precision precision : all_precisions)
     if (!(peak_of(a, precision) == peak_of(b, precision))) return false;
-  return a.memory_bandwidth == b.memory_bandwidth && a.scale_up_bandwidth == b.scale_up_bandwidth && a.power_w == b.power_w;
+  return a.memory_bandwidth == b.memory_bandwidth && a.scale_up_bandwidth == b.scale_up_bandwidth &&
+         a.power_w == b.power_w;
 }
 
 /// `Row` is a profile or the head of one; `laws_of` is asked only of the one that is taken.
@@ -207,9 +214,10 @@ Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf 
   const auto own = std::find_if(profiles.begin(), profiles.end(), [&](const Row& p) { return p.gpu == gpu.id; });
   if (own != profiles.end()) {
     // A GPU that somebody edited is no longer the one that was measured: its rates scale with what was changed.
-    const auto row = std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [&](const Gpu& g) { return g.id == gpu.id; });
+    const auto row =
+        std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [&](const Gpu& g) { return g.id == gpu.id; });
     return row == catalog().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(laws_of(*own), gpu)
-                                                                            : scaled_profile(laws_of(*own), *row, gpu);
+                                                                : scaled_profile(laws_of(*own), *row, gpu);
   }
 
   const Row* nearest = nullptr;

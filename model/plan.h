@@ -9,14 +9,14 @@
 namespace stepcast {
 
 struct Plan {
-  std::string mapping;              ///< program text of the notation: mesh lines, `use ...`, statements
+  std::string mapping;                 ///< program text of the notation: mesh lines, `use ...`, statements
   std::string mapping_where = "plan";  ///< file name for error positions
   std::int64_t gpus = 1;
-  std::int64_t micro_batch = 1;     ///< sequences per rank and micro-batch
-  std::int64_t global_batch = 1;    ///< sequences per step
-  std::int64_t sequence = 0;        ///< 0 = the network's own
+  std::int64_t micro_batch = 1;   ///< sequences per rank and micro-batch
+  std::int64_t global_batch = 1;  ///< sequences per step
+  std::int64_t sequence = 0;      ///< 0 = the network's own
   Precision precision = Precision::bf16;
-  std::int64_t lora_rank = 0;       ///< > 0: train low-rank adapters on the frozen network (arXiv 2106.09685)
+  std::int64_t lora_rank = 0;  ///< > 0: train low-rank adapters on the frozen network (arXiv 2106.09685)
 };
 
 }  // namespace stepcast

@@ -10,31 +10,32 @@
 namespace stepcast {
 namespace {
 
-constexpr Choice<AttentionForm> attention_names[] = {{"fused", AttentionForm::fused},
-                                                     {"unfused", AttentionForm::unfused}};
+constexpr Choice<AttentionForm> attention_names[] = {
+    {"fused", AttentionForm::fused}, {"unfused", AttentionForm::unfused}};
 constexpr Choice<Manners> manner_names[] = {{"blocking", Manners::blocking}, {"overlapped", Manners::overlapped}};
 constexpr Choice<Dispatch> dispatch_names[] = {{"rows", Dispatch::rows}, {"tokens", Dispatch::tokens}};
-constexpr Choice<Capture> capture_names[] = {{"nothing", Capture::nothing}, {"static parts", Capture::static_parts}, {"step", Capture::step}};
+constexpr Choice<Capture> capture_names[] = {
+    {"nothing", Capture::nothing}, {"static parts", Capture::static_parts}, {"step", Capture::step}};
 
 /// Groups of operators that build_network marks as one kernel where the software has one.
 const std::vector<std::string>& kernel_groups() {
   static const std::vector<std::string> groups = {
-      "norm",             // moments, scaling and shift of a norm
-      "attn.qkv",         // the three input projections of attention as one matrix product, biases in its epilogue
-      "rope",             // rotation of q and k
-      "softmax",          // scale, mask and softmax of an unfused attention core
+      "norm",      // moments, scaling and shift of a norm
+      "attn.qkv",  // the three input projections of attention as one matrix product, biases in its epilogue
+      "rope",      // rotation of q and k
+      "softmax",   // scale, mask and softmax of an unfused attention core
       "attention_dropout",
-      "attn.down",        // projections of latent attention to its latents and the shared rotary key
-      "attn.up",          // those from the latent of keys and values
-      "mlp.up",           // gate and up projections as one matrix product
-      "shared.up",        // the same of shared experts
-      "expert.up",        // the same of routed experts
-      "bias_gelu",        // bias and activation of a plain MLP
-      "swiglu",           // gate times activation of a gated MLP
-      "bias_dropout_add", // bias, dropout and residual sum
-      "embedding",        // look-up and positions
+      "attn.down",         // projections of latent attention to its latents and the shared rotary key
+      "attn.up",           // those from the latent of keys and values
+      "mlp.up",            // gate and up projections as one matrix product
+      "shared.up",         // the same of shared experts
+      "expert.up",         // the same of routed experts
+      "bias_gelu",         // bias and activation of a plain MLP
+      "swiglu",            // gate times activation of a gated MLP
+      "bias_dropout_add",  // bias, dropout and residual sum
+      "embedding",         // look-up and positions
       "embedding_dropout",
-      "loss",             // softmax and cross entropy over the vocabulary
+      "loss",  // softmax and cross entropy over the vocabulary
   };
   return groups;
 }
@@ -44,7 +45,7 @@ void read_fused(JsonObject& file, Stack& stack) {
   const std::vector<std::string>& groups = kernel_groups();
   for (const std::string& name : stack.fused)
     file.require(std::find(groups.begin(), groups.end(), name) != groups.end(), "fused",
-                 fmt::format("unknown kernel group '{:.40}'", name), name_hint(name, groups));
+        fmt::format("unknown kernel group '{:.40}'", name), name_hint(name, groups));
 }
 
 bool is_month(const std::string& text) {
@@ -60,7 +61,7 @@ void read_dates(JsonObject& file, Stack& stack) {
   if (file.failed()) return;
   file.require(is_month(stack.from), "from", fmt::format("'{:.40}' is no month", stack.from), "like \"2022-05\"");
   file.require(stack.until.empty() || is_month(stack.until), "until", fmt::format("'{:.40}' is no month", stack.until),
-               "like \"2023-06\", or leave it out");
+      "like \"2023-06\", or leave it out");
 }
 
 constexpr NumberRange element_bytes{0, 16};
@@ -72,7 +73,8 @@ void read_parameters(JsonObject& file, const std::string& key, std::vector<std::
     const auto known = parse_step_parameter(name, "");
     file.require(known.has_value(), key, known ? "" : known.error().what, known ? "" : known.error().hint);
   }
-  file.require(names.size() <= most_fitted, key, fmt::format("{} parameters", names.size()), fmt::format("at most {}", most_fitted));
+  file.require(names.size() <= most_fitted, key, fmt::format("{} parameters", names.size()),
+      fmt::format("at most {}", most_fitted));
 }
 
 void read_routing(JsonObject& file, Stack& stack) {

@@ -9,13 +9,16 @@
 namespace stepcast {
 namespace {
 
-double& value_of(StepTuning& tuning, StepParameter parameter) { return tuning.values[static_cast<std::size_t>(parameter)]; }
+double& value_of(StepTuning& tuning, StepParameter parameter) {
+  return tuning.values[static_cast<std::size_t>(parameter)];
+}
 
 /// Precisions whose steps are alike, nearest first: the same element width, then the next.
 std::span<const Precision> nearest_precisions(Precision precision) {
   using enum Precision;
-  static constexpr Precision half[] = {bf16, fp16, fp8}, other_half[] = {fp16, bf16}, eight[] = {fp8, mxfp8}, blocks[] = {mxfp8, fp8},
-                             four[] = {nvfp4, mxfp8, fp8}, single[] = {fp32, tf32}, mixed[] = {tf32, fp32};
+  static constexpr Precision half[] = {bf16, fp16, fp8}, other_half[] = {fp16, bf16}, eight[] = {fp8, mxfp8},
+                             blocks[] = {mxfp8, fp8}, four[] = {nvfp4, mxfp8, fp8}, single[] = {fp32, tf32},
+                             mixed[] = {tf32, fp32};
   switch (precision) {
     case bf16: return half;
     case fp16: return other_half;
@@ -31,13 +34,13 @@ std::span<const Precision> nearest_precisions(Precision precision) {
 /// What one software makes of kernels holds for another on the same libraries; what it hides of its moves does not.
 bool speaks_of_kernels(StepParameter parameter) {
   using enum StepParameter;
-  return parameter == products || parameter == attention || parameter == memory || parameter == kernel_gap || parameter == host_per_launch;
+  return parameter == products || parameter == attention || parameter == memory || parameter == kernel_gap ||
+         parameter == host_per_launch;
 }
 
 const StepFit* fit_of(const Profile& profile, const std::string& stack, Precision precision, bool experts) {
-  const auto found = std::find_if(profile.steps.begin(), profile.steps.end(), [&](const StepFit& fit) {
-    return fit.stack == stack && fit.precision == precision && fit.experts == experts;
-  });
+  const auto found = std::find_if(profile.steps.begin(), profile.steps.end(),
+      [&](const StepFit& fit) { return fit.stack == stack && fit.precision == precision && fit.experts == experts; });
   return found == profile.steps.end() ? nullptr : &*found;
 }
 
@@ -48,9 +51,9 @@ FoundFit found(StepFit fit, const Stack& stack, Precision precision) {
   return {std::move(fit), borrowed};
 }
 
-// What other software makes of products on this GPU. Laws alone are too fast for nearly every software: clocks sink under
-// sustained load, and no step is as tidy as a benchmark. The intervals hold the middle
-// 80 % of measured over forecast when published runs are forecast by the mean of other software: 398 dense, 103 with routed experts.
+// What other software makes of products on this GPU. Laws alone are too fast for nearly every software: clocks sink
+// under sustained load, and no step is as tidy as a benchmark. The intervals hold the middle 80 % of measured over
+// forecast when published runs are forecast by the mean of other software: 398 dense, 103 with routed experts.
 FoundFit mean_fit(const Profile& profile, bool experts) {
   constexpr Spread dense{0.89, 1.17}, routed{0.94, 1.40};
   StepFit mean;
@@ -98,11 +101,11 @@ FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision pre
   return mean_fit(profile, experts);
 }
 
-// By fit_pair_spread's quantile, over the program's records (studies/records/runs.json). Dense: 355 pairs of 27 jobs, 0.055 when
-// forecast by what all other software makes of products, 0.054 by the own software's fit with the network left out, 0.050 by the
-// laws alone: what a fit adds, the splits of one job share. Experts: 9 pairs of two networks on 8 GPUs whose batches differ too, 0.079
-// with the network left out, for runs with experts hardly ever differ in the split alone; among dense networks other batches
-// change little (each pair alike: 0.053 for 0.051).
+// By fit_pair_spread's quantile, over the program's records (studies/records/runs.json). Dense: 355 pairs of 27 jobs,
+// 0.055 when forecast by what all other software makes of products, 0.054 by the own software's fit with the network
+// left out, 0.050 by the laws alone: what a fit adds, the splits of one job share. Experts: 9 pairs of two networks on
+// 8 GPUs whose batches differ too, 0.079 with the network left out, for runs with experts hardly ever differ in the
+// split alone; among dense networks other batches change little (each pair alike: 0.053 for 0.051).
 double usual_pair_spread(bool experts) { return experts ? 0.08 : 0.055; }
 
 double pair_spread_of(const FoundFit& found, bool experts) {
@@ -116,7 +119,8 @@ std::string fit_text(const StepFit& fit) {
   for (const StepValue& value : fit.values) {
     const StepParameterRow& row = row_of(value.parameter);
     const std::string name(row.id.substr(0, row.unit.empty() ? row.id.size() : row.id.size() - 2));
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, row.unit.empty() ? fmt::format("{:.3g}", value.value) : format_seconds(Seconds(value.value)));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+        row.unit.empty() ? fmt::format("{:.3g}", value.value) : format_seconds(Seconds(value.value)));
   }
   return text;
 }

@@ -13,7 +13,7 @@ namespace stepcast {
 
 struct StepTuning {
   std::array<double, step_parameter_count> values{};
-  Spread spread;               ///< of steps, held out; {1, 1} = nothing was fitted
+  Spread spread;  ///< of steps, held out; {1, 1} = nothing was fitted
   double operator[](StepParameter parameter) const { return values[static_cast<std::size_t>(parameter)]; }
   [[nodiscard]] bool fitted() const { return spread.p10 < 1 || spread.p90 > 1; }
 };
@@ -24,16 +24,18 @@ StepTuning neutral_tuning(const Stack& stack, const Profile& profile);
 StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* fit);
 
 /// The profile's fit for this software, precision and kind of network, or what comes nearest: of the software that the
-/// stack names as its like, of the precision next in width; in the end the mean of `products` over all software of the profile. Of another software's only those values that speak of kernels: what that
-/// one hides of its moves says nothing. Empty: nobody measured anything near.
+/// stack names as its like, of the precision next in width; in the end the mean of `products` over all software of the
+/// profile. Of another software's only those values that speak of kernels: what that one hides of its moves says
+/// nothing. Empty: nobody measured anything near.
 struct FoundFit {
   std::optional<StepFit> fit;
-  bool borrowed = false;       ///< of another software or precision; the spread is wider then
+  bool borrowed = false;  ///< of another software or precision; the spread is wider then
 };
 FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts);
 
-/// How much slower, as a logarithm, the forecast of one split may be than that of another of the same job and the split still be
-/// the faster one, with 10 % chance. The fit's own figure; of one that is borrowed or knows no pairs, at least the usual one.
+/// How much slower, as a logarithm, the forecast of one split may be than that of another of the same job and the split
+/// still be the faster one, with 10 % chance. The fit's own figure; of one that is borrowed or knows no pairs, at least
+/// the usual one.
 double pair_spread_of(const FoundFit& found, bool experts);
 /// Where nobody measured two splits of one job.
 double usual_pair_spread(bool experts);

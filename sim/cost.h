@@ -31,8 +31,8 @@ struct WorkParts {
   Seconds launch;                         ///< what starting it takes of its time
 };
 
-/// The question that a step's product asks of a law: what `stepcast kernel` and `calibrate measure` call it. Works give the
-/// input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the rows of dw in
+/// The question that a step's product asks of a law: what `stepcast kernel` and `calibrate measure` call it. Works give
+/// the input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the rows of dw in
 /// model/profile/query.h are those of w, n_forward.
 GemmQuery product_query(const KernelWork& work, Precision precision);
 
@@ -54,7 +54,7 @@ class CostModel {
  public:
   /// `ranks` in use, 0 = all of the machine. `fit`: what measured steps say, nullptr where nobody measured any; copied.
   CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
-            std::int64_t ranks = 0, const StepFit* fit = nullptr);
+      std::int64_t ranks = 0, const StepFit* fit = nullptr);
   [[nodiscard]] CostModel with_ranks(std::int64_t ranks) const;
 
   [[nodiscard]] Price work(const KernelWork& work) const;
@@ -65,8 +65,8 @@ class CostModel {
   [[nodiscard]] Price send(Bytes bytes, std::int64_t distance) const;
   /// The same between two ranks, which may stand on different nodes although they are near.
   [[nodiscard]] Price send(Bytes bytes, std::int64_t from, std::int64_t to) const;
-  /// Bytes read and written once by a kernel that does nothing else (optimizer, gradient norm): the law alone, for the step
-  /// parameter of memory speaks of passes over activations.
+  /// Bytes read and written once by a kernel that does nothing else (optimizer, gradient norm): the law alone, for the
+  /// step parameter of memory speaks of passes over activations.
   [[nodiscard]] Price memory(Bytes bytes) const;
 
   [[nodiscard]] const Machine& machine() const { return *machine_; }

@@ -17,8 +17,8 @@ struct BlockOrder {
 
 BlockOrder block_order(const Program& program) {
   BlockOrder order;
-  const auto first = std::find_if(program.blocks.begin(), program.blocks.end(),
-                                  [](const ProgramBlock& block) { return block.is_layer; });
+  const auto first = std::find_if(
+      program.blocks.begin(), program.blocks.end(), [](const ProgramBlock& block) { return block.is_layer; });
   const auto first_layer = static_cast<int>(first - program.blocks.begin());
   for (const Chunk& chunk : program.chunks) {
     for (const BlockRun& run : chunk.runs) {
@@ -78,7 +78,9 @@ PartitionProblem layer_costs(Program program, const CostModel& cost_of_machine) 
   problem.stages = static_cast<int>(program.chunks.size());
 
   Probes probes;
-  struct Pair { std::size_t few, more; };
+  struct Pair {
+    std::size_t few, more;
+  };
   std::map<int, Pair> by_block;
   for (const int block : blocks.layers) {
     if (by_block.contains(block)) continue;

@@ -71,8 +71,8 @@ std::vector<double> saved_bytes(const Program& program, const std::vector<BlockM
 
 }  // namespace
 
-MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline, const Machine& machine,
-                         const Stack& stack) {
+MemoryReport peak_memory(
+    const Program& program, const Order& order, const Timeline& timeline, const Machine& machine, const Stack& stack) {
   const std::vector<BlockMemory> blocks = block_memories(program);
   const std::vector<double> saved = saved_bytes(program, blocks);
   const std::vector<double> in_flight = peak_weighted(order, timeline, saved);

@@ -11,7 +11,7 @@
 namespace stepcast {
 
 /// Of the fullest stage. What is kept per micro-batch peaks together with the block that needs most while it runs.
-MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline, const Machine& machine,
-                         const Stack& stack);
+MemoryReport peak_memory(
+    const Program& program, const Order& order, const Timeline& timeline, const Machine& machine, const Stack& stack);
 
 }  // namespace stepcast

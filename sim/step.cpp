@@ -35,7 +35,8 @@ Phases phases_of(const StepView& view, const Tail& tail) {
   }
   phases.exposed_communication += view.timeline.hop_wait[view.critical];
   // A remainder: rounding may leave it a hair below nothing.
-  phases.bubble = std::max(Seconds(0), view.timeline.makespan - phases.forward - phases.backward - phases.exposed_communication);
+  phases.bubble =
+      std::max(Seconds(0), view.timeline.makespan - phases.forward - phases.backward - phases.exposed_communication);
   phases.gradient_sync = tail.gradient_sync;
   phases.clip = tail.clip;
   phases.optimizer = tail.optimizer;
@@ -100,8 +101,8 @@ Expected<StepReport> forecast(const Program& program, const CostModel& cost, dou
   return forecast_slices({&program, 1}, cost, memory_cap);
 }
 
-Expected<StepReport> forecast_slices(std::span<const Program> slices, const CostModel& cost_of_machine,
-                                     double memory_cap) {
+Expected<StepReport> forecast_slices(
+    std::span<const Program> slices, const CostModel& cost_of_machine, double memory_cap) {
   const Program& one_copy = slices.front();
   const CostModel cost = cost_of_machine.with_ranks(one_copy.ranks);
   const int directions = directions_of(one_copy.schedule);
@@ -118,8 +119,8 @@ Expected<StepReport> forecast_slices(std::span<const Program> slices, const Cost
   const Timeline& timeline = pipeline.timeline;
 
   const double units = static_cast<double>(order.units()) / directions;
-  const StepView view{program, cost,  priced.prices, priced.chunks, priced.outer(),
-                      hops,    order, timeline,      units,         busiest(timeline)};
+  const StepView view{
+      program, cost, priced.prices, priced.chunks, priced.outer(), hops, order, timeline, units, busiest(timeline)};
   const Tail tail = step_tail(view);
   StepReport report;
   report.slowest_stage = view.critical;

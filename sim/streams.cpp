@@ -17,8 +17,8 @@ bool launched(const Stack& stack, bool routed) {
 
 // How much slower the kernels of a list run because the host cannot launch them as fast as the GPU could run them. The
 // host goes on launching while the GPU waits for rows from other ranks.
-double host_stretch(const ProgramBlock& block, const BlockPrices& prices, const std::vector<Item>& items,
-                    const CostModel& cost) {
+double host_stretch(
+    const ProgramBlock& block, const BlockPrices& prices, const std::vector<Item>& items, const CostModel& cost) {
   const Stack& stack = cost.stack();
   Seconds kernels, exchanges;
   double calls = 0;
@@ -37,8 +37,8 @@ double host_stretch(const ProgramBlock& block, const BlockPrices& prices, const 
   return kernels.value() > 0 && host > kernels ? host / kernels : 1;
 }
 
-// Exchanges of one micro-batch's rows beside the compute of another (Megatron-Core's combined forward and backward): what
-// compute can hide slows it as any collective beside it does, the rest shows.
+// Exchanges of one micro-batch's rows beside the compute of another (Megatron-Core's combined forward and backward):
+// what compute can hide slows it as any collective beside it does, the rest shows.
 void hide_exchanges(const ProgramBlock& block, double slowdown, BlockPrices& prices) {
   Seconds compute, exchanges;
   for (const Price& price : prices.works) compute += price.time;
@@ -90,7 +90,8 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
   for (const Move& move : block.step_moves) prices.step_moves.push_back(price_move(program, move, cost));
-  if (cost.stack().expert_moves == Manners::overlapped) hide_exchanges(block, cost.tuning()[StepParameter::contention], prices);
+  if (cost.stack().expert_moves == Manners::overlapped)
+    hide_exchanges(block, cost.tuning()[StepParameter::contention], prices);
   prices.forward_stretch = host_stretch(block, prices, block.forward, cost);
   prices.backward_stretch = host_stretch(block, prices, block.backward, cost);
   prices.forward_early = early_items(block, block.forward);
@@ -102,7 +103,7 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
 
 bool same_runs(const Chunk& a, const Chunk& b) {
   return std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(),
-                    [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
+      [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
 }
 
 }  // namespace
@@ -124,8 +125,8 @@ std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& c
   return prices;
 }
 
-std::vector<ChunkTimes> all_chunk_times(const Program& program, const std::vector<BlockPrices>& prices,
-                                        const CostModel& cost) {
+std::vector<ChunkTimes> all_chunk_times(
+    const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
   ChunkWalk walk = walk_for(program, prices, cost);
   std::vector<ChunkTimes> times;
   times.reserve(program.chunks.size());

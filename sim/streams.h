@@ -15,7 +15,7 @@ Price price_move(const Program& program, const Move& move, const CostModel& cost
 std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost);
 
 /// Of every chunk of the program; chunks with the same runs are laid out once.
-std::vector<ChunkTimes> all_chunk_times(const Program& program, const std::vector<BlockPrices>& prices,
-                                        const CostModel& cost);
+std::vector<ChunkTimes> all_chunk_times(
+    const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost);
 
 }  // namespace stepcast

@@ -9,46 +9,65 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array only_json = {Flag{.name = "--json", .key = "", .value = "", .group = "Output",
-                                       .doc = "one JSON document", .kind = FlagKind::toggle}};
+constexpr std::array only_json = {Flag{
+    .name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document", .kind = FlagKind::toggle}};
 
+// clang-format off
 constexpr std::array of_merge = {
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
-         .doc = "the whole result by its ending: .jsonl, .csv, .sqlite, .db or .html", .kind = FlagKind::text, .alias = "-o"},
-    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: counts, top, pareto", .kind = FlagKind::toggle},
+         .doc = "the whole result by its ending: .jsonl, .csv, .sqlite, .db or .html", .kind = FlagKind::text,
+         .alias = "-o"},
+    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: counts, top, pareto",
+         .kind = FlagKind::toggle},
 };
 
 constexpr std::array of_validate = {
-    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: cases, skipped, classes, groups", .kind = FlagKind::toggle},
-    Flag{.name = "--cases", .key = "", .value = "", .group = "Output", .doc = "every run in a line, worst first", .kind = FlagKind::toggle},
-    Flag{.name = "--html", .key = "", .value = "FILE", .group = "Output", .doc = "also write a page of all figures, pictures and conventions", .kind = FlagKind::text},
-    Flag{.name = "--hold-out", .key = "", .value = "", .group = "Forecast", .doc = "fit every class's step parameters again without the run's own source, model or release, and judge by that", .kind = FlagKind::toggle},
-    Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast", .doc = "forecast by the laws alone, without what measured steps say", .kind = FlagKind::toggle},
+    Flag{.name = "--json", .key = "", .value = "", .group = "Output",
+         .doc = "one JSON document: cases, skipped, classes, groups", .kind = FlagKind::toggle},
+    Flag{.name = "--cases", .key = "", .value = "", .group = "Output", .doc = "every run in a line, worst first",
+         .kind = FlagKind::toggle},
+    Flag{.name = "--html", .key = "", .value = "FILE", .group = "Output",
+         .doc = "also write a page of all figures, pictures and conventions", .kind = FlagKind::text},
+    Flag{.name = "--hold-out", .key = "", .value = "", .group = "Forecast",
+         .doc = "fit every class's step parameters again without the run's own source, model or release, and judge by "
+                "that", .kind = FlagKind::toggle},
+    Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast",
+         .doc = "forecast by the laws alone, without what measured steps say", .kind = FlagKind::toggle},
 };
 
 constexpr std::array of_dataflow = {
     Flag{.name = "--from", .key = "", .value = "TOOL", .group = "Program",
-         .doc = "FILES of timeloop (YAML), scalesim (config, topology), maestro (hardware, mapping), dtensor, jax, shardy, megatron",
+         .doc = "FILES of timeloop (YAML), scalesim (config, topology), maestro (hardware, mapping), dtensor, jax, "
+                "shardy, megatron",
          .kind = FlagKind::text},
-    Flag{.name = "--op", .key = "", .value = "NAME", .group = "Program", .doc = "only this operator; default: all", .kind = FlagKind::text},
+    Flag{.name = "--op", .key = "", .value = "NAME", .group = "Program", .doc = "only this operator; default: all",
+         .kind = FlagKind::text},
     Flag{.name = "--windows", .key = "", .value = "WAY", .group = "Program",
-         .doc = "timeloop: sliding windows by Timeloop's convention (default); exact: each tile against the one before (default with --search)",
+         .doc = "timeloop: sliding windows by Timeloop's convention (default); exact: each tile against the one before "
+                "(default with --search)",
          .kind = FlagKind::text},
     Flag{.name = "--translate", .key = "", .value = "TARGET", .group = "Output",
-         .doc = "the program as dtensor, jax, shardy, megatron, pope, eyeriss, timeloop, scalesim, maestro or notation has it",
+         .doc = "the program as dtensor, jax, shardy, megatron, pope, eyeriss, timeloop, scalesim, maestro or notation "
+                "has it",
          .kind = FlagKind::text},
     Flag{.name = "--search", .key = "", .value = "WHAT", .group = "Search",
-         .doc = "the mapping of least time, energy or traffic; what the level lines say stays as it is", .kind = FlagKind::text},
-    Flag{.name = "--budget", .key = "", .value = "N", .group = "Search", .doc = "whole and partial mappings looked at (default 30000000)",
-         .kind = FlagKind::count, .least = 1, .most = std::int64_t{1} << 40},
-    Flag{.name = "--seed", .key = "", .value = "N", .group = "Search", .doc = "of the random starts (default 1)", .kind = FlagKind::count,
-         .least = 0, .most = std::int64_t{1} << 40},
-    Flag{.name = "--threads", .key = "", .value = "N", .group = "Search", .doc = "the result does not depend on it (default 1)",
-         .kind = FlagKind::count, .least = 1, .most = 256},
-    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document", .kind = FlagKind::toggle},
+         .doc = "the mapping of least time, energy or traffic; what the level lines say stays as it is",
+         .kind = FlagKind::text},
+    Flag{.name = "--budget", .key = "", .value = "N", .group = "Search",
+         .doc = "whole and partial mappings looked at (default 30000000)", .kind = FlagKind::count, .least = 1,
+         .most = std::int64_t{1} << 40},
+    Flag{.name = "--seed", .key = "", .value = "N", .group = "Search", .doc = "of the random starts (default 1)",
+         .kind = FlagKind::count, .least = 0, .most = std::int64_t{1} << 40},
+    Flag{.name = "--threads", .key = "", .value = "N", .group = "Search",
+         .doc = "the result does not depend on it (default 1)", .kind = FlagKind::count, .least = 1, .most = 256},
+    Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document",
+         .kind = FlagKind::toggle},
 };
+// clang-format on
 
-constexpr std::string_view schedule_times = "Times per rank and micro-batch: all bare numbers, or all with units (\"10 ms\")";
+constexpr std::string_view schedule_times =
+    "Times per rank and micro-batch: all bare numbers, or all with units (\"10 ms\")";
+// clang-format off
 constexpr std::array of_schedule = {
     Flag{.name = "--stages", .key = "", .value = "P", .group = "Size",
          .doc = "ranks of the pipeline", .kind = FlagKind::count, .least = 1, .most = 1 << 20},
@@ -102,7 +121,8 @@ constexpr std::array of_schedule = {
          .doc = "an order: CSV of torch.distributed.pipelining, JSON as --order writes it, a measured timeline, or a\n"
                 "folder of Primus; the last two, and JSON with durations, need no times", .kind = FlagKind::text},
     Flag{.name = "--csv-dialect", .key = "", .value = "WHICH", .group = "Instead of KIND and sizes",
-         .doc = "what B is in it: today's whole backward, older's input gradient; default: detect", .kind = FlagKind::text},
+         .doc = "what B is in it: today's whole backward, older's input gradient; default: detect",
+         .kind = FlagKind::text},
     Flag{.name = "--iteration", .key = "", .value = "N", .group = "Instead of KIND and sizes",
          .doc = "of a folder of Primus (default: the last one that all ranks have)", .kind = FlagKind::count,
          .least = 0, .most = 1 << 30},
@@ -119,6 +139,7 @@ constexpr std::array of_schedule = {
     Flag{.name = "--order", .key = "", .value = "FILE", .group = "Output",
          .doc = "also write the order with all durations, as --from reads it", .kind = FlagKind::text},
 };
+// clang-format on
 
 }  // namespace
 

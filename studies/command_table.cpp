@@ -25,240 +25,301 @@ namespace {
 const std::vector<Command>& command_rows() {
   static const std::vector<Command> rows = {
       {.name = "predict",
-       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
-       .summary = "forecast one training step: time, MFU, bubble, communication, memory",
-       .about = "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name\n"
-                "or a network file; SCENARIO.json holds a whole run (--print-scenario writes one), which flags override.\n"
-                "A run that does not fit in memory is a result, with the overflow spelled out.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = run_flags(),
-       .examples = {"stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
-                    "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
-                    "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
-       .run = predict_command},
+          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
+          .summary = "forecast one training step: time, MFU, bubble, communication, memory",
+          .about =
+              "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name\n"
+              "or a network file; SCENARIO.json holds a whole run (--print-scenario writes one), which flags "
+              "override.\n"
+              "A run that does not fit in memory is a result, with the overflow spelled out.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = run_flags(),
+          .examples = {"stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
+              "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
+              "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
+          .run = predict_command},
       {.name = "roofline",
-       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
-       .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",
-       .about = "Places every operator of a forecast step under the GPU's roofs (datasheet and measured; device memory and L2) and\n"
-                "every collective under those of its link, shows each operator at every boundary that its data cross, and splits the\n"
-                "step into what multiplying, memory, network, bubble and host take, with the three changes that gain most. -o writes\n"
-                "a page that stands alone, a picture, or the figures; without it the plot goes to the terminal. --measured adds what\n"
-                "was timed: a file of stepcast calibrate measure or import.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = roofline_flags(),
-       .examples = {"stepcast roofline llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
-                    "stepcast roofline llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_roofline.html",
-                    "stepcast roofline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
-       .run = roofline_command},
+          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
+          .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",
+          .about = "Places every operator of a forecast step under the GPU's roofs (datasheet and measured; device "
+                   "memory and L2) and\n"
+                   "every collective under those of its link, shows each operator at every boundary that its data "
+                   "cross, and splits the\n"
+                   "step into what multiplying, memory, network, bubble and host take, with the three changes that "
+                   "gain most. -o writes\n"
+                   "a page that stands alone, a picture, or the figures; without it the plot goes to the terminal. "
+                   "--measured adds what\n"
+                   "was timed: a file of stepcast calibrate measure or import.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = roofline_flags(),
+          .examples = {"stepcast roofline llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
+              "stepcast roofline llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_roofline.html",
+              "stepcast roofline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
+          .run = roofline_command},
       {.name = "timeline",
-       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [-o trace.json|FILE.html|FILE.svg]",
-       .summary = "one step in time: every stream of every rank, as a trace for Perfetto or a page to zoom in",
-       .about = "Lays the forecast step out: phases, pipeline actions, kernels and what they wait for, collectives on their fabrics, sends\n"
-                "with arrows, memory held. -o FILE.json is a trace for ui.perfetto.dev or chrome://tracing, FILE.html a page that stands\n"
-                "alone, FILE.svg a picture; without it the pipeline is drawn in the terminal.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = timeline_flags(),
-       .examples = {"stepcast timeline llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 128",
-                    "stepcast timeline llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_trace.json",
-                    "stepcast timeline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
-       .run = timeline_command},
+          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [-o trace.json|FILE.html|FILE.svg]",
+          .summary = "one step in time: every stream of every rank, as a trace for Perfetto or a page to zoom in",
+          .about = "Lays the forecast step out: phases, pipeline actions, kernels and what they wait for, collectives "
+                   "on their fabrics, sends\n"
+                   "with arrows, memory held. -o FILE.json is a trace for ui.perfetto.dev or chrome://tracing, "
+                   "FILE.html a page that stands\n"
+                   "alone, FILE.svg a picture; without it the pipeline is drawn in the terminal.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = timeline_flags(),
+          .examples = {"stepcast timeline llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 128",
+              "stepcast timeline llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_trace.json",
+              "stepcast timeline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
+          .run = timeline_command},
       {.name = "report",
-       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] -o FOLDER",
-       .summary = "all of a forecast as a folder to send to a colleague: pages, pictures, figures, Markdown",
-       .about = "Writes the forecast, roofline, timeline, memory, mapping and a sweep of the neighbouring plans as pages that need no\n"
-                "network, the pictures and figures as files of their own, the scenario that gives the same run again, and report.md\n"
-                "for a pull request. The folder is new, empty, or holds an earlier report.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = report_flags(),
-       .examples = {"stepcast report llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024 -o /tmp/stepcast_report",
-                    "stepcast report llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_fsdp --no-sweep"},
-       .run = report_command},
+          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] -o FOLDER",
+          .summary = "all of a forecast as a folder to send to a colleague: pages, pictures, figures, Markdown",
+          .about = "Writes the forecast, roofline, timeline, memory, mapping and a sweep of the neighbouring plans as "
+                   "pages that need no\n"
+                   "network, the pictures and figures as files of their own, the scenario that gives the same run "
+                   "again, and report.md\n"
+                   "for a pull request. The folder is new, empty, or holds an earlier report.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = report_flags(),
+          .examples = {"stepcast report llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024 -o "
+                       "/tmp/stepcast_report",
+              "stepcast report llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_fsdp --no-sweep"},
+          .run = report_command},
       {.name = "whatif",
-       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
-       .summary = "what moves the step: each rate of the machine and each number of the plan, changed",
-       .about = "Changes one thing of a run at a time and forecasts it again: rates and delays of the machine by 1/F and F, with\n"
-                "the fitted laws behind them, and the neighbours of the plan. Largest effect first, by the time that a token takes;\n"
-                "then what each does to throughput, memory and phases, what has no effect and why, and what cannot run.\n"
-                "--change asks for one change, or several at once. Rates take a factor (nic=2x): compute hbm hbm-capacity nvlink\n"
-                "or pcie, nic, other levels by name, latency network-latency host-link kernel-start host-per-launch host-per-step\n"
-                "data-wait skew contention, own-type. Flags of the run, without dashes, take a value or, if counts, a factor.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = whatif_flags(),
-       .examples = {"stepcast whatif llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
-                    "stepcast whatif llama3-8b --gpus 64 --zero 3 --global-batch 256 --top 5 --json",
-                    "stepcast whatif llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --change nic=2x --change micro-batch=2"},
-       .run = whatif_command},
+          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
+          .summary = "what moves the step: each rate of the machine and each number of the plan, changed",
+          .about =
+              "Changes one thing of a run at a time and forecasts it again: rates and delays of the machine by 1/F and "
+              "F, with\n"
+              "the fitted laws behind them, and the neighbours of the plan. Largest effect first, by the time that a "
+              "token takes;\n"
+              "then what each does to throughput, memory and phases, what has no effect and why, and what cannot run.\n"
+              "--change asks for one change, or several at once. Rates take a factor (nic=2x): compute hbm "
+              "hbm-capacity nvlink\n"
+              "or pcie, nic, other levels by name, latency network-latency host-link kernel-start host-per-launch "
+              "host-per-step\n"
+              "data-wait skew contention, own-type. Flags of the run, without dashes, take a value or, if counts, a "
+              "factor.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = whatif_flags(),
+          .examples = {"stepcast whatif llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
+              "stepcast whatif llama3-8b --gpus 64 --zero 3 --global-batch 256 --top 5 --json",
+              "stepcast whatif llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --change nic=2x --change "
+              "micro-batch=2"},
+          .run = whatif_command},
       {.name = "sweep",
-       .usage = "NETWORK|SCENARIO.json --gpus N[,N..] --global-batch B [flags] | --space FILE [flags]",
-       .summary = "every way to run a job: the best, which are tied with it, and why",
-       .about = "Looks at every configuration of the axes: which can run, what fits, and by a bound of the step time which may be the\n"
-                "best; those are forecast in full, so that the list is the one that forecasting all would give. Configurations\n"
-                "within the error of a comparison are marked as ties, the first is held against the next other split and against\n"
-                "the usual rule of thumb, and its predict command is printed. Nothing that fits, or meets --where, is a result too.\n"
-                "Ctrl-C or SIGTERM ends a sweep whole: the report says what is done, -o FILE.jsonl keeps it for --resume, and the\n"
-                "exit code is 1.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = sweep_flags(),
-       .examples = {"stepcast sweep llama3-8b --machine dgx-h100 --gpus 8 --global-batch 128",
-                    "stepcast sweep llama3-70b --gpus 32,64 --global-batch 128 --pareto time,memory --top 5 --json",
-                    "stepcast sweep --space examples/spaces/llama3-70b-64.json --dry-run"},
-       .run = sweep_command},
+          .usage = "NETWORK|SCENARIO.json --gpus N[,N..] --global-batch B [flags] | --space FILE [flags]",
+          .summary = "every way to run a job: the best, which are tied with it, and why",
+          .about = "Looks at every configuration of the axes: which can run, what fits, and by a bound of the step "
+                   "time which may be the\n"
+                   "best; those are forecast in full, so that the list is the one that forecasting all would give. "
+                   "Configurations\n"
+                   "within the error of a comparison are marked as ties, the first is held against the next other "
+                   "split and against\n"
+                   "the usual rule of thumb, and its predict command is printed. Nothing that fits, or meets --where, "
+                   "is a result too.\n"
+                   "Ctrl-C or SIGTERM ends a sweep whole: the report says what is done, -o FILE.jsonl keeps it for "
+                   "--resume, and the\n"
+                   "exit code is 1.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = sweep_flags(),
+          .examples = {"stepcast sweep llama3-8b --machine dgx-h100 --gpus 8 --global-batch 128",
+              "stepcast sweep llama3-70b --gpus 32,64 --global-batch 128 --pareto time,memory --top 5 --json",
+              "stepcast sweep --space examples/spaces/llama3-70b-64.json --dry-run"},
+          .run = sweep_command},
       {.name = "merge",
-       .usage = "FILES... [-o RESULT] [--json]",
-       .summary = "the results of a sweep's shards as one, checked for what is missing or done twice",
-       .about = "Takes the .jsonl files that the shards of one sweep wrote and gives the result that one process would have given,\n"
-                "byte by byte. Files of different questions, missing or unfinished shards and work done twice are errors that say\n"
-                "which. Of one finished result it shows the best rows, or makes a table or a page to explore in a browser: -o RESULT.csv,\n"
-                "-o RESULT.sqlite, -o RESULT.html.",
-       .least_words = 1,
-       .most_words = 100'000,
-       .flags = merge_flags(),
-       .examples = {"stepcast merge --help"},
-       .run = merge_command},
+          .usage = "FILES... [-o RESULT] [--json]",
+          .summary = "the results of a sweep's shards as one, checked for what is missing or done twice",
+          .about = "Takes the .jsonl files that the shards of one sweep wrote and gives the result that one process "
+                   "would have given,\n"
+                   "byte by byte. Files of different questions, missing or unfinished shards and work done twice are "
+                   "errors that say\n"
+                   "which. Of one finished result it shows the best rows, or makes a table or a page to explore in a "
+                   "browser: -o RESULT.csv,\n"
+                   "-o RESULT.sqlite, -o RESULT.html.",
+          .least_words = 1,
+          .most_words = 100'000,
+          .flags = merge_flags(),
+          .examples = {"stepcast merge --help"},
+          .run = merge_command},
       {.name = "scale",
-       .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
-       .summary = "strong and weak scaling of a plan, its serial share, and what breaks first",
-       .about = "Forecasts one plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps the global\n"
-                "batch, weak scaling the batch per GPU; --global-batch is that of the smallest count. Gives speed-up and efficiency\n"
-                "against the smallest count, the serial share by Amdahl's and Gustafson's laws with how well they fit, and what\n"
-                "breaks first at 2, 4 and 10 times as many GPUs. Counts that are not legal are listed with the reason.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = scale_flags(),
-       .examples = {"stepcast scale llama3-70b --machine dgx-h100 --gpus 128 --tp 8 --pp 4 --global-batch 1024",
-                    "stepcast scale llama3-8b --gpus 8,16,24,32 --zero 3 --global-batch 96 --strong",
-                    "stepcast scale gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --weak --json"},
-       .run = scale_command},
+          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
+          .summary = "strong and weak scaling of a plan, its serial share, and what breaks first",
+          .about =
+              "Forecasts one plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps "
+              "the global\n"
+              "batch, weak scaling the batch per GPU; --global-batch is that of the smallest count. Gives speed-up and "
+              "efficiency\n"
+              "against the smallest count, the serial share by Amdahl's and Gustafson's laws with how well they fit, "
+              "and what\n"
+              "breaks first at 2, 4 and 10 times as many GPUs. Counts that are not legal are listed with the reason.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = scale_flags(),
+          .examples = {"stepcast scale llama3-70b --machine dgx-h100 --gpus 128 --tp 8 --pp 4 --global-batch 1024",
+              "stepcast scale llama3-8b --gpus 8,16,24,32 --zero 3 --global-batch 96 --strong",
+              "stepcast scale gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --weak --json"},
+          .run = scale_command},
       {.name = "validate",
-       .usage = "[RUNS.json] [flags]",
-       .summary = "forecast measured runs and report the errors per class",
-       .about = "Forecasts every measured run of RUNS.json, one record per run, and compares: per class (GPU, precision,\n"
-                "dense, moe, sharded or long context, stack) the errors, the ranking of runs that differ in their split, and\n"
-                "the error of the class's median TFLOP/s. Without a file: the public runs that the program carries.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = validate_flags(),
-       .examples = {"stepcast validate", "stepcast validate --json"},
-       .run = validate_command},
+          .usage = "[RUNS.json] [flags]",
+          .summary = "forecast measured runs and report the errors per class",
+          .about = "Forecasts every measured run of RUNS.json, one record per run, and compares: per class (GPU, "
+                   "precision,\n"
+                   "dense, moe, sharded or long context, stack) the errors, the ranking of runs that differ in their "
+                   "split, and\n"
+                   "the error of the class's median TFLOP/s. Without a file: the public runs that the program carries.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = validate_flags(),
+          .examples = {"stepcast validate", "stepcast validate --json"},
+          .run = validate_command},
       {.name = "dataflow",
-       .usage = "FILE.flow|--from TOOL FILES [flags]",
-       .summary = "count a program of the notation on its chip, place it on its mesh",
-       .about = "Reads a program with its own operators (docs/notation.md). With an arch: what every level reads and writes of\n"
-                "every tensor, exactly; cycles and what bounds them; energy; which tensor stays where; intensity at every\n"
-                "boundary. With a mesh: which collectives follow, forward, backward and once per step, with the bytes each\n"
-                "rank receives, where every copy lies, and memory by lifetime.",
-       .least_words = 1,
-       .most_words = 16,
-       .flags = dataflow_flags(),
-       .examples = {"stepcast dataflow examples/summa.flow", "stepcast dataflow examples/ws_array.flow",
-                    "stepcast dataflow examples/ws_array.flow --op scores --json",
-                    "stepcast dataflow --from timeloop examples/timeloop_ws.yaml"},
-       .run = dataflow_command},
+          .usage = "FILE.flow|--from TOOL FILES [flags]",
+          .summary = "count a program of the notation on its chip, place it on its mesh",
+          .about = "Reads a program with its own operators (docs/notation.md). With an arch: what every level reads "
+                   "and writes of\n"
+                   "every tensor, exactly; cycles and what bounds them; energy; which tensor stays where; intensity at "
+                   "every\n"
+                   "boundary. With a mesh: which collectives follow, forward, backward and once per step, with the "
+                   "bytes each\n"
+                   "rank receives, where every copy lies, and memory by lifetime.",
+          .least_words = 1,
+          .most_words = 16,
+          .flags = dataflow_flags(),
+          .examples = {"stepcast dataflow examples/summa.flow", "stepcast dataflow examples/ws_array.flow",
+              "stepcast dataflow examples/ws_array.flow --op scores --json",
+              "stepcast dataflow --from timeloop examples/timeloop_ws.yaml"},
+          .run = dataflow_command},
       {.name = "schedule",
-       .usage = "KIND|--auto|--compare --stages P --micro-batches M | --from FILE, --forward F --input-grad I --weight-grad W [flags]",
-       .summary = "time a pipeline schedule, draw it, hold it against the best possible",
-       .about = "Makes the order of a pipeline schedule (stepcast list schedules), runs it with the times given and reports\n"
-                "makespan, bubble, memory and messages of every rank, and lower bounds that no order of these stages beats:\n"
-                "with any memory or that of --memory-cap, and with the memory that this schedule uses.\n"
-                "With --auto and --compare, --memory-cap counts micro-batches of a whole rank, so that a chunk of two counts\n"
-                "half and a slice its part; with --chunks V, it counts chunks of 1/V. --auto also takes any kind that is\n"
-                "better than what it finds, but none with two copies of the weights, and slices only with --seq-splits.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = schedule_flags(),
-       .examples = {"stepcast schedule 1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1",
-                    "stepcast schedule zb-h1 --stages 4 --micro-batches 8 --forward 10ms --input-grad 12ms --weight-grad 7ms --p2p 100us",
-                    "stepcast schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --csv",
-                    "stepcast schedule --compare --stages 4 --micro-batches 8 --forward 10 --input-grad 12 --weight-grad 7",
-                    "stepcast schedule --auto --stages 8 --micro-batches 32 --forward 10 --input-grad 12 --weight-grad 7 --memory-cap 4"},
-       .run = schedule_command},
+          .usage = "KIND|--auto|--compare --stages P --micro-batches M | --from FILE, --forward F --input-grad I "
+                   "--weight-grad W [flags]",
+          .summary = "time a pipeline schedule, draw it, hold it against the best possible",
+          .about =
+              "Makes the order of a pipeline schedule (stepcast list schedules), runs it with the times given and "
+              "reports\n"
+              "makespan, bubble, memory and messages of every rank, and lower bounds that no order of these stages "
+              "beats:\n"
+              "with any memory or that of --memory-cap, and with the memory that this schedule uses.\n"
+              "With --auto and --compare, --memory-cap counts micro-batches of a whole rank, so that a chunk of two "
+              "counts\n"
+              "half and a slice its part; with --chunks V, it counts chunks of 1/V. --auto also takes any kind that "
+              "is\n"
+              "better than what it finds, but none with two copies of the weights, and slices only with --seq-splits.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = schedule_flags(),
+          .examples = {"stepcast schedule 1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1",
+              "stepcast schedule zb-h1 --stages 4 --micro-batches 8 --forward 10ms --input-grad 12ms --weight-grad 7ms "
+              "--p2p 100us",
+              "stepcast schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 "
+              "--csv",
+              "stepcast schedule --compare --stages 4 --micro-batches 8 --forward 10 --input-grad 12 --weight-grad 7",
+              "stepcast schedule --auto --stages 8 --micro-batches 32 --forward 10 --input-grad 12 --weight-grad 7 "
+              "--memory-cap 4"},
+          .run = schedule_command},
       {.name = "kernel",
-       .usage = "gemm|attention|moe|norm|softmax|gelu|swiglu|adam|... [fields] [flags]",
-       .summary = "the time of one kernel on one GPU, with its bound, source and interval",
-       .about = "Answers for one kernel, or for a table of them (--csv), from the fitted profile of a GPU: time, the interval that\n"
-                "held-out measurements gave, what bounds it, where the law comes from. Other operators: copy add add-scalar\n"
-                "norm-backward rope embedding cross-entropy quantize.",
-       .least_words = 1,
-       .most_words = 1,
-       .flags = kernel_flags(),
-       .examples = {"stepcast kernel gemm --machine h100-sxm --m 8192 --n 8192 --k 8192",
-                    "stepcast kernel attention --machine h200-sxm --seq 4096 --heads 32 --kv-heads 8 --json",
-                    "stepcast kernel norm --machine a100-80gb --rows 8192 --columns 4096"},
-       .run = kernel_command},
+          .usage = "gemm|attention|moe|norm|softmax|gelu|swiglu|adam|... [fields] [flags]",
+          .summary = "the time of one kernel on one GPU, with its bound, source and interval",
+          .about = "Answers for one kernel, or for a table of them (--csv), from the fitted profile of a GPU: time, "
+                   "the interval that\n"
+                   "held-out measurements gave, what bounds it, where the law comes from. Other operators: copy add "
+                   "add-scalar\n"
+                   "norm-backward rope embedding cross-entropy quantize.",
+          .least_words = 1,
+          .most_words = 1,
+          .flags = kernel_flags(),
+          .examples = {"stepcast kernel gemm --machine h100-sxm --m 8192 --n 8192 --k 8192",
+              "stepcast kernel attention --machine h200-sxm --seq 4096 --heads 32 --kv-heads 8 --json",
+              "stepcast kernel norm --machine a100-80gb --rows 8192 --columns 4096"},
+          .run = kernel_command},
       {.name = "calibrate",
-       .usage = "measure -o M.json | import FILES... -o M.json | fit M.json... -o PROFILE.json | runs LOG... -o PROFILE.json | show PROFILE | compare A B [flags]",
-       .summary = "measure this machine's GPUs, or take other programs' timings: a profile with its errors out",
-       .about = "measure times kernels and collectives on the GPUs of this machine, by a plan that keeps to its budget (--dry-run\n"
-                "shows it), fits a profile and says which figures to trust. Ctrl-C keeps what was measured; --resume goes on.\n"
-                "import joins result files of nccl-tests, nvbench, Google Benchmark, nsys, PyTorch's profiler and any table\n"
-                "with a header line into one file of measurements. fit makes the profile of a GPU from them, or from such\n"
-                "files themselves, with the errors of forecasts of what was held out. runs takes logs of training jobs (Megatron, NeMo,\n"
-                "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. show prints a profile's roofs, laws\n"
-                "and errors; compare what changed between two: a driver, a card.",
-       .least_words = 1,
-       .most_words = 100'001,
-       .flags = calibrate_flags(),
-       .examples = {"stepcast calibrate measure --dry-run --gpu h100-sxm --budget 60s --model llama3-8b",
-                    "stepcast calibrate import examples/gemm_times.csv examples/all_reduce.txt --gpu h100-sxm -o /tmp/stepcast_times.json",
-                    "stepcast calibrate fit /tmp/stepcast_times.json -o /tmp/stepcast_profile.json --hold-out 0.2",
-                    "stepcast calibrate show /tmp/stepcast_profile.json",
-                    "stepcast calibrate runs examples/measured_runs.json --leave-out model",
-                    "stepcast calibrate compare h100-sxm /tmp/stepcast_profile.json"},
-       .run = calibrate_command},
+          .usage = "measure -o M.json | import FILES... -o M.json | fit M.json... -o PROFILE.json | runs LOG... -o "
+                   "PROFILE.json | show PROFILE | compare A B [flags]",
+          .summary = "measure this machine's GPUs, or take other programs' timings: a profile with its errors out",
+          .about = "measure times kernels and collectives on the GPUs of this machine, by a plan that keeps to its "
+                   "budget (--dry-run\n"
+                   "shows it), fits a profile and says which figures to trust. Ctrl-C keeps what was measured; "
+                   "--resume goes on.\n"
+                   "import joins result files of nccl-tests, nvbench, Google Benchmark, nsys, PyTorch's profiler and "
+                   "any table\n"
+                   "with a header line into one file of measurements. fit makes the profile of a GPU from them, or "
+                   "from such\n"
+                   "files themselves, with the errors of forecasts of what was held out. runs takes logs of training "
+                   "jobs (Megatron, NeMo,\n"
+                   "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. show prints a "
+                   "profile's roofs, laws\n"
+                   "and errors; compare what changed between two: a driver, a card.",
+          .least_words = 1,
+          .most_words = 100'001,
+          .flags = calibrate_flags(),
+          .examples = {"stepcast calibrate measure --dry-run --gpu h100-sxm --budget 60s --model llama3-8b",
+              "stepcast calibrate import examples/gemm_times.csv examples/all_reduce.txt --gpu h100-sxm -o "
+              "/tmp/stepcast_times.json",
+              "stepcast calibrate fit /tmp/stepcast_times.json -o /tmp/stepcast_profile.json --hold-out 0.2",
+              "stepcast calibrate show /tmp/stepcast_profile.json",
+              "stepcast calibrate runs examples/measured_runs.json --leave-out model",
+              "stepcast calibrate compare h100-sxm /tmp/stepcast_profile.json"},
+          .run = calibrate_command},
       {.name = "collective",
-       .usage = "KIND --bytes B --gpus N [--nodes M] [flags]",
-       .summary = "the time of one collective within a node or across nodes, with its bound, source and interval",
-       .about = "KIND: all_reduce all_gather reduce_scatter all_to_all send_recv broadcast reduce. Answers from measured curves of\n"
-                "the machine's GPUs and network, else from curves of other rank counts or numbers of nodes, else from NCCL's\n"
-                "tuning model and the ports' rate. With --csv, KIND may be left out: the table then has a column kind.",
-       .least_words = 0,
-       .most_words = 1,
-       .flags = collective_flags(),
-       .examples = {"stepcast collective all_reduce --machine dgx-h100 --bytes 256MiB --gpus 8",
-                    "stepcast collective all_gather --machine azure-nd-h100 --bytes 1073741824 --gpus 32 --nodes 4 --json"},
-       .run = collective_command},
+          .usage = "KIND --bytes B --gpus N [--nodes M] [flags]",
+          .summary = "the time of one collective within a node or across nodes, with its bound, source and interval",
+          .about =
+              "KIND: all_reduce all_gather reduce_scatter all_to_all send_recv broadcast reduce. Answers from measured "
+              "curves of\n"
+              "the machine's GPUs and network, else from curves of other rank counts or numbers of nodes, else from "
+              "NCCL's\n"
+              "tuning model and the ports' rate. With --csv, KIND may be left out: the table then has a column kind.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = collective_flags(),
+          .examples = {"stepcast collective all_reduce --machine dgx-h100 --bytes 256MiB --gpus 8",
+              "stepcast collective all_gather --machine azure-nd-h100 --bytes 1073741824 --gpus 32 --nodes 4 --json"},
+          .run = collective_command},
       {.name = "explain",
-       .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS...",
-       .summary = "a term in both vocabularies, or every argument of a launch with what it costs",
-       .about = "Explains a term of clusters or of accelerators by the loop that is split and the tensor that moves, with the\n"
-                "volume as a formula and on a small program, and the trap that makes people confuse it. Names are found\n"
-                "whatever their case and punctuation; without TERM all are listed.\n"
-                "Of a launch every argument: what it means, the lines of the mapping that are there by it, what the step, memory\n"
-                "and traffic gain or lose by it (a second forecast without it), what does not go together, what is unknown.\n"
-                "Nothing of the launch is run.",
-       .least_words = 0,
-       .most_words = 8,
-       .flags = explain_flags(),
-       .examples = {"stepcast explain ring attention", "stepcast explain ColumnParallelLinear",
-                    "stepcast explain weight-stationary --json",
-                    "stepcast explain llama3-8b --gpus 16 --megatron -- --tensor-model-parallel-size 2 --sequence-parallel "
-                    "--micro-batch-size 1 --global-batch-size 64 --bf16"},
-       .run = explain_command},
+          .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS...",
+          .summary = "a term in both vocabularies, or every argument of a launch with what it costs",
+          .about =
+              "Explains a term of clusters or of accelerators by the loop that is split and the tensor that moves, "
+              "with the\n"
+              "volume as a formula and on a small program, and the trap that makes people confuse it. Names are found\n"
+              "whatever their case and punctuation; without TERM all are listed.\n"
+              "Of a launch every argument: what it means, the lines of the mapping that are there by it, what the "
+              "step, memory\n"
+              "and traffic gain or lose by it (a second forecast without it), what does not go together, what is "
+              "unknown.\n"
+              "Nothing of the launch is run.",
+          .least_words = 0,
+          .most_words = 8,
+          .flags = explain_flags(),
+          .examples = {"stepcast explain ring attention", "stepcast explain ColumnParallelLinear",
+              "stepcast explain weight-stationary --json",
+              "stepcast explain llama3-8b --gpus 16 --megatron -- --tensor-model-parallel-size 2 --sequence-parallel "
+              "--micro-batch-size 1 --global-batch-size 64 --bf16"},
+          .run = explain_command},
       {.name = "list",
-       .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",
-       .summary = "what the catalogue holds",
-       .about = "Lists the rows of the built-in catalogue with their figures.",
-       .least_words = 1,
-       .most_words = 1,
-       .flags = json_flag(),
-       .examples = {"stepcast list networks", "stepcast list machines --json"},
-       .run = list_command},
+          .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",
+          .summary = "what the catalogue holds",
+          .about = "Lists the rows of the built-in catalogue with their figures.",
+          .least_words = 1,
+          .most_words = 1,
+          .flags = json_flag(),
+          .examples = {"stepcast list networks", "stepcast list machines --json"},
+          .run = list_command},
       {.name = "show",
-       .usage = "network|machine|gpu|profile|stack|schedule ID [--json]",
-       .summary = "one row of the catalogue, as text or as a file to edit",
-       .about = "Shows one row. With --json it prints the file behind it: edit that into your own and pass it as\n"
-                "NETWORK, --machine FILE, --profile FILE or --stack FILE.",
-       .least_words = 2,
-       .most_words = 2,
-       .flags = json_flag(),
-       .examples = {"stepcast show network llama3-70b", "stepcast show machine dgx-h100 --json"},
-       .run = show_command},
+          .usage = "network|machine|gpu|profile|stack|schedule ID [--json]",
+          .summary = "one row of the catalogue, as text or as a file to edit",
+          .about = "Shows one row. With --json it prints the file behind it: edit that into your own and pass it as\n"
+                   "NETWORK, --machine FILE, --profile FILE or --stack FILE.",
+          .least_words = 2,
+          .most_words = 2,
+          .flags = json_flag(),
+          .examples = {"stepcast show network llama3-70b", "stepcast show machine dgx-h100 --json"},
+          .run = show_command},
   };
   return rows;
 }

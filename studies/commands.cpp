@@ -12,7 +12,8 @@ namespace stepcast {
 namespace {
 
 bool asks_help(const std::vector<std::string>& typed) {
-  return std::any_of(typed.begin(), typed.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
+  return std::any_of(
+      typed.begin(), typed.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
 Expected<const Command*> find_command(const std::string& name) {
@@ -33,8 +34,7 @@ Expected<void> run_command(const std::vector<std::string>& typed, Console& conso
     return {};
   }
   const std::string usage = fmt::format("stepcast {} {}", command->name, command->usage);
-  TRY(const auto arguments,
-      parse_arguments(command->flags, command->least_words, command->most_words, usage, rest));
+  TRY(const auto arguments, parse_arguments(command->flags, command->least_words, command->most_words, usage, rest));
   return command->run(arguments, console);
 }
 

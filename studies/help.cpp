@@ -31,15 +31,13 @@ std::string flags_by_group(std::span<const Flag> flags) {
 }  // namespace
 
 std::string program_help(std::span<const Command> commands) {
-  std::string text =
-      "stepcast forecasts what one training step of a large model costs on a GPU cluster.\n\n"
-      "Usage: stepcast COMMAND ...\n\nCommands\n";
+  std::string text = "stepcast forecasts what one training step of a large model costs on a GPU cluster.\n\n"
+                     "Usage: stepcast COMMAND ...\n\nCommands\n";
   for (const Command& command : commands) text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   text += "\nExamples\n";
   for (const Command& command : commands) text += fmt::format("  {}\n", command.examples.front());
-  return text +
-         "\nstepcast COMMAND --help shows what a command takes, stepcast --version what was built.\n"
-         "Exit codes: 0 done, 1 the run failed, 2 bad usage or input.\n";
+  return text + "\nstepcast COMMAND --help shows what a command takes, stepcast --version what was built.\n"
+                "Exit codes: 0 done, 1 the run failed, 2 bad usage or input.\n";
 }
 
 std::string command_help(const Command& command) {
@@ -56,8 +54,6 @@ std::string error_text(const Error& error) {
   return text;
 }
 
-std::string version_text() {
-  return fmt::format("stepcast {} ({})\n", version(), cuda_support());
-}
+std::string version_text() { return fmt::format("stepcast {} ({})\n", version(), cuda_support()); }
 
 }  // namespace stepcast

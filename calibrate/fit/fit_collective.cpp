@@ -48,9 +48,7 @@ void fit_outer_law(CollectiveCurve& curve, const std::vector<Point>& points) {
   // off.
   constexpr double climb = 1.2;
   const std::array<FitParameter, 4> parameters{{{fastest, 0.05 * fastest, 2 * fastest},
-                                                {1.1 * best_rate, 0.9 * best_rate, climb * best_rate},
-                                                {1e6, 1e2, 1e9},
-                                                {0.6, 0.25, 1}}};
+      {1.1 * best_rate, 0.9 * best_rate, climb * best_rate}, {1e6, 1e2, 1e9}, {0.6, 0.25, 1}}};
   set(curve, fit_log_error(model, times, parameters).parameters);
 }
 
@@ -83,10 +81,8 @@ std::vector<std::vector<double>> held_out_forecasts(const CollectiveCurve& about
     std::vector<Point> kept;
     std::vector<std::size_t> held;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (fold_of(i, folds) == fold)
-        held.push_back(i);
-      else
-        kept.push_back(calls[i]);
+      if (fold_of(i, folds) == fold) held.push_back(i);
+      else kept.push_back(calls[i]);
     }
     if (held.empty()) continue;
     if (medians_by_size(kept).size() < 2) return {};
@@ -176,21 +172,21 @@ void add_held_out(FittedCurve& fitted, const std::vector<Point>& calls, const st
   for (const Residual& r : residuals) ratios.push_back(r.ratio);
   fitted.bias = percentile(ratios, 0.5);
   const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  fitted.law.held_out = {mean, percentile(errors, 0.5), percentile(errors, 0.95), coverage_of(residuals),
-                         static_cast<int>(errors.size())};
+  fitted.law.held_out = {
+      mean, percentile(errors, 0.5), percentile(errors, 0.95), coverage_of(residuals), static_cast<int>(errors.size())};
 }
 
 bool nvlink(FabricKind fabric) { return fabric == FabricKind::nvswitch || fabric == FabricKind::nvlink_mesh; }
 
 }  // namespace
 
-Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
-                                const std::string& network) {
+Expected<FittedCurve> fit_curve(
+    std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network) {
   // In order of size; forecasts go back to the samples' own order.
   std::vector<std::size_t> order(samples.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](auto a, auto b) { return samples[a].query.bytes < samples[b].query.bytes; });
+  std::stable_sort(
+      order.begin(), order.end(), [&](auto a, auto b) { return samples[a].query.bytes < samples[b].query.bytes; });
   std::vector<Point> calls;
   std::erase_if(order, [&](auto i) { return samples[i].query.bytes.value() <= 0; });
   for (const std::size_t i : order) calls.push_back({received_of(samples[i].query), samples[i].time});
@@ -221,8 +217,8 @@ Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples
   return fitted;
 }
 
-std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
-                                    const std::string& network) {
+std::vector<FittedCurve> fit_curves(
+    std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network) {
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::vector<Sample<CollectiveQuery>>> series;
   for (const auto& sample : samples) {
     const CollectiveQuery& query = sample.query;

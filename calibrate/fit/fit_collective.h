@@ -22,12 +22,12 @@ struct FittedCurve {
 
 /// One curve from calls of one kind, rank count and number of nodes, at least 2 distinct sizes. Each fifth of the calls
 /// is forecast by the others, which also chooses how much to smooth. Across nodes, `network` is that of the curve.
-Expected<FittedCurve> fit_curve(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
-                                const std::string& network = {});
+Expected<FittedCurve> fit_curve(
+    std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network = {});
 
 /// All curves in the calls: one per kind, rank count and number of nodes, in that order. NVLink that joins several
 /// hosts is one domain: its curves are those of one node. Series of fewer than 2 sizes are left out.
-std::vector<FittedCurve> fit_curves(std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric,
-                                    const std::string& network = {});
+std::vector<FittedCurve> fit_curves(
+    std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network = {});
 
 }  // namespace stepcast

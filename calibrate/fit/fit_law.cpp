@@ -23,15 +23,15 @@ constexpr std::size_t fewest_of_training_size = 16;
 /// The exponents that roofline_time evaluates without std::pow.
 constexpr std::array exponents{1.0, 1.5, 2.0, 3.0};
 
-template <typename Query>
-using Samples = std::vector<Sample<Query>>;
+template <typename Query> using Samples = std::vector<Sample<Query>>;
 
 /// A parameter with a prior: what is usual, and how many samples' worth of it.
-struct Prior { double usual, weight; };
+struct Prior {
+  double usual, weight;
+};
 
 /// Every n-th, so that the same samples give the same law.
-template <typename Query>
-Samples<Query> thinned(const Samples<Query>& samples) {
+template <typename Query> Samples<Query> thinned(const Samples<Query>& samples) {
   const std::size_t step = (samples.size() + most_base_samples - 1) / most_base_samples;
   if (step <= 1) return samples;
   Samples<Query> out;
@@ -41,13 +41,17 @@ Samples<Query> thinned(const Samples<Query>& samples) {
 
 /// Robust fit of `law_of(parameters)` with priors as further samples that "measured" the parameter itself.
 template <typename Query, typename LawOf>
-Fit fit_base(const Samples<Query>& samples, std::span<const FitParameter> parameters, std::span<const Prior> priors, LawOf law_of) {
+Fit fit_base(const Samples<Query>& samples, std::span<const FitParameter> parameters, std::span<const Prior> priors,
+    LawOf law_of) {
   std::vector<double> measured;
   for (const auto& sample : samples) measured.push_back(sample.time.value());
-  struct PriorSample { std::size_t parameter; };
+  struct PriorSample {
+    std::size_t parameter;
+  };
   std::vector<PriorSample> extra;
   for (std::size_t p = 0; p < priors.size(); ++p)
-    for (int i = 0; i < static_cast<int>(priors[p].weight); ++i) extra.push_back({p}), measured.push_back(priors[p].usual);
+    for (int i = 0; i < static_cast<int>(priors[p].weight); ++i)
+      extra.push_back({p}), measured.push_back(priors[p].usual);
   const auto model = [&](std::span<const double> p, std::span<double> predicted) {
     const auto law = law_of(p);
     for (std::size_t i = 0; i < samples.size(); ++i) predicted[i] = base_time(law, samples[i].query).value();
@@ -64,8 +68,8 @@ double best_rate(const auto& samples) {
 
 /// The best of the exponents; the one of the fit on all is kept for folds.
 template <typename Query, typename Make>
-RooflineLaw fit_exponents(const Samples<Query>& samples, std::span<const FitParameter> parameters, std::span<const Prior> priors,
-                          std::optional<double> exponent, Make make) {
+RooflineLaw fit_exponents(const Samples<Query>& samples, std::span<const FitParameter> parameters,
+    std::span<const Prior> priors, std::optional<double> exponent, Make make) {
   RooflineLaw best;
   double least = INFINITY;
   for (const double softness : exponents) {
@@ -78,17 +82,22 @@ RooflineLaw fit_exponents(const Samples<Query>& samples, std::span<const FitPara
 }
 
 RooflineLaw fit_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, std::optional<double> exponent = {}) {
-  const auto large = std::count_if(samples.begin(), samples.end(), [](const auto& s) { return of_training_size(s.query); });
+  const auto large =
+      std::count_if(samples.begin(), samples.end(), [](const auto& s) { return of_training_size(s.query); });
   if (static_cast<std::size_t>(large) >= fewest_of_training_size)
     std::erase_if(samples, [](const auto& s) { return !of_training_size(s.query); });
   samples = thinned(samples);
   const Precision precision = samples.front().query.precision;
-  const double peak = gpu.peak[static_cast<int>(precision)].value() > 0 ? gpu.peak[static_cast<int>(precision)].value() : best_rate(samples) / 0.8;
+  const double peak = gpu.peak[static_cast<int>(precision)].value() > 0 ? gpu.peak[static_cast<int>(precision)].value()
+                                                                        : best_rate(samples) / 0.8;
   const double bandwidth = gpu.memory_bandwidth.value(), rate = best_rate(samples);
   const bool casts = std::any_of(samples.begin(), samples.end(), [](const auto& s) { return s.query.casts_x; });
-  std::vector<FitParameter> parameters{{4e-6, 1e-7, 5e-5}, {0.9 * rate, 0.05 * rate, 2 * rate}, {0.85 * bandwidth, 0.75 * bandwidth, bandwidth}};
+  std::vector<FitParameter> parameters{
+      {4e-6, 1e-7, 5e-5}, {0.9 * rate, 0.05 * rate, 2 * rate}, {0.85 * bandwidth, 0.75 * bandwidth, bandwidth}};
   // Where casts are timed along, launches of both cannot be told apart by their sum: the product keeps up to 4 us.
-  if (casts) parameters[0].high = 4e-6, parameters.push_back({0.4 * bandwidth, 0.05 * bandwidth, bandwidth}), parameters.push_back({8e-6, 1e-6, 3e-5});
+  if (casts)
+    parameters[0].high = 4e-6, parameters.push_back({0.4 * bandwidth, 0.05 * bandwidth, bandwidth}),
+    parameters.push_back({8e-6, 1e-6, 3e-5});
   const std::array<Prior, 3> priors{{{3e-6, 1}, {0.75 * peak, 1}, {0.85 * bandwidth, 1}}};
   return fit_exponents(samples, parameters, priors, exponent, [&](std::span<const double> p, double softness) {
     RooflineLaw law;
@@ -154,7 +163,8 @@ AttentionLaw fit_attention_base(Samples<AttentionQuery> samples, const Gpu& gpu)
   const double bandwidth = gpu.memory_bandwidth.value();
   // A call takes 10-16 us in published tables from A100 to B200; a free t0 takes over part of what is the ramp's.
   std::vector<FitParameter> parameters{{1e-5, 1e-6, 16e-6}, {rate, 0.1 * rate, 3 * rate}};
-  parameters.push_back(decode ? FitParameter{0.8 * bandwidth, 0.3 * bandwidth, bandwidth} : FitParameter{300, 1, 10000});
+  parameters.push_back(
+      decode ? FitParameter{0.8 * bandwidth, 0.3 * bandwidth, bandwidth} : FitParameter{300, 1, 10000});
   if (backward) parameters.push_back({0.8, 0.3, 1.0});
   const std::array<Prior, 3> priors{{{1e-5, 1}, {rate, 1}, {decode ? 0.8 * bandwidth : 300, 1}}};
   const auto law_of = [&](std::span<const double> p) { return attention_law(p, decode); };
@@ -164,7 +174,8 @@ AttentionLaw fit_attention_base(Samples<AttentionQuery> samples, const Gpu& gpu)
 RooflineLaw fit_moe_base(Samples<MoeQuery> samples, const Gpu& gpu, std::optional<double> exponent = {}) {
   samples = thinned(samples);
   const double rate = best_rate(samples), bandwidth = gpu.memory_bandwidth.value();
-  const std::array<FitParameter, 3> parameters{{{2e-5, 1e-6, 1e-3}, {rate, 0.1 * rate, 3 * rate}, {0.7 * bandwidth, 0.2 * bandwidth, bandwidth}}};
+  const std::array<FitParameter, 3> parameters{
+      {{2e-5, 1e-6, 1e-3}, {rate, 0.1 * rate, 3 * rate}, {0.7 * bandwidth, 0.2 * bandwidth, bandwidth}}};
   const std::array<Prior, 3> priors{{{2e-5, 1}, {rate, 1}, {0.8 * bandwidth, 1}}};
   return fit_exponents(samples, parameters, priors, exponent, [&](std::span<const double> p, double softness) {
     RooflineLaw law;
@@ -180,7 +191,8 @@ RooflineLaw fit_moe_base(Samples<MoeQuery> samples, const Gpu& gpu, std::optiona
 MemoryLaw fit_memory_base(const Samples<MemoryQuery>& all, const Gpu& gpu) {
   const Samples<MemoryQuery> samples = thinned(all);
   const double bandwidth = gpu.memory_bandwidth.value();
-  const std::array<FitParameter, 2> parameters{{{5e-6, 1e-7, 1e-4}, {0.8 * bandwidth, 0.05 * bandwidth, 2 * bandwidth}}};
+  const std::array<FitParameter, 2> parameters{
+      {{5e-6, 1e-7, 1e-4}, {0.8 * bandwidth, 0.05 * bandwidth, 2 * bandwidth}}};
   const std::array<Prior, 2> priors{{{5e-6, 1}, {0.8 * bandwidth, 1}}};
   const auto law_of = [](std::span<const double> p) {
     MemoryLaw law;
@@ -193,17 +205,20 @@ MemoryLaw fit_memory_base(const Samples<MemoryQuery>& all, const Gpu& gpu) {
 
 std::uint64_t shape_of(const GemmQuery& g) { return hash_of({g.m, g.n, g.k, g.batch, static_cast<double>(g.layout)}); }
 std::uint64_t shape_of(const AttentionQuery& a) {
-  return hash_of({a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim, static_cast<double>(a.pass), a.causal ? 1.0 : 0.0});
+  return hash_of(
+      {a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim, static_cast<double>(a.pass), a.causal ? 1.0 : 0.0});
 }
 std::uint64_t shape_of(const MoeQuery& m) {
   return hash_of({m.tokens, m.hidden, m.inter, m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew});
 }
-std::uint64_t shape_of(const MemoryQuery& m) { return hash_of({m.rows, m.columns, m.element_bytes, m.op->reads, m.op->writes}); }
+std::uint64_t shape_of(const MemoryQuery& m) {
+  return hash_of({m.rows, m.columns, m.element_bytes, m.op->reads, m.op->writes});
+}
 
 /// Base law on all, refined: the same for every kind. `fit(samples, law so far)`, `features(query, law)`.
 template <typename Law, typename Query, typename FitTo, typename Features>
-Expected<FittedLaw<Law>> fit_refined(std::span<const Sample<Query>> given, const char* what, const RefineOptions& options,
-                                     FitTo fit, Features features) {
+Expected<FittedLaw<Law>> fit_refined(std::span<const Sample<Query>> given, const char* what,
+    const RefineOptions& options, FitTo fit, Features features) {
   if (given.size() < fewest_samples)
     return fail(what, fmt::format("{} usable samples", given.size()), fmt::format("at least {}", fewest_samples));
   const Samples<Query> samples(given.begin(), given.end());
@@ -244,8 +259,8 @@ GpuUnits units_of(const Gpu& gpu) { return {gpu.multiprocessors, gpu.l2}; }
 
 bool of_training_size(const GemmQuery& g) { return g.m >= 512 && g.n >= 1024 && g.k >= 1024; }
 
-Expected<FittedLaw<RooflineLaw>> fit_gemm(std::span<const Sample<GemmQuery>> samples, const Gpu& gpu, const RefineOptions& options,
-                                          const RooflineLaw* keep) {
+Expected<FittedLaw<RooflineLaw>> fit_gemm(
+    std::span<const Sample<GemmQuery>> samples, const Gpu& gpu, const RefineOptions& options, const RooflineLaw* keep) {
   return fit_refined<RooflineLaw>(
       samples, "gemm", options,
       [&](const Samples<GemmQuery>& some, const RooflineLaw* law) {
@@ -255,7 +270,7 @@ Expected<FittedLaw<RooflineLaw>> fit_gemm(std::span<const Sample<GemmQuery>> sam
 }
 
 Expected<FittedLaw<AttentionLaw>> fit_attention(std::span<const Sample<AttentionQuery>> samples, const Gpu& gpu,
-                                                const RefineOptions& options, const AttentionLaw* keep) {
+    const RefineOptions& options, const AttentionLaw* keep) {
   return fit_refined<AttentionLaw>(
       samples, "attention", options,
       [&](const Samples<AttentionQuery>& some, const AttentionLaw*) {
@@ -263,17 +278,21 @@ Expected<FittedLaw<AttentionLaw>> fit_attention(std::span<const Sample<Attention
         law.refinement = {};
         return law;
       },
-      [&](const AttentionQuery& query, const AttentionLaw& law) { return attention_features(query, law, units_of(gpu)); });
+      [&](const AttentionQuery& query, const AttentionLaw& law) {
+        return attention_features(query, law, units_of(gpu));
+      });
 }
 
-Expected<FittedLaw<RooflineLaw>> fit_moe(std::span<const Sample<MoeQuery>> samples, const Gpu& gpu, const RefineOptions& options) {
+Expected<FittedLaw<RooflineLaw>> fit_moe(
+    std::span<const Sample<MoeQuery>> samples, const Gpu& gpu, const RefineOptions& options) {
   return fit_refined<RooflineLaw>(
       samples, "moe", options,
       [&](const Samples<MoeQuery>& some, const RooflineLaw* law) { return fit_moe_base(some, gpu, exponent_of(law)); },
       [&](const MoeQuery& query, const RooflineLaw& law) { return moe_features(query, law, units_of(gpu)); });
 }
 
-Expected<FittedLaw<MemoryLaw>> fit_memory(std::span<const Sample<MemoryQuery>> samples, const Gpu& gpu, const RefineOptions& options) {
+Expected<FittedLaw<MemoryLaw>> fit_memory(
+    std::span<const Sample<MemoryQuery>> samples, const Gpu& gpu, const RefineOptions& options) {
   return fit_refined<MemoryLaw>(
       samples, "memory-bound operators", options,
       [&](const Samples<MemoryQuery>& some, const MemoryLaw*) { return fit_memory_base(some, gpu); },
@@ -281,7 +300,7 @@ Expected<FittedLaw<MemoryLaw>> fit_memory(std::span<const Sample<MemoryQuery>> s
 }
 
 double sustained_slowdown(const RooflineLaw& burst, const GpuUnits& units, std::span<const Sample<GemmQuery>> sustained,
-                          Seconds long_enough) {
+    Seconds long_enough) {
   std::vector<double> ratios;
   for (const auto& sample : sustained)
     if (of_training_size(sample.query) && sample.time >= long_enough)

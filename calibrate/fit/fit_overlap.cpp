@@ -32,10 +32,7 @@ struct MoverOf {
   Mover operator()(const CollectiveQuery&) const { return Mover::collective; }
   Mover operator()(const TransferQuery&) const { return Mover::host_copy; }
   Mover operator()(const MemoryQuery& query) const { return mover_named(std::string(query.op->id)); }
-  template <typename Other>
-  Mover operator()(const Other&) const {
-    return Mover::none;
-  }
+  template <typename Other> Mover operator()(const Other&) const { return Mover::none; }
 };
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
@@ -50,8 +47,8 @@ std::optional<FittedSlowdown> nearest_mover(const std::map<Mover, Group>& groups
     const auto group = groups.find(mover);
     if (group == groups.end()) continue;
     const std::vector<double>& ratios = group->second.ratios;
-    return FittedSlowdown{group->second.neighbour, std::max(0.0, percentile(ratios, 0.5) - 1),
-                          static_cast<int>(ratios.size())};
+    return FittedSlowdown{
+        group->second.neighbour, std::max(0.0, percentile(ratios, 0.5) - 1), static_cast<int>(ratios.size())};
   }
   return std::nullopt;
 }

@@ -26,8 +26,7 @@ namespace {
 constexpr std::size_t fewest = 4;
 
 /// A law that stays as it is keeps its own interval and error without correction.
-template <typename Law>
-void keep_figures_alone(Law& law, const Law& kept) {
+template <typename Law> void keep_figures_alone(Law& law, const Law& kept) {
   law.spread = kept.spread;
   if (kept.alone.samples > 0) law.alone = kept.alone;
 }
@@ -53,16 +52,15 @@ class ProfileFit {
   }
 
  private:
-  template <typename Law>
-  void record(std::string law, std::string software, const FittedLaw<Law>& fitted) {
+  template <typename Law> void record(std::string law, std::string software, const FittedLaw<Law>& fitted) {
     const Refinement& refinement = fitted.law.refinement;
     out_.laws.push_back({std::move(law), std::move(software), refinement.held_out, refinement.spread,
-                         refinement.correction.empty() ? 0 : fitted.base_mape, fitted.bias, refinement.held_out.samples, {}});
+        refinement.correction.empty() ? 0 : fitted.base_mape, fitted.bias, refinement.held_out.samples, {}});
   }
-  template <typename Query>
-  bool enough(const std::string& law, const Pool<Query>& pool) {
+  template <typename Query> bool enough(const std::string& law, const Pool<Query>& pool) {
     if (pool.samples.size() >= fewest) return true;
-    out_.notes.push_back(fmt::format("{}: {} samples, at least {} are needed; left as it was", law, pool.samples.size(), fewest));
+    out_.notes.push_back(
+        fmt::format("{}: {} samples, at least {} are needed; left as it was", law, pool.samples.size(), fewest));
     return false;
   }
 
@@ -83,17 +81,17 @@ class ProfileFit {
       record(name, pool.names(), *fitted);
       out_.laws.back().training = part_error(pool.samples, *fitted, out_.profile.units, of_training_size).held_out;
       out_.laws.back().layouts = layout_errors(pool.samples, *fitted, out_.profile.units);
-      std::erase_if(out_.profile.gemm, [&](const RooflineLaw& old) {
-        return old.precision == key.first && old.block_scaled == key.second;
-      });
+      std::erase_if(out_.profile.gemm,
+          [&](const RooflineLaw& old) { return old.precision == key.first && old.block_scaled == key.second; });
       if (key == std::pair(Precision::bf16, false)) follow_with_fp16(fitted->law);
       out_.profile.gemm.push_back(std::move(fitted->law));
     }
     fit_sustained();
     out_.profile = with_all_precisions(std::move(out_.profile), request_.gpu);
-    std::stable_sort(out_.profile.gemm.begin(), out_.profile.gemm.end(), [](const RooflineLaw& a, const RooflineLaw& b) {
-      return std::pair(a.precision, a.block_scaled) < std::pair(b.precision, b.block_scaled);
-    });
+    std::stable_sort(
+        out_.profile.gemm.begin(), out_.profile.gemm.end(), [](const RooflineLaw& a, const RooflineLaw& b) {
+          return std::pair(a.precision, a.block_scaled) < std::pair(b.precision, b.block_scaled);
+        });
   }
 
   /// fp16 runs bf16's kernels at bf16's rate where nobody timed its own.
@@ -119,7 +117,7 @@ class ProfileFit {
       const RooflineLaw* law = find_gemm(out_.profile, key.first, key.second);
       if (law == nullptr || key != std::pair(chosen, false)) {
         out_.notes.push_back(fmt::format("gemm {}: {} sustained samples left out; {} gives the slow-down of all",
-                                         to_text(key.first), pool.samples.size(), to_text(chosen)));
+            to_text(key.first), pool.samples.size(), to_text(chosen)));
         continue;
       }
       if (request_.keep_laws) continue;
@@ -132,8 +130,8 @@ class ProfileFit {
     }
   }
 
-  /// Of products that were timed both ways by one library: the same shape says more than the law, which is off by some per
-  /// cent itself.
+  /// Of products that were timed both ways by one library: the same shape says more than the law, which is off by some
+  /// per cent itself.
   static std::vector<double> sustained_over_burst(const RowPairs& pairs, Precision precision) {
     std::vector<double> ratios;
     for (const RowPair& pair : pairs.sustained) {
@@ -151,20 +149,22 @@ class ProfileFit {
       if (!slowdown) return;
       into = slowdown->slowdown;
       law.source = Source::fitted;
-      out_.laws.push_back({fmt::format("{} beside {}", what, slowdown->neighbour), "", {}, {}, 0, 1 + into, slowdown->pairs, {}});
+      out_.laws.push_back(
+          {fmt::format("{} beside {}", what, slowdown->neighbour), "", {}, {}, 0, 1 + into, slowdown->pairs, {}});
     };
     take(fitted.products, "products", law.compute_slowdown);
     take(fitted.moves, "moves", law.move_slowdown);
     if (fitted.other_pairs > 0)
-      out_.notes.push_back(fmt::format("{} rows beside something else are of no use yet: products and moves are compared",
-                                       fitted.other_pairs));
+      out_.notes.push_back(fmt::format(
+          "{} rows beside something else are of no use yet: products and moves are compared", fitted.other_pairs));
     if (pools_.pairs.alone_missing > 0)
-      out_.notes.push_back(fmt::format("{} rows beside something else were not timed alone and say nothing", pools_.pairs.alone_missing));
+      out_.notes.push_back(fmt::format(
+          "{} rows beside something else were not timed alone and say nothing", pools_.pairs.alone_missing));
   }
 
   static bool has_backward(const Pool<AttentionQuery>& pool) {
     return std::any_of(pool.samples.begin(), pool.samples.end(),
-                       [](const auto& sample) { return sample.query.pass != AttentionPass::forward; });
+        [](const auto& sample) { return sample.query.pass != AttentionPass::forward; });
   }
 
   void fit_attentions() {
@@ -209,13 +209,15 @@ class ProfileFit {
     });
   }
 
-  /// Which of the fitted kernels training runs: one timed backward as well, else the fastest; laws.size() where none is.
+  /// Which of the fitted kernels training runs: one timed backward as well, else the fastest; laws.size() where none
+  /// is.
   std::size_t training_kernel(const std::vector<AttentionLaw>& laws, const std::vector<bool>& backward) const {
     std::size_t best = laws.size();
     for (std::size_t i = 0; i < laws.size(); ++i) {
       if (laws[i].decode) continue;
       const bool first = best == laws.size();
-      if (first || backward[i] > backward[best] || (backward[i] == backward[best] && laws[i].compute > laws[best].compute))
+      if (first || backward[i] > backward[best] ||
+          (backward[i] == backward[best] && laws[i].compute > laws[best].compute))
         best = i;
     }
     return best;
@@ -266,7 +268,8 @@ class ProfileFit {
     for (const auto& [network, calls] : pools_.collectives)
       for (FittedCurve& fitted : fit_curves(calls, network.fabric, network.machine)) {
         CollectiveCurve& law = fitted.law;
-        std::string name = fmt::format("{} {} x{}", to_text(law.kind), name_of<FabricKind>(fabric_names, law.fabric), law.ranks);
+        std::string name =
+            fmt::format("{} {} x{}", to_text(law.kind), name_of<FabricKind>(fabric_names, law.fabric), law.ranks);
         if (law.nodes > 1) name += fmt::format(" on {} nodes", law.nodes);
         out_.laws.push_back({name, law.network, law.held_out, law.spread, 0, fitted.bias, fitted.samples, {}});
         std::erase_if(out_.profile.collectives, [&](const CollectiveCurve& old) {
@@ -286,21 +289,25 @@ class ProfileFit {
 /// Whether anything was measured.
 bool replace_host_costs(HostCosts& known, const HostCosts& measured) {
   bool any = false;
-  for (Seconds HostCosts::*cost : {&HostCosts::stream_kernel, &HostCosts::graph_kernel, &HostCosts::graph, &HostCosts::event})
+  for (Seconds HostCosts::*cost :
+      {&HostCosts::stream_kernel, &HostCosts::graph_kernel, &HostCosts::graph, &HostCosts::event})
     if ((measured.*cost).value() > 0) known.*cost = measured.*cost, any = true;
   return any;
 }
 
 void note_left_out(const Pools& pools, std::vector<std::string>& notes) {
   if (pools.of_others > 0)
-    notes.push_back(fmt::format("{} rows are of other GPUs ({}) and were left out", pools.of_others, fmt::join(pools.other_gpus, ", ")));
+    notes.push_back(fmt::format(
+        "{} rows are of other GPUs ({}) and were left out", pools.of_others, fmt::join(pools.other_gpus, ", ")));
   if (pools.throttled > 0) notes.push_back(fmt::format("{} throttled bursts were left out", pools.throttled));
   if (pools.warm > 0)
     notes.push_back(fmt::format("{} rows with their data in the level-2 cache are no samples of laws", pools.warm));
   if (pools.beside > 0)
-    notes.push_back(fmt::format("{} rows beside something else are no samples of laws; they give slow-downs", pools.beside));
+    notes.push_back(
+        fmt::format("{} rows beside something else are no samples of laws; they give slow-downs", pools.beside));
   if (pools.sustained_others > 0)
-    notes.push_back(fmt::format("{} sustained rows that are no products were left out: laws are of bursts", pools.sustained_others));
+    notes.push_back(fmt::format(
+        "{} sustained rows that are no products were left out: laws are of bursts", pools.sustained_others));
 }
 
 }  // namespace
@@ -316,9 +323,10 @@ Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitR
   const bool bandwidth =
       std::any_of(roofs.begin(), roofs.end(), [](const Roof& roof) { return unit_of(roof) == RoofUnit::bytes; });
   if (out.laws.empty() && !bandwidth && !host)
-    return fail("measurements", fmt::format("nothing of {} to fit among {} rows", request.gpu.id, measurements.rows.size()),
-                pools.other_gpus.empty() ? std::string("import some first")
-                                         : fmt::format("they are of {}", fmt::join(pools.other_gpus, ", ")));
+    return fail("measurements",
+        fmt::format("nothing of {} to fit among {} rows", request.gpu.id, measurements.rows.size()),
+        pools.other_gpus.empty() ? std::string("import some first")
+                                 : fmt::format("they are of {}", fmt::join(pools.other_gpus, ", ")));
   out.profile.conditions = conditions_of(measurements, request.gpu);
   return out;
 }

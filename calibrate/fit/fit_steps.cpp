@@ -12,8 +12,9 @@
 namespace stepcast {
 namespace {
 
-constexpr double tolerance = 1e-4;        ///< of the loss: far below what a single run more would change
-constexpr double smallest_share = 1e-3;  ///< of a range's upper end: the search runs over logarithms, where 0 has no place
+constexpr double tolerance = 1e-4;  ///< of the loss: far below what a single run more would change
+/// of a range's upper end: the search runs over logarithms, where 0 has no place
+constexpr double smallest_share = 1e-3;
 
 double lowest(const StepParameterRow& row) { return std::max(row.low, row.high * smallest_share); }
 
@@ -23,7 +24,8 @@ std::vector<StepValue> with_values(std::span<const StepValue> start, std::span<c
   return out;
 }
 
-/// Where a search may begin: a floor that does not bind has no slope, and valleys of two parameters have several bottoms.
+/// Where a search may begin: a floor that does not bind has no slope, and valleys of two parameters have several
+/// bottoms.
 std::vector<double> places(const StepValue& believed) {
   const StepParameterRow& row = row_of(believed.parameter);
   std::vector<double> values;
@@ -72,7 +74,7 @@ double mean_error(std::span<const StepSample> steps, const std::vector<double>& 
 }  // namespace
 
 std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::span<const std::size_t> which,
-                                       const StepForecasts& forecasts, const StepFitOptions& options) {
+    const StepForecasts& forecasts, const StepFitOptions& options) {
   const std::size_t parameters = options.start.size();
   if (parameters == 0 || which.empty()) return options.start;
   // What is believed beforehand counts like one more measured step per parameter.
@@ -80,7 +82,8 @@ std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::s
   for (const std::size_t i : which) measured.push_back(steps[i].seconds);
   const auto model = [&](std::span<const double> values, std::span<double> out) {
     const auto tried = with_values(options.start, values);
-    for (std::size_t i = 0; i < parameters; ++i) out[i] = std::exp(options.scatter * options.certainty * distance(tried[i], options.start[i].value));
+    for (std::size_t i = 0; i < parameters; ++i)
+      out[i] = std::exp(options.scatter * options.certainty * distance(tried[i], options.start[i].value));
     forecasts(which, tried, out.subspan(parameters));
   };
   const double knee = 2 * options.scatter;
@@ -115,7 +118,8 @@ Spread step_spread(std::span<const double> measured_over_forecast, int groups) {
   return {std::min(1 - least, std::exp(middle - wide)), std::max(1 + least, std::exp(middle + wide))};
 }
 
-StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& forecasts, const StepFitOptions& options) {
+StepFitResult fit_steps(
+    std::span<const StepSample> steps, const StepForecasts& forecasts, const StepFitOptions& options) {
   StepFitResult result;
   std::vector<std::size_t> all(steps.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -129,7 +133,8 @@ StepFitResult fit_steps(std::span<const StepSample> steps, const StepForecasts& 
   std::map<std::string, std::vector<std::size_t>> groups;
   for (const std::size_t i : all) groups[steps[i].group].push_back(i);
   for (const auto& [name, members] : groups)
-    result.groups += std::any_of(members.begin(), members.end(), [&](std::size_t i) { return steps[i].witness; }) ? 1 : 0;
+    result.groups +=
+        std::any_of(members.begin(), members.end(), [&](std::size_t i) { return steps[i].witness; }) ? 1 : 0;
   if (result.groups < 2) {
     result.groups = 0;
     return result;

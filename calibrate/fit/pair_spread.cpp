@@ -9,7 +9,9 @@
 namespace stepcast {
 namespace {
 
-struct WeighedPair { double difference = 0, weight = 0; };
+struct WeighedPair {
+  double difference = 0, weight = 0;
+};
 
 void add_pairs(const std::vector<const JobResidual*>& runs, std::vector<WeighedPair>& pairs) {
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -20,7 +22,8 @@ void add_pairs(const std::vector<const JobResidual*>& runs, std::vector<WeighedP
 
 /// The smallest difference that pairs of at least `share` of the weight do not exceed.
 double weighted_quantile(std::vector<WeighedPair> pairs, double share) {
-  std::sort(pairs.begin(), pairs.end(), [](const WeighedPair& a, const WeighedPair& b) { return a.difference < b.difference; });
+  std::sort(pairs.begin(), pairs.end(),
+      [](const WeighedPair& a, const WeighedPair& b) { return a.difference < b.difference; });
   double all = 0, below = 0;
   for (const WeighedPair& pair : pairs) all += pair.weight;
   for (const WeighedPair& pair : pairs)

@@ -10,7 +10,7 @@
 namespace stepcast {
 
 PartFit part_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted,
-                   const GpuUnits& units, const std::function<bool(const GemmQuery&)>& in) {
+    const GpuUnits& units, const std::function<bool(const GemmQuery&)>& in) {
   std::vector<double> errors, ratios;
   int inside = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -25,12 +25,12 @@ PartFit part_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLa
   const auto count = static_cast<double>(errors.size());
   const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
   return {{},
-          {mean, percentile(errors, 0.5), percentile(errors, 0.95), inside / count, static_cast<int>(errors.size())},
-          percentile(ratios, 0.5)};
+      {mean, percentile(errors, 0.5), percentile(errors, 0.95), inside / count, static_cast<int>(errors.size())},
+      percentile(ratios, 0.5)};
 }
 
-std::vector<PartFit> layout_errors(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted,
-                                   const GpuUnits& units) {
+std::vector<PartFit> layout_errors(
+    const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted, const GpuUnits& units) {
   std::vector<PartFit> parts;
   for (const auto& [layout, name] : {std::pair{GemmLayout::tn, "tn"}, {GemmLayout::nn, "nn"}, {GemmLayout::nt, "nt"}}) {
     const auto in = [layout = layout](const GemmQuery& g) { return g.layout == layout && of_training_size(g); };

@@ -17,8 +17,7 @@
 namespace stepcast {
 
 /// Samples of one law with the software behind them.
-template <typename Query>
-struct Pool {
+template <typename Query> struct Pool {
   std::vector<Sample<Query>> samples;
   std::set<std::string> software;
   void add(const Query& query, const Measurement& row, const MeasurementContext& context) {
@@ -50,9 +49,9 @@ struct Pools {
   std::map<std::string, Pool<MemoryQuery>> memory;
   std::map<NetworkKey, std::vector<Sample<CollectiveQuery>>> collectives;
   std::set<std::string> other_gpus;
-  RowPairs pairs;                            ///< rows beside others and sustained ones, against the same alone
+  RowPairs pairs;  ///< rows beside others and sustained ones, against the same alone
   int throttled = 0, of_others = 0, warm = 0, beside = 0;
-  int sustained_others = 0;                  ///< sustained, but no products
+  int sustained_others = 0;  ///< sustained, but no products
 };
 Pools pools_of(const Measurements& measurements, const Gpu& gpu);
 

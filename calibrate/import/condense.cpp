@@ -21,8 +21,7 @@ struct QueryNumbers {
   int along = -1;
 };
 
-template <typename... Values>
-QueryNumbers query_numbers(int along, Values... values) {
+template <typename... Values> QueryNumbers query_numbers(int along, Values... values) {
   return {{static_cast<double>(values)...}, along};
 }
 
@@ -35,11 +34,11 @@ QueryNumbers numbers_of(const Query& query) {
       // Whole sequences: queries and keys grow together, and the ratio stays. Decoding: the cache grows.
       const bool decode = a.pass == AttentionPass::decode;
       return query_numbers(1, 1, a.keys, decode ? a.queries : a.queries / a.keys, a.batch, a.heads, a.kv_heads,
-                           a.head_dim, a.pass, a.causal, a.precision);
+          a.head_dim, a.pass, a.causal, a.precision);
     }
     QueryNumbers operator()(const MoeQuery& m) const {
-      return query_numbers(1, 2, m.tokens, m.hidden, m.inter, m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew,
-                           m.precision);
+      return query_numbers(
+          1, 2, m.tokens, m.hidden, m.inter, m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew, m.precision);
     }
     QueryNumbers operator()(const MemoryQuery& m) const {
       return query_numbers(1, 3, m.rows, m.columns, m.element_bytes, m.op - memory_ops().data());
@@ -132,14 +131,17 @@ std::vector<Measurement> join_repeats(const std::vector<Measurement>& rows, std:
     const auto repeated =
         std::count_if(groups.begin(), groups.end(), [](const auto& group) { return group.size() > 1; });
     notes.push_back(fmt::format("{} rows became {}: {} were timed more than once, and their median is kept",
-                                rows.size(), groups.size(), repeated));
+        rows.size(), groups.size(), repeated));
   }
   return all;
 }
 
 // --- outliers ---
 
-struct SweepPoint { double size = 0, time = 0; std::size_t row = 0; };  // both in log space
+struct SweepPoint {
+  double size = 0, time = 0;
+  std::size_t row = 0;
+};  // both in log space
 
 /// What the two neighbours say of the time at `size`, on the straight line through them.
 double on_line(const SweepPoint& a, const SweepPoint& b, double size) {
@@ -191,8 +193,7 @@ void note_outliers(const Measurements& all, std::vector<std::string>& notes) {
       names.push_back(
           fmt::format("{} in {:.4g} us", row_name(all.rows[rows[i]]), all.rows[rows[i]].time.value() * 1e6));
     notes.push_back(fmt::format("{}: {} outliers, a factor of 2 or more beside their neighbours in size: {}{}",
-                                context_name(all, context), rows.size(), fmt::join(names, "; "),
-                                rows.size() > named ? "; ..." : ""));
+        context_name(all, context), rows.size(), fmt::join(names, "; "), rows.size() > named ? "; ..." : ""));
   }
 }
 
@@ -205,7 +206,9 @@ constexpr double copied_share = 0.5;
 void note_copies(const Measurements& all, std::vector<std::string>& notes) {
   std::map<std::array<double, 12>, std::vector<const Measurement*>> by_query;
   for (const Measurement& row : all.rows) by_query[numbers_of(row.what).values].push_back(&row);
-  struct Shared { int rows = 0, equal = 0; };
+  struct Shared {
+    int rows = 0, equal = 0;
+  };
   std::map<std::tuple<int, int, std::string>, Shared> pairs;
   for (const auto& [query, rows] : by_query) {
     if (rows.size() < 2) continue;
@@ -222,7 +225,7 @@ void note_copies(const Measurements& all, std::vector<std::string>& notes) {
     if (shared.equal < least_copied || shared.equal < copied_share * shared.rows) continue;
     const auto& [first, second, table] = key;
     notes.push_back(fmt::format("{}: {} of {} times are the same to the last digit in [{}] and [{}]: one may be a copy",
-                                table, shared.equal, shared.rows, context_name(all, first), context_name(all, second)));
+        table, shared.equal, shared.rows, context_name(all, first), context_name(all, second)));
   }
 }
 

@@ -45,9 +45,8 @@ char delimiter_of(std::string_view header) {
 }
 
 bool holds_control_bytes(std::string_view line) {
-  return std::any_of(line.begin(), line.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && c != '\t';
-  });
+  return std::any_of(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; });
 }
 
 std::string shown(std::string_view text) {
@@ -64,34 +63,34 @@ Expected<double> finite_number(std::string_view text, const std::string& where, 
   if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) return value;
   const bool comma = text.find(',') != std::string_view::npos;
   return fail(where, fmt::format("'{}' in {}", shown(text), what),
-              comma ? "a number with a decimal point and no separators" : "a number");
+      comma ? "a number with a decimal point and no separators" : "a number");
 }
 
 Expected<void> DelimitedTable::take_header(std::vector<std::string> fields, std::size_t line) {
   if (fields.size() < 2)
     return fail(fmt::format("{}:{}", where_, line), fmt::format("'{}' is one column", shown(fields.front())),
-                "a header line with the names of the columns between commas, semicolons or tabs");
+        "a header line with the names of the columns between commas, semicolons or tabs");
   if (fields.size() > most_columns)
     return fail(fmt::format("{}:{}", where_, line), fmt::format("{} columns", fields.size()),
-                fmt::format("at most {}", most_columns));
+        fmt::format("at most {}", most_columns));
   if (!fields.front().empty() && finite_number(fields.front(), "", ""))
     return fail(fmt::format("{}:{}", where_, line), "numbers where the names of the columns are expected",
-                "a header line such as m,n,k,dtype,time_us");
+        "a header line such as m,n,k,dtype,time_us");
   columns_ = std::move(fields);
   for (std::size_t i = 0; i < columns_.size(); ++i)
     if (find(columns_[i]) != i)
       return fail(fmt::format("{}:{}", where_, line), fmt::format("column '{}' stands twice", shown(columns_[i])),
-                  "one column of each name, whatever its case");
+          "one column of each name, whatever its case");
   return {};
 }
 
 Expected<void> DelimitedTable::take_row(std::vector<std::string> fields, std::size_t line) {
   if (fields.size() != columns_.size())
     return fail(fmt::format("{}:{}", where_, line), fmt::format("{} fields", fields.size()),
-                fields.size() < columns_.size()
-                    ? fmt::format("the header has {}: a row that was cut off?", columns_.size())
-                    : fmt::format("the header has {}: decimal commas, or text with a delimiter outside quotes?",
-                                  columns_.size()));
+        fields.size() < columns_.size()
+            ? fmt::format("the header has {}: a row that was cut off?", columns_.size())
+            : fmt::format(
+                  "the header has {}: decimal commas, or text with a delimiter outside quotes?", columns_.size()));
   rows_.push_back({std::move(fields), line});
   return {};
 }

@@ -30,7 +30,10 @@ class DelimitedTable {
   [[nodiscard]] std::string where(std::size_t row) const;
 
  private:
-  struct Row { std::vector<std::string> fields; std::size_t line = 0; };
+  struct Row {
+    std::vector<std::string> fields;
+    std::size_t line = 0;
+  };
   Expected<void> take_header(std::vector<std::string> fields, std::size_t line);
   Expected<void> take_row(std::vector<std::string> fields, std::size_t line);
 

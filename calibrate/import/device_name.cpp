@@ -9,6 +9,7 @@
 namespace stepcast {
 namespace {
 
+// clang-format off
 /// Names that do not hold the id's words: drivers print the memory's kind or the host's memory instead of the form
 /// factor (nvidia-smi -L), benchmarks run everything together.
 struct DeviceSpelling { std::string_view words, gpu; };
@@ -17,6 +18,7 @@ constexpr DeviceSpelling device_spellings[] = {
     {"a100 sxm80", "a100-80gb"},      {"a100 sxm40", "a100-40gb"},
     {"mi300x oam", "mi300x"},         {"v100 sxm3 32gb h", "v100-sxm3-32gb"},
 };
+// clang-format on
 
 /// The words of a name in alphabetic order: makers and the order of words say nothing.
 std::vector<std::string> device_words(std::string_view name) {
@@ -33,7 +35,10 @@ std::vector<std::string> device_words(std::string_view name) {
   return words;
 }
 
-struct KnownDevice { std::vector<std::string> words; std::string gpu; };
+struct KnownDevice {
+  std::vector<std::string> words;
+  std::string gpu;
+};
 
 std::vector<KnownDevice> list_known_devices() {
   std::vector<KnownDevice> known;

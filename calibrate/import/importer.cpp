@@ -15,7 +15,7 @@ constexpr ImportFormat formats[] = {
     {"nccl-tests", "the text that nccl-tests prints, of any version", recognise_nccl_tests, read_nccl_tests},
     {"nccl-json", "the JSON that nccl-tests writes with -J", recognise_nccl_json, read_nccl_json},
     {"table", "tables with a header line: aiconfigurator, vidur, NeuSight and other exports, or any by --column",
-     recognise_table, read_table},
+        recognise_table, read_table},
     {"nvbench", "the JSON that nvbench writes with --json", recognise_nvbench, read_nvbench},
     {"google-benchmark", "the JSON of Google Benchmark", recognise_google_benchmark, read_google_benchmark},
     {"nsys", "kernel summaries of nsys stats, as CSV or JSON", recognise_nsys, read_nsys},
@@ -40,7 +40,7 @@ Expected<const ImportFormat*> find_format(std::string_view text, const std::stri
   if (!name.empty())
     return fail("format", "unknown format '" + name.substr(0, 80) + "'", name_hint(name, format_names()));
   return fail(where, text.empty() ? "the file is empty" : "no importer knows this file",
-              name_hint("", format_names()) + "; say it: --format");
+      name_hint("", format_names()) + "; say it: --format");
 }
 
 /// Host names and kernels' names come from other programs; our files are UTF-8.
@@ -56,8 +56,8 @@ void make_utf8(std::string& text) {
 
 std::span<const ImportFormat> import_formats() { return formats; }
 
-Expected<Measurements> import_text(std::string_view text, const std::string& where, const std::string& format,
-                                   const ImportOptions& options) {
+Expected<Measurements> import_text(
+    std::string_view text, const std::string& where, const std::string& format, const ImportOptions& options) {
   TRY(const auto found, find_format(text, where, format));
   TRY(auto measurements, found->read(text, where, options));
   for (MeasurementContext& context : measurements.contexts) {
@@ -74,8 +74,8 @@ int recognise_measurements(std::string_view text, const std::string&) {
   return object && text.find("\"stepcast_measurements\"") != text.npos ? 100 : 0;
 }
 
-Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where,
-                                             const ImportOptions& options) {
+Expected<Measurements> read_own_measurements(
+    std::string_view text, const std::string& where, const ImportOptions& options) {
   TRY(auto measurements, read_measurements(text, where));
   for (MeasurementContext& context : measurements.contexts) {
     TRY(context, merged_context(context, options.context, where));

@@ -1,6 +1,6 @@
 // Other programs' result files in, measurements out. A format is a row in a table: its name, what its files look like,
-// and its reader. Readers take any text without crashing, and refuse what they cannot place with file and line; what they
-// leave out or doubt is in the notes, never lost.
+// and its reader. Readers take any text without crashing, and refuse what they cannot place with file and line; what
+// they leave out or doubt is in the notes, never lost.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,16 @@ namespace stepcast {
 struct ImportOptions {
   MeasurementContext context;                  ///< fields that are set fill those that the file leaves open
   std::map<std::string, std::string> columns;  ///< our column -> the file's: {"time_us": "latency"}
-  std::string kind;                            ///< "gemm", "attention", "moe", an op of memory_ops(), a collective; "" = as found
-  std::string precision;                       ///< of rows that do not say: "bf16", "fp8-block"; "" = as found
-  std::map<std::string, std::string> only;     ///< rows whose column has this value: {"collection": "h100_sxm_trtllm_1.3.0rc20"}
-  std::int64_t ranks = 0, nodes = 0;           ///< of collectives in logs; 0 = as found
+  /// "gemm", "attention", "moe", an op of memory_ops(), a collective; "" = as found
+  std::string kind;
+  std::string precision;  ///< of rows that do not say: "bf16", "fp8-block"; "" = as found
+  /// rows whose column has this value: {"collection": "h100_sxm_trtllm_1.3.0rc20"}
+  std::map<std::string, std::string> only;
+  std::int64_t ranks = 0, nodes = 0;  ///< of collectives in logs; 0 = as found
 };
 
 struct ImportFormat {
-  std::string_view id, about;                  ///< "nccl-tests", one line for the help
+  std::string_view id, about;  ///< "nccl-tests", one line for the help
   /// How sure it is that a text is its own: 0 = no. The surest reads.
   int (*recognise)(std::string_view text, const std::string& name);
   Expected<Measurements> (*read)(std::string_view text, const std::string& where, const ImportOptions& options);
@@ -33,8 +35,8 @@ struct ImportFormat {
 std::span<const ImportFormat> import_formats();
 
 /// Reads by `format` or, where that is "", by the format that recognises the text. The error lists the formats.
-Expected<Measurements> import_text(std::string_view text, const std::string& where, const std::string& format,
-                                   const ImportOptions& options);
+Expected<Measurements> import_text(
+    std::string_view text, const std::string& where, const std::string& format, const ImportOptions& options);
 
 // --- rows of the table ---
 
@@ -43,22 +45,26 @@ int recognise_nccl_tests(std::string_view text, const std::string& name);
 Expected<Measurements> read_nccl_tests(std::string_view text, const std::string& where, const ImportOptions& options);
 int recognise_nccl_json(std::string_view text, const std::string& name);
 Expected<Measurements> read_nccl_json(std::string_view text, const std::string& where, const ImportOptions& options);
-/// Tables with a header line (tables/import_table.cpp): known exports by their columns, others by ImportOptions::columns.
+/// Tables with a header line (tables/import_table.cpp): known exports by their columns, others by
+/// ImportOptions::columns.
 int recognise_table(std::string_view text, const std::string& name);
 Expected<Measurements> read_table(std::string_view text, const std::string& where, const ImportOptions& options);
 /// nvbench (tables/import_nvbench.cpp) and Google Benchmark JSON (tables/import_google_benchmark.cpp).
 int recognise_nvbench(std::string_view text, const std::string& name);
 Expected<Measurements> read_nvbench(std::string_view text, const std::string& where, const ImportOptions& options);
 int recognise_google_benchmark(std::string_view text, const std::string& name);
-Expected<Measurements> read_google_benchmark(std::string_view text, const std::string& where, const ImportOptions& options);
-/// Kernel summaries of Nsight Systems (profilers/import_nsys.cpp) and traces of PyTorch's Kineto (profilers/import_kineto.cpp).
+Expected<Measurements> read_google_benchmark(
+    std::string_view text, const std::string& where, const ImportOptions& options);
+/// Kernel summaries of Nsight Systems (profilers/import_nsys.cpp) and traces of PyTorch's Kineto
+/// (profilers/import_kineto.cpp).
 int recognise_nsys(std::string_view text, const std::string& name);
 Expected<Measurements> read_nsys(std::string_view text, const std::string& where, const ImportOptions& options);
 int recognise_kineto(std::string_view text, const std::string& name);
 Expected<Measurements> read_kineto(std::string_view text, const std::string& where, const ImportOptions& options);
 /// stepcast's own file, so that one command joins files.
 int recognise_measurements(std::string_view text, const std::string& name);
-Expected<Measurements> read_own_measurements(std::string_view text, const std::string& where, const ImportOptions& options);
+Expected<Measurements> read_own_measurements(
+    std::string_view text, const std::string& where, const ImportOptions& options);
 
 /// Rows of the same query and context become one with their median; notes say how many, and name rows that lie a factor
 /// of 2 beside a smooth neighbourhood (outliers) and tables that repeat another's times exactly (copies).

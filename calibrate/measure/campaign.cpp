@@ -29,8 +29,7 @@ class Campaign {
     const auto setup = setup_context(bench_.device(), bench_.settings(), request_.gpu, request_.date);
     TRY(check_earlier(request_.earlier, setup, bench_.settings()));
     begin();
-    for (at_ = 0; at_ < works().size() && result_.ended_by.empty(); ++at_)
-      TRY(step(works()[at_]));
+    for (at_ = 0; at_ < works().size() && result_.ended_by.empty(); ++at_) TRY(step(works()[at_]));
     if (result_.ended_by.empty() && out_of_budget_) result_.ended_by = "budget";
     result_.finished = result_.ended_by.empty();
     TRY(keep());
@@ -130,10 +129,10 @@ class Campaign {
   Expected<void> measure_burst(const PlannedWork& planned) {
     const Work& work = planned.works.front();
     TRY(const auto found, sampled(work));
-    result_.timed.push_back({rows().rows.size(), found.kernel, found.sm_clock_mhz, found.temperature_c,
-                             found.check.error, found.settled});
-    add_row(planned, {work.what, found.time, found.low, found.high, 0, found.replays, found.power_w,
-                      found.throttled, found.sm_clock_mhz, found.power_limited, !found.settled});
+    result_.timed.push_back(
+        {rows().rows.size(), found.kernel, found.sm_clock_mhz, found.temperature_c, found.check.error, found.settled});
+    add_row(planned, {work.what, found.time, found.low, found.high, 0, found.replays, found.power_w, found.throttled,
+                         found.sm_clock_mhz, found.power_limited, !found.settled});
     return {};
   }
 
@@ -183,8 +182,7 @@ class Campaign {
 
   Expected<void> keep() {
     note_throttled(rows());
-    if (hooks_.keep)
-      TRY(hooks_.keep(rows()));
+    if (hooks_.keep) TRY(hooks_.keep(rows()));
     kept_ = bench_.now();
     return {};
   }
@@ -195,7 +193,7 @@ class Campaign {
   MeasureResult result_;
   Pace pace_;
   ClocksSeen clocks_;
-  std::map<std::string, Seconds> times_, of_earlier_;   ///< by row_key
+  std::map<std::string, Seconds> times_, of_earlier_;  ///< by row_key
   std::size_t at_ = 0;
   Seconds start_, kept_;
   bool out_of_budget_ = false;
@@ -203,8 +201,7 @@ class Campaign {
 
 }  // namespace
 
-MeasurementContext context_of(const GpuBench& bench, const CampaignRequest& request, const Work& work,
-                              bool sustained) {
+MeasurementContext context_of(const GpuBench& bench, const CampaignRequest& request, const Work& work, bool sustained) {
   MeasurementContext context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
   context.software = software_of(work.source, bench.settings());
   // What launching costs says itself in which form it was launched.

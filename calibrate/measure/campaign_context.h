@@ -16,8 +16,8 @@ namespace stepcast {
 inline constexpr const char* measured_here = "stepcast calibrate measure";
 
 /// GPU, driver, libraries, clocks and date: what all rows of a campaign share.
-MeasurementContext setup_context(const DeviceInfo& device, const GpuSettings& settings, const std::string& gpu,
-                                 const std::string& date);
+MeasurementContext setup_context(
+    const DeviceInfo& device, const GpuSettings& settings, const std::string& gpu, const std::string& date);
 
 /// Library and its version: "cublas 13.0.2", "stepcast 0.1.0".
 std::string software_of(KernelSource source, const GpuSettings& settings);
@@ -28,7 +28,6 @@ std::string row_key(const Query& what, const MeasurementContext& context);
 
 /// Fails where a row of `earlier` was not timed by this program, or on another GPU, driver, library or under another
 /// power limit than `setup` says, naming both. Dates may differ.
-Expected<void> check_earlier(const Measurements& earlier, const MeasurementContext& setup,
-                             const GpuSettings& settings);
+Expected<void> check_earlier(const Measurements& earlier, const MeasurementContext& setup, const GpuSettings& settings);
 
 }  // namespace stepcast

@@ -24,7 +24,7 @@ std::string clocks_note(const DeviceInfo& device, const GpuSettings& settings) {
                                 ? fmt::format("default {:.0f} MHz", settings.default_sm_clock_mhz)
                                 : std::string("the driver names no default");
   return fmt::format("clocks: {}, at most {:.0f} MHz, memory {:.0f} MHz", usual, device.sm_clock_hz / 1e6,
-                     device.memory_clock_hz / 1e6);
+      device.memory_clock_hz / 1e6);
 }
 
 /// ", 1755 to 1410 MHz, 698 W", as far as the driver says.
@@ -46,19 +46,18 @@ void add_note(Measurements& measurements, const std::string& note) {
 
 bool has_note(const Measurements& measurements, const std::string& head) {
   return std::any_of(measurements.notes.begin(), measurements.notes.end(),
-                     [&](const std::string& note) { return note_starts_with(note, head); });
+      [&](const std::string& note) { return note_starts_with(note, head); });
 }
 
 void note_setup(Measurements& measurements, const DeviceInfo& device, const GpuSettings& settings) {
   add_note(measurements, clocks_note(device, settings));
   if (settings.power_limit_w > 0 && settings.power_limit_w < settings.default_power_limit_w)
     add_note(measurements, fmt::format("power limit {:.0f} W, below the default of {:.0f} W", settings.power_limit_w,
-                                       settings.default_power_limit_w));
+                               settings.default_power_limit_w));
   add_note(measurements, settings.ecc ? "ECC is on" : "ECC is off or not known");
   if (settings.mig) add_note(measurements, "MIG is on: this is a part of a card");
   if (!settings.other_processes.empty())
-    add_note(measurements,
-             fmt::format("other processes on the card: {}", fmt::join(settings.other_processes, ", ")));
+    add_note(measurements, fmt::format("other processes on the card: {}", fmt::join(settings.other_processes, ", ")));
 }
 
 void note_throttled(Measurements& measurements) {
@@ -73,7 +72,7 @@ void note_throttled(Measurements& measurements) {
   if (names.empty()) return;
   const std::size_t shown = std::min(names.size(), most_named);
   std::string note = fmt::format("{}{} of {} bursts: {}", throttled_head, names.size(), bursts,
-                                 fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (shown < names.size()) note += fmt::format(" and {} more", names.size() - shown);
   measurements.notes.push_back(std::move(note));
 }
@@ -93,11 +92,10 @@ std::string sustained_note_head(const std::string& kind, const std::string& work
 }
 
 std::string sustained_note(const std::string& kind, const std::string& work, const Sustained& run) {
-  const std::string change = run.time_constant.value() > 0
-                                 ? "time constant " + format_seconds(run.time_constant)
-                                 : std::string("no change");
+  const std::string change =
+      run.time_constant.value() > 0 ? "time constant " + format_seconds(run.time_constant) : std::string("no change");
   return fmt::format("{}{} in bursts, {} settled, {}{}", sustained_note_head(kind, work), format_seconds(run.burst),
-                     format_seconds(run.settled), change, course_of(run));
+      format_seconds(run.settled), change, course_of(run));
 }
 
 }  // namespace stepcast

@@ -18,7 +18,7 @@ Expected<Seconds> replay_per_call(PreparedWork& work, const Rotation& rotation, 
   TRY(const auto time, work.replay(rotation.flush));
   if (!(time.value() > 0) || !std::isfinite(time.value()))
     return fail(name, fmt::format("a replay of {} calls took {} s", rotation.calls, time.value()),
-                "the events of the GPU gave no time; try again");
+        "the events of the GPU gave no time; try again");
   return time / rotation.calls;
 }
 
@@ -42,20 +42,21 @@ Expected<Check> good_check(PreparedWork& work, const std::string& name) {
   const auto check = work.check();
   if (!check || check->good()) return check;
   const std::string kernel = work.kernel().empty() ? "its kernel" : "kernel " + work.kernel();
-  return fail(name, fmt::format("{} gives wrong numbers: error {:.3g} where {:.3g} is allowed, over {} values", kernel,
-                                check->error, check->allowed, check->compared),
-              "it was not timed; the GPU, its driver or the library may be at fault");
+  return fail(name,
+      fmt::format("{} gives wrong numbers: error {:.3g} where {:.3g} is allowed, over {} values", kernel, check->error,
+          check->allowed, check->compared),
+      "it was not timed; the GPU, its driver or the library may be at fault");
 }
 
-Expected<Rotation> rotation_of(const Work& work, const PreparedWork& prepared, Bytes l2, Seconds per_call, Bytes free,
-                               const MethodRules& rules) {
+Expected<Rotation> rotation_of(
+    const Work& work, const PreparedWork& prepared, Bytes l2, Seconds per_call, Bytes free, const MethodRules& rules) {
   if (work.warm) return warm_rotation(per_call, rules);
   const auto rotation = cold_rotation(prepared.touched(), l2, per_call, free, rules);
   if (!rotation || is_cold(*rotation, prepared.touched(), l2)) return rotation;
   return fail(to_text(work),
-              fmt::format("{} sets of {} and {} calls do not keep a level-2 cache of {} cold", rotation->copies,
-                          format_bytes(prepared.touched()), rotation->calls, format_bytes(l2)),
-              "the method's figures contradict each other: caches_between must be 2 or more");
+      fmt::format("{} sets of {} and {} calls do not keep a level-2 cache of {} cold", rotation->copies,
+          format_bytes(prepared.touched()), rotation->calls, format_bytes(l2)),
+      "the method's figures contradict each other: caches_between must be 2 or more");
 }
 
 }  // namespace
@@ -69,8 +70,8 @@ Expected<void> ReadyWork::record(int calls) {
   return {};
 }
 
-Expected<ReadyWork> ready_work(GpuBench& bench, const Work& work, const MethodRules& rules,
-                               const std::function<bool()>& stop) {
+Expected<ReadyWork> ready_work(
+    GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop) {
   ReadyWork ready;
   ready.name = to_text(work);
   const auto told_to_stop = [&] { return stop && stop(); };
@@ -89,8 +90,7 @@ Expected<ReadyWork> ready_work(GpuBench& bench, const Work& work, const MethodRu
   TRY(const auto rotation, rotation_of(work, made, bench.device().l2, per_call, free, rules));
   ready.rotation = rotation;
   if (told_to_stop()) return interrupted(ready.name);
-  if (rotation.copies > 1)
-    TRY(made.allocate(rotation.copies));
+  if (rotation.copies > 1) TRY(made.allocate(rotation.copies));
   TRY(ready.record(rotation.calls));
   ready.kernel = made.kernel();
   return ready;

@@ -18,7 +18,7 @@ struct ReadyWork {
   std::string name, kernel;
   Rotation rotation;
   Check check;
-  Seconds per_call;        ///< of the warm-up replay
+  Seconds per_call;  ///< of the warm-up replay
 
   /// One replay: seconds per call. Fails also on a time that is none.
   Expected<Seconds> replay() const;
@@ -29,8 +29,8 @@ struct ReadyWork {
 /// Prepare, one set of buffers, check against float64, a probe of the time per call, the rotation, its buffers, the
 /// recording and a warm-up replay. The check comes before anything else runs on the buffers: kernels that add to their
 /// result leave something else there afterwards. Fails on a bad check and on a rotation that is not cold.
-Expected<ReadyWork> ready_work(GpuBench& bench, const Work& work, const MethodRules& rules,
-                               const std::function<bool()>& stop);
+Expected<ReadyWork> ready_work(
+    GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop);
 
 /// `where` of the Error of everything that was told to stop.
 inline constexpr const char* interrupted_where = "interrupted";

@@ -31,7 +31,7 @@ class RateOf {
   RowRate operator()(const GemmQuery& gemm) const {
     if (warm()) return {};
     return {fmt::format("{}{}", to_text(gemm.precision), gemm.block_scaled ? " block-scaled" : ""),
-            (flops_of(gemm) / row_.time).value()};
+        (flops_of(gemm) / row_.time).value()};
   }
   RowRate operator()(const MemoryQuery& memory) const {
     const Bytes bytes = bytes_of(memory);
@@ -46,10 +46,7 @@ class RateOf {
   RowRate operator()(const TransferQuery& transfer) const {
     return {to_text(transfer.kind), (transfer.bytes / row_.time).value()};
   }
-  template <typename Other>
-  RowRate operator()(const Other&) const {
-    return {};
-  }
+  template <typename Other> RowRate operator()(const Other&) const { return {}; }
 
  private:
   [[nodiscard]] bool warm() const { return !context_.cache.empty(); }
@@ -60,8 +57,8 @@ class RateOf {
 
 /// The order in which they are printed: memory outwards from the chip, then products.
 int place_of(const Roof& roof) {
-  constexpr std::string_view first[] = {"l2 read",   "hbm read",       "hbm write",     "hbm copy",
-                                        "hbm triad", "host_to_device", "device_to_host"};
+  constexpr std::string_view first[] = {
+      "l2 read", "hbm read", "hbm write", "hbm copy", "hbm triad", "host_to_device", "device_to_host"};
   const auto found = std::find(std::begin(first), std::end(first), roof.of);
   return static_cast<int>(found - std::begin(first));
 }
@@ -77,9 +74,8 @@ std::vector<SeenRoof> seen_roofs(const Measurements& measurements, const Gpu& gp
     if (context.gpu != gpu.id || !context.beside.empty() || (row.throttled && !sustained)) continue;
     RowRate seen = std::visit(RateOf(row, context, gpu), row.what);
     if (seen.of.empty()) continue;
-    const auto known = std::find_if(roofs.begin(), roofs.end(), [&](const SeenRoof& other) {
-      return other.roof.of == seen.of && other.roof.regime == context.regime;
-    });
+    const auto known = std::find_if(roofs.begin(), roofs.end(),
+        [&](const SeenRoof& other) { return other.roof.of == seen.of && other.roof.regime == context.regime; });
     if (known == roofs.end()) {
       roofs.push_back({{std::move(seen.of), seen.rate, context.regime}, i});
     } else if (seen.rate > known->roof.rate) {

@@ -31,9 +31,9 @@ Expected<int> sets_that_fit(Bytes touched, Bytes free, const MethodRules& rules)
   const Bytes allowed = free * rules.memory_share;
   if (touched > allowed)
     return fail("memory of the GPU",
-                fmt::format("one set of buffers takes {}, and {} of the {} that are free may be used",
-                            format_bytes(touched), format_bytes(allowed), format_bytes(free)),
-                "end what else runs on this GPU, or measure smaller shapes");
+        fmt::format("one set of buffers takes {}, and {} of the {} that are free may be used", format_bytes(touched),
+            format_bytes(allowed), format_bytes(free)),
+        "end what else runs on this GPU, or measure smaller shapes");
   return touched.value() > 0 ? bounded_count(allowed / touched) : bounded_count(1e9);
 }
 

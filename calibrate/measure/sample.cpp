@@ -15,7 +15,7 @@ namespace {
 class ReplaySeries {
  public:
   ReplaySeries(GpuBench& bench, const ReadyWork& ready, const MethodRules& rules, const std::function<bool()>& stop,
-               ClocksSeen& seen)
+      ClocksSeen& seen)
       : bench_(bench), ready_(ready), rules_(rules), stop_(stop), seen_(seen), states_(bench) {
     most_pauses_ = seen.stay_down ? std::min(1, rules.most_pauses) : rules.most_pauses;
   }
@@ -36,8 +36,7 @@ class ReplaySeries {
   /// Before the first replay: the work before this one, or a clock that idled, may still hold clocks down.
   Expected<void> wait_for_clocks() {
     int pauses = 0;
-    for (GpuState state = read(); slow(state) && pauses++ < most_pauses_; state = read())
-      TRY(pause(state));
+    for (GpuState state = read(); slow(state) && pauses++ < most_pauses_; state = read()) TRY(pause(state));
     return {};
   }
 
@@ -108,8 +107,8 @@ class ReplaySeries {
     const GpuState mean = states_.mean();
     const bool settled = stop_after(times_, Seconds(0), rules_) == Stop::settled;
     return Sampled{found.median, found.quartile1, found.quartile3, static_cast<int>(times_.size()),
-                   ready_.rotation.calls, throttled_, settled, mean.sm_clock_mhz, mean.power_w, mean.temperature_c,
-                   static_cast<int>(aside_.size()), ready_.kernel, ready_.check, states_.error(), power_limited_};
+        ready_.rotation.calls, throttled_, settled, mean.sm_clock_mhz, mean.power_w, mean.temperature_c,
+        static_cast<int>(aside_.size()), ready_.kernel, ready_.check, states_.error(), power_limited_};
   }
 
   GpuBench& bench_;
@@ -118,10 +117,10 @@ class ReplaySeries {
   const std::function<bool()>& stop_;
   ClocksSeen& seen_;
   StateLog states_;
-  std::vector<Seconds> times_, aside_;   ///< per call; times_ beyond kept_ are on trial
+  std::vector<Seconds> times_, aside_;  ///< per call; times_ beyond kept_ are on trial
   std::size_t kept_ = 0;
-  Seconds spent_, spent_on_trial_, unseen_;   ///< without pauses and what was set aside; since clocks were last read
-  Seconds between_;                      ///< two questions for clocks
+  Seconds spent_, spent_on_trial_, unseen_;  ///< without pauses and what was set aside; since clocks were last read
+  Seconds between_;                          ///< two questions for clocks
   int pauses_ = 0, most_pauses_ = 0;
   bool throttled_ = false, power_limited_ = false;
 };
@@ -133,16 +132,16 @@ bool is_power_limited(const GpuState& state, const GpuSettings& settings, const 
   return state.power_capped || (limit > 0 && state.power_w >= limit * rules.power_limit_share);
 }
 
-bool is_throttled(const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen,
-                  const MethodRules& rules) {
+bool is_throttled(
+    const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen, const MethodRules& rules) {
   if (!(state.sm_clock_mhz > 0)) return state.thermally_slowed;
   const double usual = settings.default_sm_clock_mhz > 0 ? settings.default_sm_clock_mhz : seen.highest_mhz;
   if (state.sm_clock_mhz >= usual * rules.throttle_threshold) return false;
   return state.thermally_slowed || !is_power_limited(state, settings, rules);
 }
 
-Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules,
-                         const std::function<bool()>& stop, ClocksSeen* seen) {
+Expected<Sampled> sample(
+    GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop, ClocksSeen* seen) {
   TRY(const auto ready, ready_work(bench, work, rules, stop));
   ClocksSeen none;
   return ReplaySeries(bench, ready, rules, stop, seen ? *seen : none).run();

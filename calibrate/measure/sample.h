@@ -15,15 +15,15 @@
 namespace stepcast {
 
 struct Sampled {
-  Seconds time, low, high;   ///< per call: median and quartiles of replays
+  Seconds time, low, high;  ///< per call: median and quartiles of replays
   int replays = 0, calls = 0;
-  bool throttled = false;    ///< clocks stayed down after the last pause; all replays count then
-  bool settled = false;      ///< the median's interval is narrow enough; else the time ran out
-  double sm_clock_mhz = 0, power_w = 0, temperature_c = 0;   ///< means of what was read beside the replays
-  int thrown_away = 0;       ///< throttled replays
-  std::string kernel;        ///< as PreparedWork says
+  bool throttled = false;  ///< clocks stayed down after the last pause; all replays count then
+  bool settled = false;    ///< the median's interval is narrow enough; else the time ran out
+  double sm_clock_mhz = 0, power_w = 0, temperature_c = 0;  ///< means of what was read beside the replays
+  int thrown_away = 0;                                      ///< throttled replays
+  std::string kernel;                                       ///< as PreparedWork says
   Check check;
-  std::string state_error;   ///< why clocks and power could not be read; they count as unknown then
+  std::string state_error;     ///< why clocks and power could not be read; they count as unknown then
   bool power_limited = false;  ///< the board's power held clocks at any time: usual for large products, in training too
 };
 
@@ -37,32 +37,36 @@ struct ClocksSeen {
 /// The board's power holds clocks down, or is at its limit.
 bool is_power_limited(const GpuState& state, const GpuSettings& settings, const MethodRules& rules);
 
-/// Whether clocks are down so far that a replay beside this state says nothing about the card. Not by the board's power:
-/// large products on a 700 W card run into its cap within one replay, at 1.4 to 1.7 of 1.98 GHz, and in training too. Heat,
-/// and whatever the driver does not name, count where the clock is below the threshold; heat also where no clock is known.
+/// Whether clocks are down so far that a replay beside this state says nothing about the card. Not by the board's
+/// power: large products on a 700 W card run into its cap within one replay, at 1.4 to 1.7 of 1.98 GHz, and in training
+/// too. Heat, and whatever the driver does not name, count where the clock is below the threshold; heat also where no
+/// clock is known.
 bool is_throttled(const GpuState& state, const GpuSettings& settings, const ClocksSeen& seen, const MethodRules& rules);
 
 /// Allocates, checks against float64, records and replays. One that `stop` ended fails with where = "interrupted".
 /// `seen` carries over from one work of a campaign to the next; null = none came before.
-Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules,
-                         const std::function<bool()>& stop, ClocksSeen* seen = nullptr);
+Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop,
+    ClocksSeen* seen = nullptr);
 
 /// Back to back for `duration`: what the clocks settle to. A point every tenth of a second.
 struct Sustained {
-  struct Point { Seconds at, per_call; GpuState state; };
+  struct Point {
+    Seconds at, per_call;
+    GpuState state;
+  };
   std::vector<Point> points;
-  Seconds burst, settled;    ///< per call: of the first replays, and the median of the last half
-  Seconds time_constant;     ///< until 63 % of the way from burst to settled was gone; 0 where that is under 1 %
-  Seconds low, high;         ///< quartiles of the last half
-  int replays = 0;           ///< in the last half; rounds where works take turns
-  std::string kernel;        ///< of the first work
+  Seconds burst, settled;  ///< per call: of the first replays, and the median of the last half
+  Seconds time_constant;   ///< until 63 % of the way from burst to settled was gone; 0 where that is under 1 %
+  Seconds low, high;       ///< quartiles of the last half
+  int replays = 0;         ///< in the last half; rounds where works take turns
+  std::string kernel;      ///< of the first work
 };
-Expected<Sustained> sample_sustained(GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules,
-                                     const std::function<bool()>& stop);
+Expected<Sustained> sample_sustained(
+    GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules, const std::function<bool()>& stop);
 
 /// Different works in turn, as layers run: what the same GEMMs cost between lighter kernels. Times are per round of one
 /// call each. Turns are as long as replays are, a few milliseconds: short against what power control reacts to.
 Expected<Sustained> sample_alternating(GpuBench& bench, std::span<const Work> works, Seconds duration,
-                                       const MethodRules& rules, const std::function<bool()>& stop);
+    const MethodRules& rules, const std::function<bool()>& stop);
 
 }  // namespace stepcast

@@ -3,8 +3,8 @@
 namespace stepcast {
 namespace {
 
-constexpr double GpuState::*state_values[] = {&GpuState::sm_clock_mhz, &GpuState::memory_clock_mhz, &GpuState::power_w,
-                                              &GpuState::temperature_c};
+constexpr double GpuState::*state_values[] = {
+    &GpuState::sm_clock_mhz, &GpuState::memory_clock_mhz, &GpuState::power_w, &GpuState::temperature_c};
 
 }  // namespace
 

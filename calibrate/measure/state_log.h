@@ -12,13 +12,13 @@ class StateLog {
  public:
   explicit StateLog(GpuBench& bench) : bench_(bench) {}
   GpuState read();
-  void keep(const GpuState& state);                ///< counts in the mean
-  [[nodiscard]] GpuState mean() const;             ///< of what was known each time; flags that were up at any time
+  void keep(const GpuState& state);     ///< counts in the mean
+  [[nodiscard]] GpuState mean() const;  ///< of what was known each time; flags that were up at any time
   [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
   GpuBench& bench_;
-  GpuState sum_, count_;                           ///< count_: how often each value was known
+  GpuState sum_, count_;  ///< count_: how often each value was known
   std::string error_;
 };
 

@@ -47,7 +47,7 @@ MedianOf median_of_times(std::span<const Seconds> times) {
   std::sort(sorted.begin(), sorted.end());
   const std::size_t rank = interval_rank(sorted.size());
   return {quantile_of_sorted(sorted, 0.5), sorted[rank - 1], sorted[sorted.size() - rank],
-          quantile_of_sorted(sorted, 0.25), quantile_of_sorted(sorted, 0.75)};
+      quantile_of_sorted(sorted, 0.25), quantile_of_sorted(sorted, 0.75)};
 }
 
 Stop stop_after(std::span<const Seconds> times, Seconds spent, const MethodRules& rules) {

@@ -11,7 +11,7 @@ namespace stepcast {
 
 /// Median with its 95 % interval by order statistics (binomial: no assumption on the distribution), and the quartiles.
 struct MedianOf {
-  Seconds median, low, high;      ///< low, high: of the median; the extremes where there are fewer than 6 samples
+  Seconds median, low, high;  ///< low, high: of the median; the extremes where there are fewer than 6 samples
   Seconds quartile1, quartile3;
 };
 MedianOf median_of_times(std::span<const Seconds> times);

@@ -13,18 +13,20 @@ namespace stepcast {
 namespace {
 
 constexpr Seconds between_points{0.1};
-constexpr std::size_t burst_rounds = 3;         // before clocks react: 5 ms and more (flashinfer PR 2899, B200)
-constexpr std::size_t smoothed_rounds = 5;      // so that one slow round is no change
-constexpr double least_change = 0.01;           // of burst
-constexpr double gone_at_constant = 0.632;      // 1 - 1/e
+constexpr std::size_t burst_rounds = 3;     // before clocks react: 5 ms and more (flashinfer PR 2899, B200)
+constexpr std::size_t smoothed_rounds = 5;  // so that one slow round is no change
+constexpr double least_change = 0.01;       // of burst
+constexpr double gone_at_constant = 0.632;  // 1 - 1/e
 
-struct TimedRound { Seconds at, per_call; };
+struct TimedRound {
+  Seconds at, per_call;
+};
 
 using Stopper = std::function<bool()>;
 
-Expected<std::vector<ReadyWork>> ready_in_turn(GpuBench& bench, std::span<const Work> works, const MethodRules& rules,
-                                               const Stopper& stop) {
-  MethodRules shortest = rules;                 // turns as short as the rotation allows
+Expected<std::vector<ReadyWork>> ready_in_turn(
+    GpuBench& bench, std::span<const Work> works, const MethodRules& rules, const Stopper& stop) {
+  MethodRules shortest = rules;  // turns as short as the rotation allows
   shortest.shortest_replay = Seconds(0);
   std::vector<ReadyWork> ready;
   for (const Work& work : works) {
@@ -100,25 +102,24 @@ Sustained summary_of(std::span<const TimedRound> rounds, std::vector<Sustained::
   const auto late = times_of_rounds({last, rounds.end()});
   const MedianOf settled = median_of_times(late);
   const Seconds burst = median_of_rounds(rounds.first(std::min(burst_rounds, rounds.size())));
-  return {std::move(points),    burst, settled.median, time_constant_of(rounds, burst, settled.median),
-          settled.quartile1,    settled.quartile3,     static_cast<int>(late.size()),
-          std::move(kernel)};
+  return {std::move(points), burst, settled.median, time_constant_of(rounds, burst, settled.median), settled.quartile1,
+      settled.quartile3, static_cast<int>(late.size()), std::move(kernel)};
 }
 
 }  // namespace
 
-Expected<Sustained> sample_alternating(GpuBench& bench, std::span<const Work> works, Seconds duration,
-                                       const MethodRules& rules, const Stopper& stop) {
+Expected<Sustained> sample_alternating(
+    GpuBench& bench, std::span<const Work> works, Seconds duration, const MethodRules& rules, const Stopper& stop) {
   assert(!works.empty());
   TRY(auto ready, ready_in_turn(bench, works, rules, stop));
   const int calls = calls_of_round(ready, rules);
   TRY(record_rounds(ready, calls));
-  bench.wait(rules.recovery);                   // from clocks that checking and warming up did not pull down
+  bench.wait(rules.recovery);  // from clocks that checking and warming up did not pull down
 
   StateLog states(bench);
   std::vector<TimedRound> rounds;
   std::vector<Sustained::Point> points;
-  std::size_t of_point = 0;                     // the first round of the next point
+  std::size_t of_point = 0;  // the first round of the next point
   const Seconds start = bench.now();
   do {
     TRY(const auto round, run_round(ready, calls, stop));
@@ -132,8 +133,8 @@ Expected<Sustained> sample_alternating(GpuBench& bench, std::span<const Work> wo
   return summary_of(rounds, std::move(points), ready.front().kernel);
 }
 
-Expected<Sustained> sample_sustained(GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules,
-                                     const Stopper& stop) {
+Expected<Sustained> sample_sustained(
+    GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules, const Stopper& stop) {
   return sample_alternating(bench, std::span(&work, 1), duration, rules, stop);
 }
 

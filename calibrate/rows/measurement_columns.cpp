@@ -12,30 +12,24 @@
 namespace stepcast::detail {
 namespace {
 
-constexpr Choice<Precision> column_precisions[] = {{"fp32", Precision::fp32},   {"tf32", Precision::tf32},
-                                                   {"fp16", Precision::fp16},   {"bf16", Precision::bf16},
-                                                   {"fp8", Precision::fp8},     {"mxfp8", Precision::mxfp8},
-                                                   {"nvfp4", Precision::nvfp4}};
+constexpr Choice<Precision> column_precisions[] = {{"fp32", Precision::fp32}, {"tf32", Precision::tf32},
+    {"fp16", Precision::fp16}, {"bf16", Precision::bf16}, {"fp8", Precision::fp8}, {"mxfp8", Precision::mxfp8},
+    {"nvfp4", Precision::nvfp4}};
 constexpr Choice<GemmLayout> column_layouts[] = {
     {"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
 constexpr Choice<AttentionPass> column_passes[] = {{"forward", AttentionPass::forward},
-                                                   {"backward", AttentionPass::backward},
-                                                   {"forward_and_backward", AttentionPass::forward_and_backward},
-                                                   {"decode", AttentionPass::decode}};
-constexpr Choice<CollectiveKind> column_kinds[] = {
-    {"all_gather", CollectiveKind::all_gather}, {"reduce_scatter", CollectiveKind::reduce_scatter},
-    {"all_reduce", CollectiveKind::all_reduce}, {"all_to_all", CollectiveKind::all_to_all},
-    {"send_recv", CollectiveKind::send_recv},   {"broadcast", CollectiveKind::broadcast},
-    {"reduce", CollectiveKind::reduce}};
-constexpr Choice<TransferKind> transfer_kinds[] = {{"host_to_device", TransferKind::host_to_device},
-                                                   {"device_to_host", TransferKind::device_to_host}};
+    {"backward", AttentionPass::backward}, {"forward_and_backward", AttentionPass::forward_and_backward},
+    {"decode", AttentionPass::decode}};
+constexpr Choice<CollectiveKind> column_kinds[] = {{"all_gather", CollectiveKind::all_gather},
+    {"reduce_scatter", CollectiveKind::reduce_scatter}, {"all_reduce", CollectiveKind::all_reduce},
+    {"all_to_all", CollectiveKind::all_to_all}, {"send_recv", CollectiveKind::send_recv},
+    {"broadcast", CollectiveKind::broadcast}, {"reduce", CollectiveKind::reduce}};
+constexpr Choice<TransferKind> transfer_kinds[] = {
+    {"host_to_device", TransferKind::host_to_device}, {"device_to_host", TransferKind::device_to_host}};
 constexpr Choice<LaunchKind> launch_kinds[] = {{"stream_kernel", LaunchKind::stream_kernel},
-                                               {"graph_kernel", LaunchKind::graph_kernel},
-                                               {"graph", LaunchKind::graph},
-                                               {"event", LaunchKind::event}};
+    {"graph_kernel", LaunchKind::graph_kernel}, {"graph", LaunchKind::graph}, {"event", LaunchKind::event}};
 
-template <typename Enum>
-constexpr std::span<const Choice<Enum>> choices_of();
+template <typename Enum> constexpr std::span<const Choice<Enum>> choices_of();
 template <> constexpr std::span<const Choice<Precision>> choices_of() { return column_precisions; }
 template <> constexpr std::span<const Choice<GemmLayout>> choices_of() { return column_layouts; }
 template <> constexpr std::span<const Choice<AttentionPass>> choices_of() { return column_passes; }
@@ -69,8 +63,7 @@ std::string take_switch(bool& out, const JsonValue& value) {
   return {};
 }
 
-template <typename Enum>
-std::string take_choice(Enum& out, const JsonValue& value) {
+template <typename Enum> std::string take_choice(Enum& out, const JsonValue& value) {
   std::vector<std::string> names;
   for (const Choice<Enum>& row : choices_of<Enum>()) {
     if (value.type == JsonType::string && value.parts->text == row.name) return out = row.value, std::string();
@@ -83,30 +76,28 @@ std::string print_value(double value) { return json_number(value); }
 std::string print_value(bool value) { return value ? "true" : "false"; }
 std::string print_value(std::int64_t value) { return fmt::to_string(value); }
 std::string print_value(int value) { return fmt::to_string(value); }
-template <int S, int B, int F>
-std::string print_value(Quantity<S, B, F> value) { return json_number(value.value()); }
+template <int S, int B, int F> std::string print_value(Quantity<S, B, F> value) { return json_number(value.value()); }
 template <typename Enum>
-  requires std::is_enum_v<Enum>
-std::string print_value(Enum value) { return json_quoted(name_of<Enum>(choices_of<Enum>(), value)); }
+requires std::is_enum_v<Enum> std::string print_value(Enum value) {
+  return json_quoted(name_of<Enum>(choices_of<Enum>(), value));
+}
 
-template <Least least>
-std::string take_value(double& out, const JsonValue& value) { return take_number(out, value, least); }
+template <Least least> std::string take_value(double& out, const JsonValue& value) {
+  return take_number(out, value, least);
+}
 template <Least, typename Enum>
-  requires std::is_enum_v<Enum>
-std::string take_value(Enum& out, const JsonValue& value) { return take_choice(out, value); }
-template <Least>
-std::string take_value(bool& out, const JsonValue& value) { return take_switch(out, value); }
-template <Least>
-std::string take_value(std::int64_t& out, const JsonValue& value) { return take_count(out, value); }
-template <Least>
-std::string take_value(int& out, const JsonValue& value) {
+requires std::is_enum_v<Enum> std::string take_value(Enum& out, const JsonValue& value) {
+  return take_choice(out, value);
+}
+template <Least> std::string take_value(bool& out, const JsonValue& value) { return take_switch(out, value); }
+template <Least> std::string take_value(std::int64_t& out, const JsonValue& value) { return take_count(out, value); }
+template <Least> std::string take_value(int& out, const JsonValue& value) {
   std::int64_t wide = out;
   std::string wanted = take_count(wide, value);
   out = static_cast<int>(wide);
   return wanted;
 }
-template <Least least, int S, int B, int F>
-std::string take_value(Quantity<S, B, F>& out, const JsonValue& value) {
+template <Least least, int S, int B, int F> std::string take_value(Quantity<S, B, F>& out, const JsonValue& value) {
   double number = out.value();
   std::string wanted = take_number(number, value, least);
   out = Quantity<S, B, F>(number);
@@ -114,19 +105,17 @@ std::string take_value(Quantity<S, B, F>& out, const JsonValue& value) {
 }
 
 /// A member of the query of type Q, or of the measurement itself.
-template <typename Q, auto member>
-auto& member_in(auto& measurement) {
+template <typename Q, auto member> auto& member_in(auto& measurement) {
   if constexpr (std::is_same_v<Q, Measurement>) return measurement.*member;
   else return std::get<Q>(measurement.what).*member;
 }
 
 template <typename Q, auto member, Least least = Least::above_zero>
 constexpr MeasurementColumn column(std::string_view name, bool always = false) {
-  return {name, always,
-          [](const Measurement& m) -> std::string { return print_value(member_in<Q, member>(m)); },
-          [](Measurement& m, const JsonValue& value) -> std::string {
-            return take_value<least>(member_in<Q, member>(m), value);
-          }};
+  return {name, always, [](const Measurement& m) -> std::string { return print_value(member_in<Q, member>(m)); },
+      [](Measurement& m, const JsonValue& value) -> std::string {
+        return take_value<least>(member_in<Q, member>(m), value);
+      }};
 }
 
 std::string print_op(const Measurement& m) { return json_quoted(std::get<MemoryQuery>(m.what).op->id); }

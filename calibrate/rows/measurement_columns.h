@@ -12,16 +12,16 @@ namespace stepcast::detail {
 
 struct MeasurementColumn {
   std::string_view name;
-  bool always = false;  ///< written, and needed, even where all rows hold the default
-  std::string (*print)(const Measurement&) = nullptr;          ///< as JSON
+  bool always = false;                                 ///< written, and needed, even where all rows hold the default
+  std::string (*print)(const Measurement&) = nullptr;  ///< as JSON
   std::string (*take)(Measurement&, const JsonValue&) = nullptr;  ///< "" or what the column holds instead
 };
 
 /// One table for each alternative of Query, in its order.
 struct MeasurementTable {
-  std::string_view name;                                       ///< "gemm"
-  Query query;                                                 ///< all defaults
-  std::span<const MeasurementColumn> columns;                  ///< of the query
+  std::string_view name;                       ///< "gemm"
+  Query query;                                 ///< all defaults
+  std::span<const MeasurementColumn> columns;  ///< of the query
 };
 std::span<const MeasurementTable> measurement_tables();
 /// The columns that every table has before its own.

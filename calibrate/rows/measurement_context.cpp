@@ -14,17 +14,14 @@ namespace detail {
 namespace {
 
 using Context = MeasurementContext;
-constexpr ContextText texts[] = {
-    {"gpu", &Context::gpu},           {"fabric", &Context::fabric}, {"device", &Context::device},
-    {"machine", &Context::machine},   {"software", &Context::software}, {"driver", &Context::driver},
-    {"cuda", &Context::cuda},         {"cublas", &Context::cublas}, {"nccl", &Context::nccl},
-    {"date", &Context::date},         {"launch_mode", &Context::launch_mode}, {"regime", &Context::regime},
-    {"cache", &Context::cache},       {"beside", &Context::beside},
-    {"source", &Context::source}};
+constexpr ContextText texts[] = {{"gpu", &Context::gpu}, {"fabric", &Context::fabric}, {"device", &Context::device},
+    {"machine", &Context::machine}, {"software", &Context::software}, {"driver", &Context::driver},
+    {"cuda", &Context::cuda}, {"cublas", &Context::cublas}, {"nccl", &Context::nccl}, {"date", &Context::date},
+    {"launch_mode", &Context::launch_mode}, {"regime", &Context::regime}, {"cache", &Context::cache},
+    {"beside", &Context::beside}, {"source", &Context::source}};
 constexpr ContextNumber numbers[] = {{"sm_clock_mhz", &Context::sm_clock_mhz},
-                                     {"memory_clock_mhz", &Context::memory_clock_mhz},
-                                     {"power_limit_w", &Context::power_limit_w},
-                                     {"port_bytes_per_s", &Context::port_bytes_per_s}};
+    {"memory_clock_mhz", &Context::memory_clock_mhz}, {"power_limit_w", &Context::power_limit_w},
+    {"port_bytes_per_s", &Context::port_bytes_per_s}};
 constexpr std::string_view ports_name = "ports_per_node";
 constexpr std::int64_t most_ports = 1 << 20;
 
@@ -92,11 +89,11 @@ std::string write_measurement_context(const MeasurementContext& context) {
 
 }  // namespace detail
 
-Expected<MeasurementContext> merged_context(MeasurementContext context, const MeasurementContext& given,
-                                            const std::string& where) {
+Expected<MeasurementContext> merged_context(
+    MeasurementContext context, const MeasurementContext& given, const std::string& where) {
   const auto contradicts = [&](const char* name, const auto& found, const auto& said) {
     return fail(where, fmt::format("the file says {} {}, and it was given as {}", name, found, said),
-                "leave it out, or import the file that it describes");
+        "leave it out, or import the file that it describes");
   };
   for (const detail::ContextText& field : detail::context_texts()) {
     std::string& known = context.*field.value;

@@ -11,13 +11,15 @@
 namespace stepcast {
 
 /// Fills what the context leaves open from what was given; fails where both say something else.
-Expected<MeasurementContext> merged_context(MeasurementContext context, const MeasurementContext& given,
-                                            const std::string& where);
+Expected<MeasurementContext> merged_context(
+    MeasurementContext context, const MeasurementContext& given, const std::string& where);
 
 namespace detail {
 
+// clang-format off
 struct ContextText { const char* name; std::string MeasurementContext::*value; };
 struct ContextNumber { const char* name; double MeasurementContext::*value; };
+// clang-format on
 std::span<const ContextText> context_texts();
 std::span<const ContextNumber> context_numbers();
 

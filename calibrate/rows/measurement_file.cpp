@@ -69,7 +69,7 @@ class TableReader {
       const auto name = std::find(names.begin(), names.end(), item.parts->text);
       if (name == names.end())
         return fail(where_ + at, fmt::format("unknown column '{}'", detail::json_shown(item.parts->text)),
-                    name_hint(item.parts->text, names));
+            name_hint(item.parts->text, names));
       const MeasurementColumn* column =
           name == names.begin() ? nullptr : known[static_cast<std::size_t>(name - names.begin() - 1)];
       if (std::find(header_.begin(), header_.end(), column) != header_.end())
@@ -78,8 +78,8 @@ class TableReader {
     }
     for (const MeasurementColumn* column : known)
       if (column->always && std::find(header_.begin(), header_.end(), column) == header_.end())
-        return fail(where_ + "/columns", fmt::format("no column '{}'", column->name),
-                    "every row of this table needs it");
+        return fail(
+            where_ + "/columns", fmt::format("no column '{}'", column->name), "every row of this table needs it");
     return {};
   }
 
@@ -117,17 +117,17 @@ class TableReader {
   /// What holds between values of a row.
   [[nodiscard]] Expected<void> check(const Measurement& row, const std::string& at) const {
     if (row.low.value() > 0 && row.high.value() > 0 && row.low > row.high)
-      return fail(where_ + at, fmt::format("low_s {} above high_s {}", row.low.value(), row.high.value()),
-                  "low_s <= high_s");
+      return fail(
+          where_ + at, fmt::format("low_s {} above high_s {}", row.low.value(), row.high.value()), "low_s <= high_s");
     if (const auto* collective = std::get_if<CollectiveQuery>(&row.what);
         collective && collective->nodes > collective->ranks)
       return fail(where_ + at, fmt::format("{} ranks on {} nodes", collective->ranks, collective->nodes),
-                  "at least one rank on each node");
+          "at least one rank on each node");
     return {};
   }
 
-  [[nodiscard]] tl::unexpected<Error> wrong(const std::string& at, const JsonValue& found,
-                                            const std::string& wanted) const {
+  [[nodiscard]] tl::unexpected<Error> wrong(
+      const std::string& at, const JsonValue& found, const std::string& wanted) const {
     return fail(where_ + at, detail::json_described(found), wanted);
   }
 
@@ -167,7 +167,7 @@ Expected<void> read_version(const JsonValue& root, const std::string& where) {
   if (version == members.end()) return fail(at, "missing", fmt::format("{}: a file of measurements", file_version));
   if (version->value.type != JsonType::integer || version->value.integer != file_version)
     return fail(at, detail::json_described(version->value),
-                fmt::format("{}, the version that this program reads", file_version));
+        fmt::format("{}, the version that this program reads", file_version));
   return {};
 }
 

@@ -34,8 +34,8 @@ constexpr double least_power_limit = 0.98;  ///< of the default
 
 /// "a, b, c and 4 more".
 std::string some_of(const std::vector<std::string>& names, std::size_t most = 4) {
-  const std::vector<std::string> first(names.begin(),
-                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
+  const std::vector<std::string> first(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
   std::string text = fmt::format("{}", fmt::join(first, ", "));
   return names.size() > most ? text + fmt::format(" and {} more", names.size() - most) : text;
 }
@@ -47,7 +47,7 @@ constexpr std::string_view budget_word = "budget";
 
 void doubt_campaign(const Evidence& e, Lines& lines) {
   const auto unreached = std::count_if(e.result.skipped.begin(), e.result.skipped.end(),
-                                       [](const NotMeasured& skipped) { return skipped.why == budget_word; });
+      [](const NotMeasured& skipped) { return skipped.why == budget_word; });
   if (e.result.finished && unreached == 0) return;
   const bool budget = e.result.finished || e.result.ended_by == budget_word;
   const std::string why = budget ? fmt::format("the budget was used up, {} works were not reached", unreached)
@@ -63,14 +63,14 @@ void doubt_card(const Evidence& e, Lines& lines) {
         "all figures are of a MIG slice: fewer multiprocessors and less bandwidth than the datasheet's; turn MIG off, "
         "or use them for such slices only");
   if (!e.settings.other_processes.empty())
-    lines.push_back(fmt::format("all figures: the card was shared with {}; measure again without",
-                                some_of(e.settings.other_processes)));
+    lines.push_back(fmt::format(
+        "all figures: the card was shared with {}; measure again without", some_of(e.settings.other_processes)));
   const double limit = e.settings.power_limit_w, usual = e.settings.default_power_limit_w;
   if (limit > 0 && usual > 0 && limit < usual * least_power_limit)
     lines.push_back(
         fmt::format("rates of products: the power limit is {:.0f} W, below the default of {:.0f} W; they hold for "
                     "cards that are limited alike",
-                    limit, usual));
+            limit, usual));
 }
 
 void doubt_clocks(const Evidence& e, Lines& lines) {
@@ -91,13 +91,12 @@ void doubt_drift(const Evidence& e, Lines& lines) {
         "whether figures drifted is not known: nothing was timed twice; add repeat to --only, or a longer --budget");
     return;
   }
-  const auto worst = std::max_element(
-      e.result.repeats.begin(), e.result.repeats.end(),
+  const auto worst = std::max_element(e.result.repeats.begin(), e.result.repeats.end(),
       [](const auto& a, const auto& b) { return std::abs(a.again / a.first - 1) < std::abs(b.again / b.first - 1); });
   lines.push_back(
       fmt::format("all figures drifted by {} between first and last, most of all {} ({:.3f} of its first time): heat "
                   "or a neighbour; measure again on a warm, idle card",
-                  format_percent(e.verdict.drift), worst->work, worst->again / worst->first));
+          format_percent(e.verdict.drift), worst->work, worst->again / worst->first));
 }
 
 std::string rate_text(const Roof& roof, double rate) {
@@ -109,8 +108,8 @@ void doubt_roofs(const Evidence& e, Lines& lines) {
     if (verdict.datasheet <= 0) continue;
     const double share = verdict.roof.rate / verdict.datasheet;
     const std::string figure = fmt::format("{} {}: {} is {} of the datasheet's {}", verdict.roof.of,
-                                           verdict.roof.regime, rate_text(verdict.roof, verdict.roof.rate),
-                                           format_percent(share), rate_text(verdict.roof, verdict.datasheet));
+        verdict.roof.regime, rate_text(verdict.roof, verdict.roof.rate), format_percent(share),
+        rate_text(verdict.roof, verdict.datasheet));
     const bool stream = verdict.roof.of.starts_with("hbm "),
                wide = verdict.roof.of == "bf16" || verdict.roof.of == "fp16";
     if (share > most_over_datasheet)
@@ -136,8 +135,8 @@ void doubt_skipped(const Evidence& e, Lines& lines) {
   for (const NotMeasured& skipped : e.result.skipped)
     if (skipped.why != budget_word) by_reason[skipped.why].push_back(skipped.work);
   for (const auto& [why, works] : by_reason)
-    lines.push_back(fmt::format("{} not measured ({}): laws stand without {}", some_of(works), why,
-                                works.size() > 1 ? "them" : "it"));
+    lines.push_back(fmt::format(
+        "{} not measured ({}): laws stand without {}", some_of(works), why, works.size() > 1 ? "them" : "it"));
 }
 
 void doubt_medians(const Evidence& e, Lines& lines) {
@@ -167,8 +166,8 @@ void doubt_laws(const Evidence& e, Lines& lines) {
         biased.push_back(fmt::format("{} {} take {:.2f} of what the law says", fit.law, part.part, part.bias));
   }
   if (!wrong.empty())
-    lines.push_back(fmt::format("held-out errors above the usual: {}; more shapes (--budget), or times that scatter",
-                                some_of(wrong, 6)));
+    lines.push_back(fmt::format(
+        "held-out errors above the usual: {}; more shapes (--budget), or times that scatter", some_of(wrong, 6)));
   if (!few.empty())
     lines.push_back(fmt::format("few samples behind {}: a longer --budget gives more", some_of(few, 8)));
   if (!biased.empty())
@@ -186,7 +185,7 @@ void doubt_slowdowns(const Evidence& e, Lines& lines) {
     lines.push_back(
         fmt::format("products go on {:.2f} times slower than they start: more than power limits do elsewhere (up to "
                     "1.18); look at cooling",
-                    e.verdict.sustained_slowdown));
+            e.verdict.sustained_slowdown));
   for (const SlowdownVerdict& slowdown : e.verdict.slowdowns)
     if (slowdown.what == "products beside copy")
       lines.push_back(fmt::format(
@@ -216,7 +215,7 @@ void doubt_missing(const Evidence& e, Lines& lines) {
     lines.push_back(
         fmt::format("only {} products were timed: other precisions are its share of their datasheet peaks, and narrow "
                     "ones reach less of it; add precisions to --only",
-                    to_text(*precisions.begin())));
+            to_text(*precisions.begin())));
 }
 
 /// By the beginning of a law's name: what is usual of held-out forecasts. Products of training size with 64 shapes 5 to
@@ -227,13 +226,11 @@ struct UsualRow {
   std::string_view law;
   UsualFit fit;
 };
-constexpr std::array usual_rows{
-    UsualRow{"gemm fp8", {0.17, 16}}, UsualRow{"gemm mxfp8", {0.17, 16}},       UsualRow{"gemm nvfp4", {0.17, 16}},
-    UsualRow{"gemm ", {0.08, 16}},    UsualRow{"attention decode", {0.25, 16}}, UsualRow{"attention", {0.15, 12}},
-    UsualRow{"moe ", {0.2, 16}},      UsualRow{"memory-bound, any", {0.25, 8}}};
+constexpr std::array usual_rows{UsualRow{"gemm fp8", {0.17, 16}}, UsualRow{"gemm mxfp8", {0.17, 16}},
+    UsualRow{"gemm nvfp4", {0.17, 16}}, UsualRow{"gemm ", {0.08, 16}}, UsualRow{"attention decode", {0.25, 16}},
+    UsualRow{"attention", {0.15, 12}}, UsualRow{"moe ", {0.2, 16}}, UsualRow{"memory-bound, any", {0.25, 8}}};
 constexpr std::array usual_groups{UsualRow{"elementwise", {0.05, 6}}, UsualRow{"copy", {0.05, 4}},
-                                  UsualRow{"norm", {0.17, 6}}, UsualRow{"softmax", {0.17, 6}},
-                                  UsualRow{"activation", {0.1, 6}}};
+    UsualRow{"norm", {0.17, 6}}, UsualRow{"softmax", {0.17, 6}}, UsualRow{"activation", {0.1, 6}}};
 constexpr UsualFit other_operators{0.15, 6};
 /// Where no product is of training size: everything from one row on, 10 to 18 % with the same law.
 constexpr double usual_of_all_products = 0.2;
@@ -256,7 +253,7 @@ UsualFit usual_fit(const LawFit& fit) {
 std::vector<std::string> distrust_lines(const Evidence& evidence) {
   Lines lines;
   for (const auto doubt : {doubt_campaign, doubt_card, doubt_clocks, doubt_drift, doubt_roofs, doubt_kernels,
-                           doubt_skipped, doubt_medians, doubt_laws, doubt_slowdowns, doubt_missing})
+           doubt_skipped, doubt_medians, doubt_laws, doubt_slowdowns, doubt_missing})
     doubt(evidence, lines);
   return lines;
 }

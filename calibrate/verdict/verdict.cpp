@@ -57,9 +57,8 @@ struct RateOfKernel {
   Seconds time;
   KernelRate operator()(const MemoryQuery& memory) const {
     if (memory.op->group == "copy") return {};  // they are the roofs
-    return {std::string(memory.op->id),
-            (bytes_of(memory) / time).value(),
-            {"hbm copy", "hbm triad", "hbm read", "hbm write"}};
+    return {std::string(memory.op->id), (bytes_of(memory) / time).value(),
+        {"hbm copy", "hbm triad", "hbm read", "hbm write"}};
   }
   KernelRate operator()(const AttentionQuery& attention) const {
     if (attention.pass == AttentionPass::decode)
@@ -69,13 +68,9 @@ struct RateOfKernel {
                                                                    : "both ways";
     const char* precision = to_text(attention.precision);
     return {fmt::format("attention {} {}", pass, precision),
-            (forward_flops_of(attention) * products_of(attention.pass) / time).value(),
-            {precision}};
+        (forward_flops_of(attention) * products_of(attention.pass) / time).value(), {precision}};
   }
-  template <typename Other>
-  KernelRate operator()(const Other&) const {
-    return {};
-  }
+  template <typename Other> KernelRate operator()(const Other&) const { return {}; }
 };
 
 double burst_roof(const std::vector<RoofVerdict>& roofs, const std::string& of) {
@@ -96,8 +91,8 @@ KernelShare share_of_roof(KernelRate kernel, const std::vector<RoofVerdict>& roo
   return out;
 }
 
-std::vector<KernelShare> kernel_shares(const Measurements& measurements, const Gpu& gpu,
-                                       const std::vector<RoofVerdict>& roofs) {
+std::vector<KernelShare> kernel_shares(
+    const Measurements& measurements, const Gpu& gpu, const std::vector<RoofVerdict>& roofs) {
   std::map<std::string, KernelShare> best;
   for (std::size_t i = 0; i < measurements.rows.size(); ++i) {
     const Measurement& row = measurements.rows[i];
@@ -142,8 +137,8 @@ double drift_of(const std::vector<MeasureResult::Repeated>& repeats) {
 
 }  // namespace
 
-Verdict verdict_of(const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu,
-                   const GpuSettings& settings) {
+Verdict verdict_of(
+    const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu, const GpuSettings& settings) {
   const Measurements& measurements = result.measurements;
   Verdict out;
   out.rows = measurements.rows.size();
@@ -151,10 +146,8 @@ Verdict verdict_of(const MeasureResult& result, const FittedProfile& fitted, con
   out.roofs = roof_verdicts(measurements, gpu);
   out.kernels = kernel_shares(measurements, gpu, out.roofs);
   for (const LawFit& fit : fitted.laws) {
-    if (fit.held_out.samples > 0)
-      out.laws.push_back(fit);
-    else
-      out.slowdowns.push_back({fit.law, fit.bias, fit.samples});
+    if (fit.held_out.samples > 0) out.laws.push_back(fit);
+    else out.slowdowns.push_back({fit.law, fit.bias, fit.samples});
   }
   add_sustained(out, result);
   out.host = host_costs_of(measurements, gpu);

@@ -9,7 +9,7 @@
 namespace stepcast {
 
 /// `settings` of the card while it was measured; without a driver's name they count as not known.
-Verdict verdict_of(const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu,
-                   const GpuSettings& settings = {});
+Verdict verdict_of(
+    const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu, const GpuSettings& settings = {});
 
 }  // namespace stepcast

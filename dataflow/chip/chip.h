@@ -36,7 +36,7 @@ enum class TensorUse : std::uint8_t { input, weight, output };
 
 struct ChipTensor {
   std::string name;
-  TensorUse use = TensorUse::input;    ///< weight: a name that starts with W, as in written programs
+  TensorUse use = TensorUse::input;  ///< weight: a name that starts with W, as in written programs
   std::vector<ChipIndex> indices;
   double bytes_per_element = 2;
   friend bool operator==(const ChipTensor&, const ChipTensor&) = default;
@@ -44,43 +44,43 @@ struct ChipTensor {
 
 struct ChipLoop {
   int dim = -1;
-  std::int64_t trips = 1;              ///< rounds in time, or units in space; loops of one round stay as written
-  int axis = -1;                       ///< space: index into the level's axes
-  bool ragged = false;                 ///< the product of trips may exceed the extent: rounds outside it do not run
-  Position position;                   ///< of the statement, for errors
+  std::int64_t trips = 1;  ///< rounds in time, or units in space; loops of one round stay as written
+  int axis = -1;           ///< space: index into the level's axes
+  bool ragged = false;     ///< the product of trips may exceed the extent: rounds outside it do not run
+  Position position;       ///< of the statement, for errors
   friend bool operator==(const ChipLoop&, const ChipLoop&) = default;
 };
 
 struct ChipAxis {
-  std::string name;                    ///< as mapped statements name it
+  std::string name;  ///< as mapped statements name it
   std::int64_t units = 1;
   friend bool operator==(const ChipAxis&, const ChipAxis&) = default;
 };
 
 struct ChipLevel {
   std::string name;
-  std::vector<ChipAxis> axes;          ///< its units; empty: one
+  std::vector<ChipAxis> axes;  ///< its units; empty: one
   FabricClass fabric = FabricClass::bus;
   bool multicast = true, reduce = true;  ///< in the fabric
-  bool store = true;                   ///< false: nothing is kept (units only, or an empty list); loops may stand
-  std::vector<bool> keeps;             ///< by tensor; all false where store is
-  std::vector<ChipLoop> space, time;   ///< outer to inner
-  double capacity_bytes = 0;           ///< per unit; 0 = not said
-  double bytes_per_cycle = 0;          ///< read and write together, per unit; 0 = not said
+  bool store = true;                     ///< false: nothing is kept (units only, or an empty list); loops may stand
+  std::vector<bool> keeps;               ///< by tensor; all false where store is
+  std::vector<ChipLoop> space, time;     ///< outer to inner
+  double capacity_bytes = 0;             ///< per unit; 0 = not said
+  double bytes_per_cycle = 0;            ///< read and write together, per unit; 0 = not said
   double latency_cycles = 0;
-  double word_bytes = 0;               ///< per element while it is here; 0 = the tensor's own
-  double energy_pj = 0;                ///< per element read or written here; 0 = from the table
-  int buffers = 1;                     ///< 2: the next tile is loaded while this one is used
+  double word_bytes = 0;  ///< per element while it is here; 0 = the tensor's own
+  double energy_pj = 0;   ///< per element read or written here; 0 = from the table
+  int buffers = 1;        ///< 2: the next tile is loaded while this one is used
   friend bool operator==(const ChipLevel&, const ChipLevel&) = default;
 };
 
 struct ChipProgram {
   std::string op;
-  std::vector<ChipDim> dims;           ///< the operator's loops
-  std::vector<ChipTensor> tensors;     ///< inputs in the operator's order, the output last
-  std::vector<ChipLevel> levels;       ///< outermost first; the first that stores keeps everything
-  double clock_hz = 0;                 ///< 0 = not said
-  double macs_per_cycle = 1;           ///< of one innermost unit
+  std::vector<ChipDim> dims;        ///< the operator's loops
+  std::vector<ChipTensor> tensors;  ///< inputs in the operator's order, the output last
+  std::vector<ChipLevel> levels;    ///< outermost first; the first that stores keeps everything
+  double clock_hz = 0;              ///< 0 = not said
+  double macs_per_cycle = 1;        ///< of one innermost unit
   friend bool operator==(const ChipProgram&, const ChipProgram&) = default;
 };
 

@@ -34,9 +34,8 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
 }
 
 bool is_looked_up(const FuseContext& c, int tensor) {
-  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
-    return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
-  });
+  return std::any_of(c.block.operators.begin(), c.block.operators.end(),
+      [&](const Operator& op) { return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor; });
 }
 
 /// The logits: what the loss kernel reads.
@@ -52,7 +51,9 @@ struct MatrixShape {
 };
 
 MatrixShape shape_of(const FuseContext& c, const Operator& op, const OperatorSplit& split, const Access& weight) {
-  const auto reads = [](const Access& access, int loop) { return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end(); };
+  const auto reads = [](const Access& access, int loop) {
+    return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end();
+  };
   const Access& other = op.inputs[op.inputs[0].tensor == weight.tensor ? 1 : 0];
   MatrixShape shape;
   for (int loop : weight.loops) {
@@ -82,15 +83,16 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
       const Tensor& tensor = c.network.tensors[input.tensor];
       if (tensor.role != TensorRole::weight || tensor.frozen) continue;
       const MatrixShape shape = shape_of(c, op, c.splits[o], input);
-      if (!weights.empty() && !op.kernel.empty() && weights.back().kernel == op.kernel && weights.back().shape.contracted == shape.contracted)
+      if (!weights.empty() && !op.kernel.empty() && weights.back().kernel == op.kernel &&
+          weights.back().shape.contracted == shape.contracted)
         weights.back().shape.elements += shape.elements;
-      else
-        weights.push_back({op.kernel, shape, tensor.bytes_per_element});
+      else weights.push_back({op.kernel, shape, tensor.bytes_per_element});
     }
   }
   for (const Joined& weight : weights) {
     Buffer buffer;
-    buffer.label = fmt::format("gradient stand-in {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
+    buffer.label = fmt::format(
+        "gradient stand-in {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
     buffer.kind = BufferKind::temporary;
     buffer.count = Count::shared;
     buffer.bytes = Bytes(weight.shape.elements * weight.bytes_per_element);
@@ -98,8 +100,9 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
-/// Under a narrow plan every projection keeps its weight cast, as is and transposed, from one optimizer step to the next
-/// (TransformerEngine: weight workspaces filled on the first micro-batch). Gathered weights are cast anew and keep none.
+/// Under a narrow plan every projection keeps its weight cast, as is and transposed, from one optimizer step to the
+/// next (TransformerEngine: weight workspaces filled on the first micro-batch). Gathered weights are cast anew and keep
+/// none.
 void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
   if (c.narrow_bytes == 0) return;
   constexpr double copies = 2;
@@ -123,8 +126,9 @@ bool is_kept_narrow(const FuseContext& c, int tensor) {
   bool read = false;
   for (const Operator& op : c.block.operators) {
     const BackwardReads reads = backward_reads(op);
-    const bool here = (reads.output && op.output.tensor == tensor) ||
-                      std::any_of(reads.inputs.begin(), reads.inputs.end(), [&](int i) { return op.inputs[i].tensor == tensor; });
+    const bool here =
+        (reads.output && op.output.tensor == tensor) ||
+        std::any_of(reads.inputs.begin(), reads.inputs.end(), [&](int i) { return op.inputs[i].tensor == tensor; });
     if (!here) continue;
     if (!is_cast(op)) return false;
     read = true;
@@ -146,7 +150,8 @@ double heads_that_copy(const FuseContext& c, int tensor) {
     if (op.kind != OperatorKind::attention || op.inputs.size() < 4 || op.inputs.back().tensor != tensor) continue;
     double heads = 1;
     for (int loop : op.inputs[1].loops)  // K's dims that the key lacks, but for the head size
-      if (loop != op.inputs[1].loops.back() && std::find(op.inputs.back().loops.begin(), op.inputs.back().loops.end(), loop) == op.inputs.back().loops.end())
+      if (loop != op.inputs[1].loops.back() &&
+          std::find(op.inputs.back().loops.begin(), op.inputs.back().loops.end(), loop) == op.inputs.back().loops.end())
         heads *= local_extent(c.network, loop, c.splits[o], c.mesh);
     return heads;
   }
@@ -157,7 +162,8 @@ double heads_that_copy(const FuseContext& c, int tensor) {
 int gradient_dies(const FuseContext& c, const ListPlaces& backward, int copy) {
   int last = -1;
   for (std::size_t i = 0; i < c.placed.copies.size(); ++i)
-    if (c.placed.copies[i].gradient && c.placed.copies[i].tensor == c.placed.copies[copy].tensor) last = std::max(last, backward.dies[i]);
+    if (c.placed.copies[i].gradient && c.placed.copies[i].tensor == c.placed.copies[copy].tensor)
+      last = std::max(last, backward.dies[i]);
   return last;
 }
 
@@ -166,18 +172,22 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
   for (const SavedCopy& saved : c.placed.saved) {
     if (saved.copy >= 0 && c.stack.gates_in_experts && is_combined(c, c.placed.copies[saved.copy].tensor)) continue;
     Buffer buffer;
-    buffer.label = saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name : c.block.operators[saved.op].name + " side";
+    buffer.label = saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name
+                                   : c.block.operators[saved.op].name + " side";
     buffer.kind = BufferKind::saved;
     buffer.count = Count::per_micro_batch;
     buffer.bytes = Bytes(saved.bytes);
     if (saved.copy >= 0 && c.narrow_bytes > 0 && is_kept_narrow(c, c.placed.copies[saved.copy].tensor))
-      buffer.bytes = buffer.bytes * (c.narrow_bytes / c.network.tensors[c.placed.copies[saved.copy].tensor].bytes_per_element);
-    if (saved.copy >= 0 && c.stack.rotary_key_per_head) buffer.bytes = buffer.bytes * heads_that_copy(c, c.placed.copies[saved.copy].tensor);
+      buffer.bytes =
+          buffer.bytes * (c.narrow_bytes / c.network.tensors[c.placed.copies[saved.copy].tensor].bytes_per_element);
+    if (saved.copy >= 0 && c.stack.rotary_key_per_head)
+      buffer.bytes = buffer.bytes * heads_that_copy(c, c.placed.copies[saved.copy].tensor);
     buffer.held_until_weight_grad = saved.held_until_weight_grad;
     const bool read = saved.copy >= 0 && backward.dies[saved.copy] >= 0;
     buffer.born = saved.copy >= 0 ? std::max(forward.born[saved.copy], 0) : 0;
     buffer.dies = read ? backward.dies[saved.copy] : end;
-    if (saved.copy >= 0 && c.stack.loss_in_place && read_by_loss(c, c.placed.copies[saved.copy].tensor)) buffer.dies = gradient_dies(c, backward, saved.copy);
+    if (saved.copy >= 0 && c.stack.loss_in_place && read_by_loss(c, c.placed.copies[saved.copy].tensor))
+      buffer.dies = gradient_dies(c, backward, saved.copy);
     out.buffers.push_back(std::move(buffer));
   }
 }
@@ -193,12 +203,14 @@ void add_gathered(const FuseContext& c, ProgramBlock& out) {
     out.buffers.push_back(std::move(buffer));
   };
   const auto gathers = [&](const PlacedItem& item) {
-    return item.kind == PlacedKind::move && item.cargo == Cargo::weight && item.move != MoveKind::slice && item.move != MoveKind::mask;
+    return item.kind == PlacedKind::move && item.cargo == Cargo::weight && item.move != MoveKind::slice &&
+           item.move != MoveKind::mask;
   };
   for (const PlacedItem& item : c.placed.forward) {
     if (!gathers(item)) continue;
     const int copy = item.writes.front();
-    const bool kept = std::find(c.placed.kept_gathers.begin(), c.placed.kept_gathers.end(), copy) != c.placed.kept_gathers.end();
+    const bool kept =
+        std::find(c.placed.kept_gathers.begin(), c.placed.kept_gathers.end(), copy) != c.placed.kept_gathers.end();
     add(copy, kept ? Count::per_micro_batch : Count::per_block_window);
   }
   for (const PlacedItem& item : c.placed.step)
@@ -212,10 +224,13 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
     const Copy& copy = c.placed.copies[i];
     const bool weight = c.network.tensors[copy.tensor].role == TensorRole::weight;
     if (weight && !copy.gradient) continue;  // counted as gathered
-    if (std::any_of(c.placed.saved.begin(), c.placed.saved.end(), [&](const SavedCopy& s) { return s.copy == static_cast<int>(i); })) continue;
+    if (std::any_of(c.placed.saved.begin(), c.placed.saved.end(),
+            [&](const SavedCopy& s) { return s.copy == static_cast<int>(i); }))
+      continue;
     if (weight) {
       // A gradient that is added straight into its accumulator has no buffer of its own.
-      const auto chain = std::find_if(c.placed.chains.begin(), c.placed.chains.end(), [&](const WeightChain& w) { return w.tensor == copy.tensor; });
+      const auto chain = std::find_if(c.placed.chains.begin(), c.placed.chains.end(),
+          [&](const WeightChain& w) { return w.tensor == copy.tensor; });
       // A look-up's gradient is a whole table of the weight's own type before it is added.
       const bool looked_up = is_looked_up(c, copy.tensor);
       if (!looked_up && chain != c.placed.chains.end() && chain->accumulator == copy.place) continue;
@@ -225,7 +240,10 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
     buffer.label = (copy.gradient ? "d" : "") + c.network.tensors[copy.tensor].name;
     buffer.kind = copy.parent >= 0 ? BufferKind::message : BufferKind::temporary;
     buffer.count = count;
-    buffer.bytes = Bytes(copy.bytes * (weight && is_looked_up(c, copy.tensor) ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes : 1));
+    buffer.bytes =
+        Bytes(copy.bytes * (weight && is_looked_up(c, copy.tensor)
+                                   ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes
+                                   : 1));
     buffer.born = places.born[i];
     const int end = static_cast<int>((forward ? out.forward : out.backward).size()) - 1;
     const bool leaves = static_cast<int>(i) == c.placed.output || static_cast<int>(i) == c.placed.input_gradient;

@@ -14,7 +14,9 @@ int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms) {
 }
 
 bool operator==(const Group& a, const Group& b) {
-  const auto same = [](const Group::Digit& x, const Group::Digit& y) { return x.stride == y.stride && x.size == y.size; };
+  const auto same = [](const Group::Digit& x, const Group::Digit& y) {
+    return x.stride == y.stride && x.size == y.size;
+  };
   return a.size == b.size && std::equal(a.digits.begin(), a.digits.end(), b.digits.begin(), b.digits.end(), same);
 }
 
@@ -23,7 +25,8 @@ namespace {
 /// Walks one list and emits works and moves with their edges.
 class ListBuilder {
  public:
-  ListBuilder(const FuseContext& context, ProgramBlock& out, std::vector<Item>& items, const std::vector<PlacedItem>& list)
+  ListBuilder(
+      const FuseContext& context, ProgramBlock& out, std::vector<Item>& items, const std::vector<PlacedItem>& list)
       : c_(context), out_(out), items_(items), list_(list) {
     const std::size_t copies = c_.placed.copies.size();
     made_by_.assign(copies, {-1, -1});
@@ -50,9 +53,12 @@ class ListBuilder {
   }
 
  private:
+  // clang-format off
   struct Open { std::string kernel; Pass pass; PlacedKind kind; KernelStart launch; bool closed = false; };
+  // clang-format on
 
-  /// A copy is read outside its launch if an item of another kernel or pass reads it, or forward keeps it, or it leaves.
+  /// A copy is read outside its launch if an item of another kernel or pass reads it, or forward keeps it, or it
+  /// leaves.
   void find_outside_readers() {
     outside_.assign(c_.placed.copies.size(), 0);
     std::vector<const PlacedItem*> maker(c_.placed.copies.size(), nullptr);
@@ -63,8 +69,9 @@ class ListBuilder {
       for (int copy : item.reads) {
         if (copy < 0 || !maker[copy]) continue;
         const PlacedItem& made = *maker[copy];
-        if (made.kind == PlacedKind::move || item.kind == PlacedKind::move || item.kind == PlacedKind::sum || made.op < 0 || item.op < 0 ||
-            made.pass != item.pass || !grouped(item) || kernel_of(made) != kernel_of(item))
+        if (made.kind == PlacedKind::move || item.kind == PlacedKind::move || item.kind == PlacedKind::sum ||
+            made.op < 0 || item.op < 0 || made.pass != item.pass || !grouped(item) ||
+            kernel_of(made) != kernel_of(item))
           outside_[copy] = 1;
       }
     for (const SavedCopy& saved : c_.placed.saved)
@@ -75,7 +82,8 @@ class ListBuilder {
     for (const PlacedItem& item : list_)
       if (item.kind == PlacedKind::gradient)
         for (int copy : item.writes)
-          if (copy >= 0 && c_.network.tensors[c_.placed.copies[copy].tensor].role == TensorRole::weight) outside_[copy] = 1;
+          if (copy >= 0 && c_.network.tensors[c_.placed.copies[copy].tensor].role == TensorRole::weight)
+            outside_[copy] = 1;
   }
 
   const std::string& kernel_of(const PlacedItem& item) const { return c_.block.operators[item.op].kernel; }
@@ -88,8 +96,8 @@ class ListBuilder {
 
   bool joins(const PlacedItem& item, int launch) const {
     const Open& open = open_[launch];
-    return (item.kind == PlacedKind::compute || item.kind == PlacedKind::gradient) && !open.closed && open.kind == item.kind && open.pass == item.pass &&
-           grouped(item) && open.kernel == kernel_of(item);
+    return (item.kind == PlacedKind::compute || item.kind == PlacedKind::gradient) && !open.closed &&
+           open.kind == item.kind && open.pass == item.pass && grouped(item) && open.kernel == kernel_of(item);
   }
 
   void compute(const PlacedItem& item) {
@@ -117,8 +125,9 @@ class ListBuilder {
     return of_input && item.reads.front() >= 0 && adds(c_.block.operators[item.op].function);
   }
 
-  /// Addition and bias hand their gradient on: the contribution is the same memory as the output's gradient, there as soon as
-  /// that is. So a weight gradient that reads it waits for no launch, and the input gradients of Q, K and V stay one product.
+  /// Addition and bias hand their gradient on: the contribution is the same memory as the output's gradient, there as
+  /// soon as that is. So a weight gradient that reads it waits for no launch, and the input gradients of Q, K and V
+  /// stay one product.
   void hand_on(const PlacedItem& item) {
     const int source = item.reads.front(), made_in = launch_of_[source];
     const bool there = made_in < 0 || open_[made_in].closed;
@@ -134,7 +143,8 @@ class ListBuilder {
   void depend(int copy, Item& item) {
     if (copy < 0) return;
     for (int from : made_by_[copy])
-      if (from >= 0 && std::find(item.after.begin(), item.after.end(), from) == item.after.end()) item.after.push_back(from);
+      if (from >= 0 && std::find(item.after.begin(), item.after.end(), from) == item.after.end())
+        item.after.push_back(from);
     const int r = root_[copy];
     places_.dies[r] = std::max(places_.dies[r], static_cast<int>(items_.size()));
   }

@@ -1,5 +1,5 @@
-// From placed items to launches: operators of one kernel group become one KernelWork, joint moves one Move, copies become
-// buffers with lifetimes.
+// From placed items to launches: operators of one kernel group become one KernelWork, joint moves one Move, copies
+// become buffers with lifetimes.
 #pragma once
 
 #include <vector>
@@ -18,11 +18,12 @@ struct FuseContext {
   const Mesh& mesh;
   const Stack& stack;
   const std::vector<Statement>& statements;
-  std::vector<Group>& groups;       ///< of the program, grows
-  bool explain = false;             ///< fill Move::because
+  std::vector<Group>& groups;                ///< of the program, grows
+  bool explain = false;                      ///< fill Move::because
   const std::vector<char>& counted_weights;  ///< by tensor: an earlier block of the same ranks has its chain
-  double imbalance = 1;             ///< rows of the fullest expert rank over the mean
-  double narrow_bytes = 0;          ///< per element of what projections are cast to under a narrow plan; 0 = the plan is not narrow
+  double imbalance = 1;                      ///< rows of the fullest expert rank over the mean
+  /// per element of what projections are cast to under a narrow plan; 0 = the plan is not narrow
+  double narrow_bytes = 0;
 };
 
 ProgramBlock fuse(const FuseContext& context);
@@ -33,9 +34,10 @@ int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms);
 /// Turns one placed move into a Program move (label, group, bytes, blocking edge of the stack).
 Move make_move(const FuseContext& context, const PlacedItem& item);
 
-/// Weights, gradients, optimizer state, saved and transient copies of the block. `item_of` maps copies to list positions.
+/// Weights, gradients, optimizer state, saved and transient copies of the block. `item_of` maps copies to list
+/// positions.
 struct ListPlaces {
-  std::vector<int> born, dies;      ///< by copy: program item that makes it, last that reads it; -1 = never in memory
+  std::vector<int> born, dies;  ///< by copy: program item that makes it, last that reads it; -1 = never in memory
 };
 void add_buffers(const FuseContext& context, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out);
 
@@ -44,7 +46,8 @@ struct KernelStart {
   std::vector<const PlacedItem*> members;
 };
 /// Adds one or several works (products of unlike shapes do not join); false when the launch costs nothing.
-bool add_works(const FuseContext& context, const KernelStart& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works);
+bool add_works(const FuseContext& context, const KernelStart& launch, const std::vector<int>& root,
+    const std::vector<char>& read_outside, std::vector<KernelWork>& works);
 
 /// Stays in its operands' type under a narrower plan: attention core, router, LM head.
 bool keeps_width(const Operator& op);

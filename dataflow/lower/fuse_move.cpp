@@ -27,7 +27,8 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   Move move;
   const bool weight = item.cargo == Cargo::weight || item.cargo == Cargo::gradient;
   // Weights move in buckets: the label is that of the bucket.
-  move.label = weight ? (from.gradient ? "gradients " : "weights ") : (from.gradient ? "d" + tensor + " " : tensor + " ");
+  move.label =
+      weight ? (from.gradient ? "gradients " : "weights ") : (from.gradient ? "d" + tensor + " " : tensor + " ");
   move.label += to_text(item.move);
   move.kind = item.move;
   move.pass = item.pass;
@@ -53,7 +54,8 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
     move.choices = static_cast<double>(c.network.dims[c.network.find_dim("k")].extent);
   }
   if (c.explain) {
-    const std::string before = to_text(from.place, c.network, from.tensor, c.mesh), after = to_text(to.place, c.network, to.tensor, c.mesh);
+    const std::string before = to_text(from.place, c.network, from.tensor, c.mesh),
+                      after = to_text(to.place, c.network, to.tensor, c.mesh);
     move.because = fmt::format("{}{}: {} -> {}", from.gradient ? "d" : "", tensor, before, after);
     if (item.op >= 0) move.because += ", for " + c.block.operators[item.op].name;
     if (item.statement >= 0) move.because += fmt::format(" ({})", print(c.statements[item.statement]));

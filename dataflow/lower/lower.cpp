@@ -14,9 +14,12 @@
 namespace stepcast {
 namespace {
 
-double element_bytes(Precision precision) { return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2; }
+double element_bytes(Precision precision) {
+  return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
+}
 
-/// Scale bytes included: one per 32 elements in mx formats, one per 16 in nvfp4 (OCP MX 1.0; NVIDIA Blackwell whitepaper).
+/// Scale bytes included: one per 32 elements in mx formats, one per 16 in nvfp4 (OCP MX 1.0; NVIDIA Blackwell
+/// whitepaper).
 double narrow_bytes(Precision precision) {
   switch (precision) {
     case Precision::fp8: return 1;
@@ -28,7 +31,8 @@ double narrow_bytes(Precision precision) {
 
 class Lowering {
  public:
-  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain) : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {
+  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain)
+      : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {
     stack_.gradient_bytes = gradient_bytes(stack, plan.precision);
   }
 
@@ -40,8 +44,11 @@ class Lowering {
       if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
     TRY(auto batch, batch_of(spec_, plan_, parsed_, stated));
     const double bytes = element_bytes(plan_.precision);
-    network_ = build_network(spec_, {batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes}, stack_.attention);
-    TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole}));
+    network_ = build_network(spec_,
+        {batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes},
+        stack_.attention);
+    TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus,
+                     {stack_.gradient_bytes, stack_.recompute_whole}));
     TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_.statements));
     fill_sizes(batch);
     TRY(make_blocks());
@@ -68,20 +75,24 @@ class Lowering {
     out_.schedule = layout_.schedule;
     out_.tokens_per_step = static_cast<double>(plan_.global_batch) * static_cast<double>(batch.sequence);
     const double master = element_bytes(plan_.precision) >= 4 ? 0 : stack_.master_bytes;
-    // Adam reads the gradient, reads and writes master and moments, writes the weight (Kingma and Ba 2015; one fused kernel).
-    out_.bytes_per_optimizer_element = stack_.gradient_bytes + 2 * (master + stack_.optimizer_bytes) + element_bytes(plan_.precision);
+    // Adam reads the gradient, reads and writes master and moments, writes the weight (Kingma and Ba 2015; one fused
+    // kernel).
+    out_.bytes_per_optimizer_element =
+        stack_.gradient_bytes + 2 * (master + stack_.optimizer_bytes) + element_bytes(plan_.precision);
     // The norm reads every gradient once, and it is set to zero once.
     out_.bytes_per_gradient_element = 2 * stack_.gradient_bytes;
   }
 
   std::int64_t recompute_limit() const {
     for (const Statement& statement : parsed_.statements)
-      if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body); recompute && recompute->layers > 0) return recompute->layers;
+      if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body); recompute && recompute->layers > 0)
+        return recompute->layers;
     return 0;
   }
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
-    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements, out_.groups, explain_, counted, spec_.experts.imbalance, narrow_bytes(plan_.precision)});
+    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements,
+        out_.groups, explain_, counted, spec_.experts.imbalance, narrow_bytes(plan_.precision)});
   }
 
   Expected<void> make_blocks() {
@@ -93,7 +104,9 @@ class Lowering {
       const Block::Place place = network_.blocks[b].place;
       std::vector<char>& here = one_stage || place == Block::Place::first ? first : last;
       out_.blocks.push_back(lowered(b, placed_.blocks[b], here));
-      if (place == Block::Place::layers) layers_.block_of.push_back({static_cast<int>(b), static_cast<int>(b), network_.blocks[b].name == "expert_layer"});
+      if (place == Block::Place::layers)
+        layers_.block_of.push_back(
+            {static_cast<int>(b), static_cast<int>(b), network_.blocks[b].name == "expert_layer"});
       for (const WeightChain& chain : placed_.blocks[b].chains) {
         if (!one_stage && place == Block::Place::last && first[chain.tensor] && !last[chain.tensor]) share(chain);
         if (place != Block::Place::layers) here[chain.tensor] = 1;
@@ -103,12 +116,15 @@ class Lowering {
     if (layers_.recompute_limit == 0) return {};
     const std::int64_t per_stage = spec_.layers / layout_.stages;
     if (layers_.recompute_limit > per_stage)
-      return fail(plan_.mapping_where, fmt::format("recompute on {} layers of each stage, but a stage has {}", layers_.recompute_limit, per_stage), fmt::format("from 1 to {}", per_stage));
+      return fail(plan_.mapping_where,
+          fmt::format("recompute on {} layers of each stage, but a stage has {}", layers_.recompute_limit, per_stage),
+          fmt::format("from 1 to {}", per_stage));
     // `layers N`: the rest of each stage's layers run without; the same blocks placed without the statements.
     std::vector<Statement> without;
     for (const Statement& statement : parsed_.statements)
       if (!std::holds_alternative<RecomputeStatement>(statement.body)) without.push_back(statement);
-    TRY(auto plain, place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole}));
+    TRY(auto plain,
+        place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole}));
     const std::vector<char> none(network_.tensors.size(), 0);
     for (LayerBlocks::Kind& kind : layers_.block_of) {
       out_.blocks.push_back(lowered(static_cast<std::size_t>(kind.block), plain.blocks[kind.block], none));
@@ -141,13 +157,17 @@ class Lowering {
     for (std::int64_t i = 0; i < spec_.layers; ++i) layers_.experts.push_back(is_expert_layer(spec_, i));
     for (std::size_t b = 0; b < network_.blocks.size(); ++b)
       if (network_.blocks[b].place != Block::Place::layers)
-        (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after).push_back({static_cast<int>(b), network_.blocks[b].repeat});
+        (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after)
+            .push_back({static_cast<int>(b), network_.blocks[b].repeat});
     out_.chunks = make_chunks(layout_, layers_);
-    const bool recomputes = std::any_of(parsed_.statements.begin(), parsed_.statements.end(), [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
+    const bool recomputes = std::any_of(parsed_.statements.begin(), parsed_.statements.end(),
+        [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
     if (!recomputes) return;
     for (const Chunk& chunk : out_.chunks)
       for (const BlockRun& run : chunk.runs)
-        if (run.block < static_cast<int>(network_.blocks.size()) && network_.blocks[run.block].place == Block::Place::layers) out_.recompute_layers += static_cast<double>(run.count);
+        if (run.block < static_cast<int>(network_.blocks.size()) &&
+            network_.blocks[run.block].place == Block::Place::layers)
+          out_.recompute_layers += static_cast<double>(run.count);
   }
 
   /// The stream crosses with its local bytes at home, or as `home boundary` says; then a gather brings it home.
@@ -155,8 +175,10 @@ class Lowering {
     const std::size_t stream_block = static_cast<std::size_t>(layers_.block_of.front().block);
     const PlacedBlock& layer = placed_.blocks[stream_block];
     const Copy& stream = layer.copies[layer.output];
-    TRY(auto crossing, boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_.statements));
-    const double bytes = local_elements(network_, stream.tensor, crossing, placed_.mesh) * network_.tensors[stream.tensor].bytes_per_element;
+    TRY(auto crossing,
+        boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_.statements));
+    const double bytes = local_elements(network_, stream.tensor, crossing, placed_.mesh) *
+                         network_.tensors[stream.tensor].bytes_per_element;
     std::optional<Move> gather;
     for (const Hop& hop : hops(crossing, stream.place, placed_.mesh, false, 0)) {
       if (hop.kind == MoveKind::slice || hop.kind == MoveKind::mask) continue;
@@ -216,16 +238,20 @@ class Lowering {
         for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a)
           if (!placed_.mesh.atoms[a].stage && placed_.splits[b][o].loop[a] < 0) repeated |= AtomMask{1} << a;
         if (placed_.mesh.size_of(repeated) > 1)
-          out_.notes.push_back({fmt::format("{} is repeated by {} ranks: nothing splits it on {}", op.name, placed_.mesh.size_of(repeated), placed_.mesh.label(repeated))});
+          out_.notes.push_back({fmt::format("{} is repeated by {} ranks: nothing splits it on {}", op.name,
+              placed_.mesh.size_of(repeated), placed_.mesh.label(repeated))});
       }
     // What a move says and the times do not follow is said, not dropped.
     for (const Statement& statement : parsed_.statements) {
       const auto* move = std::get_if<MoveStatement>(&statement.body);
       if (!move) continue;
-      const auto note = [&](const char* what) { out_.notes.push_back({fmt::format("'{}': {}", print(statement), what)}); };
+      const auto note = [&](const char* what) {
+        out_.notes.push_back({fmt::format("'{}': {}", print(statement), what)});
+      };
       if (move->chunks > 1) note("the chunks are timed as one move beside its neighbour, not pipelined");
       if (!move->dedupe.empty()) note("every copy of a row is counted, also those for one destination");
-      if (!move->bucket.empty() && move->bucket != "unit" && move->bucket != "none") note("buckets are one per block, whatever their size");
+      if (!move->bucket.empty() && move->bucket != "unit" && move->bucket != "none")
+        note("buckets are one per block, whatever their size");
     }
   }
 
@@ -243,7 +269,9 @@ class Lowering {
 
 }  // namespace
 
-Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons) { return Lowering(spec, plan, stack, reasons).run(); }
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons) {
+  return Lowering(spec, plan, stack, reasons).run();
+}
 
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {
   Lowering lowering(spec, plan, stack, true);
@@ -262,8 +290,10 @@ Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const S
         if (atom.stage || atom.size == 1) continue;
         const OperatorSplit& split = placed.splits[b][o];
         const std::string loop = split.loop[a] < 0 ? "none" : lowering.network().dims[split.loop[a]].name;
-        const std::string statement = split.statement[a] < 0 ? "no statement: every rank repeats it" : print(lowering.parsed().statements[split.statement[a]]);
-        out.choices.push_back({block.name, block.operators[o].name, placed.mesh.label(AtomMask{1} << a), loop, statement});
+        const std::string statement = split.statement[a] < 0 ? "no statement: every rank repeats it"
+                                                             : print(lowering.parsed().statements[split.statement[a]]);
+        out.choices.push_back(
+            {block.name, block.operators[o].name, placed.mesh.label(AtomMask{1} << a), loop, statement});
       }
   }
   return out;

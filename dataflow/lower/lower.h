@@ -15,13 +15,15 @@ namespace stepcast {
 
 /// Everything that `--explain` shows about a mapping.
 struct Explanation {
-  struct Choice { std::string block, op, axis, loop, statement; };   ///< which line won, per operator and axis
-  std::string expanded;                                              ///< mapping with every alias written out
+  struct Choice {
+    std::string block, op, axis, loop, statement;
+  };                     ///< which line won, per operator and axis
+  std::string expanded;  ///< mapping with every alias written out
   std::vector<Choice> choices;
 };
 
-/// Errors: mesh product against gpus, extents that do not divide (with the legal sizes), unknown dims, axes, tensors, tags.
-/// `reasons` fills Move::because, which costs time that sweeps need not spend.
+/// Errors: mesh product against gpus, extents that do not divide (with the legal sizes), unknown dims, axes, tensors,
+/// tags. `reasons` fills Move::because, which costs time that sweeps need not spend.
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 

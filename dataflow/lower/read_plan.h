@@ -19,12 +19,16 @@ struct ParsedPlan {
 /// Errors: the text's own, and a mapping without a mesh line.
 Expected<ParsedPlan> read_plan(const Plan& plan);
 
-/// What the software implies comes after the plan's own lines, so that those win; lines on axes that this mesh lacks say nothing.
+/// What the software implies comes after the plan's own lines, so that those win; lines on axes that this mesh lacks
+/// say nothing.
 Expected<void> add_implied(const Stack& stack, const MappingProgram& program, std::vector<Statement>& statements);
 
-struct PlanBatch { std::int64_t sequence, sequences_per_micro_batch, micro_batches; };
+struct PlanBatch {
+  std::int64_t sequence, sequences_per_micro_batch, micro_batches;
+};
 
-/// `stated`: micro-batches that the stage statement names, 0 = none. Errors: a batch that does not divide, or disagrees.
+/// `stated`: micro-batches that the stage statement names, 0 = none. Errors: a batch that does not divide, or
+/// disagrees.
 Expected<PlanBatch> batch_of(const NetworkSpec& spec, const Plan& plan, const ParsedPlan& parsed, std::int64_t stated);
 
 /// How many ranks split the batch under this mapping, so that micro-batches = global / (micro * this).

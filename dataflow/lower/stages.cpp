@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -21,10 +20,15 @@ Expected<void> from_list(StageLayout& layout, std::int64_t layers, const Stateme
   const auto entries = static_cast<std::int64_t>(list.list.size());
   const std::int64_t sum = std::accumulate(list.list.begin(), list.list.end(), std::int64_t{0});
   if (entries % layout.stages != 0)
-    return fail(where_of(statement), fmt::format("the list has {} entries for {} stages", entries, layout.stages), "one entry per virtual stage: a multiple of the stages");
-  if (sum != layers) return fail(where_of(statement), fmt::format("the list places {} layers, the network has {}", sum, layers), fmt::format("the entries must sum to {}", layers));
+    return fail(where_of(statement), fmt::format("the list has {} entries for {} stages", entries, layout.stages),
+        "one entry per virtual stage: a multiple of the stages");
+  if (sum != layers)
+    return fail(where_of(statement), fmt::format("the list places {} layers, the network has {}", sum, layers),
+        fmt::format("the entries must sum to {}", layers));
   if (layout.folded && entries != 2 * layout.stages)
-    return fail(where_of(statement), fmt::format("the list has {} entries for {} stages laid there and back", entries, layout.stages), fmt::format("{} entries: two per stage", 2 * layout.stages));
+    return fail(where_of(statement),
+        fmt::format("the list has {} entries for {} stages laid there and back", entries, layout.stages),
+        fmt::format("{} entries: two per stage", 2 * layout.stages));
   layout.chunks = entries / layout.stages;
   layout.layers = list.list;
   return {};
@@ -45,10 +49,14 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
   for (const Statement& statement : statements) {
     const auto* stage = std::get_if<StageStatement>(&statement.body);
     if (!stage) continue;
-    if (found) return fail(where_of(statement), "a second statement places the layers", fmt::format("the first is '{}'", print(*found)));
+    if (found)
+      return fail(
+          where_of(statement), "a second statement places the layers", fmt::format("the first is '{}'", print(*found)));
     found = &statement;
     const Mesh::Axis* axis = mesh.find(stage->axis);
-    if (!axis) return fail(where_of(statement), fmt::format("unknown axis '{}' in '{}'", stage->axis, print(statement)), name_hint(stage->axis, mesh.axis_names()));
+    if (!axis)
+      return fail(where_of(statement), fmt::format("unknown axis '{}' in '{}'", stage->axis, print(statement)),
+          name_hint(stage->axis, mesh.axis_names()));
     layout.stages = axis->size;
     layout.stride = axis->stride;
     layout.atoms = axis->atoms;
@@ -63,8 +71,10 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
   const std::int64_t parts = layout.stages * layout.chunks;
   if (layers % parts != 0)
     return fail(found ? where_of(*found) : "plan",
-                fmt::format("{} layers on {} stages with {} chunks each: {:.2f} layers per chunk", layers, layout.stages, layout.chunks, static_cast<double>(layers) / static_cast<double>(parts)),
-                fmt::format("with {} chunks legal stage counts are {}; or place them unevenly with `list [...]`", layout.chunks, legal_stages(layers, layout.chunks)));
+        fmt::format("{} layers on {} stages with {} chunks each: {:.2f} layers per chunk", layers, layout.stages,
+            layout.chunks, static_cast<double>(layers) / static_cast<double>(parts)),
+        fmt::format("with {} chunks legal stage counts are {}; or place them unevenly with `list [...]`", layout.chunks,
+            legal_stages(layers, layout.chunks)));
   layout.layers.assign(static_cast<std::size_t>(parts), layers / parts);
   return layout;
 }

@@ -12,12 +12,12 @@ namespace stepcast {
 /// How the layers lie: per virtual stage, in forward order, the number of layers. One entry without a stage statement.
 struct StageLayout {
   std::int64_t stages = 1, chunks = 1;
-  bool folded = false;               ///< zigzag: stage i holds parts i and 2p-1-i, a V of two chunks
+  bool folded = false;  ///< zigzag: stage i holds parts i and 2p-1-i, a V of two chunks
   AtomMask atoms = 0;
   std::int64_t stride = 1;
   std::vector<std::int64_t> layers;  ///< stages*chunks entries
   std::string schedule = "1f1b";
-  std::int64_t micro_batches = 0;    ///< 0: follows from the batch
+  std::int64_t micro_batches = 0;  ///< 0: follows from the batch
 };
 
 /// Chunks per stage that a layout makes: cyclic(v) v, zigzag 2, a list as many as it has entries per stage, else 1.
@@ -28,9 +28,12 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
 
 /// Which block each layer is, and what stands before and behind the layers.
 struct LayerBlocks {
-  struct Kind { int block = 1, plain = 1; bool experts = false; };  ///< plain: the same without recomputation
-  std::vector<Kind> block_of;        ///< one or two: with and without experts
-  std::vector<char> experts;         ///< by layer
+  struct Kind {
+    int block = 1, plain = 1;
+    bool experts = false;
+  };                           ///< plain: the same without recomputation
+  std::vector<Kind> block_of;  ///< one or two: with and without experts
+  std::vector<char> experts;   ///< by layer
   std::vector<BlockRun> before, after;
   std::int64_t recompute_limit = 0;  ///< layers per stage that recompute; 0 = all that the blocks say
 };

@@ -13,9 +13,14 @@ namespace {
 constexpr double accumulate_factor = 1.5;
 
 /// `joins_k`: input gradients of several products over one input add up along k; others lie side by side along n.
-struct Product { double m = 1, n = 1, k = 1, batch = 1, output_bytes = 2; bool joins_k = false; };
+struct Product {
+  double m = 1, n = 1, k = 1, batch = 1, output_bytes = 2;
+  bool joins_k = false;
+};
 
-bool walks(const Access& access, int loop) { return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end(); }
+bool walks(const Access& access, int loop) {
+  return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end();
+}
 
 /// O += A*B as m x n x k, `batch` times: m in A and O, n in B and O, k in A and B, batch in all three.
 Product shape_of(const FuseContext& c, int op, const Access& a, const Access& b, const Access& o) {
@@ -68,17 +73,18 @@ KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   return work;
 }
 
-/// Kernels per local expert where each has a product of its own; its left operand is cast first under a narrow plan, which
-/// takes a search for the largest element and the cast (TransformerEngine, tensorwise and block scaling).
+/// Kernels per local expert where each has a product of its own; its left operand is cast first under a narrow plan,
+/// which takes a search for the largest element and the cast (TransformerEngine, tensorwise and block scaling).
 double expert_calls(const FuseContext& c, const PlacedItem& item) {
   constexpr double casts = 2;
   const bool cast = c.narrow_bytes > 0 && item.pass != Pass::weight_grad;
   return c.stack.calls_per_expert * (cast ? 1 + casts : 1);
 }
 
-/// Software that runs experts one by one adds their last bias, scaled by the gate, outside of kernels: a product, a sum and
-/// a concatenation of rows in fp32 and the cast of the result, 28 bytes per element in place of 4; in backward 36 in place of
-/// the 2 that a sum over rows reads (Megatron-LM d98e8a6 megatron/core/transformer/moe/experts.py, _apply_bias).
+/// Software that runs experts one by one adds their last bias, scaled by the gate, outside of kernels: a product, a sum
+/// and a concatenation of rows in fp32 and the cast of the result, 28 bytes per element in place of 4; in backward 36
+/// in place of the 2 that a sum over rows reads (Megatron-LM d98e8a6 megatron/core/transformer/moe/experts.py,
+/// _apply_bias).
 bool eager_bias(const FuseContext& c, const Operator& op) {
   return op.function == "bias" && op.kernel.empty() && has_tag(op, "expert") && c.stack.calls_per_expert > 0;
 }
@@ -121,8 +127,8 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
   }
 }
 
-/// Without an accumulating product autograd hands out each weight gradient whole, and a hook adds it to its accumulator:
-/// the gradient is read once, the accumulator read and written (Megatron-LM's main_grad.add_(grad)).
+/// Without an accumulating product autograd hands out each weight gradient whole, and a hook adds it to its
+/// accumulator: the gradient is read once, the accumulator read and written (Megatron-LM's main_grad.add_(grad)).
 void add_accumulations(const FuseContext& c, std::size_t first, std::vector<KernelWork>& works) {
   for (std::size_t w = first, end = works.size(); w < end; ++w) {
     if (works[w].pass != Pass::weight_grad || works[w].kernel != KernelClass::gemm) continue;
@@ -130,7 +136,8 @@ void add_accumulations(const FuseContext& c, std::size_t first, std::vector<Kern
     added.label = works[w].label + " added";
     added.pass = Pass::weight_grad;
     added.element_bytes = works[w].element_bytes;
-    added.bytes = Bytes(works[w].batch * works[w].m * works[w].n * (works[w].element_bytes + 2 * c.stack.gradient_bytes));
+    added.bytes =
+        Bytes(works[w].batch * works[w].m * works[w].n * (works[w].element_bytes + 2 * c.stack.gradient_bytes));
     works.push_back(std::move(added));
   }
 }
@@ -157,11 +164,13 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   work.backward = item.kind == PlacedKind::gradient;
   double points = 1;
   for (int loop : loops_of(op))
-    if (std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end()) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
+    if (std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end())
+      points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
   if (op.domain == Domain::causal) points *= (keys + 1) / (2 * keys);
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
-  const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent), value = static_cast<double>(c.network.dims[op.output.loops.back()].extent);
+  const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent),
+               value = static_cast<double>(c.network.dims[op.output.loops.back()].extent);
   const double flops = 2 * points * (work.backward ? 3 * query + 2 * value : query + value);
   work.flops = Flops(flops);
   work.useful = Flops(flops / repeats(c, item.op));
@@ -174,10 +183,10 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   return work;
 }
 
-/// Bytes that an exchange of rows adds on the device: received rows are sorted by expert (sort_chunks_by_idxs), and under a
-/// narrow plan copied again with padding for the products' tiles (quantization_padding); on the way back both are undone
-/// (Megatron-LM d98e8a6 megatron/core/transformer/moe/token_dispatcher.py MoEAlltoAllTokenDispatcher, experts.py). Kernels that
-/// send tokens (DeepEP, HybridEP) place them at once.
+/// Bytes that an exchange of rows adds on the device: received rows are sorted by expert (sort_chunks_by_idxs), and
+/// under a narrow plan copied again with padding for the products' tiles (quantization_padding); on the way back both
+/// are undone (Megatron-LM d98e8a6 megatron/core/transformer/moe/token_dispatcher.py MoEAlltoAllTokenDispatcher,
+/// experts.py). Kernels that send tokens (DeepEP, HybridEP) place them at once.
 double sorting_bytes(const FuseContext& c, const PlacedItem& item) {
   if (c.block.operators[item.op].kind != OperatorKind::route || c.stack.expert_dispatch != Dispatch::rows) return 0;
   double rows = 0;
@@ -188,9 +197,9 @@ double sorting_bytes(const FuseContext& c, const PlacedItem& item) {
 }
 
 /// Bytes that a module moves when each of its operators is a kernel, over reading its input and writing its output once
-/// in bf16. RMSNorm as Llama code has it: to fp32, square, mean, scale, back to bf16, times the weight: 32 bytes per element
-/// against 4. Rotary positions: to fp32, complex product, back: 20 against 4. SiLU and product: 10 against 6. (pytorch/
-/// torchtitan models/norms.py and models/llama/model.py of August 2024; LayerNorm is one kernel in PyTorch.)
+/// in bf16. RMSNorm as Llama code has it: to fp32, square, mean, scale, back to bf16, times the weight: 32 bytes per
+/// element against 4. Rotary positions: to fp32, complex product, back: 20 against 4. SiLU and product: 10 against 6.
+/// (pytorch/ torchtitan models/norms.py and models/llama/model.py of August 2024; LayerNorm is one kernel in PyTorch.)
 double eager_passes(const std::string& function) {
   if (function == "rmsnorm") return 8;
   if (function == "rope") return 5;
@@ -200,12 +209,13 @@ double eager_passes(const std::string& function) {
 /// Addition and bias hand their gradient on unchanged; only a bias's own gradient is summed.
 bool hands_gradient_on(const FuseContext& c, const PlacedItem& item) {
   const std::string& function = c.block.operators[item.op].function;
-  return item.kind == PlacedKind::gradient && item.pass != Pass::weight_grad && (function == "add" || function == "bias");
+  return item.kind == PlacedKind::gradient && item.pass != Pass::weight_grad &&
+         (function == "add" || function == "bias");
 }
 
 /// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
-                   const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
+    const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   std::vector<int> written, read;
   std::vector<std::pair<int, Placement>> gradients;
   double bytes = 0;
@@ -216,11 +226,16 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
     if (hands_gradient_on(c, *item)) continue;
     const Operator& op = c.block.operators[item->op];
     const double side = backward_reads(op).mask_bytes_per_output;
-    if (side > 0) bytes += side * local_elements(c.network, op.output.tensor, placement_of(op.output, c.splits[item->op], c.mesh, true), c.mesh);
+    if (side > 0)
+      bytes += side * local_elements(c.network, op.output.tensor,
+                          placement_of(op.output, c.splits[item->op], c.mesh, true), c.mesh);
     for (int copy : item->reads) {
       if (copy < 0) continue;
       const int r = root[copy];
-      if (std::find(written.begin(), written.end(), copy) != written.end() || std::find(written.begin(), written.end(), r) != written.end() || std::find(read.begin(), read.end(), r) != read.end()) continue;
+      if (std::find(written.begin(), written.end(), copy) != written.end() ||
+          std::find(written.begin(), written.end(), r) != written.end() ||
+          std::find(read.begin(), read.end(), r) != read.end())
+        continue;
       read.push_back(r);
       bytes += c.placed.copies[copy].bytes;
     }
@@ -238,7 +253,8 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   if (bytes == 0) return false;
   double passes = 1;
   if (c.stack.eager)
-    for (const PlacedItem* item : members) passes = std::max(passes, eager_passes(c.block.operators[item->op].function));
+    for (const PlacedItem* item : members)
+      passes = std::max(passes, eager_passes(c.block.operators[item->op].function));
   KernelWork work = blank(c, *members.front());
   work.kernel = KernelClass::pointwise;
   for (const PlacedItem* item : members) bytes += sorting_bytes(c, *item);
@@ -257,7 +273,8 @@ KernelWork look_up(const FuseContext& c, const PlacedItem& item) {
   KernelWork work = blank(c, item);
   work.kernel = KernelClass::lookup;
   const Placement place = placement_of(op.output, c.splits[item.op], c.mesh, false);
-  const double rows = local_elements(c.network, op.output.tensor, place, c.mesh) * c.network.tensors[op.output.tensor].bytes_per_element;
+  const double rows = local_elements(c.network, op.output.tensor, place, c.mesh) *
+                      c.network.tensors[op.output.tensor].bytes_per_element;
   // Scatter-add reads and writes fp32 or accumulator rows besides reading the gradient.
   work.bytes = Bytes(item.kind == PlacedKind::gradient ? 3 * rows : 2 * rows);
   return work;
@@ -265,9 +282,13 @@ KernelWork look_up(const FuseContext& c, const PlacedItem& item) {
 
 }  // namespace
 
-bool keeps_width(const Operator& op) { return has_tag(op, "attn.core") || has_tag(op, "router") || has_tag(op, "head"); }
+bool keeps_width(const Operator& op) {
+  return has_tag(op, "attn.core") || has_tag(op, "router") || has_tag(op, "head");
+}
 
-bool is_cast(const Operator& op) { return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op); }
+bool is_cast(const Operator& op) {
+  return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op);
+}
 
 double repeats(const FuseContext& c, int op) {
   double ranks = 1;
@@ -276,14 +297,16 @@ double repeats(const FuseContext& c, int op) {
   return ranks;
 }
 
-bool add_works(const FuseContext& c, const KernelStart& launch, const std::vector<int>& root, const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
+bool add_works(const FuseContext& c, const KernelStart& launch, const std::vector<int>& root,
+    const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   const std::size_t before = works.size();
   std::vector<const PlacedItem*> products, pointwise;
   for (const PlacedItem* item : launch.members) {
     const Operator& op = c.block.operators[item->op];
     if (op.kind == OperatorKind::einsum && op.inputs.size() == 2) products.push_back(item);
     else if (op.kind == OperatorKind::attention) works.push_back(attention(c, *item));
-    else if (op.kind == OperatorKind::select && c.network.tensors[op.inputs[0].tensor].role == TensorRole::weight) works.push_back(look_up(c, *item));
+    else if (op.kind == OperatorKind::select && c.network.tensors[op.inputs[0].tensor].role == TensorRole::weight)
+      works.push_back(look_up(c, *item));
     else pointwise.push_back(item);
   }
   const std::size_t first = works.size();

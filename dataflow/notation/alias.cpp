@@ -51,15 +51,15 @@ class Expander {
     const std::string unknown = unknown_axis(statements_.back(), Absent::refused);
     if (unknown.empty()) return check_count(statement.position);
     return fail(to_text(statement.position), fmt::format("found axis '{}', which no mesh line has", unknown),
-                axis_hint(unknown));
+        axis_hint(unknown));
   }
 
   Expected<void> add_uses(const Use& use) {
     for (const std::string& name : use.names) {
       const Alias* alias = find_alias(name);
       if (alias == nullptr)
-        return fail(to_text(use.position), fmt::format("found unknown alias '{}'", name),
-                    name_hint(name, alias_names()));
+        return fail(
+            to_text(use.position), fmt::format("found unknown alias '{}'", name), name_hint(name, alias_names()));
       TRY(add_alias(use, *alias));
     }
     return {};
@@ -73,9 +73,9 @@ class Expander {
       const std::string unknown = unknown_axis(copy, Absent::dropped_from_products);
       if (!unknown.empty())
         return fail(to_text(use.position),
-                    fmt::format("alias '{}' needs axis '{}', which no mesh line has, for '{}'", alias.name, unknown,
-                                print(statement)),
-                    axis_hint(unknown));
+            fmt::format(
+                "alias '{}' needs axis '{}', which no mesh line has, for '{}'", alias.name, unknown, print(statement)),
+            axis_hint(unknown));
       TRY(check_count(use.position));
     }
     return {};
@@ -135,7 +135,7 @@ class Expander {
     if (axes.empty()) return fmt::format("the program has no mesh line; write one, such as 'mesh {}:8'", unknown);
     const std::string near = nearest_name(unknown, axes);
     return fmt::format("{}axes: {}; an axis of one rank is written {}:1",
-                       near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(axes, ", "), unknown);
+        near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(axes, ", "), unknown);
   }
 
   [[nodiscard]] const Alias* find_alias(const std::string& name) const {

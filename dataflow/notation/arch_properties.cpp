@@ -14,7 +14,7 @@ namespace stepcast {
 
 struct PropertyRow {
   std::string_view name, example;
-  Expected<double> (*read)(const std::string& text);           ///< per second, or without time
+  Expected<double> (*read)(const std::string& text);  ///< per second, or without time
   std::string (*write)(double value);
   /// With cycles for time: "64 B" of "64 B/cycle", "20" of "20 cycles". nullptr: never in cycles.
   Expected<double> (*read_in_cycles)(const std::string& text);
@@ -24,14 +24,12 @@ struct PropertyRow {
 
 namespace {
 
-template <typename Q>
-Expected<double> read_quantity(const std::string& text) {
+template <typename Q> Expected<double> read_quantity(const std::string& text) {
   const Zero zero = std::is_same_v<Q, Seconds> ? Zero::allowed : Zero::refused;
   return parse_quantity<Q>(text, {}, zero).map([](Q quantity) { return quantity.value(); });
 }
 
-template <typename Q>
-std::string write_quantity(double value) { return exact_text(Q(value)); }
+template <typename Q> std::string write_quantity(double value) { return exact_text(Q(value)); }
 
 /// Units of the properties that no quantity of model/ covers. Base value = number * multiply / divide.
 struct ArchUnit {
@@ -40,10 +38,9 @@ struct ArchUnit {
 };
 constexpr std::array word_units{ArchUnit{"bit"}, ArchUnit{"bits"}, ArchUnit{"B", 8}};
 constexpr std::array energy_units{ArchUnit{"pJ", 1, 1e12}, ArchUnit{"fJ", 1, 1e15}, ArchUnit{"nJ", 1, 1e9},
-                                  ArchUnit{"uJ", 1, 1e6}, ArchUnit{"mJ", 1, 1e3}, ArchUnit{"J"}};
+    ArchUnit{"uJ", 1, 1e6}, ArchUnit{"mJ", 1, 1e3}, ArchUnit{"J"}};
 
-template <typename Units>
-Expected<double> read_in(const Units& units, const std::string& text, double highest) {
+template <typename Units> Expected<double> read_in(const Units& units, const std::string& text, double highest) {
   double number = 0;
   const char* end = text.data() + text.size();
   const char* stop = std::from_chars(text.data(), end, number).ptr;
@@ -54,15 +51,14 @@ Expected<double> read_in(const Units& units, const std::string& text, double hig
   const auto row = std::find_if(units.begin(), units.end(), [&](const ArchUnit& u) { return u.name == unit; });
   if (row == units.end())
     return fail({}, unit.empty() ? fmt::format("'{}' has no unit", text) : fmt::format("unknown unit in '{}'", text),
-                fmt::format("units: {}", fmt::join(names, ", ")));
+        fmt::format("units: {}", fmt::join(names, ", ")));
   const double value = number * row->multiply / row->divide;
   if (!(value > 0 && value <= highest)) return fail({}, fmt::format("'{}' is not a real value", text), {});
   return value;
 }
 
 /// The fewest digits that read back to the value in the first of the units.
-template <typename Units>
-std::string write_in(const Units& units, double value) {
+template <typename Units> std::string write_in(const Units& units, double value) {
   const ArchUnit& unit = units.front();
   for (int digits = 1; digits <= 17; ++digits) {
     const std::string text = fmt::format("{:.{}g}", value * unit.divide / unit.multiply, digits);
@@ -84,7 +80,7 @@ Expected<double> read_buffers(const std::string& text) {
   const bool whole = std::from_chars(text.data(), end, number).ptr == end;
   if (!whole || number < 1 || number > 1024)
     return fail({}, fmt::format("'{}' is not a count of buffers", text),
-                "an integer from 1 to 1024; 2: the next tile is loaded while one is used");
+        "an integer from 1 to 1024; 2: the next tile is loaded while one is used");
   return static_cast<double>(number);
 }
 std::string write_count(double value) { return fmt::format("{}", value); }
@@ -100,11 +96,11 @@ Expected<double> read_cycles(const std::string& text) {
 constexpr std::array property_rows{
     PropertyRow{"cap", "80 GiB", read_quantity<Bytes>, write_quantity<Bytes>, nullptr, nullptr},
     PropertyRow{"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, write_quantity<BytesPerSecond>,
-                read_quantity<Bytes>, write_quantity<Bytes>},
+        read_quantity<Bytes>, write_quantity<Bytes>},
     PropertyRow{"lat", "20 cycles or 500 ns", read_quantity<Seconds>, write_quantity<Seconds>, read_cycles, write_count,
-                " cycles"},
+        " cycles"},
     PropertyRow{"flops", "2 FLOP/cycle or 989 TFLOP/s", read_quantity<FlopsPerSecond>, write_quantity<FlopsPerSecond>,
-                read_quantity<Flops>, write_quantity<Flops>},
+        read_quantity<Flops>, write_quantity<Flops>},
     PropertyRow{"clock", "1.83 GHz", read_quantity<Hertz>, write_quantity<Hertz>, nullptr, nullptr},
     PropertyRow{"word", "16 bit", read_word, write_word, nullptr, nullptr},
     PropertyRow{"energy", "2.5 pJ", read_energy, write_energy, nullptr, nullptr},
@@ -132,7 +128,7 @@ Expected<ArchLevel::Property> read_property(const std::string& name, const std::
   if (!value) {
     const std::string& hint = value.error().hint;
     return fail({}, fmt::format("{}: {}", name, value.error().what),
-                fmt::format("{}{}such as {}:{}", hint, hint.empty() ? "" : "; ", name, row.example));
+        fmt::format("{}{}such as {}:{}", hint, hint.empty() ? "" : "; ", name, row.example));
   }
   return ArchLevel::Property{name, *value, cycles, text};
 }

@@ -25,14 +25,13 @@ struct FabricRow {
 
 /// A bus and a switch that says (multicast) or (reduce) send one copy; a chain hands on from neighbour to neighbour.
 /// NVLink and InfiniBand reduce in the network only where NVLS or SHARP is switched on, hence only if said.
-inline constexpr std::array fabric_rows{
-    FabricRow{"bus", FabricClass::bus},         FabricRow{"switch", FabricClass::network},
+inline constexpr std::array fabric_rows{FabricRow{"bus", FabricClass::bus}, FabricRow{"switch", FabricClass::network},
     FabricRow{"crossbar", FabricClass::network}, FabricRow{"nvl", FabricClass::network},
-    FabricRow{"nvlink", FabricClass::network},  FabricRow{"ib", FabricClass::network},
+    FabricRow{"nvlink", FabricClass::network}, FabricRow{"ib", FabricClass::network},
     FabricRow{"infiniband", FabricClass::network}, FabricRow{"ethernet", FabricClass::network},
-    FabricRow{"roce", FabricClass::network},    FabricRow{"pcie", FabricClass::network},
-    FabricRow{"ring", FabricClass::chain},      FabricRow{"mesh", FabricClass::chain},
-    FabricRow{"torus", FabricClass::chain},     FabricRow{"systolic", FabricClass::chain},
+    FabricRow{"roce", FabricClass::network}, FabricRow{"pcie", FabricClass::network},
+    FabricRow{"ring", FabricClass::chain}, FabricRow{"mesh", FabricClass::chain},
+    FabricRow{"torus", FabricClass::chain}, FabricRow{"systolic", FabricClass::chain},
     FabricRow{"ici", FabricClass::chain}};
 
 /// The row of a fabric as written; "" is a bus; nullptr: no such fabric.

@@ -21,7 +21,10 @@ class Lexer {
  private:
   void step() {
     const char c = text_[at_];
-    if (is_blank(c)) { ++at_; return; }
+    if (is_blank(c)) {
+      ++at_;
+      return;
+    }
     if (c == '#') return skip_comment();
     if (c == '\n') return newline();
     if (is_letter(c)) return add(TokenKind::name, name_length());

@@ -9,18 +9,18 @@
 namespace stepcast {
 
 enum class TokenKind : std::uint8_t {
-  name,      ///< letter or _ first; dots join parts: attn.core
-  number,    ///< digits only
-  word,      ///< digits first, then letters: 1f1b, 25MB, 16x16
-  symbol,    ///< one character, += or <=
+  name,    ///< letter or _ first; dots join parts: attn.core
+  number,  ///< digits only
+  word,    ///< digits first, then letters: 1f1b, 25MB, 16x16
+  symbol,  ///< one character, += or <=
   newline,
   end,
 };
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string_view text;       ///< part of the text that was read; "" at the end
-  int line = 1, column = 1;    ///< 1-based, in bytes
+  std::string_view text;     ///< part of the text that was read; "" at the end
+  int line = 1, column = 1;  ///< 1-based, in bytes
 };
 
 /// The tokens of `text`, which must outlive them; the last one is always `end`. `#` comments run to the line's end.

@@ -20,7 +20,7 @@ struct MeshLine {
     std::int64_t size = 1;
     friend bool operator==(const Axis&, const Axis&) = default;
   };
-  std::vector<Axis> axes;           ///< fastest first
+  std::vector<Axis> axes;  ///< fastest first
   Position position;
   friend bool operator==(const MeshLine&, const MeshLine&) = default;
 };
@@ -28,7 +28,7 @@ struct MeshLine {
 struct Layout {
   enum class Kind : std::uint8_t { block, cyclic, zigzag, list } kind = Kind::block;
   std::int64_t cyclic = 1;
-  std::vector<std::int64_t> list;   ///< parts one by one; with zigzag: laid there and back
+  std::vector<std::int64_t> list;  ///< parts one by one; with zigzag: laid there and back
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -50,19 +50,19 @@ struct StageStatement {
 /// for d:N  or  for d:N?  or  for d:*
 struct ForStatement {
   std::string dim;
-  std::int64_t count = 0;           ///< 0 = *
-  bool ragged = false;              ///< ?: the last round may be short
+  std::int64_t count = 0;  ///< 0 = *
+  bool ragged = false;     ///< ?: the last round may be short
   friend bool operator==(const ForStatement&, const ForStatement&) = default;
 };
 
 struct HomePlace {
-  std::string what;                 ///< dim name, "*", "full" or "partial"
+  std::string what;  ///< dim name, "*", "full" or "partial"
   std::vector<std::string> axes;
-  std::string skew;                 ///< axis, or ""
+  std::string skew;  ///< axis, or ""
   friend bool operator==(const HomePlace&, const HomePlace&) = default;
 };
 struct HomeStatement {
-  std::string what;                 ///< tensor, "weights", "grads", "optimizer", "boundary"
+  std::string what;  ///< tensor, "weights", "grads", "optimizer", "boundary"
   std::vector<HomePlace> places;
   friend bool operator==(const HomeStatement&, const HomeStatement&) = default;
 };
@@ -70,13 +70,13 @@ struct HomeStatement {
 enum class Manner : std::uint8_t { unset, gather, multicast, rotate, reduce, scatter, exchange, p2p };
 enum class Life : std::uint8_t { unset, pass, microbatch, step };
 struct MoveStatement {
-  std::vector<std::string> what;    ///< tensors, "weights", "grads", ...
+  std::vector<std::string> what;  ///< tensors, "weights", "grads", ...
   Manner manner = Manner::unset;
-  std::string as;                   ///< wire type, "" = the tensor's own
+  std::string as;  ///< wire type, "" = the tensor's own
   std::int64_t chunks = 1;
-  std::string bucket;               ///< "", "unit", "none" or bytes as written
+  std::string bucket;  ///< "", "unit", "none" or bytes as written
   bool staged = false;
-  int ahead = -1;                   ///< -1 = default
+  int ahead = -1;  ///< -1 = default
   Life life = Life::unset;
   std::string dedupe;
   friend bool operator==(const MoveStatement&, const MoveStatement&) = default;
@@ -84,14 +84,14 @@ struct MoveStatement {
 
 struct SaveStatement {
   std::vector<std::string> tensors;
-  bool at_use = false;              ///< else home
+  bool at_use = false;  ///< else home
   friend bool operator==(const SaveStatement&, const SaveStatement&) = default;
 };
 
 struct RecomputeStatement {
   std::vector<std::string> tags;
   bool whole = false;
-  std::int64_t layers = 0;          ///< 0 = all
+  std::int64_t layers = 0;  ///< 0 = all
   friend bool operator==(const RecomputeStatement&, const RecomputeStatement&) = default;
 };
 
@@ -99,7 +99,7 @@ struct RecomputeStatement {
 struct ChipPar {
   std::string dim, axis;
   std::int64_t factor = 0;
-  bool ragged = false;              ///< ?: the last unit's part may be short, or some units idle
+  bool ragged = false;  ///< ?: the last unit's part may be short, or some units idle
   friend bool operator==(const ChipPar&, const ChipPar&) = default;
 };
 
@@ -117,11 +117,12 @@ struct LevelStatement {
 };
 
 struct Statement {
-  std::vector<std::string> scope;   ///< `at` tags; empty = everywhere
+  std::vector<std::string> scope;  ///< `at` tags; empty = everywhere
   std::variant<ParStatement, StageStatement, ForStatement, HomeStatement, MoveStatement, SaveStatement,
-               RecomputeStatement, LevelStatement> body;
+      RecomputeStatement, LevelStatement>
+      body;
   Position position;
-  std::string alias;                ///< name of the alias it was expanded from, for --explain
+  std::string alias;  ///< name of the alias it was expanded from, for --explain
   friend bool operator==(const Statement& a, const Statement& b) { return a.scope == b.scope && a.body == b.body; }
 };
 
@@ -140,7 +141,7 @@ struct Alias {
 
 /// How the units of a level are reached from the level outside, and from each other.
 struct Fabric {
-  std::string name;                 ///< as written: "bus", "switch", "mesh", "nvl", ...; "" = not said (a bus)
+  std::string name;                        ///< as written: "bus", "switch", "mesh", "nvl", ...; "" = not said (a bus)
   bool multicast = false, reduce = false;  ///< as written: switch(multicast,reduce). fabrics.h says what a name implies
   friend bool operator==(const Fabric&, const Fabric&) = default;
 };
@@ -148,7 +149,7 @@ struct Fabric {
 /// One level of an architecture: a store, units side by side, or both. `pe[16x16]@mesh cap:512 B bw:4 B/cycle`
 struct ArchLevel {
   struct Axis {
-    std::string name;               ///< [16x16] -> x, y; [132] -> the level's name; [row:16 col:8] as written
+    std::string name;  ///< [16x16] -> x, y; [132] -> the level's name; [row:16 col:8] as written
     std::int64_t units = 1;
     friend bool operator==(const Axis&, const Axis&) = default;
   };
@@ -159,11 +160,11 @@ struct ArchLevel {
     std::string name;
     double value = 0;
     bool per_cycle = false;
-    std::string text;               ///< as written, for print
+    std::string text;  ///< as written, for print
     friend bool operator==(const Property&, const Property&) = default;
   };
   std::string name;
-  std::vector<Axis> axes;           ///< empty: one unit
+  std::vector<Axis> axes;  ///< empty: one unit
   Fabric fabric;
   std::vector<Property> properties;
   Position position;
@@ -197,7 +198,7 @@ struct WrittenAccess {
 
 /// where s-W < t <= s: only these pairs of loops are worked on. W 0 = no window (causal).
 struct WrittenDomain {
-  std::string query, key;           ///< key <= query; "" = none
+  std::string query, key;  ///< key <= query; "" = none
   std::int64_t window = 0;
   friend bool operator==(const WrittenDomain&, const WrittenDomain&) = default;
 };
@@ -211,12 +212,12 @@ struct WrittenPad {
 struct WrittenOperator {
   std::string name;
   std::vector<std::string> tags;
-  Monoid monoid = Monoid::sum;      ///< none for "="
-  std::string function;             ///< "" = einsum; a function, or select, route, scan, opaque
+  Monoid monoid = Monoid::sum;           ///< none for "="
+  std::string function;                  ///< "" = einsum; a function, or select, route, scan, opaque
   std::vector<std::string> whole_loops;  ///< of opaque(d e), rope(d), softmax(t): loops that may not be split
   WrittenDomain domain;
   std::vector<WrittenPad> pads;
-  char joint = '*';                 ///< between the inputs as written
+  char joint = '*';  ///< between the inputs as written
   WrittenAccess output;
   std::vector<WrittenAccess> inputs;
   Position position;
@@ -226,11 +227,11 @@ struct WrittenOperator {
 /// A file of the notation. `items` of a map keep text order: uses and statements.
 struct MappingProgram {
   std::vector<MeshLine> meshes;
-  std::vector<WrittenArch> archs;              ///< at most one
-  std::vector<Dim> dims;                       ///< `dim NAME:EXTENT`
+  std::vector<WrittenArch> archs;  ///< at most one
+  std::vector<Dim> dims;           ///< `dim NAME:EXTENT`
   std::vector<WrittenOperator> operators;
   std::vector<Alias> aliases;
-  std::string map_name;                        ///< of the `map NAME { }` block around body; "" = bare statements
+  std::string map_name;  ///< of the `map NAME { }` block around body; "" = bare statements
   std::vector<std::variant<Use, Statement>> body;
 };
 

@@ -32,12 +32,12 @@ Expected<MappingProgram> Parser::run() {
 }
 
 void Parser::item() {
-  struct Row { std::string_view keyword; void (Parser::*read)(); };
-  static constexpr std::array<Row, 5> rows{{{"mesh", &Parser::mesh_line},
-                                            {"dim", &Parser::dim_line},
-                                            {"use", &Parser::use_line},
-                                            {"alias", &Parser::alias_line},
-                                            {"map", &Parser::map_block}}};
+  struct Row {
+    std::string_view keyword;
+    void (Parser::*read)();
+  };
+  static constexpr std::array<Row, 5> rows{{{"mesh", &Parser::mesh_line}, {"dim", &Parser::dim_line},
+      {"use", &Parser::use_line}, {"alias", &Parser::alias_line}, {"map", &Parser::map_block}}};
   if (at_operator()) return operator_line();
   if (at_statement()) return bare_statement();
   if (at("arch") && at_arch()) return arch_block();
@@ -134,7 +134,7 @@ void Parser::map_block() {
   std::string map_name = plain_name("the map's name");
   if (map_closed_ || !program_.body.empty())
     fail_at(here, fmt::format("found map '{}' beside another map or bare statements", map_name),
-            "a program has one map; statements outside any block are a map without a name");
+        "a program has one map; statements outside any block are a map without a name");
   const bool opened = at("{");
   expect("{");
   in_map_ = opened;
@@ -150,7 +150,7 @@ void Parser::map_item() {
   }
   if (at_operator())
     return fail_at(peek(), "found an operator in a map",
-                   "operators stand outside the map; a level's line says par, for or [TENSORS]");
+        "operators stand outside the map; a level's line says par, for or [TENSORS]");
   if (at_statement()) return bare_statement();
   if (at("use")) return use_line();
   if (at_arch()) {

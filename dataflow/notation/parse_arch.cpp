@@ -56,8 +56,9 @@ void Parser::arch_block() {
   if (failed()) return;
   in_arch_ = false;
   if (!program_.archs.empty())
-    note_at(here, "found a second arch", fmt::format("a program describes one machine; the first stands at {}",
-                                                     to_text(program_.archs.front().position)));
+    note_at(here, "found a second arch",
+        fmt::format(
+            "a program describes one machine; the first stands at {}", to_text(program_.archs.front().position)));
   program_.archs.push_back(std::move(arch));
 }
 
@@ -120,7 +121,7 @@ std::vector<ArchLevel::Axis> Parser::unit_product(const std::string& level) {
     const auto [stop, status] = std::from_chars(at, end, units);
     if (status != std::errc() || units < 1 || units > largest_size || (stop != end && *stop != 'x')) {
       fail_at(here, fmt::format("found '{}' as the units of '{}'", text.substr(0, 40), level),
-              "write 132, 16x16 or row:16 col:8, each from 1 to 2^40");
+          "write 132, 16x16 or row:16 col:8, each from 1 to 2^40");
       return axes;
     }
     if (axes.size() == axis_names.size()) {
@@ -146,8 +147,8 @@ Fabric Parser::fabric() {
     note_at(here, fmt::format("found unknown fabric '{}'", fabric.name), name_hint(fabric.name, fabric_names()));
   if (at("(") && row != nullptr && row->kind != FabricClass::network)
     note_at(peek(), fmt::format("found options of fabric '{}', which has none", fabric.name),
-            row->kind == FabricClass::bus ? "a bus reaches all units at once and sums on the way"
-                                          : "it hands values on from neighbour to neighbour");
+        row->kind == FabricClass::bus ? "a bus reaches all units at once and sums on the way"
+                                      : "it hands values on from neighbour to neighbour");
   if (accept("(")) fabric_options(fabric);
   return fabric;
 }
@@ -180,8 +181,8 @@ void Parser::property(ArchLevel& level) {
     return note_at(here, fmt::format("found unknown property '{}'", name), name_hint(name, property_names()));
   const auto same = [&](const ArchLevel::Property& other) { return other.name == name; };
   if (std::any_of(level.properties.begin(), level.properties.end(), same))
-    return note_at(here, fmt::format("found '{}' a second time in level '{}'", name, level.name),
-                   "each property stands once");
+    return note_at(
+        here, fmt::format("found '{}' a second time in level '{}'", name, level.name), "each property stands once");
   Expected<ArchLevel::Property> read = read_property(name, text);
   if (!read) return note_at(value_here, read.error().what, read.error().hint);
   level.properties.push_back(std::move(*read));
@@ -225,9 +226,9 @@ bool Parser::at_line_outside_arch() const {
   if (first.kind != TokenKind::name) return false;
   if (second.text == ":") return find_property(first.text) == nullptr;
   const std::vector<std::string> statements = statement_keywords();
-  const bool keyword = std::find(statements.begin(), statements.end(), first.text) != statements.end() ||
-                       std::find(program_keywords.begin(), program_keywords.end(), first.text) !=
-                           program_keywords.end();
+  const bool keyword =
+      std::find(statements.begin(), statements.end(), first.text) != statements.end() ||
+      std::find(program_keywords.begin(), program_keywords.end(), first.text) != program_keywords.end();
   return keyword && second.kind == TokenKind::name;
 }
 

@@ -9,8 +9,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::size_t longest_name = 128;    // of one name; far above any tensor's
-constexpr std::size_t shown_errors = 8;      // a screen; the rest is counted
+constexpr std::size_t longest_name = 128;  // of one name; far above any tensor's
+constexpr std::size_t shown_errors = 8;    // a screen; the rest is counted
 constexpr std::size_t quoted_characters = 40;
 
 std::string quoted_token(const Token& token) {
@@ -35,9 +35,7 @@ const Token& Parser::peek(std::size_t ahead) const {
   return tokens_[failed_ ? last : std::min(index_ + ahead, last)];
 }
 
-bool Parser::at_statement_end() const {
-  return at_end() || peek().kind == TokenKind::newline || at(";") || at("}");
-}
+bool Parser::at_statement_end() const { return at_end() || peek().kind == TokenKind::newline || at(";") || at("}"); }
 
 Token Parser::next() {
   const Token token = peek();

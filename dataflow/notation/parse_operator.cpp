@@ -8,12 +8,14 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view operator_form =
-    "NAME: OUT[i,j] += [FUNCTION] IN[i,k] * IN[k,j] [where k <= i] [pad i]";
+constexpr std::string_view operator_form = "NAME: OUT[i,j] += [FUNCTION] IN[i,k] * IN[k,j] [where k <= i] [pad i]";
 /// A capacity factor of experts is near 1; far more is a mistake, and less than this drops nearly everything.
 constexpr double least_pad = 1e-3, most_pad = 1e6;
 
-struct MonoidWord { std::string_view text; Monoid monoid; };
+struct MonoidWord {
+  std::string_view text;
+  Monoid monoid;
+};
 constexpr std::array<MonoidWord, 3> monoid_words{
     {{"max", Monoid::max}, {"min", Monoid::min}, {"softmax", Monoid::softmax}}};
 
@@ -159,7 +161,7 @@ void Parser::domain(WrittenOperator& op) {
     domain.query = loop_of(op);
     if (domain.query != first)
       fail_at(again, "found '" + domain.query + "', expected '" + first + "'",
-              "a window ends at the loop that it is counted from");
+          "a window ends at the loop that it is counted from");
   } else {
     domain.key = std::move(first);
     expect("<=");

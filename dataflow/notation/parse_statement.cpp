@@ -13,20 +13,20 @@
 namespace stepcast {
 namespace {
 
-template <typename T>
-struct Keyword { std::string_view text; T value; };
+template <typename T> struct Keyword {
+  std::string_view text;
+  T value;
+};
 
-constexpr std::array manner_words{
-    Keyword<Manner>{"gather", Manner::gather},   Keyword<Manner>{"multicast", Manner::multicast},
-    Keyword<Manner>{"rotate", Manner::rotate},   Keyword<Manner>{"reduce", Manner::reduce},
-    Keyword<Manner>{"scatter", Manner::scatter}, Keyword<Manner>{"exchange", Manner::exchange},
-    Keyword<Manner>{"p2p", Manner::p2p}};
+constexpr std::array manner_words{Keyword<Manner>{"gather", Manner::gather},
+    Keyword<Manner>{"multicast", Manner::multicast}, Keyword<Manner>{"rotate", Manner::rotate},
+    Keyword<Manner>{"reduce", Manner::reduce}, Keyword<Manner>{"scatter", Manner::scatter},
+    Keyword<Manner>{"exchange", Manner::exchange}, Keyword<Manner>{"p2p", Manner::p2p}};
 constexpr std::array life_words{Keyword<Life>{"pass", Life::pass}, Keyword<Life>{"microbatch", Life::microbatch},
-                            Keyword<Life>{"step", Life::step}};
+    Keyword<Life>{"step", Life::step}};
 constexpr std::array<std::string_view, 7> move_option_names{"as", "in", "bucket", "staged", "ahead", "life", "dedupe"};
 
-template <typename Rows>
-std::vector<std::string> keyword_texts(const Rows& rows) {
+template <typename Rows> std::vector<std::string> keyword_texts(const Rows& rows) {
   std::vector<std::string> all;
   for (const auto& row : rows) {
     if constexpr (requires { row.text; }) all.emplace_back(row.text);
@@ -36,8 +36,7 @@ std::vector<std::string> keyword_texts(const Rows& rows) {
 }
 
 /// The row that the token names, or nullptr.
-template <typename Rows>
-const auto* keyword_row(const Rows& rows, std::string_view text) {
+template <typename Rows> const auto* keyword_row(const Rows& rows, std::string_view text) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.text == text; });
   return row == rows.end() ? nullptr : &*row;
 }
@@ -58,13 +57,13 @@ constexpr std::string_view recompute_form = "recompute TAG TAG [whole] [layers N
 
 /// statement := ["at" TAG ("," TAG)* ":"] (body | level_line)
 Statement Parser::statement() {
-  struct Row { std::string_view text, form; Body (Parser::*read)(); };
-  static constexpr std::array<Row, 6> rows{{{"par", par_form, &Parser::par},
-                                            {"for", for_form, &Parser::for_loop},
-                                            {"home", home_form, &Parser::home},
-                                            {"move", move_form, &Parser::move},
-                                            {"save", save_form, &Parser::save},
-                                            {"recompute", recompute_form, &Parser::recompute}}};
+  struct Row {
+    std::string_view text, form;
+    Body (Parser::*read)();
+  };
+  static constexpr std::array<Row, 6> rows{{{"par", par_form, &Parser::par}, {"for", for_form, &Parser::for_loop},
+      {"home", home_form, &Parser::home}, {"move", move_form, &Parser::move}, {"save", save_form, &Parser::save},
+      {"recompute", recompute_form, &Parser::recompute}}};
   Statement result;
   result.position = position();
   if (accept("at")) {
@@ -92,9 +91,8 @@ Statement Parser::statement() {
 
 std::vector<std::string> notation_keywords() {
   std::vector<std::string> all{"max=", "min=", "softmax=", "select", "route", "scan", "opaque", "where", "pad", "none",
-                               "on", "block", "zigzag", "cyclic", "list", "layer", "sched", "mb", "weights", "grads",
-                               "optimizer", "boundary", "full", "partial", "skew", "chunks", "unit", "at", "use",
-                               "whole", "layers", "multicast", "reduce"};
+      "on", "block", "zigzag", "cyclic", "list", "layer", "sched", "mb", "weights", "grads", "optimizer", "boundary",
+      "full", "partial", "skew", "chunks", "unit", "at", "use", "whole", "layers", "multicast", "reduce"};
   const auto add = [&](const std::vector<std::string>& words) { all.insert(all.end(), words.begin(), words.end()); };
   add({program_keywords.begin(), program_keywords.end()});
   for (const auto& row : statement_words) all.emplace_back(row);
@@ -106,9 +104,7 @@ std::vector<std::string> notation_keywords() {
   return all;
 }
 
-std::vector<std::string> Parser::statement_keywords() {
-  return {statement_words.begin(), statement_words.end()};
-}
+std::vector<std::string> Parser::statement_keywords() { return {statement_words.begin(), statement_words.end()}; }
 
 bool Parser::at_statement() const {
   if (at_operator()) return false;
@@ -242,7 +238,8 @@ void Parser::move_options(MoveStatement& move) {
     if (option == move_option_names.end()) {
       std::vector<std::string> known = keyword_texts(move_option_names);
       const bool manner_free = move.manner == Manner::unset;
-      if (manner_free) for (const auto& row : manner_words) known.emplace_back(row.text);
+      if (manner_free)
+        for (const auto& row : manner_words) known.emplace_back(row.text);
       return fail_here(manner_free ? "a manner or an option of move" : "an option of move", known);
     }
     bool& again = seen[option - move_option_names.begin()];

@@ -121,11 +121,11 @@ class Parser {
   bool accept(std::string_view text);
   void expect(std::string_view text);
   void end_statement();
-  std::string name(std::string_view expected);         ///< dots allowed: tensors, tags, operators
-  std::string plain_name(std::string_view expected);   ///< no dots: dims, axes, aliases
+  std::string name(std::string_view expected);        ///< dots allowed: tensors, tags, operators
+  std::string plain_name(std::string_view expected);  ///< no dots: dims, axes, aliases
   std::int64_t integer(std::int64_t least, std::int64_t most = largest_size);
-  std::vector<std::string> product(std::string_view expected);             ///< a*b*c, each once
-  std::vector<std::string> list(std::string_view expected, bool dotted);   ///< a, b, c
+  std::vector<std::string> product(std::string_view expected);            ///< a*b*c, each once
+  std::vector<std::string> list(std::string_view expected, bool dotted);  ///< a, b, c
   [[nodiscard]] Position position() const;
   void check_room(std::size_t count, std::size_t most);
 
@@ -144,9 +144,9 @@ class Parser {
   std::size_t index_ = 0;
   bool failed_ = false;
   bool in_map_ = false, map_closed_ = false;
-  bool in_arch_ = false;          ///< between the first level of an arch and its last '}'
-  int open_levels_ = 0;           ///< '{' of the arch not closed yet
-  std::string_view form_;         ///< of the statement being read: the hint where no better one is known
+  bool in_arch_ = false;   ///< between the first level of an arch and its last '}'
+  int open_levels_ = 0;    ///< '{' of the arch not closed yet
+  std::string_view form_;  ///< of the statement being read: the hint where no better one is known
   std::vector<Error> errors_;
   std::size_t error_count_ = 0;
   MappingProgram program_;

@@ -9,8 +9,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 8> manner_texts{"",       "gather",  "multicast", "rotate",
-                                                       "reduce", "scatter", "exchange",  "p2p"};
+constexpr std::array<std::string_view, 8> manner_texts{
+    "", "gather", "multicast", "rotate", "reduce", "scatter", "exchange", "p2p"};
 constexpr std::array<std::string_view, 4> life_texts{"", "pass", "microbatch", "step"};
 
 std::string printed_product(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, "*")); }
@@ -35,7 +35,7 @@ std::string printed(const ParStatement& par) {
 
 std::string printed(const StageStatement& stage) {
   return fmt::format("par layer on {}{} sched {} for mb:{}", stage.axis, printed(stage.layout), stage.schedule,
-                     count_or_star(stage.micro_batches));
+      count_or_star(stage.micro_batches));
 }
 
 std::string printed(const ForStatement& loop) {

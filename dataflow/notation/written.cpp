@@ -34,15 +34,18 @@ class OperatorWriter {
   OperatorWriter(Network& net, const WrittenOperator& written, Operator& op) : net_(net), written_(written), op_(op) {}
 
   Checked run() {
-    struct Row { std::string_view function; Checked (OperatorWriter::*write)(); };
+    struct Row {
+      std::string_view function;
+      Checked (OperatorWriter::*write)();
+    };
     static constexpr std::array<Row, 4> rows{{{"select", &OperatorWriter::select}, {"route", &OperatorWriter::route},
-                                              {"scan", &OperatorWriter::scan}, {"opaque", &OperatorWriter::opaque}}};
+        {"scan", &OperatorWriter::scan}, {"opaque", &OperatorWriter::opaque}}};
     op_.function = written_.function;
     for (const std::string& loop : written_.whole_loops) op_.whole_loops.push_back(net_.find_dim(loop));
     if (!written_.pads.empty())
       return refused(fmt::format("'pad {}' is not known to the cluster placer, which lays out whole parts only",
-                                 written_.pads.front().dim),
-                     fmt::format("give 'dim {}' an extent that divides", written_.pads.front().dim));
+                         written_.pads.front().dim),
+          fmt::format("give 'dim {}' an extent that divides", written_.pads.front().dim));
     TRY(domain());
     const auto named = [&](const Row& row) { return row.function == written_.function; };
     const auto row = std::find_if(rows.begin(), rows.end(), named);
@@ -75,19 +78,19 @@ class OperatorWriter {
     if (domain.key.empty()) return {};
     if (domain.window > 0)
       return refused(fmt::format("the window '{}-{} < {}' is unknown to the cluster placer, which knows causal domains",
-                                 domain.query, domain.window, domain.key),
-                     fmt::format("write 'where {} <= {}'", domain.key, domain.query));
+                         domain.query, domain.window, domain.key),
+          fmt::format("write 'where {} <= {}'", domain.key, domain.query));
     op_.domain = Domain::causal;
     op_.query_loop = net_.find_dim(domain.query);
     op_.key_loop = net_.find_dim(domain.key);
     const std::vector<int> loops = loops_of(op_);
     if (!among(loops, op_.query_loop) || !among(loops, op_.key_loop))
       return refused(fmt::format("'where {} <= {}' names a loop that it lacks", domain.key, domain.query),
-                     "compare two of its loops");
+          "compare two of its loops");
     const std::int64_t queries = net_.dims[op_.query_loop].extent, keys = net_.dims[op_.key_loop].extent;
     if (queries == keys) return {};
     return refused(fmt::format("'where {} <= {}' compares loops of {} and {}", domain.key, domain.query, keys, queries),
-                   "queries and keys run over one dim: give both one extent");
+        "queries and keys run over one dim: give both one extent");
   }
 
   /// The last operand tells which rows: token ids, labels.
@@ -110,7 +113,7 @@ class OperatorWriter {
     const std::vector<int> row_side = without(rows.loops, tokens.loops), token_side = without(tokens.loops, rows.loops);
     if (row_side.empty() || token_side.empty())
       return refused("a route changes the order of rows, so each side has loops that the other lacks",
-                     "Xe[e,c,h] = route X[b,s,h] to the experts, Y[b,s,h] += route Oe[e,c,h], gates[b,s,k] back");
+          "Xe[e,c,h] = route X[b,s,h] to the experts, Y[b,s,h] += route Oe[e,c,h], gates[b,s,k] back");
     const auto row = std::find(rows.loops.begin(), rows.loops.end(), row_side.back());
     rows.row_dim = static_cast<int>(row - rows.loops.begin());
     rows.row_loops = token_side;
@@ -121,7 +124,7 @@ class OperatorWriter {
   Checked scan() {
     if (op_.whole_loops.empty())
       return refused("a scan for the cluster placer says which loop it runs along, and that loop stays whole",
-                     "scan(s): a chain over ranks is not placed");
+          "scan(s): a chain over ranks is not placed");
     return kind(OperatorKind::opaque);
   }
 
@@ -140,11 +143,11 @@ class OperatorWriter {
     const auto scalar = [](const Access& access) { return access.loops.empty(); };
     if (keys.size() != 1 || scalar(op_.output) || std::any_of(op_.inputs.begin(), op_.inputs.end(), scalar))
       return refused("the fused core joins queries, keys and values over one loop of keys",
-                     "O[b,s,g,r,d] softmax= Q[b,s,g,r,d], K[b,t,g,d], V[b,t,g,d] where t <= s");
+          "O[b,s,g,r,d] softmax= Q[b,s,g,r,d], K[b,t,g,d], V[b,t,g,d] where t <= s");
     if (op_.key_loop >= 0 && op_.key_loop != keys.front())
       return refused(fmt::format("'where' compares {}, but the keys run over {}", written_.domain.key,
-                                 net_.dims[keys.front()].name),
-                     fmt::format("where {} <= QUERY", net_.dims[keys.front()].name));
+                         net_.dims[keys.front()].name),
+          fmt::format("where {} <= QUERY", net_.dims[keys.front()].name));
     op_.key_loop = keys.front();
     op_.whole_loops = {op_.inputs.front().loops.back(), op_.output.loops.back()};
     for (const Access& input : op_.inputs) op_.whole_loops.push_back(input.loops.back());
@@ -165,8 +168,7 @@ class Writer {
   }
 
   Expected<Network> run() {
-    for (const WrittenOperator& written : program_.operators)
-      TRY(add(written));
+    for (const WrittenOperator& written : program_.operators) TRY(add(written));
     Block& block = net_.blocks.front();
     if (block.operators.empty())
       return fail("program", "no operator is written", "write one, such as 'O: O[m,n] += I[m,k] * W[k,n]'");
@@ -218,8 +220,8 @@ class Writer {
     const std::size_t dims = net_.tensors[out.tensor].dims.size();
     if (dims != out.loops.size())
       return fail(to_text(position),
-                  fmt::format("{} is accessed with {} dims here and {} before", written.tensor, out.loops.size(), dims),
-                  "one loop per tensor dim");
+          fmt::format("{} is accessed with {} dims here and {} before", written.tensor, out.loops.size(), dims),
+          "one loop per tensor dim");
     return out;
   }
 
@@ -227,15 +229,15 @@ class Writer {
   Expected<int> loop_of(const WrittenIndex& index, const std::string& tensor, const Position& position) {
     if (index.terms.size() != 1 || index.terms.front().step != 1)
       return fail(to_text(position),
-                  fmt::format("an index of {} is a sum or a multiple of loops, whose parts no mesh can place", tensor),
-                  arch_hint);
+          fmt::format("an index of {} is a sum or a multiple of loops, whose parts no mesh can place", tensor),
+          arch_hint);
     const std::string& loop = index.terms.front().loop;
     const int dim = net_.find_dim(loop);
     if (dim >= 0) return dim;
     std::vector<std::string> names;
     for (const Dim& d : net_.dims) names.push_back(d.name);
     return fail(to_text(position), fmt::format("loop '{}' of {} has no extent", loop, tensor),
-                names.empty() ? fmt::format("add 'dim {}:EXTENT'", loop) : name_hint(loop, names));
+        names.empty() ? fmt::format("add 'dim {}:EXTENT'", loop) : name_hint(loop, names));
   }
 
   const MappingProgram& program_;

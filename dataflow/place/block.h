@@ -20,8 +20,8 @@ struct Copy {
   int tensor = -1;
   bool gradient = false;
   Placement place;
-  double bytes = 0;                 ///< per rank
-  int parent = -1;                  ///< copy it was moved from; -1 = made by an operator or given
+  double bytes = 0;  ///< per rank
+  int parent = -1;   ///< copy it was moved from; -1 = made by an operator or given
 };
 
 enum class PlacedKind : std::uint8_t { compute, gradient, sum, move };
@@ -38,18 +38,18 @@ struct PlacedItem {
   std::vector<int> reads, writes;
   MoveKind move = MoveKind::slice;
   AtomMask atoms = 0;
-  double received = 0;              ///< bytes per rank and call
+  double received = 0;  ///< bytes per rank and call
   int steps = 1, launches = 1, chunks = 1, ahead = 0;
   Cargo cargo = Cargo::activation;
   When when = When::each_micro_batch;
   bool again = false;
-  int statement = -1;               ///< that asked for this manner or home, or -1: derived
-  bool joint_bucket = true;         ///< weight moves: may share a bucket with others of its block
+  int statement = -1;        ///< that asked for this manner or home, or -1: derived
+  bool joint_bucket = true;  ///< weight moves: may share a bucket with others of its block
 };
 
 /// What forward keeps for backward.
 struct SavedCopy {
-  int copy = -1;                    ///< -1: a side product (mask, log-sum-exp) of operator `op`
+  int copy = -1;  ///< -1: a side product (mask, log-sum-exp) of operator `op`
   int op = -1;
   double bytes = 0;
   bool held_until_weight_grad = false;
@@ -59,18 +59,18 @@ struct SavedCopy {
 struct WeightChain {
   int tensor = -1;
   Placement home, accumulator, optimizer;
-  std::vector<int> needs;           ///< copies at use that are not home (gathered)
+  std::vector<int> needs;  ///< copies at use that are not home (gathered)
   double home_bytes = 0, accumulator_bytes = 0, optimizer_elements = 0, home_elements = 0;
 };
 
 struct PlacedBlock {
   std::vector<Copy> copies;
   std::vector<PlacedItem> forward, backward;
-  std::vector<PlacedItem> step;     ///< once per step: first use, last use, tail (by `when`)
+  std::vector<PlacedItem> step;  ///< once per step: first use, last use, tail (by `when`)
   std::vector<SavedCopy> saved;
   std::vector<WeightChain> chains;
-  std::vector<int> kept_gathers;    ///< gathered weight copies with life microbatch or step
-  int input = -1, output = -1;      ///< copies
+  std::vector<int> kept_gathers;  ///< gathered weight copies with life microbatch or step
+  int input = -1, output = -1;    ///< copies
   int input_gradient = -1, output_gradient = -1;
 };
 
@@ -82,16 +82,16 @@ struct PlacedNetwork {
 
 /// What the software decides and the notation does not say.
 struct PlacingOptions {
-  double gradient_bytes = 4;        ///< weight-gradient accumulators and their wire
-  bool recompute_whole = false;     ///< as if every `recompute` said `whole`
+  double gradient_bytes = 4;     ///< weight-gradient accumulators and their wire
+  bool recompute_whole = false;  ///< as if every `recompute` said `whole`
 };
 
 /// `statements` are expanded; recompute with `layers N` is placed as written here (the caller places twice).
 Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine>& meshes,
-                              const std::vector<Statement>& statements, std::int64_t gpus, const PlacingOptions& options);
+    const std::vector<Statement>& statements, std::int64_t gpus, const PlacingOptions& options);
 
 /// How the stream of `block` crosses from stage to stage: its home, unless `home boundary` says otherwise.
-Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home, const Mesh& mesh,
-                                       const std::vector<Statement>& statements);
+Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home,
+    const Mesh& mesh, const std::vector<Statement>& statements);
 
 }  // namespace stepcast

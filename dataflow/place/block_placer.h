@@ -21,7 +21,7 @@ struct BackwardUse {
 class BlockPlacer {
  public:
   BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<OperatorSplit>& splits,
-              const std::vector<Statement>& statements, const PlacingOptions& options);
+      const std::vector<Statement>& statements, const PlacingOptions& options);
 
   /// Home of the tensor that repeated blocks hand on; the neighbours must use the same.
   void set_carried_home(const Placement& home, bool input, bool output) {
@@ -36,9 +36,11 @@ class BlockPlacer {
   Expected<PlacedBlock> place(bool root);
 
  private:
+  // clang-format off
   struct Consumer { int op, input; };
   struct Uses { std::vector<int> producers; std::vector<Consumer> consumers; };
   struct Manners { const MoveStatement* move = nullptr; int statement = -1; };
+  // clang-format on
 
   // place_homes.cpp
   void collect_uses();
@@ -46,7 +48,8 @@ class BlockPlacer {
   [[nodiscard]] Placement natural(int tensor) const;
   [[nodiscard]] Placement need(int op, int input) const;
   Placement stated(int tensor, const std::string& what, Placement base, const std::string& class_name);
-  AtomMask apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free, const Placement& base, Placement& place);
+  AtomMask apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free,
+      const Placement& base, Placement& place);
   [[nodiscard]] bool statement_holds(const Statement& statement, int tensor) const;
   void pass_partials(int op);
   void check_divides(int tensor, const Placement& place, const Statement& statement);
@@ -55,7 +58,8 @@ class BlockPlacer {
   void forward();
   void emit_forward(int op, Pass pass);
   int fetch_value(int tensor, const Placement& need, Pass pass, int op);
-  int emit_hops(int from, const std::vector<Hop>& hops, Pass pass, Cargo cargo, int op, When when = When::each_micro_batch);
+  int emit_hops(
+      int from, const std::vector<Hop>& hops, Pass pass, Cargo cargo, int op, When when = When::each_micro_batch);
   [[nodiscard]] Manners manners_of(int tensor, bool gradient, int op) const;
   int add_copy(int tensor, bool gradient, const Placement& place, int parent);
   [[nodiscard]] int find_copy(const std::vector<int>& copies, const Placement& place) const;
@@ -81,7 +85,9 @@ class BlockPlacer {
   void weight_chains();
   void step_moves(WeightChain& chain, const Placement& accumulator_from);
 
-  void set_error(Error error) { if (!error_) error_ = std::move(error); }
+  void set_error(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
 
   const Network& net_;
   const Block& block_;
@@ -94,19 +100,19 @@ class BlockPlacer {
   std::optional<Error> error_;
 
   PlacedBlock out_;
-  std::vector<PlacedItem>* list_ = nullptr;        ///< where items go now
-  std::vector<Uses> uses_;                         ///< by tensor
-  std::vector<int> tensors_;                       ///< used in this block
-  std::vector<Placement> home_;                    ///< by tensor
+  std::vector<PlacedItem>* list_ = nullptr;  ///< where items go now
+  std::vector<Uses> uses_;                   ///< by tensor
+  std::vector<int> tensors_;                 ///< used in this block
+  std::vector<Placement> home_;              ///< by tensor
   std::vector<char> home_known_;
-  std::vector<AtomMask> partial_pass_;             ///< by op: atoms on which a Partial operand goes through
-  std::vector<std::vector<int>> available_;        ///< by tensor: value copies that exist now
-  std::vector<std::vector<int>> contributions_;    ///< by tensor: gradient copies
-  std::vector<std::vector<int>> totals_;           ///< by tensor: whole gradients that exist now
-  std::vector<int> region_;                        ///< by op: recompute run, or -1
+  std::vector<AtomMask> partial_pass_;           ///< by op: atoms on which a Partial operand goes through
+  std::vector<std::vector<int>> available_;      ///< by tensor: value copies that exist now
+  std::vector<std::vector<int>> contributions_;  ///< by tensor: gradient copies
+  std::vector<std::vector<int>> totals_;         ///< by tensor: whole gradients that exist now
+  std::vector<int> region_;                      ///< by op: recompute run, or -1
   std::vector<char> region_whole_, region_done_;
   std::vector<std::vector<BackwardUse>> uses_in_backward_;  ///< by tensor
-  std::vector<char> in_backward_;                  ///< by op: has a gradient item
+  std::vector<char> in_backward_;                           ///< by op: has a gradient item
 };
 
 }  // namespace stepcast

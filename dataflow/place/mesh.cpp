@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -23,13 +22,15 @@ Expected<void> check_products(std::span<const MeshLine> lines, std::int64_t gpus
     std::int64_t product = 1;
     for (const auto& axis : line.axes) {
       if (axis.size < 1 || product > (std::int64_t{1} << 40) / axis.size)
-        return fail(place_of(line.position), fmt::format("axis {} of size {} in '{}'", axis.name, axis.size, spelled(line)),
-                    "axis sizes are at least 1 and their product at most 2^40");
+        return fail(place_of(line.position),
+            fmt::format("axis {} of size {} in '{}'", axis.name, axis.size, spelled(line)),
+            "axis sizes are at least 1 and their product at most 2^40");
       product *= axis.size;
     }
     if (product != gpus)
-      return fail(place_of(line.position), fmt::format("'{}' makes {} ranks, but the plan has {} GPUs", spelled(line), product, gpus),
-                  fmt::format("every mesh line factors the same ranks: their product must be {}", gpus));
+      return fail(place_of(line.position),
+          fmt::format("'{}' makes {} ranks, but the plan has {} GPUs", spelled(line), product, gpus),
+          fmt::format("every mesh line factors the same ranks: their product must be {}", gpus));
   }
   return {};
 }
@@ -80,8 +81,7 @@ Group Mesh::group(AtomMask mask) const {
     group.size *= atom.size;
     if (!group.digits.empty() && group.digits.back().stride * group.digits.back().size == atom.stride)
       group.digits.back().size *= atom.size;
-    else
-      group.digits.push_back({atom.stride, atom.size});
+    else group.digits.push_back({atom.stride, atom.size});
   }
   group.label = label(mask);
   return group;
@@ -98,7 +98,7 @@ Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std
     for (const auto& axis : line.axes) {
       if (const Mesh::Axis* same = mesh.find(axis.name); same && (same->stride != stride || same->size != axis.size))
         return fail(place_of(line.position), fmt::format("axis {} has two meanings", axis.name),
-                    "an axis named in several mesh lines must cover the same ranks in each; use another name");
+            "an axis named in several mesh lines must cover the same ranks in each; use another name");
       if (!mesh.find(axis.name)) mesh.axes.push_back({axis.name, axis.size, stride, 0});
       stride *= axis.size;
       cuts.push_back(stride);
@@ -109,15 +109,16 @@ Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
     if (cuts[i + 1] % cuts[i] != 0)
       return fail(lines.empty() ? "mesh" : place_of(lines.back().position),
-                  fmt::format("no common refinement: cuts at {} and {}", cuts[i], cuts[i + 1]),
-                  "the partial products of all mesh lines must divide one another");
+          fmt::format("no common refinement: cuts at {} and {}", cuts[i], cuts[i + 1]),
+          "the partial products of all mesh lines must divide one another");
     mesh.atoms.push_back({cuts[i], cuts[i + 1] / cuts[i], false});
   }
   if (mesh.atoms.size() > max_atoms)
     return fail("mesh", fmt::format("{} atoms", mesh.atoms.size()), fmt::format("at most {} distinct cuts", max_atoms));
   for (Mesh::Axis& axis : mesh.axes)
     for (std::size_t a = 0; a < mesh.atoms.size(); ++a)
-      if (mesh.atoms[a].stride >= axis.stride && mesh.atoms[a].stride < axis.stride * axis.size) axis.atoms |= AtomMask{1} << a;
+      if (mesh.atoms[a].stride >= axis.stride && mesh.atoms[a].stride < axis.stride * axis.size)
+        axis.atoms |= AtomMask{1} << a;
   return mesh;
 }
 

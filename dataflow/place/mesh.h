@@ -19,14 +19,16 @@ using AtomMask = std::uint32_t;
 
 struct Atom {
   std::int64_t stride = 1, size = 1;
-  bool stage = false;               ///< part of the axis that carries the layers: not a place for tensors
+  bool stage = false;  ///< part of the axis that carries the layers: not a place for tensors
 };
 
 struct Mesh {
-  std::vector<Atom> atoms;          ///< fastest first
+  std::vector<Atom> atoms;  ///< fastest first
   std::vector<std::vector<std::int64_t>> lines_cuts;
+  // clang-format off
   struct Axis { std::string name; std::int64_t size = 1, stride = 1; AtomMask atoms = 0; };
-  std::vector<Axis> axes;           ///< of all lines
+  // clang-format on
+  std::vector<Axis> axes;  ///< of all lines
   std::int64_t ranks = 1;
 
   [[nodiscard]] const Axis* find(const std::string& name) const;

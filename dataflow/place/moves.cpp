@@ -15,7 +15,8 @@ MoveKind transition(Slot from, Slot to) {
   return MoveKind::all_to_all;
 }
 
-void staged_hops(MoveKind kind, AtomMask atoms, const Placement& to, const Mesh& mesh, Slot scatter_dim, Placement& now, std::vector<Hop>& out) {
+void staged_hops(MoveKind kind, AtomMask atoms, const Placement& to, const Mesh& mesh, Slot scatter_dim, Placement& now,
+    std::vector<Hop>& out) {
   std::vector<std::size_t> order;  // inner first
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a)
     if (atoms >> a & 1U) order.push_back(a);
@@ -49,7 +50,8 @@ const char* to_text(MoveKind kind) {
 }
 
 std::vector<Hop> hops(const Placement& from, const Placement& to, const Mesh& mesh, bool staged, Slot scatter_dim) {
-  constexpr std::array kind_order{MoveKind::slice, MoveKind::mask, MoveKind::reduce_scatter, MoveKind::all_reduce, MoveKind::all_to_all, MoveKind::all_gather};
+  constexpr std::array kind_order{MoveKind::slice, MoveKind::mask, MoveKind::reduce_scatter, MoveKind::all_reduce,
+      MoveKind::all_to_all, MoveKind::all_gather};
   std::array<AtomMask, kind_order.size()> masks{};
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a) {
     if (from.at[a] == to.at[a] || mesh.atoms[a].stage) continue;

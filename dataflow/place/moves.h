@@ -19,8 +19,9 @@ struct Hop {
 const char* to_text(MoveKind kind);
 
 /// Rule 15 per atom, rule 16 for the order: slice, mask, reduce-scatter, all-reduce, all-to-all, all-gather.
-/// Hops of one kind join over the product group. `staged`: atoms one after the other, inner first; an all-reduce becomes
-/// reduce-scatter inside, all-reduce outside, all-gather inside, scattering dim `scatter_dim` of the tensor (flat_shard: any shape).
+/// Hops of one kind join over the product group. `staged`: atoms one after the other, inner first; an all-reduce
+/// becomes reduce-scatter inside, all-reduce outside, all-gather inside, scattering dim `scatter_dim` of the tensor
+/// (flat_shard: any shape).
 std::vector<Hop> hops(const Placement& from, const Placement& to, const Mesh& mesh, bool staged, Slot scatter_dim);
 
 /// Bytes received per rank in one hop. `local` is the local size before. A ring gather receives as much as the

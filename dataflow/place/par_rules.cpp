@@ -28,15 +28,16 @@ std::vector<std::string> all_tags(const Network& network) {
 }
 
 /// Tags that every network may be scoped by, whether this one has such operators or not (docs/design.md, section B).
-constexpr const char* common_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "router",
-                                       "dispatch", "expert", "combine", "shared", "head", "loss"};
+constexpr const char* common_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp",
+    "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
 
 Expected<void> check_tags(const Network& network, const Statement& statement, const std::vector<std::string>& named) {
   for (const std::string& tag : named) {
     if (std::find(std::begin(common_tags), std::end(common_tags), tag) != std::end(common_tags)) continue;
     const auto tags = all_tags(network);
     if (std::find(tags.begin(), tags.end(), tag) == tags.end())
-      return fail(where_of(statement), fmt::format("no operator of the network has the tag '{}'", tag), name_hint(tag, tags));
+      return fail(
+          where_of(statement), fmt::format("no operator of the network has the tag '{}'", tag), name_hint(tag, tags));
   }
   return {};
 }
@@ -47,7 +48,9 @@ std::vector<std::string> named_tensors(const Statement& statement) {
   if (const auto* home = std::get_if<HomeStatement>(&statement.body)) names = {home->what};
   if (const auto* move = std::get_if<MoveStatement>(&statement.body)) names = move->what;
   if (const auto* save = std::get_if<SaveStatement>(&statement.body)) names = save->tensors;
-  std::erase_if(names, [](const std::string& name) { return name == "weights" || name == "grads" || name == "optimizer" || name == "boundary"; });
+  std::erase_if(names, [](const std::string& name) {
+    return name == "weights" || name == "grads" || name == "optimizer" || name == "boundary";
+  });
   return names;
 }
 
@@ -58,10 +61,12 @@ Expected<void> check_class_dims(const Network& network, const Statement& stateme
     if (place.what == "*" || place.what == "full" || place.what == "partial") continue;
     const bool some = std::any_of(network.tensors.begin(), network.tensors.end(), [&](const Tensor& tensor) {
       return tensor.role == TensorRole::weight && std::any_of(tensor.dims.begin(), tensor.dims.end(), [&](int d) {
-               return ("*" + place.what + "*").find("*" + network.dims[d].name + "*") != std::string::npos;
-             });
+        return ("*" + place.what + "*").find("*" + network.dims[d].name + "*") != std::string::npos;
+      });
     });
-    if (!some) return fail(where_of(statement), fmt::format("no weight has the dim '{}'", place.what), "name a dim of a weight, or * for flat shards");
+    if (!some)
+      return fail(where_of(statement), fmt::format("no weight has the dim '{}'", place.what),
+          "name a dim of a weight, or * for flat shards");
   }
   return {};
 }
@@ -72,13 +77,13 @@ Expected<void> check_names(const Network& network, const Statement& statement) {
   if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body))
     TRY(check_tags(network, statement, recompute->tags));
   if (!statement.alias.empty()) return {};
-  if (const auto* home = std::get_if<HomeStatement>(&statement.body))
-    TRY(check_class_dims(network, statement, *home));
+  if (const auto* home = std::get_if<HomeStatement>(&statement.body)) TRY(check_class_dims(network, statement, *home));
   for (const std::string& name : named_tensors(statement)) {
     if (network.find_tensor(name) >= 0) continue;
     std::vector<std::string> tensors;
     for (const Tensor& tensor : network.tensors) tensors.push_back(tensor.name);
-    return fail(where_of(statement), fmt::format("network {} has no tensor '{}'", network.id, name), name_hint(name, tensors));
+    return fail(
+        where_of(statement), fmt::format("network {} has no tensor '{}'", network.id, name), name_hint(name, tensors));
   }
   return {};
 }
@@ -87,9 +92,12 @@ Expected<AtomMask> atoms_of(const Mesh& mesh, const std::vector<std::string>& ax
   AtomMask mask = 0;
   for (const std::string& name : axes) {
     const Mesh::Axis* axis = mesh.find(name);
-    if (!axis) return fail(where_of(statement), fmt::format("unknown axis '{}' in '{}'", name, print(statement)), name_hint(name, mesh.axis_names()));
+    if (!axis)
+      return fail(where_of(statement), fmt::format("unknown axis '{}' in '{}'", name, print(statement)),
+          name_hint(name, mesh.axis_names()));
     if ((mask & axis->atoms) != 0)
-      return fail(where_of(statement), fmt::format("axis '{}' is named twice in '{}'", name, print(statement)), "name each axis once");
+      return fail(where_of(statement), fmt::format("axis '{}' is named twice in '{}'", name, print(statement)),
+          "name each axis once");
     mask |= axis->atoms;
   }
   return mask;
@@ -98,20 +106,23 @@ Expected<AtomMask> atoms_of(const Mesh& mesh, const std::vector<std::string>& ax
 Expected<void> check_wire(const Statement& statement) {
   const auto* move = std::get_if<MoveStatement>(&statement.body);
   if (!move || move->as.empty() || wire_bytes(move->as) > 0) return {};
-  return fail(where_of(statement), fmt::format("unknown wire type '{}'", move->as), "one of: fp32, bf16, fp16, fp8, fp8block, mxfp8");
+  return fail(where_of(statement), fmt::format("unknown wire type '{}'", move->as),
+      "one of: fp32, bf16, fp16, fp8, fp8block, mxfp8");
 }
 
 Expected<void> check_no_stage(const Mesh& mesh, AtomMask atoms, const Statement& statement) {
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a)
     if ((atoms >> a & 1U) && mesh.atoms[a].stage)
-      return fail(where_of(statement), fmt::format("'{}' splits a tensor dim on the axis that carries the layers", print(statement)),
-                  "give the layers an axis of their own");
+      return fail(where_of(statement),
+          fmt::format("'{}' splits a tensor dim on the axis that carries the layers", print(statement)),
+          "give the layers an axis of their own");
   return {};
 }
 
 Expected<void> check_not_listed(const ParStatement& par, const Statement& statement) {
   if (par.layout.list.empty()) return {};
-  return fail(where_of(statement), fmt::format("'{}' cuts a tensor dim into listed parts", print(statement)), "parts of a tensor dim are equal: leave the list out (lists lay layers on stages)");
+  return fail(where_of(statement), fmt::format("'{}' cuts a tensor dim into listed parts", print(statement)),
+      "parts of a tensor dim are equal: leave the list out (lists lay layers on stages)");
 }
 
 /// Layouts other than whole blocks cut each rank's part further.
@@ -119,17 +130,20 @@ std::int64_t pieces_per_rank(const Layout& layout) {
   return layout.kind == Layout::Kind::zigzag ? 2 : layout.kind == Layout::Kind::cyclic ? layout.cyclic : 1;
 }
 
-/// The id of a dim that a rule splits. An alias may name dims that only other networks have (the width of shared experts
-/// in a dense network): -1.
+/// The id of a dim that a rule splits. An alias may name dims that only other networks have (the width of shared
+/// experts in a dense network): -1.
 Expected<int> split_dim(const Network& network, const Mesh& mesh, const ParRule& rule, const std::string& name) {
   const int dim = network.find_dim(name);
   const Statement& statement = *rule.statement;
   if (dim < 0 && statement.alias.empty())
-    return fail(where_of(statement), fmt::format("no operator of network {} has a loop '{}'", network.id, name), name_hint(name, dim_names(network)));
+    return fail(where_of(statement), fmt::format("no operator of network {} has a loop '{}'", network.id, name),
+        name_hint(name, dim_names(network)));
   if (dim < 0 || rule.par->layout.kind == Layout::Kind::block) return dim;
   const std::int64_t pieces = mesh.size_of(rule.atoms) * pieces_per_rank(rule.par->layout);
   if (network.dims[dim].extent % pieces != 0)
-    return fail(where_of(statement), fmt::format("'{}' needs {} ({}) in {} pieces", print(statement), name, network.dims[dim].extent, pieces), "the pieces of the layout must divide the extent");
+    return fail(where_of(statement),
+        fmt::format("'{}' needs {} ({}) in {} pieces", print(statement), name, network.dims[dim].extent, pieces),
+        "the pieces of the layout must divide the extent");
   return dim;
 }
 
@@ -159,7 +173,8 @@ Expected<void> mark_stage_atoms(Mesh& mesh, const std::vector<Statement>& statem
   return {};
 }
 
-Expected<std::vector<ParRule>> par_rules(const Network& network, const Mesh& mesh, const std::vector<Statement>& statements) {
+Expected<std::vector<ParRule>> par_rules(
+    const Network& network, const Mesh& mesh, const std::vector<Statement>& statements) {
   std::vector<ParRule> rules;
   for (std::size_t i = 0; i < statements.size(); ++i) {
     TRY(check_names(network, statements[i]));

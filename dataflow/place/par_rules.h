@@ -16,7 +16,7 @@ struct ParRule {
   const Statement* statement;
   int index;
   AtomMask atoms;
-  std::vector<int> dims;   ///< ids; -1 for a factor the network lacks
+  std::vector<int> dims;  ///< ids; -1 for a factor the network lacks
 };
 
 /// Marks the atoms of the axis that carries the layers: no tensor may lie on them. Error: no such axis.
@@ -24,6 +24,7 @@ Expected<void> mark_stage_atoms(Mesh& mesh, const std::vector<Statement>& statem
 
 /// In text order. Errors, also of statements that are no rules: unknown names, axes and wire types; a dim on the axis
 /// that carries the layers, in listed parts, or with an extent that the pieces of its layout do not divide.
-Expected<std::vector<ParRule>> par_rules(const Network& network, const Mesh& mesh, const std::vector<Statement>& statements);
+Expected<std::vector<ParRule>> par_rules(
+    const Network& network, const Mesh& mesh, const std::vector<Statement>& statements);
 
 }  // namespace stepcast

@@ -15,7 +15,8 @@ Placement BlockPlacer::gradient_home(int tensor) const {
 
 /// Sums contributions: where one is Partial, Replicate ones become Partial; equal placements add up locally; each class
 /// moves once to `home`; then the classes add up there.
-int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass) {
+int BlockPlacer::combined(
+    int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass) {
   const bool gradient = out_.copies[contributions.front()].gradient;
   AtomMask partial = 0;
   for (int c : contributions)
@@ -27,7 +28,8 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
       if ((partial >> a & 1U) && masked.at[a] == replicated) masked.at[a] = partial_sum;
     c = emit_hops(c, hops(out_.copies[c].place, masked, mesh_, false, flat_shard), pass, cargo, op);
-    const auto same = std::find_if(classes.begin(), classes.end(), [&](const auto& cls) { return out_.copies[cls.front()].place == masked; });
+    const auto same = std::find_if(
+        classes.begin(), classes.end(), [&](const auto& cls) { return out_.copies[cls.front()].place == masked; });
     if (same != classes.end()) same->push_back(c);
     else classes.push_back({c});
   }
@@ -47,7 +49,9 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
   std::vector<int> at_home;
   for (auto& cls : classes) {
     const int total = add_up(std::move(cls));
-    at_home.push_back(emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, flat_shard), pass, cargo, op));
+    at_home.push_back(
+        emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, flat_shard),
+            pass, cargo, op));
   }
   return add_up(std::move(at_home));
 }
@@ -56,12 +60,14 @@ int BlockPlacer::combined(int tensor, std::vector<int> contributions, const Plac
 int BlockPlacer::gradient_of(int tensor, const Placement& wanted, int op) {
   if (totals_[tensor].empty()) {
     if (contributions_[tensor].empty()) return -1;
-    totals_[tensor] = {combined(tensor, std::move(contributions_[tensor]), gradient_home(tensor), Cargo::activation, op, Pass::input_grad)};
+    totals_[tensor] = {combined(
+        tensor, std::move(contributions_[tensor]), gradient_home(tensor), Cargo::activation, op, Pass::input_grad)};
     contributions_[tensor].clear();
   }
   if (const int c = find_copy(totals_[tensor], wanted); c >= 0) return c;
   const int home = totals_[tensor].front();
-  const int at = emit_hops(home, hops(out_.copies[home].place, wanted, mesh_, false, flat_shard), Pass::input_grad, Cargo::activation, op);
+  const int at = emit_hops(
+      home, hops(out_.copies[home].place, wanted, mesh_, false, flat_shard), Pass::input_grad, Cargo::activation, op);
   totals_[tensor].push_back(at);
   return at;
 }
@@ -83,14 +89,18 @@ void BlockPlacer::emit_gradient(int o) {
     item.reads.front() = upstream;
     const bool product = op.kind == OperatorKind::einsum && op.monoid == Monoid::sum;
     for (int i : reads.inputs)
-      if (!product || targets.size() > 1 || targets.front() != i) item.reads[1 + i] = fetch_value(op.inputs[i].tensor, need(o, i), Pass::input_grad, o);
-    if (reads.output) item.reads.back() = fetch_value(op.output.tensor, placement_of(op.output, splits_[o], mesh_, false), Pass::input_grad, o);
+      if (!product || targets.size() > 1 || targets.front() != i)
+        item.reads[1 + i] = fetch_value(op.inputs[i].tensor, need(o, i), Pass::input_grad, o);
+    if (reads.output)
+      item.reads.back() =
+          fetch_value(op.output.tensor, placement_of(op.output, splits_[o], mesh_, false), Pass::input_grad, o);
     for (int i : targets) {
       const Access& input = op.inputs[i];
       Placement place = placement_of(input, splits_[o], mesh_, true);
       // A Partial operand of a product makes the others' gradients Partial there; its own is whole.
       for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-        if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[input.tensor].at[a] != partial_sum) place.at[a] = partial_sum;
+        if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[input.tensor].at[a] != partial_sum)
+          place.at[a] = partial_sum;
       item.writes[i] = add_copy(input.tensor, true, place, -1);
       contributions_[input.tensor].push_back(item.writes[i]);
     }
@@ -127,7 +137,8 @@ void BlockPlacer::backward(bool root) {
       survive = available_[tensor];
     } else {
       for (int c : available_[tensor])
-        if (std::any_of(out_.saved.begin(), out_.saved.end(), [&](const SavedCopy& s) { return s.copy == c; })) survive.push_back(c);
+        if (std::any_of(out_.saved.begin(), out_.saved.end(), [&](const SavedCopy& s) { return s.copy == c; }))
+          survive.push_back(c);
     }
     available_[tensor] = std::move(survive);
   }

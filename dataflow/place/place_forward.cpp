@@ -26,8 +26,11 @@ BlockPlacer::Manners BlockPlacer::manners_of(int tensor, bool gradient, int op) 
   for (std::size_t i = 0; i < statements_.size(); ++i) {
     const auto* move = std::get_if<MoveStatement>(&statements_[i].body);
     if (!move) continue;
-    const bool named = std::any_of(move->what.begin(), move->what.end(), [&](const std::string& w) { return w == t.name || (w == class_name && *class_name); });
-    if (named && (op < 0 ? statement_holds(statements_[i], tensor) : in_scope(statements_[i].scope, block_.operators[op]) || (gradient && statement_holds(statements_[i], tensor))))
+    const bool named = std::any_of(move->what.begin(), move->what.end(),
+        [&](const std::string& w) { return w == t.name || (w == class_name && *class_name); });
+    if (named && (op < 0 ? statement_holds(statements_[i], tensor)
+                         : in_scope(statements_[i].scope, block_.operators[op]) ||
+                               (gradient && statement_holds(statements_[i], tensor))))
       return {move, static_cast<int>(i)};
   }
   return {};
@@ -58,7 +61,8 @@ int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass
       if (move->manner == Manner::rotate && hop.kind == MoveKind::all_gather) {
         item.move = MoveKind::ring;
         item.steps = static_cast<int>(ranks) - 1;
-        // Two operands that rotate against each other must first be aligned: one hop more unless their homes are skewed.
+        // Two operands that rotate against each other must first be aligned: one hop more unless their homes are
+        // skewed.
         int rotating = 0;
         for (const Access& input : op >= 0 ? block_.operators[op].inputs : std::vector<Access>{}) {
           const Manners other = manners_of(input.tensor, false, op);
@@ -66,7 +70,9 @@ int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass
         }
         const bool skewed = std::any_of(statements_.begin(), statements_.end(), [&](const Statement& s) {
           const auto* home = std::get_if<HomeStatement>(&s.body);
-          return home && home->what == net_.tensors[tensor].name && std::any_of(home->places.begin(), home->places.end(), [](const HomePlace& p) { return !p.skew.empty(); });
+          return home && home->what == net_.tensors[tensor].name &&
+                 std::any_of(
+                     home->places.begin(), home->places.end(), [](const HomePlace& p) { return !p.skew.empty(); });
         });
         const bool contracted = op >= 0 && block_.operators[op].kind == OperatorKind::einsum && rotating > 1;
         if (contracted && !skewed) {
@@ -79,11 +85,13 @@ int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass
         item.received = received_bytes(MoveKind::ring, before, ranks);
       } else if (move->manner == Manner::multicast) {
         for (const Statement& s : statements_)
-          if (const auto* loop = std::get_if<ForStatement>(&s.body); loop && loop->count > 0) item.launches = static_cast<int>(loop->count);
+          if (const auto* loop = std::get_if<ForStatement>(&s.body); loop && loop->count > 0)
+            item.launches = static_cast<int>(loop->count);
       }
       if (!move->as.empty()) {
         const Tensor& t = net_.tensors[tensor];
-        item.received *= wire_bytes(move->as) / (gradient && t.role == TensorRole::weight ? options_.gradient_bytes : t.bytes_per_element);
+        item.received *= wire_bytes(move->as) /
+                         (gradient && t.role == TensorRole::weight ? options_.gradient_bytes : t.bytes_per_element);
       }
       item.chunks = static_cast<int>(std::max<std::int64_t>(1, move->chunks));
       if (move->ahead >= 0) item.ahead = move->ahead;
@@ -126,7 +134,8 @@ int BlockPlacer::fetch_value(int tensor, const Placement& wanted, Pass pass, int
     if (have < 0) continue;
     const std::size_t items = list_->size();
     const int at = emit_hops(have, {way.begin() + stop + 1, way.end()}, pass, cargo, op);
-    for (std::size_t i = items; i < list_->size(); ++i) (*list_)[i].again = pass != Pass::forward && pass != Pass::recompute;
+    for (std::size_t i = items; i < list_->size(); ++i)
+      (*list_)[i].again = pass != Pass::forward && pass != Pass::recompute;
     return at;
   }
   // Only the natural copy exists: bring it home first.
@@ -142,7 +151,8 @@ void BlockPlacer::emit_forward(int o, Pass pass) {
   item.kind = PlacedKind::compute;
   item.pass = pass;
   item.op = o;
-  for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) item.reads.push_back(fetch_value(op.inputs[i].tensor, need(o, i), pass, o));
+  for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i)
+    item.reads.push_back(fetch_value(op.inputs[i].tensor, need(o, i), pass, o));
   Placement made = placement_of(op.output, splits_[o], mesh_, true);
   for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
     if (partial_pass_[o] >> a & 1U) made.at[a] = partial_sum;

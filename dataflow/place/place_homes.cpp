@@ -9,8 +9,8 @@
 
 namespace stepcast {
 
-BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<OperatorSplit>& splits,
-                         const std::vector<Statement>& statements, const PlacingOptions& options)
+BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh& mesh,
+    const std::vector<OperatorSplit>& splits, const std::vector<Statement>& statements, const PlacingOptions& options)
     : net_(network), block_(block), mesh_(mesh), splits_(splits), statements_(statements), options_(options) {
   const std::size_t tensors = net_.tensors.size();
   uses_.resize(tensors);
@@ -54,7 +54,8 @@ Placement BlockPlacer::natural(int tensor) const {
     }
     // Several operators write one tensor: a shard wins over Partial, and Partial over Replicate (rule 13).
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-      if (made.at[a] >= 0 ? place.at[a] < 0 : made.at[a] == partial_sum && place.at[a] == replicated) place.at[a] = made.at[a];
+      if (made.at[a] >= 0 ? place.at[a] < 0 : made.at[a] == partial_sum && place.at[a] == replicated)
+        place.at[a] = made.at[a];
   }
   return place;
 }
@@ -75,7 +76,8 @@ bool BlockPlacer::statement_holds(const Statement& statement, int tensor) const 
   if (statement.scope.empty()) return true;
   const auto holds = [&](int o) { return in_scope(statement.scope, block_.operators[o]); };
   return std::any_of(uses_[tensor].producers.begin(), uses_[tensor].producers.end(), holds) ||
-         std::any_of(uses_[tensor].consumers.begin(), uses_[tensor].consumers.end(), [&](const Consumer& c) { return holds(c.op); });
+         std::any_of(uses_[tensor].consumers.begin(), uses_[tensor].consumers.end(),
+             [&](const Consumer& c) { return holds(c.op); });
 }
 
 void BlockPlacer::check_divides(int tensor, const Placement& place, const Statement& statement) {
@@ -85,14 +87,17 @@ void BlockPlacer::check_divides(int tensor, const Placement& place, const Statem
       if (place.at[a] == static_cast<Slot>(d)) parts *= mesh_.atoms[a].size;
     const Dim& dim = net_.dims[net_.tensors[tensor].dims[d]];
     if (!dim.expected && dim.extent % parts != 0)
-      set_error({where_of(statement), fmt::format("'{}' cuts dim {} ({}) of {} into {} parts", print(statement), dim.name, dim.extent, net_.tensors[tensor].name, parts),
-                 "the number of parts must divide the extent"});
+      set_error({where_of(statement),
+          fmt::format("'{}' cuts dim {} ({}) of {} into {} parts", print(statement), dim.name, dim.extent,
+              net_.tensors[tensor].name, parts),
+          "the number of parts must divide the extent"});
   }
 }
 
-/// Sets the atoms of one place; returns those it spoke to. A compound puts the major factor on the slow atoms as far as it
-/// divides (rule 4); a tensor that lacks a factor stays as it was on that part.
-AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free, const Placement& base, Placement& place) {
+/// Sets the atoms of one place; returns those it spoke to. A compound puts the major factor on the slow atoms as far as
+/// it divides (rule 4); a tensor that lacks a factor stays as it was on that part.
+AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name,
+    AtomMask free, const Placement& base, Placement& place) {
   const auto& dims = net_.tensors[tensor].dims;
   const auto each = [&](AtomMask mask, const auto& slot_of) {
     AtomMask set = 0;
@@ -116,12 +121,15 @@ AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement
     const int dim = net_.find_dim(name);
     const auto found = dim < 0 ? dims.end() : std::find(dims.begin(), dims.end(), dim);
     if (found == dims.end()) {
-      if (dim < 0 && statement.alias.empty()) set_error({where_of(statement), fmt::format("the network has no dim '{}'", name), "name a dim of the tensor, *, full or partial"});
+      if (dim < 0 && statement.alias.empty())
+        set_error({where_of(statement), fmt::format("the network has no dim '{}'", name),
+            "name a dim of the tensor, *, full or partial"});
       continue;
     }
     any = true;
     AtomMask taken = 0;
-    std::int64_t left = rest.empty() ? mesh_.size_of(free & ~set) : std::gcd(mesh_.size_of(free & ~set), net_.dims[dim].extent);
+    std::int64_t left =
+        rest.empty() ? mesh_.size_of(free & ~set) : std::gcd(mesh_.size_of(free & ~set), net_.dims[dim].extent);
     each(free & ~set, [&](std::size_t a) -> Slot {
       if (left % mesh_.atoms[a].size != 0 || left == 1) return place.at[a];
       left /= mesh_.atoms[a].size;
@@ -129,14 +137,16 @@ AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement
       return static_cast<Slot>(found - dims.begin());
     });
     set |= taken;
-
   }
   // A class statement speaks to those weights that have the dim; a named tensor must have it.
-  if (!any && by_name) set_error({where_of(statement), fmt::format("{} has no dim '{}'", net_.tensors[tensor].name, p.what), "name one of its dims, *, full or partial"});
+  if (!any && by_name)
+    set_error({where_of(statement), fmt::format("{} has no dim '{}'", net_.tensors[tensor].name, p.what),
+        "name one of its dims, *, full or partial"});
   return set;
 }
 
-/// First matching `home` statement per atom. `what` is the tensor's name, `class_name` "weights", "grads", "optimizer" or "".
+/// First matching `home` statement per atom. `what` is the tensor's name, `class_name` "weights", "grads", "optimizer"
+/// or "".
 Placement BlockPlacer::stated(int tensor, const std::string& what, Placement base, const std::string& class_name) {
   Placement place = base;
   AtomMask done = 0;
@@ -150,7 +160,10 @@ Placement BlockPlacer::stated(int tensor, const std::string& what, Placement bas
       AtomMask mask = 0;
       for (const std::string& name : p.axes) {
         const Mesh::Axis* axis = mesh_.find(name);
-        if (!axis) return set_error({where_of(statement), fmt::format("unknown axis '{}' in '{}'", name, print(statement)), name_hint(name, mesh_.axis_names())}), place;
+        if (!axis)
+          return set_error({where_of(statement), fmt::format("unknown axis '{}' in '{}'", name, print(statement)),
+                     name_hint(name, mesh_.axis_names())}),
+                 place;
         mask |= axis->atoms;
       }
       done |= apply_place(p, statement, tensor, by_name, mask & ~done, base, place);
@@ -164,7 +177,8 @@ void BlockPlacer::resolve_home(int tensor) {
   const Tensor& t = net_.tensors[tensor];
   const Uses& uses = uses_[tensor];
   Placement place;
-  const bool carried = carried_home_ && ((tensor == block_.input && carried_input_) || (tensor == block_.output && carried_output_));
+  const bool carried =
+      carried_home_ && ((tensor == block_.input && carried_input_) || (tensor == block_.output && carried_output_));
   if (carried) {
     place = *carried_home_;
   } else if (uses.producers.empty()) {
@@ -188,8 +202,7 @@ void BlockPlacer::resolve_home(int tensor) {
       place.at[a] = slot;
     }
   }
-  if (!carried)
-    place = stated(tensor, t.name, place, t.role == TensorRole::weight ? "weights" : "");
+  if (!carried) place = stated(tensor, t.name, place, t.role == TensorRole::weight ? "weights" : "");
   home_[tensor] = place;
   home_known_[tensor] = 1;
 }
@@ -202,14 +215,20 @@ void BlockPlacer::pass_partials(int o) {
     if (!home_known_[tensor]) resolve_home(tensor);
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
       if (home_[tensor].at[a] != partial_sum) continue;
-      const bool through = splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || op.function == "add" || op.function == "scale" || op.function == "dropout" || op.function == "rope");
+      const bool through =
+          splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || op.function == "add" ||
+                                        op.function == "scale" || op.function == "dropout" || op.function == "rope");
       if (!through) {
-        set_error({block_.name + "/" + op.name, fmt::format("{} is Partial on {} here, and operator {} is not linear in it there", net_.tensors[tensor].name, mesh_.label(AtomMask{1} << a), op.name),
-                   "reduce it before: give it the home `full` or a dim on that axis"});
+        set_error({block_.name + "/" + op.name,
+            fmt::format("{} is Partial on {} here, and operator {} is not linear in it there",
+                net_.tensors[tensor].name, mesh_.label(AtomMask{1} << a), op.name),
+            "reduce it before: give it the home `full` or a dim on that axis"});
         return;
       }
       if (op.kind == OperatorKind::einsum && (partial_pass_[o] >> a & 1U))
-        set_error({block_.name + "/" + op.name, fmt::format("two Partial operands of a product on {}", mesh_.label(AtomMask{1} << a)), "reduce one of them before the product"});
+        set_error({block_.name + "/" + op.name,
+            fmt::format("two Partial operands of a product on {}", mesh_.label(AtomMask{1} << a)),
+            "reduce one of them before the product"});
       partial_pass_[o] |= AtomMask{1} << a;
     }
   }
@@ -221,7 +240,8 @@ Expected<Placement> BlockPlacer::boundary(const Placement& home) {
   return place;
 }
 
-Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home, const Mesh& mesh, const std::vector<Statement>& statements) {
+Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home,
+    const Mesh& mesh, const std::vector<Statement>& statements) {
   const std::vector<OperatorSplit> splits(block.operators.size());
   return BlockPlacer(network, block, mesh, splits, statements, {}).boundary(home);
 }

@@ -16,7 +16,8 @@ std::vector<BackwardUse> BlockPlacer::backward_uses(int o) const {
       if (op.kind == OperatorKind::einsum && op.monoid == Monoid::sum && i == target) continue;
       uses.push_back({op.inputs[i].tensor, o, need(o, i), weight_grad});
     }
-    if (reads.output) uses.push_back({op.output.tensor, o, placement_of(op.output, splits_[o], mesh_, false), weight_grad});
+    if (reads.output)
+      uses.push_back({op.output.tensor, o, placement_of(op.output, splits_[o], mesh_, false), weight_grad});
   }
   return uses;
 }
@@ -51,11 +52,13 @@ bool BlockPlacer::made_in_region(int tensor) const {
   // `save T` keeps it although it is made inside.
   for (const Statement& statement : statements_)
     if (const auto* save = std::get_if<SaveStatement>(&statement.body))
-      if (std::find(save->tensors.begin(), save->tensors.end(), net_.tensors[tensor].name) != save->tensors.end()) return false;
+      if (std::find(save->tensors.begin(), save->tensors.end(), net_.tensors[tensor].name) != save->tensors.end())
+        return false;
   return true;
 }
 
-/// Rule 22: of home, the stops on the way and the use, the one with fewest bytes that exists, nearest to the use on a tie.
+/// Rule 22: of home, the stops on the way and the use, the one with fewest bytes that exists, nearest to the use on a
+/// tie.
 int BlockPlacer::best_candidate(int tensor, const Placement& use) const {
   for (const Statement& statement : statements_)
     if (const auto* save = std::get_if<SaveStatement>(&statement.body))
@@ -86,7 +89,9 @@ void BlockPlacer::choose_saved() {
       }
     out_.saved.push_back({copy, -1, out_.copies[copy].bytes, weight_grad});
   };
-  const auto saves = [&](int tensor) { return net_.tensors[tensor].role == TensorRole::activation && !made_in_region(tensor); };
+  const auto saves = [&](int tensor) {
+    return net_.tensors[tensor].role == TensorRole::activation && !made_in_region(tensor);
+  };
   for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o) {
     const Operator& op = block_.operators[o];
     for (const BackwardUse& use : backward_uses(o)) {
@@ -102,7 +107,10 @@ void BlockPlacer::choose_saved() {
     // Side products: dropout masks, and the log-sum-exp of a fused attention core (fp32 per query and head).
     double side = backward_reads(op).mask_bytes_per_output;
     if (op.kind == OperatorKind::attention) side = 4.0 / static_cast<double>(net_.dims[op.output.loops.back()].extent);
-    if (side > 0) out_.saved.push_back({-1, o, side * local_elements(net_, op.output.tensor, placement_of(op.output, splits_[o], mesh_, true), mesh_), false});
+    if (side > 0)
+      out_.saved.push_back({-1, o,
+          side * local_elements(net_, op.output.tensor, placement_of(op.output, splits_[o], mesh_, true), mesh_),
+          false});
   }
 }
 
@@ -121,12 +129,15 @@ void BlockPlacer::run_region(int region) {
       }
   };
   const auto read_by_another_region = [&](int tensor) {
-    return std::any_of(uses_[tensor].consumers.begin(), uses_[tensor].consumers.end(), [&](const Consumer& c) { return region_[c.op] >= 0 && region_[c.op] != region; });
+    return std::any_of(uses_[tensor].consumers.begin(), uses_[tensor].consumers.end(),
+        [&](const Consumer& c) { return region_[c.op] >= 0 && region_[c.op] != region; });
   };
   for (int tensor : tensors_)
     if (!uses_in_backward_[tensor].empty() || read_by_another_region(tensor)) require(tensor);
   for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o)
-    if (inside(o) && !needed[o] && (backward_reads(block_.operators[o]).mask_bytes_per_output > 0 || block_.operators[o].kind == OperatorKind::attention)) {
+    if (inside(o) && !needed[o] &&
+        (backward_reads(block_.operators[o]).mask_bytes_per_output > 0 ||
+            block_.operators[o].kind == OperatorKind::attention)) {
       needed[o] = 1;
       stack.push_back(o);
     }
@@ -142,7 +153,9 @@ void BlockPlacer::run_region(int region) {
       last = o;
     }
   // A region run to its end also brings its last output home, as software does that re-runs the module.
-  if (region_whole_[region] && last >= 0) fetch_value(block_.operators[last].output.tensor, home_[block_.operators[last].output.tensor], Pass::recompute, last);
+  if (region_whole_[region] && last >= 0)
+    fetch_value(
+        block_.operators[last].output.tensor, home_[block_.operators[last].output.tensor], Pass::recompute, last);
   // Keep of it what forward would have kept.
   for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o) {
     if (!inside(o) || !needed[o]) continue;

@@ -14,13 +14,18 @@ std::string where_of(const Statement& s) {
 }
 
 bool in_scope(const std::vector<std::string>& scope, const Operator& op) {
-  return scope.empty() || std::any_of(scope.begin(), scope.end(), [&](const std::string& tag) { return has_tag(op, tag); });
+  return scope.empty() ||
+         std::any_of(scope.begin(), scope.end(), [&](const std::string& tag) { return has_tag(op, tag); });
 }
 
 /// Scale bytes included: fp8 per tensor 0, blocks of 128 one fp32 each, mx one byte per 32 (rule 19).
 double wire_bytes(const std::string& type) {
-  struct Wire { const char* name; double bytes; };
-  constexpr Wire wire_types[] = {{"fp32", 4}, {"bf16", 2}, {"fp16", 2}, {"fp8", 1}, {"fp8block", 1 + 4.0 / 128}, {"mxfp8", 1 + 1.0 / 32}};
+  struct Wire {
+    const char* name;
+    double bytes;
+  };
+  constexpr Wire wire_types[] = {
+      {"fp32", 4}, {"bf16", 2}, {"fp16", 2}, {"fp8", 1}, {"fp8block", 1 + 4.0 / 128}, {"mxfp8", 1 + 1.0 / 32}};
   for (const Wire& wire : wire_types)
     if (type == wire.name) return wire.bytes;
   return 0;
@@ -32,12 +37,10 @@ Placement placement_of(const Access& access, const OperatorSplit& split, const M
     const int loop = split.loop[a];
     if (loop < 0) continue;
     const auto found = std::find(access.loops.begin(), access.loops.end(), loop);
-    if (found != access.loops.end())
-      place.at[a] = static_cast<Slot>(found - access.loops.begin());
+    if (found != access.loops.end()) place.at[a] = static_cast<Slot>(found - access.loops.begin());
     else if (std::find(access.row_loops.begin(), access.row_loops.end(), loop) != access.row_loops.end())
       place.at[a] = static_cast<Slot>(access.row_dim);  // rows follow their tokens (rule 27)
-    else if (output)
-      place.at[a] = partial_sum;
+    else if (output) place.at[a] = partial_sum;
   }
   return place;
 }
@@ -63,7 +66,9 @@ std::string to_text(const Placement& place, const Network& network, int tensor, 
   std::string text;
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a) {
     if (place.at[a] == replicated || mesh.atoms[a].stage) continue;
-    const std::string what = place.at[a] == partial_sum ? "partial" : place.at[a] == flat_shard ? "*" : network.dims[network.tensors[tensor].dims[place.at[a]]].name;
+    const std::string what = place.at[a] == partial_sum  ? "partial"
+                             : place.at[a] == flat_shard ? "*"
+                                                         : network.dims[network.tensors[tensor].dims[place.at[a]]].name;
     text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", what, mesh.label(AtomMask{1} << a));
   }
   return text.empty() ? "full" : text;

@@ -27,7 +27,10 @@ struct Placement {
 struct OperatorSplit {
   std::array<std::int16_t, max_atoms> loop;       ///< dim id, or -1 = not split
   std::array<std::int16_t, max_atoms> statement;  ///< which statement won, or -1
-  OperatorSplit() { loop.fill(-1); statement.fill(-1); }
+  OperatorSplit() {
+    loop.fill(-1);
+    statement.fill(-1);
+  }
 };
 
 /// Placement that an access must have (inputs) or gets (output, Partial where a split loop is missing).

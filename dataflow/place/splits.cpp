@@ -50,7 +50,8 @@ class Resolver {
     return extent;
   }
 
-  /// Rule 4: the major factor takes gcd(p, what is left of it), on the slow end of the atoms; the rest goes to the next.
+  /// Rule 4: the major factor takes gcd(p, what is left of it), on the slow end of the atoms; the rest goes to the
+  /// next.
   template <typename Has>
   Expected<bool> assign(const Operator& op, const ParRule& rule, AtomMask free, const Has& has, OperatorSplit& split) {
     std::vector<std::size_t> atoms;  // slow to fast
@@ -64,7 +65,8 @@ class Resolver {
       if (dim < 0) continue;
       const std::int64_t extent = unsplit(dim, split);
       std::int64_t part = last ? left : std::gcd(left, extent);
-      if (last && has(dim) && !network_.dims[dim].expected && extent % part != 0) return does_not_divide(op, rule, dim, split, part);
+      if (last && has(dim) && !network_.dims[dim].expected && extent % part != 0)
+        return does_not_divide(op, rule, dim, split, part);
       for (std::size_t a : atoms) {
         if (taken[a] || part == 1) continue;
         const std::int64_t share = std::gcd(mesh_.atoms[a].size, part);
@@ -81,26 +83,31 @@ class Resolver {
     }
     for (std::size_t a : atoms)
       if (op.kind == OperatorKind::attention && split.loop[a] == op.key_loop)
-        return fail(where_of(*rule.statement), fmt::format("'{}' splits the keys of the fused core {}", print(*rule.statement), op.name),
-                    "split its queries (`par s`) or heads instead; a stack with separate attention products may split keys");
+        return fail(where_of(*rule.statement),
+            fmt::format("'{}' splits the keys of the fused core {}", print(*rule.statement), op.name),
+            "split its queries (`par s`) or heads instead; a stack with separate attention products may split keys");
     for (std::size_t a : atoms)
-      if (split.loop[a] >= 0 && std::find(op.whole_loops.begin(), op.whole_loops.end(), split.loop[a]) != op.whole_loops.end())
-        return fail(where_of(*rule.statement), fmt::format("'{}' splits loop {} of operator {}, which must stay whole", print(*rule.statement),
-                                                           network_.dims[split.loop[a]].name, op.name),
-                    fmt::format("scope the statement with `at`, or put `at {}: par none on ...` before it", op.name));
+      if (split.loop[a] >= 0 &&
+          std::find(op.whole_loops.begin(), op.whole_loops.end(), split.loop[a]) != op.whole_loops.end())
+        return fail(where_of(*rule.statement),
+            fmt::format("'{}' splits loop {} of operator {}, which must stay whole", print(*rule.statement),
+                network_.dims[split.loop[a]].name, op.name),
+            fmt::format("scope the statement with `at`, or put `at {}: par none on ...` before it", op.name));
     return true;
   }
 
-  Expected<bool> does_not_divide(const Operator& op, const ParRule& rule, int dim, const OperatorSplit& split, std::int64_t part) const {
+  Expected<bool> does_not_divide(
+      const Operator& op, const ParRule& rule, int dim, const OperatorSplit& split, std::int64_t part) const {
     std::int64_t total = 1;
     for (int d : rule.dims)
       if (d >= 0) total *= unsplit(d, split);
     const std::int64_t extent = rule.dims.size() > 1 ? total : unsplit(dim, split);
     const std::int64_t ranks = rule.dims.size() > 1 ? mesh_.size_of(rule.atoms) : part;
     return fail(where_of(*rule.statement),
-                fmt::format("'{}' splits {} (extent {}) of operator {} over {} ranks, which does not divide: {:.4g} per rank", print(*rule.statement),
-                            fmt::join(rule.par->dims, "*"), extent, op.name, ranks, static_cast<double>(extent) / static_cast<double>(ranks)),
-                fmt::format("legal sizes: {}", divisors_text(total)));
+        fmt::format("'{}' splits {} (extent {}) of operator {} over {} ranks, which does not divide: {:.4g} per rank",
+            print(*rule.statement), fmt::join(rule.par->dims, "*"), extent, op.name, ranks,
+            static_cast<double>(extent) / static_cast<double>(ranks)),
+        fmt::format("legal sizes: {}", divisors_text(total)));
   }
 
   const Network& network_;
@@ -112,7 +119,7 @@ class Resolver {
 }  // namespace
 
 Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLine>& meshes,
-                                const std::vector<Statement>& statements, std::int64_t gpus) {
+    const std::vector<Statement>& statements, std::int64_t gpus) {
   std::vector<std::int64_t> cuts;
   for (;;) {
     TRY(auto mesh, make_mesh(meshes, gpus, cuts));

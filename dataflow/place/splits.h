@@ -16,11 +16,12 @@ namespace stepcast {
 /// Splits of all operators of all blocks, over a mesh fine enough for them.
 struct Splits {
   Mesh mesh;
-  std::vector<std::vector<OperatorSplit>> blocks;         ///< by block, operator
+  std::vector<std::vector<OperatorSplit>> blocks;  ///< by block, operator
 };
 
-/// Resolves every `par` statement. Errors: unknown dim, axis or tag; a loop extent that does not divide, with the legal sizes.
+/// Resolves every `par` statement. Errors: unknown dim, axis or tag; a loop extent that does not divide, with the legal
+/// sizes.
 Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLine>& meshes,
-                                const std::vector<Statement>& statements, std::int64_t gpus);
+    const std::vector<Statement>& statements, std::int64_t gpus);
 
 }  // namespace stepcast

@@ -31,9 +31,9 @@ const std::vector<ForeignFormat>& foreign_formats() {
   static const std::vector<ForeignFormat> rows = [] {
     std::vector<ForeignFormat> all{
         {"timeloop", "Timeloop v3: architecture, problem and mapping",
-         "ARCHITECTURE PROBLEM MAPPING (YAML, one file or several)", from_timeloop, write_chip<to_timeloop>},
+            "ARCHITECTURE PROBLEM MAPPING (YAML, one file or several)", from_timeloop, write_chip<to_timeloop>},
         {"scalesim", "SCALE-Sim: a systolic array and its layers", "CONFIG TOPOLOGY", from_scalesim,
-         write_chip<to_scalesim>},
+            write_chip<to_scalesim>},
         {"maestro", "MAESTRO: data-centric directives", "HARDWARE MAPPING", from_maestro, write_chip<to_maestro>},
     };
     for (ForeignFormat& row : cluster_formats()) all.push_back(std::move(row));

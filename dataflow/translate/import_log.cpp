@@ -45,8 +45,8 @@ ArchLevel::Property arch_property(const std::string& name, double value, bool pe
   return property;
 }
 
-Statement level_line(const std::string& level, std::vector<LevelItem> items, const Position& where,
-                     const std::string& scope) {
+Statement level_line(
+    const std::string& level, std::vector<LevelItem> items, const Position& where, const std::string& scope) {
   Statement line;
   if (!scope.empty()) line.scope = {scope};
   line.body = LevelStatement{level, std::move(items)};

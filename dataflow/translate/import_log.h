@@ -36,8 +36,8 @@ ArchLevel::Property arch_property(const std::string& name, double value, bool pe
 using LevelItem = std::variant<ChipPar, ForStatement, Keep>;
 
 /// LEVEL: items, holding for operators with tag `scope` only ("" = all).
-Statement level_line(const std::string& level, std::vector<LevelItem> items, const Position& where,
-                     const std::string& scope = {});
+Statement level_line(
+    const std::string& level, std::vector<LevelItem> items, const Position& where, const std::string& scope = {});
 
 /// O[indices] += A[...] * B[...]
 WrittenAccess plain_access(const std::string& tensor, const std::vector<std::string>& loops);

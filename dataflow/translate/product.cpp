@@ -42,7 +42,7 @@ std::optional<Product> product_of(const ChipProgram& chip) {
   const bool turned = swapped || by_output;
   const std::vector<int>&first = turned ? weight : input, &second = turned ? input : weight;
   Product product{{only_loop(first, output, true), only_loop(second, output, true), only_loop(first, second, true)},
-                  {turned ? 1 : 0, turned ? 0 : 1, 2}};
+      {turned ? 1 : 0, turned ? 0 : 1, 2}};
   const auto [m, n, k] = product.loop;
   if (m < 0 || n < 0 || k < 0 || m == n || m == k || n == k || has_loop(output, k)) return {};
   return product;

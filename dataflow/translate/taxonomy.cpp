@@ -53,8 +53,8 @@ bool in_space(const ChipProgram& chip, int dim) {
 }
 
 bool runs_inside(const ChipLevel& store, int dim) {
-  return std::any_of(store.time.begin(), store.time.end(),
-                     [&](const ChipLoop& loop) { return loop.dim == dim && loop.trips > 1; });
+  return std::any_of(
+      store.time.begin(), store.time.end(), [&](const ChipLoop& loop) { return loop.dim == dim && loop.trips > 1; });
 }
 
 /// Row-stationary: the two loops of one sliding window (output row, filter row) lie on the array, and the filter loop
@@ -65,10 +65,8 @@ bool row_stationary(const ChipProgram& chip, int store) {
     for (const ChipIndex& index : tensor.indices) {
       if (index.terms.size() != 2) continue;
       const int a = index.terms[0].dim, b = index.terms[1].dim;
-      if (in_space(chip, a) && in_space(chip, b))
-        diagonal = true;
-      else if (runs_inside(chip.levels[store], a) || runs_inside(chip.levels[store], b))
-        one_dimensional = true;
+      if (in_space(chip, a) && in_space(chip, b)) diagonal = true;
+      else if (runs_inside(chip.levels[store], a) || runs_inside(chip.levels[store], b)) one_dimensional = true;
     }
   return diagonal && one_dimensional;
 }
@@ -78,8 +76,7 @@ struct StationaryWord {
   const char* name;
 };
 constexpr std::array stationary_words = {StationaryWord{TensorUse::weight, "weight-stationary"},
-                                         StationaryWord{TensorUse::input, "input-stationary"},
-                                         StationaryWord{TensorUse::output, "output-stationary"}};
+    StationaryWord{TensorUse::input, "input-stationary"}, StationaryWord{TensorUse::output, "output-stationary"}};
 
 const char* stationary_word(TensorUse use) {
   for (const StationaryWord& row : stationary_words)
@@ -118,7 +115,7 @@ NameRow taxonomy_name(const ChipProgram& chip) {
   const ChipTensor& longest = chip.tensors[stays.front().second];
   if (stays.size() > 1 && stays[0].first == stays[1].first) {
     row.why = fmt::format("{} and {} stay at {} equally long, {} rounds", longest.name,
-                          chip.tensors[stays[1].second].name, level.name, stays[0].first);
+        chip.tensors[stays[1].second].name, level.name, stays[0].first);
     return row;
   }
   if (stays.front().first == 1) {

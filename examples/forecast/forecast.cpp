@@ -32,7 +32,7 @@ Expected<void> print_forecast(const Scenario& scenario) {
   if (!prediction) return tl::unexpected(prediction.error());
   const StepReport& step = prediction->step;
   std::printf("%s on %lld GPUs (stepcast %s)\n", scenario.network.row.name.c_str(),
-              static_cast<long long>(scenario.plan.gpus), std::string(version()).c_str());
+      static_cast<long long>(scenario.plan.gpus), std::string(version()).c_str());
   std::printf("step time %.1f s, %.1f to %.1f s\n", step.step_time.value(), step.p10.value(), step.p90.value());
   std::printf("MFU %.1f %%\n", 100 * prediction->mfu);
   std::printf("memory %.1f of %.1f GB\n", step.memory.peak.value() / 1e9, step.memory.capacity.value() / 1e9);

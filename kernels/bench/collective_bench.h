@@ -1,8 +1,8 @@
 // The GPUs of one or several hosts whose NCCL collectives are timed. Every process calls the same functions with the
 // same arguments in the same order, and gets the same answers, Errors included. send_recv is nccl-tests' sendrecv: each
 // rank sends the buffer to the next one of the group and receives that of the one before, in a ring; a pair exchanges.
-// cuda/collective_bench_cuda.cpp is the real one, with one thread for each GPU of a process; gpu_side_loaded.cpp reaches it
-// from the program, tests bring their own.
+// cuda/collective_bench_cuda.cpp is the real one, with one thread for each GPU of a process; gpu_side_loaded.cpp
+// reaches it from the program, tests bring their own.
 #pragma once
 
 #include <memory>
@@ -58,8 +58,8 @@ class CollectiveBench {
   /// Interference: on every member the product is timed alone, the collective alone, and each while the other runs in a
   /// second stream of the same GPU all the time (checked: the neighbour must end after what is timed). Each of the four
   /// takes about `duration`. What a training step with overlapped communication does to its products, and they to it.
-  virtual Expected<BesideTimes> time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
-                                            Seconds duration) = 0;
+  virtual Expected<BesideTimes> time_beside(
+      const GemmQuery& gemm, CollectiveKind kind, Bytes buffer, Seconds duration) = 0;
   /// Whether any process was told to stop (Ctrl-C in one stops all at the same place).
   virtual Expected<bool> agree_to_stop(bool here) = 0;
   /// What process 0 says: for decisions by its clock or its files.

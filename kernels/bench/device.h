@@ -1,4 +1,5 @@
-// The GPUs of this machine. cuda/device_cuda.cpp asks the CUDA runtime; gpu_side_loaded.cpp reaches it from the program.
+// The GPUs of this machine. cuda/device_cuda.cpp asks the CUDA runtime; gpu_side_loaded.cpp reaches it from the
+// program.
 #pragma once
 
 #include <string>

@@ -25,9 +25,9 @@ struct GpuState {
 struct GpuSettings {
   std::string driver, cuda, cublas, cudnn, nccl;  ///< versions; "" = not there
   double power_limit_w = 0, default_power_limit_w = 0;
-  double default_sm_clock_mhz = 0;                ///< what the driver runs applications at; 0 = not known
+  double default_sm_clock_mhz = 0;  ///< what the driver runs applications at; 0 = not known
   bool ecc = false, mig = false, persistence = false;
-  std::vector<std::string> other_processes;       ///< pid and name of what else uses the card now
+  std::vector<std::string> other_processes;  ///< pid and name of what else uses the card now
 };
 
 /// What a kernel made against the same in float64.

@@ -14,29 +14,31 @@ constexpr const char* pass_names[] = {"forward", "backward", "forward_and_backwa
 struct QueryName {
   std::string operator()(const GemmQuery& g) const {
     std::string text = fmt::format("gemm {}{} {} {}x{}x{}", to_text(g.precision), g.block_scaled ? "-block" : "",
-                                   layout_names[static_cast<int>(g.layout)], g.m, g.n, g.k);
+        layout_names[static_cast<int>(g.layout)], g.m, g.n, g.k);
     if (g.batch > 1) text += fmt::format(" x{}", g.batch);
     return g.casts_x ? text + " with cast" : text;
   }
   std::string operator()(const AttentionQuery& a) const {
     std::string text = fmt::format("attention {} {} {}x{}x{}x{}", pass_names[static_cast<int>(a.pass)],
-                                   to_text(a.precision), a.batch, a.queries, a.heads, a.head_dim);
+        to_text(a.precision), a.batch, a.queries, a.heads, a.head_dim);
     if (a.keys != a.queries) text += fmt::format(" keys {}", a.keys);
     if (a.kv_heads != a.heads) text += fmt::format(" kv {}", a.kv_heads);
     return text + (a.causal ? " causal" : " full");
   }
   std::string operator()(const MoeQuery& m) const {
-    return fmt::format("moe {} {} tokens {}x{} top {} of {} tp {} ep {} skew {}", to_text(m.precision), m.tokens, m.hidden, m.inter,
-                       m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew);
+    return fmt::format("moe {} {} tokens {}x{} top {} of {} tp {} ep {} skew {}", to_text(m.precision), m.tokens,
+        m.hidden, m.inter, m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew);
   }
   std::string operator()(const MemoryQuery& m) const {
     return fmt::format("{} {}x{} of {} B", m.op->id, m.rows, m.columns, m.element_bytes);
   }
   std::string operator()(const CollectiveQuery& c) const {
     return fmt::format("{} x{}{} {}", to_text(c.kind), c.ranks, c.nodes > 1 ? fmt::format(" on {} nodes", c.nodes) : "",
-                       exact_text(c.bytes));
+        exact_text(c.bytes));
   }
-  std::string operator()(const TransferQuery& t) const { return fmt::format("{} {}", to_text(t.kind), exact_text(t.bytes)); }
+  std::string operator()(const TransferQuery& t) const {
+    return fmt::format("{} {}", to_text(t.kind), exact_text(t.bytes));
+  }
   std::string operator()(const LaunchQuery& l) const { return fmt::format("launch {}", to_text(l.kind)); }
 };
 

@@ -14,7 +14,8 @@ cudaError_t instantiate(cudaGraphExec_t* exec, cudaGraph_t graph) {
 /// Ends the capture in any case; the first error of both is told.
 Expected<cudaGraph_t> captured(cudaStream_t stream, const std::function<Expected<void>()>& enqueue) {
   // Of this thread only: what other threads do meanwhile, say with memory, is no error.
-  const auto begun = checked(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  const auto begun =
+      checked(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   if (!begun) return tl::unexpected(begun.error());
   const auto told = enqueue();
   cudaGraph_t graph = nullptr;

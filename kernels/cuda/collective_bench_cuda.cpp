@@ -47,8 +47,8 @@ class NcclBench : public CollectiveBench {
   Expected<void> open(const CollectiveGroup& group) override;
   Expected<Check> check(CollectiveKind kind, Bytes buffer) override;
   Expected<std::vector<Seconds>> time(CollectiveKind kind, Bytes buffer, int calls, int batches) override;
-  Expected<BesideTimes> time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
-                                    Seconds duration) override;
+  Expected<BesideTimes> time_beside(
+      const GemmQuery& gemm, CollectiveKind kind, Bytes buffer, Seconds duration) override;
   Expected<bool> agree_to_stop(bool here) override;
   Expected<std::string> from_first(const std::string& here) override { return all_->broadcast(here); }
   Expected<void> usable() override;
@@ -56,8 +56,7 @@ class NcclBench : public CollectiveBench {
  private:
   Expected<void> close_group();
   /// A step of the group's members, on all processes: what each member gave.
-  template <typename T>
-  Expected<std::vector<T>> step(std::function<Expected<T>(CollectiveRank&, int)> work) {
+  template <typename T> Expected<std::vector<T>> step(std::function<Expected<T>(CollectiveRank&, int)> work) {
     auto mine = gpus_.team.each<T>(members_, std::move(work));
     const auto all = agree(
         *all_, mine ? Expected<std::string>(bytes_of(*mine)) : Expected<std::string>(tl::unexpected(mine.error())));
@@ -124,10 +123,9 @@ Expected<void> NcclBench::open(const CollectiveGroup& group) {
   if (!ids) return tl::unexpected(ids.error());
   for (const std::string& text : *ids)
     if (text.size() == sizeof id.bytes) std::memcpy(id.bytes, text.data(), sizeof id.bytes);
-  const auto opened = step<Done>(
-      [id, in_group = in_group_, ranks = static_cast<int>(group.ranks.size())](CollectiveRank& rank, int place) {
-        return done(rank.open(id, ranks, in_group[static_cast<std::size_t>(place)]));
-      });
+  const auto opened =
+      step<Done>([id, in_group = in_group_, ranks = static_cast<int>(group.ranks.size())](CollectiveRank& rank,
+                     int place) { return done(rank.open(id, ranks, in_group[static_cast<std::size_t>(place)])); });
   if (!opened) return tl::unexpected(opened.error());
   return {};
 }
@@ -168,8 +166,8 @@ Expected<std::vector<Seconds>> NcclBench::time(CollectiveKind kind, Bytes buffer
   for (const std::string& text : *all) {
     const std::vector<double> theirs = values_in<double>(text);
     if (theirs.size() != here.size())
-      return fail("another process", "timed another number of batches",
-                  "all processes must be of one build of stepcast");
+      return fail(
+          "another process", "timed another number of batches", "all processes must be of one build of stepcast");
     for (std::size_t batch = 0; batch < here.size(); ++batch)
       slowest_of_each[batch] = std::max(slowest_of_each[batch], Seconds(theirs[batch]));
   }
@@ -219,8 +217,8 @@ Expected<BesideTimes> NcclBench::times_beside(Seconds duration) {
   return times;
 }
 
-Expected<BesideTimes> NcclBench::time_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer,
-                                             Seconds duration) {
+Expected<BesideTimes> NcclBench::time_beside(
+    const GemmQuery& gemm, CollectiveKind kind, Bytes buffer, Seconds duration) {
   if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
   const auto begun = step<Done>([=](CollectiveRank& rank, int) { return done(rank.begin_beside(gemm, kind, buffer)); });
   Expected<BesideTimes> times = tl::unexpected(begun ? Error{} : begun.error());

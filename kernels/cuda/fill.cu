@@ -16,8 +16,8 @@ Expected<void> start_fill(const GpuContext& context, void* data, std::size_t ele
   const std::size_t wanted = (elements / 2 + threads) / threads;
   const auto most = static_cast<std::size_t>(std::max(context.device.sm_count, 1)) * blocks_per_sm;
   const auto blocks = static_cast<unsigned>(std::min(wanted, most));
-  fill_normal<<<blocks, threads, 0, context.stream>>>(static_cast<T*>(data), elements, context.seed,
-                                                      static_cast<float>(deviation));
+  fill_normal<<<blocks, threads, 0, context.stream>>>(
+      static_cast<T*>(data), elements, context.seed, static_cast<float>(deviation));
   return checked(cudaGetLastError(), "fill");
 }
 

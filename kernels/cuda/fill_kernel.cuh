@@ -11,12 +11,11 @@
 namespace stepcast::gpu {
 
 /// What a type cannot hold becomes its largest number, never infinity.
-template <typename T>
-__device__ inline T stored(float value) { return from_float<T>(value); }
-template <>
-__device__ inline Fp16 stored<Fp16>(float value) { return from_float<Fp16>(fminf(fmaxf(value, -65504.0f), 65504.0f)); }
-template <>
-__device__ inline Fp8E4m3 stored<Fp8E4m3>(float value) {
+template <typename T> __device__ inline T stored(float value) { return from_float<T>(value); }
+template <> __device__ inline Fp16 stored<Fp16>(float value) {
+  return from_float<Fp16>(fminf(fmaxf(value, -65504.0f), 65504.0f));
+}
+template <> __device__ inline Fp8E4m3 stored<Fp8E4m3>(float value) {
   return from_float<Fp8E4m3>(fminf(fmaxf(value, -448.0f), 448.0f));
 }
 
@@ -40,8 +39,7 @@ __device__ inline float2 normal_pair(unsigned long long seed, unsigned long long
   return make_float2(radius * cosf(angle), radius * sinf(angle));
 }
 
-template <typename T>
-struct alignas(2 * sizeof(T)) TwoOf { T first, second; };
+template <typename T> struct alignas(2 * sizeof(T)) TwoOf { T first, second; };
 
 /// `data` is aligned to two elements.
 template <typename T>

@@ -127,8 +127,8 @@ Expected<std::unique_ptr<GpuBench>> open_gpu(int index) {
   if (!found) return tl::unexpected(found.error());
   if (index < 0 || static_cast<std::size_t>(index) >= found->size()) {
     return fail("GPU " + std::to_string(index), "there are " + std::to_string(found->size()) + " GPUs",
-                found->empty() ? "nvidia-smi shows whether the driver sees a GPU"
-                               : "0 to " + std::to_string(found->size() - 1));
+        found->empty() ? "nvidia-smi shows whether the driver sees a GPU"
+                       : "0 to " + std::to_string(found->size() - 1));
   }
   return CudaGpuBench::open(index, (*found)[static_cast<std::size_t>(index)]);
 }

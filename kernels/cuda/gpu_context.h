@@ -43,8 +43,7 @@ class DeviceBuffer {
     buffer.bytes_ = bytes;
     return buffer;
   }
-  template <typename T = void>
-  [[nodiscard]] T* as(std::size_t byte_offset = 0) const {
+  template <typename T = void> [[nodiscard]] T* as(std::size_t byte_offset = 0) const {
     return reinterpret_cast<T*>(static_cast<unsigned char*>(data_) + byte_offset);
   }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -62,11 +61,10 @@ struct GpuContext {
   DeviceInfo device;
   cudaStream_t stream = nullptr;       ///< where checks run and replays are timed
   cudaStream_t side_stream = nullptr;  ///< where work beside runs
-  std::uint64_t seed = 1;            ///< of the next fill; fill() moves it on
+  std::uint64_t seed = 1;              ///< of the next fill; fill() moves it on
 
   [[nodiscard]] bool at_least(int major, int minor) const {
-    return device.capability_major > major ||
-           (device.capability_major == major && device.capability_minor >= minor);
+    return device.capability_major > major || (device.capability_major == major && device.capability_minor >= minor);
   }
   /// Makes this GPU the one that the calling thread's CUDA calls go to.
   [[nodiscard]] Expected<void> use() const { return checked(cudaSetDevice(index), "cudaSetDevice"); }

@@ -5,7 +5,7 @@
 namespace stepcast::gpu {
 namespace {
 
-constexpr double kCachesRead = 3;        // what pushes everything else out of the level-2 cache
+constexpr double kCachesRead = 3;                           // what pushes everything else out of the level-2 cache
 constexpr int kFirstSideGraphs = 2, kMostSideGraphs = 256;  // of about 5 ms: more than a second
 
 /// Reads everything. Lines that are read leave the cache without being written back, which would take from the memory's
@@ -92,8 +92,8 @@ Expected<void> GraphReplay::make_other_data() {
 Expected<void> GraphReplay::flush_cache() {
   const std::size_t bytes = flush_bytes(context_);
   const auto blocks = static_cast<unsigned>(8 * std::max(context_.device.sm_count, 1));
-  read_all<<<blocks, 256, 0, context_.stream>>>(other_data_.as<const uint4>(), bytes / sizeof(uint4),
-                                                other_data_.as<unsigned>(bytes));
+  read_all<<<blocks, 256, 0, context_.stream>>>(
+      other_data_.as<const uint4>(), bytes / sizeof(uint4), other_data_.as<unsigned>(bytes));
   return checked(cudaGetLastError(), "flush of the level-2 cache");
 }
 
@@ -116,7 +116,7 @@ Expected<Seconds> GraphReplay::replay_beside(bool flush) {
   }
   side_graphs_ = kFirstSideGraphs;
   return fail("work beside", "it ended before what was timed did, however much of it was launched ahead",
-              "shorter replays, or larger work beside");
+      "shorter replays, or larger work beside");
 }
 
 Expected<Seconds> GraphReplay::replay(bool flush) {

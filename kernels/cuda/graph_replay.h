@@ -33,9 +33,9 @@ class GraphReplay : public PreparedWork {
   std::unique_ptr<SideLoad> beside_;
   CapturedGraph graph_;
   GraphTimer timer_;
-  DeviceBuffer other_data_;      ///< read to push everything else out of the level-2 cache
+  DeviceBuffer other_data_;  ///< read to push everything else out of the level-2 cache
   int copies_ = 0;
-  int side_graphs_ = 2;          ///< how many graphs of the work beside were enough last time
+  int side_graphs_ = 2;  ///< how many graphs of the work beside were enough last time
 };
 
 }  // namespace stepcast::gpu

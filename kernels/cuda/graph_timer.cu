@@ -57,8 +57,8 @@ Expected<Seconds> GraphTimer::attempt(cudaStream_t stream, const CapturedGraph& 
   return begin_.until(end_);
 }
 
-Expected<Seconds> GraphTimer::time(const GpuContext& context, const CapturedGraph& graph,
-                                   const std::function<Expected<void>()>& before) {
+Expected<Seconds> GraphTimer::time(
+    const GpuContext& context, const CapturedGraph& graph, const std::function<Expected<void>()>& before) {
   Expected<Seconds> time = Seconds();
   bool late = true;
   for (int tries = 0; tries < kMostTries && late; ++tries) {
@@ -73,7 +73,7 @@ Expected<Seconds> GraphTimer::time(const GpuContext& context, const CapturedGrap
   }
   if (late)
     return fail("replay", "the host launches graphs later than the GPU gets to them, in every try",
-                "something else keeps this host's processors busy: measure on a quiet one");
+        "something else keeps this host's processors busy: measure on a quiet one");
   return time;
 }
 

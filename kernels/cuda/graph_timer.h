@@ -14,8 +14,8 @@ class GraphTimer {
  public:
   static Expected<GraphTimer> make();
   /// `before` is enqueued first and not timed; may be empty. Waits until the graph has ended.
-  Expected<Seconds> time(const GpuContext& context, const CapturedGraph& graph,
-                         const std::function<Expected<void>()>& before);
+  Expected<Seconds> time(
+      const GpuContext& context, const CapturedGraph& graph, const std::function<Expected<void>()>& before);
 
  private:
   /// One try; `late` says that the GPU was ready before the graph had been launched.

@@ -29,8 +29,7 @@ struct LaunchShape {
 };
 
 /// The block's dynamic shared memory, 128-byte aligned; every call gives its start.
-template <typename T>
-__device__ T* dynamic_shared() {
+template <typename T> __device__ T* dynamic_shared() {
 #ifdef __CUDACC__
   extern __shared__ __align__(128) unsigned char dynamic_shared_bytes[];
   return reinterpret_cast<T*>(dynamic_shared_bytes);
@@ -40,8 +39,7 @@ __device__ T* dynamic_shared() {
 }
 
 /// Elements in 16 bytes, the most that a lane moves with one instruction.
-template <typename T>
-constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
+template <typename T> constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
 
 /// Of data that nobody writes while the kernel runs and that others read again (weights, ids).
 __device__ inline uint4 load_cached(const void* data, std::int64_t vector) {
@@ -57,8 +55,7 @@ __device__ inline void store(void* data, std::int64_t vector, uint4 value) {
 }
 
 /// The elements of 16 bytes as floats, and back.
-template <typename T>
-__device__ void unpack(uint4 raw, float (&x)[kWidth<T>]) {
+template <typename T> __device__ void unpack(uint4 raw, float (&x)[kWidth<T>]) {
   const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
   STEPCAST_UNROLL
   for (int w = 0; w < 4; ++w) {
@@ -71,15 +68,12 @@ __device__ void unpack(uint4 raw, float (&x)[kWidth<T>]) {
     }
   }
 }
-template <typename T>
-__device__ uint4 pack(const float (&x)[kWidth<T>]) {
+template <typename T> __device__ uint4 pack(const float (&x)[kWidth<T>]) {
   std::uint32_t words[4];
   STEPCAST_UNROLL
   for (int w = 0; w < 4; ++w) {
-    if constexpr (sizeof(T) == 4)
-      words[w] = __float_as_uint(x[w]);
-    else
-      words[w] = pair_from_floats<T>(x[2 * w], x[2 * w + 1]);
+    if constexpr (sizeof(T) == 4) words[w] = __float_as_uint(x[w]);
+    else words[w] = pair_from_floats<T>(x[2 * w], x[2 * w + 1]);
   }
   return make_uint4(words[0], words[1], words[2], words[3]);
 }

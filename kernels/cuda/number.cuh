@@ -14,9 +14,11 @@
 
 namespace stepcast::gpu {
 
+// clang-format off
 struct Bf16 { std::uint16_t bits; };
 struct Fp16 { std::uint16_t bits; };
 struct Fp8E4m3 { std::uint8_t bits; };
+// clang-format on
 
 __device__ inline float to_float(float x) { return x; }
 __device__ inline float to_float(Bf16 x) { return __uint_as_float(static_cast<std::uint32_t>(x.bits) << 16); }
@@ -47,8 +49,8 @@ template <> inline Fp8E4m3 from_float<Fp8E4m3>(float x) { return {to_e4m3(x)}; }
 // Two numbers of 16 bits in one register, the first in the low half: one instruction converts both where the chip has
 // it.
 template <typename T> __device__ inline float2 pair_to_floats(std::uint32_t pair) {
-  return make_float2(to_float(T{static_cast<std::uint16_t>(pair & 0xFFFFu)}),
-                     to_float(T{static_cast<std::uint16_t>(pair >> 16)}));
+  return make_float2(
+      to_float(T{static_cast<std::uint16_t>(pair & 0xFFFFu)}), to_float(T{static_cast<std::uint16_t>(pair >> 16)}));
 }
 template <typename T> __device__ inline std::uint32_t pair_from_floats(float low, float high);
 /// Two fp8 numbers, the first in the low byte.

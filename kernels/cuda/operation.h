@@ -1,5 +1,5 @@
-// GPU side only. One kind of call: its buffers, one launch, and its check. graph_replay.cu records and times any of them;
-// a new kernel is a class here and a row in the table of operation_table.cpp.
+// GPU side only. One kind of call: its buffers, one launch, and its check. graph_replay.cu records and times any of
+// them; a new kernel is a class here and a row in the table of operation_table.cpp.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,11 +27,13 @@ class Operation {
 using MadeOperation = Expected<std::unique_ptr<Operation>>;
 
 /// Each fails where the GPU or a library cannot do it, saying why. The context outlives the operation.
-MadeOperation make_gemm(GpuContext& context, const GemmQuery& query);                    // gemm/gemm.cpp, cuBLASLt
-MadeOperation make_attention(GpuContext& context, const AttentionQuery& query);          // attention/attention.cpp, ours
-MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& query);    // attention/cudnn_attention.cpp
-MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query);             // memory/memory_op.cu, ours
-MadeOperation make_transfer(GpuContext& context, const TransferQuery& query);            // collective/transfer.cpp
+MadeOperation make_gemm(GpuContext& context, const GemmQuery& query);  // gemm/gemm.cpp, cuBLASLt
+// attention/attention.cpp, ours
+MadeOperation make_attention(GpuContext& context, const AttentionQuery& query);
+// attention/cudnn_attention.cpp
+MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& query);
+MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query);   // memory/memory_op.cu, ours
+MadeOperation make_transfer(GpuContext& context, const TransferQuery& query);  // collective/transfer.cpp
 
 /// What starting work costs: timed in ways of its own, not as an operation (launch_cost.cu).
 Expected<std::unique_ptr<PreparedWork>> make_launch_cost(GpuContext& context, const LaunchQuery& query);

@@ -14,15 +14,11 @@ struct Maker {
   MadeOperation (*make)(GpuContext&, const Query&);
 };
 
-template <typename Question>
-constexpr std::size_t index_of() {
-  return Query(Question{}).index();
-}
+template <typename Question> constexpr std::size_t index_of() { return Query(Question{}).index(); }
 
-template <typename Question, MadeOperation (*make)(GpuContext&, const Question&)>
-Maker served(KernelSource source) {
+template <typename Question, MadeOperation (*make)(GpuContext&, const Question&)> Maker served(KernelSource source) {
   return {index_of<Question>(), source,
-          [](GpuContext& context, const Query& query) { return make(context, std::get<Question>(query)); }};
+      [](GpuContext& context, const Query& query) { return make(context, std::get<Question>(query)); }};
 }
 
 const Maker makers[] = {
@@ -69,7 +65,7 @@ MadeOperation make_operation(GpuContext& context, const Query& query, KernelSour
     if (maker.question == query.index() && maker.source == source) return maker.make(context, query);
   }
   return fail(work_name(query), std::string(to_text(source)) + " has no kernel for it",
-              "it is timed by " + sources_of(query.index()));
+      "it is timed by " + sources_of(query.index()));
 }
 
 Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const Work& work) {

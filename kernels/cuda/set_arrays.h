@@ -30,8 +30,7 @@ class SetArrays {
   /// Bytes of one set, without what is the same for all.
   static double set_bytes(const std::vector<ArrayPlan>& plans);
   Expected<void> allocate(GpuContext& context, std::vector<ArrayPlan> plans, int copies);
-  template <typename T>
-  [[nodiscard]] T* at(int array, int copy) const {
+  template <typename T> [[nodiscard]] T* at(int array, int copy) const {
     const auto a = static_cast<std::size_t>(array);
     return buffers_[a].as<T>(static_cast<std::size_t>(copy) * strides_[a]);
   }

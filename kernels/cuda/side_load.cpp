@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kCachesTouched = 3;  // as cold rotations do (calibrate/measure/method.h)
 constexpr int kMostSideCopies = 64;
-constexpr Seconds kSideGraph{5e-3};   // long beside a launch, short beside what is timed
+constexpr Seconds kSideGraph{5e-3};  // long beside a launch, short beside what is timed
 constexpr int kMostSideCalls = 1024;
 
 }  // namespace

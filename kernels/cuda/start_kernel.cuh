@@ -8,8 +8,7 @@ namespace stepcast::gpu {
 
 /// Allows a kernel all the dynamic shared memory that a block may have on this device. Not only what one launch needs:
 /// the limit is the kernel's, and another size of the same kernel may be launched between, or sit in a graph.
-template <typename... Parameters>
-Expected<void> allow_shared_memory(void (*kernel)(Parameters...)) {
+template <typename... Parameters> Expected<void> allow_shared_memory(void (*kernel)(Parameters...)) {
   int device = 0, most = 0;
   if (auto good = checked(cudaGetDevice(&device), "cudaGetDevice"); !good) return good;
   const auto asked = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
@@ -25,7 +24,7 @@ Expected<void> allow_shared_memory(void (*kernel)(Parameters...)) {
 /// Programming Guide, "Shared Memory" of compute capability 7.x and later).
 template <typename... Parameters, typename... Arguments>
 Expected<void> start_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
-                            cudaStream_t stream, Arguments... arguments) {
+    cudaStream_t stream, Arguments... arguments) {
   constexpr std::size_t kUnasked = 48 << 10;
   if (shape.shared_bytes > kUnasked)
     if (auto good = allow_shared_memory(kernel); !good) return good;

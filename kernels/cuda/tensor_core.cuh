@@ -27,8 +27,8 @@ __device__ __forceinline__ SharedAddress shared_start();
 
 /// sum += a b. On compute capability 7.5 two products of half the depth, and fp16 alone.
 template <HalfType type>
-__device__ __forceinline__ void mma_16x8x16(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                            std::uint32_t b1);
+__device__ __forceinline__ void mma_16x8x16(
+    float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1);
 
 /// Four 8x8 matrices of 2-byte elements: lane l gives the address of row l % 8 of matrix l / 8, 16-byte aligned, and
 /// gets of each matrix elements 2t and 2t+1 of row g; transposed: of column g.
@@ -54,10 +54,8 @@ __device__ __forceinline__ void compute_anew(std::uint32_t& number);
 __device__ __forceinline__ float exp2_fast(float x);
 
 /// Two numbers rounded to nearest, `low` in the low half, and back.
-template <HalfType type>
-__device__ __forceinline__ std::uint32_t pack_halves(float low, float high);
-template <HalfType type>
-__device__ __forceinline__ float2 unpack_halves(std::uint32_t packed);
+template <HalfType type> __device__ __forceinline__ std::uint32_t pack_halves(float low, float high);
+template <HalfType type> __device__ __forceinline__ float2 unpack_halves(std::uint32_t packed);
 
 /// Adds a sum fragment into global memory, in an order of its own: number `fragment` of those that a block of `threads`
 /// threads adds up at `into`. read_fragment finds it again from the thread that has the same number.
@@ -78,8 +76,8 @@ __device__ __forceinline__ SharedAddress shared_start() {
 }
 
 template <HalfType type>
-__device__ __forceinline__ void mma_16x8x16(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                            std::uint32_t b1) {
+__device__ __forceinline__ void mma_16x8x16(
+    float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
 #if STEPCAST_ASYNC_COPIES
   if constexpr (type == HalfType::bf16) {
     asm volatile(
@@ -176,8 +174,7 @@ __device__ __forceinline__ float exp2_fast(float x) {
   return y;
 }
 
-template <HalfType type>
-__device__ __forceinline__ std::uint32_t pack_halves(float low, float high) {
+template <HalfType type> __device__ __forceinline__ std::uint32_t pack_halves(float low, float high) {
   if constexpr (type == HalfType::bf16) {
     const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
     return *reinterpret_cast<const std::uint32_t*>(&pair);
@@ -187,8 +184,7 @@ __device__ __forceinline__ std::uint32_t pack_halves(float low, float high) {
   }
 }
 
-template <HalfType type>
-__device__ __forceinline__ float2 unpack_halves(std::uint32_t packed) {
+template <HalfType type> __device__ __forceinline__ float2 unpack_halves(std::uint32_t packed) {
   if constexpr (type == HalfType::bf16) {
     return make_float2(__uint_as_float(packed << 16), __uint_as_float(packed & 0xffff0000U));
   } else {
@@ -200,8 +196,8 @@ __device__ __forceinline__ float2 unpack_halves(std::uint32_t packed) {
 // where the GPU has such (9.0, CUDA C++ Programming Guide, "atomicAdd"), else one word of each fragment at a time.
 __device__ __forceinline__ void add_fragment(float* into, int fragment, int threads, const float (&sum)[4]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  atomicAdd(reinterpret_cast<float4*>(into) + fragment * threads + threadIdx.x,
-            make_float4(sum[0], sum[1], sum[2], sum[3]));
+  atomicAdd(
+      reinterpret_cast<float4*>(into) + fragment * threads + threadIdx.x, make_float4(sum[0], sum[1], sum[2], sum[3]));
 #else
   for (int i = 0; i < 4; ++i) atomicAdd(into + (fragment * 4 + i) * threads + threadIdx.x, sum[i]);
 #endif

@@ -1,7 +1,7 @@
 // The GPU side of kernels/: what CUDA's compiler makes and no forecast needs. It is a module, libstepcast_gpu.so, that
 // the program loads when it is first asked for a GPU. gpu_side_cuda.cpp is the module's end of the port;
-// gpu_side_loaded.cpp is the program's, and answers in words where no module is there. A carried program has the GPU side
-// linked in, and neither end.
+// gpu_side_loaded.cpp is the program's, and answers in words where no module is there. A carried program has the GPU
+// side linked in, and neither end.
 #pragma once
 
 #include <memory>

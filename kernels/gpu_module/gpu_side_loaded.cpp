@@ -42,7 +42,7 @@ Expected<const GpuSide*> load_gpu_side() {
   const GpuSide* side = entry();
   if (std::string_view(side->port) != STEPCAST_GPU_PORT) {
     return fail("", fmt::format("{} was built from other sources than this program", path),
-                "./stepcast calibrate measure builds both");
+        "./stepcast calibrate measure builds both");
   }
   return side;
 }

@@ -25,8 +25,7 @@ LibraryState state_of_library(std::string name, std::string_view file, const std
 }
 
 /// For libraries whose version function returns a size_t.
-template <typename Text>
-auto asks(const char* symbol, Text text) {
+template <typename Text> auto asks(const char* symbol, Text text) {
   return [=](const SharedLibrary& library) -> Expected<std::string> {
     std::size_t (*version)() = nullptr;
     TRY(library.load(version, symbol));
@@ -53,13 +52,13 @@ std::string cudnn_version_text(long long number) { return version_text(number, n
 
 LibraryState cublas_state(int cuda_major) {
   return state_of_library("cublasLt", fmt::format("libcublasLt.so.{}", cuda_major),
-                          "it is part of the CUDA toolkit; LD_LIBRARY_PATH or CUDA_HOME says where it is",
-                          asks("cublasLtGetVersion", [](long long number) { return version_text(number, 10000); }));
+      "it is part of the CUDA toolkit; LD_LIBRARY_PATH or CUDA_HOME says where it is",
+      asks("cublasLtGetVersion", [](long long number) { return version_text(number, 10000); }));
 }
 
 LibraryState cudnn_state() {
   return state_of_library("cudnn", "libcudnn.so.9", "install cuDNN 9, or put its folder on LD_LIBRARY_PATH",
-                          asks("cudnnGetVersion", cudnn_version_text));
+      asks("cudnnGetVersion", cudnn_version_text));
 }
 
 LibraryState nccl_state() {

@@ -19,6 +19,6 @@ std::string cudnn_version_text(long long number);
 LibraryState cublas_state(int cuda_major);  ///< cuBLASLt of the CUDA that the program was compiled with
 LibraryState cudnn_state();
 LibraryState nccl_state();
-LibraryState nvml_state();                  ///< its version is the driver's
+LibraryState nvml_state();  ///< its version is the driver's
 
 }  // namespace stepcast

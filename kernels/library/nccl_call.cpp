@@ -10,8 +10,7 @@ const char* element_at(const void* buffer, std::int64_t index) {
 char* element_at(void* buffer, std::int64_t index) { return static_cast<char*>(buffer) + index * collective_element; }
 
 /// Calls between ncclGroupStart and ncclGroupEnd; the end is called whatever failed, else the group would stay open.
-template <typename Calls>
-Expected<void> grouped(const NcclLibrary& nccl, NcclCommunicator communicator, Calls calls) {
+template <typename Calls> Expected<void> grouped(const NcclLibrary& nccl, NcclCommunicator communicator, Calls calls) {
   TRY(nccl.checked(nccl.group_start(), "ncclGroupStart", communicator));
   Expected<void> inside = calls();
   auto ended = nccl.checked(nccl.group_end(), "ncclGroupEnd", communicator);
@@ -21,7 +20,7 @@ Expected<void> grouped(const NcclLibrary& nccl, NcclCommunicator communicator, C
 }  // namespace
 
 Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, const void* send, void* receive,
-                       NcclCommunicator communicator, NcclStream stream) {
+    NcclCommunicator communicator, NcclStream stream) {
   constexpr NcclType type = collective_type;
   constexpr NcclOperator sum = NcclOperator::sum;
   constexpr int root = 0;

@@ -32,7 +32,7 @@ struct CollectiveCall {
 
 /// Enqueues it and does not wait. all_to_all is a group of sends and receives; send_recv goes round the ring.
 Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, const void* send, void* receive,
-                       NcclCommunicator communicator, NcclStream stream);
+    NcclCommunicator communicator, NcclStream stream);
 
 #ifdef __CUDACC__
 #define STEPCAST_BOTH_SIDES __host__ __device__
@@ -49,8 +49,8 @@ STEPCAST_BOTH_SIDES inline int exact_sent(bool sums, int ranks, std::int64_t sou
 }
 
 /// What must come out at `index` of this rank's result.
-STEPCAST_BOTH_SIDES inline int exact_received(CollectiveKind kind, std::int64_t share, int ranks, int rank,
-                                              std::int64_t index) {
+STEPCAST_BOTH_SIDES inline int exact_received(
+    CollectiveKind kind, std::int64_t share, int ranks, int rank, std::int64_t index) {
   const bool sums =
       kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::reduce;
   if (sums) {
@@ -60,14 +60,10 @@ STEPCAST_BOTH_SIDES inline int exact_received(CollectiveKind kind, std::int64_t 
     return sum;
   }
   switch (kind) {
-    case CollectiveKind::all_gather:
-      return exact_sent(false, ranks, index / share, index % share);
-    case CollectiveKind::all_to_all:
-      return exact_sent(false, ranks, index / share, rank * share + index % share);
-    case CollectiveKind::send_recv:
-      return exact_sent(false, ranks, (rank + ranks - 1) % ranks, index);
-    default:
-      return exact_sent(false, ranks, 0, index);
+    case CollectiveKind::all_gather: return exact_sent(false, ranks, index / share, index % share);
+    case CollectiveKind::all_to_all: return exact_sent(false, ranks, index / share, rank * share + index % share);
+    case CollectiveKind::send_recv: return exact_sent(false, ranks, (rank + ranks - 1) % ranks, index);
+    default: return exact_sent(false, ranks, 0, index);
   }
 }
 

@@ -55,14 +55,14 @@ struct NcclLibrary {
   NcclResult (*destroy)(NcclCommunicator) = nullptr;
   NcclResult (*abort)(NcclCommunicator) = nullptr;
   NcclResult (*async_error)(NcclCommunicator, NcclResult*) = nullptr;
-  NcclResult (*all_reduce)(const void*, void*, std::size_t, NcclType, NcclOperator, NcclCommunicator,
-                           NcclStream) = nullptr;
+  NcclResult (*all_reduce)(
+      const void*, void*, std::size_t, NcclType, NcclOperator, NcclCommunicator, NcclStream) = nullptr;
   NcclResult (*all_gather)(const void*, void*, std::size_t sent, NcclType, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*reduce_scatter)(const void*, void*, std::size_t received, NcclType, NcclOperator, NcclCommunicator,
-                               NcclStream) = nullptr;
+  NcclResult (*reduce_scatter)(
+      const void*, void*, std::size_t received, NcclType, NcclOperator, NcclCommunicator, NcclStream) = nullptr;
   NcclResult (*broadcast)(const void*, void*, std::size_t, NcclType, int root, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*reduce)(const void*, void*, std::size_t, NcclType, NcclOperator, int root, NcclCommunicator,
-                       NcclStream) = nullptr;
+  NcclResult (*reduce)(
+      const void*, void*, std::size_t, NcclType, NcclOperator, int root, NcclCommunicator, NcclStream) = nullptr;
   NcclResult (*send)(const void*, std::size_t, NcclType, int peer, NcclCommunicator, NcclStream) = nullptr;
   NcclResult (*receive)(void*, std::size_t, NcclType, int peer, NcclCommunicator, NcclStream) = nullptr;
   NcclResult (*group_start)() = nullptr;
@@ -71,8 +71,8 @@ struct NcclLibrary {
   const char* (*last_error)(NcclCommunicator) = nullptr;  ///< since 2.13; null in older ones
 
   /// "ncclAllReduce: unhandled cuda error", with NCCL's last words where it has some.
-  [[nodiscard]] Expected<void> checked(NcclResult result, const char* call,
-                                       NcclCommunicator communicator = nullptr) const;
+  [[nodiscard]] Expected<void> checked(
+      NcclResult result, const char* call, NcclCommunicator communicator = nullptr) const;
   /// "2.28.9".
   [[nodiscard]] Expected<std::string> version() const;
 };

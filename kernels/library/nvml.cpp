@@ -20,12 +20,12 @@ constexpr int kNvmlSuccess = 0, kNvmlInvalidArgument = 2, kNvmlInsufficientSize 
 constexpr int kSmClock = 1, kMemoryClock = 2;  // nvmlClockType_t
 constexpr int kGpuSensor = 0;                  // nvmlTemperatureSensors_t
 constexpr std::uint64_t kSwPowerCap = 0x04, kHwSlowdown = 0x08, kSwThermal = 0x20, kHwThermal = 0x40,
-                        kHwPowerBrake = 0x80;  // nvmlClocksEventReason...
+                        kHwPowerBrake = 0x80;          // nvmlClocksEventReason...
 constexpr unsigned kLinkToGpu = 0, kLinkToSwitch = 2;  // nvmlIntNvLinkDeviceType_t; 1 is a CPU, 255 unknown
 constexpr unsigned kMostLinks = 36;                    // NVLINK_MAX_LINKS is 18; asking past the last one ends the loop
 
-constexpr unsigned kInstantPower = 186;                // NVML_FI_DEV_POWER_INSTANT
-constexpr int kUnsignedValue = 1;                      // NVML_VALUE_TYPE_UNSIGNED_INT
+constexpr unsigned kInstantPower = 186;  // NVML_FI_DEV_POWER_INSTANT
+constexpr int kUnsignedValue = 1;        // NVML_VALUE_TYPE_UNSIGNED_INT
 
 constexpr double kWattsPerMilliwatt = 1e-3;
 
@@ -56,7 +56,10 @@ std::string words_of(const NvmlFunctions& calls, int status) {
 }
 
 /// What a link goes to; nothing for a CPU and for what cannot be told.
-struct LinkEnd { bool gpu = false, bridge = false; std::string bus_id; };
+struct LinkEnd {
+  bool gpu = false, bridge = false;
+  std::string bus_id;
+};
 
 LinkEnd end_of_link(const NvmlFunctions& calls, Device device, unsigned link) {
   LinkEnd end;
@@ -95,8 +98,8 @@ std::string plain_bus_id(std::string_view bus_id) {
   return domain < 4 ? std::string(4 - domain, '0') + plain : plain;
 }
 
-/// What the board draws now: nvmlDeviceGetPowerUsage is a mean over a second on Ampere (but GA100) and later, which says
-/// more about what ran before. Drivers and cards without the instant figure give the mean.
+/// What the board draws now: nvmlDeviceGetPowerUsage is a mean over a second on Ampere (but GA100) and later, which
+/// says more about what ran before. Drivers and cards without the instant figure give the mean.
 double NvmlGpu::power_milliwatts() const {
   NvmlFunctions::FieldValue field;
   field.id = kInstantPower;
@@ -188,8 +191,8 @@ Expected<Nvml> Nvml::start(const NvmlFunctions& functions) {
 
 Expected<Nvml> Nvml::open() {
   constexpr std::string_view names[] = {"libnvidia-ml.so.1"};
-  TRY(const auto library, SharedLibrary::open(
-      names, "it belongs to NVIDIA's driver; containers get it with the utility capability"));
+  TRY(const auto library,
+      SharedLibrary::open(names, "it belongs to NVIDIA's driver; containers get it with the utility capability"));
   NvmlFunctions calls;
   // Whichever is not there stays null; of several names the newest that is there is taken.
   const auto load = [&](auto& into, std::initializer_list<const char*> symbols) {
@@ -225,8 +228,7 @@ std::string Nvml::driver() const { return driver_of(calls_); }
 Expected<NvmlGpu> Nvml::gpu(const std::string& bus_id) const {
   Device device = nullptr;
   if (const int status = calls_.handle_by_bus_id(bus_id.c_str(), &device); status != kNvmlSuccess) {
-    return fail("nvmlDeviceGetHandleByPciBusId_v2",
-                fmt::format("{}: {}", bus_id, words_of(calls_, status)));
+    return fail("nvmlDeviceGetHandleByPciBusId_v2", fmt::format("{}: {}", bus_id, words_of(calls_, status)));
   }
   return NvmlGpu(calls_, device);
 }

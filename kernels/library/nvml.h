@@ -15,22 +15,26 @@ namespace stepcast {
 /// The functions of libnvidia-ml.so.1 that are called, declared here because its header is not part of every toolkit
 /// (NVIDIA, NVML API Reference Guide R580; all return 0 for success). Null: this driver has no such function.
 struct NvmlFunctions {
-  using Device = struct NvmlDeviceHandle*;   ///< opaque
-  struct Process {                           ///< nvmlProcessInfo_t, the same in _v2 and _v3
+  using Device = struct NvmlDeviceHandle*;  ///< opaque
+  struct Process {                          ///< nvmlProcessInfo_t, the same in _v2 and _v3
     unsigned pid = 0;
     unsigned long long used_memory = 0;
     unsigned gpu_instance = 0, compute_instance = 0;
   };
-  struct PciAddress {                        ///< nvmlPciInfo_t
+  struct PciAddress {  ///< nvmlPciInfo_t
     char legacy_bus_id[16] = {};
     unsigned domain = 0, bus = 0, device = 0, device_id = 0, subsystem_id = 0;
     char bus_id[32] = {};
   };
-  struct FieldValue {                        ///< nvmlFieldValue_t
+  struct FieldValue {  ///< nvmlFieldValue_t
     unsigned id = 0, scope = 0;
     long long timestamp = 0, latency_us = 0;
-    int type = 0, status = 0;                ///< nvmlValueType_t: 0 double, 1 unsigned; of this field alone
-    union { double real; unsigned number; unsigned long long wide; } value = {.wide = 0};
+    int type = 0, status = 0;  ///< nvmlValueType_t: 0 double, 1 unsigned; of this field alone
+    union {
+      double real;
+      unsigned number;
+      unsigned long long wide;
+    } value = {.wide = 0};
   };
   using Number = int(Device, unsigned*);               ///< most questions have one number as their answer
   using NumberOf = int(Device, int which, unsigned*);  ///< of a clock or a sensor
@@ -53,7 +57,9 @@ struct NvmlFunctions {
 };
 
 /// Why clocks are down (the reasons' bits as GpuState tells them apart).
-struct SlowdownReasons { bool power = false, thermal_or_external = false; };
+struct SlowdownReasons {
+  bool power = false, thermal_or_external = false;
+};
 SlowdownReasons slowdown_reasons(std::uint64_t bits);
 
 /// One spelling for the driver's "00000000:0F:00.0" and CUDA's "0000:0F:00.0": "0000:0f:00.0".
@@ -61,15 +67,15 @@ std::string plain_bus_id(std::string_view bus_id);
 
 /// Where a GPU's NVLinks lead.
 struct NvLinks {
-  int active = 0;                    ///< links that are up
-  bool switched = false;             ///< one at least goes to an NVSwitch: it reaches every GPU that has such a link
-  std::vector<std::string> gpus;     ///< plain bus ids of the GPUs that links go to directly
+  int active = 0;                 ///< links that are up
+  bool switched = false;          ///< one at least goes to an NVSwitch: it reaches every GPU that has such a link
+  std::vector<std::string> gpus;  ///< plain bus ids of the GPUs that links go to directly
 };
 
 /// One GPU, asked through the library. Cheap to copy.
 class NvmlGpu {
  public:
-  NvmlGpu() = default;               ///< knows nothing: state() is all zero, describe() adds nothing
+  NvmlGpu() = default;  ///< knows nothing: state() is all zero, describe() adds nothing
   NvmlGpu(const NvmlFunctions& functions, NvmlFunctions::Device device) : calls_(functions), device_(device) {}
   [[nodiscard]] GpuState state() const;
   /// Driver, power limits, default clock, modes and other processes than this one.

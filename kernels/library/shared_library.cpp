@@ -76,9 +76,9 @@ Expected<SharedLibrary> SharedLibrary::open(std::span<const std::string_view> na
   library.handle_ = search.open_any(names, folders);
   if (library.handle_ == nullptr) {
     return fail(names.empty() ? "library" : std::string(names.front()),
-                fmt::format("{} cannot be loaded from the loader's path, {}: {}", fmt::join(search.names, " or "),
-                            fmt::join(folders, ", "), fmt::join(search.words, "; ")),
-                hint);
+        fmt::format("{} cannot be loaded from the loader's path, {}: {}", fmt::join(search.names, " or "),
+            fmt::join(folders, ", "), fmt::join(search.words, "; ")),
+        hint);
   }
   library.path_ = path_of(library.handle_, names.empty() ? "" : std::string(names.front()));
   return library;
@@ -89,7 +89,7 @@ Expected<void*> SharedLibrary::find(const char* symbol) const {
   void* found = dlsym(handle_, symbol);
   if (found == nullptr) {
     return fail(path_, fmt::format("has no function {}: {}", symbol, loader_words()),
-                "an older or newer version of the library than this program knows");
+        "an older or newer version of the library than this program knows");
   }
   return found;
 }

@@ -19,8 +19,7 @@ class SharedLibrary {
   static Expected<SharedLibrary> open(std::span<const std::string_view> names, const std::string& hint);
 
   /// Fails naming the library and the symbol: an older or newer version than the program knows.
-  template <typename Function>
-  Expected<void> load(Function*& into, const char* symbol) const {
+  template <typename Function> Expected<void> load(Function*& into, const char* symbol) const {
     auto found = find(symbol);
     if (!found) return tl::unexpected(std::move(found.error()));
     into = reinterpret_cast<Function*>(*found);

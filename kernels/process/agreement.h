@@ -15,15 +15,13 @@ namespace stepcast {
 Expected<std::vector<std::string>> agree(Rendezvous& processes, const Expected<std::string>& mine);
 
 /// Values on their way to processes of the same build.
-template <typename T>
-std::string bytes_of(const std::vector<T>& values) {
+template <typename T> std::string bytes_of(const std::vector<T>& values) {
   static_assert(std::is_trivially_copyable_v<T>);
   std::string text(values.size() * sizeof(T), '\0');
   if (!values.empty()) std::memcpy(text.data(), values.data(), text.size());
   return text;
 }
-template <typename T>
-std::vector<T> values_in(const std::string& text) {
+template <typename T> std::vector<T> values_in(const std::string& text) {
   static_assert(std::is_trivially_copyable_v<T>);
   std::vector<T> values(text.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), text.data(), values.size() * sizeof(T));

@@ -32,46 +32,17 @@ struct Launcher {
 //   srun       srun(1), "OUTPUT ENVIRONMENT VARIABLES". A batch or interactive shell of a job has SLURM_PROCID and
 //              SLURM_NTASKS too, but is no member of a step of SLURM_STEP_NUM_TASKS tasks.
 constexpr Launcher launchers[] = {
-    {"torchrun",
-     {"RANK", "WORLD_SIZE"},
-     {"RANK"},
-     {"WORLD_SIZE"},
-     {"LOCAL_RANK"},
-     {"LOCAL_WORLD_SIZE"},
-     {},
-     {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}},
-    {"mpirun",
-     {"OMPI_COMM_WORLD_RANK"},
-     {"OMPI_COMM_WORLD_RANK"},
-     {"OMPI_COMM_WORLD_SIZE"},
-     {"OMPI_COMM_WORLD_LOCAL_RANK"},
-     {"OMPI_COMM_WORLD_LOCAL_SIZE"},
-     {},
-     {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "SLURM_JOB_ID"}},
-    {"mpiexec",
-     {"PMI_RANK", "MPI_LOCALRANKID"},
-     {"PMI_RANK"},
-     {"PMI_SIZE"},
-     {"MPI_LOCALRANKID"},
-     {"MPI_LOCALNRANKS"},
-     {},
-     {"SLURM_JOB_ID", "PBS_JOBID"}},
-    {"srun",
-     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-     {"SLURM_PROCID"},
-     {"SLURM_STEP_NUM_TASKS"},
-     {"SLURM_LOCALID"},
-     {},
-     {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"},
-     {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
-    {"mpiexec",
-     {"PMI_RANK", "PMI_SIZE"},
-     {"PMI_RANK"},
-     {"PMI_SIZE"},
-     {"PMI_LOCAL_RANK"},
-     {"PMI_LOCAL_SIZE"},
-     {},
-     {"PALS_APID", "PBS_JOBID"}},
+    {"torchrun", {"RANK", "WORLD_SIZE"}, {"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE"}, {},
+        {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"}},
+    {"mpirun", {"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_SIZE"},
+        {"OMPI_COMM_WORLD_LOCAL_RANK"}, {"OMPI_COMM_WORLD_LOCAL_SIZE"}, {},
+        {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "SLURM_JOB_ID"}},
+    {"mpiexec", {"PMI_RANK", "MPI_LOCALRANKID"}, {"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}, {"MPI_LOCALNRANKS"},
+        {}, {"SLURM_JOB_ID", "PBS_JOBID"}},
+    {"srun", {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"SLURM_PROCID"}, {"SLURM_STEP_NUM_TASKS"}, {"SLURM_LOCALID"},
+        {}, {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}, {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+    {"mpiexec", {"PMI_RANK", "PMI_SIZE"}, {"PMI_RANK"}, {"PMI_SIZE"}, {"PMI_LOCAL_RANK"}, {"PMI_LOCAL_SIZE"}, {},
+        {"PALS_APID", "PBS_JOBID"}},
 };
 
 constexpr const char* meeting_hint =
@@ -128,7 +99,7 @@ Expected<void> no_half_launcher(const Environment& environment) {
     const bool has_one = setting(environment, one).has_value(), has_other = setting(environment, other).has_value();
     if (has_one != has_other)
       return fail(has_one ? other : one, fmt::format("not set, though {} is", has_one ? one : other),
-                  fmt::format("set both, or neither: unset {}", has_one ? one : other));
+          fmt::format("set both, or neither: unset {}", has_one ? one : other));
   }
   return {};
 }
@@ -137,15 +108,15 @@ Expected<void> read_counts(const Environment& environment, const Launcher& launc
   const auto total = first_of(environment, launcher.processes);
   if (!total)
     return fail(launcher.processes[0], fmt::format("not set, though {} is", launcher.process[0]),
-                "started by hand? unset both");
+        "started by hand? unset both");
   struct Field {
     const Names& names;
     int least, otherwise;
     int LaunchPlace::*into;
   };
   for (const Field& field :
-       {Field{launcher.processes, 1, 1, &LaunchPlace::processes}, Field{launcher.process, 0, 0, &LaunchPlace::process},
-        Field{launcher.local, 0, 0, &LaunchPlace::local}, Field{launcher.on_host, 1, 0, &LaunchPlace::on_host}}) {
+      {Field{launcher.processes, 1, 1, &LaunchPlace::processes}, Field{launcher.process, 0, 0, &LaunchPlace::process},
+          Field{launcher.local, 0, 0, &LaunchPlace::local}, Field{launcher.on_host, 1, 0, &LaunchPlace::on_host}}) {
     TRY(place.*field.into, number_of(environment, field.names, field.least, field.otherwise));
   }
   if (place.processes == 1) place.on_host = 1;
@@ -160,15 +131,15 @@ Expected<void> read_counts(const Environment& environment, const Launcher& launc
 Expected<void> check_counts(const Launcher& launcher, const LaunchPlace& place) {
   const auto beyond = [](const char* name, int value, const char* of, int count) {
     return fail(name, fmt::format("{}, but {} is {}", value, of, count),
-                "variables of two launchers mixed? unset those of the outer one");
+        "variables of two launchers mixed? unset those of the outer one");
   };
   if (place.process >= place.processes)
     return beyond(launcher.process[0], place.process, launcher.processes[0], place.processes);
   const char* here = launcher.on_host[0] != nullptr ? launcher.on_host[0] : "SLURM_STEP_TASKS_PER_NODE";
   if (place.on_host > place.processes) return beyond(here, place.on_host, launcher.processes[0], place.processes);
   if (place.on_host > 0 && place.local >= place.on_host)
-    return beyond(launcher.local[0] != nullptr ? launcher.local[0] : launcher.process[0], place.local, here,
-                  place.on_host);
+    return beyond(
+        launcher.local[0] != nullptr ? launcher.local[0] : launcher.process[0], place.local, here, place.on_host);
   return {};
 }
 
@@ -200,18 +171,16 @@ Expected<void> find_meeting(const Environment& environment, const Launcher& laun
     TRY(const auto given, number(*port, 1, 65535));
     if (!agent || agent->text != "True") place.meet_port = given;
   }
-  if (const auto host = setting(environment, "MASTER_ADDR"))
-    place.meet_host = host->text;
-  else if (on_one_host(environment, launcher, place))
-    place.meet_host = "127.0.0.1";
+  if (const auto host = setting(environment, "MASTER_ADDR")) place.meet_host = host->text;
+  else if (on_one_host(environment, launcher, place)) place.meet_host = "127.0.0.1";
   else if (const auto hosts = setting(environment, "SLURM_STEP_NODELIST");
            hosts && std::string_view(launcher.name) == "srun")
     place.meet_host = slurm_first_host(hosts->text);
   if (place.meet_host.empty())
     return fail("MASTER_ADDR",
-                fmt::format("{} processes were started by {}, and no variable says where process 0 is", place.processes,
-                            launcher.name),
-                meeting_hint);
+        fmt::format(
+            "{} processes were started by {}, and no variable says where process 0 is", place.processes, launcher.name),
+        meeting_hint);
   return {};
 }
 

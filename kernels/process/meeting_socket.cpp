@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -107,7 +106,7 @@ Expected<MeetingSocket> MeetingSocket::listen_at(const std::string& host, int po
         ::listen(socket.descriptor_, backlog) == 0)
       return socket;
     last = {fmt::format("{}:{}", host, port), std::strerror(errno),
-            "another program has the port: set MASTER_PORT to one that is free"};
+        "another program has the port: set MASTER_PORT to one that is free"};
     if (errno == EADDRINUSE) break;
   }
   return tl::unexpected(std::move(last));

@@ -38,8 +38,8 @@ std::string text_of(const std::vector<RankDescription>& ranks) {
   std::string text;
   for (const RankDescription& rank : ranks)
     text += fmt::format("{}\t{}\t{}\t{}\t{:.0f}\t{}\t{}\n", without_separators(rank.host),
-                        without_separators(rank.machine), without_separators(rank.device), rank.bus_id,
-                        rank.free.value(), rank.links.switched ? 1 : 0, fmt::join(rank.links.gpus, ","));
+        without_separators(rank.machine), without_separators(rank.device), rank.bus_id, rank.free.value(),
+        rank.links.switched ? 1 : 0, fmt::join(rank.links.gpus, ","));
   return text;
 }
 
@@ -52,13 +52,9 @@ Expected<std::vector<RankDescription>> read_ranks(std::string_view text) {
     if (fields.size() != description_fields ||
         std::from_chars(fields[4].data(), fields[4].data() + fields[4].size(), free).ec != std::errc())
       return fail("another process", fmt::format("describes a GPU as '{:.80}'", line),
-                  "all processes must be of one build of stepcast");
-    RankDescription rank{std::string(fields[0]),
-                         std::string(fields[1]),
-                         std::string(fields[2]),
-                         std::string(fields[3]),
-                         Bytes(free),
-                         {}};
+          "all processes must be of one build of stepcast");
+    RankDescription rank{std::string(fields[0]), std::string(fields[1]), std::string(fields[2]), std::string(fields[3]),
+        Bytes(free), {}};
     rank.links.switched = fields[5] == "1";
     for (const std::string_view gpu : parts_of(fields[6], ','))
       if (!gpu.empty()) rank.links.gpus.emplace_back(gpu);
@@ -102,14 +98,13 @@ Expected<RankTable> rank_table(const std::vector<std::vector<RankDescription>>& 
       const auto owner = owners.try_emplace({fmt::format("{}", node), gpu.bus_id}, of);
       if (!owner.second)
         return fail("GPUs",
-                    fmt::format("processes {} and {} on {} both have the one at {}", owner.first->second, of, gpu.host,
-                                gpu.bus_id),
-                    "start as many processes per host as it has GPUs, or let CUDA_VISIBLE_DEVICES give each its own");
+            fmt::format(
+                "processes {} and {} on {} both have the one at {}", owner.first->second, of, gpu.host, gpu.bus_id),
+            "start as many processes per host as it has GPUs, or let CUDA_VISIBLE_DEVICES give each its own");
       if (!table.descriptions.empty() && gpu.device != table.descriptions.front().device)
-        return fail(
-            "GPUs",
+        return fail("GPUs",
             fmt::format("'{}' on {} and '{}' on {}", table.descriptions.front().device, table.descriptions.front().host,
-                        gpu.device, gpu.host),
+                gpu.device, gpu.host),
             "times of a group are those of its slowest member: choose GPUs of one kind with CUDA_VISIBLE_DEVICES");
       table.places.push_back({static_cast<int>(table.places.size()), node, of, gpu.host, gpu.device, gpu.bus_id});
       table.descriptions.push_back(gpu);
@@ -122,8 +117,8 @@ Expected<std::vector<int>> gpus_of_process(int visible, int local, int on_host) 
   if (visible == 1) return std::vector<int>{0};
   const int each = visible / on_host;
   if (each == 0)
-    return fail("GPUs", fmt::format("{} on this host for {} processes", visible, on_host),
-                "start at most one process per GPU");
+    return fail(
+        "GPUs", fmt::format("{} on this host for {} processes", visible, on_host), "start at most one process per GPU");
   std::vector<int> mine;
   for (int i = 0; i < each; ++i) mine.push_back(local * each + i);
   return mine;

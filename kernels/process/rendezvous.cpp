@@ -34,8 +34,7 @@ constexpr char welcome = 'w', other_job = 'j', wrong_number = 'n', taken = 't';
 
 std::string greeting_of(const LaunchPlace& place) {
   std::string text(protocol);
-  for (const std::uint64_t value :
-       {fnv1a(place.job), std::uint64_t(place.process), std::uint64_t(place.processes)})
+  for (const std::uint64_t value : {fnv1a(place.job), std::uint64_t(place.process), std::uint64_t(place.processes)})
     put(text, value);
   return text;
 }
@@ -69,8 +68,8 @@ Expected<Message> receive_message(const MeetingSocket& socket, Deadline until) {
 Error lost(int process, const Error& cause) {
   const bool gone = cause.what == "closed";
   return {fmt::format("process {}", process),
-          gone ? std::string("ended before the others") : fmt::format("does not answer: {}", cause.what),
-          gone ? "its own output says why" : "it hangs, or its host cannot be reached"};
+      gone ? std::string("ended before the others") : fmt::format("does not answer: {}", cause.what),
+      gone ? "its own output says why" : "it hangs, or its host cannot be reached"};
 }
 
 /// Parts of what all gave, each after its length.
@@ -120,8 +119,8 @@ Error missing(const std::vector<MeetingSocket>& known, Seconds waited) {
   const std::size_t count = absent.size();
   absent.resize(std::min(count, most_named));
   return {fmt::format("process {}{}", fmt::join(absent, ", "), count > most_named ? ", ..." : ""),
-          fmt::format("{} of {} processes did not come within {} s", count, known.size(), waited.value()),
-          "their own output says why; MASTER_ADDR and MASTER_PORT must lead all of them to the host of process 0"};
+      fmt::format("{} of {} processes did not come within {} s", count, known.size(), waited.value()),
+      "their own output says why; MASTER_ADDR and MASTER_PORT must lead all of them to the host of process 0"};
 }
 
 }  // namespace
@@ -189,15 +188,15 @@ Expected<void> Rendezvous::go_to_first(const LaunchPlace& place) {
       last = {
           door, answer.error().what == "closed" ? "closed the connection without an answer" : "does not answer", {}};
     } else if (answer->substr(0, protocol.size()) != protocol) {
-      return fail(door, "another program listens there",
-                  "set MASTER_PORT to a port that is free on the host of process 0");
+      return fail(
+          door, "another program listens there", "set MASTER_PORT to a port that is free on the host of process 0");
     } else if (answer->back() == other_job) {
       return fail(door, "another job of stepcast listens there", "set MASTER_PORT to a port of its own for each job");
     } else if (answer->back() != welcome) {
       return fail(door,
-                  fmt::format("process 0 does not expect process {} of {}{}", process_, processes_,
-                              answer->back() == taken ? ": it is there already" : ""),
-                  "all processes must be started together, with the same variables");
+          fmt::format("process 0 does not expect process {} of {}{}", process_, processes_,
+              answer->back() == taken ? ": it is there already" : ""),
+          "all processes must be started together, with the same variables");
     } else {
       others_.push_back(std::move(*socket));
       return {};
@@ -205,7 +204,7 @@ Expected<void> Rendezvous::go_to_first(const LaunchPlace& place) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   } while (std::chrono::steady_clock::now() < until);
   return fail("process 0", fmt::format("not reached at {} within {} s: {}", door, patience_.meet.value(), last.what),
-              "MASTER_ADDR and MASTER_PORT say where it is; a firewall between the hosts may be in the way");
+      "MASTER_ADDR and MASTER_PORT say where it is; a firewall between the hosts may be in the way");
 }
 
 void Rendezvous::tell_all(char call, std::string_view bytes) {
@@ -224,7 +223,7 @@ Expected<std::vector<std::string>> Rendezvous::gather_here(char call, std::strin
       error = lost(process, came.error());
     } else if (came->call != call || came->number != calls_) {
       error = {fmt::format("process {}", process), "is at another call than process 0",
-               "all processes must run the same command on the same files"};
+          "all processes must run the same command on the same files"};
     } else {
       parts.push_back(std::move(came->bytes));
       continue;

@@ -45,10 +45,8 @@ Worker::~Worker() {
     busy = state_->busy;
   }
   state_->changed.notify_all();
-  if (busy)
-    state_->thread.detach();
-  else
-    state_->thread.join();
+  if (busy) state_->thread.detach();
+  else state_->thread.join();
 }
 
 void Worker::start(std::function<void()> task) {

@@ -9,8 +9,8 @@ namespace {
 
 using Row = std::vector<double>;
 
-Row attention_row(const AttentionShape& shape, const AttentionInputs& inputs, AttentionTensor tensor,
-                  AttentionRow row) {
+Row attention_row(
+    const AttentionShape& shape, const AttentionInputs& inputs, AttentionTensor tensor, AttentionRow row) {
   Row into(static_cast<std::size_t>(shape.head_dim));
   inputs(tensor, row, into);
   return into;
@@ -47,8 +47,8 @@ SeenPair seen_pair(double score, double value_product, const AttentionStatistics
 
 double AttentionShape::scale() const { return 1 / std::sqrt(static_cast<double>(head_dim)); }
 
-AttentionForwardRow attention_forward_row(const AttentionShape& shape, const AttentionInputs& inputs,
-                                          const AttentionRow& query) {
+AttentionForwardRow attention_forward_row(
+    const AttentionShape& shape, const AttentionInputs& inputs, const AttentionRow& query) {
   const Row q = attention_row(shape, inputs, AttentionTensor::queries, query);
   const auto seen = static_cast<std::size_t>(seen_keys(shape, query));
   Row score(seen);
@@ -67,15 +67,15 @@ AttentionForwardRow attention_forward_row(const AttentionShape& shape, const Att
   return row;
 }
 
-AttentionStatistics attention_statistics(const AttentionShape& shape, const AttentionInputs& inputs,
-                                         const AttentionRow& query) {
+AttentionStatistics attention_statistics(
+    const AttentionShape& shape, const AttentionInputs& inputs, const AttentionRow& query) {
   const AttentionForwardRow forward = attention_forward_row(shape, inputs, query);
   const Row gradient = attention_row(shape, inputs, AttentionTensor::result_gradient, query);
   return {forward.lse, product_of(forward.result, gradient)};
 }
 
-std::vector<double> attention_query_gradient(const AttentionShape& shape, const AttentionInputs& inputs,
-                                             const AttentionRow& query) {
+std::vector<double> attention_query_gradient(
+    const AttentionShape& shape, const AttentionInputs& inputs, const AttentionRow& query) {
   const AttentionStatistics statistics = attention_statistics(shape, inputs, query);
   const Row q = attention_row(shape, inputs, AttentionTensor::queries, query);
   const Row result_gradient = attention_row(shape, inputs, AttentionTensor::result_gradient, query);
@@ -89,8 +89,8 @@ std::vector<double> attention_query_gradient(const AttentionShape& shape, const 
   return gradient;
 }
 
-std::vector<AttentionKeyGradients> attention_key_gradients(
-    const AttentionShape& shape, const AttentionInputs& inputs, std::span<const AttentionRow> keys,
+std::vector<AttentionKeyGradients> attention_key_gradients(const AttentionShape& shape, const AttentionInputs& inputs,
+    std::span<const AttentionRow> keys,
     const std::function<AttentionStatistics(const AttentionRow& query)>& statistics) {
   if (keys.empty()) return {};
   const AttentionRow shared = keys.front();

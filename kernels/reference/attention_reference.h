@@ -33,19 +33,19 @@ struct AttentionForwardRow {
   std::vector<double> result;  ///< of head_dim numbers
   double lse = 0;              ///< natural logarithm of the sum of exp(scale q k) over the keys that are seen
 };
-AttentionForwardRow attention_forward_row(const AttentionShape& shape, const AttentionInputs& inputs,
-                                          const AttentionRow& query);
+AttentionForwardRow attention_forward_row(
+    const AttentionShape& shape, const AttentionInputs& inputs, const AttentionRow& query);
 
 /// What a row of queries puts into the gradients of keys and values: its lse, and delta = result . result_gradient.
 struct AttentionStatistics {
   double lse = 0, delta = 0;
 };
-AttentionStatistics attention_statistics(const AttentionShape& shape, const AttentionInputs& inputs,
-                                         const AttentionRow& query);
+AttentionStatistics attention_statistics(
+    const AttentionShape& shape, const AttentionInputs& inputs, const AttentionRow& query);
 
 /// Gradient of a row of queries.
-std::vector<double> attention_query_gradient(const AttentionShape& shape, const AttentionInputs& inputs,
-                                             const AttentionRow& query);
+std::vector<double> attention_query_gradient(
+    const AttentionShape& shape, const AttentionInputs& inputs, const AttentionRow& query);
 
 struct AttentionKeyGradients {
   std::vector<double> keys, values;
@@ -55,8 +55,8 @@ struct AttentionKeyGradients {
 /// that see it, and those need their statistics: `statistics` gives them. attention_statistics costs positions x
 /// head_dim per query; for long sequences the caller passes what the kernel itself stored (lse, result), checked on its
 /// own by sampled forward rows.
-std::vector<AttentionKeyGradients> attention_key_gradients(
-    const AttentionShape& shape, const AttentionInputs& inputs, std::span<const AttentionRow> keys,
+std::vector<AttentionKeyGradients> attention_key_gradients(const AttentionShape& shape, const AttentionInputs& inputs,
+    std::span<const AttentionRow> keys,
     const std::function<AttentionStatistics(const AttentionRow& query)>& statistics);
 
 /// How far rows are from a reference, each relative to its own largest number, or to a share of the largest of all rows

@@ -29,8 +29,8 @@ GemmArithmetic gemm_arithmetic(Precision precision) {
   // fp32 is cut to the 10 mantissa bits of tf32, both operands of each product.
   constexpr double kTf32 = 2 * 0x1p-10;
   // Products of fp8 are summed with 13 bits behind the point of the largest, and after at most 128 terms added to a
-  // full fp32 (DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2): four additions cut 2^-13 of a block's sum each. The
-  // errors of blocks have random signs as the blocks have: together they are 4 * 2^-13 of the whole sum.
+  // full fp32 (DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2): four additions cut 2^-13 of a block's sum each.
+  // The errors of blocks have random signs as the blocks have: together they are 4 * 2^-13 of the whole sum.
   constexpr double kFp8 = 4 * 0x1p-13;
   switch (precision) {
     case Precision::fp32: return {0x1p-24, 0, 0x1p-24, 0};

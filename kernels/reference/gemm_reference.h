@@ -22,10 +22,12 @@ struct ProductShape {
   GemmLayout layout = GemmLayout::tn;
 };
 
+// clang-format off
 /// The k numbers of an operand that one entry sums over: element first, first + step, ...
 struct OperandLine { std::int64_t first = 0, step = 1; };
 
 struct EntryPlace { std::int64_t batch = 0, row = 0, column = 0; };
+// clang-format on
 OperandLine x_line(const ProductShape& shape, const EntryPlace& place);
 OperandLine w_line(const ProductShape& shape, const EntryPlace& place);
 std::int64_t y_index(const ProductShape& shape, const EntryPlace& place);

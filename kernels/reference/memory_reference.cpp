@@ -111,8 +111,8 @@ AdamWeight adam(const AdamRates& r, AdamWeight before, double gradient) {
 
 double unit_roundoff(int element_bytes) {
   switch (element_bytes) {
-    case 1: return 0x1p-4;   // e4m3: 3 bits after the point
-    case 2: return 0x1p-8;   // bf16: 7; fp16 has 10
+    case 1: return 0x1p-4;  // e4m3: 3 bits after the point
+    case 2: return 0x1p-8;  // bf16: 7; fp16 has 10
     default: return 0x1p-24;
   }
 }

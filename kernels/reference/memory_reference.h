@@ -10,26 +10,35 @@ namespace stepcast::reference {
 using Values = std::vector<double>;
 using Numbers = std::span<const double>;
 
-double gelu(double x);                                   ///< its tanh form (arXiv 1606.08415)
+double gelu(double x);  ///< its tanh form (arXiv 1606.08415)
 double gelu_gradient(double x, double dy);
 double silu(double x);
-struct GatedGradient { double gate, up; };
+struct GatedGradient {
+  double gate, up;
+};
 GatedGradient swiglu_gradient(double gate, double up, double dy);
 
-Values rms_norm(Numbers x, Numbers weight);              ///< epsilon 1e-5
-struct NormGradients { Values x, weight; };              ///< weight: what this row adds to it
+Values rms_norm(Numbers x, Numbers weight);  ///< epsilon 1e-5
+struct NormGradients {
+  Values x, weight;
+};  ///< weight: what this row adds to it
 NormGradients rms_norm_gradient(Numbers x, Numbers dy, Numbers weight);
 
 Values softmax(Numbers x);
 Values softmax_gradient(Numbers y, Numbers dy);
-struct LossAndGradient { double loss; Values gradient; };
+struct LossAndGradient {
+  double loss;
+  Values gradient;
+};
 LossAndGradient cross_entropy(Numbers logits, int target);
 
 /// Heads of this size at one position, base 10000, halves turned against each other.
 Values rope(Numbers x, int head_dim, double position);
 
+// clang-format off
 struct AdamRates { double rate, beta1, beta2, epsilon, decay, correction1, correction2; };
 struct AdamWeight { double weight, mean, square; };
+// clang-format on
 AdamWeight adam(const AdamRates& rates, AdamWeight before, double gradient);
 
 /// Of one rounding to a format: half a unit in the last place, over the number.

@@ -18,9 +18,9 @@ enum class NumberFormat : std::uint8_t { fp32, fp16, bf16, e4m3, e2m1 };
 /// A format of at most 16 bits. Codes are without the sign.
 struct SmallFormat {
   int bits, mantissa, bias;
-  std::uint32_t largest;   ///< code of the largest finite number
-  std::uint32_t beyond;    ///< code of what is larger
-  std::uint32_t nan;       ///< code of not a number; 0: the format has none
+  std::uint32_t largest;  ///< code of the largest finite number
+  std::uint32_t beyond;   ///< code of what is larger
+  std::uint32_t nan;      ///< code of not a number; 0: the format has none
 };
 inline constexpr SmallFormat kFp16{16, 10, 15, 0x7bff, 0x7c00, 0x7e00};
 inline constexpr SmallFormat kBf16{16, 7, 127, 0x7f7f, 0x7f80, 0x7fc0};
@@ -36,8 +36,7 @@ constexpr int bits_of(NumberFormat format) {
 inline float decode(const SmallFormat& format, std::uint32_t code) {
   const std::uint32_t magnitude = code & ((1U << (format.bits - 1)) - 1);
   const float sign = (code >> (format.bits - 1) & 1U) != 0 ? -1.0F : 1.0F;
-  if (magnitude > format.largest)
-    return magnitude == format.beyond ? sign * INFINITY : std::copysign(NAN, sign);
+  if (magnitude > format.largest) return magnitude == format.beyond ? sign * INFINITY : std::copysign(NAN, sign);
   // A float with this exponent field and mantissa is the number times 2^(bias - 127), subnormals included.
   const float unscaled = std::bit_cast<float>(magnitude << (23 - format.mantissa));
   return sign * unscaled * std::bit_cast<float>(static_cast<std::uint32_t>(254 - format.bias) << 23);
@@ -53,8 +52,8 @@ inline std::uint32_t encode(const SmallFormat& format, double value) {
   const int exponent = std::max(std::ilogb(size), 1 - format.bias);
   // In units of the last place; nearbyint rounds ties to even. A carry into the exponent comes by itself with the sum.
   const double units = std::nearbyint(std::ldexp(size, format.mantissa - exponent));
-  const auto code = (static_cast<std::int64_t>(exponent + format.bias - 1) << format.mantissa) +
-                    static_cast<std::int64_t>(units);
+  const auto code =
+      (static_cast<std::int64_t>(exponent + format.bias - 1) << format.mantissa) + static_cast<std::int64_t>(units);
   return sign | (code > format.largest ? format.beyond : static_cast<std::uint32_t>(code));
 }
 

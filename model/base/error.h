@@ -18,8 +18,7 @@ struct Error {
   std::string hint;   ///< what is allowed, the nearest legal values; may be empty
 };
 
-template <typename T>
-using Expected = tl::expected<T, Error>;
+template <typename T> using Expected = tl::expected<T, Error>;
 
 inline tl::unexpected<Error> fail(std::string where, std::string what, std::string hint = {}) {
   return tl::unexpected<Error>(Error{std::move(where), std::move(what), std::move(hint)});
@@ -28,7 +27,8 @@ inline tl::unexpected<Error> fail(std::string where, std::string what, std::stri
 /// "where: what (hint)" on one line.
 std::string to_text(const Error& error);
 
-/// The candidate with the smallest edit distance to `name`, or "" when none is within a third of its length (at least 2).
+/// The candidate with the smallest edit distance to `name`, or "" when none is within a third of its length (at least
+/// 2).
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 /// "did you mean 'x'?" when a near name exists, else "one of: a, b, c"; used as a hint.

@@ -22,8 +22,8 @@ std::string range_text(NumberRange range) {
 
 }  // namespace
 
-void JsonObject::read_items(const std::string& key, const std::string& wanted,
-                            const std::function<bool(const JsonValue&)>& take) {
+void JsonObject::read_items(
+    const std::string& key, const std::string& wanted, const std::function<bool(const JsonValue&)>& take) {
   const JsonValue* value = find(key);
   if (value == nullptr) return;
   if (value->type != JsonType::list) return wrong_type(key, *value, fmt::format("a list of {}", wanted));
@@ -62,8 +62,8 @@ void JsonObject::read(const std::string& key, std::vector<double>& out, NumberRa
   if (!failed()) out = std::move(list);
 }
 
-void JsonObject::read_rows(const std::string& key, std::vector<std::vector<double>>& out, std::size_t columns,
-                           NumberRange range) {
+void JsonObject::read_rows(
+    const std::string& key, std::vector<std::vector<double>>& out, std::size_t columns, NumberRange range) {
   std::vector<std::vector<double>> rows;
   const std::string wanted = fmt::format("rows of {} {}", columns, range_text(range));
   read_items(key, wanted, [&](const JsonValue& item) {

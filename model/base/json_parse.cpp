@@ -55,7 +55,7 @@ class JsonFiller {
     const std::size_t column = end - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
     const bool cut = position > text_.size();
     return refuse(fmt::format("{}:{}:{}", where_, line, column), json_shown(reason(error.what())),
-                  cut ? "the file ends too early" : "");
+        cut ? "the file ends too early" : "");
   }
 
   JsonValue root;
@@ -79,7 +79,7 @@ class JsonFiller {
   bool open(JsonType type) {
     if (open_.size() >= json_depth_limit)
       return refuse(fmt::format("{}:{}", where_, json_shown(pointer())), "lists and objects nest too deeply",
-                    fmt::format("at most {} levels", json_depth_limit));
+          fmt::format("at most {} levels", json_depth_limit));
     open_.push_back(place({type, false, 0, 0, std::make_unique<JsonParts>()}));
     return true;
   }
@@ -96,7 +96,7 @@ class JsonFiller {
     const auto twice = std::adjacent_find(names.begin(), names.end());
     if (twice == names.end()) return true;
     return refuse(fmt::format("{}:{}", where_, json_pointer(pointer(), *twice)), "this key stands here twice",
-                  "keep one of them");
+        "keep one of them");
   }
 
   [[nodiscard]] std::string pointer() const {

@@ -48,7 +48,9 @@ JsonMember* member_of(const JsonValue& object, const std::string& key) {
 
 /// An unknown key that looks like a missing one is the better message; else a missing key, else an unknown one.
 std::optional<Error> key_error(const JsonParts& object, const std::string& file, const std::string& pointer) {
-  const auto at = [&](const std::string& key) { return fmt::format("{}:{}", file, detail::json_pointer(pointer, key)); };
+  const auto at = [&](const std::string& key) {
+    return fmt::format("{}:{}", file, detail::json_pointer(pointer, key));
+  };
   const JsonMember* unknown = nullptr;
   for (const JsonMember& member : object.members) {
     if (member.known || object.allow_unknown) continue;
@@ -56,8 +58,7 @@ std::optional<Error> key_error(const JsonParts& object, const std::string& file,
     if (const std::string near = nearest_name(member.key, object.missing); !near.empty())
       return Error{at(member.key), "unknown key", fmt::format("did you mean '{}'?", near)};
   }
-  if (!object.missing.empty())
-    return Error{at(object.missing.front()), "this key is missing", "it is required"};
+  if (!object.missing.empty()) return Error{at(object.missing.front()), "this key is missing", "it is required"};
   if (unknown != nullptr) return Error{at(unknown->key), "unknown key", name_hint(unknown->key, object.known)};
   return std::nullopt;
 }
@@ -102,7 +103,8 @@ JsonObject::JsonObject(std::string_view text, std::string where) : source_(std::
   }
   source_->root = std::move(*parsed);
   const bool object = source_->root.type == JsonType::object;
-  if (!object) keep({source_->where, fmt::format("{} stands at the top", json_described(source_->root)), "a JSON object"});
+  if (!object)
+    keep({source_->where, fmt::format("{} stands at the top", json_described(source_->root)), "a JSON object"});
   value_ = object ? &source_->root : nullptr;
   if (object) value_->parts->opened = true;
 }
@@ -208,7 +210,7 @@ void JsonObject::read(const std::string& key, double& out, NumberRange range) {
 }
 
 void JsonObject::read_text_or_number(const std::string& key, std::string_view suffix, std::string_view example,
-                                     std::string& text, double& number, bool& is_text) {
+    std::string& text, double& number, bool& is_text) {
   const JsonValue* value = find(key);
   if (value == nullptr) return;
   is_text = value->type == JsonType::string;
@@ -221,7 +223,7 @@ void JsonObject::read_text_or_number(const std::string& key, std::string_view su
   const bool rate = key.ends_with("_per_s") && !suffix.ends_with("_per_s");
   if (!key.ends_with(suffix) || rate)
     return fail_at(key, fmt::format("the bare number {} has no unit", json_described(*value)),
-                   fmt::format("write it like \"{}\"; a bare number needs a key that ends in '{}'", example, suffix));
+        fmt::format("write it like \"{}\"; a bare number needs a key that ends in '{}'", example, suffix));
   number = value->number;
 }
 

@@ -45,14 +45,12 @@ struct NumberRange {
 };
 
 /// A row of a name table. Tables serve reading, writing and hints: `constexpr Choice<Norm> norms[] = {...}`.
-template <typename Enum>
-struct Choice {
+template <typename Enum> struct Choice {
   const char* name;
   Enum value;
 };
 
-template <typename Enum>
-const char* name_of(std::span<const Choice<Enum>> table, Enum value) {
+template <typename Enum> const char* name_of(std::span<const Choice<Enum>> table, Enum value) {
   for (const Choice<Enum>& row : table)
     if (row.value == value) return row.name;
   return "?";
@@ -83,14 +81,12 @@ class JsonObject {
   void read(const std::string& key, std::vector<double>& out, NumberRange range);
   /// A list of rows of `columns` numbers each: [[1024, 3e-5], [2048, 4e-5]].
   void read_rows(const std::string& key, std::vector<std::vector<double>>& out, std::size_t columns, NumberRange range);
-  template <int S, int B, int F>
-  void read(const std::string& key, Quantity<S, B, F>& out, Zero zero = Zero::refused);
+  template <int S, int B, int F> void read(const std::string& key, Quantity<S, B, F>& out, Zero zero = Zero::refused);
   template <typename Enum, std::size_t N>
   void choice(const std::string& key, Enum& out, const Choice<Enum> (&table)[N]);
 
   /// The same with absence allowed: `out` keeps its value. An explicit null counts as absent.
-  template <typename Out, typename... Limits>
-  void optional(const std::string& key, Out& out, Limits... limits) {
+  template <typename Out, typename... Limits> void optional(const std::string& key, Out& out, Limits... limits) {
     if (has(key)) read(key, out, limits...);
   }
   template <typename Enum, std::size_t N>
@@ -122,8 +118,7 @@ class JsonObject {
   [[nodiscard]] std::string where(const std::string& key = {}) const;
 
   /// The value if all went well, else the error: a bad value first, then a missing or unknown key anywhere in the file.
-  template <typename T>
-  Expected<T> finish(T value) {
+  template <typename T> Expected<T> finish(T value) {
     if (auto error = first_error()) return tl::unexpected<Error>(std::move(*error));
     return value;
   }
@@ -131,23 +126,22 @@ class JsonObject {
 
  private:
   JsonObject(std::shared_ptr<detail::JsonSource> source, detail::JsonValue* value, std::string pointer);
-  void read_items(const std::string& key, const std::string& wanted,
-                  const std::function<bool(const detail::JsonValue&)>& take);
-  const detail::JsonValue* find(const std::string& key);           ///< nullptr after an error was remembered
+  void read_items(
+      const std::string& key, const std::string& wanted, const std::function<bool(const detail::JsonValue&)>& take);
+  const detail::JsonValue* find(const std::string& key);  ///< nullptr after an error was remembered
   void wrong_type(const std::string& key, const detail::JsonValue& found, const std::string& wanted);
   void fail_at(const std::string& key, const std::string& what, const std::string& hint);
   void fail_choice(const std::string& key, const std::string& found, const std::vector<std::string>& names);
   void read_text_or_number(const std::string& key, std::string_view suffix, std::string_view example, std::string& text,
-                           double& number, bool& is_text);
+      double& number, bool& is_text);
   void keep(const Error& error);
 
   std::shared_ptr<detail::JsonSource> source_;
-  detail::JsonValue* value_ = nullptr;                             ///< nullptr: swallows all reads
+  detail::JsonValue* value_ = nullptr;  ///< nullptr: swallows all reads
   std::string pointer_;
 };
 
-template <int S, int B, int F>
-void JsonObject::read(const std::string& key, Quantity<S, B, F>& out, Zero zero) {
+template <int S, int B, int F> void JsonObject::read(const std::string& key, Quantity<S, B, F>& out, Zero zero) {
   using Q = Quantity<S, B, F>;
   std::string text;
   double number = 0;

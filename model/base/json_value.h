@@ -31,14 +31,14 @@ struct JsonValue {
 struct JsonMember {
   std::string key;
   JsonValue value;
-  bool known = false;                ///< a reader asked for it
+  bool known = false;  ///< a reader asked for it
 };
 
 struct JsonParts {
   std::string text;
   std::vector<JsonValue> items;
-  std::vector<JsonMember> members;   ///< in file order
-  bool opened = false;               ///< a reader looks at this object; others are not searched for unknown keys
+  std::vector<JsonMember> members;  ///< in file order
+  bool opened = false;              ///< a reader looks at this object; others are not searched for unknown keys
   bool allow_unknown = false;
   std::vector<std::string> known, missing;  ///< names that readers asked for, and needed in vain
 };
@@ -46,7 +46,7 @@ struct JsonParts {
 struct JsonSource {
   std::string where;
   JsonValue root;
-  std::optional<Error> error;        ///< the first bad value
+  std::optional<Error> error;  ///< the first bad value
 };
 
 /// How deep lists and objects may nest, and the largest text. Ours need 5 levels and some kilobytes.

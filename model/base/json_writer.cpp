@@ -20,8 +20,7 @@ std::string list_text(const std::vector<std::string>& items, std::size_t indent)
   return fmt::format("[\n{}  {}\n{}]", pad, fmt::join(items, ",\n  " + pad), pad);
 }
 
-template <typename Value, typename Text>
-std::vector<std::string> texts(const std::vector<Value>& values, Text text) {
+template <typename Value, typename Text> std::vector<std::string> texts(const std::vector<Value>& values, Text text) {
   std::vector<std::string> result;
   for (const Value& value : values) result.push_back(text(value));
   return result;

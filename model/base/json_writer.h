@@ -30,21 +30,24 @@ class JsonWriter {
   void open(std::string_view key);
   void open_list();
   void open_list(std::string_view key);
-  void close();                                     ///< what was opened last
+  void close();  ///< what was opened last
 
   void field(std::string_view key, std::string_view value);
   void field(std::string_view key, const char* value) { field(key, std::string_view(value)); }
   void field(std::string_view key, bool value);
-  void field(std::string_view key, double value);   ///< NaN and infinity, which JSON lacks, become null
+  void field(std::string_view key, double value);  ///< NaN and infinity, which JSON lacks, become null
   template <std::integral Integer>
-    requires(!std::same_as<Integer, bool>)
-  void field(std::string_view key, Integer value) { integer_field(key, static_cast<std::int64_t>(value)); }
+  requires(!std::same_as<Integer, bool>) void field(std::string_view key, Integer value) {
+    integer_field(key, static_cast<std::int64_t>(value));
+  }
   /// In words: "400 GB/s".
-  template <int S, int B, int F>
-  void field(std::string_view key, Quantity<S, B, F> value) { field(key, std::string_view(exact_text(value))); }
+  template <int S, int B, int F> void field(std::string_view key, Quantity<S, B, F> value) {
+    field(key, std::string_view(exact_text(value)));
+  }
   /// Base units as a number; the key has to end in the unit.
-  template <int S, int B, int F>
-  void base_field(std::string_view key, Quantity<S, B, F> value) { field(key, value.value()); }
+  template <int S, int B, int F> void base_field(std::string_view key, Quantity<S, B, F> value) {
+    field(key, value.value());
+  }
   void null_field(std::string_view key);
   void field(std::string_view key, const std::vector<std::string>& values);  ///< on one line where it fits
   void field(std::string_view key, const std::vector<double>& values);
@@ -54,17 +57,20 @@ class JsonWriter {
   void item(std::string_view value);
   void item(const char* value) { item(std::string_view(value)); }
   void item(double value);
-  void item(const std::vector<double>& row);        ///< a list on one line
+  void item(const std::vector<double>& row);  ///< a list on one line
 
   /// The document with a final newline. Everything must be closed.
   [[nodiscard]] std::string text() const;
 
  private:
-  void begin(std::string_view key, bool in_list);   ///< comma, newline, indent, key
+  void begin(std::string_view key, bool in_list);  ///< comma, newline, indent, key
   void integer_field(std::string_view key, std::int64_t value);
   void open_with(char bracket);
 
-  struct Open { char close; bool empty; };
+  struct Open {
+    char close;
+    bool empty;
+  };
   std::vector<Open> open_;
   std::string text_;
 };

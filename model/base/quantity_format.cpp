@@ -53,13 +53,13 @@ std::string format_rate(BytesPerSecond rate) {
 
 std::string format_flops(Flops flops) {
   static constexpr Prefix prefixes[] = {{1, "FLOP"}, {1e6, "MFLOP"}, {1e9, "GFLOP"}, {1e12, "TFLOP"}, {1e15, "PFLOP"},
-                                        {1e18, "EFLOP"}, {1e21, "ZFLOP"}, {1e24, "YFLOP"}};
+      {1e18, "EFLOP"}, {1e21, "ZFLOP"}, {1e24, "YFLOP"}};
   return scaled(flops.value(), prefixes);
 }
 
 std::string format_flops(FlopsPerSecond rate) {
-  static constexpr Prefix prefixes[] = {{1, "FLOP/s"}, {1e6, "MFLOP/s"}, {1e9, "GFLOP/s"}, {1e12, "TFLOP/s"},
-                                        {1e15, "PFLOP/s"}, {1e18, "EFLOP/s"}};
+  static constexpr Prefix prefixes[] = {
+      {1, "FLOP/s"}, {1e6, "MFLOP/s"}, {1e9, "GFLOP/s"}, {1e12, "TFLOP/s"}, {1e15, "PFLOP/s"}, {1e18, "EFLOP/s"}};
   return scaled(rate.value(), prefixes);
 }
 

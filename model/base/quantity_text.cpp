@@ -27,6 +27,7 @@ struct Unit {
 
 constexpr double KiB = 1024, MiB = KiB * KiB, GiB = MiB * KiB, TiB = GiB * KiB;
 
+// clang-format off
 constexpr Unit units[] = {
     {"s", Dimension::time}, {"ms", Dimension::time, 1, 1e3}, {"us", Dimension::time, 1, 1e6},
     {"\u00b5s", Dimension::time, 1, 1e6, false}, {"ns", Dimension::time, 1, 1e9},
@@ -53,6 +54,7 @@ constexpr Unit units[] = {
     {"Hz", Dimension::frequency}, {"kHz", Dimension::frequency, 1e3}, {"MHz", Dimension::frequency, 1e6},
     {"GHz", Dimension::frequency, 1e9},
 };
+// clang-format on
 
 /// What each dimension is called, the largest value that anybody can mean (base units), an example, its key ending.
 struct Kind {
@@ -62,10 +64,10 @@ struct Kind {
   const char* suffix;
 };
 constexpr std::array<Kind, 6> dimension_kinds = {{
-    {"time", 1e9, "30 us", "_s"},                         // 30 years
-    {"memory size", 1e18, "80 GiB", "_bytes"},            // an exabyte
-    {"bandwidth", 1e16, "400 GB/s", "_bytes_per_s"},      // a thousand times today's HBM
-    {"amount of work", 1e30, "1.2 PFLOP", "_flops"},      // a thousand times the largest training runs
+    {"time", 1e9, "30 us", "_s"},                           // 30 years
+    {"memory size", 1e18, "80 GiB", "_bytes"},              // an exabyte
+    {"bandwidth", 1e16, "400 GB/s", "_bytes_per_s"},        // a thousand times today's HBM
+    {"amount of work", 1e30, "1.2 PFLOP", "_flops"},        // a thousand times the largest training runs
     {"compute rate", 1e19, "312 TFLOP/s", "_flops_per_s"},  // a thousand times today's chips
     {"frequency", 1e12, "1.83 GHz", "_hz"},
 }};
@@ -118,29 +120,29 @@ const Unit* find_unit(std::string_view name) {
   return nullptr;
 }
 
-Expected<const Unit*> unit_named(std::string_view name, Dimension dimension, std::string_view text,
-                                 const std::string& where) {
+Expected<const Unit*> unit_named(
+    std::string_view name, Dimension dimension, std::string_view text, const std::string& where) {
   const Unit* unit = find_unit(name);
   if (unit != nullptr && unit->dimension == dimension) return unit;
   const std::vector<std::string> names = unit_names(dimension);
   const std::string allowed = fmt::format("units of {}: {}", kind_of(dimension).name, fmt::join(names, ", "));
   if (name.empty()) return fail(where, fmt::format("'{}' has no unit", shown(text)), allowed);
   if (unit != nullptr)
-    return fail(where, fmt::format("'{}' is a {}, not a {}", shown(text), kind_of(unit->dimension).name,
-                                   kind_of(dimension).name), allowed);
+    return fail(where,
+        fmt::format("'{}' is a {}, not a {}", shown(text), kind_of(unit->dimension).name, kind_of(dimension).name),
+        allowed);
   const std::string near = nearest_name(name, names);
   return fail(where, fmt::format("unknown unit '{}' in '{}'", shown(name), shown(text)),
-              near.empty() ? allowed : fmt::format("did you mean '{}'? {}", near, allowed));
+      near.empty() ? allowed : fmt::format("did you mean '{}'? {}", near, allowed));
 }
 
-Expected<double> checked(double value, std::string_view text, Dimension dimension, const std::string& where,
-                         Zero zero) {
+Expected<double> checked(
+    double value, std::string_view text, Dimension dimension, const std::string& where, Zero zero) {
   const Kind& kind = kind_of(dimension);
   const std::string hint = fmt::format("a {} like \"{}\"", kind.name, kind.example);
   if (std::isnan(value) || value < 0) return fail(where, fmt::format("'{}' is not positive", shown(text)), hint);
   if (value == 0 && zero == Zero::refused) return fail(where, fmt::format("'{}' is zero", shown(text)), hint);
-  if (value > kind.highest)
-    return fail(where, fmt::format("'{}' is beyond any real {}", shown(text), kind.name), hint);
+  if (value > kind.highest) return fail(where, fmt::format("'{}' is beyond any real {}", shown(text), kind.name), hint);
   return value;
 }
 
@@ -168,7 +170,8 @@ std::string exact_as(double value, Dimension dimension) {
     const std::string number = shortest_number(value, unit);
     const bool exponent = number.find('e') != std::string::npos;
     if (number.empty() || (exponent && !best.empty())) continue;
-    const bool shorter = best.empty() || best_number.find('e') != std::string::npos || number.size() < best_number.size();
+    const bool shorter =
+        best.empty() || best_number.find('e') != std::string::npos || number.size() < best_number.size();
     if (!shorter) continue;
     best_number = number;
     best = fmt::format("{} {}", number, unit.name);
@@ -178,30 +181,25 @@ std::string exact_as(double value, Dimension dimension) {
 
 }  // namespace
 
-template <typename Q>
-Expected<Q> parse_quantity(std::string_view text, const std::string& where, Zero zero) {
+template <typename Q> Expected<Q> parse_quantity(std::string_view text, const std::string& where, Zero zero) {
   return parse_as(text, dimension_of<Q>(), where, zero).map([](double value) { return Q(value); });
 }
 
-template <typename Q>
-Expected<Q> check_quantity(double value, const std::string& where, Zero zero) {
+template <typename Q> Expected<Q> check_quantity(double value, const std::string& where, Zero zero) {
   return checked(value, fmt::format("{}", value), dimension_of<Q>(), where, zero).map([](double v) { return Q(v); });
 }
 
-template <typename Q>
-std::string exact_text(Q quantity) { return exact_as(quantity.value(), dimension_of<Q>()); }
+template <typename Q> std::string exact_text(Q quantity) { return exact_as(quantity.value(), dimension_of<Q>()); }
 
-template <typename Q>
-std::string_view key_suffix() { return kind_of(dimension_of<Q>()).suffix; }
+template <typename Q> std::string_view key_suffix() { return kind_of(dimension_of<Q>()).suffix; }
 
-template <typename Q>
-std::string_view quantity_example() { return kind_of(dimension_of<Q>()).example; }
+template <typename Q> std::string_view quantity_example() { return kind_of(dimension_of<Q>()).example; }
 
-#define STEPCAST_QUANTITY_TEXT(Q)                                                        \
-  template Expected<Q> parse_quantity<Q>(std::string_view, const std::string&, Zero);    \
-  template Expected<Q> check_quantity<Q>(double, const std::string&, Zero);              \
-  template std::string exact_text<Q>(Q);                                                 \
-  template std::string_view key_suffix<Q>();                                             \
+#define STEPCAST_QUANTITY_TEXT(Q)                                                     \
+  template Expected<Q> parse_quantity<Q>(std::string_view, const std::string&, Zero); \
+  template Expected<Q> check_quantity<Q>(double, const std::string&, Zero);           \
+  template std::string exact_text<Q>(Q);                                              \
+  template std::string_view key_suffix<Q>();                                          \
   template std::string_view quantity_example<Q>();
 STEPCAST_QUANTITY_TEXT(Seconds)
 STEPCAST_QUANTITY_TEXT(Bytes)
@@ -214,7 +212,8 @@ STEPCAST_QUANTITY_TEXT(Hertz)
 Expected<double> parse_fraction(std::string_view text, const std::string& where, double highest) {
   TRY(const auto split, split_number(text, where, "19 %\" or \"0.19"));
   if (!split.unit.empty() && split.unit != "%")
-    return fail(where, fmt::format("unknown unit '{}' in '{}'", shown(split.unit), shown(text)), "a fraction takes % or nothing");
+    return fail(where, fmt::format("unknown unit '{}' in '{}'", shown(split.unit), shown(text)),
+        "a fraction takes % or nothing");
   const double value = split.unit == "%" ? split.number / 100 : split.number;
   if (value > highest) return fail(where, fmt::format("'{}' is above {}", shown(text), format_percent(highest)));
   return value;

@@ -14,7 +14,7 @@ void read_row_id(JsonObject& file, std::string& id) {
   file.read("id", id);
   if (!file.failed() && !id.empty())
     file.require(is_row_id(id), "id", "the id has other characters or is too long",
-                 "lower-case letters, digits, hyphens and dots, at most 80");
+        "lower-case letters, digits, hyphens and dots, at most 80");
   else file.require(false, "id", "the id is empty", "a name like \"my-machine\"");
 }
 

@@ -14,8 +14,7 @@ bool is_row_id(const std::string& id);
 void read_row_id(JsonObject& file, std::string& id);
 
 /// "id" is required; "name" defaults to the id, "source" and "aliases" may be absent in a user's file.
-template <typename Row>
-void read_row_head(JsonObject& file, Row& row) {
+template <typename Row> void read_row_head(JsonObject& file, Row& row) {
   read_row_id(file, row.id);
   row.name = row.id;
   file.optional("name", row.name);
@@ -23,8 +22,7 @@ void read_row_head(JsonObject& file, Row& row) {
   file.optional("aliases", row.aliases);
 }
 
-template <typename Row>
-void write_row_head(JsonWriter& json, const Row& row) {
+template <typename Row> void write_row_head(JsonWriter& json, const Row& row) {
   json.field("id", row.id);
   json.field("name", row.name);
   if (!row.aliases.empty()) json.field("aliases", row.aliases);

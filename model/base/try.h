@@ -23,14 +23,13 @@
 #define STEPCAST_TRY_JOIN(a, b) STEPCAST_TRY_JOIN_(a, b)
 #define STEPCAST_TRY_NAME STEPCAST_TRY_JOIN(try_result_, __LINE__)
 
-#define STEPCAST_TRY_VOID(expression)                                                                    \
-  do {                                                                                                   \
-    if (auto&& STEPCAST_TRY_NAME = expression; !STEPCAST_TRY_NAME)                                       \
-      return tl::unexpected(static_cast<decltype(STEPCAST_TRY_NAME)>(STEPCAST_TRY_NAME).error());        \
+#define STEPCAST_TRY_VOID(expression)                                                             \
+  do {                                                                                            \
+    if (auto&& STEPCAST_TRY_NAME = expression; !STEPCAST_TRY_NAME)                                \
+      return tl::unexpected(static_cast<decltype(STEPCAST_TRY_NAME)>(STEPCAST_TRY_NAME).error()); \
   } while (false)
 
-#define STEPCAST_TRY_VALUE(target, ...)                                                                  \
-  auto&& STEPCAST_TRY_NAME = __VA_ARGS__;                                                                \
-  if (!STEPCAST_TRY_NAME)                                                                                \
-    return tl::unexpected(static_cast<decltype(STEPCAST_TRY_NAME)>(STEPCAST_TRY_NAME).error());          \
+#define STEPCAST_TRY_VALUE(target, ...)                                                                               \
+  auto&& STEPCAST_TRY_NAME = __VA_ARGS__;                                                                             \
+  if (!STEPCAST_TRY_NAME) return tl::unexpected(static_cast<decltype(STEPCAST_TRY_NAME)>(STEPCAST_TRY_NAME).error()); \
   target = *static_cast<decltype(STEPCAST_TRY_NAME)>(STEPCAST_TRY_NAME)

@@ -8,8 +8,7 @@
 namespace stepcast {
 
 /// A value with dimension s^S * B^B * FLOP^F, stored in base units.
-template <int S, int B, int F>
-class Quantity {
+template <int S, int B, int F> class Quantity {
  public:
   constexpr Quantity() = default;
   constexpr explicit Quantity(double value) : value_(value) {}
@@ -28,20 +27,23 @@ class Quantity {
   friend constexpr Quantity operator*(Quantity a, double k) { return Quantity(a.value_ * k); }
   friend constexpr Quantity operator*(double k, Quantity a) { return Quantity(k * a.value_); }
   friend constexpr Quantity operator/(Quantity a, double k) { return Quantity(a.value_ / k); }
-  constexpr Quantity& operator+=(Quantity b) { value_ += b.value_; return *this; }
-  constexpr Quantity& operator-=(Quantity b) { value_ -= b.value_; return *this; }
+  constexpr Quantity& operator+=(Quantity b) {
+    value_ += b.value_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity b) {
+    value_ -= b.value_;
+    return *this;
+  }
 
  private:
   double value_ = 0;
 };
 
 namespace detail {
-template <int S, int B, int F>
-struct QuantityOf { using type = Quantity<S, B, F>; };
-template <>
-struct QuantityOf<0, 0, 0> { using type = double; };
-template <int S, int B, int F>
-constexpr auto make(double v) { return typename QuantityOf<S, B, F>::type(v); }
+template <int S, int B, int F> struct QuantityOf { using type = Quantity<S, B, F>; };
+template <> struct QuantityOf<0, 0, 0> { using type = double; };
+template <int S, int B, int F> constexpr auto make(double v) { return typename QuantityOf<S, B, F>::type(v); }
 }  // namespace detail
 
 template <int S, int B, int F, int S2, int B2, int F2>

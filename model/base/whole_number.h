@@ -9,7 +9,7 @@
 namespace stepcast {
 
 /// A whole number in decimal digits from `least` to `most`.
-Expected<std::int64_t> parse_count(const std::string& text, const std::string& where, std::int64_t least,
-                                   std::int64_t most);
+Expected<std::int64_t> parse_count(
+    const std::string& text, const std::string& where, std::int64_t least, std::int64_t most);
 
 }  // namespace stepcast

@@ -17,7 +17,7 @@ namespace {
 struct FabricBuilder {
   const Machine& machine;
   FabricGraph graph;
-  std::vector<int> gpus, switches;   ///< vertex numbers; switches by level, -1 where the GPUs are joined directly
+  std::vector<int> gpus, switches;  ///< vertex numbers; switches by level, -1 where the GPUs are joined directly
 
   int add(VertexKind kind, std::string name) {
     graph.vertices.push_back({kind, std::move(name)});
@@ -55,7 +55,7 @@ struct FabricBuilder {
     const std::int64_t pairs = std::max<std::int64_t>(count, level.ports);
     for (std::int64_t i = 0; i < pairs; ++i)
       link(gpus[static_cast<std::size_t>(i * count / pairs)], nic[static_cast<std::size_t>(i * level.ports / pairs)],
-           machine.host_link, Seconds(0));
+          machine.host_link, Seconds(0));
     switches.push_back(out);
   }
 
@@ -73,11 +73,10 @@ struct FabricBuilder {
 };
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-using Flow = boost::adjacency_list<
-    boost::vecS, boost::vecS, boost::directedS, boost::no_property,
+using Flow = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
     boost::property<boost::edge_capacity_t, double,
-                    boost::property<boost::edge_residual_capacity_t, double,
-                                    boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
+        boost::property<boost::edge_residual_capacity_t, double,
+            boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
 
 void add_pipe(Flow& flow, int from, int to, double forth, double back) {
   const auto a = boost::add_edge(static_cast<std::size_t>(from), static_cast<std::size_t>(to), flow).first;
@@ -131,12 +130,12 @@ Expected<void> check_sizes(const Machine& machine) {
   const Level& inner = machine.levels.front();
   if (inner.gpus > most_checked_gpus)
     return fail("/levels/0/gpus", fmt::format("{} GPUs share the innermost level", inner.gpus),
-                fmt::format("at most {}; put more into outer levels", most_checked_gpus));
+        fmt::format("at most {}; put more into outer levels", most_checked_gpus));
   if (inner.fabric == FabricKind::nvlink_mesh && inner.gpus < 2)
     return fail("/levels/0/gpus", "a mesh of one GPU has no links", "at least 2, or another fabric");
   if (machine.levels.size() > 1 && machine.levels[1].ports > most_checked_nics)
     return fail("/levels/1/ports", fmt::format("{} NICs leave one '{}'", machine.levels[1].ports, inner.name),
-                fmt::format("at most {}", most_checked_nics));
+        fmt::format("at most {}", most_checked_nics));
   return {};
 }
 
@@ -148,13 +147,13 @@ Expected<void> check_level(const FabricBuilder& fabric, std::size_t i) {
   if (claimed <= links * rounding) return {};
   const double ports = level.ports * level.port_bandwidth.value() / static_cast<double>(gpus_below(machine, i));
   const bool host = i == 1 && ports > links * rounding;
-  const std::string path =
-      host ? fmt::format("the host link of {}", format_rate(machine.host_link))
-           : fmt::format("{} ports of {} for {} GPU(s)", level.ports, format_rate(level.port_bandwidth), gpus_below(machine, i));
+  const std::string path = host ? fmt::format("the host link of {}", format_rate(machine.host_link))
+                                : fmt::format("{} ports of {} for {} GPU(s)", level.ports,
+                                      format_rate(level.port_bandwidth), gpus_below(machine, i));
   return fail(fmt::format("/levels/{}/bandwidth_per_gpu", i),
-              fmt::format("level '{}' claims {} per GPU, but {} carry {}", level.name, format_rate(level.bandwidth_per_gpu),
-                          path, format_rate(BytesPerSecond(links))),
-              "lower the claim, or give the ports that carry it");
+      fmt::format("level '{}' claims {} per GPU, but {} carry {}", level.name, format_rate(level.bandwidth_per_gpu),
+          path, format_rate(BytesPerSecond(links))),
+      "lower the claim, or give the ports that carry it");
 }
 
 }  // namespace
@@ -171,8 +170,7 @@ Expected<void> check_fabric(const Machine& machine) {
   fabric.build();
   if (!connected(fabric.graph))
     return fail("/levels", "the links do not join all GPUs", "give every level a port of the level below");
-  for (std::size_t i = 0; i < machine.levels.size(); ++i)
-    TRY(check_level(fabric, i));
+  for (std::size_t i = 0; i < machine.levels.size(); ++i) TRY(check_level(fabric, i));
   return {};
 }
 

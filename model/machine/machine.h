@@ -21,11 +21,11 @@ struct Gpu {
   std::string id, name, architecture, source;
   std::vector<std::string> aliases;
   int multiprocessors = 0;
-  FlopsPerSecond peak[7];            ///< dense, by Precision; 0 = the chip lacks it
+  FlopsPerSecond peak[7];  ///< dense, by Precision; 0 = the chip lacks it
   Bytes memory;
   BytesPerSecond memory_bandwidth;
   Bytes l2;
-  BytesPerSecond scale_up_bandwidth; ///< NVLink or equivalent per GPU and direction; 0 = none
+  BytesPerSecond scale_up_bandwidth;  ///< NVLink or equivalent per GPU and direction; 0 = none
   double power_w = 0;
   std::vector<std::string> unverified;  ///< fields nobody could check against the vendor
 };
@@ -34,33 +34,35 @@ enum class FabricKind : std::uint8_t { nvswitch, nvlink_mesh, pcie, infiniband, 
 
 /// One tier of the hierarchy, innermost first: `gpus` GPUs share one instance of it.
 struct Level {
-  std::string name;                  ///< "node", "rack", "cluster": printed as the span of a collective
+  std::string name;  ///< "node", "rack", "cluster": printed as the span of a collective
   FabricKind fabric = FabricKind::nvswitch;
-  std::int64_t gpus = 1;             ///< GPUs under one instance
-  BytesPerSecond bandwidth_per_gpu;  ///< what one GPU can send into this tier while all its neighbours do too
-  BytesPerSecond port_bandwidth;     ///< one link or NIC; bandwidth_per_gpu x GPUs below = ports x this
-  int ports = 0;                     ///< NICs (or links) of one instance of the tier below into this one
-  Seconds latency;                   ///< one hop
-  bool in_network_reduction = false; ///< NVLS / SHARP
+  std::int64_t gpus = 1;              ///< GPUs under one instance
+  BytesPerSecond bandwidth_per_gpu;   ///< what one GPU can send into this tier while all its neighbours do too
+  BytesPerSecond port_bandwidth;      ///< one link or NIC; bandwidth_per_gpu x GPUs below = ports x this
+  int ports = 0;                      ///< NICs (or links) of one instance of the tier below into this one
+  Seconds latency;                    ///< one hop
+  bool in_network_reduction = false;  ///< NVLS / SHARP
 };
 
 enum class VertexKind : std::uint8_t { gpu, switch_, nic };
+// clang-format off
 struct FabricVertex { VertexKind kind; std::string name; };
 struct FabricLink { int from = 0, to = 0; BytesPerSecond bandwidth; Seconds latency; };
+// clang-format on
 
 /// Vertices and links of one outermost-but-one instance (a node or rack) and its way out.
 struct FabricGraph {
   std::vector<FabricVertex> vertices;
-  std::vector<FabricLink> links;     ///< each stands for both directions
+  std::vector<FabricLink> links;  ///< each stands for both directions
 };
 
 struct Machine {
   std::string id, name, source;
   std::vector<std::string> aliases;
   Gpu gpu;
-  std::vector<Level> levels;         ///< innermost first; the last spans the machine
+  std::vector<Level> levels;  ///< innermost first; the last spans the machine
   Bytes host_memory;
-  BytesPerSecond host_link;          ///< PCIe or C2C between host and one GPU
+  BytesPerSecond host_link;  ///< PCIe or C2C between host and one GPU
   [[nodiscard]] std::int64_t max_gpus() const { return levels.back().gpus; }
 };
 

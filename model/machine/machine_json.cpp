@@ -27,7 +27,7 @@ Gpu named_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
     ids.push_back(gpu.id);
   }
   file.require(false, "gpu", fmt::format("unknown GPU '{:.60}'", name),
-               name_hint(name, ids) + "; or write the GPU itself here as an object");
+      name_hint(name, ids) + "; or write the GPU itself here as an object");
   return {};
 }
 
@@ -56,12 +56,12 @@ void check_nesting(JsonObject& object, const Machine& machine, const Level& leve
   if (machine.levels.empty()) return;
   const Level& below = machine.levels.back();
   object.require(level.gpus > below.gpus && level.gpus % below.gpus == 0, "gpus",
-                 fmt::format("{} GPUs are no whole number of instances of level '{}' ({} GPUs)", level.gpus, below.name,
-                             below.gpus),
-                 fmt::format("a larger multiple of {}", below.gpus));
+      fmt::format(
+          "{} GPUs are no whole number of instances of level '{}' ({} GPUs)", level.gpus, below.name, below.gpus),
+      fmt::format("a larger multiple of {}", below.gpus));
   for (const Level& other : machine.levels)
     object.require(level.name != other.name, "name", fmt::format("two levels are called '{:.40}'", level.name),
-                   "a name of its own");
+        "a name of its own");
 }
 
 void write_level(JsonWriter& json, const Level& level) {

@@ -4,7 +4,6 @@
 #include <boost/graph/topological_sort.hpp>
 #include <fmt/format.h>
 
-
 namespace stepcast {
 
 int Network::find_dim(const std::string& name) const {
@@ -30,21 +29,28 @@ namespace {
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 
 Expected<void> check_block(const Network& net, const Block& block) {
-  const auto where = [&](const Operator& op) { return fmt::format("{}: block {}, operator {}", net.id, block.name, op.name); };
+  const auto where = [&](const Operator& op) {
+    return fmt::format("{}: block {}, operator {}", net.id, block.name, op.name);
+  };
   std::vector<std::vector<int>> producers(net.tensors.size());
-  for (std::size_t o = 0; o < block.operators.size(); ++o) producers[block.operators[o].output.tensor].push_back(static_cast<int>(o));
+  for (std::size_t o = 0; o < block.operators.size(); ++o)
+    producers[block.operators[o].output.tensor].push_back(static_cast<int>(o));
   Graph graph(block.operators.size());
   for (std::size_t o = 0; o < block.operators.size(); ++o) {
     const Operator& op = block.operators[o];
     for (const Access& input : op.inputs) {
       const Tensor& tensor = net.tensors[input.tensor];
       if (input.loops.size() != tensor.dims.size())
-        return fail(where(op), fmt::format("reads {} with {} loops, but it has {} dims", tensor.name, input.loops.size(), tensor.dims.size()), "name one loop per tensor dim");
+        return fail(where(op),
+            fmt::format(
+                "reads {} with {} loops, but it has {} dims", tensor.name, input.loops.size(), tensor.dims.size()),
+            "name one loop per tensor dim");
       for (std::size_t i = 0; i < input.loops.size(); ++i)
         if (net.dims[input.loops[i]].extent != net.dims[tensor.dims[i]].extent)
-          return fail(where(op), fmt::format("walks dim {} of {} ({}) with loop {} ({})", net.dims[tensor.dims[i]].name, tensor.name,
-                                             net.dims[tensor.dims[i]].extent, net.dims[input.loops[i]].name, net.dims[input.loops[i]].extent),
-                      "a loop has the extent of the dim it walks");
+          return fail(where(op),
+              fmt::format("walks dim {} of {} ({}) with loop {} ({})", net.dims[tensor.dims[i]].name, tensor.name,
+                  net.dims[tensor.dims[i]].extent, net.dims[input.loops[i]].name, net.dims[input.loops[i]].extent),
+              "a loop has the extent of the dim it walks");
       for (int producer : producers[input.tensor]) boost::add_edge(static_cast<std::size_t>(producer), o, graph);
     }
   }
@@ -52,22 +58,24 @@ Expected<void> check_block(const Network& net, const Block& block) {
     std::vector<std::size_t> order;
     boost::topological_sort(graph, std::back_inserter(order));
   } catch (const boost::not_a_dag&) {
-    return fail(fmt::format("{}: block {}", net.id, block.name), "its operators wait for one another in a cycle", "each tensor is made before it is read");
+    return fail(fmt::format("{}: block {}", net.id, block.name), "its operators wait for one another in a cycle",
+        "each tensor is made before it is read");
   }
   // The list itself must be a topological order: readers stand after all writers.
   for (std::size_t o = 0; o < block.operators.size(); ++o)
     for (const Access& input : block.operators[o].inputs)
       for (int producer : producers[input.tensor])
         if (static_cast<std::size_t>(producer) >= o)
-          return fail(where(block.operators[o]), fmt::format("reads {} before it is made", net.tensors[input.tensor].name), "write operators in the order of the data");
+          return fail(where(block.operators[o]),
+              fmt::format("reads {} before it is made", net.tensors[input.tensor].name),
+              "write operators in the order of the data");
   return {};
 }
 
 }  // namespace
 
 Expected<void> check_graph(const Network& network) {
-  for (const Block& block : network.blocks)
-    TRY(check_block(network, block));
+  for (const Block& block : network.blocks) TRY(check_block(network, block));
   return {};
 }
 

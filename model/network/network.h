@@ -21,46 +21,47 @@ enum class Positions : std::uint8_t { rope, learned, alibi, none };
 /// Mixture of experts in place of the MLP of some layers. count 0 = the network is dense.
 struct Experts {
   std::int64_t count = 0, top_k = 0;
-  std::int64_t ffn_hidden = 0;        ///< width of one routed expert
-  std::int64_t shared_ffn_hidden = 0; ///< widths of all shared experts together; 0 = none
-  bool shared_gate = false;           ///< a gate of one output scales the shared experts (Qwen2-MoE)
-  bool router_bias = false;           ///< one number per expert beside the router (DeepSeek-V3's correction, gpt-oss)
-  bool expert_bias = false;           ///< biases on the experts' projections (gpt-oss)
-  std::int64_t dense_layers = 0;      ///< leading layers that keep the plain MLP of width NetworkSpec::ffn_hidden
-  std::int64_t every = 1;             ///< 1: every layer behind those; 2: every second one (Llama 4 Maverick)
-  double capacity_factor = 0;         ///< 0 = dropless; else rows per expert are padded or cut to this times the mean
-  double imbalance = 1;               ///< rows of the fullest rank over the mean; 1 = balanced (assumed, printed)
+  std::int64_t ffn_hidden = 0;         ///< width of one routed expert
+  std::int64_t shared_ffn_hidden = 0;  ///< widths of all shared experts together; 0 = none
+  bool shared_gate = false;            ///< a gate of one output scales the shared experts (Qwen2-MoE)
+  bool router_bias = false;            ///< one number per expert beside the router (DeepSeek-V3's correction, gpt-oss)
+  bool expert_bias = false;            ///< biases on the experts' projections (gpt-oss)
+  std::int64_t dense_layers = 0;       ///< leading layers that keep the plain MLP of width NetworkSpec::ffn_hidden
+  std::int64_t every = 1;              ///< 1: every layer behind those; 2: every second one (Llama 4 Maverick)
+  double capacity_factor = 0;          ///< 0 = dropless; else rows per expert are padded or cut to this times the mean
+  double imbalance = 1;                ///< rows of the fullest rank over the mean; 1 = balanced (assumed, printed)
 };
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434). kv_rank 0 = plain attention.
 struct LatentAttention {
-  std::int64_t q_rank = 0;            ///< 0: queries are projected directly
+  std::int64_t q_rank = 0;  ///< 0: queries are projected directly
   std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
 /// A decoder-only transformer as its config states it. Counts are per model, not per rank.
 struct NetworkSpec {
   std::string id, name, source;
-  std::vector<std::string> aliases;   ///< Hugging Face and vendor names
+  std::vector<std::string> aliases;  ///< Hugging Face and vendor names
   std::int64_t layers = 0, hidden = 0, ffn_hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
-  std::int64_t sequence = 0;          ///< training sequence length; `--seq` overrides
-  std::int64_t max_positions = 0;     ///< rows of a learned position table
+  std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides
+  std::int64_t max_positions = 0;  ///< rows of a learned position table
   Norm norm = Norm::rmsnorm;
   Activation activation = Activation::swiglu;
   Positions positions = Positions::rope;
-  bool linear_bias = false;           ///< biases on all projections
-  bool qkv_bias = false;              ///< biases on q, k, v only (implied by linear_bias)
-  bool out_bias = false;              ///< bias on the attention's output projection (implied by linear_bias)
-  bool qk_norm = false;               ///< RMS norm of each query and key head (Qwen3)
-  bool parallel_block = false;        ///< attention and MLP read one norm and write one sum (GPT-J); GPT-NeoX: two norms
-  std::int64_t norms_per_layer = 2;   ///< 1 with a shared norm of a parallel block
+  bool linear_bias = false;  ///< biases on all projections
+  bool qkv_bias = false;     ///< biases on q, k, v only (implied by linear_bias)
+  bool out_bias = false;     ///< bias on the attention's output projection (implied by linear_bias)
+  bool qk_norm = false;      ///< RMS norm of each query and key head (Qwen3)
+  /// attention and MLP read one norm and write one sum (GPT-J); GPT-NeoX: two norms
+  bool parallel_block = false;
+  std::int64_t norms_per_layer = 2;  ///< 1 with a shared norm of a parallel block
   Experts experts;
   LatentAttention latent;
-  std::int64_t mtp_layers = 0;        ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
+  std::int64_t mtp_layers = 0;  ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   bool tied_embeddings = false;
-  bool embedding_norm = false;        ///< BLOOM normalises after the embedding
-  bool dropout = false;               ///< dropout trained with (attention, residual)
-  std::int64_t published_parameters = 0;  ///< exact published count; 0 = not published
+  bool embedding_norm = false;               ///< BLOOM normalises after the embedding
+  bool dropout = false;                      ///< dropout trained with (attention, residual)
+  std::int64_t published_parameters = 0;     ///< exact published count; 0 = not published
   std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"
 };
 
@@ -73,11 +74,11 @@ inline bool is_expert_layer(const NetworkSpec& spec, std::int64_t layer) {
 /// A run of operators; layer blocks repeat.
 struct Block {
   enum class Place : std::uint8_t { first, layers, last };  ///< which stages run it
-  std::string name;                   ///< "embedding", "layer", "expert_layer", "mtp", "head"
+  std::string name;                                         ///< "embedding", "layer", "expert_layer", "mtp", "head"
   std::int64_t repeat = 1;
-  std::vector<Operator> operators;    ///< in a topological order
-  int input = -1;                     ///< tensor that enters from the block before (-1: none)
-  int output = -1;                    ///< tensor handed to the next block; for a repeated block, of input's shape
+  std::vector<Operator> operators;  ///< in a topological order
+  int input = -1;                   ///< tensor that enters from the block before (-1: none)
+  int output = -1;                  ///< tensor handed to the next block; for a repeated block, of input's shape
   Place place = Place::layers;
 };
 
@@ -102,11 +103,11 @@ enum class AttentionForm : std::uint8_t {
 
 /// The shape of one micro-batch over all ranks, and the element sizes.
 struct BatchShape {
-  std::int64_t sequences = 1;          ///< micro-batch x data-split ranks
-  std::int64_t positions = 1;          ///< sequence length
+  std::int64_t sequences = 1;  ///< micro-batch x data-split ranks
+  std::int64_t positions = 1;  ///< sequence length
   double activation_bytes = 2, weight_bytes = 2;
-  std::int64_t lora_rank = 0;          ///< > 0: every weight is frozen, and dense projections get low-rank adapters
-  double loss_bytes = 2;               ///< element size of the logits inside the loss; wider ones are cast first
+  std::int64_t lora_rank = 0;  ///< > 0: every weight is frozen, and dense projections get low-rank adapters
+  double loss_bytes = 2;       ///< element size of the logits inside the loss; wider ones are cast first
 };
 
 /// Expands a transformer spec into blocks of operators. The spec must be valid (read_network checks it).

@@ -68,14 +68,14 @@ void check_attention(Rules& rules) {
   const NetworkSpec& n = rules.n;
   if (rules.broken()) return;
   rules.require(n.heads % n.kv_heads == 0, "kv_heads",
-                fmt::format("{} key-value heads do not divide {} heads", n.kv_heads, n.heads),
-                fmt::format("one of: {}", divisors_of(n.heads)));
+      fmt::format("{} key-value heads do not divide {} heads", n.kv_heads, n.heads),
+      fmt::format("one of: {}", divisors_of(n.heads)));
   const bool rope = n.positions == Positions::rope, latent = n.latent.kv_rank > 0;
   rules.require(!rope || latent || n.head_dim % 2 == 0, "head_dim",
-                fmt::format("rotary positions turn pairs, and head_dim {} is odd", n.head_dim), "an even head_dim");
+      fmt::format("rotary positions turn pairs, and head_dim {} is odd", n.head_dim), "an even head_dim");
   rules.require(n.positions != Positions::learned || n.max_positions >= n.sequence, "max_positions",
-                fmt::format("the learned position table has {} rows, the sequence {}", n.max_positions, n.sequence),
-                "max_positions of at least sequence");
+      fmt::format("the learned position table has {} rows, the sequence {}", n.max_positions, n.sequence),
+      "max_positions of at least sequence");
 }
 
 void check_latent(Rules& rules) {
@@ -86,19 +86,17 @@ void check_latent(Rules& rules) {
   rules.at_least_one("latent_attention/rope_dim", a.rope_dim);
   rules.at_least_one("latent_attention/value_dim", a.value_dim);
   rules.require(a.rope_dim % 2 == 0, "latent_attention/rope_dim",
-                fmt::format("rotary positions turn pairs, and rope_dim {} is odd", a.rope_dim), "an even rope_dim");
+      fmt::format("rotary positions turn pairs, and rope_dim {} is odd", a.rope_dim), "an even rope_dim");
   rules.require(n.positions == Positions::rope, "positions", "latent attention turns a part of each key",
-                "\"rope\" with latent_attention");
+      "\"rope\" with latent_attention");
   rules.require(n.kv_heads == n.heads, "kv_heads",
-                fmt::format("latent attention gives every head its own keys: {} key-value heads for {} heads",
-                            n.kv_heads, n.heads),
-                "leave kv_heads out");
+      fmt::format(
+          "latent attention gives every head its own keys: {} key-value heads for {} heads", n.kv_heads, n.heads),
+      "leave kv_heads out");
   rules.require(n.head_dim == a.nope_dim + a.rope_dim, "head_dim",
-                fmt::format("{} is not nope_dim {} + rope_dim {}", n.head_dim, a.nope_dim, a.rope_dim),
-                "leave head_dim out");
+      fmt::format("{} is not nope_dim {} + rope_dim {}", n.head_dim, a.nope_dim, a.rope_dim), "leave head_dim out");
   rules.require(!n.linear_bias && !n.qkv_bias && !n.out_bias && !n.qk_norm, "latent_attention",
-                "latent attention has no biases and has norms of its own",
-                "linear_bias, qkv_bias, out_bias and qk_norm false");
+      "latent attention has no biases and has norms of its own", "linear_bias, qkv_bias, out_bias and qk_norm false");
 }
 
 void check_experts(Rules& rules) {
@@ -106,47 +104,43 @@ void check_experts(Rules& rules) {
   const Experts& e = n.experts;
   if (rules.broken() || e.count == 0) return;
   rules.require(e.top_k >= 1 && e.top_k <= e.count, "experts/top_k",
-                fmt::format("a token goes to {} of {} experts", e.top_k, e.count), fmt::format("1 to {}", e.count));
+      fmt::format("a token goes to {} of {} experts", e.top_k, e.count), fmt::format("1 to {}", e.count));
   rules.at_least_one("experts/ffn_hidden", e.ffn_hidden);
   rules.require(e.dense_layers >= 0 && e.dense_layers < n.layers, "experts/dense_layers",
-                fmt::format("{} leading dense layers of {} leave none for the experts", e.dense_layers, n.layers),
-                fmt::format("0 to {}", n.layers - 1));
+      fmt::format("{} leading dense layers of {} leave none for the experts", e.dense_layers, n.layers),
+      fmt::format("0 to {}", n.layers - 1));
   rules.at_least_one("experts/every", e.every);
   if (rules.broken()) return;
   const std::int64_t behind = n.layers - e.dense_layers;
   rules.require(behind % e.every == 0, "experts/every",
-                fmt::format("every {} does not divide the {} layers behind the dense ones", e.every, behind),
-                fmt::format("one of: {}", divisors_of(behind)));
+      fmt::format("every {} does not divide the {} layers behind the dense ones", e.every, behind),
+      fmt::format("one of: {}", divisors_of(behind)));
   rules.require(!n.linear_bias, "linear_bias", "a network of experts says which projections have biases",
-                "qkv_bias, out_bias, and experts/expert_bias");
+      "qkv_bias, out_bias, and experts/expert_bias");
   rules.require(!n.parallel_block, "parallel_block", "no network of experts with parallel blocks is known", "false");
   rules.require(!e.shared_gate || e.shared_ffn_hidden > 0, "experts/shared_gate", "there is no shared expert to scale",
-                "shared_ffn_hidden, or no shared_gate");
+      "shared_ffn_hidden, or no shared_gate");
   const auto count = static_cast<double>(e.count);
   rules.require(e.capacity_factor >= 0 && e.capacity_factor <= count, "experts/capacity_factor",
-                fmt::format("{} times the mean", e.capacity_factor),
-                "0 for dropless routing, else up to the number of experts");
+      fmt::format("{} times the mean", e.capacity_factor), "0 for dropless routing, else up to the number of experts");
   rules.require(e.imbalance >= 1 && e.imbalance <= count, "experts/imbalance",
-                fmt::format("the fullest rank holds {} times the mean", e.imbalance),
-                fmt::format("1 (balanced) to {}", e.count));
+      fmt::format("the fullest rank holds {} times the mean", e.imbalance), fmt::format("1 (balanced) to {}", e.count));
 }
 
 void check_norms(Rules& rules) {
   const NetworkSpec& n = rules.n;
   rules.require(n.norms_per_layer == 1 || n.norms_per_layer == 2, "norms_per_layer",
-                fmt::format("{} norms in a layer", n.norms_per_layer), "1 or 2");
+      fmt::format("{} norms in a layer", n.norms_per_layer), "1 or 2");
   rules.require(n.norms_per_layer == 2 || n.parallel_block, "norms_per_layer",
-                "attention and MLP share a norm only side by side", "2, or \"parallel_block\": true");
+      "attention and MLP share a norm only side by side", "2, or \"parallel_block\": true");
 }
 
 void derive_sizes(NetworkSpec& n) {
   if (n.kv_heads == 0) n.kv_heads = n.heads;
   if (n.ffn_hidden == 0 && n.experts.dense_layers == 0 && n.experts.every == 1) n.ffn_hidden = n.experts.ffn_hidden;
   if (n.head_dim != 0) return;
-  if (n.latent.kv_rank > 0)
-    n.head_dim = n.latent.nope_dim + n.latent.rope_dim;
-  else if (n.heads > 0 && n.hidden % n.heads == 0)
-    n.head_dim = n.hidden / n.heads;
+  if (n.latent.kv_rank > 0) n.head_dim = n.latent.nope_dim + n.latent.rope_dim;
+  else if (n.heads > 0 && n.hidden % n.heads == 0) n.head_dim = n.hidden / n.heads;
 }
 
 }  // namespace
@@ -155,8 +149,8 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   derive_sizes(spec);
   Rules rules(spec, where);
   rules.require(spec.head_dim != 0 || spec.heads < 1, "heads",
-                fmt::format("{} heads do not divide hidden {}", spec.heads, spec.hidden),
-                "give head_dim, or a divisor of hidden");
+      fmt::format("{} heads do not divide hidden {}", spec.heads, spec.hidden),
+      "give head_dim, or a divisor of hidden");
   check_sizes(rules);
   check_total(rules);
   check_attention(rules);

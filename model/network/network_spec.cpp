@@ -10,11 +10,8 @@ namespace stepcast {
 namespace {
 
 constexpr Choice<Norm> norm_names[] = {{"rmsnorm", Norm::rmsnorm}, {"layernorm", Norm::layernorm}};
-constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu},
-                                                   {"geglu", Activation::geglu},
-                                                   {"gelu", Activation::gelu},
-                                                   {"relu", Activation::relu},
-                                                   {"squared_relu", Activation::squared_relu}};
+constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu}, {"geglu", Activation::geglu},
+    {"gelu", Activation::gelu}, {"relu", Activation::relu}, {"squared_relu", Activation::squared_relu}};
 constexpr Choice<Positions> position_names[] = {
     {"rope", Positions::rope}, {"learned", Positions::learned}, {"alibi", Positions::alibi}, {"none", Positions::none}};
 
@@ -93,7 +90,7 @@ void read_published(JsonObject& file, NetworkSpec& spec) {
   const std::string& text = spec.published_parameters_billion;
   const bool decimal = text.find_first_not_of("0123456789.") == std::string::npos && text.size() <= 12;
   file.require(decimal, "published_parameters_billion", fmt::format("'{:.40}' is no decimal number", text),
-               "the digits that the source prints, like \"529.6\"");
+      "the digits that the source prints, like \"529.6\"");
 }
 
 }  // namespace

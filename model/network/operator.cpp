@@ -14,6 +14,7 @@ struct FunctionRow {
   bool output;
   double mask_bytes;
 };
+// clang-format off
 constexpr std::array kFunctions{
     FunctionRow{"add", 0, false, 0},          FunctionRow{"bias", 0, false, 0},
     FunctionRow{"rope", 0, false, 0},         FunctionRow{"scale", 0, false, 0},
@@ -37,9 +38,11 @@ constexpr std::array kFunctions{
     // the maximum of the logits: no gradient, nothing read
     FunctionRow{"identity", 0, false, 0},
 };
+// clang-format on
 
 const FunctionRow* find_function(const std::string& name) {
-  const auto* row = std::find_if(kFunctions.begin(), kFunctions.end(), [&](const FunctionRow& f) { return name == f.name; });
+  const auto* row =
+      std::find_if(kFunctions.begin(), kFunctions.end(), [&](const FunctionRow& f) { return name == f.name; });
   return row == kFunctions.end() ? nullptr : row;
 }
 
@@ -116,14 +119,16 @@ double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool caus
   if (!product && op.kind != OperatorKind::attention) return 0;
   double points = 1;
   for (int loop : loops_of(op))
-    if (op.kind != OperatorKind::attention || std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end())
+    if (op.kind != OperatorKind::attention ||
+        std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end())
       points *= static_cast<double>(dims[loop].extent);
   if (op.domain == Domain::causal && causal_half) {
     const auto keys = static_cast<double>(dims[op.key_loop].extent);
     points *= (keys + 1) / (2 * keys);
   }
   // The attention core is two products over the same points: Q K over the query's head size, P V over the value's.
-  if (op.kind == OperatorKind::attention) points *= static_cast<double>(dims[op.inputs.front().loops.back()].extent + dims[op.output.loops.back()].extent);
+  if (op.kind == OperatorKind::attention)
+    points *= static_cast<double>(dims[op.inputs.front().loops.back()].extent + dims[op.output.loops.back()].extent);
   return 2 * points;
 }
 

@@ -13,7 +13,7 @@ namespace stepcast {
 struct Dim {
   std::string name;
   std::int64_t extent = 1;
-  bool expected = false;            ///< an expectation (rows per expert): parts need not divide it
+  bool expected = false;  ///< an expectation (rows per expert): parts need not divide it
 };
 
 enum class TensorRole : std::uint8_t {
@@ -27,15 +27,15 @@ struct Tensor {
   std::vector<int> dims;  ///< index into the dim table, one per tensor dim; [] is a scalar
   double bytes_per_element = 2;
   TensorRole role = TensorRole::activation;
-  bool frozen = false;              ///< a weight that is not trained: no gradient, no optimizer state
+  bool frozen = false;  ///< a weight that is not trained: no gradient, no optimizer state
 };
 
 /// One use of a tensor by an operator: the loop that walks each of its dims, in the tensor's order.
 struct Access {
   int tensor = -1;
   std::vector<int> loops;
-  /// Routed rows: dim `row_dim` of the tensor holds tokens in another order, so it is sharded wherever one of `row_loops`
-  /// (the token loops) is split. -1: none.
+  /// Routed rows: dim `row_dim` of the tensor holds tokens in another order, so it is sharded wherever one of
+  /// `row_loops` (the token loops) is split. -1: none.
   int row_dim = -1;
   std::vector<int> row_loops = {};
 };
@@ -57,17 +57,17 @@ enum class Monoid : std::uint8_t { none, sum, max, min, softmax };
 enum class Domain : std::uint8_t { all, causal };
 
 struct Operator {
-  std::string name;                ///< unique in its block: "attn.qkv.q"
-  std::vector<std::string> tags;   ///< "attn", "attn.qkv": scopes for `at` and `recompute`
+  std::string name;               ///< unique in its block: "attn.qkv.q"
+  std::vector<std::string> tags;  ///< "attn", "attn.qkv": scopes for `at` and `recompute`
   OperatorKind kind = OperatorKind::einsum;
-  Monoid monoid = Monoid::none;    ///< of the loops that the output lacks
-  std::string function;            ///< for pointwise and opaque: key of the function table ("swiglu", "add", ...)
+  Monoid monoid = Monoid::none;  ///< of the loops that the output lacks
+  std::string function;          ///< for pointwise and opaque: key of the function table ("swiglu", "add", ...)
   Access output;
   std::vector<Access> inputs;
-  std::vector<int> whole_loops;    ///< loops that may not be split (opaque kinds)
+  std::vector<int> whole_loops;  ///< loops that may not be split (opaque kinds)
   Domain domain = Domain::all;
   int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates: key <= query
-  std::string kernel;              ///< operators in a row with the same non-empty name run as one kernel
+  std::string kernel;                  ///< operators in a row with the same non-empty name run as one kernel
 };
 
 /// What backward of an operator reads besides the output gradient, and the bytes it makes on the side.
@@ -75,8 +75,8 @@ struct Operator {
 /// norm reads x and q, SwiGLU both inputs, GeLU its input, softmax its output, fused attention Q, K, V, O and lse,
 /// add nothing, dropout a one-byte mask.
 struct BackwardReads {
-  std::vector<int> inputs;         ///< positions of inputs read by input-grad
-  bool output = false;             ///< reads its own output
+  std::vector<int> inputs;           ///< positions of inputs read by input-grad
+  bool output = false;               ///< reads its own output
   double mask_bytes_per_output = 0;  ///< side product saved per output element (dropout mask 1)
 };
 
@@ -84,7 +84,8 @@ struct BackwardReads {
 /// only the others (dA reads B, dB reads A).
 BackwardReads backward_reads(const Operator& op);
 
-/// Positions of the inputs that have a gradient: not data, not frozen weights, and not the maximum that a softmax subtracts (it cancels).
+/// Positions of the inputs that have a gradient: not data, not frozen weights, and not the maximum that a softmax
+/// subtracts (it cancels).
 std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Tensor>& tensors);
 
 /// All loops of an operator, outputs' first, each once.

@@ -5,7 +5,8 @@
 
 namespace stepcast {
 
-TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form) : spec_(spec), batch_(batch), form_(form) {
+TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form)
+    : spec_(spec), batch_(batch), form_(form) {
   net_.id = spec.id;
   net_.dims.reserve(20);
   b_ = dim("b", batch.sequences);
@@ -23,9 +24,11 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
     j_ = dim("j", x.ffn_hidden);
     if (x.shared_ffn_hidden > 0) fs_ = dim("fs", x.shared_ffn_hidden);
     // Rows per expert in expectation, rounded up; capacity pads (or cuts) them to a multiple of the mean.
-    const double rows = static_cast<double>(batch.sequences) * static_cast<double>(batch.positions) * static_cast<double>(x.top_k) / static_cast<double>(x.count);
+    const double rows = static_cast<double>(batch.sequences) * static_cast<double>(batch.positions) *
+                        static_cast<double>(x.top_k) / static_cast<double>(x.count);
     const double kept = rows * (x.capacity_factor > 0 ? x.capacity_factor : 1);
-    c_ = dim("c", static_cast<std::int64_t>(kept) + (kept > static_cast<double>(static_cast<std::int64_t>(kept)) ? 1 : 0), true);
+    c_ = dim("c",
+        static_cast<std::int64_t>(kept) + (kept > static_cast<double>(static_cast<std::int64_t>(kept)) ? 1 : 0), true);
   }
   if (const LatentAttention& x = spec.latent; x.kv_rank > 0) {
     if (x.q_rank > 0) lq_ = dim("lq", x.q_rank);
@@ -70,14 +73,19 @@ int TransformerBuilder::weight(std::string name, std::vector<int> dims) {
   return made;
 }
 
-int TransformerBuilder::activation(std::string name, std::vector<int> dims) { return tensor(std::move(name), std::move(dims), batch_.activation_bytes, TensorRole::activation); }
+int TransformerBuilder::activation(std::string name, std::vector<int> dims) {
+  return tensor(std::move(name), std::move(dims), batch_.activation_bytes, TensorRole::activation);
+}
 
 /// fp32 statistics, gates and losses.
-int TransformerBuilder::statistic(std::string name, std::vector<int> dims, double bytes) { return tensor(std::move(name), std::move(dims), bytes, TensorRole::activation); }
+int TransformerBuilder::statistic(std::string name, std::vector<int> dims, double bytes) {
+  return tensor(std::move(name), std::move(dims), bytes, TensorRole::activation);
+}
 
 Access TransformerBuilder::whole(int tensor) const { return {tensor, net_.tensors[tensor].dims, -1, {}}; }
 
-Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind, std::string function, int output, std::initializer_list<int> inputs, std::string kernel) {
+Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind, std::string function, int output,
+    std::initializer_list<int> inputs, std::string kernel) {
   Operator op;
   op.name = std::move(name);
   op.tags = std::move(tags);
@@ -89,8 +97,8 @@ Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind
   return net_.blocks.back().operators.emplace_back(std::move(op));
 }
 
-/// y += (x A) B beside y += x W (LoRA, Hu et al. 2021, arXiv 2106.09685): A takes x's contracted dims to the rank, B the rank
-/// to the output's own.
+/// y += (x A) B beside y += x W (LoRA, Hu et al. 2021, arXiv 2106.09685): A takes x's contracted dims to the rank, B
+/// the rank to the output's own.
 void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int output, int x, int w) {
   const std::vector<int> in = net_.tensors[x].dims, out = net_.tensors[output].dims, both = net_.tensors[w].dims;
   std::vector<int> a_dims, b_dims{z_};
@@ -99,7 +107,8 @@ void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int 
     (contracted ? a_dims : b_dims).push_back(d);
   }
   a_dims.push_back(z_);
-  const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims), low = activation(name + ".low", {b_, s_, z_});
+  const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims),
+            low = activation(name + ".low", {b_, s_, z_});
   net_.tensors[a].frozen = net_.tensors[b].frozen = false;
   add(name + ".lora_a", tags, OperatorKind::einsum, "", low, {x, a}).monoid = Monoid::sum;
   add(name + ".lora_b", tags, OperatorKind::einsum, "", output, {low, b}).monoid = Monoid::sum;
@@ -107,13 +116,15 @@ void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int 
 
 Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
   const std::string& tag = tags.back();
-  if (batch_.lora_rank > 0 && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp")) adapter(name, tags, output, x, w);
+  if (batch_.lora_rank > 0 && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp"))
+    adapter(name, tags, output, x, w);
   Operator& op = add(std::move(name), std::move(tags), OperatorKind::einsum, "", output, {x, w}, std::move(kernel));
   op.monoid = Monoid::sum;
   return op;
 }
 
-/// y = norm(x) over x's last dim: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds mean and variance (8 bytes).
+/// y = norm(x) over x's last dim: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds mean and variance
+/// (8 bytes).
 int TransformerBuilder::norm(const std::string& name, int x, Tags tags) {
   const bool layernorm = spec_.norm == Norm::layernorm;
   std::vector<int> dims = net_.tensors[x].dims, rows(dims.begin(), dims.end() - 1);
@@ -123,13 +134,14 @@ int TransformerBuilder::norm(const std::string& name, int x, Tags tags) {
   const int y = activation(name + ".y", dims);
   add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, "norm").monoid = Monoid::sum;
   if (layernorm)
-    add(name + ".y", tags, OperatorKind::nonlinear, "layernorm", y, {x, q, gamma, weight(name + ".beta", {last})}, "norm");
-  else
-    add(name + ".y", tags, OperatorKind::nonlinear, "rmsnorm", y, {x, q, gamma}, "norm");
+    add(name + ".y", tags, OperatorKind::nonlinear, "layernorm", y, {x, q, gamma, weight(name + ".beta", {last})},
+        "norm");
+  else add(name + ".y", tags, OperatorKind::nonlinear, "rmsnorm", y, {x, q, gamma}, "norm");
   return y;
 }
 
-int TransformerBuilder::biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel) {
+int TransformerBuilder::biased(
+    const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel) {
   const int bias = weight(name + ".b", std::move(dims));
   const int y = activation(name + ".biased", net_.tensors[x].dims);
   add(name + ".bias", std::move(tags), OperatorKind::linear, "bias", y, {x, bias}, kernel);
@@ -143,7 +155,9 @@ int TransformerBuilder::dropped(const std::string& name, int x, Tags tags, const
   return y;
 }
 
-void TransformerBuilder::start_block(const char* name, std::int64_t repeat, Block::Place place) { net_.blocks.push_back({name, repeat, {}, -1, -1, place}); }
+void TransformerBuilder::start_block(const char* name, std::int64_t repeat, Block::Place place) {
+  net_.blocks.push_back({name, repeat, {}, -1, -1, place});
+}
 
 void TransformerBuilder::embedding() {
   start_block("embedding", 1, Block::Place::first);
@@ -182,7 +196,8 @@ int TransformerBuilder::layer_body(int x, bool with_experts) {
     return residual("residual1", x, y, {h_});
   }
   attention(x1, y1);
-  const int attended = spec_.out_bias && !spec_.linear_bias ? biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add") : y1;
+  const int attended =
+      spec_.out_bias && !spec_.linear_bias ? biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add") : y1;
   const int x2 = residual("residual1", x, attended, {h_});
   const int x3 = norm("norm2", x2, {"norm"});
   const int y2 = activation("Y2", {b_, s_, h_});
@@ -204,7 +219,8 @@ void TransformerBuilder::prediction() {
   const int x = activation("X.mtp", {b_, s_, h_});
   net_.blocks.back().input = x;
   const int next = activation("X0.mtp", {b_, s_, h_});
-  add("mtp.embed", {"embed"}, OperatorKind::select, "", next, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
+  add("mtp.embed", {"embed"}, OperatorKind::select, "", next, {embedding_table_, tokens_}, "embedding").monoid =
+      Monoid::sum;
   const int hidden_in = dim("h2", spec_.hidden);
   const int joined = activation("X.joined", {b_, s_, h_});
   const int embedded = norm("mtp.enorm", next, {"norm"}), stream = norm("mtp.hnorm", x, {"norm"});
@@ -231,7 +247,8 @@ void TransformerBuilder::head(const char* name, const std::string& prefix) {
     logits = wide;
   }
   const int labels = tensor(prefix + "labels", {b_, s_}, 8, TensorRole::data);
-  const int m = statistic(prefix + "loss.max", {b_, s_}), z = statistic(prefix + "loss.sum", {b_, s_}), target = statistic(prefix + "loss.target", {b_, s_});
+  const int m = statistic(prefix + "loss.max", {b_, s_}), z = statistic(prefix + "loss.sum", {b_, s_}),
+            target = statistic(prefix + "loss.target", {b_, s_});
   const int loss = statistic(prefix + "loss", {b_, s_});
   add(prefix + "loss.max", tags, OperatorKind::nonlinear, "identity", m, {logits}, "loss").monoid = Monoid::max;
   add(prefix + "loss.target", tags, OperatorKind::select, "", target, {logits, labels}, "loss").monoid = Monoid::sum;

@@ -16,7 +16,8 @@ int TransformerBuilder::projection(const char* letter, int x, std::vector<int> h
 int TransformerBuilder::rope(const std::string& name, int x) {
   if (spec_.positions != Positions::rope) return x;
   const int y = activation(name + ".rotated", net_.tensors[x].dims);
-  add("attn.rope." + name, {"attn", "attn.qkv"}, OperatorKind::opaque, "rope", y, {x}, "rope").whole_loops = {net_.tensors[x].dims.back()};
+  add("attn.rope." + name, {"attn", "attn.qkv"}, OperatorKind::opaque, "rope", y, {x}, "rope").whole_loops = {
+      net_.tensors[x].dims.back()};
   return y;
 }
 
@@ -51,7 +52,8 @@ void TransformerBuilder::unfused_core(int q, int k, int v, int o) {
   qk.inputs.push_back(keys(k));
   qk.monoid = Monoid::sum;
   const int probabilities = activation("probabilities", net_.tensors[scores].dims);
-  add("attn.core.softmax", tags, OperatorKind::opaque, "softmax", probabilities, {scores}, "softmax").whole_loops = {t_};
+  add("attn.core.softmax", tags, OperatorKind::opaque, "softmax", probabilities, {scores}, "softmax").whole_loops = {
+      t_};
   const int kept = dropped("attn.core", probabilities, tags, "attention_dropout");
   Operator& pv = add("attn.core.context", tags, OperatorKind::einsum, "", o, {kept});
   pv.inputs.push_back(keys(v));
@@ -88,13 +90,14 @@ int TransformerBuilder::plain_attention(int x) {
   return o;
 }
 
-/// DeepSeek-V2 (arXiv 2405.04434) section 2.1: queries, keys and values through low-rank latents; one rotated key for all
-/// heads. The core is always fused: its query and value sizes differ.
+/// DeepSeek-V2 (arXiv 2405.04434) section 2.1: queries, keys and values through low-rank latents; one rotated key for
+/// all heads. The core is always fused: its query and value sizes differ.
 int TransformerBuilder::latent_attention(int x) {
   const Tags tags{"attn", "attn.qkv"};
   const auto down = [&](const char* name, int rank) {
     const int y = activation(name, {b_, s_, rank});
-    product(std::string("attn.down.") + name, tags, y, x, weight(std::string("Wdown.") + name, {h_, rank}), "attn.down");
+    product(
+        std::string("attn.down.") + name, tags, y, x, weight(std::string("Wdown.") + name, {h_, rank}), "attn.down");
     return y;
   };
   const auto up = [&](const char* name, int latent, int rank, std::vector<int> heads) {
@@ -102,7 +105,8 @@ int TransformerBuilder::latent_attention(int x) {
     dims.insert(dims.end(), heads.begin(), heads.end());
     weights.insert(weights.end(), heads.begin(), heads.end());
     const int y = activation(name, dims);
-    product(std::string("attn.up.") + name, tags, y, latent, weight(std::string("Wup.") + name, weights), rank == lk_ ? "attn.up" : "");
+    product(std::string("attn.up.") + name, tags, y, latent, weight(std::string("Wup.") + name, weights),
+        rank == lk_ ? "attn.up" : "");
     return y;
   };
   const int cq = lq_ >= 0 ? down("cq", lq_) : -1;

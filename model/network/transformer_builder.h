@@ -1,6 +1,6 @@
-// Internal to model/: builds a transformer's blocks of operators. One einsum per weight matrix, pointwise operators in the
-// decomposed form of docs/design.md, rule 11, so that every placement question has an answer; `kernel` says what runs as
-// one launch where the software joins it.
+// Internal to model/: builds a transformer's blocks of operators. One einsum per weight matrix, pointwise operators in
+// the decomposed form of docs/design.md, rule 11, so that every placement question has an answer; `kernel` says what
+// runs as one launch where the software joins it.
 #pragma once
 
 #include <initializer_list>
@@ -26,7 +26,8 @@ class TransformerBuilder {
   int activation(std::string name, std::vector<int> dims);
   int statistic(std::string name, std::vector<int> dims, double bytes = 4);
   [[nodiscard]] Access whole(int tensor) const;
-  Operator& add(std::string name, Tags tags, OperatorKind kind, std::string function, int output, std::initializer_list<int> inputs, std::string kernel = {});
+  Operator& add(std::string name, Tags tags, OperatorKind kind, std::string function, int output,
+      std::initializer_list<int> inputs, std::string kernel = {});
   Operator& product(std::string name, Tags tags, int output, int x, int w, std::string kernel = {});
   void adapter(const std::string& name, const Tags& tags, int output, int x, int w);
   int norm(const std::string& name, int x, Tags tags);
@@ -62,9 +63,9 @@ class TransformerBuilder {
   AttentionForm form_;
   Network net_;
   int b_ = -1, s_ = -1, t_ = -1, h_ = -1, g_ = -1, r_ = -1, d_ = -1, f_ = -1, v_ = -1;
-  int e_ = -1, c_ = -1, k_ = -1, j_ = -1, fs_ = -1;            // experts
-  int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;        // latent attention
-  int z_ = -1;                                                  // rank of adapters
+  int e_ = -1, c_ = -1, k_ = -1, j_ = -1, fs_ = -1;      // experts
+  int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;  // latent attention
+  int z_ = -1;                                           // rank of adapters
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

@@ -3,7 +3,9 @@
 
 namespace stepcast {
 
-bool TransformerBuilder::gated() const { return spec_.activation == Activation::swiglu || spec_.activation == Activation::geglu; }
+bool TransformerBuilder::gated() const {
+  return spec_.activation == Activation::swiglu || spec_.activation == Activation::geglu;
+}
 
 const char* TransformerBuilder::act_name() const {
   switch (spec_.activation) {
@@ -49,7 +51,8 @@ int TransformerBuilder::experts(int x, int y) {
   int biased_scores = scores;
   if (spec.router_bias) biased_scores = biased("router", scores, {e_}, {"router"}, "router");
   const int gates = statistic("gates", {b_, s_, k_});
-  add("router.top_k", {"router"}, OperatorKind::opaque, "top_k", gates, {biased_scores}, "router").whole_loops = {e_, k_};
+  add("router.top_k", {"router"}, OperatorKind::opaque, "top_k", gates, {biased_scores}, "router").whole_loops = {
+      e_, k_};
 
   const int rows = activation("Xe", {e_, c_, h_});
   Operator& dispatch = add("dispatch", {"dispatch"}, OperatorKind::route, "dispatch", rows, {x}, "dispatch");
@@ -58,7 +61,9 @@ int TransformerBuilder::experts(int x, int y) {
 
   const Tags tags{"expert"};
   const int a = activation("Ae", {e_, c_, j_});
-  const auto expert_bias = [&](const char* name, int t, int width) { return spec.expert_bias ? biased(name, t, {e_, width}, tags, "swiglu") : t; };
+  const auto expert_bias = [&](const char* name, int t, int width) {
+    return spec.expert_bias ? biased(name, t, {e_, width}, tags, "swiglu") : t;
+  };
   if (gated()) {
     int gate = activation("expert.gate", {e_, c_, j_}), up = activation("expert.up", {e_, c_, j_});
     product("expert.gate", tags, gate, rows, weight("We.gate", {e_, h_, j_}), "expert.up");

@@ -54,8 +54,8 @@ CollectiveBound bound_of(Seconds time, Seconds latency) {
   return time < latency * 2 ? CollectiveBound::latency : CollectiveBound::bandwidth;
 }
 
-CollectiveTime inside_node(const Machine& machine, const Profile& profile, CollectiveKind kind, std::int64_t ranks,
-                           Bytes received) {
+CollectiveTime inside_node(
+    const Machine& machine, const Profile& profile, CollectiveKind kind, std::int64_t ranks, Bytes received) {
   if (ranks <= 1) return {Seconds(0), {}, CollectiveBound::latency, Source::measured, false, "local", nullptr};
   const Level& level = machine.levels.front();
   const auto f = static_cast<std::size_t>(level.fabric), k = static_cast<std::size_t>(kind);
@@ -63,11 +63,11 @@ CollectiveTime inside_node(const Machine& machine, const Profile& profile, Colle
     const CollectiveBound bound =
         rated->curve ? bound_of(rated->time, floor_of(*rated->curve)) : CollectiveBound::latency;
     return {rated->time, rated->spread, bound, rated->source, rated->extrapolated, names().curves[f][k].c_str(),
-            rated->curve};
+        rated->curve};
   }
   const NcclChoice choice = nccl_choice(nccl_links(machine), {kind, ranks, 1, received / received_share(kind, ranks)});
-  return {choice.time,         guess,  bound_of(choice.time, choice.latency), Source::datasheet, false,
-          "NCCL tuning model", nullptr};
+  return {choice.time, guess, bound_of(choice.time, choice.latency), Source::datasheet, false, "NCCL tuning model",
+      nullptr};
 }
 
 /// Of what one rank receives, the share that comes from outside an instance with `inside` of the `size` members. A ring
@@ -83,10 +83,10 @@ double kept_inside(CollectiveKind kind, double size, double inside) {
 }
 
 /// Bandwidth with which one group's ring enters an instance that holds `inside` of its members. Where GPUs share ports,
-/// rings of 2 or 4 ranks per node run as if all groups side by side on a node entered by one and the same port; those of 1
-/// rank per node, and those that fill the node, have all ports (inferred from VIA-Research/vTrain f8dda847,
-/// data/ground_truth_multi.csv, 4 HCAs for 8 GPUs: DP 16 and 32 beside TP 2, 4 and 8; TP 16). NCCL searches the paths of
-/// every communicator by itself (NVIDIA/nccl issue 412), so that those that lie alike find the same ones.
+/// rings of 2 or 4 ranks per node run as if all groups side by side on a node entered by one and the same port; those
+/// of 1 rank per node, and those that fill the node, have all ports (inferred from VIA-Research/vTrain f8dda847,
+/// data/ground_truth_multi.csv, 4 HCAs for 8 GPUs: DP 16 and 32 beside TP 2, 4 and 8; TP 16). NCCL searches the paths
+/// of every communicator by itself (NVIDIA/nccl issue 412), so that those that lie alike find the same ones.
 BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKind kind, std::int64_t inside) {
   const Level& level = machine.levels[tier];
   const std::int64_t gpus = machine.levels[tier - 1].gpus;
@@ -99,7 +99,7 @@ BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKi
 /// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
 /// latency.
 CollectiveTime through_ports(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
-                             const GroupPlacement& placement) {
+    const GroupPlacement& placement) {
   const auto size = static_cast<double>(placement.ranks);
   const std::int64_t inside = placement.below.front();
   CollectiveTime out =
@@ -135,8 +135,8 @@ bool only_for_two_nodes(const CollectiveCurve& curve, const Machine& machine) {
 }
 
 /// Measured across as many nodes, or with as many ranks on each; nullptr where this network was not measured.
-const CollectiveCurve* find_across(const Profile& profile, const Machine& machine, CollectiveKind kind,
-                                   std::int64_t ranks, std::int64_t nodes) {
+const CollectiveCurve* find_across(
+    const Profile& profile, const Machine& machine, CollectiveKind kind, std::int64_t ranks, std::int64_t nodes) {
   const CollectiveCurve* best = nullptr;
   double best_distance = 0;
   for (const CollectiveCurve& curve : profile.collectives) {
@@ -203,7 +203,7 @@ Seconds over_nodes(const CollectiveCurve& curve, std::int64_t ranks, std::int64_
 }
 
 CollectiveTime collective_time(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
-                               const GroupPlacement& placement) {
+    const GroupPlacement& placement) {
   if (placement.below.empty()) return inside_node(machine, profile, kind, placement.ranks, received);
   assert(placement.below.size() < machine.levels.size());
   const std::int64_t hosts = placement.hosts > 0 ? placement.hosts : placement.nodes;
@@ -215,7 +215,7 @@ CollectiveTime collective_time(const Machine& machine, const Profile& profile, C
 Expected<CollectiveTime> collective_time(const Machine& machine, const Profile& profile, const CollectiveQuery& query) {
   if (machine.levels.empty())
     return fail(machine.id, "no machine in the catalogue has this GPU, so that no fabric is known",
-                "--machine with a machine, or a file");
+        "--machine with a machine, or a file");
   const Level& node = machine.levels.front();
   const bool servers = node.name != "rack";  // else its nodes are trays, and ranks fill the rack
   const std::int64_t per_node = query.ranks / query.nodes;
@@ -223,7 +223,7 @@ Expected<CollectiveTime> collective_time(const Machine& machine, const Profile& 
   const std::int64_t instances = servers ? query.nodes : (query.ranks + inside - 1) / inside;
   if (inside > node.gpus)
     return fail(machine.id, fmt::format("{} GPUs on one {} that has {}", inside, node.name, node.gpus),
-                fmt::format("--nodes {}", (query.ranks + node.gpus - 1) / node.gpus));
+        fmt::format("--nodes {}", (query.ranks + node.gpus - 1) / node.gpus));
   const Bytes received = received_of(query);
   if (instances == 1)
     return collective_time(machine, profile, query.kind, received, GroupPlacement{query.ranks, 1, query.nodes, {}});
@@ -235,11 +235,11 @@ Expected<CollectiveTime> collective_time(const Machine& machine, const Profile& 
     below[levels++] = held;
     if (levels >= machine.levels.size())
       return fail(machine.id, fmt::format("{} GPUs on {} nodes are more than it holds", query.ranks, query.nodes),
-                  fmt::format("it has {}", machine.max_gpus()));
+          fmt::format("it has {}", machine.max_gpus()));
     held = std::min(query.ranks, inside * (machine.levels[levels].gpus / node.gpus));
   }
   return collective_time(machine, profile, query.kind, received,
-                         GroupPlacement{query.ranks, instances, query.nodes, {below.data(), levels}});
+      GroupPlacement{query.ranks, instances, query.nodes, {below.data(), levels}});
 }
 
 }  // namespace stepcast

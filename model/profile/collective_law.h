@@ -41,8 +41,8 @@ struct RatedTime {
 /// count's time at the same buffer times `growth`, where that knows the step; else its bandwidth term, with latency
 /// linear in ranks (constant for all_to_all). A kind that was not measured takes the time of a related one. Both are
 /// `transferred`. Empty: nothing was measured on this fabric.
-std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
-                                         Bytes received);
+std::optional<RatedTime> collective_time(
+    const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks, Bytes received);
 
 /// How the members of a group lie on a machine.
 struct GroupPlacement {
@@ -55,7 +55,7 @@ struct GroupPlacement {
 
 /// `received` per rank, as in CollectiveCurve.
 CollectiveTime collective_time(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
-                               const GroupPlacement& placement);
+    const GroupPlacement& placement);
 
 /// Fails where the machine cannot hold the ranks in that way. Where the innermost level is wider than a server (a rack
 /// of trays), `nodes` are servers and ranks fill the racks.

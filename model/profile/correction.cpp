@@ -16,8 +16,7 @@ constexpr int most_depth = 8;
 constexpr std::size_t most_tables = 1024;
 constexpr std::int64_t most_value = 100'000;
 
-template <int Depth>
-double sum_of(const Correction& c, const float* x) {
+template <int Depth> double sum_of(const Correction& c, const float* x) {
   double sum = 0;
   const int tables = c.tables();
   const std::uint8_t* feature = c.feature.data();
@@ -32,8 +31,7 @@ double sum_of(const Correction& c, const float* x) {
 }
 
 /// Numbers between blanks. A correction holds thousands: as one text they are read ten times faster than as a list.
-template <typename Number>
-bool read_numbers(std::string_view text, std::vector<Number>& out) {
+template <typename Number> bool read_numbers(std::string_view text, std::vector<Number>& out) {
   for (const char *at = text.data(), *end = at + text.size(); at != end;) {
     if (*at == ' ') {
       ++at;
@@ -48,12 +46,12 @@ bool read_numbers(std::string_view text, std::vector<Number>& out) {
   return true;
 }
 
-template <typename Number>
-std::vector<Number> numbers(JsonObject& object, const std::string& key, const char* what) {
+template <typename Number> std::vector<Number> numbers(JsonObject& object, const std::string& key, const char* what) {
   std::string text;
   std::vector<Number> out;
   object.read(key, text);
-  if (!object.failed()) object.require(read_numbers(text, out), key, "not all of it are " + std::string(what), "numbers between blanks");
+  if (!object.failed())
+    object.require(read_numbers(text, out), key, "not all of it are " + std::string(what), "numbers between blanks");
   return out;
 }
 
@@ -101,15 +99,15 @@ Correction read_correction(JsonObject object, std::span<const char* const> names
   std::vector<std::string> known(names.begin(), names.end());
   known.resize(std::clamp<std::size_t>(features.size(), 1, known.size()));
   object.require(features == known, "features", fmt::format("[{}]", fmt::join(features, ", ")),
-                 fmt::format("this version knows [{}]: fit the profile again", fmt::join(names, ", ")));
+      fmt::format("this version knows [{}]: fit the profile again", fmt::join(names, ", ")));
   object.require(out.low.size() == known.size() && out.high.size() == known.size(), "low", "not one bound per feature");
   const auto depth = static_cast<std::size_t>(out.depth);
   object.require(asked.size() % depth == 0 && asked.size() / depth <= most_tables, "ask",
-                 fmt::format("{} questions", asked.size()), fmt::format("a multiple of depth {}", out.depth));
+      fmt::format("{} questions", asked.size()), fmt::format("a multiple of depth {}", out.depth));
   object.require(out.threshold.size() == asked.size(), "above", fmt::format("{} thresholds", out.threshold.size()),
-                 fmt::format("one for each of the {} questions", asked.size()));
+      fmt::format("one for each of the {} questions", asked.size()));
   object.require(values.size() == (asked.size() / depth) << depth, "value_e4", fmt::format("{} values", values.size()),
-                 "2^depth for every table");
+      "2^depth for every table");
   object.require(finite(out.low) && finite(out.high) && finite(out.threshold), "above", "a number out of range");
   // Thousands of figures: a message is made only for one that is wrong.
   for (const std::int64_t feature : asked) {
@@ -130,9 +128,10 @@ std::string write_correction(const Correction& c, std::span<const char* const> n
   std::vector<long> values;
   for (std::size_t i = 0; i < c.low.size(); ++i) quoted += fmt::format("{}\"{}\"", i ? "," : "", names[i]);
   for (const float value : c.value) values.push_back(std::lround(value / value_unit));
-  return fmt::format(R"({{"depth":{},"features":[{}],"low":"{:.5g}","high":"{:.5g}","ask":"{}","above":"{:.5g}","value_e4":"{}"}})",
-                     c.depth, quoted, fmt::join(c.low, " "), fmt::join(c.high, " "), fmt::join(c.feature, " "),
-                     fmt::join(c.threshold, " "), fmt::join(values, " "));
+  return fmt::format(
+      R"({{"depth":{},"features":[{}],"low":"{:.5g}","high":"{:.5g}","ask":"{}","above":"{:.5g}","value_e4":"{}"}})",
+      c.depth, quoted, fmt::join(c.low, " "), fmt::join(c.high, " "), fmt::join(c.feature, " "),
+      fmt::join(c.threshold, " "), fmt::join(values, " "));
 }
 
 }  // namespace stepcast

@@ -12,7 +12,8 @@ namespace {
 /// Five matrix products against two: recomputed scores, dV, dP, dQ, dK (arXiv 2205.14135, section 3).
 constexpr double backward_products = 2.5;
 
-/// (a^p + b^p)^(1/p) for a, b >= 0. It is evaluated some hundred times per forecast, so the usual exponents avoid std::pow.
+/// (a^p + b^p)^(1/p) for a, b >= 0. It is evaluated some hundred times per forecast, so the usual exponents avoid
+/// std::pow.
 double soft_maximum(double a, double b, double p) {
   const double high = std::max(a, b), low = std::min(a, b);
   if (high <= 0) return 0;
@@ -65,8 +66,7 @@ Seconds memory_base(const MemoryLaw& law, Bytes bytes) {
 }
 
 /// The law alone: what steps take, and what a correction starts from.
-template <typename Law>
-KernelTime time_alone(const Law& law, Seconds base, Seconds compute, Seconds memory) {
+template <typename Law> KernelTime time_alone(const Law& law, Seconds base, Seconds compute, Seconds memory) {
   KernelTime out;
   out.time = base;
   out.spread = law.spread;
@@ -86,8 +86,8 @@ KernelTime corrected(KernelTime out, const Law& law, const GpuUnits& units, Feat
 
 KernelTime product_alone(const RooflineLaw& law, const GemmQuery& gemm, const StepLoad& load) {
   const Seconds cast = cast_time(law, gemm);
-  KernelTime out = time_alone(law, roofline_time(law, load.flops, load.bytes) + cast, load.flops / law.compute,
-                              load.bytes / law.memory);
+  KernelTime out = time_alone(
+      law, roofline_time(law, load.flops, load.bytes) + cast, load.flops / law.compute, load.bytes / law.memory);
   out.cast = cast;
   return out;
 }
@@ -123,7 +123,9 @@ Seconds base_time(const AttentionLaw& law, const AttentionQuery& a) {
   return a.pass == AttentionPass::backward ? backward : forward + backward;
 }
 
-Seconds base_time(const RooflineLaw& law, const MoeQuery& moe) { return roofline_time(law, flops_of(moe), bytes_of(moe)); }
+Seconds base_time(const RooflineLaw& law, const MoeQuery& moe) {
+  return roofline_time(law, flops_of(moe), bytes_of(moe));
+}
 Seconds base_time(const MemoryLaw& law, const MemoryQuery& memory) { return memory_base(law, bytes_of(memory)); }
 
 LawError error_alone(const LawError& kept, const Refinement& refinement) {
@@ -134,7 +136,7 @@ LawError error_alone(const LawError& kept, const Refinement& refinement) {
 
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm) {
   return corrected(product_alone(law, gemm, {flops_of(gemm), bytes_of(gemm)}), law, units,
-                   [&] { return gemm_features(gemm, law, units); });
+      [&] { return gemm_features(gemm, law, units); });
 }
 
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, const StepLoad& load) {
@@ -146,7 +148,7 @@ KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQu
 KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& a) {
   const Seconds memory = law.memory.value() > 0 ? bytes_of(a) / law.memory : Seconds(0);
   return corrected(time_alone(law, base_time(law, a), forward_flops_of(a) / law.compute, memory), law, units,
-                   [&] { return attention_features(a, law, units); });
+      [&] { return attention_features(a, law, units); });
 }
 
 KernelTime attention_time(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward) {
@@ -155,7 +157,7 @@ KernelTime attention_time(const AttentionLaw& law, Flops causal_flops, double se
 
 KernelTime moe_time(const RooflineLaw& law, const GpuUnits& units, const MoeQuery& moe) {
   return corrected(time_alone(law, base_time(law, moe), flops_of(moe) / law.compute, bytes_of(moe) / law.memory), law,
-                   units, [&] { return moe_features(moe, law, units); });
+      units, [&] { return moe_features(moe, law, units); });
 }
 
 KernelTime memory_time(const MemoryLaw& law, const GpuUnits& units, const MemoryQuery& memory) {

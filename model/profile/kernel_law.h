@@ -1,7 +1,7 @@
-// The time of a kernel by a law of the profile: the one price that `stepcast kernel` and forecasts of steps ask, with the
-// interval that held-out measurements gave, and what bounds it. A kernel by itself takes the base law times its correction.
-// A step hands in what its program counts, takes the correction only where the law's row says so (CorrectionUse), and adds
-// what steps add on top (sim/cost). Some hundred nanoseconds each.
+// The time of a kernel by a law of the profile: the one price that `stepcast kernel` and forecasts of steps ask, with
+// the interval that held-out measurements gave, and what bounds it. A kernel by itself takes the base law times its
+// correction. A step hands in what its program counts, takes the correction only where the law's row says so
+// (CorrectionUse), and adds what steps add on top (sim/cost). Some hundred nanoseconds each.
 #pragma once
 
 #include "model/profile/profile.h"
@@ -14,14 +14,15 @@ const char* to_text(Bound bound);
 
 struct KernelTime {
   Seconds time;
-  Spread spread;                 ///< measured over time, 10th and 90th percentile
-  Bound bound = Bound::launch;   ///< the largest part of the base law
+  Spread spread;                ///< measured over time, 10th and 90th percentile
+  Bound bound = Bound::launch;  ///< the largest part of the base law
   Source source = Source::assumed;
-  bool extrapolated = false;     ///< outside the shapes that the law's correction has seen
-  Seconds cast;                  ///< of it, the cast of x that the query asked for
-  bool corrected = false;        ///< the correction is in it
-  LawError error;                ///< of the law as it was used here, with its correction or without; samples 0: not kept
-  LawError alone;                ///< of the law without its correction
+  bool extrapolated = false;  ///< outside the shapes that the law's correction has seen
+  Seconds cast;               ///< of it, the cast of x that the query asked for
+  bool corrected = false;     ///< the correction is in it
+  /// of the law as it was used here, with its correction or without; samples 0: not kept
+  LawError error;
+  LawError alone;                      ///< of the law without its correction
   const Refinement* behind = nullptr;  ///< the law's figures; lives as long as the profile
 };
 
@@ -33,7 +34,10 @@ KernelTime memory_time(const MemoryLaw& law, const GpuUnits& units, const Memory
 
 /// What a step's program counts of a product: its epilogue and accumulator are in the bytes. What slows steps down may
 /// stretch the FLOPs, which is the compute term alone.
-struct StepLoad { Flops flops; Bytes bytes; };
+struct StepLoad {
+  Flops flops;
+  Bytes bytes;
+};
 
 // The same kernels in a step.
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, const StepLoad& load);
@@ -45,9 +49,10 @@ KernelTime memory_time(const MemoryLaw& law, Bytes bytes);
 
 // A kernel by itself with the profile's best law for it. Empty where it has none: no law of this precision.
 std::optional<KernelTime> gemm_time(const Profile& profile, const GemmQuery& gemm);
-/// `software` "" takes the law of training, unless it was carried over and another was fitted here; for decode the first.
-std::optional<KernelTime> attention_time(const Profile& profile, const AttentionQuery& attention,
-                                         std::string_view software = {});
+/// `software` "" takes the law of training, unless it was carried over and another was fitted here; for decode the
+/// first.
+std::optional<KernelTime> attention_time(
+    const Profile& profile, const AttentionQuery& attention, std::string_view software = {});
 std::optional<KernelTime> moe_time(const Profile& profile, const MoeQuery& moe);
 /// The op's own law, else the general one.
 KernelTime memory_time(const Profile& profile, const MemoryQuery& memory);

@@ -25,15 +25,14 @@ struct Generation {
   std::array<double, 3> ll_total, ring_ll128, tree_ll128, tree, nvls_tree;
   double nvls_share;  ///< of the switch's rate that multicast reaches
 };
-constexpr Generation generations[] = {
-    {7, {39, 39, 20.4}, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}, {0, 0, 0}, 0},
+constexpr Generation generations[] = {{7, {39, 39, 20.4}, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}, {0, 0, 0}, 0},
     {8, {87.7, 22.5, 19}, {20, 20, 20}, {20, 20, 20}, {24, 23.6, 17.8}, {0, 0, 0}, 0},
     {9, {141, 45, 35}, {36.7, 36.7, 36.7}, {36.7, 36.7, 29}, {38.7, 41.4, 36}, {0, 57.7, 45.5}, 0.85},
     {10, {282, 90, 70}, {73.4, 34.6, 73.4}, {55.6, 31.67, 20}, {70, 42.8, 24}, {0, 96, 43.8}, 0.74}};
 
 const Generation& generation_of(int capability) {
-  const auto* found = std::find_if(std::begin(generations), std::end(generations),
-                                   [&](const auto& g) { return g.capability >= capability; });
+  const auto* found = std::find_if(
+      std::begin(generations), std::end(generations), [&](const auto& g) { return g.capability >= capability; });
   return found == std::end(generations) ? generations[std::size(generations) - 1] : *found;
 }
 
@@ -66,8 +65,8 @@ struct Task {
 
 NcclChoice choice(NcclAlgorithm algorithm, std::size_t protocol, double latency_us, const Task& task, double gb_per_s) {
   const Seconds latency(latency_us * microsecond);
-  return {algorithm, static_cast<NcclProtocol>(protocol), latency + Seconds(task.bytes / (gb_per_s * gigabyte)),
-          latency};
+  return {
+      algorithm, static_cast<NcclProtocol>(protocol), latency + Seconds(task.bytes / (gb_per_s * gigabyte)), latency};
 }
 
 NcclChoice ring(const Task& task, std::size_t protocol) {
@@ -94,8 +93,8 @@ NcclChoice ring(const Task& task, std::size_t protocol) {
 double tree_correction(std::size_t protocol, double bytes) {
   constexpr std::array<std::array<double, 23>, 3> factors{
       {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
-       {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
-       {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}}};
+          {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
+          {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}}};
   const double doublings = std::floor(std::log2(std::max(bytes, 64.0) / 64));
   return doublings < 23 ? factors[protocol][static_cast<std::size_t>(doublings)] : 1;
 }
@@ -105,12 +104,12 @@ NcclChoice tree(const Task& task, std::size_t protocol) {
   double rate = std::min(0.92 * graph, task.channels() * column_tree);
   if (protocol == 0) rate = std::min(rate / 3.8, task.generation.ll_total[task.column()]);
   if (protocol == 1)
-    rate = std::min(rate * (task.nodes > 1 ? 120.0 / 128 : 7.0 / 9),
-                    task.channels() * task.generation.tree_ll128[task.column()]);
+    rate = std::min(
+        rate * (task.nodes > 1 ? 120.0 / 128 : 7.0 / 9), task.channels() * task.generation.tree_ll128[task.column()]);
   const double per_node = task.ranks / task.nodes;
   const double latency =
       tree_base[protocol] + 2 * ((per_node - 1) * (task.links.nvlink ? tree_nvlink : tree_pcie)[protocol] +
-                                 std::log2(task.nodes) * tree_net[protocol]);
+                                    std::log2(task.nodes) * tree_net[protocol]);
   return choice(NcclAlgorithm::tree, protocol, latency, task, 0.5 * rate * tree_correction(protocol, task.bytes));
 }
 
@@ -127,8 +126,8 @@ NcclChoice nvls(const Task& task) {
   if (!task.reduces_all())
     return choice(NcclAlgorithm::nvls, 2, nvls_hop + nvls_net, task, std::min(inside, across) * to_buffer);
   const double rate = std::min({inside, across, nvls_channels * task.generation.nvls_tree[task.column()]});
-  return choice(NcclAlgorithm::nvls_tree, 2, nvls_hop + 2 * std::log2(task.nodes) * nvls_tree_net, task,
-                rate * to_buffer);
+  return choice(
+      NcclAlgorithm::nvls_tree, 2, nvls_hop + 2 * std::log2(task.nodes) * nvls_tree_net, task, rate * to_buffer);
 }
 
 }  // namespace
@@ -163,12 +162,8 @@ NcclLinks nccl_links(const Machine& machine) {
 
 NcclChoice nccl_choice(const NcclLinks& links, const CollectiveQuery& query) {
   assert(query.ranks >= 2 && query.nodes >= 1 && links.inside.value() > 0);
-  const Task task{links,
-                  generation_of(links.capability),
-                  query.kind,
-                  query.bytes.value(),
-                  static_cast<double>(query.ranks),
-                  static_cast<double>(query.nodes)};
+  const Task task{links, generation_of(links.capability), query.kind, query.bytes.value(),
+      static_cast<double>(query.ranks), static_cast<double>(query.nodes)};
   const bool tuned = query.kind != CollectiveKind::all_to_all && query.kind != CollectiveKind::send_recv;
   NcclChoice best = ring(task, 2);
   const auto consider = [&](const NcclChoice& other) {

@@ -23,18 +23,18 @@ const char* to_text(Source source);
 
 /// How well a law without correction forecast what it was not fitted on. samples 0: nobody kept it.
 struct LawError {
-  double mape = 0;                  ///< mean of |predicted / measured - 1|
+  double mape = 0;  ///< mean of |predicted / measured - 1|
   int samples = 0;
-  bool training_size = false;       ///< over shapes as training has them; else over all that were timed
+  bool training_size = false;  ///< over shapes as training has them; else over all that were timed
 };
 /// "off by 5.4 % on 12634 held-out samples of training size".
 std::string to_text(const LawError& error);
 
 /// How well a law with its correction forecast what it was not fitted on; all 0 where nobody held anything out.
 struct HeldOut {
-  double mape = 0, median = 0, p95 = 0;   ///< of |predicted / measured - 1|
-  double coverage = 0;                    ///< share of measurements inside their own 80 % interval
-  int samples = 0;                        ///< each was held out once
+  double mape = 0, median = 0, p95 = 0;  ///< of |predicted / measured - 1|
+  double coverage = 0;                   ///< share of measurements inside their own 80 % interval
+  int samples = 0;                       ///< each was held out once
 };
 
 /// Whose prices take a law's correction: `stepcast kernel` always does, steps only where the law's row says so.
@@ -45,11 +45,11 @@ const char* to_text(CorrectionUse use);
 /// What measurements add to a law of few parameters.
 struct Refinement {
   CorrectionUse use = CorrectionUse::none;
-  Correction correction;                  ///< log(time / law)
-  Spread spread;                          ///< of measured over corrected time; the law's own is that of the law alone
-  Correction width;                       ///< log of the interval's width over `spread`: some regimes repeat better
+  Correction correction;  ///< log(time / law)
+  Spread spread;          ///< of measured over corrected time; the law's own is that of the law alone
+  Correction width;       ///< log of the interval's width over `spread`: some regimes repeat better
   HeldOut held_out;
-  std::string software;                   ///< whose kernels: "trtllm 1.3.0rc20"; "" = several, or not known
+  std::string software;  ///< whose kernels: "trtllm 1.3.0rc20"; "" = several, or not known
 };
 
 /// t = t0 + ((F/compute)^p + (B/memory)^p)^(1/p): soft maximum of compute and memory time.
@@ -61,9 +61,9 @@ struct RooflineLaw {
   double softness = 2;
   Source source = Source::assumed;
   Spread spread;
-  bool block_scaled = false;              ///< the law of fp8 with a scale per block
-  Seconds cast_t0 = {};                    ///< of the cast of x, where a call includes it: its launch
-  BytesPerSecond cast = {};                  ///< and its rate; 0 = as fast as `memory`
+  bool block_scaled = false;  ///< the law of fp8 with a scale per block
+  Seconds cast_t0 = {};       ///< of the cast of x, where a call includes it: its launch
+  BytesPerSecond cast = {};   ///< and its rate; 0 = as fast as `memory`
   Refinement refinement = {};
   LawError alone = {};
 };
@@ -74,12 +74,12 @@ struct RooflineLaw {
 struct AttentionLaw {
   Seconds t0;
   FlopsPerSecond compute;
-  double ramp = 0;                  ///< positions
-  double backward_efficiency = 0.8; ///< arXiv 2307.08691 figures 4-6: backward runs slower than forward
+  double ramp = 0;                   ///< positions
+  double backward_efficiency = 0.8;  ///< arXiv 2307.08691 figures 4-6: backward runs slower than forward
   Source source = Source::assumed;
   Spread spread;
-  bool decode = false;              ///< one query per sequence against its cache
-  BytesPerSecond memory = {};       ///< its queries, keys, values and results; 0 = not counted
+  bool decode = false;         ///< one query per sequence against its cache
+  BytesPerSecond memory = {};  ///< its queries, keys, values and results; 0 = not counted
   Refinement refinement = {};
   LawError alone = {};
 };
@@ -90,48 +90,57 @@ struct MemoryLaw {
   BytesPerSecond memory;
   Source source = Source::assumed;
   Spread spread;
-  std::string op = {};              ///< id in memory_ops(); "" = any
+  std::string op = {};  ///< id in memory_ops(); "" = any
   Refinement refinement = {};
   LawError alone = {};
 };
 
 /// One size curve, for one kind, tier and number of ranks. x = bytes received per rank, so that x/bandwidth is
-/// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p). Curves across nodes speak
-/// of one network: that of `network`, or where that is "" of any machine that has no curve of its own.
-/// Where `points` are given they are interpolated log-log inside their range; outside, the law continues from their ends.
+/// nccl-tests' bus-bandwidth time for every kind: t = latency + x/bandwidth * (1 + (half/x)^p). Curves across nodes
+/// speak of one network: that of `network`, or where that is "" of any machine that has no curve of its own. Where
+/// `points` are given they are interpolated log-log inside their range; outside, the law continues from their ends.
 struct CollectiveCurve {
   CollectiveKind kind = CollectiveKind::all_reduce;
   FabricKind fabric = FabricKind::nvswitch;
-  int ranks = 2;                    ///< where nodes == 1: all below one instance of the tier
+  int ranks = 2;  ///< where nodes == 1: all below one instance of the tier
   Seconds latency;
   BytesPerSecond bandwidth;
   Bytes half;
   double p = 1;
-  struct Point { Bytes received; Seconds time; };
-  std::vector<Point> points;        ///< sorted by size
+  struct Point {
+    Bytes received;
+    Seconds time;
+  };
+  std::vector<Point> points;  ///< sorted by size
   Source source = Source::assumed;
   Spread spread;
-  int nodes = 1;                    ///< that the ranks stand on, in equal parts
-  std::string network = {};         ///< across nodes: id of the machine, or whatever the cluster is called
+  int nodes = 1;             ///< that the ranks stand on, in equal parts
+  std::string network = {};  ///< across nodes: id of the machine, or whatever the cluster is called
   HeldOut held_out = {};
   /// How far measured lies from the curve, over sizes: [received, p10, p90], interpolated. Empty: `spread` everywhere.
-  struct Width { Bytes received; Spread spread; };
+  struct Width {
+    Bytes received;
+    Spread spread;
+  };
   std::vector<Width> widths = {};
 };
 Seconds curve_time(const CollectiveCurve& curve, Bytes received);
 Spread curve_spread(const CollectiveCurve& curve, Bytes received);
 
-/// How the time of one buffer changes when more ranks of one node share it, learned on other systems: time at `to` ranks
-/// over time at `from`. Points rise in size; beyond the ends the ratio stays.
+/// How the time of one buffer changes when more ranks of one node share it, learned on other systems: time at `to`
+/// ranks over time at `from`. Points rise in size; beyond the ends the ratio stays.
 struct CollectiveGrowth {
   CollectiveKind kind = CollectiveKind::all_reduce;
   FabricKind fabric = FabricKind::nvswitch;
   int from = 4, to = 8;
-  struct Point { Bytes buffer; double ratio; };
+  struct Point {
+    Bytes buffer;
+    double ratio;
+  };
   std::vector<Point> points;
   Source source = Source::transferred;
-  Spread spread;                    ///< of a system that the ratios were not learned on
-  std::string learned_on;           ///< "h200-sxm"
+  Spread spread;           ///< of a system that the ratios were not learned on
+  std::string learned_on;  ///< "h200-sxm"
 };
 double growth_at(const CollectiveGrowth& growth, Bytes buffer);
 
@@ -139,19 +148,19 @@ double growth_at(const CollectiveGrowth& growth, Bytes buffer);
 /// Latency is linear in nodes for ring-like kinds when `per_node` is set instead.
 struct ScaleOutLaw {
   FabricKind fabric = FabricKind::infiniband;
-  double efficiency = 0.9;          ///< of the NIC's line rate
+  double efficiency = 0.9;  ///< of the NIC's line rate
   Seconds base, per_doubling, per_node;
   Source source = Source::assumed;
   Spread spread;
 };
 
 /// `members_per_node` ranks of the group share its nodes' ports, one of `port` bytes per second each.
-Seconds scale_out_time(const ScaleOutLaw& law, Bytes received, std::int64_t nodes, double members_per_node,
-                       BytesPerSecond port);
+Seconds scale_out_time(
+    const ScaleOutLaw& law, Bytes received, std::int64_t nodes, double members_per_node, BytesPerSecond port);
 
 /// What a collective takes from the kernels beside it: they run this fraction slower while it is active.
 struct OverlapLaw {
-  double compute_slowdown = 0.19;   ///< arXiv 2507.03114: 18.9 % mean
+  double compute_slowdown = 0.19;  ///< arXiv 2507.03114: 18.9 % mean
   double move_slowdown = 0;
   Source source = Source::assumed;
 };
@@ -160,14 +169,14 @@ struct OverlapLaw {
 struct Conditions {
   std::string device, driver, cuda, cublas, nccl, date, launch_mode;
   double sm_clock_mhz = 0, memory_clock_mhz = 0, power_limit_w = 0;
-  std::vector<std::string> sources;   ///< a line per table: what it holds, whose it is, how many rows
+  std::vector<std::string> sources;  ///< a line per table: what it holds, whose it is, how many rows
 };
 
 /// The highest rate that was measured of one resource: what a roofline draws.
 struct Roof {
-  std::string of;                   ///< "hbm read", "hbm copy", "l2 read", "host_to_device", a precision: "bf16", ...
-  double rate = 0;                  ///< bytes per second; of a precision FLOP/s
-  std::string regime = "burst";     ///< or "sustained"
+  std::string of;                ///< "hbm read", "hbm copy", "l2 read", "host_to_device", a precision: "bf16", ...
+  double rate = 0;               ///< bytes per second; of a precision FLOP/s
+  std::string regime = "burst";  ///< or "sustained"
 };
 
 /// What the host pays to start work, as LaunchQuery defines it; 0 = not measured.
@@ -175,30 +184,30 @@ struct HostCosts {
   Seconds stream_kernel, graph_kernel, graph, event;
 };
 
-/// Forecasts of steps read the laws of gemm, attention and memory; attention_kernels, memory_ops and moe have one reader,
-/// `stepcast kernel` (kernel_law.h), and stand in reports of a profile.
+/// Forecasts of steps read the laws of gemm, attention and memory; attention_kernels, memory_ops and moe have one
+/// reader, `stepcast kernel` (kernel_law.h), and stand in reports of a profile.
 struct Profile {
-  std::string id, name, gpu;        ///< catalogue id of the GPU it was measured on
+  std::string id, name, gpu;  ///< catalogue id of the GPU it was measured on
   std::vector<std::string> aliases;
-  std::string context;              ///< clocks, driver, library versions, date, burst or sustained
-  std::string regime;               ///< "burst" or "sustained"
+  std::string context;  ///< clocks, driver, library versions, date, burst or sustained
+  std::string regime;   ///< "burst" or "sustained"
   Conditions conditions;
   GpuUnits units;
-  std::vector<RooflineLaw> gemm;    ///< one per precision, and one for fp8 with a scale per block
-  AttentionLaw attention;           ///< forward and backward over whole sequences, what training runs
+  std::vector<RooflineLaw> gemm;                ///< one per precision, and one for fp8 with a scale per block
+  AttentionLaw attention;                       ///< forward and backward over whole sequences, what training runs
   std::vector<AttentionLaw> attention_kernels;  ///< of other software, and decode
-  MemoryLaw memory;                 ///< of any memory-bound kernel
+  MemoryLaw memory;                             ///< of any memory-bound kernel
   std::vector<MemoryLaw> memory_ops;            ///< of single operators
-  std::vector<RooflineLaw> moe;     ///< layers of routed experts, one per precision
+  std::vector<RooflineLaw> moe;                 ///< layers of routed experts, one per precision
   std::vector<CollectiveCurve> collectives;
-  std::vector<CollectiveGrowth> growth;         ///< to rank counts that were not measured
+  std::vector<CollectiveGrowth> growth;  ///< to rank counts that were not measured
   std::vector<ScaleOutLaw> scale_out;
   OverlapLaw overlap;
-  std::vector<Roof> roofs;          ///< measured ones; empty where nobody measured them
+  std::vector<Roof> roofs;  ///< measured ones; empty where nobody measured them
   HostCosts host;
-  double sustained_slowdown = 1;    ///< factor on compute time when rates were measured in bursts
-  std::vector<StepFit> steps;       ///< what measured steps say; one per software, precision and kind of network
-  Spread step_spread;               ///< of whole steps without such a fit, from hold-outs
+  double sustained_slowdown = 1;  ///< factor on compute time when rates were measured in bursts
+  std::vector<StepFit> steps;     ///< what measured steps say; one per software, precision and kind of network
+  Spread step_spread;             ///< of whole steps without such a fit, from hold-outs
   std::string step_spread_source;
 };
 
@@ -206,12 +215,12 @@ struct Profile {
 const RooflineLaw* find_gemm(const Profile& profile, Precision precision, bool block_scaled = false);
 const ScaleOutLaw* find_scale_out(const Profile& profile, FabricKind fabric);
 
-/// The curve of this kind and fabric within a node fitted at `ranks`, else at the nearest rank count (ratio-wise, the larger of two
-/// equally near); nullptr when the kind was not measured on the fabric.
+/// The curve of this kind and fabric within a node fitted at `ranks`, else at the nearest rank count (ratio-wise, the
+/// larger of two equally near); nullptr when the kind was not measured on the fabric.
 const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks);
 
-/// `spread` as wide as it is for what was fitted elsewhere: laws fitted on one GPU and tried on another of its generation are
-/// off by 5 to 9 % on average.
+/// `spread` as wide as it is for what was fitted elsewhere: laws fitted on one GPU and tried on another of its
+/// generation are off by 5 to 9 % on average.
 Spread transferred_spread(Spread spread);
 
 /// Adds the precisions of the GPU that the profile lacks, at the bf16 (else fp16) law's share of the datasheet peak.

@@ -7,39 +7,23 @@
 
 namespace stepcast {
 
-inline constexpr Choice<Source> source_names[] = {{"measured", Source::measured},
-                                                  {"fitted", Source::fitted},
-                                                  {"transferred", Source::transferred},
-                                                  {"datasheet", Source::datasheet},
-                                                  {"assumed", Source::assumed}};
+inline constexpr Choice<Source> source_names[] = {{"measured", Source::measured}, {"fitted", Source::fitted},
+    {"transferred", Source::transferred}, {"datasheet", Source::datasheet}, {"assumed", Source::assumed}};
 inline constexpr Choice<CollectiveKind> collective_names[] = {{"all_gather", CollectiveKind::all_gather},
-                                                              {"reduce_scatter", CollectiveKind::reduce_scatter},
-                                                              {"all_reduce", CollectiveKind::all_reduce},
-                                                              {"all_to_all", CollectiveKind::all_to_all},
-                                                              {"send_recv", CollectiveKind::send_recv},
-                                                              {"broadcast", CollectiveKind::broadcast},
-                                                              {"reduce", CollectiveKind::reduce}};
-inline constexpr Choice<CorrectionUse> correction_use_names[] = {{"kernels only", CorrectionUse::kernels},
-                                                                 {"kernels and steps", CorrectionUse::kernels_and_steps}};
+    {"reduce_scatter", CollectiveKind::reduce_scatter}, {"all_reduce", CollectiveKind::all_reduce},
+    {"all_to_all", CollectiveKind::all_to_all}, {"send_recv", CollectiveKind::send_recv},
+    {"broadcast", CollectiveKind::broadcast}, {"reduce", CollectiveKind::reduce}};
+inline constexpr Choice<CorrectionUse> correction_use_names[] = {
+    {"kernels only", CorrectionUse::kernels}, {"kernels and steps", CorrectionUse::kernels_and_steps}};
 inline constexpr Choice<int> regime_names[] = {{"burst", 0}, {"sustained", 1}};
 
 /// What a roof may be of, and what its rate counts.
 enum class RoofUnit : std::uint8_t { bytes, flops };
-inline constexpr Choice<RoofUnit> roof_names[] = {{"hbm read", RoofUnit::bytes},
-                                                  {"hbm write", RoofUnit::bytes},
-                                                  {"hbm copy", RoofUnit::bytes},
-                                                  {"hbm triad", RoofUnit::bytes},
-                                                  {"l2 read", RoofUnit::bytes},
-                                                  {"host_to_device", RoofUnit::bytes},
-                                                  {"device_to_host", RoofUnit::bytes},
-                                                  {"fp32", RoofUnit::flops},
-                                                  {"tf32", RoofUnit::flops},
-                                                  {"fp16", RoofUnit::flops},
-                                                  {"bf16", RoofUnit::flops},
-                                                  {"fp8", RoofUnit::flops},
-                                                  {"fp8 block-scaled", RoofUnit::flops},
-                                                  {"mxfp8", RoofUnit::flops},
-                                                  {"nvfp4", RoofUnit::flops}};
+inline constexpr Choice<RoofUnit> roof_names[] = {{"hbm read", RoofUnit::bytes}, {"hbm write", RoofUnit::bytes},
+    {"hbm copy", RoofUnit::bytes}, {"hbm triad", RoofUnit::bytes}, {"l2 read", RoofUnit::bytes},
+    {"host_to_device", RoofUnit::bytes}, {"device_to_host", RoofUnit::bytes}, {"fp32", RoofUnit::flops},
+    {"tf32", RoofUnit::flops}, {"fp16", RoofUnit::flops}, {"bf16", RoofUnit::flops}, {"fp8", RoofUnit::flops},
+    {"fp8 block-scaled", RoofUnit::flops}, {"mxfp8", RoofUnit::flops}, {"nvfp4", RoofUnit::flops}};
 /// Bytes where the table lacks the name.
 inline RoofUnit unit_of(const Roof& roof) {
   for (const Choice<RoofUnit>& row : roof_names)

@@ -19,13 +19,12 @@ Spread read_spread(JsonObject& object, const std::string& key) {
   std::vector<double> bounds;
   object.read(key, bounds, NumberRange{1e-3, 1e3});
   if (object.failed()) return {};
-  object.require(bounds.size() == 2 && bounds[0] <= bounds[1], key, fmt::format("{} numbers, or out of order", bounds.size()),
-                 "[p10, p90] of measured / predicted");
+  object.require(bounds.size() == 2 && bounds[0] <= bounds[1], key,
+      fmt::format("{} numbers, or out of order", bounds.size()), "[p10, p90] of measured / predicted");
   return bounds.size() == 2 ? Spread{bounds[0], bounds[1]} : Spread{};
 }
 
-template <typename Law>
-void read_provenance(JsonObject& object, Law& law) {
+template <typename Law> void read_provenance(JsonObject& object, Law& law) {
   object.choice("source", law.source, source_names);
   law.spread = read_spread(object, "spread");
 }
@@ -52,7 +51,8 @@ LawError read_error_alone(JsonObject object) {
 void read_refinement(JsonObject& object, Refinement& refinement, Spread of_law, std::span<const char* const> names) {
   object.optional("software", refinement.software);
   if (auto held_out = object.optional_object("held_out")) refinement.held_out = read_held_out(*held_out);
-  if (auto correction = object.optional_object("correction")) refinement.correction = read_correction(*correction, names);
+  if (auto correction = object.optional_object("correction"))
+    refinement.correction = read_correction(*correction, names);
   refinement.spread = of_law;
   if (object.has("corrected_spread")) refinement.spread = read_spread(object, "corrected_spread");
   if (auto width = object.optional_object("width")) refinement.width = read_correction(*width, names);
@@ -61,8 +61,7 @@ void read_refinement(JsonObject& object, Refinement& refinement, Spread of_law, 
 }
 
 /// Provenance of laws that carry corrections over `names`.
-template <typename Law>
-void read_refined(JsonObject& object, Law& law, std::span<const char* const> names) {
+template <typename Law> void read_refined(JsonObject& object, Law& law, std::span<const char* const> names) {
   read_provenance(object, law);
   if (auto alone = object.optional_object("held_out_alone")) law.alone = read_error_alone(*alone);
   object.optional_choice("correction_use", law.refinement.use, correction_use_names);
@@ -72,8 +71,8 @@ void read_refined(JsonObject& object, Law& law, std::span<const char* const> nam
 /// A step knows neither the heads of an attention nor the rows of an operator, and experts are products to it.
 void require_kernels_only(JsonObject& object, const Refinement& refinement) {
   object.require(refinement.use != CorrectionUse::kernels_and_steps, "correction_use",
-                 fmt::format("'{}'", to_text(refinement.use)),
-                 fmt::format("'{}': steps can correct products alone", to_text(CorrectionUse::kernels)));
+      fmt::format("'{}'", to_text(refinement.use)),
+      fmt::format("'{}': steps can correct products alone", to_text(CorrectionUse::kernels)));
 }
 
 RooflineLaw read_roofline(JsonObject& object, std::span<const char* const> names) {
@@ -116,11 +115,11 @@ MemoryLaw read_memory(JsonObject object) {
 
 Conditions read_conditions(JsonObject object) {
   Conditions out;
-  for (const auto& [key, text] : {std::pair{"device", &out.device}, {"driver", &out.driver}, {"cuda", &out.cuda}, {"cublas", &out.cublas},
-                                  {"nccl", &out.nccl}, {"date", &out.date}, {"launch_mode", &out.launch_mode}})
+  for (const auto& [key, text] : {std::pair{"device", &out.device}, {"driver", &out.driver}, {"cuda", &out.cuda},
+           {"cublas", &out.cublas}, {"nccl", &out.nccl}, {"date", &out.date}, {"launch_mode", &out.launch_mode}})
     object.optional(key, *text);
-  for (const auto& [key, number] : {std::pair{"sm_clock_mhz", &out.sm_clock_mhz}, {"memory_clock_mhz", &out.memory_clock_mhz},
-                                    {"power_limit_w", &out.power_limit_w}})
+  for (const auto& [key, number] : {std::pair{"sm_clock_mhz", &out.sm_clock_mhz},
+           {"memory_clock_mhz", &out.memory_clock_mhz}, {"power_limit_w", &out.power_limit_w}})
     object.optional(key, *number, not_negative);
   object.optional("sources", out.sources);
   return out;
@@ -138,15 +137,16 @@ CollectiveCurve read_curve(JsonObject& object) {
   std::vector<std::vector<double>> rows;
   if (object.has("points")) object.read_rows("points", rows, 2, NumberRange{1e-12, 1e15});
   for (const auto& row : rows) {
-    const bool rising = curve.points.empty() || (row[0] > curve.points.back().received.value() &&
-                                                 row[1] >= curve.points.back().time.value());
+    const bool rising = curve.points.empty() ||
+                        (row[0] > curve.points.back().received.value() && row[1] >= curve.points.back().time.value());
     object.require(rising, "points", fmt::format("[{}, {}] is not above the point before", row[0], row[1]),
-                   "sizes rise, times do not fall");
+        "sizes rise, times do not fall");
     curve.points.push_back({Bytes(row[0]), Seconds(row[1])});
   }
   read_provenance(object, curve);
   object.optional("nodes", curve.nodes, IntegerRange{1, 1'000'000});
-  object.require(curve.ranks % curve.nodes == 0, "nodes", fmt::format("{} ranks on {} nodes", curve.ranks, curve.nodes), "equal parts");
+  object.require(curve.ranks % curve.nodes == 0, "nodes", fmt::format("{} ranks on {} nodes", curve.ranks, curve.nodes),
+      "equal parts");
   object.optional("network", curve.network);
   if (auto held_out = object.optional_object("held_out")) curve.held_out = read_held_out(*held_out);
   rows.clear();
@@ -154,7 +154,7 @@ CollectiveCurve read_curve(JsonObject& object) {
   for (const auto& row : rows) {
     const bool rising = curve.widths.empty() || row[0] > curve.widths.back().received.value();
     object.require(rising && row[1] <= row[2], "widths", fmt::format("[{}, {}, {}]", row[0], row[1], row[2]),
-                   "[received, p10, p90] with rising sizes");
+        "[received, p10, p90] with rising sizes");
     curve.widths.push_back({Bytes(row[0]), {row[1], row[2]}});
   }
   return curve;
@@ -171,7 +171,7 @@ CollectiveGrowth read_growth(JsonObject& object) {
   object.require(!rows.empty(), "points", "none", "[[buffer in bytes, time over time], ...]");
   for (const auto& row : rows) {
     object.require(growth.points.empty() || row[0] > growth.points.back().buffer.value(), "points",
-                   fmt::format("[{}, {}] is not above the point before", row[0], row[1]), "sizes rise");
+        fmt::format("[{}, {}] is not above the point before", row[0], row[1]), "sizes rise");
     growth.points.push_back({Bytes(row[0]), row[1]});
   }
   object.optional("learned_on", growth.learned_on);
@@ -193,14 +193,16 @@ ScaleOutLaw read_scale_out(JsonObject& object) {
 void read_values(JsonObject object, StepFit& fit) {
   for (const std::string& key : object.keys()) {
     const auto parameter = parse_step_parameter(key, object.where(key));
-    object.require(parameter.has_value(), key, parameter ? "" : parameter.error().what, parameter ? "" : parameter.error().hint);
+    object.require(
+        parameter.has_value(), key, parameter ? "" : parameter.error().what, parameter ? "" : parameter.error().hint);
     if (!parameter) return;
     const StepParameterRow& row = row_of(*parameter);
     StepValue value{*parameter, 0};
     object.read(key, value.value, NumberRange{row.low, row.high});
     fit.values.push_back(value);
   }
-  object.require(fit.values.size() <= most_fitted, "", fmt::format("{} parameters", fit.values.size()), fmt::format("at most {}", most_fitted));
+  object.require(fit.values.size() <= most_fitted, "", fmt::format("{} parameters", fit.values.size()),
+      fmt::format("at most {}", most_fitted));
 }
 
 StepFit read_step_fit(JsonObject& object) {
@@ -231,7 +233,7 @@ void read_step_fits(JsonObject& file, std::vector<StepFit>& fits) {
       return other.stack == fit.stack && other.precision == fit.precision && other.experts == fit.experts;
     };
     row.require(std::none_of(fits.begin(), fits.end(), same), "stack", fmt::format("a second fit of {}", fit.stack),
-                "one per stack, precision and kind of network");
+        "one per stack, precision and kind of network");
     fits.push_back(std::move(fit));
   }
 }
@@ -265,7 +267,7 @@ void read_roofs(JsonObject& file, std::vector<Roof>& roofs) {
     Roof roof = read_roof(row);
     const auto same = [&](const Roof& other) { return other.of == roof.of && other.regime == roof.regime; };
     row.require(std::none_of(roofs.begin(), roofs.end(), same), "of", fmt::format("a second roof of {}", roof.of),
-                "one per resource and regime");
+        "one per resource and regime");
     roofs.push_back(std::move(roof));
   }
 }
@@ -281,7 +283,8 @@ HostCosts read_host(JsonObject object) {
 
 /// Laws that only single kernels ask.
 void read_kernel_laws(JsonObject& file, Profile& profile) {
-  for (JsonObject& row : file.optional_objects("attention_kernels")) profile.attention_kernels.push_back(read_attention(row));
+  for (JsonObject& row : file.optional_objects("attention_kernels"))
+    profile.attention_kernels.push_back(read_attention(row));
   for (JsonObject& row : file.optional_objects("memory_ops")) profile.memory_ops.push_back(read_memory(row));
   for (JsonObject& row : file.optional_objects("moe")) {
     profile.moe.push_back(read_roofline(row, moe_feature_names));
@@ -290,9 +293,9 @@ void read_kernel_laws(JsonObject& file, Profile& profile) {
 }
 
 /// The refinement of a law whose row stands in the other file.
-template <typename Law>
-void add_refinement(JsonObject& row, Law& law, std::span<const char* const> names) {
-  row.require(law.refinement.correction.empty(), "correction", "the law has one in the profile's own file", "one of the two");
+template <typename Law> void add_refinement(JsonObject& row, Law& law, std::span<const char* const> names) {
+  row.require(
+      law.refinement.correction.empty(), "correction", "the law has one in the profile's own file", "one of the two");
   read_refinement(row, law.refinement, law.spread, names);
 }
 
@@ -302,19 +305,20 @@ RooflineLaw* named_gemm(JsonObject& row, Profile& profile) {
   row.choice("precision", precision, precision_names);
   row.optional("block_scaled", block_scaled);
   if (row.failed()) return nullptr;
-  const auto found = std::find_if(profile.gemm.begin(), profile.gemm.end(), [&](const RooflineLaw& law) {
-    return law.precision == precision && law.block_scaled == block_scaled;
-  });
+  const auto found = std::find_if(profile.gemm.begin(), profile.gemm.end(),
+      [&](const RooflineLaw& law) { return law.precision == precision && law.block_scaled == block_scaled; });
   row.require(found != profile.gemm.end(), "precision", fmt::format("{} has no law of this precision", profile.id));
   return found == profile.gemm.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-const char* to_text(CorrectionUse use) { return use == CorrectionUse::none ? "none" : name_of<CorrectionUse>(correction_use_names, use); }
+const char* to_text(CorrectionUse use) {
+  return use == CorrectionUse::none ? "none" : name_of<CorrectionUse>(correction_use_names, use);
+}
 std::string to_text(const LawError& error) {
   return fmt::format("off by {:.1f} % on {} held-out samples{}", 100 * error.mape, error.samples,
-                     error.training_size ? " of training size" : "");
+      error.training_size ? " of training size" : "");
 }
 
 const char* to_text(Source source) { return name_of<Source>(source_names, source); }
@@ -339,8 +343,8 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   file.optional("l2_bytes", profile.units.l2, Zero::allowed);
   for (JsonObject& row : file.objects("gemm")) {
     const RooflineLaw law = read_roofline(row, gemm_feature_names);
-    row.require(find_gemm(profile, law.precision, law.block_scaled) == nullptr, "precision", "a second law of this precision",
-                "one per precision");
+    row.require(find_gemm(profile, law.precision, law.block_scaled) == nullptr, "precision",
+        "a second law of this precision", "one per precision");
     profile.gemm.push_back(law);
   }
   read_kernel_laws(file, profile);

@@ -19,8 +19,7 @@ double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 /// What steps decide is known to a percent at best.
 double shorter(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
-template <typename Law>
-Json with_provenance(Json row, const Law& law) {
+template <typename Law> Json with_provenance(Json row, const Law& law) {
   row["source"] = to_text(law.source);
   row["spread"] = {rounded(law.spread.p10), rounded(law.spread.p90)};
   return row;
@@ -28,7 +27,7 @@ Json with_provenance(Json row, const Law& law) {
 
 Json to_json(const HeldOut& h) {
   return {{"samples", h.samples}, {"mape", rounded(h.mape)}, {"median", rounded(h.median)}, {"p95", rounded(h.p95)},
-          {"coverage", rounded(h.coverage)}};
+      {"coverage", rounded(h.coverage)}};
 }
 
 Json to_json(const LawError& error) {
@@ -55,8 +54,7 @@ bool stays_with_law(const Refinement& refinement, Part part) {
   return part == Part::whole || refinement.use == CorrectionUse::kernels_and_steps;
 }
 
-template <typename Law>
-Json with_refinement(Json row, const Law& law, std::span<const char* const> names, Part part) {
+template <typename Law> Json with_refinement(Json row, const Law& law, std::span<const char* const> names, Part part) {
   const Refinement& refinement = law.refinement;
   const bool here = stays_with_law(refinement, part);
   if (here && !refinement.software.empty()) row["software"] = refinement.software;
@@ -83,21 +81,18 @@ Json precision_key(const RooflineLaw& law) {
 }
 
 Json roofline_json(const RooflineLaw& law, std::span<const char* const> names, Part part) {
-  Json row{{"precision", name_of<Precision>(precision_names, law.precision)},
-           {"t0_s", rounded(law.t0.value())},
-           {"compute_flops_per_s", rounded(law.compute.value())},
-           {"memory_bytes_per_s", rounded(law.memory.value())},
-           {"softness", law.softness}};
+  Json row{{"precision", name_of<Precision>(precision_names, law.precision)}, {"t0_s", rounded(law.t0.value())},
+      {"compute_flops_per_s", rounded(law.compute.value())}, {"memory_bytes_per_s", rounded(law.memory.value())},
+      {"softness", law.softness}};
   if (law.block_scaled) row["block_scaled"] = true;
-  if (law.cast.value() > 0) row["cast_t0_s"] = rounded(law.cast_t0.value()), row["cast_bytes_per_s"] = rounded(law.cast.value());
+  if (law.cast.value() > 0)
+    row["cast_t0_s"] = rounded(law.cast_t0.value()), row["cast_bytes_per_s"] = rounded(law.cast.value());
   return with_refinement(std::move(row), law, names, part);
 }
 
 Json to_json(const AttentionLaw& law, Part part = Part::whole) {
-  Json row{{"t0_s", rounded(law.t0.value())},
-           {"compute_flops_per_s", rounded(law.compute.value())},
-           {"ramp_positions", rounded(law.ramp)},
-           {"backward_efficiency", rounded(law.backward_efficiency)}};
+  Json row{{"t0_s", rounded(law.t0.value())}, {"compute_flops_per_s", rounded(law.compute.value())},
+      {"ramp_positions", rounded(law.ramp)}, {"backward_efficiency", rounded(law.backward_efficiency)}};
   if (law.decode) row["decode"] = true;
   if (law.memory.value() > 0) row["memory_bytes_per_s"] = rounded(law.memory.value());
   return with_refinement(std::move(row), law, attention_feature_names, part);
@@ -111,24 +106,21 @@ Json to_json(const MemoryLaw& law, Part part = Part::whole) {
 
 Json to_json(const Conditions& c) {
   Json row = Json::object();
-  for (const auto& [key, text] : {std::pair{"device", &c.device}, {"driver", &c.driver}, {"cuda", &c.cuda}, {"cublas", &c.cublas},
-                                  {"nccl", &c.nccl}, {"date", &c.date}, {"launch_mode", &c.launch_mode}})
+  for (const auto& [key, text] : {std::pair{"device", &c.device}, {"driver", &c.driver}, {"cuda", &c.cuda},
+           {"cublas", &c.cublas}, {"nccl", &c.nccl}, {"date", &c.date}, {"launch_mode", &c.launch_mode}})
     if (!text->empty()) row[key] = *text;
   for (const auto& [key, number] : {std::pair{"sm_clock_mhz", c.sm_clock_mhz}, {"memory_clock_mhz", c.memory_clock_mhz},
-                                    {"power_limit_w", c.power_limit_w}})
+           {"power_limit_w", c.power_limit_w}})
     if (number > 0) row[key] = number;
   if (!c.sources.empty()) row["sources"] = c.sources;
   return row;
 }
 
 Json to_json(const CollectiveCurve& curve) {
-  Json row{{"kind", to_text(curve.kind)},
-           {"fabric", name_of<FabricKind>(fabric_names, curve.fabric)},
-           {"ranks", curve.ranks},
-           {"latency_s", rounded(curve.latency.value())},
-           {"bandwidth_bytes_per_s", rounded(curve.bandwidth.value())},
-           {"half_bytes", rounded(curve.half.value())},
-           {"p", rounded(curve.p)}};
+  Json row{{"kind", to_text(curve.kind)}, {"fabric", name_of<FabricKind>(fabric_names, curve.fabric)},
+      {"ranks", curve.ranks}, {"latency_s", rounded(curve.latency.value())},
+      {"bandwidth_bytes_per_s", rounded(curve.bandwidth.value())}, {"half_bytes", rounded(curve.half.value())},
+      {"p", rounded(curve.p)}};
   if (!curve.points.empty()) row["points"] = Json::array();
   for (const auto& point : curve.points)
     row["points"].push_back(Json::array({rounded(point.received.value()), rounded(point.time.value())}));
@@ -142,11 +134,8 @@ Json to_json(const CollectiveCurve& curve) {
 }
 
 Json to_json(const CollectiveGrowth& growth) {
-  Json row{{"kind", to_text(growth.kind)},
-           {"fabric", name_of<FabricKind>(fabric_names, growth.fabric)},
-           {"from", growth.from},
-           {"to", growth.to},
-           {"points", Json::array()}};
+  Json row{{"kind", to_text(growth.kind)}, {"fabric", name_of<FabricKind>(fabric_names, growth.fabric)},
+      {"from", growth.from}, {"to", growth.to}, {"points", Json::array()}};
   for (const auto& point : growth.points)
     row["points"].push_back(Json::array({rounded(point.buffer.value()), rounded(point.ratio)}));
   if (!growth.learned_on.empty()) row["learned_on"] = growth.learned_on;
@@ -154,12 +143,11 @@ Json to_json(const CollectiveGrowth& growth) {
 }
 
 Json to_json(const ScaleOutLaw& law) {
-  return with_provenance({{"fabric", name_of<FabricKind>(fabric_names, law.fabric)},
-                          {"efficiency", rounded(law.efficiency)},
-                          {"base_s", rounded(law.base.value())},
-                          {"per_doubling_s", rounded(law.per_doubling.value())},
-                          {"per_node_s", rounded(law.per_node.value())}},
-                         law);
+  return with_provenance(
+      {{"fabric", name_of<FabricKind>(fabric_names, law.fabric)}, {"efficiency", rounded(law.efficiency)},
+          {"base_s", rounded(law.base.value())}, {"per_doubling_s", rounded(law.per_doubling.value())},
+          {"per_node_s", rounded(law.per_node.value())}},
+      law);
 }
 
 Json to_json(const Roof& roof) {
@@ -170,8 +158,8 @@ Json to_json(const Roof& roof) {
 /// Of what was measured.
 Json to_json(const HostCosts& host) {
   Json row = Json::object();
-  for (const auto& [key, time] : {std::pair{"stream_kernel_s", host.stream_kernel}, {"graph_kernel_s", host.graph_kernel},
-                                  {"graph_s", host.graph}, {"event_s", host.event}})
+  for (const auto& [key, time] : {std::pair{"stream_kernel_s", host.stream_kernel},
+           {"graph_kernel_s", host.graph_kernel}, {"graph_s", host.graph}, {"event_s", host.event}})
     if (time.value() > 0) row[key] = rounded(time.value());
   return row;
 }
@@ -180,7 +168,8 @@ Json to_json(const StepFit& fit) {
   Json row{{"stack", fit.stack}, {"precision", name_of<Precision>(precision_names, fit.precision)}};
   if (fit.experts) row["experts"] = true;
   row["parameters"] = Json::object();
-  for (const StepValue& value : fit.values) row["parameters"][std::string(row_of(value.parameter).id)] = shorter(value.value);
+  for (const StepValue& value : fit.values)
+    row["parameters"][std::string(row_of(value.parameter).id)] = shorter(value.value);
   row["runs"] = fit.runs;
   if (fit.groups > 0) row["groups"] = fit.groups;
   if (!fit.left_out.empty()) row["left_out"] = fit.left_out;
@@ -199,8 +188,7 @@ Json rooflines(const std::vector<RooflineLaw>& laws, std::span<const char* const
   return rows;
 }
 
-template <typename Law>
-Json rows_of(const std::vector<Law>& laws) {
+template <typename Law> Json rows_of(const std::vector<Law>& laws) {
   Json rows = Json::array();
   for (const Law& law : laws) rows.push_back(to_json(law));
   return rows;
@@ -245,8 +233,7 @@ std::string profile_text(const Profile& profile, Part part) {
   if (!profile.growth.empty()) document["growth"] = rows_of(profile.growth);
   document["scale_out"] = rows_of(profile.scale_out);
   document["overlap"] = Json{{"compute_slowdown", rounded(profile.overlap.compute_slowdown)},
-                             {"move_slowdown", rounded(profile.overlap.move_slowdown)},
-                             {"source", to_text(profile.overlap.source)}};
+      {"move_slowdown", rounded(profile.overlap.move_slowdown)}, {"source", to_text(profile.overlap.source)}};
   if (!profile.roofs.empty()) document["roofs"] = rows_of(profile.roofs);
   if (const Json host = to_json(profile.host); !host.empty()) document["host"] = host;
   if (!profile.steps.empty()) document["steps"] = rows_of(profile.steps);

@@ -6,9 +6,10 @@
 namespace stepcast {
 namespace {
 
-/// One pass over the data each, as fused kernels do it. Scattered gradients of an embedding are added to a table in fp32:
-/// in elements of two bytes a gradient is read, and two are read and written for it. Optimizer: Adam on fp32 master weights reads weight, gradient and
-/// two moments and writes weight, two moments and the 16-bit copy, in elements of four bytes.
+/// One pass over the data each, as fused kernels do it. Scattered gradients of an embedding are added to a table in
+/// fp32: in elements of two bytes a gradient is read, and two are read and written for it. Optimizer: Adam on fp32
+/// master weights reads weight, gradient and two moments and writes weight, two moments and the 16-bit copy, in
+/// elements of four bytes.
 constexpr std::array ops{
     MemoryOp{"read", "copy", 1, 0, ""},
     MemoryOp{"write", "copy", 0, 1, "fill memset"},
@@ -105,7 +106,9 @@ Bytes bytes_of(const MemoryQuery& memory) {
   return Bytes(memory.rows * memory.columns * memory.element_bytes * (memory.op->reads + memory.op->writes));
 }
 
-const char* to_text(TransferKind kind) { return kind == TransferKind::host_to_device ? "host_to_device" : "device_to_host"; }
+const char* to_text(TransferKind kind) {
+  return kind == TransferKind::host_to_device ? "host_to_device" : "device_to_host";
+}
 
 const char* to_text(LaunchKind kind) {
   constexpr const char* names[] = {"stream_kernel", "graph_kernel", "graph", "event"};

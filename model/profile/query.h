@@ -20,9 +20,9 @@ enum class GemmLayout : std::uint8_t { tn, nn, nt };
 struct GemmQuery {
   double m = 1, n = 1, k = 1, batch = 1;
   Precision precision = Precision::bf16;
-  bool block_scaled = false;          ///< fp8 with a scale per block of 128, as DeepGEMM's kernels
+  bool block_scaled = false;  ///< fp8 with a scale per block of 128, as DeepGEMM's kernels
   GemmLayout layout = GemmLayout::tn;
-  bool casts_x = false;               ///< the call casts x from two bytes per element first
+  bool casts_x = false;  ///< the call casts x from two bytes per element first
 };
 double operand_bytes(Precision precision);
 Flops flops_of(const GemmQuery& gemm);
@@ -46,11 +46,12 @@ Flops forward_flops_of(const AttentionQuery& attention);
 /// Queries, keys, values and results once.
 Bytes bytes_of(const AttentionQuery& attention);
 
-/// One layer of routed experts on one rank of a group: router's choice given, gate and up projections, activation, down.
+/// One layer of routed experts on one rank of a group: router's choice given, gate and up projections, activation,
+/// down.
 struct MoeQuery {
   double tokens = 1, hidden = 1, inter = 1, topk = 1, experts = 1;
-  double tensor_ways = 1, expert_ways = 1;   ///< the experts' inter and the experts themselves split over ranks
-  double skew = 0;                           ///< exponent of the power law of loads; 0 = balanced
+  double tensor_ways = 1, expert_ways = 1;  ///< the experts' inter and the experts themselves split over ranks
+  double skew = 0;                          ///< exponent of the power law of loads; 0 = balanced
   Precision precision = Precision::bf16;
 };
 Flops flops_of(const MoeQuery& moe);
@@ -58,9 +59,9 @@ Bytes bytes_of(const MoeQuery& moe);
 
 /// A row of the table of kernels that device memory bounds.
 struct MemoryOp {
-  std::string_view id, group;         ///< group: "elementwise", "norm", "softmax", "activation", "optimizer", ...
-  double reads = 1, writes = 1;       ///< of elements, per element of the result
-  std::string_view names;             ///< what other programs call it, separated by blanks
+  std::string_view id, group;    ///< group: "elementwise", "norm", "softmax", "activation", "optimizer", ...
+  double reads = 1, writes = 1;  ///< of elements, per element of the result
+  std::string_view names;        ///< what other programs call it, separated by blanks
 };
 std::span<const MemoryOp> memory_ops();
 /// By id or one of the names; null when there is none.
@@ -68,20 +69,23 @@ const MemoryOp* find_memory_op(std::string_view name);
 
 /// `rows` x `columns` elements; what is normalised or summed lies along the columns.
 struct MemoryQuery {
-  const MemoryOp* op = nullptr;       ///< never null in a query that was read
+  const MemoryOp* op = nullptr;  ///< never null in a query that was read
   double rows = 1, columns = 1;
   double element_bytes = 2;
 };
 Bytes bytes_of(const MemoryQuery& memory);
 
-enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce, all_to_all, send_recv, broadcast, reduce };
+// clang-format off
+enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce, all_to_all, send_recv, broadcast,
+                                          reduce };
+// clang-format on
 const char* to_text(CollectiveKind kind);
 
 /// One collective over `ranks` ranks that stand on `nodes` nodes in equal parts.
 struct CollectiveQuery {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::int64_t ranks = 2, nodes = 1;
-  Bytes bytes;                        ///< of the whole buffer: what nccl-tests prints as size
+  Bytes bytes;  ///< of the whole buffer: what nccl-tests prints as size
 };
 /// nccl-tests' bus factor: bytes received per rank over the size of the whole buffer, 2(n-1)/n for all_reduce,
 /// (n-1)/n for gathers, scatters and all_to_all, 1 for the others (NVIDIA/nccl-tests doc/PERFORMANCE.md).
@@ -97,12 +101,15 @@ struct TransferQuery {
   Bytes bytes;
 };
 
-/// What starting work costs, per item of a long row of them: a kernel that does nothing, launched into a stream (the host
-/// bounds it) or as a node of a graph (the GPU does); a graph of one such kernel; an event recorded into a stream.
+/// What starting work costs, per item of a long row of them: a kernel that does nothing, launched into a stream (the
+/// host bounds it) or as a node of a graph (the GPU does); a graph of one such kernel; an event recorded into a stream.
 enum class LaunchKind : std::uint8_t { stream_kernel, graph_kernel, graph, event };
 const char* to_text(LaunchKind kind);
-struct LaunchQuery { LaunchKind kind = LaunchKind::stream_kernel; };
+struct LaunchQuery {
+  LaunchKind kind = LaunchKind::stream_kernel;
+};
 
-using Query = std::variant<GemmQuery, AttentionQuery, MoeQuery, MemoryQuery, CollectiveQuery, TransferQuery, LaunchQuery>;
+using Query =
+    std::variant<GemmQuery, AttentionQuery, MoeQuery, MemoryQuery, CollectiveQuery, TransferQuery, LaunchQuery>;
 
 }  // namespace stepcast

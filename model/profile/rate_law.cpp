@@ -6,8 +6,8 @@
 
 namespace stepcast {
 
-Seconds scale_out_time(const ScaleOutLaw& law, Bytes received, std::int64_t nodes, double members_per_node,
-                       BytesPerSecond port) {
+Seconds scale_out_time(
+    const ScaleOutLaw& law, Bytes received, std::int64_t nodes, double members_per_node, BytesPerSecond port) {
   assert(nodes >= 2 && members_per_node > 0 && port.value() > 0 && law.efficiency > 0);
   const double n = static_cast<double>(nodes);
   const Seconds latency = law.base + law.per_doubling * std::log2(n) + law.per_node * n;

@@ -19,8 +19,8 @@ double saturating_time(const CollectiveCurve& curve, double x) {
 }
 
 double interpolated_time(const std::vector<CollectiveCurve::Point>& points, Bytes received) {
-  const auto above = std::lower_bound(points.begin() + 1, points.end() - 1, received,
-                                      [](const auto& point, Bytes x) { return point.received < x; });
+  const auto above = std::lower_bound(
+      points.begin() + 1, points.end() - 1, received, [](const auto& point, Bytes x) { return point.received < x; });
   const auto below = above - 1;
   const double share = std::log(received / below->received) / std::log(above->received / below->received);
   return below->time.value() * std::pow(above->time / below->time, share);
@@ -78,7 +78,7 @@ bool outside_points(const CollectiveCurve& curve, Bytes received) {
 RatedTime time_at(const Profile& profile, const CollectiveCurve& curve, int ranks, Bytes received) {
   if (curve.ranks == ranks)
     return {curve_time(curve, received), curve.source, curve_spread(curve, received), &curve,
-            outside_points(curve, received)};
+        outside_points(curve, received)};
   // Same buffer on both counts: the bandwidth term scales with the bytes that one rank receives.
   const double scale = received_share(curve.kind, ranks) / received_share(curve.kind, curve.ranks);
   const Seconds near = curve_time(curve, received / scale);
@@ -107,20 +107,13 @@ std::span<const Relative> relatives(CollectiveKind kind) {
   static constexpr Relative sends[] = {
       {all_gather, 1, 1}, {all_to_all, 1, 1}, {all_reduce, 1, 1}};  // two ranks swap halves
   switch (kind) {
-    case all_gather:
-      return gathers;
-    case reduce_scatter:
-      return scatters;
-    case all_reduce:
-      return reduces;
-    case all_to_all:
-      return exchanges;
-    case send_recv:
-      return sends;
-    case broadcast:
-      return sends;
-    case reduce:
-      return sends;
+    case all_gather: return gathers;
+    case reduce_scatter: return scatters;
+    case all_reduce: return reduces;
+    case all_to_all: return exchanges;
+    case send_recv: return sends;
+    case broadcast: return sends;
+    case reduce: return sends;
   }
   std::abort();
 }
@@ -177,8 +170,8 @@ const CollectiveCurve* find_curve(const Profile& profile, CollectiveKind kind, F
   return best;
 }
 
-std::optional<RatedTime> collective_time(const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks,
-                                         Bytes received) {
+std::optional<RatedTime> collective_time(
+    const Profile& profile, CollectiveKind kind, FabricKind fabric, int ranks, Bytes received) {
   assert(ranks >= 1);
   if (ranks == 1) return RatedTime{Seconds(0), Source::measured, {}, nullptr};
   const int wanted = kind == CollectiveKind::send_recv ? 2 : ranks;

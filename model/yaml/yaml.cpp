@@ -112,7 +112,8 @@ class YamlCopy {
       if (value.kind == YamlNode::Kind::null) {
         value.position = key;
         if (node.Style() != YAML::EmitterStyle::Flow && !has_colon(key))
-          return refuse(key, fmt::format("not YAML: '{:.60}' is a name without a value", entry.first.Scalar()), "name: value");
+          return refuse(
+              key, fmt::format("not YAML: '{:.60}' is a name without a value", entry.first.Scalar()), "name: value");
       }
       value.key = entry.first.Scalar(), value.key_line = key.line;
       out.entries.push_back(std::move(value));

@@ -13,14 +13,14 @@ namespace stepcast {
 
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, list, map } kind = Kind::null;
-  std::string text;                ///< of a scalar
-  std::string tag;                 ///< "!Container"; "" = none written
-  bool quoted = false;             ///< a scalar that was written in quotes
-  bool flow = false;               ///< a list that was written "[1, 2]"
-  std::vector<YamlNode> items;     ///< of a list
-  std::vector<YamlNode> entries;   ///< of a map, in text order; each key once
-  Position position;               ///< of a null: that of its key
-  std::string key;                 ///< of a value in a map
+  std::string text;               ///< of a scalar
+  std::string tag;                ///< "!Container"; "" = none written
+  bool quoted = false;            ///< a scalar that was written in quotes
+  bool flow = false;              ///< a list that was written "[1, 2]"
+  std::vector<YamlNode> items;    ///< of a list
+  std::vector<YamlNode> entries;  ///< of a map, in text order; each key once
+  Position position;              ///< of a null: that of its key
+  std::string key;                ///< of a value in a map
   int key_line = 0;
 
   /// The entry with this key, or nullptr.

@@ -11,19 +11,19 @@ namespace {
 // Fused attention backward does five products against two (arXiv 2205.14135, section 3); the law takes forward FLOPs.
 constexpr double backward_products = 2.5;
 
-// An attention kernel for Ampere (FlashAttention-2, the Triton kernels before it) runs on newer GPUs through mma.sync and
-// synchronous copies. On H100 FlashAttention-2 reaches 221, 265, 294, 308, 328 TFLOP/s forward and backward, causal, head
-// size 128, at 1k, 2k, 4k, 8k, 16k positions (Dao-AILab/flash-attention 0251105, assets), 0.63 to 0.70 of the law fitted on
-// FlashAttention-3. Blackwell has no such figures and takes Hopper's.
+// An attention kernel for Ampere (FlashAttention-2, the Triton kernels before it) runs on newer GPUs through mma.sync
+// and synchronous copies. On H100 FlashAttention-2 reaches 221, 265, 294, 308, 328 TFLOP/s forward and backward,
+// causal, head size 128, at 1k, 2k, 4k, 8k, 16k positions (Dao-AILab/flash-attention 0251105, assets), 0.63 to 0.70 of
+// the law fitted on FlashAttention-3. Blackwell has no such figures and takes Hopper's.
 constexpr double ampere_attention_share = 0.65;
 
 // FlashAttention-3 reaches 1.2 PFLOP/s in fp8 against 740 TFLOP/s in 16 bits, forward, on H100 (arXiv 2407.08608); the
 // backward kernels, and the softmax on Blackwell, gain less. Assumed.
 constexpr double narrow_attention_gain = 1.3;
 
-// Of the rate at head size 128, kernels for Hopper reach this much at 64, where exponentials weigh twice as much: 0.73 by
-// FlashAttention-3, 0.70 by cuDNN, causal forward over 4096 positions (flash-attention 0251105 assets/flash3_fp16_fwd.png);
-// on A100, FlashAttention-2 loses a tenth, which is left out.
+// Of the rate at head size 128, kernels for Hopper reach this much at 64, where exponentials weigh twice as much: 0.73
+// by FlashAttention-3, 0.70 by cuDNN, causal forward over 4096 positions (flash-attention 0251105
+// assets/flash3_fp16_fwd.png); on A100, FlashAttention-2 loses a tenth, which is left out.
 constexpr double hopper_small_head = 0.73;
 constexpr double small_head = 64;
 
@@ -35,7 +35,8 @@ bool is_narrow(Precision precision) {
 double rate_share(const Stack& stack, const Gpu& gpu, Precision precision, double head_dim) {
   const bool newer = gpu.architecture == "hopper" || gpu.architecture == "blackwell";
   const bool own_kernel = newer && !stack.ampere_attention;
-  double share = newer ? stack.attention_rate : std::min(1.0, stack.attention_rate);  // faster kernels are those for newer GPUs
+  // faster kernels are those for newer GPUs
+  double share = newer ? stack.attention_rate : std::min(1.0, stack.attention_rate);
   if (newer && stack.ampere_attention) share *= ampere_attention_share;
   if (own_kernel && head_dim > 0 && head_dim <= small_head) share *= hopper_small_head;
   if (stack.narrow_attention && is_narrow(precision)) share *= narrow_attention_gain;
@@ -46,8 +47,8 @@ double rate_share(const Stack& stack, const Gpu& gpu, Precision precision, doubl
 
 Price CostModel::attention(const KernelWork& work) const {
   const AttentionLaw& law = profile_->attention;
-  const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention] * profile_->sustained_slowdown /
-                        rate_share(*stack_, machine_->gpu, precision_, work.head_dim);
+  const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention] *
+                        profile_->sustained_slowdown / rate_share(*stack_, machine_->gpu, precision_, work.head_dim);
   const Flops forward = work.flops * (slower / (work.backward ? backward_products : 1));
   const Seconds kernel = attention_time(law, forward, work.sequence, work.backward).time;
   return {kernel + law.t0 * (work.launches - 1), law.source, law.spread, "attention ramp", false, 0};

@@ -12,23 +12,18 @@ namespace stepcast {
 namespace {
 
 const char* port_law(FabricKind fabric) {
-  static constexpr const char* names[] = {"ports nvswitch", "ports nvlink mesh", "ports pcie", "ports infiniband",
-                                          "ports ethernet"};
+  static constexpr const char* names[] = {
+      "ports nvswitch", "ports nvlink mesh", "ports pcie", "ports infiniband", "ports ethernet"};
   return names[static_cast<int>(fabric)];
 }
 
 CollectiveKind collective_kind(MoveKind kind) {
   switch (kind) {
-    case MoveKind::all_gather:
-      return CollectiveKind::all_gather;
-    case MoveKind::reduce_scatter:
-      return CollectiveKind::reduce_scatter;
-    case MoveKind::all_reduce:
-      return CollectiveKind::all_reduce;
-    case MoveKind::all_to_all:
-      return CollectiveKind::all_to_all;
-    default:
-      return CollectiveKind::send_recv;
+    case MoveKind::all_gather: return CollectiveKind::all_gather;
+    case MoveKind::reduce_scatter: return CollectiveKind::reduce_scatter;
+    case MoveKind::all_reduce: return CollectiveKind::all_reduce;
+    case MoveKind::all_to_all: return CollectiveKind::all_to_all;
+    default: return CollectiveKind::send_recv;
   }
 }
 
@@ -81,8 +76,8 @@ Price CostModel::ring(const Move& move, const Group& group, const Span& span) co
 }
 
 // Software with user buffers cuts a gather or scatter of activations and the product beside it into pieces that overlap
-// (TransformerEngine, user buffers). The first piece has nothing to hide behind; the others slow the product as any collective
-// beside it does.
+// (TransformerEngine, user buffers). The first piece has nothing to hide behind; the others slow the product as any
+// collective beside it does.
 double CostModel::shown_of(const Move& move, const Span& span) const {
   const bool cut = stack_->activation_pieces > 1 && stack_->activation_moves == Manners::overlapped;
   const bool gathers = move.kind == MoveKind::all_gather || move.kind == MoveKind::reduce_scatter;
@@ -99,14 +94,15 @@ double CostModel::distinct_share(const Move& move, const Span& span, std::int64_
   const double parts = static_cast<double>(span.level > 0 ? span.nodes : ranks);
   const double outside = move.experts - move.experts / parts;
   double missed = 1;
-  for (double chosen = 0; chosen < move.choices; ++chosen) missed *= std::max(0.0, outside - chosen) / (move.experts - chosen);
+  for (double chosen = 0; chosen < move.choices; ++chosen)
+    missed *= std::max(0.0, outside - chosen) / (move.experts - chosen);
   return (1 - missed) * parts / move.choices;
 }
 
-// Transformer Engine casts an input or a gradient before its gather, so that what crosses has the width of the product that
-// reads it (pytorch/distributed.py gather_along_first_dim of a Float8Tensor; user buffers hold Float8 too). Block-scaled
-// types, which need both layouts, are taken to cross wide. Reduce-scatters carry the wide output of a product, and so does
-// the gather of the LM head.
+// Transformer Engine casts an input or a gradient before its gather, so that what crosses has the width of the product
+// that reads it (pytorch/distributed.py gather_along_first_dim of a Float8Tensor; user buffers hold Float8 too).
+// Block-scaled types, which need both layouts, are taken to cross wide. Reduce-scatters carry the wide output of a
+// product, and so does the gather of the LM head.
 double CostModel::cast_share(const Move& move) const {
   const bool gathers = move.kind == MoveKind::all_gather && move.cargo == Cargo::activation && move.for_product;
   const bool cast = gathers && stack_->gathers_cast && precision_ == Precision::fp8 && move.element_bytes == 2;

@@ -1,5 +1,5 @@
-// Prices of kernels in a step: the law's price (model/profile/kernel_law.h, which `stepcast kernel` asks too), and what steps
-// add to it: sustained clocks, what measured steps say, further launches, casts, the gaps between kernels.
+// Prices of kernels in a step: the law's price (model/profile/kernel_law.h, which `stepcast kernel` asks too), and what
+// steps add to it: sustained clocks, what measured steps say, further launches, casts, the gaps between kernels.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,10 +13,10 @@ namespace stepcast {
 namespace {
 
 // A matrix product over a head size that is not a multiple of 8 leaves the tensor cores (NVIDIA, Matrix Multiplication
-// Background, section "Requirements to use Tensor Cores") and runs on the CUDA cores, which add up in fp32. It reaches as
-// much of their fp32 peak as large products do. On an A100 that is 20 times slower, which BigScience's runs confirm, hidden
-// 14400 with 96 heads (head size 150) and 13824 with 128 (108), against their aligned neighbours at micro-batches of 1 to 4
-// (bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md).
+// Background, section "Requirements to use Tensor Cores") and runs on the CUDA cores, which add up in fp32. It reaches
+// as much of their fp32 peak as large products do. On an A100 that is 20 times slower, which BigScience's runs confirm,
+// hidden 14400 with 96 heads (head size 150) and 13824 with 128 (108), against their aligned neighbours at
+// micro-batches of 1 to 4 (bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md).
 constexpr double cuda_core_share = 0.65;
 constexpr double off_tensor_cores = 20;  // of a GPU whose fp32 peak is unknown
 constexpr double aligned_head = 8;
@@ -50,27 +50,28 @@ RooflineLaw datasheet_law(const Gpu& gpu, Precision precision) {
 
 const char* gemm_law(Precision precision) {
   static constexpr const char* names[] = {"gemm roofline fp32", "gemm roofline tf32", "gemm roofline fp16",
-                                          "gemm roofline bf16", "gemm roofline fp8",  "gemm roofline mxfp8",
-                                          "gemm roofline nvfp4"};
+      "gemm roofline bf16", "gemm roofline fp8", "gemm roofline mxfp8", "gemm roofline nvfp4"};
   return names[static_cast<int>(precision)];
 }
 
-bool narrow(Precision plan) {
-  return plan == Precision::fp8 || plan == Precision::mxfp8 || plan == Precision::nvfp4;
-}
+bool narrow(Precision plan) { return plan == Precision::fp8 || plan == Precision::mxfp8 || plan == Precision::nvfp4; }
 
 // What the tensor cores run at: the plan's precision where its operands have that width, else the nearest wider one.
 Precision rate_for(double element_bytes, Precision plan) {
   if (element_bytes >= 4) return plan == Precision::fp32 ? Precision::fp32 : Precision::tf32;
-  if (element_bytes >= 2) return narrow(plan) || plan == Precision::fp32 || plan == Precision::tf32 ? Precision::bf16 : plan;
+  if (element_bytes >= 2)
+    return narrow(plan) || plan == Precision::fp32 || plan == Precision::tf32 ? Precision::bf16 : plan;
   return narrow(plan) ? plan : Precision::fp8;
 }
 
 double narrow_bytes(Precision plan) { return plan == Precision::nvfp4 ? 0.5 : 1; }
 
 // Under a narrow plan the projections of layers are cast to it. Transformer Engine leaves the products of an attention
-// core, the router and the LM head as they are (TransformerEngine user guide, fp8_autocast covers its own modules only).
-bool cast_down(const KernelWork& work, Precision plan) { return narrow(plan) && work.element_bytes == 2 && !work.keeps_width; }
+// core, the router and the LM head as they are (TransformerEngine user guide, fp8_autocast covers its own modules
+// only).
+bool cast_down(const KernelWork& work, Precision plan) {
+  return narrow(plan) && work.element_bytes == 2 && !work.keeps_width;
+}
 
 // The left operand of a forward product (x) or an input gradient (dy) is cast beside its use. By itself a cast reads 2
 // bytes and writes `narrow_bytes` twice, as is and transposed; norms and activations take over a part, and 2 bytes per
@@ -78,13 +79,15 @@ bool cast_down(const KernelWork& work, Precision plan) { return narrow(plan) && 
 // 0.75 of the MLP width forward, 5 and 2.5 backward).
 constexpr double cast_bytes = 2;
 
-// Rows of experts that run one by one were written by a dispatch or an activation over all experts: their casts stand alone.
+// Rows of experts that run one by one were written by a dispatch or an activation over all experts: their casts stand
+// alone.
 double cast_bytes_of(const KernelWork& work, const Stack& stack, Precision plan) {
   return work.routed && stack.calls_per_expert > 0 ? 2 + 2 * narrow_bytes(plan) : cast_bytes;
 }
 
-// KernelWork::bytes has every element once. What waves of tiles read again because L2 does not hold it comes from the kernel's
-// own dataflow. A law fitted on measured products has seen this in its rates, per byte counted once; a datasheet's has not.
+// KernelWork::bytes has every element once. What waves of tiles read again because L2 does not hold it comes from the
+// kernel's own dataflow. A law fitted on measured products has seen this in its rates, per byte counted once; a
+// datasheet's has not.
 Bytes read_again(const KernelWork& work, double operand_bytes, const Gpu& gpu) {
   if (gpu.multiprocessors <= 0 || gpu.l2.value() <= 0) return {};  // a chip whose file says neither
   const GemmShape shape{work.m, work.n, work.k, work.batch, operand_bytes, work.element_bytes};
@@ -118,7 +121,7 @@ GemmQuery product_query(const KernelWork& work, Precision precision) {
 }
 
 CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
-                     std::int64_t ranks, const StepFit* fit)
+    std::int64_t ranks, const StepFit* fit)
     : machine_(&machine), profile_(&profile), stack_(&stack), precision_(precision), ranks_(ranks),
       tuning_(tuning_of(stack, profile, fit)) {
   for (int i = 0; i < precisions; ++i) {
@@ -139,8 +142,8 @@ OverlapLaw CostModel::overlap() const {
   return law;
 }
 
-// The law's row says whether its correction counts in steps (docs/profiles.md: no shipped one does, they learn what bursts of
-// serving libraries do).
+// The law's row says whether its correction counts in steps (docs/profiles.md: no shipped one does, they learn what
+// bursts of serving libraries do).
 // The slow-down of sustained work is a lower clock, so it stretches the compute term and leaves the memory term: a
 // memory-bound kernel draws too little power to be throttled (H200, B200, GB200: none below 30 % of the power limit).
 Price CostModel::gemm(const KernelWork& work) const {
@@ -152,7 +155,8 @@ Price CostModel::gemm(const KernelWork& work) const {
   if (law.source == Source::datasheet) bytes += read_again(work, parts.operand_bytes, machine_->gpu);
   Seconds casting;
   if (parts.casting.value() > 0) casting = parts.casting / profile_->memory.memory;
-  const KernelTime kernel = gemm_time(law, profile_->units, product_query(work, parts.precision), {work.flops * slower, bytes});
+  const KernelTime kernel =
+      gemm_time(law, profile_->units, product_query(work, parts.precision), {work.flops * slower, bytes});
   const Seconds time = kernel.time + law.t0 * (work.launches - 1) + casting;
   return {time, kernel.source, kernel.spread, gemm_law(parts.precision), kernel.extrapolated, 0};
 }
@@ -189,7 +193,7 @@ WorkParts CostModel::parts(const KernelWork& work) const {
     case KernelClass::pointwise:
     case KernelClass::lookup:
       parts = {work.element_bytes >= 4 ? Precision::fp32 : rate_for(work.element_bytes, precision_), work.element_bytes,
-               work.bytes, Bytes(), profile_->memory.t0};
+          work.bytes, Bytes(), profile_->memory.t0};
       break;
   }
   parts.launch = (parts.launch + Seconds(tuning_[StepParameter::kernel_gap])) * work.launches;
@@ -210,12 +214,8 @@ Price CostModel::memory(Bytes bytes) const {
 Price CostModel::work(const KernelWork& work) const {
   Price price;
   switch (work.kernel) {
-    case KernelClass::gemm:
-      price = gemm(work);
-      break;
-    case KernelClass::attention:
-      price = attention(work);
-      break;
+    case KernelClass::gemm: price = gemm(work); break;
+    case KernelClass::attention: price = attention(work); break;
     case KernelClass::pointwise:
     case KernelClass::lookup:
       price = memory(work.bytes);

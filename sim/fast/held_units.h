@@ -10,14 +10,16 @@
 
 namespace stepcast {
 
-/// By kind of rank: counts of units held on its virtual stages, by kind of stage; only such moments that no other exceeds.
+/// By kind of rank: counts of units held on its virtual stages, by kind of stage; only such moments that no other
+/// exceeds.
 using HeldUnits = std::vector<std::vector<std::vector<int>>>;
 
 /// Exact for every kind that makes its order without times and runs one copy of the model.
 /// Errors: those of check_size().
 Expected<HeldUnits> held_units(const StageShape& shape, const ScheduleKind& kind, const ScheduleSize& size);
 
-/// Micro-batches after which more of them change no rank's fullest moments: orders repeat themselves with every round of the ranks.
+/// Micro-batches after which more of them change no rank's fullest moments: orders repeat themselves with every round
+/// of the ranks.
 int settled_micro_batches(const ScheduleKind& kind, const ScheduleSize& size);
 
 }  // namespace stepcast

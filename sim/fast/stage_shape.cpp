@@ -6,13 +6,14 @@ namespace stepcast {
 
 bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
+      [](const BlockRun& x, const BlockRun& y) { return x.block == y.block && x.count == y.count; });
 }
 
 namespace {
 
 int kind_of_runs(StageShape& shape, const std::vector<BlockRun>& runs) {
-  const auto known = std::find_if(shape.kinds.begin(), shape.kinds.end(), [&](const auto& kind) { return equal_runs(kind, runs); });
+  const auto known =
+      std::find_if(shape.kinds.begin(), shape.kinds.end(), [&](const auto& kind) { return equal_runs(kind, runs); });
   const int kind = static_cast<int>(known - shape.kinds.begin());
   if (known == shape.kinds.end()) shape.kinds.push_back(runs);
   return kind;
@@ -28,7 +29,7 @@ void find_rank_kinds(StageShape& shape) {
   };
   for (const std::vector<int>& mine : stages) {
     const auto known = std::find_if(shape.rank_kinds.begin(), shape.rank_kinds.end(),
-                                    [&](const StageShape::RankKind& kind) { return kinds_of(kind.stages) == kinds_of(mine); });
+        [&](const StageShape::RankKind& kind) { return kinds_of(kind.stages) == kinds_of(mine); });
     shape.rank_kind_of.push_back(static_cast<int>(known - shape.rank_kinds.begin()));
     if (known != shape.rank_kinds.end()) continue;
     StageShape::RankKind kind;
@@ -72,7 +73,8 @@ void find_ways(StageShape& shape) {
     std::vector<StageShape::Way> of;
     for (int rank = 0; rank < shape.ranks; ++rank)
       if (shape.rank_kind_of[rank] == kind) of.push_back(way_to(shape, rank));
-    const auto [least, most] = std::minmax_element(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto [least, most] =
+        std::minmax_element(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     shape.ways.push_back(*least);
     if (most->rank != least->rank) shape.ways.push_back(*most);
   }

@@ -1,5 +1,5 @@
-// How blocks lie on virtual stages and those on ranks, with equal ones told apart once: the part of a program that no price
-// depends on.
+// How blocks lie on virtual stages and those on ranks, with equal ones told apart once: the part of a program that no
+// price depends on.
 #pragma once
 
 #include <vector>
@@ -10,25 +10,26 @@ namespace stepcast {
 
 struct StageShape {
   int ranks = 1;
-  std::vector<std::vector<BlockRun>> kinds;   ///< distinct lists of blocks
-  std::vector<int> kind_of, rank_of;          ///< by virtual stage
-  std::vector<int> stages_of;                 ///< virtual stages of each kind
-  int crossings = 0;                          ///< neighbouring stages on different ranks
+  std::vector<std::vector<BlockRun>> kinds;  ///< distinct lists of blocks
+  std::vector<int> kind_of, rank_of;         ///< by virtual stage
+  std::vector<int> stages_of;                ///< virtual stages of each kind
+  int crossings = 0;                         ///< neighbouring stages on different ranks
   struct RankKind {
-    std::vector<int> count;                   ///< virtual stages of each kind on such a rank
-    std::vector<BlockRun> runs;               ///< of all of them
-    std::vector<int> stages;                  ///< of the first such rank, ascending; kinds are alike on all of them
+    std::vector<int> count;      ///< virtual stages of each kind on such a rank
+    std::vector<BlockRun> runs;  ///< of all of them
+    std::vector<int> stages;     ///< of the first such rank, ascending; kinds are alike on all of them
   };
-  std::vector<RankKind> rank_kinds;           ///< ranks with equal lists in equal order
-  std::vector<int> rank_kind_of;              ///< by rank
+  std::vector<RankKind> rank_kinds;  ///< ranks with equal lists in equal order
+  std::vector<int> rank_kind_of;     ///< by rank
 
-  /// A rank whose first virtual stage is `first`, with the kinds of the stages before it: what a micro-batch passes on its way there
-  /// and back. Of each kind of rank those with the smallest and largest `first`; rank 0 comes first.
+  /// A rank whose first virtual stage is `first`, with the kinds of the stages before it: what a micro-batch passes on
+  /// its way there and back. Of each kind of rank those with the smallest and largest `first`; rank 0 comes first.
   struct Way {
     int rank = 0, kind = 0, first = 0;
-    std::vector<int> before;                  ///< stages of each kind in front of `first`
+    std::vector<int> before;  ///< stages of each kind in front of `first`
     int crossings_before = 0;
-    std::vector<std::vector<int>> behind;     ///< for each stage of this very rank, ascending: stages of each kind from it on
+    /// for each stage of this very rank, ascending: stages of each kind from it on
+    std::vector<std::vector<int>> behind;
     std::vector<int> crossings_behind;
   };
   std::vector<Way> ways;

@@ -14,7 +14,8 @@ double surely(double at_least) { return at_least - rounding * std::abs(at_least)
 
 }  // namespace
 
-Standings::Standings(std::uint64_t top, int front) : top_(top), front_(front), worst_(std::numeric_limits<double>::infinity()) {}
+Standings::Standings(std::uint64_t top, int front)
+    : top_(top), front_(front), worst_(std::numeric_limits<double>::infinity()) {}
 
 bool Standings::dominated(const Costs& costs) const {
   for (const Costs& point : points_) {

@@ -10,7 +10,8 @@ namespace stepcast {
 
 namespace {
 
-double sum_over(const std::vector<int>& counts, const std::vector<StageCost>& stages, double (*time)(const StageCost&)) {
+double sum_over(
+    const std::vector<int>& counts, const std::vector<StageCost>& stages, double (*time)(const StageCost&)) {
   double sum = 0;
   for (std::size_t kind = 0; kind < counts.size(); ++kind)
     if (counts[kind] > 0) sum += counts[kind] * time(stages[kind]);
@@ -22,8 +23,8 @@ double backward_of(const StageCost& stage) { return stage.backward(); }
 double input_grad_of(const StageCost& stage) { return stage.input_grad; }
 double all_of(const StageCost& stage) { return stage.all(); }
 
-/// Blocking hops hold a rank before each action that receives from a neighbour. 1F1B sends and receives with the same peer at once
-/// while it is steady, one after the other while it fills and drains (sim/schedule/engine/engine.h).
+/// Blocking hops hold a rank before each action that receives from a neighbour. 1F1B sends and receives with the same
+/// peer at once while it is steady, one after the other while it fills and drains (sim/schedule/engine/engine.h).
 double held_by_hops(const StageShape& shape, const StageShape::Way& way, const ScheduleTraits& traits, double m) {
   const int p = shape.ranks, rank = way.rank;
   if (p == 1) return 0;
@@ -92,7 +93,9 @@ double gradients_shown(const UnitsOnShape& units, const OnceOnShape& once, const
   const RankOnce& rank = once.ranks[kind];
   if (rank.gradients_beside == 0) return rank.gradients_serial;
   const double free_share = 1 - fabric_share(units, once, kind, true);
-  const auto bare = [&](int stage) { return closing(units.stages[stage], shape.kinds[stage], *once.costs, free_share); };
+  const auto bare = [&](int stage) {
+    return closing(units.stages[stage], shape.kinds[stage], *once.costs, free_share);
+  };
   double least = bare(shape.kind_of.front());
   // Where weight gradients come apart, any of the rank's stages may close last.
   for (std::size_t stage = 0; traits.split_backward && stage < shape.kinds.size(); ++stage)
@@ -132,7 +135,8 @@ void lay_units(const UnitCosts& units, const StageShape& shape, UnitsOnShape& on
     rank.gathered = units.gathered(here.runs);
     rank.shared = units.shared(here.runs);
   }
-  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind) on.compute += shape.stages_of[kind] * on.stages[kind].compute;
+  for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind)
+    on.compute += shape.stages_of[kind] * on.stages[kind].compute;
 }
 
 OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape) {
@@ -150,13 +154,14 @@ ScheduleTraits schedule_traits(const ScheduleKind& kind) {
   return traits;
 }
 
-PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, const ScheduleTraits& traits, double hop, bool blocking,
-                             double m) {
+PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, const ScheduleTraits& traits, double hop,
+    bool blocking, double m) {
   const StageShape& shape = *units.shape;
   const auto backward = traits.split_backward ? input_grad_of : backward_of;
   PipelineBound bound;
   // There and back from the first stage on; stages that stand next to each other on one rank hand over for nothing.
-  bound.first_rank_end = sum_over(shape.stages_of, units.stages, forward_of) + sum_over(shape.stages_of, units.stages, backward) + 2 * hop * shape.crossings;
+  bound.first_rank_end = sum_over(shape.stages_of, units.stages, forward_of) +
+                         sum_over(shape.stages_of, units.stages, backward) + 2 * hop * shape.crossings;
   for (const StageShape::Way& way : shape.ways) {
     const UnitsOnShape::OnRank& rank = units.ranks[way.kind];
     const double there = sum_over(way.before, units.stages, forward_of) + way.crossings_before * hop;
@@ -173,11 +178,13 @@ PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, c
     }
     double stays = 0;
     for (std::size_t i = 0; i < way.behind.size(); ++i) {
-      stays += sum_over(way.behind[i], units.stages, forward_of) + sum_over(way.behind[i], units.stages, backward) + 2 * hop * way.crossings_behind[i];
+      stays += sum_over(way.behind[i], units.stages, forward_of) + sum_over(way.behind[i], units.stages, backward) +
+               2 * hop * way.crossings_behind[i];
       if (traits.split_backward) stays += units.stages[shape.kind_of[shape.rank_kinds[way.kind].stages[i]]].weight_grad;
     }
     int most = 1;
-    for (const std::vector<int>& counts : held[way.kind]) most = std::max(most, std::accumulate(counts.begin(), counts.end(), 0));
+    for (const std::vector<int>& counts : held[way.kind])
+      most = std::max(most, std::accumulate(counts.begin(), counts.end(), 0));
     const double all_stays = m * stays / most;
     bound.makespan = std::max(bound.makespan, there + all_stays);
     if (!traits.split_backward) bound.first_rank_end = std::max(bound.first_rank_end, there + all_stays + back);
@@ -186,8 +193,8 @@ PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, c
   return bound;
 }
 
-double bound_step(const UnitsOnShape& units, const OnceOnShape& once, const PipelineBound& pipeline, const ScheduleTraits& traits,
-                  double m) {
+double bound_step(const UnitsOnShape& units, const OnceOnShape& once, const PipelineBound& pipeline,
+    const ScheduleTraits& traits, double m) {
   const double busy = m * units.ranks[units.shape->rank_kind_of.front()].work;
   const double closed = pipeline.first_rank_end + gradients_shown(units, once, traits, busy);
   return once.costs->fixed() + once.updates + std::max(pipeline.makespan, closed) + parameters_shown(units, once, busy);

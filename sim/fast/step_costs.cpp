@@ -21,7 +21,8 @@ void add_once(const Move& move, const Price& price, BlockOnce& block) {
 
 CrossingStream crossing_stream(const Program& program, double micro_batch) {
   CrossingStream stream;
-  const auto crossing = std::find_if(program.edges.begin(), program.edges.end(), [](const StageEdge& edge) { return edge.rank_distance > 0; });
+  const auto crossing = std::find_if(
+      program.edges.begin(), program.edges.end(), [](const StageEdge& edge) { return edge.rank_distance > 0; });
   if (crossing == program.edges.end()) return stream;
   stream.bytes = crossing->bytes / micro_batch;
   stream.gather = crossing->gather;
@@ -45,7 +46,8 @@ StepCosts::StepCosts(const Program& program, const CostModel& cost) : cost_(&cos
   fixed_ = (data_wait(cost) + host_to_device(program, cost) + host_time(program, cost)).value() + serial_moves(program);
   find_sends(program);
   for (const Chunk& chunk : program.chunks)
-    for (const BlockRun& run : chunk.runs) mean_persistent_ += blocks_[run.block].persistent * static_cast<double>(run.count);
+    for (const BlockRun& run : chunk.runs)
+      mean_persistent_ += blocks_[run.block].persistent * static_cast<double>(run.count);
   mean_persistent_ /= static_cast<double>(program.stages);
 }
 
@@ -69,7 +71,8 @@ void StepCosts::find_sends(const Program& program) {
 double StepCosts::hop(const CrossingStream& stream, double micro_batch) const {
   if (sends_.empty()) return 0;
   double least = std::numeric_limits<double>::infinity();
-  for (const Send& send : sends_) least = std::min(least, cost_->send(stream.bytes * micro_batch, send.from, send.to).time.value());
+  for (const Send& send : sends_)
+    least = std::min(least, cost_->send(stream.bytes * micro_batch, send.from, send.to).time.value());
   if (!stream.gather) return least;
   Move gather = *stream.gather;
   gather.received = gather.received * micro_batch;
@@ -94,7 +97,8 @@ double StepCosts::updates(const StageShape& shape) const {
   double most = 0;
   for (const StageShape::RankKind& kind : shape.rank_kinds) {
     double elements = 0;
-    for (const BlockRun& run : kind.runs) elements += blocks_[run.block].optimizer_elements * static_cast<double>(run.count);
+    for (const BlockRun& run : kind.runs)
+      elements += blocks_[run.block].optimizer_elements * static_cast<double>(run.count);
     most = std::max(most, elements);
   }
   double seconds = 0;

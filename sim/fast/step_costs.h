@@ -1,5 +1,5 @@
-// What a step costs once, whatever passes the pipeline: gradient and parameter collectives of each block, optimizer, norm, host,
-// and the bytes that stay. From a lowered program; how its layers lie on stages does not matter.
+// What a step costs once, whatever passes the pipeline: gradient and parameter collectives of each block, optimizer,
+// norm, host, and the bytes that stay. From a lowered program; how its layers lie on stages does not matter.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace stepcast {
 
-/// Once-per-step moves of one block on one side (gradients, or parameters): seconds per copy, and the fabric tiers of what overlaps.
+/// Once-per-step moves of one block on one side (gradients, or parameters): seconds per copy, and the fabric tiers of
+/// what overlaps.
 struct OnceMoves {
   double beside = 0, serial = 0;
   unsigned tiers = 0;
@@ -19,12 +20,12 @@ struct OnceMoves {
 struct BlockOnce {
   OnceMoves gradients, parameters;
   double optimizer_elements = 0;
-  double persistent = 0;                    ///< bytes of weights, gradients and optimizer states
+  double persistent = 0;  ///< bytes of weights, gradients and optimizer states
 };
 
 /// On one kind of rank.
 struct RankOnce {
-  double persistent = 0;                    ///< bytes
+  double persistent = 0;                                                                            ///< bytes
   double gradients_beside = 0, gradients_serial = 0, parameters_beside = 0, parameters_serial = 0;  ///< seconds
 };
 
@@ -60,9 +61,11 @@ class StepCosts {
 
   const CostModel* cost_;
   std::vector<BlockOnce> blocks_;
-  double gradient_bytes_ = 0, optimizer_bytes_ = 0;   ///< traffic per element
-  struct Send { std::int64_t from = 0, to = 0; };
-  std::vector<Send> sends_;                 ///< one per fabric tier in use
+  double gradient_bytes_ = 0, optimizer_bytes_ = 0;  ///< traffic per element
+  struct Send {
+    std::int64_t from = 0, to = 0;
+  };
+  std::vector<Send> sends_;  ///< one per fabric tier in use
   double fixed_ = 0, contention_ = 0, mean_persistent_ = 0;
 };
 

@@ -29,14 +29,16 @@ UnitCosts::UnitCosts(const Program& program, std::shared_ptr<const Program> alik
   find_fabric(program, tiers_);
   find_shared(program);
   if (!adds_up(program)) return;
-  for (int block = 0; block < static_cast<int>(program.blocks.size()); ++block) blocks_.push_back(walked(program, {{block, 1}}));
+  for (int block = 0; block < static_cast<int>(program.blocks.size()); ++block)
+    blocks_.push_back(walked(program, {{block, 1}}));
   prices_.clear();  // many of these live at once, and nothing is left to walk
 }
 
 void UnitCosts::find_fabric(const Program& program, int tiers) {
   for (std::size_t b = 0; b < program.blocks.size(); ++b) {
     const ProgramBlock& block = program.blocks[b];
-    Fabric fabric{std::vector<double>(static_cast<std::size_t>(tiers)), std::vector<double>(static_cast<std::size_t>(tiers))};
+    Fabric fabric{
+        std::vector<double>(static_cast<std::size_t>(tiers)), std::vector<double>(static_cast<std::size_t>(tiers))};
     const auto add = [&](const std::vector<Item>& items, std::vector<double>& seconds) {
       for (const Item& item : items)
         if (item.is_move) seconds[prices_[b].moves[item.index].tier] += prices_[b].moves[item.index].time.value();
@@ -75,7 +77,8 @@ StageCost UnitCosts::walked(const Program& program, const std::vector<BlockRun>&
 }
 
 const StageCost& UnitCosts::walked_once(const std::vector<BlockRun>& runs) const {
-  const auto known = std::find_if(walked_.begin(), walked_.end(), [&](const Walked& other) { return equal_runs(other.runs, runs); });
+  const auto known =
+      std::find_if(walked_.begin(), walked_.end(), [&](const Walked& other) { return equal_runs(other.runs, runs); });
   if (known != walked_.end()) return known->cost;
   return walked_.emplace_back(Walked{runs, walked(*alike_, runs)}).cost;
 }
@@ -120,7 +123,8 @@ double UnitCosts::shared(const std::vector<BlockRun>& runs) const {
   for (int label = 0; label < labels_; ++label) {
     double most = 0;
     for (const SharedBuffer& buffer : shared_) {
-      const bool here = std::any_of(runs.begin(), runs.end(), [&](const BlockRun& run) { return run.block == buffer.block; });
+      const bool here =
+          std::any_of(runs.begin(), runs.end(), [&](const BlockRun& run) { return run.block == buffer.block; });
       if (buffer.label == label && here) most = std::max(most, buffer.bytes);
     }
     sum += most;

@@ -1,5 +1,6 @@
-// What one micro-batch costs in each block of a program: times from the streams, memory by lifetime. Neither how layers lie on
-// stages nor what happens once per step is in it, so that one of these serves all steps that differ in those alone.
+// What one micro-batch costs in each block of a program: times from the streams, memory by lifetime. Neither how layers
+// lie on stages nor what happens once per step is in it, so that one of these serves all steps that differ in those
+// alone.
 #pragma once
 
 #include <memory>
@@ -15,18 +16,18 @@ namespace stepcast {
 /// One virtual stage; seconds and bytes of one micro-batch.
 struct StageCost {
   double forward = 0, input_grad = 0, weight_grad = 0;
-  double compute = 0;                       ///< forward and backward without waiting for moves
+  double compute = 0;  ///< forward and backward without waiting for moves
   std::vector<double> run_forward, run_backward;
-  double saved = 0;                         ///< kept until backward
-  Moment fullest;                           ///< on top of what is kept by units in flight
+  double saved = 0;  ///< kept until backward
+  Moment fullest;    ///< on top of what is kept by units in flight
   [[nodiscard]] double backward() const { return input_grad + weight_grad; }
   [[nodiscard]] double all() const { return forward + input_grad + weight_grad; }
 };
 
 class UnitCosts {
  public:
-  /// Sizes of `program`; `alike` has the same blocks, items and moves, of whatever size, and is kept for as long as stages may be
-  /// asked for. `cost` with the program's ranks; it must outlive this.
+  /// Sizes of `program`; `alike` has the same blocks, items and moves, of whatever size, and is kept for as long as
+  /// stages may be asked for. `cost` with the program's ranks; it must outlive this.
   UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost);
 
   /// Into `cost`, whose room is used again.
@@ -39,8 +40,10 @@ class UnitCosts {
   [[nodiscard]] const std::vector<double>& fabric_backward(int block) const { return fabric_[block].backward; }
 
  private:
+  // clang-format off
   struct Fabric { std::vector<double> forward, backward; };
   struct SharedBuffer { int block; int label; double bytes; };
+  // clang-format on
 
   const StageCost& walked_once(const std::vector<BlockRun>& runs) const;
   void find_fabric(const Program& program, int tiers);
@@ -55,9 +58,13 @@ class UnitCosts {
   std::vector<Fabric> fabric_;
   std::vector<SharedBuffer> shared_;
   int labels_ = 0;
-  std::vector<StageCost> blocks_;           ///< of one copy, where copies simply add up; empty where moves run beside kernels
-  struct Walked { std::vector<BlockRun> runs; StageCost cost; };
-  mutable std::vector<Walked> walked_;      ///< what has been asked before; one thread at a time
+  /// of one copy, where copies simply add up; empty where moves run beside kernels
+  std::vector<StageCost> blocks_;
+  struct Walked {
+    std::vector<BlockRun> runs;
+    StageCost cost;
+  };
+  mutable std::vector<Walked> walked_;  ///< what has been asked before; one thread at a time
   OverlapLaw overlap_;
   int tiers_ = 1;
 };

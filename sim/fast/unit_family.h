@@ -1,5 +1,5 @@
-// Programs that differ in nothing but the size of a micro-batch. Every size in them is a constant plus a part in proportion to the
-// micro-batch (weights stay, activations grow), so two of them say all.
+// Programs that differ in nothing but the size of a micro-batch. Every size in them is a constant plus a part in
+// proportion to the micro-batch (weights stay, activations grow), so two of them say all.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,31 @@ class UnitFamily {
 
   /// Do both have the same works, moves and buffers, so that sizes between and beyond them are known?
   [[nodiscard]] bool grows_evenly() const { return even_; }
-  /// Blocks with a micro-batch of so many sequences; valid until the next call. Chunks, edges and what is once per step stay those
-  /// of the first program.
+  /// Blocks with a micro-batch of so many sequences; valid until the next call. Chunks, edges and what is once per step
+  /// stay those of the first program.
   const Program& at(double micro_batch);
   /// Ranks that lie `from` apart in the programs as lowered, `size` of them, lie `to` apart.
-  struct Axis { std::int64_t from = 1, size = 1, to = 1; };
-  /// Lays the groups of what a micro-batch moves on other ranks; `axes` ascending by `from`. False, and nothing is changed, where a
-  /// group has ranks of none of the axes, or of two at once.
+  struct Axis {
+    std::int64_t from = 1, size = 1, to = 1;
+  };
+  /// Lays the groups of what a micro-batch moves on other ranks; `axes` ascending by `from`. False, and nothing is
+  /// changed, where a group has ranks of none of the axes, or of two at once.
   bool lay(std::span<const Axis> axes);
   /// The program that at() resizes: its blocks and items stay as they are.
   [[nodiscard]] std::shared_ptr<const Program> alike() const { return program_; }
 
  private:
   /// A size in program_ that depends on the micro-batch.
-  template <typename Size> struct Line { Size* size; double at_one, per_more; };
+  template <typename Size> struct Line {
+    Size* size;
+    double at_one, per_more;
+  };
   template <typename Size> void pair(std::vector<Line<Size>>& lines, Size& one, Size two);
   void pair_blocks(ProgramBlock& one, const ProgramBlock& two);
 
   std::shared_ptr<Program> program_;
-  std::vector<Group> groups_;               ///< as lowered
-  std::vector<int> moving_;                 ///< groups that a micro-batch's moves name
+  std::vector<Group> groups_;  ///< as lowered
+  std::vector<int> moving_;    ///< groups that a micro-batch's moves name
   std::vector<Line<double>> numbers_;
   std::vector<Line<Bytes>> bytes_;
   std::vector<Line<Flops>> flops_;

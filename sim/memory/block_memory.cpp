@@ -8,20 +8,13 @@ namespace {
 
 Bytes& slot(MemoryReport& report, BufferKind kind) {
   switch (kind) {
-    case BufferKind::weight:
-      return report.weights;
-    case BufferKind::gathered_weight:
-      return report.gathered_weights;
-    case BufferKind::gradient:
-      return report.gradients;
-    case BufferKind::optimizer:
-      return report.optimizer;
-    case BufferKind::saved:
-      return report.activations;
-    case BufferKind::temporary:
-      return report.temporary;
-    case BufferKind::message:
-      return report.communication;
+    case BufferKind::weight: return report.weights;
+    case BufferKind::gathered_weight: return report.gathered_weights;
+    case BufferKind::gradient: return report.gradients;
+    case BufferKind::optimizer: return report.optimizer;
+    case BufferKind::saved: return report.activations;
+    case BufferKind::temporary: return report.temporary;
+    case BufferKind::message: return report.communication;
   }
   return report.temporary;
 }

@@ -1,5 +1,5 @@
-// What one block needs in memory while a micro-batch passes it. Internal to sim/: memory.cpp adds it up over a timeline,
-// fast/ over counts of units in flight.
+// What one block needs in memory while a micro-batch passes it. Internal to sim/: memory.cpp adds it up over a
+// timeline, fast/ over counts of units in flight.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct Moment {
 /// What one instance of a block needs.
 struct BlockMemory {
   MemoryReport persistent;
-  Bytes saved;               ///< per micro-batch in flight
-  Bytes gathered;            ///< one copy of the gathered weights
-  std::int64_t window = 1;   ///< copies of them that live at once
-  Moment fullest;            ///< of its lists
+  Bytes saved;              ///< per micro-batch in flight
+  Bytes gathered;           ///< one copy of the gathered weights
+  std::int64_t window = 1;  ///< copies of them that live at once
+  Moment fullest;           ///< of its lists
 };
 
 BlockMemory memory_of(const ProgramBlock& block);
@@ -33,9 +33,11 @@ std::vector<BlockMemory> block_memories(const Program& program);
 /// `saved` is relative to what the whole chunk keeps when its forward is done.
 Moment fullest_moment(const std::vector<BlockRun>& runs, const std::vector<BlockMemory>& blocks);
 
-/// Of a rank whose tensors take `tensors`, the stack's workspace not among them: what the allocator gives out, what it loses, and
-/// what stands outside of it.
-struct RankMemory { Bytes allocated, reserved, peak; };
+/// Of a rank whose tensors take `tensors`, the stack's workspace not among them: what the allocator gives out, what it
+/// loses, and what stands outside of it.
+struct RankMemory {
+  Bytes allocated, reserved, peak;
+};
 RankMemory rank_memory(Bytes tensors, const Stack& stack);
 
 }  // namespace stepcast

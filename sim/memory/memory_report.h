@@ -8,8 +8,8 @@
 
 namespace stepcast {
 
-/// `framework` is what does not lie in tensors: the CUDA context and NCCL (Stack::framework_memory), and what the allocator
-/// loses (Stack::allocator_slack of the rest).
+/// `framework` is what does not lie in tensors: the CUDA context and NCCL (Stack::framework_memory), and what the
+/// allocator loses (Stack::allocator_slack of the rest).
 struct MemoryReport {
   Bytes weights, gradients, optimizer, activations, gathered_weights, temporary, communication, framework;
   Bytes allocated;  ///< in tensors: what torch.cuda.max_memory_allocated gives
@@ -17,7 +17,7 @@ struct MemoryReport {
   Bytes peak;       ///< on the device: reserved, CUDA context and NCCL, on the fullest rank
   Bytes capacity;
   bool fits = false;
-  std::int64_t rank = 0;  ///< first rank of the fullest stage
+  std::int64_t rank = 0;      ///< first rank of the fullest stage
   std::vector<Bytes> kept;    ///< by virtual stage of the order: by one unit, from its forward to its weight gradient
   std::vector<Bytes> always;  ///< by stage: on each of its ranks during the whole step: weights, gradients, optimizer
   [[nodiscard]] Bytes sum() const {

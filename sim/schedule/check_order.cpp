@@ -24,10 +24,8 @@ struct OrderStep {
 };
 
 /// By ActionKind: what must have happened, and none of what the action adds.
-constexpr OrderStep order_steps[] = {{not_begun, forward_done},
-                                     {forward_done, input_grad_done | weight_grad_done},
-                                     {forward_done, input_grad_done},
-                                     {forward_done | input_grad_done, weight_grad_done}};
+constexpr OrderStep order_steps[] = {{not_begun, forward_done}, {forward_done, input_grad_done | weight_grad_done},
+    {forward_done, input_grad_done}, {forward_done | input_grad_done, weight_grad_done}};
 
 /// Also keeps what check_order allocates within the size of the order itself.
 Expected<void> check_length(const Order& order) {
@@ -37,23 +35,22 @@ Expected<void> check_length(const Order& order) {
   if (found >= 2 * passes && found <= 3 * passes) return {};
   const std::string slices = order.slices > 1 ? fmt::format(" of {} slices", order.slices) : "";
   return fail("order",
-              fmt::format("{} actions for {} stages and {} micro-batches{}", found, order.stages(), order.micro_batches,
-                          slices),
-              fmt::format("{} with fused backward, {} with all of it split", 2 * passes, 3 * passes));
+      fmt::format(
+          "{} actions for {} stages and {} micro-batches{}", found, order.stages(), order.micro_batches, slices),
+      fmt::format("{} with fused backward, {} with all of it split", 2 * passes, 3 * passes));
 }
 
 Expected<void> check_counts(const Order& order) {
   if (order.ranks < 1 || order.chunks < 1 || order.micro_batches < 1 || order.slices < 1) {
     return fail("order",
-                fmt::format("{} ranks, {} chunks, {} micro-batches, {} slices", order.ranks, order.chunks,
-                            order.micro_batches, order.slices),
-                "1 or more of each");
+        fmt::format("{} ranks, {} chunks, {} micro-batches, {} slices", order.ranks, order.chunks, order.micro_batches,
+            order.slices),
+        "1 or more of each");
   }
   if (order.directions != 1 && order.directions != 2)
     return fail("order", fmt::format("{} directions", order.directions), "1 or 2");
   if (order.micro_batches % order.directions != 0 || (order.ranks * order.chunks) % order.directions != 0) {
-    return fail(
-        "order",
+    return fail("order",
         fmt::format("{} micro-batches on {} stages for 2 directions", order.micro_batches, order.ranks * order.chunks),
         "an even number of each: half of them goes each way");
   }
@@ -63,8 +60,8 @@ Expected<void> check_counts(const Order& order) {
 Expected<void> check_placement(const Order& order) {
   const auto stages = static_cast<std::size_t>(order.ranks) * static_cast<std::size_t>(order.chunks);
   if (order.rank_of.size() != stages) {
-    return fail("order", fmt::format("{} stages are placed", order.rank_of.size()),
-                fmt::format("{}: ranks x chunks", stages));
+    return fail(
+        "order", fmt::format("{} stages are placed", order.rank_of.size()), fmt::format("{}: ranks x chunks", stages));
   }
   for (const std::int32_t rank : order.rank_of) {
     if (rank < 0 || rank >= order.ranks)
@@ -82,7 +79,7 @@ Expected<void> check_shape(const Order& order) {
                            std::is_sorted(order.begin.begin(), order.begin.end());
   if (!offsets_fit)
     return fail("order", "the ranks' offsets do not cover the actions",
-                "ranks+1 rising offsets from 0 to the number of actions");
+        "ranks+1 rising offsets from 0 to the number of actions");
   return check_length(order);
 }
 
@@ -103,17 +100,17 @@ bool is_inside(const Order& order, const Action& action) {
 Expected<void> check_place(const Order& order, int rank, const Action& action) {
   if (!is_inside(order, action)) {
     return refuse(rank, action, "is outside of the order",
-                  fmt::format("stages 0 to {}, {} 0 to {}", order.stages() - 1,
-                              order.slices > 1 ? "slices" : "micro-batches", order.units() - 1));
+        fmt::format("stages 0 to {}, {} 0 to {}", order.stages() - 1, order.slices > 1 ? "slices" : "micro-batches",
+            order.units() - 1));
   }
   if (order.rank_of[action.stage] != rank) {
     return refuse(rank, action, "is not of this rank",
-                  fmt::format("stage {} sits on rank {}", action.stage, order.rank_of[action.stage]));
+        fmt::format("stage {} sits on rank {}", action.stage, order.rank_of[action.stage]));
   }
   if (!passes(order, action.stage, action.micro_batch)) {
     return refuse(rank, action, "goes the other way",
-                  fmt::format("stages 0 to {} take the first {} micro-batches, the others the rest",
-                              order.stages() / 2 - 1, order.micro_batches / 2));
+        fmt::format("stages 0 to {} take the first {} micro-batches, the others the rest", order.stages() / 2 - 1,
+            order.micro_batches / 2));
   }
   return {};
 }
@@ -137,7 +134,7 @@ Expected<void> check_action(const Order& order, int rank, const Action& action, 
   }
   if (!follows_its_slices(order, action, &state)) {
     return refuse(rank, action, "comes before a slice that it needs",
-                  "slices of a sequence forward first to last, backward last to first");
+        "slices of a sequence forward first to last, backward last to first");
   }
   state |= step.adds;
   return {};
@@ -164,7 +161,7 @@ Expected<void> check_finished(const Order& order, const std::vector<std::uint8_t
       if (passed[at] == stage_done || !passes(order, stage, unit)) continue;
       const char* const what = order.slices > 1 ? "slice" : "micro-batch";
       return fail("order", fmt::format("{} {} does not finish stage {}", what, unit, stage),
-                  "one forward and one backward (or input and weight gradient) of every micro-batch on every stage");
+          "one forward and one backward (or input and weight gradient) of every micro-batch on every stage");
     }
   }
   return {};

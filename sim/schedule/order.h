@@ -20,8 +20,8 @@ enum class ActionKind : std::uint8_t { forward, backward, input_grad, weight_gra
 struct Action {
   ActionKind kind = ActionKind::forward;
   std::int32_t stage = 0;
-  std::int32_t micro_batch = 0; ///< the unit, where the sequence is cut
-  bool with_next = false;       ///< runs at once with the rank's next action: a fused pair of a forward and a backward
+  std::int32_t micro_batch = 0;  ///< the unit, where the sequence is cut
+  bool with_next = false;        ///< runs at once with the rank's next action: a fused pair of a forward and a backward
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -30,11 +30,11 @@ std::string to_text(const Action& action);
 
 struct Order {
   int ranks = 1, chunks = 1, micro_batches = 1;
-  int slices = 1;                         ///< of the sequence of one micro-batch
-  int directions = 1;                     ///< copies of the model; 2: stages 0..n/2-1 run ahead, n/2..n-1 against
-  std::vector<Action> actions;            ///< all ranks one after the other
-  std::vector<std::int32_t> begin;        ///< ranks+1 offsets into `actions`
-  std::vector<std::int32_t> rank_of;      ///< virtual stage -> rank
+  int slices = 1;                     ///< of the sequence of one micro-batch
+  int directions = 1;                 ///< copies of the model; 2: stages 0..n/2-1 run ahead, n/2..n-1 against
+  std::vector<Action> actions;        ///< all ranks one after the other
+  std::vector<std::int32_t> begin;    ///< ranks+1 offsets into `actions`
+  std::vector<std::int32_t> rank_of;  ///< virtual stage -> rank
   [[nodiscard]] int stages() const { return static_cast<int>(rank_of.size()); }
   [[nodiscard]] int units() const { return micro_batches * slices; }
   /// Micro-batches of a direction: the first half is direction 0's.

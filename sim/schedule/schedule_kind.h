@@ -34,13 +34,14 @@ struct ScheduleKind {
   bool takes_group = false;
   bool takes_slices = false;
   bool takes_cap = false;
-  int own_chunks = 0;     ///< V kinds: 2, whether the user says so or leaves it out; 0 = as asked
-  int directions = 1;     ///< 2: `micro_batches` counts both
+  int own_chunks = 0;  ///< V kinds: 2, whether the user says so or leaves it out; 0 = as asked
+  int directions = 1;  ///< 2: `micro_batches` counts both
   bool splits_backward = false;
   bool holds_all = false;     ///< every forward of a rank comes before its first backward
   bool equal_rounds = false;  ///< micro-batches pass in rounds of equal size: orders::group_of_rounds
-  bool one_by_one = false;    ///< plain 1F1B: once rank r holds p-r micro-batches, it runs one forward, then one backward
-  bool pairs = false;         ///< a forward and a backward run at once, and their hops go in one batch
+  /// plain 1F1B: once rank r holds p-r micro-batches, it runs one forward, then one backward
+  bool one_by_one = false;
+  bool pairs = false;  ///< a forward and a backward run at once, and their hops go in one batch
   Expected<void> (*legal)(const ScheduleSize&) = nullptr;
   Order (*make)(const ScheduleSize&) = nullptr;
   /// Kinds that schedule by the times at hand (greedy, auto); `make` is then null.

@@ -11,7 +11,8 @@ namespace {
 // need the same tokens get them over the fabric, which is as small.
 constexpr Bytes token_id{8};
 
-/// The slowest of more nodes is slower: by as much with each doubling, as extremes of a distribution with light tails grow.
+/// The slowest of more nodes is slower: by as much with each doubling, as extremes of a distribution with light tails
+/// grow.
 Seconds skew(const Program& program, const CostModel& cost) {
   const double nodes = static_cast<double>(program.ranks) / static_cast<double>(cost.machine().levels.front().gpus);
   return cost.stack().skew_per_doubling * std::log2(std::max(1.0, nodes));

@@ -1,4 +1,5 @@
-// Collectives of a step beside its pipeline: what of them shows. Shared by the forecast, which has a timeline, and its bound.
+// Collectives of a step beside its pipeline: what of them shows. Shared by the forecast, which has a timeline, and its
+// bound.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,9 @@ class SideBySide {
   double queue_ = 0, late_ = 0;
 };
 
-/// Seconds that overlapped moves add to the step. Bare is what is still open when nothing is left to hide it, at most all of it;
-/// what hides slows the kernels that hide it, where there are any beside it: not during the `lead` in which the stage stands idle.
+/// Seconds that overlapped moves add to the step. Bare is what is still open when nothing is left to hide it, at most
+/// all of it; what hides slows the kernels that hide it, where there are any beside it: not during the `lead` in which
+/// the stage stands idle.
 inline double shown_beside(double open, double beside, double lead, double busy, double contention) {
   const double bare = std::clamp(open, 0.0, beside);
   const double hidden = std::min(std::max(0.0, beside - bare - lead), busy);

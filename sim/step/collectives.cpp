@@ -25,8 +25,7 @@ void add_block_moves(const StepView& view, int stage, std::vector<StepMove>& mov
       if (block.moves[i].group < 0) continue;
       Seconds exposed;
       for (const ChunkTimes* chunk : chunks) exposed += chunk->exposed[view.prices[b].first_move + i];
-      moves.push_back(
-          {&block.moves[i], view.prices[b].moves[i], stage, copies[b] * view.units, exposed * view.units});
+      moves.push_back({&block.moves[i], view.prices[b].moves[i], stage, copies[b] * view.units, exposed * view.units});
     }
   }
 }

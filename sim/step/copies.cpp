@@ -1,7 +1,7 @@
-// Two copies of the model, run from both ends (DualPipe, arXiv 2412.19437: 2x parameters; Chimera, arXiv 2107.06925: the
-// replicas of a stage sum their gradients). Rank r holds stages r and p-1-r: each with its
-// weights, gradients and optimizer states. After the pipeline ranks r and p-1-r, which hold the same two stages, add up
-// the gradients that each of them updates.
+// Two copies of the model, run from both ends (DualPipe, arXiv 2412.19437: 2x parameters; Chimera, arXiv 2107.06925:
+// the replicas of a stage sum their gradients). Rank r holds stages r and p-1-r: each with its weights, gradients and
+// optimizer states. After the pipeline ranks r and p-1-r, which hold the same two stages, add up the gradients that
+// each of them updates.
 #include <algorithm>
 
 #include "sim/step/parts.h"

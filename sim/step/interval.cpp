@@ -16,9 +16,8 @@ bool doubtful(Source source) {
 
 void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time) {
   if (time.value() <= 0) return;
-  const auto known = std::find_if(shares.begin(), shares.end(), [&](const LawShare& share) {
-    return std::string_view(share.law) == price.law && share.source == price.source;
-  });
+  const auto known = std::find_if(shares.begin(), shares.end(),
+      [&](const LawShare& share) { return std::string_view(share.law) == price.law && share.source == price.source; });
   LawShare& share =
       known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0));
   share.time += time;
@@ -27,14 +26,10 @@ void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time) 
 
 const char* why(Source source) {
   switch (source) {
-    case Source::transferred:
-      return "transferred from another GPU, rank count or kind";
-    case Source::datasheet:
-      return "from the datasheet, nothing measured";
-    case Source::assumed:
-      return "assumed, nothing measured";
-    default:
-      return "";
+    case Source::transferred: return "transferred from another GPU, rank count or kind";
+    case Source::datasheet: return "from the datasheet, nothing measured";
+    case Source::assumed: return "assumed, nothing measured";
+    default: return "";
   }
 }
 
@@ -66,21 +61,24 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
   return shares;
 }
 
-// Two kinds of run spread wider than the profiles' hold-outs, which are of dense runs with resident weights: 10th and 90th
-// percentile of measured over forecast in `stepcast validate` on the shipped records, 110 runs with routed rows and 98 that
-// gather their weights (2026-11).
+// Two kinds of run spread wider than the profiles' hold-outs, which are of dense runs with resident weights: 10th and
+// 90th percentile of measured over forecast in `stepcast validate` on the shipped records, 110 runs with routed rows
+// and 98 that gather their weights (2026-11).
 KindSpread spread_of_kind(const Program& program) {
-  constexpr KindSpread routed{{0.82, 1.61}, "runs with routed rows"}, gathered{{0.90, 1.23}, "runs that gather their weights"};
+  constexpr KindSpread routed{{0.82, 1.61}, "runs with routed rows"},
+      gathered{{0.90, 1.23}, "runs that gather their weights"};
   const bool gathers = std::any_of(program.blocks.begin(), program.blocks.end(), [](const ProgramBlock& block) {
-    return std::any_of(block.moves.begin(), block.moves.end(), [](const Move& move) { return move.cargo == Cargo::weight; });
+    return std::any_of(
+        block.moves.begin(), block.moves.end(), [](const Move& move) { return move.cargo == Cargo::weight; });
   });
   return program.routed_rows ? routed : gathers ? gathered : KindSpread{};
 }
 
-// Where steps of this software were measured, their held-out errors are the interval: they contain what kernels, collectives
-// and the software's own ways add. Elsewhere the profile's hold-outs say how far whole steps fall from their forecast; time
-// that rests on a law which those runs did not use (transferred, datasheet, assumed) takes that law's own spread where it is
-// wider; so does all time where the profile has no hold-outs. Hidden moves count too, for a wrong law would uncover them.
+// Where steps of this software were measured, their held-out errors are the interval: they contain what kernels,
+// collectives and the software's own ways add. Elsewhere the profile's hold-outs say how far whole steps fall from
+// their forecast; time that rests on a law which those runs did not use (transferred, datasheet, assumed) takes that
+// law's own spread where it is wider; so does all time where the profile has no hold-outs. Hidden moves count too, for
+// a wrong law would uncover them.
 Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step) {
   if (cost.tuning().fitted()) return cost.tuning().spread;
   const Profile& profile = cost.profile();
@@ -116,7 +114,7 @@ std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, cons
   }
   if (!memory.fits) {
     warnings.push_back(fmt::format("does not fit: rank {} needs {} of {}, {} too much", memory.rank, gib(memory.peak),
-                                   gib(memory.capacity), gib(memory.peak - memory.capacity)));
+        gib(memory.capacity), gib(memory.peak - memory.capacity)));
   }
   return warnings;
 }

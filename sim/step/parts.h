@@ -37,16 +37,16 @@ struct Pipeline {
   Timeline timeline;
 };
 Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& priced, const std::vector<HopPrice>& hops,
-                                const CostModel& cost, double memory_cap);
+    const CostModel& cost, double memory_cap);
 
 /// What every part reads. A unit is what passes a chunk at once: a micro-batch, or a slice of one.
 struct StepView {
-  const Program& program;             ///< both copies, where there are two; of the first slice, where there are slices
+  const Program& program;  ///< both copies, where there are two; of the first slice, where there are slices
   const CostModel& cost;
   const std::vector<BlockPrices>& prices;
   const std::vector<ChunkTimes>& chunks;  ///< of one unit; the mean over slices
   const std::vector<ChunkTimes>& outer;   ///< of the unit that begins and ends the step
-  const std::vector<HopPrice>& hops;  ///< by Program::edges
+  const std::vector<HopPrice>& hops;      ///< by Program::edges
   const Order& order;
   const Timeline& timeline;
   double units = 1;  ///< that pass each chunk
@@ -92,7 +92,10 @@ struct LawShare {
 std::vector<LawShare> law_shares(const StepView& view, const Tail& tail);
 
 /// Spread of a kind of run, where it is wider than the profile's.
-struct KindSpread { Spread spread; const char* runs = ""; };
+struct KindSpread {
+  Spread spread;
+  const char* runs = "";
+};
 KindSpread spread_of_kind(const Program& program);
 
 /// Relative 10th to 90th percentile of the step.

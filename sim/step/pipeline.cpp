@@ -11,8 +11,8 @@ namespace stepcast {
 
 namespace {
 
-StageTimes stage_times(const std::vector<ChunkTimes>& chunks, const std::vector<HopPrice>& hops,
-                       const CostModel& cost) {
+StageTimes stage_times(
+    const std::vector<ChunkTimes>& chunks, const std::vector<HopPrice>& hops, const CostModel& cost) {
   StageTimes times;
   times.blocking_hops = cost.stack().boundary_sends == Manners::blocking;
   for (const ChunkTimes& chunk : chunks) {
@@ -30,7 +30,7 @@ StageTimes stage_times(const std::vector<ChunkTimes>& chunks, const std::vector<
 /// Of one copy of the model.
 ScheduleSize schedule_size(const Program& program, const PricedUnits& priced) {
   return {static_cast<int>(program.stages), static_cast<int>(program.chunks_per_stage),
-          static_cast<int>(program.micro_batches), 0, std::max(1, static_cast<int>(priced.by_slice.size()))};
+      static_cast<int>(program.micro_batches), 0, std::max(1, static_cast<int>(priced.by_slice.size()))};
 }
 
 /// What kinds that schedule by times go by: every stage's own, and the longest hop.
@@ -55,7 +55,7 @@ Expected<void> same_placement(const Program& program, const Order& order) {
   for (std::size_t i = 0; fits && i < program.chunks.size(); ++i) fits = order.rank_of[i] == program.chunks[i].stage;
   if (fits) return {};
   return fail("schedule", "'" + program.schedule + "' places its stages otherwise than the layers were dealt out",
-              "V kinds want the layers laid zigzag, others not");
+      "V kinds want the layers laid zigzag, others not");
 }
 
 Expected<void> under_cap(const Order& order, const Timeline& timeline, const std::string& schedule, double cap) {
@@ -64,9 +64,9 @@ Expected<void> under_cap(const Order& order, const Timeline& timeline, const std
   const bool chunks = order.stages() > order.ranks * order.directions;
   const char* unit = order.slices > 1 ? "slices" : chunks ? "chunks" : "micro-batches";
   return fail("memory-cap",
-              fmt::format("{} holds the activations of {} {} on rank {}, above {:g}", schedule, *most, unit,
-                          most - timeline.peak_in_flight.begin(), cap),
-              fmt::format("memory-cap {} or more, or schedule zb-auto or zb-v-auto", *most));
+      fmt::format("{} holds the activations of {} {} on rank {}, above {:g}", schedule, *most, unit,
+          most - timeline.peak_in_flight.begin(), cap),
+      fmt::format("memory-cap {} or more, or schedule zb-auto or zb-v-auto", *most));
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost) 
 }
 
 Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& priced, const std::vector<HopPrice>& hops,
-                                const CostModel& cost, double memory_cap) {
+    const CostModel& cost, double memory_cap) {
   StageTimes times = stage_times(priced.chunks, hops, cost);
   TRY(auto order, make_order(program.schedule, schedule_size(program, priced), order_times(times, memory_cap)));
   TRY(same_placement(program, order));

@@ -22,8 +22,8 @@ void see_earlier_keys(KernelWork& work, int slice) {
 
 void add(ChunkTimes& sum, const ChunkTimes& more) {
   for (const auto part : {&ChunkTimes::forward, &ChunkTimes::input_grad, &ChunkTimes::weight_grad,
-                          &ChunkTimes::forward_compute, &ChunkTimes::backward_compute, &ChunkTimes::recompute,
-                          &ChunkTimes::exposed_forward, &ChunkTimes::exposed_backward})
+           &ChunkTimes::forward_compute, &ChunkTimes::backward_compute, &ChunkTimes::recompute,
+           &ChunkTimes::exposed_forward, &ChunkTimes::exposed_backward})
     sum.*part += more.*part;
   for (const auto list : {&ChunkTimes::exposed, &ChunkTimes::run_forward, &ChunkTimes::run_backward}) {
     assert((sum.*list).size() == (more.*list).size());
@@ -33,8 +33,8 @@ void add(ChunkTimes& sum, const ChunkTimes& more) {
 
 void divide(ChunkTimes& sum, double count) {
   for (const auto part : {&ChunkTimes::forward, &ChunkTimes::input_grad, &ChunkTimes::weight_grad,
-                          &ChunkTimes::forward_compute, &ChunkTimes::backward_compute, &ChunkTimes::recompute,
-                          &ChunkTimes::exposed_forward, &ChunkTimes::exposed_backward})
+           &ChunkTimes::forward_compute, &ChunkTimes::backward_compute, &ChunkTimes::recompute,
+           &ChunkTimes::exposed_forward, &ChunkTimes::exposed_backward})
     sum.*part = sum.*part / count;
   for (const auto list : {&ChunkTimes::exposed, &ChunkTimes::run_forward, &ChunkTimes::run_backward})
     for (Seconds& time : sum.*list) time = time / count;

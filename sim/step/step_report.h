@@ -47,7 +47,8 @@ struct CollectiveReport {
 
 struct StepReport {
   Seconds step_time, p10, p90;
-  const char* interval_kind = "";              ///< runs whose spread widened the interval: "runs with routed rows", or ""
+  /// runs whose spread widened the interval: "runs with routed rows", or ""
+  const char* interval_kind = "";
   double tokens_per_s_per_gpu = 0;
   FlopsPerSecond hardware_flops_per_gpu;  ///< executed on tensor cores incl. recompute
   Flops hardware_flops;                   ///< of the step, all ranks

@@ -12,7 +12,8 @@ enum class Side : std::uint8_t { gradients, parameters };
 
 bool belongs(const Move& move, Side side) { return (side == Side::gradients) == (move.when == When::once_last_use); }
 
-/// The once-per-step moves of one stage: beside the last backward passes of its chunks or before their first forward passes.
+/// The once-per-step moves of one stage: beside the last backward passes of its chunks or before their first forward
+/// passes.
 struct StageMoves {
   Seconds beside, serial;  ///< all overlapped moves, all blocking ones
   Seconds exposed;         ///< what the overlapped ones add to the step
@@ -25,9 +26,10 @@ struct Visit {
   double begin = 0;
 };
 
-// With several chunks per stage the last backward passes of two chunks lie a round of micro-batches apart, and so do the
-// first forward passes: that is the room in which the reduces of one chunk and the gathers of the next hide (Megatron-LM
-// core/pipeline_parallel/schedules.py: grad_sync_func after a chunk's last micro-batch, param_sync_func before its first).
+// With several chunks per stage the last backward passes of two chunks lie a round of micro-batches apart, and so do
+// the first forward passes: that is the room in which the reduces of one chunk and the gathers of the next hide
+// (Megatron-LM core/pipeline_parallel/schedules.py: grad_sync_func after a chunk's last micro-batch, param_sync_func
+// before its first).
 std::vector<Visit> visits(const StepView& view, int stage, Side side) {
   const auto actions = view.order.of_rank(stage);
   const int first = view.order.begin[stage];
@@ -36,7 +38,8 @@ std::vector<Visit> visits(const StepView& view, int stage, Side side) {
     const bool forward = actions[i].kind == ActionKind::forward;
     if (forward != (side == Side::parameters)) continue;
     const int chunk = actions[i].stage;
-    const auto known = std::find_if(found.begin(), found.end(), [&](const Visit& visit) { return visit.chunk == chunk; });
+    const auto known =
+        std::find_if(found.begin(), found.end(), [&](const Visit& visit) { return visit.chunk == chunk; });
     const auto at = static_cast<std::size_t>(first) + i;
     if (forward && known == found.end()) found.push_back({chunk, view.timeline.start[at].value()});
     if (forward) continue;
@@ -78,7 +81,7 @@ double fabric_share(const StepView& view, int stage, Side side) {
 }
 
 void add_run(const StepView& view, int stage, const BlockRun& run, double begin, Seconds wall, double free_share,
-             Side side, StageMoves& moves, SideBySide& beside) {
+    Side side, StageMoves& moves, SideBySide& beside) {
   const double count = static_cast<double>(run.count);
   Seconds each;
   const std::vector<Move>& step_moves = view.program.blocks[run.block].step_moves;
@@ -91,14 +94,12 @@ void add_run(const StepView& view, int stage, const BlockRun& run, double begin,
     moves.calls.push_back({&move, price, stage, count, move.blocking ? price.time * count : Seconds(0)});
   }
   const double block = wall.value() / count, fabric = each.value() / free_share;
-  if (side == Side::gradients)
-    beside.close(begin, count, block, fabric);
-  else
-    beside.need(begin, count, block, fabric);
+  if (side == Side::gradients) beside.close(begin, count, block, fabric);
+  else beside.need(begin, count, block, fabric);
 }
 
 void add_chunk(const StepView& view, int stage, const Visit& visit, double free_share, Side side, StageMoves& moves,
-               SideBySide& beside) {
+    SideBySide& beside) {
   const std::vector<BlockRun>& blocks = view.program.chunks[visit.chunk].runs;
   const ChunkTimes& times = view.outer[visit.chunk];
   const int runs = static_cast<int>(blocks.size());
@@ -121,7 +122,7 @@ StageMoves stage_moves(const StepView& view, int stage, Side side) {
   const Seconds open = side == Side::gradients ? Seconds(beside.queue()) - end : Seconds(beside.late());
   const double lead = side == Side::parameters ? start.value() : 0;
   moves.exposed = Seconds(shown_beside(open.value(), moves.beside.value(), lead, view.timeline.busy[stage].value(),
-                                       view.cost.tuning()[StepParameter::contention]));
+      view.cost.tuning()[StepParameter::contention]));
   return moves;
 }
 

@@ -56,7 +56,7 @@ class PartClock {
   }
   [[nodiscard]] double at(double time) const {
     const auto later = std::upper_bound(stretches_.begin(), stretches_.end(), time,
-                                        [](double value, const Stretch& stretch) { return value < stretch.start; });
+        [](double value, const Stretch& stretch) { return value < stretch.start; });
     if (later == stretches_.begin()) return 0;
     const Stretch& stretch = *std::prev(later);
     return stretch.before + std::min(time, stretch.end) - stretch.start;
@@ -64,14 +64,17 @@ class PartClock {
   [[nodiscard]] double seconds() const { return now_; }
 
  private:
-  struct Stretch { double start, end, before; };
+  struct Stretch {
+    double start, end, before;
+  };
   std::vector<Stretch> stretches_;
   double now_ = 0;
 };
 
 }  // namespace
 
-ChunkLayout chunk_layout(const Program& program, const std::vector<BlockPrices>& prices, const Chunk& chunk, const CostModel& cost) {
+ChunkLayout chunk_layout(
+    const Program& program, const std::vector<BlockPrices>& prices, const Chunk& chunk, const CostModel& cost) {
   ChunkLayout layout = walk_for(program, prices, cost).layout(chunk);
   for (ListLayout* list : {&layout.forward, &layout.backward}) {
     join_waits(*list);
@@ -87,7 +90,8 @@ ListLayout backward_part(const ListLayout& backward, bool weight_grad) {
   std::vector<int> position(backward.items.size(), -1);
   for (std::size_t i = 0; i < backward.items.size(); ++i) {
     LaidItem item = backward.items[i];
-    if (item.kind != LaidKind::move && (item.pass == Pass::weight_grad) != weight_grad) continue;  // rounding would leave it some time
+    // rounding would leave it some time
+    if (item.kind != LaidKind::move && (item.pass == Pass::weight_grad) != weight_grad) continue;
     item.start = clock.at(item.start);
     item.end = clock.at(item.end);
     if (item.end - item.start <= part_rounding * part.seconds) continue;  // of the other part

@@ -1,5 +1,5 @@
-// The walk written down: what ChunkWalk places, as items of a layout. Copies that the walk leaves out repeat the one before them, as
-// their times do.
+// The walk written down: what ChunkWalk places, as items of a layout. Copies that the walk leaves out repeat the one
+// before them, as their times do.
 #include "sim/streams/walk.h"
 
 namespace stepcast {
@@ -14,8 +14,8 @@ void ChunkWalk::note_instance(std::size_t index) {
   noted_->instance_from = noted_->list->items.size();
 }
 
-/// Compute and each tier repeat what they took for the copy, so that a tier that falls behind goes on doing so (skip_copies).
-/// No move starts before its copy does, so none has stretched a kernel of the copy before.
+/// Compute and each tier repeat what they took for the copy, so that a tier that falls behind goes on doing so
+/// (skip_copies). No move starts before its copy does, so none has stretched a kernel of the copy before.
 void ChunkWalk::repeat_notes(double copies) {
   std::vector<LaidItem>& items = noted_->list->items;
   const std::size_t from = noted_->instance_from, until = items.size();
@@ -63,8 +63,7 @@ void ChunkWalk::note(const Instance& instance, const Item& item, const Placed& p
   laid.blocking = move.blocking;
   laid.tier = prices_[instance.block].moves[item.index].tier;
   items.push_back(laid);
-  if (move.blocking)
-    note_wait(laid, placed.waited_for, placed.before, placed.end);
+  if (move.blocking) note_wait(laid, placed.waited_for, placed.before, placed.end);
   else if (compute_free_ > placed.before)  // the move has stretched the last kernel
     items[static_cast<std::size_t>(noted_->last_kernel)].end = compute_free_;
 }

@@ -20,12 +20,9 @@ bool carries_activation(const Move& move) { return move.cargo == Cargo::activati
 
 }  // namespace
 
-ChunkWalk::ChunkWalk(const Program& program, const std::vector<BlockPrices>& prices, const OverlapLaw& overlap,
-                     int tiers)
-    : program_(program),
-      prices_(prices),
-      slowdown_(overlap.compute_slowdown),
-      move_stretch_(1 + overlap.move_slowdown),
+ChunkWalk::ChunkWalk(
+    const Program& program, const std::vector<BlockPrices>& prices, const OverlapLaw& overlap, int tiers)
+    : program_(program), prices_(prices), slowdown_(overlap.compute_slowdown), move_stretch_(1 + overlap.move_slowdown),
       streams_(static_cast<std::size_t>(tiers)) {
   std::size_t moves = 0;
   for (const ProgramBlock& block : program.blocks) moves += block.moves.size();
@@ -65,8 +62,7 @@ ChunkLayout ChunkWalk::layout(const Chunk& chunk) {
   return layout;
 }
 
-template <bool noted>
-void ChunkWalk::lay(const Chunk& chunk, List list, ChunkTimes& times) {
+template <bool noted> void ChunkWalk::lay(const Chunk& chunk, List list, ChunkTimes& times) {
   reset();
   list_instances(chunk, list);
   std::vector<Seconds>& run_times = list == List::forward ? times.run_forward : times.run_backward;
@@ -108,8 +104,7 @@ void ChunkWalk::list_instances(const Chunk& chunk, List list) {
   item_end_.assign(static_cast<std::size_t>(items), End{-1, -1});
 }
 
-template <bool noted>
-void ChunkWalk::lay_instance(std::size_t index, List list) {
+template <bool noted> void ChunkWalk::lay_instance(std::size_t index, List list) {
   const Instance& instance = instances_[index];
   const BlockPrices& prices = prices_[instance.block];
   if constexpr (noted) note_instance(index);
@@ -159,8 +154,7 @@ void ChunkWalk::skip_copies(std::size_t index) {
 }
 
 // Gathers of the blocks ahead, as soon as this block starts; at the start of the chunk also those of its first blocks.
-template <bool noted>
-void ChunkWalk::start_early(std::size_t index, List list) {
+template <bool noted> void ChunkWalk::start_early(std::size_t index, List list) {
   const std::size_t reach = std::min(instances_.size(), index + 1 + static_cast<std::size_t>(ahead_));
   for (std::size_t later = index; later < reach; ++later) {
     const Instance& instance = instances_[later];
@@ -177,8 +171,7 @@ void ChunkWalk::start_early(std::size_t index, List list) {
 }
 
 // `earliest` >= 0: the item starts before its block and waits for nothing else.
-template <bool noted>
-void ChunkWalk::place(const Instance& instance, const Item& item, int slot, double earliest) {
+template <bool noted> void ChunkWalk::place(const Instance& instance, const Item& item, int slot, double earliest) {
   const ProgramBlock& block = program_.blocks[instance.block];
   const BlockPrices& prices = prices_[instance.block];
   End& end = item_end_[slot];
@@ -196,10 +189,8 @@ void ChunkWalk::place(const Instance& instance, const Item& item, int slot, doub
   const double ready = earliest >= 0 ? earliest : ready_for(instance, item, slot).time;
   [[maybe_unused]] const double start = std::max(ready, move.blocking ? compute_free_ : streams_[price.tier].free);
   end.move = prices.first_move + item.index;
-  if (move.blocking)
-    place_blocking(move, price, ready, end);
-  else
-    place_beside(price, ready, end);
+  if (move.blocking) place_blocking(move, price, ready, end);
+  else place_beside(price, ready, end);
   if constexpr (noted) note(instance, item, {start, end.time, before, end.move});
   if (carries_activation(move) && move.pass != Pass::weight_grad && end.time >= output_.time) output_ = end;
 }
@@ -280,8 +271,7 @@ void ChunkWalk::advance(Pass pass, double until) {
 }
 
 // The chunk is done when its last item is: what is handed on, and moves that nobody in the chunk waits for.
-template <bool noted>
-void ChunkWalk::finish(List list, ChunkTimes& times) {
+template <bool noted> void ChunkWalk::finish(List list, ChunkTimes& times) {
   End last = output_;
   for (const End& end : item_end_) {
     if (end.time > last.time) last = end;

@@ -53,23 +53,18 @@ class ChunkWalk {
   };
 
   // `noted`: writes down what is laid. times(), which sweeps call by the million, does not even ask.
-  template <bool noted>
-  void lay(const Chunk& chunk, List list, ChunkTimes& times);
+  template <bool noted> void lay(const Chunk& chunk, List list, ChunkTimes& times);
   void reset();
   void list_instances(const Chunk& chunk, List list);
-  template <bool noted>
-  void lay_instance(std::size_t index, List list);
+  template <bool noted> void lay_instance(std::size_t index, List list);
   void skip_copies(std::size_t index);
-  template <bool noted>
-  void start_early(std::size_t index, List list);
-  template <bool noted>
-  void place(const Instance& instance, const Item& item, int slot, double earliest);
+  template <bool noted> void start_early(std::size_t index, List list);
+  template <bool noted> void place(const Instance& instance, const Item& item, int slot, double earliest);
   void place_beside(const Price& price, double ready, End& end);
   void place_blocking(const Move& move, const Price& price, double ready, End& end);
   void place_work(Pass pass, double duration, End ready, End& end, int slot);
   void mark_copy();
-  template <bool noted>
-  void finish(List list, ChunkTimes& times);
+  template <bool noted> void finish(List list, ChunkTimes& times);
   // notes.cpp
   void note_instance(std::size_t index);
   void repeat_notes(double copies);

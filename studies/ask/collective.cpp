@@ -29,7 +29,8 @@ Expected<RateAnswer> answer(const RateSource& source, const RateQuestion& asked)
   out.source = time.source;
   out.law = law_of(time);
   out.extrapolated = time.extrapolated;
-  if (time.curve != nullptr && time.source == Source::measured) out.error = {time.curve->held_out.mape, time.curve->held_out.samples};
+  if (time.curve != nullptr && time.source == Source::measured)
+    out.error = {time.curve->held_out.mape, time.curve->held_out.samples};
   out.figures.emplace_back("algbw_bytes_per_s", (query.bytes / time.time).value());
   out.figures.emplace_back("busbw_bytes_per_s", (received_of(query) / time.time).value());
   return out;
@@ -49,8 +50,8 @@ Expected<void> collective_command(const Arguments& arguments, Console& console) 
   const bool named = !arguments.words.empty();
   if (!named && !arguments.has("--csv"))
     return fail("collective", "which one?",
-                "all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast or reduce; or --csv FILE "
-                "with a column kind");
+        "all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast or reduce; or --csv FILE "
+        "with a column kind");
   const std::string id = named ? arguments.words.front() : std::string();
   if (named) {
     TRY(parse_collective_kind(id, "collective"));

@@ -35,13 +35,17 @@ void add_rates(RateAnswer& answer, Flops flops, Bytes bytes) {
 }
 
 Error no_law(const RateSource& source, const std::string& what) {
-  return {source.profile.id, fmt::format("the profile has no law for {}", what), "another --machine or --profile, or measure and fit one: stepcast calibrate"};
+  return {source.profile.id, fmt::format("the profile has no law for {}", what),
+      "another --machine or --profile, or measure and fit one: stepcast calibrate"};
 }
 
 Expected<RateAnswer> answer_gemm(const RateSource& source, const GemmQuery& query) {
   const auto time = gemm_time(source.profile, query);
-  if (!time) return tl::unexpected(no_law(source, fmt::format("{} products{}", to_text(query.precision), query.block_scaled ? " with block scales" : "")));
-  RateAnswer answer = answer_of(*time, fmt::format("gemm {}{}", to_text(query.precision), query.block_scaled ? " block-scaled" : ""));
+  if (!time)
+    return tl::unexpected(no_law(source,
+        fmt::format("{} products{}", to_text(query.precision), query.block_scaled ? " with block scales" : "")));
+  RateAnswer answer =
+      answer_of(*time, fmt::format("gemm {}{}", to_text(query.precision), query.block_scaled ? " block-scaled" : ""));
   add_rates(answer, flops_of(query), bytes_of(query));
   if (query.casts_x) answer.figures.emplace_back("cast_s", time->cast.value());
   return answer;
@@ -58,12 +62,13 @@ std::vector<std::string> attention_software(const Profile& profile, bool decode)
   return names;
 }
 
-Expected<RateAnswer> answer_attention(const RateSource& source, const AttentionQuery& query, const FieldValue& software) {
+Expected<RateAnswer> answer_attention(
+    const RateSource& source, const AttentionQuery& query, const FieldValue& software) {
   const bool decode = query.pass == AttentionPass::decode;
   const auto time = attention_time(source.profile, query, software.text == "any" ? "" : software.text);
   if (!time && software.text != "any")
     return fail(software.where, fmt::format("no attention of '{:.60}' in {}", software.text, source.profile.id),
-                fmt::format("one of: {}", fmt::join(attention_software(source.profile, decode), ", ")));
+        fmt::format("one of: {}", fmt::join(attention_software(source.profile, decode), ", ")));
   if (!time) return tl::unexpected(no_law(source, "decode attention"));
   RateAnswer answer = answer_of(*time, query.pass == AttentionPass::decode ? "attention decode" : "attention");
   add_rates(answer, forward_flops_of(query), bytes_of(query));
@@ -97,7 +102,8 @@ Expected<RateAnswer> kernel_answer(const RateSource& source, const RateQuestion&
     if (asked.said.find("cast")->second.text == "auto") with_cast.casts_x = casts_by_itself(source, *gemm);
     return answer_gemm(source, with_cast);
   }
-  if (const auto* attention = std::get_if<AttentionQuery>(&query)) return answer_attention(source, *attention, asked.said.find("software")->second);
+  if (const auto* attention = std::get_if<AttentionQuery>(&query))
+    return answer_attention(source, *attention, asked.said.find("software")->second);
   if (const auto* moe = std::get_if<MoeQuery>(&query)) return answer_moe(source, *moe);
   return answer_memory(source, std::get<MemoryQuery>(query));
 }

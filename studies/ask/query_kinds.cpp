@@ -17,41 +17,40 @@ namespace {
 // Elements, rows or ranks of anything.
 constexpr double most_counted = 1e12;
 
-constexpr std::array gemm_fields{
-    QueryField{"m", "", "", "rows of x and y"}, QueryField{"n", "", "", "columns of y"}, QueryField{"k", "", "", "summed over"},
-    QueryField{"batch", "b", "1", "products of this shape at once"},
+constexpr std::array gemm_fields{QueryField{"m", "", "", "rows of x and y"}, QueryField{"n", "", "", "columns of y"},
+    QueryField{"k", "", "", "summed over"}, QueryField{"batch", "b", "1", "products of this shape at once"},
     QueryField{"dtype", "gemm_dtype precision type", "bf16", "fp32 tf32 fp16 bf16 fp8 fp8-block mxfp8 nvfp4"},
     QueryField{"layout", "", "tn", "tn forward, nn input gradient, nt weight gradient"},
-    QueryField{"cast", "casts_x", "auto", "on, off, auto: the call casts x first (auto: where the profile's tables do)"}};
+    QueryField{
+        "cast", "casts_x", "auto", "on, off, auto: the call casts x first (auto: where the profile's tables do)"}};
 
-constexpr std::array attention_fields{
-    QueryField{"batch", "batch_size b", "1", "sequences"},
+constexpr std::array attention_fields{QueryField{"batch", "batch_size b", "1", "sequences"},
     QueryField{"seq", "isl seqlen s queries sequence", "", "positions that ask"},
     QueryField{"keys", "", "seq", "positions that are seen (decode: of the cache)"},
     QueryField{"heads", "num_heads", "", "query heads"},
     QueryField{"kv-heads", "kv_heads num_key_value_heads num_kv_heads", "heads", "key and value heads"},
     QueryField{"head-dim", "head_dim d head_size", "128", "elements per head"},
-    QueryField{"pass", "", "forward", "forward, backward, both or decode"},
-    QueryField{"causal", "", "on", "on or off"},
+    QueryField{"pass", "", "forward", "forward, backward, both or decode"}, QueryField{"causal", "", "on", "on or off"},
     QueryField{"software", "", "any", "whose kernels, as the profile names them; any: training's"},
     QueryField{"dtype", "precision type", "bf16", "of keys and values"}};
 
-constexpr std::array moe_fields{
-    QueryField{"tokens", "num_tokens", "", "rows before they are routed"},
-    QueryField{"hidden", "hidden_size", "", "width of the model"}, QueryField{"inter", "inter_size", "", "width of an expert"},
-    QueryField{"topk", "", "", "experts per token"}, QueryField{"experts", "num_experts", "", "in the layer"},
+constexpr std::array moe_fields{QueryField{"tokens", "num_tokens", "", "rows before they are routed"},
+    QueryField{"hidden", "hidden_size", "", "width of the model"},
+    QueryField{"inter", "inter_size", "", "width of an expert"}, QueryField{"topk", "", "", "experts per token"},
+    QueryField{"experts", "num_experts", "", "in the layer"},
     QueryField{"tp", "moe_tp_size tensor_ways", "1", "ways an expert is split"},
     QueryField{"ep", "moe_ep_size expert_ways", "1", "ways the experts are spread"},
     QueryField{"skew", "distribution", "0", "exponent of the power law of loads; 0 balanced"},
     QueryField{"dtype", "moe_dtype precision type", "bf16", "fp16 bf16 fp8 nvfp4"}};
 
-constexpr std::array memory_fields{
-    QueryField{"rows", "num_tokens tokens", "", "independent rows"}, QueryField{"columns", "hidden_size hidden h", "", "elements of a row"},
+constexpr std::array memory_fields{QueryField{"rows", "num_tokens tokens", "", "independent rows"},
+    QueryField{"columns", "hidden_size hidden h", "", "elements of a row"},
     QueryField{"dtype", "precision type", "bf16", "of the elements"}};
 
 constexpr std::array collective_fields{
     QueryField{"bytes", "size message_size", "", "of the whole buffer, as nccl-tests' size (\"64 MiB\" or a number)"},
-    QueryField{"gpus", "num_gpus ranks n", "", "ranks"}, QueryField{"nodes", "num_nodes", "1", "that they stand on, in equal parts"}};
+    QueryField{"gpus", "num_gpus ranks n", "", "ranks"},
+    QueryField{"nodes", "num_nodes", "1", "that they stand on, in equal parts"}};
 
 const std::string& text_of(const FieldValues& values, std::string_view name) { return values.find(name)->second.text; }
 
@@ -61,12 +60,14 @@ Expected<double> count(const FieldValues& values, std::string_view name) {
   const char* end = given.text.data() + given.text.size();
   const auto [stop, problem] = std::from_chars(given.text.data(), end, value);
   if (problem != std::errc{} || stop != end || !(value >= 1) || value > most_counted || value != std::floor(value))
-    return fail(given.where, fmt::format("{} '{}' is no count", name, given.text.substr(0, 60)), fmt::format("a whole number from 1 to {:g}", most_counted));
+    return fail(given.where, fmt::format("{} '{}' is no count", name, given.text.substr(0, 60)),
+        fmt::format("a whole number from 1 to {:g}", most_counted));
   return value;
 }
 
 /// Several counts at once; the first bad one is the error.
-Expected<void> take_counts(const FieldValues& values, std::initializer_list<std::pair<std::string_view, double*>> wanted) {
+Expected<void> take_counts(
+    const FieldValues& values, std::initializer_list<std::pair<std::string_view, double*>> wanted) {
   for (const auto& [name, out] : wanted) {
     TRY(*out, count(values, name));
   }
@@ -74,22 +75,25 @@ Expected<void> take_counts(const FieldValues& values, std::initializer_list<std:
 }
 
 template <typename Value, std::size_t N>
-Expected<Value> one_of(const FieldValues& values, std::string_view name, const std::pair<const char*, Value> (&table)[N]) {
+Expected<Value> one_of(
+    const FieldValues& values, std::string_view name, const std::pair<const char*, Value> (&table)[N]) {
   const FieldValue& given = values.find(name)->second;
   std::vector<std::string> names;
   for (const auto& [word, value] : table) {
     if (given.text == word) return value;
     names.emplace_back(word);
   }
-  return fail(given.where, fmt::format("unknown {} '{}'", name, given.text.substr(0, 60)), name_hint(given.text, names));
+  return fail(
+      given.where, fmt::format("unknown {} '{}'", name, given.text.substr(0, 60)), name_hint(given.text, names));
 }
 
-constexpr std::pair<const char*, bool> switches[] = {{"on", true}, {"off", false}, {"true", true}, {"false", false}, {"1", true}, {"0", false}};
+constexpr std::pair<const char*, bool> switches[] = {
+    {"on", true}, {"off", false}, {"true", true}, {"false", false}, {"1", true}, {"0", false}};
 
 Expected<Precision> precision_of(const FieldValues& values) {
   const FieldValue& given = values.find("dtype")->second;
   static const std::map<std::string, std::string> others{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"half", "fp16"},
-                                                         {"float", "fp32"},    {"float32", "fp32"}, {"float8", "fp8"}};
+      {"float", "fp32"}, {"float32", "fp32"}, {"float8", "fp8"}};
   const auto other = others.find(given.text);
   return parse_precision(other == others.end() ? given.text : other->second, given.where);
 }
@@ -103,7 +107,8 @@ Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
   if (dtype == "fp8-block" || dtype == "fp8_block") query.block_scaled = true, dtype = "fp8";
   TRY(const auto precision, precision_of(values));
   query.precision = precision;
-  constexpr std::pair<const char*, GemmLayout> layouts[] = {{"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
+  constexpr std::pair<const char*, GemmLayout> layouts[] = {
+      {"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
   TRY(const auto layout, one_of(values, "layout", layouts));
   query.layout = layout;
   if (text_of(values, "cast") != "auto") {
@@ -114,10 +119,11 @@ Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
 
 Expected<Query> make_attention(const FieldValues& values, const std::string&) {
   AttentionQuery query;
-  TRY(take_counts(values, {{"batch", &query.batch}, {"seq", &query.queries}, {"keys", &query.keys}, {"heads", &query.heads},
-                                  {"kv-heads", &query.kv_heads}, {"head-dim", &query.head_dim}}));
-  constexpr std::pair<const char*, AttentionPass> passes[] = {{"forward", AttentionPass::forward}, {"backward", AttentionPass::backward},
-                                                              {"both", AttentionPass::forward_and_backward}, {"decode", AttentionPass::decode}};
+  TRY(take_counts(values, {{"batch", &query.batch}, {"seq", &query.queries}, {"keys", &query.keys},
+                              {"heads", &query.heads}, {"kv-heads", &query.kv_heads}, {"head-dim", &query.head_dim}}));
+  constexpr std::pair<const char*, AttentionPass> passes[] = {{"forward", AttentionPass::forward},
+      {"backward", AttentionPass::backward}, {"both", AttentionPass::forward_and_backward},
+      {"decode", AttentionPass::decode}};
   const auto pass = one_of(values, "pass", passes);
   const auto causal = one_of(values, "causal", switches);
   const auto precision = precision_of(values);
@@ -128,15 +134,17 @@ Expected<Query> make_attention(const FieldValues& values, const std::string&) {
   query.causal = *causal;
   query.precision = *precision;
   if (query.kv_heads > query.heads || std::fmod(query.heads, query.kv_heads) != 0)
-    return fail(values.find("kv-heads")->second.where, fmt::format("{} kv-heads for {} heads", query.kv_heads, query.heads), "a divisor of heads");
+    return fail(values.find("kv-heads")->second.where,
+        fmt::format("{} kv-heads for {} heads", query.kv_heads, query.heads), "a divisor of heads");
   if (query.pass == AttentionPass::decode) query.queries = 1;
   return query;
 }
 
 Expected<Query> make_moe(const FieldValues& values, const std::string&) {
   MoeQuery query;
-  TRY(take_counts(values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
-                                  {"experts", &query.experts}, {"tp", &query.tensor_ways}, {"ep", &query.expert_ways}}));
+  TRY(take_counts(
+      values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
+                  {"experts", &query.experts}, {"tp", &query.tensor_ways}, {"ep", &query.expert_ways}}));
   TRY(const auto precision, precision_of(values));
   query.precision = precision;
   std::string skew = text_of(values, "skew");
@@ -144,9 +152,11 @@ Expected<Query> make_moe(const FieldValues& values, const std::string&) {
   if (skew.starts_with("power_law_")) skew.erase(0, 10);
   const auto [stop, problem] = std::from_chars(skew.data(), skew.data() + skew.size(), query.skew);
   if (problem != std::errc{} || stop != skew.data() + skew.size() || !(query.skew >= 0 && query.skew <= 10))
-    return fail(values.find("skew")->second.where, fmt::format("skew '{}' is no exponent", skew.substr(0, 60)), "0 (balanced) to 10");
+    return fail(values.find("skew")->second.where, fmt::format("skew '{}' is no exponent", skew.substr(0, 60)),
+        "0 (balanced) to 10");
   if (query.topk > query.experts)
-    return fail(values.find("topk")->second.where, fmt::format("topk {} of {} experts", query.topk, query.experts), "as many or fewer");
+    return fail(values.find("topk")->second.where, fmt::format("topk {} of {} experts", query.topk, query.experts),
+        "as many or fewer");
   return query;
 }
 
@@ -170,7 +180,8 @@ Expected<Query> make_collective(const FieldValues& values, const std::string& id
   TRY(const auto bytes, parse_quantity<Bytes>(bare ? size.text + " B" : size.text, size.where));
   if (ranks < 2) return fail(values.find("gpus")->second.where, "one GPU has nobody to talk to", "2 or more");
   if (nodes > ranks || std::fmod(ranks, nodes) != 0)
-    return fail(values.find("nodes")->second.where, fmt::format("{} GPUs do not stand on {} nodes in equal parts", ranks, nodes), "a divisor of --gpus");
+    return fail(values.find("nodes")->second.where,
+        fmt::format("{} GPUs do not stand on {} nodes in equal parts", ranks, nodes), "a divisor of --gpus");
   query.bytes = bytes;
   query.ranks = static_cast<std::int64_t>(ranks);
   query.nodes = static_cast<std::int64_t>(nodes);
@@ -185,17 +196,21 @@ constexpr std::array kinds{
 constexpr QueryKind memory_kind{"memory", "a kernel that device memory bounds", memory_fields, make_memory};
 constexpr QueryKind collectives{"collective", "NCCL within a node or across nodes", collective_fields, make_collective};
 
-struct CollectiveName { const char* name; CollectiveKind kind; };
-constexpr CollectiveName collective_words[] = {
-    {"all_reduce", CollectiveKind::all_reduce}, {"all_gather", CollectiveKind::all_gather}, {"reduce_scatter", CollectiveKind::reduce_scatter},
-    {"all_to_all", CollectiveKind::all_to_all}, {"send_recv", CollectiveKind::send_recv},   {"broadcast", CollectiveKind::broadcast},
-    {"reduce", CollectiveKind::reduce}};
+struct CollectiveName {
+  const char* name;
+  CollectiveKind kind;
+};
+constexpr CollectiveName collective_words[] = {{"all_reduce", CollectiveKind::all_reduce},
+    {"all_gather", CollectiveKind::all_gather}, {"reduce_scatter", CollectiveKind::reduce_scatter},
+    {"all_to_all", CollectiveKind::all_to_all}, {"send_recv", CollectiveKind::send_recv},
+    {"broadcast", CollectiveKind::broadcast}, {"reduce", CollectiveKind::reduce}};
 
 /// "All-Reduce", "allreduce" and "all_reduce" are one.
 std::string letters(std::string_view text) {
   std::string out;
   for (const char c : text)
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
@@ -246,17 +261,19 @@ Expected<FieldValues> completed(const QueryKind& kind, FieldValues values, const
   return values;
 }
 
-Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(const QueryKind& kind, const std::vector<std::string>& header,
-                                                                     const std::string& where) {
+Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(
+    const QueryKind& kind, const std::vector<std::string>& header, const std::string& where) {
   std::map<std::string, std::size_t, std::less<>> out;
   for (const QueryField& field : kind.fields) {
     for (std::size_t i = 0; i < header.size(); ++i)
       if (column_names(field, header[i]) && !out.emplace(field.name, i).second)
-        return fail(where, fmt::format("two columns for {}: '{}' and '{}'", field.name, header[out.find(field.name)->second], header[i]),
-                    "one of them");
+        return fail(where,
+            fmt::format(
+                "two columns for {}: '{}' and '{}'", field.name, header[out.find(field.name)->second], header[i]),
+            "one of them");
     if (field.otherwise.empty() && !out.contains(field.name))
       return fail(where, fmt::format("no column {}", field.name),
-                  field.columns.empty() ? std::string(field.doc) : fmt::format("{}; also called {}", field.doc, field.columns));
+          field.columns.empty() ? std::string(field.doc) : fmt::format("{}; also called {}", field.doc, field.columns));
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// What `stepcast kernel` and `stepcast collective` can be asked: a kind is a row with its fields; a field is a flag on the
-// command line and a column of a table, read by the same rules.
+// What `stepcast kernel` and `stepcast collective` can be asked: a kind is a row with its fields; a field is a flag on
+// the command line and a column of a table, read by the same rules.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,16 @@
 namespace stepcast {
 
 struct QueryField {
-  std::string_view name;              ///< "kv-heads": --kv-heads on the command line
-  std::string_view columns;           ///< what else a table may call it, separated by blanks
-  std::string_view otherwise;         ///< value where it is not said; "" = needed
+  std::string_view name;       ///< "kv-heads": --kv-heads on the command line
+  std::string_view columns;    ///< what else a table may call it, separated by blanks
+  std::string_view otherwise;  ///< value where it is not said; "" = needed
   std::string_view doc;
 };
 
 /// Field -> what was said, and where.
-struct FieldValue { std::string text, where; };
+struct FieldValue {
+  std::string text, where;
+};
 using FieldValues = std::map<std::string, FieldValue, std::less<>>;
 
 struct QueryKind {
@@ -43,7 +45,7 @@ Expected<CollectiveKind> parse_collective_kind(const std::string& name, const st
 Expected<FieldValues> completed(const QueryKind& kind, FieldValues values, const std::string& where);
 
 /// The column of a table for each field; fails where a needed one is missing. Columns that no field knows are ignored.
-Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(const QueryKind& kind, const std::vector<std::string>& header,
-                                                                     const std::string& where);
+Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(
+    const QueryKind& kind, const std::vector<std::string>& header, const std::string& where);
 
 }  // namespace stepcast

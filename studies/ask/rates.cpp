@@ -14,18 +14,24 @@ namespace {
 
 constexpr std::string_view rates_of = "Whose rates";
 
+// clang-format off
 constexpr Flag shared_flags[] = {
-    {.name = "--machine", .key = "", .value = "ID|GPU|FILE", .group = rates_of, .doc = "a machine or a GPU of the catalogue, or a file (default dgx-h100)"},
-    {.name = "--profile", .key = "", .value = "ID|FILE", .group = rates_of, .doc = "measured rates (default: the profile of the machine's GPU)"},
-    {.name = "--csv", .key = "", .value = "FILE", .group = "Many at once", .doc = "a table of questions instead: a header line with the fields' names, a row each"},
-    {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document; with --csv: rows in the same order", .kind = FlagKind::toggle}};
+    {.name = "--machine", .key = "", .value = "ID|GPU|FILE", .group = rates_of,
+     .doc = "a machine or a GPU of the catalogue, or a file (default dgx-h100)"},
+    {.name = "--profile", .key = "", .value = "ID|FILE", .group = rates_of,
+     .doc = "measured rates (default: the profile of the machine's GPU)"},
+    {.name = "--csv", .key = "", .value = "FILE", .group = "Many at once",
+     .doc = "a table of questions instead: a header line with the fields' names, a row each"},
+    {.name = "--json", .key = "", .value = "", .group = "Output",
+     .doc = "one JSON document; with --csv: rows in the same order", .kind = FlagKind::toggle}};
+// clang-format on
 
 Error no_such(const std::string& name) {
   std::vector<std::string> names;
   for (const Machine& machine : catalog().machines) names.push_back(machine.id);
   for (const Gpu& gpu : catalog().gpus) names.push_back(gpu.id);
   return {"--machine", fmt::format("unknown machine or GPU '{:.60}'", name),
-          name_hint(name, names) + "; stepcast list machines and list gpus show all"};
+      name_hint(name, names) + "; stepcast list machines and list gpus show all"};
 }
 
 /// A machine by name, or the first one with a GPU of that name.
@@ -33,7 +39,8 @@ Expected<RateSource> named_machine(const std::string& name) {
   RateSource out;
   if (const auto gpu = find_row(catalog().gpus, name, "gpu"); gpu && !find_row(catalog().machines, name, "machine")) {
     const auto& machines = catalog().machines;
-    const auto found = std::find_if(machines.begin(), machines.end(), [&](const Machine& m) { return m.gpu.id == (*gpu)->id; });
+    const auto found =
+        std::find_if(machines.begin(), machines.end(), [&](const Machine& m) { return m.gpu.id == (*gpu)->id; });
     out.gpu_only = true;
     if (found != machines.end()) {
       out.machine = *found;
@@ -50,19 +57,24 @@ Expected<RateSource> named_machine(const std::string& name) {
 }
 
 /// A profile of another GPU is carried over by the datasheets' ratio, and its laws say so.
-Expected<Profile> profile_for(const RateSource& source, const Arguments& arguments, bool kernels, std::vector<std::string>& notes) {
+Expected<Profile> profile_for(
+    const RateSource& source, const Arguments& arguments, bool kernels, std::vector<std::string>& notes) {
   const Gpu& gpu = source.machine.gpu;
   if (!arguments.has("--profile"))
     return kernels ? default_kernel_profile(gpu, catalog().profiles) : default_profile(gpu, catalog().profiles);
   TRY(auto chosen, (kernels ? choose_kernel_profile : choose_profile)(arguments.value("--profile"), "--profile"));
   if (chosen.row.gpu == gpu.id) return with_all_precisions(chosen.row, gpu);
   const auto from = find_row(catalog().gpus, chosen.row.gpu, "gpu");
-  if (!from) return fail("--profile", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu), "stepcast list gpus");
-  notes.push_back(fmt::format("the profile was taken on {}; rates are scaled to {} by their datasheets", (*from)->name, gpu.name));
+  if (!from)
+    return fail(
+        "--profile", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu), "stepcast list gpus");
+  notes.push_back(
+      fmt::format("the profile was taken on {}; rates are scaled to {} by their datasheets", (*from)->name, gpu.name));
   return scaled_profile(chosen.row, **from, gpu);
 }
 
-Expected<RateQuestion> question(const QueryKind& kind, const std::string& id, FieldValues values, const std::string& where) {
+Expected<RateQuestion> question(
+    const QueryKind& kind, const std::string& id, FieldValues values, const std::string& where) {
   TRY(auto whole, completed(kind, std::move(values), where));
   TRY(auto query, kind.make(whole, id));
   return RateQuestion{id, query, std::move(whole)};
@@ -70,7 +82,8 @@ Expected<RateQuestion> question(const QueryKind& kind, const std::string& id, Fi
 
 std::string flag_of(const QueryField& field) { return fmt::format("--{}", field.name); }
 
-Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, const std::string& id, const std::string& file) {
+Expected<std::vector<RateQuestion>> questions_of_table(
+    const QueryKind& kind, const std::string& id, const std::string& file) {
   TRY(const auto text, read_text_file(file));
   TRY(const auto table, DelimitedTable::parse(text, file));
   TRY(const auto columns, columns_of(kind, table.columns(), file));
@@ -82,7 +95,8 @@ Expected<std::vector<RateQuestion>> questions_of_table(const QueryKind& kind, co
   for (std::size_t row = 0; row < table.rows(); ++row) {
     FieldValues values;
     for (const auto& [field, column] : columns)
-      if (const std::string& said = table.text(row, column); !said.empty()) values[field] = {said, fmt::format("{}: {}", table.where(row), field)};
+      if (const std::string& said = table.text(row, column); !said.empty())
+        values[field] = {said, fmt::format("{}: {}", table.where(row), field)};
     TRY(auto asked, question(kind, own_kind ? table.text(row, *own_kind) : id, std::move(values), table.where(row)));
     out.push_back(std::move(asked));
   }
@@ -113,7 +127,8 @@ std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds) {
   return flags;
 }
 
-Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const std::string& id, const Arguments& arguments) {
+Expected<std::vector<RateQuestion>> rate_questions(
+    const QueryKind& kind, const std::string& id, const Arguments& arguments) {
   std::vector<std::string> own{"--machine", "--profile", "--csv", "--json"};
   FieldValues values;
   for (const QueryField& field : kind.fields) {
@@ -121,12 +136,14 @@ Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const 
     if (arguments.has(own.back())) values[std::string(field.name)] = {arguments.value(own.back()), own.back()};
   }
   for (const auto& [flag, value] : arguments.flags)
-    if (std::find(own.begin(), own.end(), flag) == own.end()) return fail(flag, fmt::format("does not go with {}", id), name_hint(flag, own));
+    if (std::find(own.begin(), own.end(), flag) == own.end())
+      return fail(flag, fmt::format("does not go with {}", id), name_hint(flag, own));
   if (!arguments.has("--csv")) {
     TRY(auto one, question(kind, id, std::move(values), id));
     return std::vector{std::move(one)};
   }
-  if (!values.empty()) return fail(values.begin()->second.where, "does not go with --csv", "make it a column of the table");
+  if (!values.empty())
+    return fail(values.begin()->second.where, "does not go with --csv", "make it a column of the table");
   return questions_of_table(kind, id, arguments.value("--csv"));
 }
 

@@ -18,7 +18,7 @@ namespace stepcast {
 /// Whose rates: a catalogue machine or GPU, or a file, and the profile that goes with it.
 struct RateSource {
   Machine machine;
-  bool gpu_only = false;              ///< --machine named a GPU; `machine` is the first of the catalogue that has it
+  bool gpu_only = false;  ///< --machine named a GPU; `machine` is the first of the catalogue that has it
   Profile profile;
   std::vector<std::string> notes;
 };
@@ -28,24 +28,25 @@ Expected<RateSource> rate_source(const Arguments& arguments, bool kernels);
 struct RateAnswer {
   Seconds time;
   Spread spread;
-  std::string bound;                  ///< "compute", "memory", "launch", "latency", "bandwidth"
+  std::string bound;  ///< "compute", "memory", "launch", "latency", "bandwidth"
   Source source = Source::assumed;
-  std::string law;                    ///< "gemm bf16, trtllm 1.3.0rc20"
+  std::string law;  ///< "gemm bf16, trtllm 1.3.0rc20"
   bool extrapolated = false;
-  LawError error;                     ///< of the law as it was used; samples 0 = nothing was held out
-  std::string correction;             ///< whose prices take the correction that is in it: "kernels only"; "" = none is
-  LawError alone;                     ///< of the law without it
+  LawError error;          ///< of the law as it was used; samples 0 = nothing was held out
+  std::string correction;  ///< whose prices take the correction that is in it: "kernels only"; "" = none is
+  LawError alone;          ///< of the law without it
   std::vector<std::pair<std::string, double>> figures;  ///< further ones by JSON key: "flops", "bytes_per_s"
 };
 
 struct RateQuestion {
-  std::string kind;                   ///< as asked: "gemm", "all_reduce"
+  std::string kind;  ///< as asked: "gemm", "all_reduce"
   Query query;
-  FieldValues said;                   ///< echoed in the report, in the order of the kind's fields
+  FieldValues said;  ///< echoed in the report, in the order of the kind's fields
 };
 
 /// The question that the flags ask, or those of --csv FILE.
-Expected<std::vector<RateQuestion>> rate_questions(const QueryKind& kind, const std::string& id, const Arguments& arguments);
+Expected<std::vector<RateQuestion>> rate_questions(
+    const QueryKind& kind, const std::string& id, const Arguments& arguments);
 
 /// Flags that both commands share, and one per field of every kind in `kinds`.
 std::vector<Flag> rate_flags(std::span<const QueryKind* const> kinds);

@@ -14,7 +14,9 @@ namespace {
 Seconds low(const RateAnswer& a) { return a.time * a.spread.p10; }
 Seconds high(const RateAnswer& a) { return a.time * a.spread.p90; }
 
-const std::string& said(const RateQuestion& question, const QueryField& field) { return question.said.find(field.name)->second.text; }
+const std::string& said(const RateQuestion& question, const QueryField& field) {
+  return question.said.find(field.name)->second.text;
+}
 
 /// As a number where it is one.
 void write_said(JsonWriter& json, std::string_view key, const std::string& text) {
@@ -35,7 +37,8 @@ std::string key_of(const QueryField& field) {
 }
 
 /// `top`: beside the list of rows, where a field of that name has no place.
-void write_answer(JsonWriter& json, const RateReport& report, const RateQuestion& question, const RateAnswer& answer, bool top) {
+void write_answer(
+    JsonWriter& json, const RateReport& report, const RateQuestion& question, const RateAnswer& answer, bool top) {
   if (!top) json.field("kind", question.kind);
   for (const QueryField& field : report.kind.fields)
     if (!top || field.name != "rows") write_said(json, key_of(field), said(question, field));
@@ -58,23 +61,27 @@ void write_answer(JsonWriter& json, const RateReport& report, const RateQuestion
 std::string correction_text(const RateAnswer& a) {
   if (a.correction != to_text(CorrectionUse::kernels)) return a.correction;
   return fmt::format("{}: steps are priced without it{}", a.correction,
-                     a.alone.samples > 0 ? fmt::format("; the law alone is {}", to_text(a.alone)) : "");
+      a.alone.samples > 0 ? fmt::format("; the law alone is {}", to_text(a.alone)) : "");
 }
 
 std::string one_text(const RateReport& report, const Console& console) {
   const RateAnswer& a = report.answers.front();
   std::string asked;
-  for (const QueryField& field : report.kind.fields) asked += fmt::format("  {} {}", field.name, said(report.questions.front(), field));
-  std::string out = fmt::format("{} on {}{}\n\n", report.id, report.source.machine.gpu.name, asked.empty() ? "" : ":" + asked);
-  out += fmt::format("  {:<11} {}   80 %: {} to {}\n", "time", format_seconds(a.time), format_seconds(low(a)), format_seconds(high(a)));
+  for (const QueryField& field : report.kind.fields)
+    asked += fmt::format("  {} {}", field.name, said(report.questions.front(), field));
+  std::string out =
+      fmt::format("{} on {}{}\n\n", report.id, report.source.machine.gpu.name, asked.empty() ? "" : ":" + asked);
+  out += fmt::format("  {:<11} {}   80 %: {} to {}\n", "time", format_seconds(a.time), format_seconds(low(a)),
+      format_seconds(high(a)));
   out += fmt::format("  {:<11} {}\n", "bound by", a.bound);
   for (const auto& [key, value] : a.figures) out += fmt::format("  {:<11} {:.4g}\n", key, value);
-  out += paragraph(fmt::format("{}: {}{}{}", to_text(a.source), a.law,
-                               a.error.samples > 0 ? "; " + to_text(a.error) : "",
-                               a.extrapolated ? "; outside the shapes that were measured" : ""),
-                   fmt::format("  {:<11} ", "source"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
+  out +=
+      paragraph(fmt::format("{}: {}{}{}", to_text(a.source), a.law, a.error.samples > 0 ? "; " + to_text(a.error) : "",
+                    a.extrapolated ? "; outside the shapes that were measured" : ""),
+          fmt::format("  {:<11} ", "source"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
   if (!a.correction.empty())
-    out += paragraph(correction_text(a), fmt::format("  {:<11} ", "correction"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
+    out += paragraph(correction_text(a), fmt::format("  {:<11} ", "correction"), std::string(14, ' '),
+        static_cast<std::size_t>(console.columns));
   return out;
 }
 
@@ -91,18 +98,21 @@ std::string many_text(const RateReport& report) {
     if (report.id.empty()) cells.push_back(report.questions[i].kind);
     for (const QueryField& field : report.kind.fields) cells.push_back(said(report.questions[i], field));
     cells.insert(cells.end(), {format_seconds(a.time), format_seconds(low(a)), format_seconds(high(a)), a.bound,
-                               std::string(to_text(a.source)) + (a.extrapolated ? ", extrapolated" : "")});
+                                  std::string(to_text(a.source)) + (a.extrapolated ? ", extrapolated" : "")});
     table.add(std::move(cells));
   }
-  return fmt::format("{} on {}\n\n{}", report.id.empty() ? std::string(report.kind.id) : report.id, report.source.machine.gpu.name, table.text("  "));
+  return fmt::format("{} on {}\n\n{}", report.id.empty() ? std::string(report.kind.id) : report.id,
+      report.source.machine.gpu.name, table.text("  "));
 }
 
 }  // namespace
 
 std::string rates_text(const RateReport& report, const Console& console) {
   std::string out = report.table ? many_text(report) : one_text(report, console);
-  out += paragraph(report.source.profile.name, fmt::format("  {:<11} ", "profile"), std::string(14, ' '), static_cast<std::size_t>(console.columns));
-  for (const std::string& note : report.source.notes) out += paragraph(note, "  note: ", "        ", static_cast<std::size_t>(console.columns));
+  out += paragraph(report.source.profile.name, fmt::format("  {:<11} ", "profile"), std::string(14, ' '),
+      static_cast<std::size_t>(console.columns));
+  for (const std::string& note : report.source.notes)
+    out += paragraph(note, "  note: ", "        ", static_cast<std::size_t>(console.columns));
   return out;
 }
 
@@ -127,7 +137,7 @@ std::string rates_json(const RateReport& report) {
 }
 
 Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
-                            const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
+    const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
   TRY(const auto source, rate_source(arguments, kind.id != collective_kind().id));
   TRY(const auto questions, rate_questions(kind, id, arguments));
   std::vector<RateAnswer> answers;

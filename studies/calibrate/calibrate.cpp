@@ -6,14 +6,13 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
 struct CalibrateWord {
   std::string_view name, usage;
-  std::size_t least_words, most_words;      ///< after the word itself
-  bool takes_context;                       ///< and so context_flags()
+  std::size_t least_words, most_words;  ///< after the word itself
+  bool takes_context;                   ///< and so context_flags()
   std::vector<std::string_view> flags;
   Expected<void> (*run)(const Arguments& arguments, Console& console);
 };
@@ -22,35 +21,19 @@ constexpr std::size_t most_files = 100'000;
 
 const std::vector<CalibrateWord>& calibrate_words() {
   static const std::vector<CalibrateWord> rows = {
-      {"measure",
-       "[--budget 180s] [--model NET] [--only PHASE,..] [--dry-run] -o M.json [--profile PROFILE.json]",
-       0,
-       0,
-       false,
-       {"--output", "--json", "--budget", "--model", "--seq", "--only", "--gpu", "--gpu-index", "--profile", "--dry-run", "--resume",
-        "--seed", "--id", "--start"},
-       calibrate_measure},
-      {"import",
-       "FILES... -o M.json [flags]",
-       1,
-       most_files,
-       true,
-       {"--output", "--format", "--json"},
-       calibrate_import},
-      {"fit",
-       "M.json... -o PROFILE.json [--hold-out 0.2] [flags]",
-       1,
-       most_files,
-       true,
-       {"--output", "--format", "--json", "--hold-out", "--id", "--start", "--keep-laws"},
-       calibrate_fit},
-      {"runs",
-       "LOG|RUNS.json|built-in... [--machine ID] [-o PROFILE.json] [flags]",
-       1,
-       most_files,
-       false,
-       {"--output", "--json", "--machine", "--gpus", "--model", "--launch", "--parameters", "--leave-out", "--id", "--start"},
-       calibrate_runs},
+      {"measure", "[--budget 180s] [--model NET] [--only PHASE,..] [--dry-run] -o M.json [--profile PROFILE.json]", 0,
+          0, false,
+          {"--output", "--json", "--budget", "--model", "--seq", "--only", "--gpu", "--gpu-index", "--profile",
+              "--dry-run", "--resume", "--seed", "--id", "--start"},
+          calibrate_measure},
+      {"import", "FILES... -o M.json [flags]", 1, most_files, true, {"--output", "--format", "--json"},
+          calibrate_import},
+      {"fit", "M.json... -o PROFILE.json [--hold-out 0.2] [flags]", 1, most_files, true,
+          {"--output", "--format", "--json", "--hold-out", "--id", "--start", "--keep-laws"}, calibrate_fit},
+      {"runs", "LOG|RUNS.json|built-in... [--machine ID] [-o PROFILE.json] [flags]", 1, most_files, false,
+          {"--output", "--json", "--machine", "--gpus", "--model", "--launch", "--parameters", "--leave-out", "--id",
+              "--start"},
+          calibrate_runs},
       {"show", "PROFILE [--json]", 1, 1, false, {"--json"}, calibrate_show},
       {"compare", "A B [--json]", 2, 2, false, {"--json"}, calibrate_compare},
   };
@@ -71,8 +54,8 @@ Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) 
   const std::string usage = fmt::format("usage: stepcast calibrate {} {}", word.name, word.usage);
   if (words < word.least_words) return fail("command line", "something is missing", usage);
   if (words > word.most_words)
-    return fail("command line", fmt::format("unexpected argument '{:.60}'", arguments.words[word.most_words + 1]),
-                usage);
+    return fail(
+        "command line", fmt::format("unexpected argument '{:.60}'", arguments.words[word.most_words + 1]), usage);
   std::vector<std::string> own(word.flags.begin(), word.flags.end());
   if (word.takes_context)
     for (const Flag& flag : context_flags()) own.emplace_back(flag.name);
@@ -82,6 +65,7 @@ Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) 
   return {};
 }
 
+// clang-format off
 constexpr std::array own_flags = {
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
          .doc = "written whole or not at all (measure, import: measurements; fit: the profile)", .alias = "-o"},
@@ -99,29 +83,38 @@ constexpr std::array own_flags = {
          .doc = "that measuring may take: \"180 s\" (default), \"10 min\""},
     Flag{.name = "--model", .key = "", .value = "NET,..", .group = "measure",
          .doc = "whose shapes are measured first and exactly: catalogue ids or files", .repeats = true},
-    Flag{.name = "--seq", .key = "", .value = "N", .group = "measure", .doc = "positions per sequence of --model (default 4096)",
-         .kind = FlagKind::count, .least = 1, .most = 1 << 24},
+    Flag{.name = "--seq", .key = "", .value = "N", .group = "measure",
+         .doc = "positions per sequence of --model (default 4096)", .kind = FlagKind::count, .least = 1,
+         .most = 1 << 24},
     Flag{.name = "--gpu-index", .key = "", .value = "N", .group = "measure",
-         .doc = "which GPU of this machine, in the driver's order (default 0)", .kind = FlagKind::count, .least = 0, .most = 1023},
-    Flag{.name = "--profile", .key = "", .value = "FILE", .group = "measure", .doc = "where the profile goes that is fitted at the end"},
+         .doc = "which GPU of this machine, in the driver's order (default 0)", .kind = FlagKind::count, .least = 0,
+         .most = 1023},
+    Flag{.name = "--profile", .key = "", .value = "FILE", .group = "measure",
+         .doc = "where the profile goes that is fitted at the end"},
     Flag{.name = "--dry-run", .key = "", .value = "", .group = "measure",
-         .doc = "print the plan and measure nothing; with --gpu ID for a GPU that is not here", .kind = FlagKind::toggle},
-    Flag{.name = "--resume", .key = "", .value = "", .group = "measure", .doc = "go on with what --output holds already",
+         .doc = "print the plan and measure nothing; with --gpu ID for a GPU that is not here",
          .kind = FlagKind::toggle},
-    Flag{.name = "--seed", .key = "", .value = "N", .group = "measure", .doc = "of the order in which things are timed (default 1)",
-         .kind = FlagKind::count, .least = 0, .most = std::int64_t{1} << 40},
-    Flag{.name = "--machine", .key = "", .value = "ID", .group = "runs", .doc = "that the logs are of, where they do not name the GPU"},
-    Flag{.name = "--gpus", .key = "", .value = "N", .group = "runs", .doc = "in use, where a log does not say", .kind = FlagKind::count,
-         .least = 1, .most = 10'000'000},
+    Flag{.name = "--resume", .key = "", .value = "", .group = "measure",
+         .doc = "go on with what --output holds already", .kind = FlagKind::toggle},
+    Flag{.name = "--seed", .key = "", .value = "N", .group = "measure",
+         .doc = "of the order in which things are timed (default 1)", .kind = FlagKind::count, .least = 0,
+         .most = std::int64_t{1} << 40},
+    Flag{.name = "--machine", .key = "", .value = "ID", .group = "runs",
+         .doc = "that the logs are of, where they do not name the GPU"},
+    Flag{.name = "--gpus", .key = "", .value = "N", .group = "runs", .doc = "in use, where a log does not say",
+         .kind = FlagKind::count, .least = 1, .most = 10'000'000},
     Flag{.name = "--launch", .key = "", .value = "FILE,..", .group = "runs",
-         .doc = "command or configuration that started the jobs: one for all logs, or one for each in their order", .repeats = true},
+         .doc = "command or configuration that started the jobs: one for all logs, or one for each in their order",
+         .repeats = true},
     Flag{.name = "--parameters", .key = "", .value = "NAME,..", .group = "runs",
          .doc = "at most three step parameters to fit (default: those that the software's row names)"},
     Flag{.name = "--leave-out", .key = "", .value = "WHAT", .group = "runs",
-         .doc = "source, model, release or run, in turn, for the held-out error (default: the first of which there are several)"},
+         .doc = "source, model, release or run, in turn, for the held-out error (default: the first of which there are "
+                "several)"},
     Flag{.name = "--format", .key = "", .value = "NAME", .group = "Files that do not say all",
          .doc = "measurements nccl-tests nccl-json table nvbench google-benchmark nsys kineto (default: by content)"},
 };
+// clang-format on
 
 }  // namespace
 

@@ -35,13 +35,13 @@ struct ImportedFile {
   std::size_t rows = 0;
 };
 struct ImportedTimings {
-  Measurements measurements;          ///< of all files, condensed
+  Measurements measurements;  ///< of all files, condensed
   std::vector<ImportedFile> files;
 };
 /// Every file by --format or the format that recognises it. A table that names no element type is read as bf16, with a
 /// note. `fallback_gpu` is that of files that name none; options.context.gpu instead has to be that of every row.
 Expected<ImportedTimings> import_files(std::span<const std::string> files, const std::string& format,
-                                const ImportOptions& options, const std::string& fallback_gpu, Console& console);
+    const ImportOptions& options, const std::string& fallback_gpu, Console& console);
 
 /// What a kernel or collective is called in reports: "gemm bf16", "attention decode", "norm", "all_reduce".
 std::string query_name(const Query& query);

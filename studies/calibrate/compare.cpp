@@ -28,7 +28,9 @@ struct LawChange {
 struct Changes {
   std::vector<LawChange> both;
   std::vector<LawRow> only_a, only_b;
-  struct Condition { std::string name, a, b; };
+  struct Condition {
+    std::string name, a, b;
+  };
   std::vector<Condition> conditions;  ///< that differ
 };
 
@@ -39,8 +41,8 @@ double own_error(const LawRow& row) {
   return std::log(row.spread.p90 / row.spread.p10) / 2 / sigmas * mean_of_sigma;
 }
 
-LawChange change_of(const LawRow& a, const LawRow& b, const std::vector<ShapeTime>& times_a,
-                    const std::vector<ShapeTime>& times_b) {
+LawChange change_of(
+    const LawRow& a, const LawRow& b, const std::vector<ShapeTime>& times_a, const std::vector<ShapeTime>& times_b) {
   LawChange change{a, b, 1, 1, 1, 1, "", 0, std::hypot(own_error(a), own_error(b))};
   std::vector<double> ratios, sizes;
   for (std::size_t i = 0; i < times_a.size(); ++i) {
@@ -94,23 +96,16 @@ Changes changes_between(const Profile& a, const Profile& b) {
 std::string or_unknown(const std::string& text) { return text.empty() ? "not known" : text; }
 
 std::string ratios_text(const Changes& changes) {
-  Table table({{"law"},
-               {"B over A", Align::right},
-               {"p10", Align::right},
-               {"p90", Align::right},
-               {"worst", Align::right},
-               {"at"},
-               {"own errors", Align::right},
-               {""}});
+  Table table({{"law"}, {"B over A", Align::right}, {"p10", Align::right}, {"p90", Align::right},
+      {"worst", Align::right}, {"at"}, {"own errors", Align::right}, {""}});
   for (const LawChange& c : changes.both)
     table.add({c.a.law, fmt::format("{:.3f}", c.median), fmt::format("{:.3f}", c.p10), fmt::format("{:.3f}", c.p90),
-               fmt::format("{:.3f}", c.worst), c.worst == 1 ? "-" : c.worst_shape,
-               fmt::format("{:.1f} %", 100 * c.own_error),
-               c.typical == 0 ? "same"
-               : c.within()   ? "within"
-               : c.median < 1 ? "faster"
-               : c.median > 1 ? "slower"
-                              : "differs"});
+        fmt::format("{:.3f}", c.worst), c.worst == 1 ? "-" : c.worst_shape, fmt::format("{:.1f} %", 100 * c.own_error),
+        c.typical == 0 ? "same"
+        : c.within()   ? "within"
+        : c.median < 1 ? "faster"
+        : c.median > 1 ? "slower"
+                       : "differs"});
   return table.text("  ");
 }
 
@@ -118,17 +113,20 @@ std::string parameters_side_by_side(const Changes& changes) {
   Table table({{"law"}, {"parameter"}, {"A", Align::right}, {"B", Align::right}, {"B over A", Align::right}});
   for (const LawChange& c : changes.both)
     for (const auto& [key, a] : c.a.parameters) {
-      const auto b = std::find_if(c.b.parameters.begin(), c.b.parameters.end(),
-                                  [&, k = key](const auto& p) { return p.first == k; });
+      const auto b = std::find_if(
+          c.b.parameters.begin(), c.b.parameters.end(), [&, k = key](const auto& p) { return p.first == k; });
       if (b == c.b.parameters.end() || b->second == a) continue;
       table.add({c.a.law, parameter_name(key), parameter_text(key, a), parameter_text(key, b->second),
-                 a > 0 ? fmt::format("{:.3f}", b->second / a) : "-"});
+          a > 0 ? fmt::format("{:.3f}", b->second / a) : "-"});
     }
   return table.empty() ? "" : table.text("  ");
 }
 
 /// One figure of both profiles, in base units under a key that ends in them; 0: not measured there.
-struct MeasuredFigure { std::string what, key; double a = 0, b = 0; };
+struct MeasuredFigure {
+  std::string what, key;
+  double a = 0, b = 0;
+};
 
 std::vector<MeasuredFigure> measured_figures(const Profile& a, const Profile& b) {
   std::vector<MeasuredFigure> out;
@@ -149,17 +147,20 @@ std::vector<MeasuredFigure> measured_figures(const Profile& a, const Profile& b)
 
 std::string measured_side_by_side(const std::vector<MeasuredFigure>& figures) {
   Table table({{""}, {"A", Align::right}, {"B", Align::right}, {"B over A", Align::right}});
-  const auto text = [](const MeasuredFigure& row, double value) { return value > 0 ? parameter_text(row.key, value) : "-"; };
+  const auto text = [](const MeasuredFigure& row, double value) {
+    return value > 0 ? parameter_text(row.key, value) : "-";
+  };
   for (const MeasuredFigure& row : figures)
-    table.add({row.what, text(row, row.a), text(row, row.b), row.a > 0 && row.b > 0 ? fmt::format("{:.3f}", row.b / row.a) : "-"});
+    table.add({row.what, text(row, row.a), text(row, row.b),
+        row.a > 0 && row.b > 0 ? fmt::format("{:.3f}", row.b / row.a) : "-"});
   return table.text("  ");
 }
 
 std::string names_of(const std::vector<LawRow>& rows) {
   std::string text;
   for (const LawRow& row : rows)
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", row.law,
-                        row.software.empty() ? "" : fmt::format(" ({})", row.software));
+    text += fmt::format(
+        "{}{}{}", text.empty() ? "" : ", ", row.law, row.software.empty() ? "" : fmt::format(" ({})", row.software));
   return text;
 }
 
@@ -179,7 +180,8 @@ std::string changes_text(const Profile& a, const Profile& b, const Changes& chan
   if (!changes.only_a.empty()) text += paragraph(names_of(changes.only_a), "  only in A: ", "    ", columns);
   if (!changes.only_b.empty()) text += paragraph(names_of(changes.only_b), "  only in B: ", "    ", columns);
   if (const auto figures = measured_figures(a, b); !figures.empty())
-    text += fmt::format("\n{}\n\n{}", paint.bold("Measured roofs and costs of the host"), measured_side_by_side(figures));
+    text +=
+        fmt::format("\n{}\n\n{}", paint.bold("Measured roofs and costs of the host"), measured_side_by_side(figures));
   const std::string parameters = parameters_side_by_side(changes);
   if (!parameters.empty()) text += fmt::format("\n{}\n\n{}", paint.bold("Parameters that differ"), parameters);
   return text;

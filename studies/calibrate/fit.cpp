@@ -26,7 +26,7 @@ Expected<double> hold_out_share(const Arguments& arguments) {
   TRY(const auto share, parse_fraction(arguments.value("--hold-out"), "--hold-out", 1));
   if (share < least_held_out || share > most_held_out)
     return fail("--hold-out", fmt::format("{} is out of range", share),
-                fmt::format("a share from {} to {}: each part is forecast by the rest", least_held_out, most_held_out));
+        fmt::format("a share from {} to {}: each part is forecast by the rest", least_held_out, most_held_out));
   return share;
 }
 

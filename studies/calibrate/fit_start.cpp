@@ -17,8 +17,8 @@ Expected<Profile> chosen_start(const std::string& named, const Gpu& gpu) {
   if (chosen.row.gpu == gpu.id) return with_all_precisions(chosen.row, gpu);
   const auto from = find_row(catalog().gpus, chosen.row.gpu, "gpu");
   if (!from)
-    return fail("--start", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu),
-                "stepcast list gpus");
+    return fail(
+        "--start", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu), "stepcast list gpus");
   return scaled_profile(chosen.row, **from, gpu);
 }
 
@@ -40,8 +40,8 @@ Expected<std::string> fitted_id(const std::string& given, const Gpu& gpu) {
 
 void describe_fit(FittedProfile& fitted, const Profile& start, std::size_t rows) {
   Profile& profile = fitted.profile;
-  profile.context = fmt::format("Fitted on {} measurements; laws of what was not measured are those of {} ({}).", rows,
-                                start.id, start.name);
+  profile.context = fmt::format(
+      "Fitted on {} measurements; laws of what was not measured are those of {} ({}).", rows, start.id, start.name);
   profile.regime = "burst";
   for (const std::string& source : start.conditions.sources)
     profile.conditions.sources.push_back(fmt::format("kept from {}: {}", start.id, source));

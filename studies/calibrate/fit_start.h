@@ -10,8 +10,8 @@
 
 namespace stepcast {
 
-/// What gives the laws that nobody measured: the profile of that name or file, scaled where it is of another GPU; with ""
-/// the GPU's own of the catalogue.
+/// What gives the laws that nobody measured: the profile of that name or file, scaled where it is of another GPU; with
+/// "" the GPU's own of the catalogue.
 Expected<Profile> start_profile(const std::string& named, const Gpu& gpu);
 
 /// The id of the profile: as given, or with "" "GPU-measured". Letters, digits, - _ . only.

@@ -13,10 +13,10 @@
 namespace stepcast {
 namespace {
 
-/// Reads a file with the options as given. If that fails, it takes the GPU that other files name, and bf16 where a table
-/// names no element type, as questions do.
+/// Reads a file with the options as given. If that fails, it takes the GPU that other files name, and bf16 where a
+/// table names no element type, as questions do.
 Expected<Measurements> import_file(const std::string& text, const std::string& file, const std::string& format,
-                                   const ImportOptions& options, const std::string& fallback_gpu) {
+    const ImportOptions& options, const std::string& fallback_gpu) {
   auto found = import_text(text, file, format, options);
   ImportOptions said = options;
   if (!found && !fallback_gpu.empty()) {
@@ -47,7 +47,7 @@ Error at_flag(Error error) {
 }  // namespace
 
 Expected<ImportedTimings> import_files(std::span<const std::string> files, const std::string& format,
-                                const ImportOptions& options, const std::string& fallback_gpu, Console& console) {
+    const ImportOptions& options, const std::string& fallback_gpu, Console& console) {
   ImportedTimings out;
   Progress progress(console);
   for (const std::string& file : files) {
@@ -59,8 +59,8 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
     append(out.measurements, *found);
   }
   if (out.measurements.rows.empty())
-    return fail(files.front(), "no measurement in it",
-                out.measurements.notes.empty() ? "" : out.measurements.notes.front());
+    return fail(
+        files.front(), "no measurement in it", out.measurements.notes.empty() ? "" : out.measurements.notes.front());
   progress.show("condensing");
   out.measurements = condensed(std::move(out.measurements));
   keep_first_of_each(out.measurements.notes);

@@ -1,4 +1,5 @@
-// stepcast calibrate measure: the GPU of this machine timed by a plan, as a file of measurements and a profile fitted on it.
+// stepcast calibrate measure: the GPU of this machine timed by a plan, as a file of measurements and a profile fitted
+// on it.
 #include <algorithm>
 #include <ctime>
 #include <stdexcept>
@@ -33,7 +34,7 @@ constexpr std::string_view collectives_phase = "collectives";
 struct MeasuredGpu {
   DeviceInfo device;
   const Gpu* gpu = nullptr;
-  std::size_t on_host = 0;           ///< 0: not here, only planned for
+  std::size_t on_host = 0;  ///< 0: not here, only planned for
 };
 
 Expected<const Gpu*> catalogue_gpu(const std::string& id) {
@@ -53,25 +54,27 @@ Expected<MeasuredGpu> planned_gpu(const MeasureSettings& settings, const Error& 
 std::string missing_libraries(const MeasureDoors& doors) {
   std::string text;
   for (const LibraryState& library : doors.libraries())
-    if (!library.missing.empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", library.name, library.missing);
+    if (!library.missing.empty())
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", library.name, library.missing);
   return text;
 }
 
 Expected<MeasuredGpu> gpu_here(const MeasureSettings& settings, const MeasureDoors& doors) {
   const auto found = doors.devices();
-  const Error none = found ? Error{"devices", "the driver lists no GPU", "nvidia-smi shows what it sees"} : found.error();
+  const Error none =
+      found ? Error{"devices", "the driver lists no GPU", "nvidia-smi shows what it sees"} : found.error();
   if (!found || found->empty()) {
     if (settings.dry_run) return planned_gpu(settings, none);
     return fail(none.where, none.what, none.hint);
   }
   if (settings.index >= static_cast<int>(found->size()))
     return fail("--gpu-index", fmt::format("{}, and there are {} GPUs", settings.index, found->size()),
-                fmt::format("0 to {}", found->size() - 1));
+        fmt::format("0 to {}", found->size() - 1));
   MeasuredGpu here{found->at(static_cast<std::size_t>(settings.index)), nullptr, found->size()};
   const std::string id = settings.gpu.empty() ? gpu_of_device(here.device.name) : settings.gpu;
   if (id.empty())
     return fail("--gpu", fmt::format("'{}' is not in the catalogue", here.device.name),
-                "name the nearest row, its datasheet is what the plan counts with: stepcast list gpus");
+        "name the nearest row, its datasheet is what the plan counts with: stepcast list gpus");
   TRY(const auto gpu, catalogue_gpu(id));
   here.gpu = gpu;
   return here;
@@ -85,8 +88,8 @@ bool asks_for_collectives(const MeasureSettings& settings) {
 }
 
 /// Of one GPU; empty where only collectives were asked for.
-Expected<MeasurePlan> plan_of(const MeasureSettings& settings, const MeasuredGpu& here, Seconds budget,
-                              const MeasureDoors& doors) {
+Expected<MeasurePlan> plan_of(
+    const MeasureSettings& settings, const MeasuredGpu& here, Seconds budget, const MeasureDoors& doors) {
   PlanRequest request;
   request.gpu = *here.gpu;
   if (here.on_host > 0) request.capability_major = here.device.capability_major;
@@ -120,8 +123,7 @@ MeasureHooks hooks_for(const MeasureSettings& settings, const MeasureDoors& door
   hooks.stop = doors.interrupted;
   hooks.progress = [&progress](const MeasureProgress& at) {
     progress.show(fmt::format("[{}/{}] {}  {} gone, {} left", at.done + 1, at.all,
-                              at.now == nullptr ? "" : to_text(at.now->works.front()), clock_text(at.elapsed),
-                              clock_text(at.left)));
+        at.now == nullptr ? "" : to_text(at.now->works.front()), clock_text(at.elapsed), clock_text(at.left)));
   };
   if (!writes) return hooks;
   hooks.keep = [&settings](const Measurements& rows) -> Expected<void> {
@@ -188,7 +190,7 @@ class MeasureRun {
     const Seconds budget = settings_.only.empty() ? settings_.budget * share_of_collectives : settings_.budget;
     Progress progress(console_);
     TRY(auto more, run_collectives(**bench, plan_collectives(**bench, budget, request_.rules), request_,
-                                hooks_for(settings_, doors_, progress, place_.process == 0)));
+                       hooks_for(settings_, doors_, progress, place_.process == 0)));
     join(result_, std::move(more));
     return {};
   }
@@ -207,7 +209,7 @@ class MeasureRun {
       TRY(write_profile_file(fitted->profile));
     }
     const MeasureReport report{result_, verdict_of(result_, *fitted, *here_.gpu, card_), *fitted, *here_.gpu,
-                               settings_.output, settings_.profile};
+        settings_.output, settings_.profile};
     console_.out << (settings_.json ? measure_json(report) : measure_report(report, console_));
     if (cut_short()) throw std::runtime_error(ended_early());
     return {};
@@ -271,13 +273,9 @@ MeasureDoors real_doors() {
   const std::time_t now = std::time(nullptr);
   std::tm day{};
   gmtime_r(&now, &day);
-  return {[] { return devices(); },
-          [] { return gpu_libraries(); },
-          [](int index) { return open_gpu(index); },
-          [] { return launch_place(); },
-          [](const LaunchPlace& place) { return open_collectives(place); },
-          [] { return interrupted(); },
-          fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday)};
+  return {[] { return devices(); }, [] { return gpu_libraries(); }, [](int index) { return open_gpu(index); },
+      [] { return launch_place(); }, [](const LaunchPlace& place) { return open_collectives(place); },
+      [] { return interrupted(); }, fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday)};
 }
 
 Expected<void> calibrate_measure(const Arguments& arguments, Console& console) {

@@ -13,8 +13,8 @@
 namespace stepcast {
 namespace {
 
-/// Shapes of --model are weighed by their time on a training GPU where the plan's own is not known yet; their order is all
-/// that depends on it.
+/// Shapes of --model are weighed by their time on a training GPU where the plan's own is not known yet; their order is
+/// all that depends on it.
 constexpr const char* weighing_gpu = "h100-sxm";
 constexpr const char* weighing_stack = "megatron-core";
 
@@ -47,7 +47,8 @@ Expected<std::vector<Query>> own_queries(const Arguments& arguments) {
     if (!queries) return fail("--model", to_text(queries.error()), "another --seq, or another network");
     for (const Query& query : *queries) {
       const std::string key = work_name(query);
-      const bool known = std::any_of(all.begin(), all.end(), [&](const Query& other) { return work_name(other) == key; });
+      const bool known =
+          std::any_of(all.begin(), all.end(), [&](const Query& other) { return work_name(other) == key; });
       if (!known) all.push_back(query);
     }
   }
@@ -57,10 +58,12 @@ Expected<std::vector<Query>> own_queries(const Arguments& arguments) {
 Expected<void> check_together(const Arguments& arguments) {
   if (arguments.has("--dry-run"))
     for (const char* other : {"--output", "--profile", "--resume"})
-      if (arguments.has(other)) return fail(other, "does not go with --dry-run", "a dry run measures and writes nothing");
+      if (arguments.has(other))
+        return fail(other, "does not go with --dry-run", "a dry run measures and writes nothing");
   if (!arguments.has("--profile"))
     for (const char* other : {"--id", "--start"})
-      if (arguments.has(other)) return fail(other, "says nothing without --profile", "--profile FILE: where the fitted profile goes");
+      if (arguments.has(other))
+        return fail(other, "says nothing without --profile", "--profile FILE: where the fitted profile goes");
   return check_apart(arguments, {"--output", "--profile"});
 }
 

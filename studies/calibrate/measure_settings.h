@@ -1,4 +1,5 @@
-// stepcast calibrate measure, with the doors to the machine as arguments: the program opens real GPUs, tests a fake one.
+// stepcast calibrate measure, with the doors to the machine as arguments: the program opens real GPUs, tests a fake
+// one.
 #pragma once
 
 #include <functional>
@@ -23,19 +24,19 @@ struct MeasureDoors {
   std::function<Expected<LaunchPlace>()> place;
   std::function<Expected<std::unique_ptr<CollectiveBench>>(const LaunchPlace&)> open_collectives;
   std::function<bool()> interrupted;
-  std::string date;                  ///< of today: "2026-11-21"
+  std::string date;  ///< of today: "2026-11-21"
 };
 MeasureDoors real_doors();
 
 /// What the command line says.
 struct MeasureSettings {
-  std::string output, profile;       ///< files; profile "" = not written
-  std::string gpu;                   ///< catalogue id; "" = by the device's name
-  int index = 0;                     ///< of the GPU
+  std::string output, profile;  ///< files; profile "" = not written
+  std::string gpu;              ///< catalogue id; "" = by the device's name
+  int index = 0;                ///< of the GPU
   Seconds budget{180};
   std::vector<std::string> only;
   std::vector<Query> own;
-  std::string start, id;             ///< of the fit, as `calibrate fit` has them
+  std::string start, id;  ///< of the fit, as `calibrate fit` has them
   std::uint64_t seed = 1;
   bool dry_run = false, resume = false, json = false;
 };

@@ -21,9 +21,11 @@ constexpr std::string_view files_say = "Files that do not say all";
 constexpr std::string_view circumstances = "Circumstances, kept with the measurements";
 
 /// Texts that go into the context as they are.
-struct TextFlag { std::string_view flag, value, doc; std::string Context::*into; };
-constexpr TextFlag text_flags[] = {
-    {"--software", "TEXT", "library and version: \"cublas 12.4\"", &Context::software},
+struct TextFlag {
+  std::string_view flag, value, doc;
+  std::string Context::*into;
+};
+constexpr TextFlag text_flags[] = {{"--software", "TEXT", "library and version: \"cublas 12.4\"", &Context::software},
     {"--device", "TEXT", "as the driver names it", &Context::device},
     {"--cluster", "TEXT", "host or cluster", &Context::machine},
     {"--driver", "VERSION", "of the GPU's driver", &Context::driver},
@@ -35,83 +37,84 @@ constexpr TextFlag text_flags[] = {
     {"--source", "TEXT", "file or publication (default: the file's name)", &Context::source}};
 
 /// Plain numbers above 0.
-struct NumberFlag { std::string_view flag, value, doc; double Context::*into; };
-constexpr NumberFlag number_flags[] = {
-    {"--sm-clock", "MHZ", "clock of the multiprocessors", &Context::sm_clock_mhz},
+struct NumberFlag {
+  std::string_view flag, value, doc;
+  double Context::*into;
+};
+constexpr NumberFlag number_flags[] = {{"--sm-clock", "MHZ", "clock of the multiprocessors", &Context::sm_clock_mhz},
     {"--memory-clock", "MHZ", "clock of the device memory", &Context::memory_clock_mhz},
     {"--power-limit", "WATTS", "of the board", &Context::power_limit_w}};
 
 constexpr std::int64_t most_ranks = 10'000'000;
 
-constexpr std::array first_flags = {
-    Flag{.name = "--gpu",
-         .key = "",
-         .value = "ID",
-         .group = files_say,
-         .doc = "catalogue id: which GPU it was (fit: of which to fit the profile)"},
+constexpr std::array first_flags = {Flag{.name = "--gpu",
+                                        .key = "",
+                                        .value = "ID",
+                                        .group = files_say,
+                                        .doc = "catalogue id: which GPU it was (fit: of which to fit the profile)"},
     Flag{.name = "--dtype",
-         .key = "",
-         .value = "TYPE",
-         .group = files_say,
-         .doc = "fp32 tf32 fp16 bf16 fp8 fp8-block mxfp8 nvfp4, of rows that do not say",
-         .alias = "--precision"},
+        .key = "",
+        .value = "TYPE",
+        .group = files_say,
+        .doc = "fp32 tf32 fp16 bf16 fp8 fp8-block mxfp8 nvfp4, of rows that do not say",
+        .alias = "--precision"},
     Flag{.name = "--kind",
-         .key = "",
-         .value = "KIND",
-         .group = files_say,
-         .doc = "gemm, attention, moe, an operator (norm, gelu, ...) or a collective"},
+        .key = "",
+        .value = "KIND",
+        .group = files_say,
+        .doc = "gemm, attention, moe, an operator (norm, gelu, ...) or a collective"},
     Flag{.name = "--columns",
-         .key = "",
-         .value = "OURS=THEIRS,..",
-         .group = files_say,
-         .doc = "a table's columns in our words: m=M,n=N,k=K,time_us=runtime",
-         .alias = "--column",
-         .repeats = true},
+        .key = "",
+        .value = "OURS=THEIRS,..",
+        .group = files_say,
+        .doc = "a table's columns in our words: m=M,n=N,k=K,time_us=runtime",
+        .alias = "--column",
+        .repeats = true},
     Flag{.name = "--only",
-         .key = "",
-         .value = "COLUMN=VALUE,..",
-         .group = files_say,
-         .doc = "rows whose column holds the value, or one collection of a table: collection=...; measure: phases",
-         .repeats = true},
+        .key = "",
+        .value = "COLUMN=VALUE,..",
+        .group = files_say,
+        .doc = "rows whose column holds the value, or one collection of a table: collection=...; measure: phases",
+        .repeats = true},
     Flag{.name = "--ranks",
-         .key = "",
-         .value = "N",
-         .group = files_say,
-         .doc = "of collectives in logs",
-         .kind = FlagKind::count,
-         .least = 2,
-         .most = most_ranks},
+        .key = "",
+        .value = "N",
+        .group = files_say,
+        .doc = "of collectives in logs",
+        .kind = FlagKind::count,
+        .least = 2,
+        .most = most_ranks},
     Flag{.name = "--nodes",
-         .key = "",
-         .value = "N",
-         .group = files_say,
-         .doc = "that the ranks stood on, in equal parts",
-         .kind = FlagKind::count,
-         .least = 1,
-         .most = most_ranks},
+        .key = "",
+        .value = "N",
+        .group = files_say,
+        .doc = "that the ranks stood on, in equal parts",
+        .kind = FlagKind::count,
+        .least = 1,
+        .most = most_ranks},
     Flag{.name = "--regime",
-         .key = "",
-         .value = "burst|sustained",
-         .group = circumstances,
-         .doc = "sustained: seconds on end, at the power limit (default burst)"},
+        .key = "",
+        .value = "burst|sustained",
+        .group = circumstances,
+        .doc = "sustained: seconds on end, at the power limit (default burst)"},
     Flag{.name = "--fabric",
-         .key = "",
-         .value = "NAME",
-         .group = circumstances,
-         .doc = "nvswitch nvlink_mesh pcie, across nodes infiniband ethernet"},
+        .key = "",
+        .value = "NAME",
+        .group = circumstances,
+        .doc = "nvswitch nvlink_mesh pcie, across nodes infiniband ethernet"},
     Flag{.name = "--port",
-         .key = "",
-         .value = "RATE",
-         .group = circumstances,
-         .doc = "line rate of one NIC: \"400 Gb/s\""},
+        .key = "",
+        .value = "RATE",
+        .group = circumstances,
+        .doc = "line rate of one NIC: \"400 Gb/s\""},
     Flag{.name = "--ports",
-         .key = "",
-         .value = "N",
-         .group = circumstances,
-         .doc = "NICs per node",
-         .kind = FlagKind::count,
-         .least = 1,
-         .most = 1024}};
+        .key = "",
+        .value = "N",
+        .group = circumstances,
+        .doc = "NICs per node",
+        .kind = FlagKind::count,
+        .least = 1,
+        .most = 1024}};
 
 Expected<void> read_gpu_flag(const Arguments& arguments, Context& context) {
   if (!arguments.has("--gpu")) return {};
@@ -137,8 +140,8 @@ Expected<void> read_number_flags(const Arguments& arguments, Context& context) {
     if (!arguments.has(row.flag)) continue;
     TRY(const auto value, finite_number(arguments.value(row.flag), std::string(row.flag), "its value"));
     if (!(value > 0 && value <= most))
-      return fail(std::string(row.flag), fmt::format("{} is out of range", value),
-                  fmt::format("a number up to {:g}", most));
+      return fail(
+          std::string(row.flag), fmt::format("{} is out of range", value), fmt::format("a number up to {:g}", most));
     context.*row.into = value;
   }
   if (!arguments.has("--port")) return {};
@@ -154,8 +157,7 @@ Expected<Context> context_of(const Arguments& arguments) {
   if (context.regime != "burst" && context.regime != "sustained")
     return fail("--regime", fmt::format("unknown regime '{:.60}'", context.regime), "burst or sustained");
   if (arguments.has("--ports")) context.ports_per_node = std::stoi(arguments.value("--ports"));
-  for (const auto read : {read_gpu_flag, read_fabric_flag, read_number_flags})
-    TRY(read(arguments, context));
+  for (const auto read : {read_gpu_flag, read_fabric_flag, read_number_flags}) TRY(read(arguments, context));
   return context;
 }
 
@@ -203,7 +205,7 @@ Expected<ImportOptions> import_options(const Arguments& arguments) {
   options.precision = arguments.value("--dtype");
   if (!options.precision.empty() && !element_type_of(options.precision))
     return fail("--dtype", fmt::format("unknown element type '{:.60}'", options.precision),
-                "one of: fp32, tf32, fp16, bf16, fp8, fp8-block, mxfp8, nvfp4");
+        "one of: fp32, tf32, fp16, bf16, fp8, fp8-block, mxfp8, nvfp4");
   options.kind = arguments.value("--kind");
   TRY(check_kind(options.kind));
   for (const auto& [flag, into] : {std::pair{"--columns", &options.columns}, std::pair{"--only", &options.only}}) {

@@ -52,8 +52,8 @@ Split split_of(const NetworkSpec& network, const OwnVariant& variant, std::int64
   return split;
 }
 
-Expected<Program> program_of(const NetworkSpec& network, const OwnVariant& variant, const OwnShapesRequest& request,
-                             std::int64_t sequence) {
+Expected<Program> program_of(
+    const NetworkSpec& network, const OwnVariant& variant, const OwnShapesRequest& request, std::int64_t sequence) {
   const Split split = split_of(network, variant, sequence);
   Plan plan;
   plan.gpus = split.tp * split.dp;
@@ -71,16 +71,15 @@ Expected<Program> program_of(const NetworkSpec& network, const OwnVariant& varia
 /// Equal for equal questions.
 struct KeyOf {
   std::string operator()(const GemmQuery& g) const {
-    return fmt::format("gemm {} {} {} {} {} {}", g.m, g.n, g.k, g.batch, to_text(g.precision),
-                       static_cast<int>(g.layout));
+    return fmt::format(
+        "gemm {} {} {} {} {} {}", g.m, g.n, g.k, g.batch, to_text(g.precision), static_cast<int>(g.layout));
   }
   std::string operator()(const AttentionQuery& a) const {
-    return fmt::format("attention {} {} {} {} {} {}", a.batch, a.queries, a.heads, a.kv_heads, a.head_dim,
-                       static_cast<int>(a.pass));
+    return fmt::format(
+        "attention {} {} {} {} {} {}", a.batch, a.queries, a.heads, a.kv_heads, a.head_dim, static_cast<int>(a.pass));
   }
   std::string operator()(const MemoryQuery& m) const { return fmt::format("{} {} {}", m.op->id, m.rows, m.columns); }
-  template <typename Other>
-  std::string operator()(const Other&) const {
+  template <typename Other> std::string operator()(const Other&) const {
     return {};
   }  // steps of a lowered network ask for no others
 };

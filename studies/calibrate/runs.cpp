@@ -46,8 +46,8 @@ LoggedRunHints hints_of(const Arguments& arguments) {
   return hints;
 }
 
-Expected<Run> run_of_log(const std::string& text, const std::string& name, const std::string& launch, const LoggedRunHints& hints,
-                         std::vector<std::string>& notes) {
+Expected<Run> run_of_log(const std::string& text, const std::string& name, const std::string& launch,
+    const LoggedRunHints& hints, std::vector<std::string>& notes) {
   TRY(auto log, read_training_log(text, name));
   if (!launch.empty()) {
     TRY(const auto launch_text, read_text_file(launch));
@@ -87,14 +87,18 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
       continue;
     }
     // One file for all logs, or one for each.
-    const std::string launch = launches.empty() ? "" : launches.size() == 1 ? launches.front() : logs < launches.size() ? launches[logs] : "";
+    const std::string launch = launches.empty()         ? ""
+                               : launches.size() == 1   ? launches.front()
+                               : logs < launches.size() ? launches[logs]
+                                                        : "";
     ++logs;
     TRY(auto run, run_of_log(text, word, launch, hints, notes));
     run.id = word;
     runs.push_back(std::move(run));
   }
   if (launches.size() > 1 && launches.size() != logs)
-    return fail("--launch", fmt::format("{} files for {} logs", launches.size(), logs), "one for all, or one for each log in the same order");
+    return fail("--launch", fmt::format("{} files for {} logs", launches.size(), logs),
+        "one for all, or one for each log in the same order");
   return runs;
 }
 
@@ -108,17 +112,21 @@ Expected<FitWishes> wishes_of(const Arguments& arguments) {
     wishes.parameters.push_back(parameter);
   }
   if (wishes.parameters.size() > most_fitted)
-    return fail("--parameters", fmt::format("{} of them", wishes.parameters.size()), fmt::format("at most {}: more would fit what the steps do not show", most_fitted));
+    return fail("--parameters", fmt::format("{} of them", wishes.parameters.size()),
+        fmt::format("at most {}: more would fit what the steps do not show", most_fitted));
   if (arguments.has("--leave-out")) {
     const std::string text = arguments.value("--leave-out");
     for (const Leave leave : {Leave::source, Leave::model, Leave::release, Leave::run})
       if (text == to_text(leave)) wishes.leave = leave;
-    if (!wishes.leave) return fail("--leave-out", fmt::format("'{:.40}' is nothing to leave out", text), "source, model, release or run");
+    if (!wishes.leave)
+      return fail(
+          "--leave-out", fmt::format("'{:.40}' is nothing to leave out", text), "source, model, release or run");
   }
   return wishes;
 }
 
-/// Records that cannot be forecast: an error where they are the user's, a line where they are published ones among others.
+/// Records that cannot be forecast: an error where they are the user's, a line where they are published ones among
+/// others.
 Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, std::vector<std::string>& notes) {
   std::vector<MeasuredRun> runs;
   std::map<std::string, int> skipped;
@@ -129,20 +137,22 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
     else ++skipped[to_text(run.error())];
   }
   for (const auto& [why, count] : skipped) notes.push_back(fmt::format("{} left out: {}", count, why));
-  if (records.empty()) return fail("runs", "the files hold no record", "training logs, or records with a measured step time");
+  if (records.empty())
+    return fail("runs", "the files hold no record", "training logs, or records with a measured step time");
   if (runs.empty()) return fail("runs", "none can be forecast", notes.empty() ? "" : notes.back());
   return runs;
 }
 
-/// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its GPU.
+/// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its
+/// GPU.
 bool speaks_of(const FitPool& pool, const Profile& profile) {
   for (const Machine& machine : catalog().machines)
     if (machine.gpu.id == profile.gpu) return hardware_of(machine, pool.experts) == pool.hardware;
   return false;
 }
 
-/// Between the least and the greatest of n ratios lie (n - 1) / (n + 1) of the next: nine span an 80 % interval. Of fewer, what was
-/// believed before makes up the rest, and the interval is no narrower than their own.
+/// Between the least and the greatest of n ratios lie (n - 1) / (n + 1) of the next: nine span an 80 % interval. Of
+/// fewer, what was believed before makes up the rest, and the interval is no narrower than their own.
 Spread spread_of_few(const Spread& own, const Spread& before, int runs) {
   constexpr double enough = 9;
   const double weight = std::min(1.0, runs / enough);
@@ -169,14 +179,16 @@ void keep_pairs(const Profile& profile, StepFit& fit) {
   if (fit.pairs == 0 && known) fit.pairs = known->pairs, fit.pair_spread = known->pair_spread;
 }
 
-/// `published`: the fits of the program's own records take the place of all older ones, and one that nothing could be held out
-/// against stays away: for others it is no more than a guess.
-Profile with_pools(Profile profile, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs, bool published) {
+/// `published`: the fits of the program's own records take the place of all older ones, and one that nothing could be
+/// held out against stays away: for others it is no more than a guess.
+Profile with_pools(
+    Profile profile, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs, bool published) {
   if (published) profile.steps.clear();
   for (const FitPool& pool : pools) {
     if (!speaks_of(pool, profile) || pool.result.runs == 0 || (published && pool.result.groups == 0)) continue;
     for (StepFit& fit : fit_rows(pool, runs)) {
-      if (pool.result.groups == 0) fit.spread = profile.step_spread;  // nothing was held out: what is usual for this profile
+      // nothing was held out: what is usual for this profile
+      if (pool.result.groups == 0) fit.spread = profile.step_spread;
       else if (!published) fit.spread = spread_of_few(fit.spread, spread_before(profile, fit), fit.runs);
       if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
       if (!published) keep_pairs(profile, fit);
@@ -187,11 +199,12 @@ Profile with_pools(Profile profile, const std::vector<FitPool>& pools, const std
 }
 
 /// Into a folder: every profile of the catalogue whose hardware the runs speak of.
-Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs,
-                           bool published) {
+Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools,
+    const std::vector<MeasuredRun>& runs, bool published) {
   int written = 0;
   for (const Profile& profile : catalog().profiles) {
-    if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); })) continue;
+    if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); }))
+      continue;
     TRY(auto output, OutputFile::open((folder / (profile.id + ".json")).string(), "--output"));
     TRY(output.write(write_profile(with_pools(profile, pools, runs, published))));
     ++written;
@@ -205,11 +218,13 @@ Expected<const Gpu*> single_gpu(const std::vector<MeasuredRun>& runs) {
   if (gpus.size() == 1) return gpus.begin()->second;
   std::vector<std::string> names;
   for (const auto& [id, gpu] : gpus) names.push_back(id);
-  return fail("--output", fmt::format("the runs are on {} GPUs ({}), and a profile is of one", gpus.size(), fmt::join(names, ", ")),
-              "an existing folder: one profile of each goes there");
+  return fail("--output",
+      fmt::format("the runs are on {} GPUs ({}), and a profile is of one", gpus.size(), fmt::join(names, ", ")),
+      "an existing folder: one profile of each goes there");
 }
 
-Expected<void> write_fits(const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
+Expected<void> write_fits(
+    const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
   if (!arguments.has("--output")) return {};
   const std::string name = arguments.value("--output");
   if (std::filesystem::is_directory(name)) {

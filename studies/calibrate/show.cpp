@@ -35,9 +35,8 @@ std::string roofs_text(const std::vector<LawRoof>& roofs) {
   Table table({{""}, {"datasheet", Align::right}, {"fitted", Align::right}, {"share", Align::right}, {"source"}});
   for (const LawRoof& roof : roofs)
     table.add({roof.name, roof.datasheet > 0 ? parameter_text("_" + roof.key, roof.datasheet) : "-",
-               parameter_text("_" + roof.key, roof.fitted),
-               roof.datasheet > 0 ? fmt::format("{:.0f} %", 100 * roof.fitted / roof.datasheet) : "-",
-               to_text(roof.source)});
+        parameter_text("_" + roof.key, roof.fitted),
+        roof.datasheet > 0 ? fmt::format("{:.0f} %", 100 * roof.fitted / roof.datasheet) : "-", to_text(roof.source)});
   return table.text("  ");
 }
 
@@ -46,26 +45,18 @@ bool of_a_kernel(const LawRow& row) {
 }
 
 std::string laws_text(const std::vector<LawRow>& rows, std::size_t columns) {
-  Table errors({{"law"},
-                {"source"},
-                {"samples", Align::right},
-                {"MAPE", Align::right},
-                {"median", Align::right},
-                {"p95", Align::right},
-                {"in 80 %", Align::right},
-                {"80 %: from", Align::right},
-                {"to", Align::right},
-                {"alone", Align::right},
-                {"corrected"}});
+  Table errors({{"law"}, {"source"}, {"samples", Align::right}, {"MAPE", Align::right}, {"median", Align::right},
+      {"p95", Align::right}, {"in 80 %", Align::right}, {"80 %: from", Align::right}, {"to", Align::right},
+      {"alone", Align::right}, {"corrected"}});
   std::string parameters;
   for (const LawRow& row : rows) {
     if (!of_a_kernel(row)) continue;
-    std::vector<std::string> cells{row.law, to_text(row.source),
-                                   row.held_out.samples > 0 ? fmt::format("{}", row.held_out.samples) : "-"};
+    std::vector<std::string> cells{
+        row.law, to_text(row.source), row.held_out.samples > 0 ? fmt::format("{}", row.held_out.samples) : "-"};
     for (std::string& cell : held_out_cells(row.held_out)) cells.push_back(std::move(cell));
     cells.insert(cells.end(), {fmt::format("{:.2f}", row.spread.p10), fmt::format("{:.2f}", row.spread.p90),
-                               row.alone.samples > 0 ? fmt::format("{:.1f} %", 100 * row.alone.mape) : "-",
-                               row.use == CorrectionUse::none ? "no" : to_text(row.use)});
+                                  row.alone.samples > 0 ? fmt::format("{:.1f} %", 100 * row.alone.mape) : "-",
+                                  row.use == CorrectionUse::none ? "no" : to_text(row.use)});
     errors.add(std::move(cells));
     const std::string whose = row.software.empty() ? "" : fmt::format(" ({})", row.software);
     parameters +=
@@ -75,18 +66,11 @@ std::string laws_text(const std::vector<LawRow>& rows, std::size_t columns) {
 }
 
 std::string collectives_text(const std::vector<BusRow>& rows) {
-  Table table({{"collective"},
-               {"fabric"},
-               {"ranks", Align::right},
-               {"nodes", Align::right},
-               {"1 MiB", Align::right},
-               {"64 MiB", Align::right},
-               {"1 GiB", Align::right},
-               {"latency", Align::right},
-               {"source"}});
+  Table table({{"collective"}, {"fabric"}, {"ranks", Align::right}, {"nodes", Align::right}, {"1 MiB", Align::right},
+      {"64 MiB", Align::right}, {"1 GiB", Align::right}, {"latency", Align::right}, {"source"}});
   for (const BusRow& row : rows) {
     std::vector<std::string> cells{to_text(row.curve->kind), name_of<FabricKind>(fabric_names, row.curve->fabric),
-                                   fmt::format("{}", row.curve->ranks), fmt::format("{}", row.curve->nodes)};
+        fmt::format("{}", row.curve->ranks), fmt::format("{}", row.curve->nodes)};
     for (const BytesPerSecond bus : row.bus) cells.push_back(format_rate(bus));
     cells.insert(cells.end(), {format_seconds(row.curve->latency), to_text(row.curve->source)});
     table.add(std::move(cells));
@@ -102,7 +86,8 @@ std::string across_nodes_text(const std::vector<LawRow>& rows) {
   return text;
 }
 
-/// Roofs that were reached, as opposed to those of the laws, and what the host pays; nothing where nobody measured them.
+/// Roofs that were reached, as opposed to those of the laws, and what the host pays; nothing where nobody measured
+/// them.
 std::string measured_text(const Profile& profile, const Gpu* gpu, const Paint& paint, std::size_t columns) {
   std::string text;
   if (!profile.roofs.empty())
@@ -211,8 +196,7 @@ Expected<void> calibrate_show(const Arguments& arguments, Console& console) {
   // A file may be of a GPU that the catalogue lacks: then there is no datasheet to hold it against.
   const auto gpu = find_row(catalog().gpus, chosen.row.gpu, "gpu");
   const Gpu* known = gpu ? *gpu : nullptr;
-  console.out << (arguments.has("--json") ? profile_json(chosen.row, known)
-                                          : profile_text(chosen.row, known, console));
+  console.out << (arguments.has("--json") ? profile_json(chosen.row, known) : profile_text(chosen.row, known, console));
   return {};
 }
 

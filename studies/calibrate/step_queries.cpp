@@ -46,13 +46,13 @@ AttentionQuery attention_query(const KernelWork& work, const StepSizes& sizes) {
   const double shared = std::round(elements / (batch * work.sequence * (key + value)) - heads);
   const bool own_keys = latent.kv_rank > 0;  // latent attention expands keys and values for every head
   return {.batch = batch,
-          .queries = work.sequence,
-          .keys = work.sequence,
-          .heads = heads,
-          .kv_heads = own_keys ? heads : std::clamp(shared, 1.0, heads),
-          .head_dim = key,
-          .pass = work.backward ? AttentionPass::backward : AttentionPass::forward,
-          .precision = narrow_type(sizes.precision) ? Precision::bf16 : sizes.precision};
+      .queries = work.sequence,
+      .keys = work.sequence,
+      .heads = heads,
+      .kv_heads = own_keys ? heads : std::clamp(shared, 1.0, heads),
+      .head_dim = key,
+      .pass = work.backward ? AttentionPass::backward : AttentionPass::forward,
+      .precision = narrow_type(sizes.precision) ? Precision::bf16 : sizes.precision};
 }
 
 /// What lies along the columns of a memory-bound operator, and where its rows come from.
@@ -70,13 +70,12 @@ struct Pointwise {
   Along along;
 };
 constexpr std::array pointwise_rows{Pointwise{"norm", "norm", "norm-backward", Along::next_k},
-                                    Pointwise{"swiglu", "swiglu", "swiglu-backward", Along::next_input},
-                                    Pointwise{"bias_gelu", "gelu", "gelu-backward", Along::next_input},
-                                    Pointwise{"bias_dropout_add", "add", "", Along::hidden},
-                                    Pointwise{"rope", "rope", "rope", Along::heads},
-                                    Pointwise{"softmax", "softmax", "softmax-backward", Along::keys},
-                                    Pointwise{"embedding", "embedding", "embedding-backward", Along::hidden},
-                                    Pointwise{"loss", "cross-entropy", "", Along::last_result}};
+    Pointwise{"swiglu", "swiglu", "swiglu-backward", Along::next_input},
+    Pointwise{"bias_gelu", "gelu", "gelu-backward", Along::next_input},
+    Pointwise{"bias_dropout_add", "add", "", Along::hidden}, Pointwise{"rope", "rope", "rope", Along::heads},
+    Pointwise{"softmax", "softmax", "softmax-backward", Along::keys},
+    Pointwise{"embedding", "embedding", "embedding-backward", Along::hidden},
+    Pointwise{"loss", "cross-entropy", "", Along::last_result}};
 
 class BlockQueries {
  public:
@@ -89,10 +88,8 @@ class BlockQueries {
       if (work.pass == Pass::recompute || work.pass == Pass::step) continue;
       if (work.kernel == KernelClass::gemm)
         add(out, timed_product(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
-      else if (work.kernel == KernelClass::attention)
-        add(out, attention_query(work, sizes_), 1);
-      else
-        add_pointwise(out, i);
+      else if (work.kernel == KernelClass::attention) add(out, attention_query(work, sizes_), 1);
+      else add_pointwise(out, i);
     }
   }
 
@@ -146,14 +143,12 @@ class BlockQueries {
         if (last == nullptr) return std::nullopt;
         return Matrix{last->m, last->n};
       }
-      case Along::hidden:
-        return by_bytes(work, row.forward, hidden());
+      case Along::hidden: return by_bytes(work, row.forward, hidden());
       case Along::heads: {
         const double heads = elements_of(work, row.forward) / (sizes_.tokens() * head_size());
         return Matrix{sizes_.tokens(), head_size() * std::max(1.0, std::round(heads))};
       }
-      case Along::keys:
-        return by_bytes(work, row.forward, static_cast<double>(sizes_.sequence));
+      case Along::keys: return by_bytes(work, row.forward, static_cast<double>(sizes_.sequence));
     }
     return std::nullopt;
   }

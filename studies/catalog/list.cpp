@@ -24,68 +24,75 @@ struct Cell {
 };
 
 struct Listing {
-  struct Column { std::string key, heading; Align align = Align::left; };
+  struct Column {
+    std::string key, heading;
+    Align align = Align::left;
+  };
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
 };
 
 Cell word(const std::string& text) { return {text.empty() ? "-" : text, text}; }
 Cell number(double value) { return {grouped_digits(value), value}; }
-template <typename Format, typename Q>
-Cell quantity(Format format, Q q) { return {q.value() > 0 ? format(q) : "-", q.value()}; }
+template <typename Format, typename Q> Cell quantity(Format format, Q q) {
+  return {q.value() > 0 ? format(q) : "-", q.value()};
+}
 
 Listing networks() {
   Listing list{{{"id", "id"}, {"parameters", "parameters", Align::right}, {"layers", "layers", Align::right},
-                {"hidden", "hidden", Align::right}, {"heads", "heads", Align::right}, {"kv_heads", "kv", Align::right},
-                {"ffn_hidden", "MLP", Align::right}, {"vocab", "vocab", Align::right},
-                {"sequence", "sequence", Align::right}, {"name", "name"}}, {}};
+                   {"hidden", "hidden", Align::right}, {"heads", "heads", Align::right},
+                   {"kv_heads", "kv", Align::right}, {"ffn_hidden", "MLP", Align::right},
+                   {"vocab", "vocab", Align::right}, {"sequence", "sequence", Align::right}, {"name", "name"}},
+      {}};
   for (const NetworkSpec& row : catalog().networks) {
     const auto count = static_cast<double>(parameter_count(row));
-    list.rows.push_back({word(row.id), {fmt::format("{:.4g} B", count / 1e9), count}, number(row.layers), number(row.hidden),
-                         number(row.heads), number(row.kv_heads), number(row.ffn_hidden), number(row.vocab),
-                         number(row.sequence), word(row.name)});
+    list.rows.push_back({word(row.id), {fmt::format("{:.4g} B", count / 1e9), count}, number(row.layers),
+        number(row.hidden), number(row.heads), number(row.kv_heads), number(row.ffn_hidden), number(row.vocab),
+        number(row.sequence), word(row.name)});
   }
   return list;
 }
 
 Listing machines() {
   Listing list{{{"id", "id"}, {"gpu", "gpu"}, {"gpus_per_node", "GPUs/node", Align::right},
-                {"inside_bytes_per_s", "inside", Align::right}, {"outside_bytes_per_s", "outside", Align::right},
-                {"max_gpus", "most GPUs", Align::right}, {"name", "name"}}, {}};
+                   {"inside_bytes_per_s", "inside", Align::right}, {"outside_bytes_per_s", "outside", Align::right},
+                   {"max_gpus", "most GPUs", Align::right}, {"name", "name"}},
+      {}};
   for (const Machine& row : catalog().machines) {
     const BytesPerSecond outside = row.levels.size() > 1 ? row.levels[1].bandwidth_per_gpu : BytesPerSecond(0);
     list.rows.push_back({word(row.id), word(row.gpu.id), number(row.levels[0].gpus),
-                         quantity(format_rate, row.levels[0].bandwidth_per_gpu), quantity(format_rate, outside),
-                         number(row.max_gpus()), word(row.name)});
+        quantity(format_rate, row.levels[0].bandwidth_per_gpu), quantity(format_rate, outside), number(row.max_gpus()),
+        word(row.name)});
   }
   return list;
 }
 
 Listing gpus() {
   Listing list{{{"id", "id"}, {"architecture", "architecture"}, {"memory_bytes", "memory", Align::right},
-                {"memory_bandwidth_bytes_per_s", "bandwidth", Align::right},
-                {"bf16_flops_per_s", "bf16 dense", Align::right}, {"fp8_flops_per_s", "fp8 dense", Align::right},
-                {"scale_up_bytes_per_s", "scale-up", Align::right}, {"name", "name"}}, {}};
+                   {"memory_bandwidth_bytes_per_s", "bandwidth", Align::right},
+                   {"bf16_flops_per_s", "bf16 dense", Align::right}, {"fp8_flops_per_s", "fp8 dense", Align::right},
+                   {"scale_up_bytes_per_s", "scale-up", Align::right}, {"name", "name"}},
+      {}};
   const auto rate = [](FlopsPerSecond flops) { return format_flops(flops); };
   for (const Gpu& row : catalog().gpus)
     list.rows.push_back({word(row.id), word(row.architecture), quantity(format_bytes, row.memory),
-                         quantity(format_rate, row.memory_bandwidth),
-                         quantity(rate, row.peak[static_cast<int>(Precision::bf16)]),
-                         quantity(rate, row.peak[static_cast<int>(Precision::fp8)]),
-                         quantity(format_rate, row.scale_up_bandwidth), word(row.name)});
+        quantity(format_rate, row.memory_bandwidth), quantity(rate, row.peak[static_cast<int>(Precision::bf16)]),
+        quantity(rate, row.peak[static_cast<int>(Precision::fp8)]), quantity(format_rate, row.scale_up_bandwidth),
+        word(row.name)});
   return list;
 }
 
 Listing profiles() {
   Listing list{{{"id", "id"}, {"gpu", "gpu"}, {"regime", "regime"}, {"precisions", "precisions"}, {"source", "source"},
-                {"name", "name"}}, {}};
+                   {"name", "name"}},
+      {}};
   for (const ProfileRow& profile : catalog().profiles) {
     const Profile& row = profile.steps();
     std::vector<std::string> precisions;
     for (const RooflineLaw& law : row.gemm) precisions.emplace_back(to_text(law.precision));
     const char* source = row.gemm.empty() ? "" : to_text(row.gemm.front().source);
-    list.rows.push_back({word(row.id), word(row.gpu), word(row.regime), word(fmt::format("{}", fmt::join(precisions, ", "))),
-                         word(source), word(row.name)});
+    list.rows.push_back({word(row.id), word(row.gpu), word(row.regime),
+        word(fmt::format("{}", fmt::join(precisions, ", "))), word(source), word(row.name)});
   }
   return list;
 }
@@ -94,7 +101,7 @@ Listing stacks() {
   Listing list{{{"id", "id"}, {"from", "from"}, {"until", "until"}, {"attention", "attention"}, {"name", "name"}}, {}};
   for (const Stack& row : catalog().stacks)
     list.rows.push_back({word(row.id), word(row.from), word(row.until),
-                         word(row.attention == AttentionForm::fused ? "fused" : "unfused"), word(row.name)});
+        word(row.attention == AttentionForm::fused ? "fused" : "unfused"), word(row.name)});
   return list;
 }
 

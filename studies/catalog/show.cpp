@@ -28,8 +28,8 @@ std::string write_schedule(const ScheduleKind& kind) {
 }
 
 template <typename Row, typename Whole>
-Expected<std::string> file_of(const std::vector<Row>& rows, const std::string& id, const std::string& kind,
-                              std::string (*write)(const Whole&)) {
+Expected<std::string> file_of(
+    const std::vector<Row>& rows, const std::string& id, const std::string& kind, std::string (*write)(const Whole&)) {
   const auto row = find_row(rows, id, kind);
   if (!row) return fail(id.substr(0, 60), row.error().what, row.error().hint);
   return write(**row);
@@ -53,7 +53,8 @@ Expected<std::string> row_file(RowKind kind, const std::string& id) {
 std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 bool is_simple_list(const Json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_primitive(); });
+  return value.is_array() &&
+         std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_primitive(); });
 }
 
 std::string joined(const Json& list) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -47,10 +46,8 @@ Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<s
   }
   for (const auto& [name, given] : values) {
     arguments.flags[name] = fmt::format("{}", fmt::join(given, ","));
-    if (find_flag(flags, name)->repeats)
-      arguments.repeated[name] = given;
-    else if (given.size() > 1)
-      return fail(name, fmt::format("given {} times", given.size()), "give it once");
+    if (find_flag(flags, name)->repeats) arguments.repeated[name] = given;
+    else if (given.size() > 1) return fail(name, fmt::format("given {} times", given.size()), "give it once");
   }
   return arguments;
 }
@@ -63,13 +60,12 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
 }
 
 Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,
-                                    const std::string& usage, const std::vector<std::string>& typed) {
+    const std::string& usage, const std::vector<std::string>& typed) {
   const auto end = std::find(typed.begin(), typed.end(), "--");
   std::vector<std::string> spelled(typed.begin(), end);
   // "--megatron run.sh ... -- --vocab-size 50257": over what the file says.
-  const bool over_file = std::any_of(spelled.begin(), spelled.end(), [&](const std::string& word) {
-    return takes_words_behind(flags, word.substr(0, word.find('=')));
-  });
+  const bool over_file = std::any_of(spelled.begin(), spelled.end(),
+      [&](const std::string& word) { return takes_words_behind(flags, word.substr(0, word.find('='))); });
   // A flag whose value stands behind it: "--megatron -- --num-layers 32 ..." (studies/launch/asked_run.h).
   std::string takes_rest;
   if (end != typed.end() && !spelled.empty() && takes_words_behind(flags, spelled.back())) {
@@ -85,8 +81,8 @@ Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t lea
   const std::vector<std::string>& words = arguments.words;
   if (words.size() < least_words) return fail("command line", "something is missing", "usage: " + usage);
   if (words.size() > most_words)
-    return fail("command line", fmt::format("unexpected argument '{}'", words[most_words].substr(0, 60)),
-                "usage: " + usage);
+    return fail(
+        "command line", fmt::format("unexpected argument '{}'", words[most_words].substr(0, 60)), "usage: " + usage);
   for (const auto& [name, text] : arguments.flags) {
     const Flag* flag = find_flag(flags, name);
     if (flag->kind == FlagKind::toggle) continue;

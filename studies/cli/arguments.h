@@ -14,10 +14,12 @@
 namespace stepcast {
 
 struct Arguments {
-  std::vector<std::string> words;                         ///< what is not a flag, in order
-  std::vector<std::string> rest;                          ///< what stands behind --, as it was typed
-  std::map<std::string, std::string, std::less<>> flags;  ///< "--tp" -> "8"; toggles -> ""; of those that repeat, joined by commas
-  std::map<std::string, std::vector<std::string>, std::less<>> repeated;  ///< of those that repeat: each value as it was typed
+  std::vector<std::string> words;  ///< what is not a flag, in order
+  std::vector<std::string> rest;   ///< what stands behind --, as it was typed
+  /// "--tp" -> "8"; toggles -> ""; of those that repeat, joined by commas
+  std::map<std::string, std::string, std::less<>> flags;
+  /// of those that repeat: each value as it was typed
+  std::map<std::string, std::vector<std::string>, std::less<>> repeated;
 
   [[nodiscard]] bool has(std::string_view name) const { return flags.find(name) != flags.end(); }
   /// What was given with the flag, "" when it was not.
@@ -32,6 +34,6 @@ struct Arguments {
 /// Unknown flags suggest the nearest one; a flag given twice, a missing or extra word, and a value that its record
 /// refuses are errors. `usage` goes into the hint about words.
 Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,
-                                    const std::string& usage, const std::vector<std::string>& typed);
+    const std::string& usage, const std::vector<std::string>& typed);
 
 }  // namespace stepcast

@@ -14,9 +14,9 @@ namespace stepcast {
 
 struct Command {
   std::string_view name;
-  std::string_view usage;       ///< what follows "stepcast NAME"
-  std::string_view summary;     ///< one line, for the list of commands
-  std::string_view about;       ///< the help's first paragraph
+  std::string_view usage;    ///< what follows "stepcast NAME"
+  std::string_view summary;  ///< one line, for the list of commands
+  std::string_view about;    ///< the help's first paragraph
   std::size_t least_words = 0, most_words = 0;
   std::span<const Flag> flags;
   std::vector<std::string_view> examples;  ///< each runs as it stands

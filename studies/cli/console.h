@@ -7,11 +7,11 @@
 namespace stepcast {
 
 struct Console {
-  std::ostream& out;        ///< results only
-  std::ostream& err;        ///< errors and progress
+  std::ostream& out;  ///< results only
+  std::ostream& err;  ///< errors and progress
   bool color = false;
-  bool unicode = true;      ///< bars of block characters; else '#'
-  int columns = 100;        ///< of the terminal, for drawings
+  bool unicode = true;  ///< bars of block characters; else '#'
+  int columns = 100;    ///< of the terminal, for drawings
 };
 
 /// Colour on a terminal only, never when NO_COLOR is set to anything (https://no-color.org) or TERM is "dumb".

@@ -6,9 +6,8 @@
 namespace stepcast {
 
 const Flag* find_flag(std::span<const Flag> flags, std::string_view name) {
-  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {
-    return flag.name == name || (!flag.alias.empty() && flag.alias == name);
-  });
+  const auto found = std::find_if(flags.begin(), flags.end(),
+      [&](const Flag& flag) { return flag.name == name || (!flag.alias.empty() && flag.alias == name); });
   return found == flags.end() ? nullptr : &*found;
 }
 

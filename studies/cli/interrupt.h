@@ -5,7 +5,8 @@
 
 namespace stepcast {
 
-/// Ends the program with exit code 1 and this text, when what was done until then has been told: "interrupted: 5 of 10 are done".
+/// Ends the program with exit code 1 and this text, when what was done until then has been told: "interrupted: 5 of 10
+/// are done".
 class Interrupted : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

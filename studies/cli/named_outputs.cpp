@@ -24,7 +24,7 @@ Expected<void> check_own_form(const OutputForm& form, const std::string& name, c
   const bool file = std::filesystem::is_regular_file(name, unknown);
   if (!file || std::filesystem::file_size(name, unknown) == 0 || form.wrote(name)) return {};
   return fail(flag, fmt::format("{} is there and is no {} file of this command", name, form.ending),
-              "name another file, or remove this one");
+      "name another file, or remove this one");
 }
 
 Expected<void> check_names_apart(const std::vector<std::string>& names, const std::string& flag) {
@@ -32,7 +32,8 @@ Expected<void> check_names_apart(const std::vector<std::string>& names, const st
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) return fail(flag, "an empty name", "name a file");
     for (std::size_t j = 0; j < i; ++j)
-      if (path(names[i]) == path(names[j])) return fail(flag, fmt::format("{} is named twice", names[i]), "a name of its own for each");
+      if (path(names[i]) == path(names[j]))
+        return fail(flag, fmt::format("{} is named twice", names[i]), "a name of its own for each");
   }
   return {};
 }
@@ -48,8 +49,8 @@ bool file_holds(const std::string& name, std::string_view text) {
   return head.find(text) != std::string::npos;
 }
 
-Expected<std::vector<NamedOutput>> open_outputs(const Arguments& arguments, std::string_view flag_name,
-                                                std::span<const OutputForm> forms) {
+Expected<std::vector<NamedOutput>> open_outputs(
+    const Arguments& arguments, std::string_view flag_name, std::span<const OutputForm> forms) {
   std::vector<NamedOutput> outputs;
   const std::string flag(flag_name);
   const std::vector<std::string> names = arguments.values(flag);

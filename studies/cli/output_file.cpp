@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 
 Expected<OutputFile> OutputFile::open(const std::string& name, const std::string& flag) {
@@ -20,8 +19,8 @@ Expected<OutputFile> OutputFile::open(const std::string& name, const std::string
   file.part_ = device ? name : name + ".part";
   file.file_.reset(std::fopen(file.part_.c_str(), "wb"));
   if (file.file_ == nullptr)
-    return fail(flag, fmt::format("{} cannot be written: {}", name, std::strerror(errno)),
-                "name a file in a folder of yours");
+    return fail(
+        flag, fmt::format("{} cannot be written: {}", name, std::strerror(errno)), "name a file in a folder of yours");
   return file;
 }
 

@@ -21,7 +21,8 @@ class OutputFile {
   ~OutputFile();  ///< removes the part if it was not finished
 
   Expected<void> write(const std::string& text);
-  /// write() in two steps, for several files that stand or fall together: all are filled before the first takes its place.
+  /// write() in two steps, for several files that stand or fall together: all are filled before the first takes its
+  /// place.
   Expected<void> fill(const std::string& text);
   Expected<void> put_in_place();
   /// write() at the end of a command: what cannot be written then is a run that failed (exit code 1), an exception.

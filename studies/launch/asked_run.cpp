@@ -18,7 +18,7 @@ Expected<Request> start(const std::string& word, const std::string& as) {
     TRY(const auto text, read_text_file(word));
     if (is_scenario(text) && !as.empty())
       return fail("--as", fmt::format("{:.60} is a scenario file, which names its network", word),
-                  "a Hugging Face config.json");
+          "a Hugging Face config.json");
     if (is_scenario(text)) return read_scenario(text, word);
   }
   TRY(auto network, choose_network_as(word, "NETWORK", as));
@@ -37,7 +37,8 @@ bool runs_otherwise(const Launch& launch, const LaunchHints& hints, const Argume
 }
 
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.
-std::vector<std::string> wrong_in(const Launch& launch, const LaunchHints& hints, Request request, const Arguments& arguments) {
+std::vector<std::string> wrong_in(
+    const Launch& launch, const LaunchHints& hints, Request request, const Arguments& arguments) {
   if (runs_otherwise(launch, hints, arguments) || !take_flags(request, arguments)) return {};
   ExplainedLaunch explained;
   explained.launch = &launch;
@@ -75,7 +76,8 @@ Expected<Request> read_launch_request(const LaunchSource& source, const Argument
   TRY(const auto hints, launch_hints(arguments));
   TRY(const auto launch, read_launch(source));
   TRY(auto reading, read_meaning(launch, hints));
-  for (std::string& text : wrong_in(launch, hints, reading.request, arguments)) reading.notes.push_back(std::move(text));
+  for (std::string& text : wrong_in(launch, hints, reading.request, arguments))
+    reading.notes.push_back(std::move(text));
   reading.request.notes = std::move(reading.notes);
   return std::move(reading.request);
 }

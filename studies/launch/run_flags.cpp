@@ -21,7 +21,8 @@ std::string_view heading_of(FieldGroup group) {
 }
 
 Flag flag_of_field(const RunField& field) {
-  Flag flag{.name = field.flag, .key = field.key, .value = field.value, .group = heading_of(field.group), .doc = field.doc};
+  Flag flag{
+      .name = field.flag, .key = field.key, .value = field.value, .group = heading_of(field.group), .doc = field.doc};
   if (field.type.number) flag.kind = FlagKind::count, flag.least = field.type.least, flag.most = field.type.most;
   else flag.check = field.type.check;
   return flag;
@@ -37,19 +38,24 @@ Expected<void> check_family(const std::string& text, const std::string& where) {
 
 /// A launch says what the flags above say, so it has no key of its own.
 std::vector<Flag> flags_of_launches() {
-  constexpr std::string_view launch = "Launch (a run as its framework is told it, in place of NETWORK; flags override it)";
+  constexpr std::string_view launch =
+      "Launch (a run as its framework is told it, in place of NETWORK; flags override it)";
   std::vector<Flag> flags;
   for (const LaunchFlag& row : launch_flags())
-    flags.push_back({.name = row.flag, .key = "", .value = row.value, .group = launch, .doc = row.doc, .words_behind = true});
+    flags.push_back(
+        {.name = row.flag, .key = "", .value = row.value, .group = launch, .doc = row.doc, .words_behind = true});
+  // clang-format off
   flags.push_back({.name = "--define", .key = "", .value = "NAME=VALUE", .group = launch,
                    .doc = "a variable that the launch takes from outside; may be repeated", .repeats = true});
   flags.push_back({.name = "--release", .key = "", .value = "ID", .group = launch,
                    .doc = "of the framework, whose defaults hold (default: the newest)"});
+  // clang-format on
   return flags;
 }
 
 /// What predict writes.
 std::vector<Flag> flags_of_output() {
+  // clang-format off
   return {
     {.name = "--json", .key = "", .value = "", .group = output,
          .doc = "one JSON document in base units", .kind = FlagKind::toggle, .output = true},
@@ -63,18 +69,25 @@ std::vector<Flag> flags_of_output() {
     {.name = "--print-scenario", .key = "", .value = "", .group = output,
          .doc = "print the scenario file that gives the same run", .kind = FlagKind::toggle, .output = true},
   };
+  // clang-format on
 }
 
 std::vector<Flag> make_run_flags() {
-  std::vector<Flag> flags = {{.name = "--as", .key = "", .value = "FAMILY", .group = hardware,
-                              .doc = "read the network's config.json as llama, gpt2, ... (default: by its architecture)",
-                              .check = check_family}};
+  std::vector<Flag> flags = {{.name = "--as",
+      .key = "",
+      .value = "FAMILY",
+      .group = hardware,
+      .doc = "read the network's config.json as llama, gpt2, ... (default: by its architecture)",
+      .check = check_family}};
   for (const FieldGroup group : {FieldGroup::hardware, FieldGroup::split, FieldGroup::batch}) {
     for (const RunField& field : run_fields())
       if (field.group == group) flags.push_back(flag_of_field(field));
     if (group == FieldGroup::split)
-      flags.push_back({.name = "--mapping", .key = "", .value = "FILE", .group = split,
-                       .doc = "a mapping in the notation, instead of the flags above"});
+      flags.push_back({.name = "--mapping",
+          .key = "",
+          .value = "FILE",
+          .group = split,
+          .doc = "a mapping in the notation, instead of the flags above"});
   }
   for (const auto& more : {flags_of_launches(), flags_of_output()}) flags.insert(flags.end(), more.begin(), more.end());
   flags.push_back(emit_flag(output));

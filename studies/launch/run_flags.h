@@ -12,7 +12,8 @@ namespace stepcast {
 /// What `stepcast predict` takes.
 std::span<const Flag> run_flags();
 
-/// For commands that forecast a run many times: the run flags but for predict's output, then `own`. A flag of `own` with the name of a run flag takes its place.
+/// For commands that forecast a run many times: the run flags but for predict's output, then `own`. A flag of `own`
+/// with the name of a run flag takes its place.
 std::vector<Flag> study_flags(std::initializer_list<Flag> own);
 
 }  // namespace stepcast

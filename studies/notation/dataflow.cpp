@@ -61,11 +61,13 @@ Expected<void> choose_windows(const Arguments& arguments, Imported& read) {
   const auto named = [&](const WindowsWord& row) { return row.word == word; };
   const auto* row = std::find_if(std::begin(window_words), std::end(window_words), named);
   if (arguments.has("--windows") && row == std::end(window_words))
-    return fail("--windows", "unknown way '" + word + "'", name_hint(word, std::vector<std::string>{"exact", "timeloop"}));
+    return fail(
+        "--windows", "unknown way '" + word + "'", name_hint(word, std::vector<std::string>{"exact", "timeloop"}));
   if (arguments.has("--windows")) read.windows = row->windows;
   else if (arguments.has("--search") && !arguments.has("--from")) read.windows = Windows::exact;
   else if (read.windows == Windows::timeloop && slides(read.program))
-    read.notes.emplace_back("sliding windows are counted by Timeloop's convention; --windows exact counts each tile against the one before it");
+    read.notes.emplace_back("sliding windows are counted by Timeloop's convention; --windows exact counts each tile "
+                            "against the one before it");
   return {};
 }
 

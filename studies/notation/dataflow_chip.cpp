@@ -22,7 +22,7 @@ std::string loop_text(const ChipProgram& chip, const ChipLoop& loop) {
 
 std::string boundary_name(const ChipProgram& chip, const Boundary& boundary) {
   return fmt::format("{} -> {}", chip.levels[boundary.outer].name,
-                     boundary.inner < 0 ? "multiply-adds" : chip.levels[boundary.inner].name);
+      boundary.inner < 0 ? "multiply-adds" : chip.levels[boundary.inner].name);
 }
 
 std::string axis_name(const ChipProgram& chip, int level, int axis) { return chip.levels[level].axes[axis].name; }
@@ -68,14 +68,10 @@ void level_json(JsonWriter& json, const ChipReport& r, int l) {
     if (level.keeps[t]) tensor_json(json, r, l, static_cast<int>(t));
   json.close();
   count_field(json, "resident_bytes", account.used_bytes);
-  if (level.capacity_bytes > 0)
-    count_field(json, "capacity_bytes", level.capacity_bytes);
-  else
-    json.null_field("capacity_bytes");
-  if (level.bytes_per_cycle > 0)
-    count_field(json, "cycles", account.cycles);
-  else
-    json.null_field("cycles");
+  if (level.capacity_bytes > 0) count_field(json, "capacity_bytes", level.capacity_bytes);
+  else json.null_field("capacity_bytes");
+  if (level.bytes_per_cycle > 0) count_field(json, "cycles", account.cycles);
+  else json.null_field("cycles");
   json.field("energy_pj", account.energy_pj);
   json.field("energy_per_element_pj", account.energy_per_element_pj);
   json.field("energy_source", account.energy_source);
@@ -85,10 +81,8 @@ void level_json(JsonWriter& json, const ChipReport& r, int l) {
 void boundary_json(JsonWriter& json, const ChipReport& r, const Boundary& b) {
   json.open();
   json.field("outer", r.chip.levels[b.outer].name);
-  if (b.inner < 0)
-    json.null_field("inner");
-  else
-    json.field("inner", r.chip.levels[b.inner].name);
+  if (b.inner < 0) json.null_field("inner");
+  else json.field("inner", r.chip.levels[b.inner].name);
   count_field(json, "bytes", b.bytes);
   json.field("flops_per_byte", b.flops_per_byte);
   if (b.ridge_flops_per_byte > 0) {
@@ -124,10 +118,8 @@ std::string nest_line(const ChipProgram& chip) {
 
 void count_field(JsonWriter& json, std::string_view key, double value) {
   constexpr double exact = 9007199254740992.0;  // 2^53: from here on doubles skip integers
-  if (std::floor(value) == value && std::abs(value) < exact)
-    json.field(key, static_cast<std::int64_t>(value));
-  else
-    json.field(key, value);
+  if (std::floor(value) == value && std::abs(value) < exact) json.field(key, static_cast<std::int64_t>(value));
+  else json.field(key, value);
 }
 
 void chip_head_json(JsonWriter& json, const ChipReport& r) {
@@ -163,10 +155,8 @@ void chip_stationary_json(JsonWriter& json, const ChipReport& r) {
     for (int tensor : b.stationary) names.push_back(r.chip.tensors[tensor].name);
     json.open();
     json.field("boundary", boundary_name(r.chip, b));
-    if (b.inner < 0)
-      json.null_field("at");
-    else
-      json.field("at", r.chip.levels[b.inner].name);
+    if (b.inner < 0) json.null_field("at");
+    else json.field("at", r.chip.levels[b.inner].name);
     json.field("tensors", names);
     json.field("text", b.text);
     json.close();

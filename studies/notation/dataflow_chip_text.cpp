@@ -38,15 +38,8 @@ std::string units_text(const ChipReport& r, std::size_t l) {
 }
 
 std::string counts_table(const ChipReport& r) {
-  Table table({{"level"},
-               {"units", Align::right},
-               {"tensor"},
-               {"tile", Align::right},
-               {"reads", Align::right},
-               {"fills", Align::right},
-               {"updates", Align::right},
-               {"refills", Align::right},
-               {"resident", Align::right}});
+  Table table({{"level"}, {"units", Align::right}, {"tensor"}, {"tile", Align::right}, {"reads", Align::right},
+      {"fills", Align::right}, {"updates", Align::right}, {"refills", Align::right}, {"resident", Align::right}});
   for (std::size_t l = 0; l < r.chip.levels.size(); ++l) {
     const ChipLevel& level = r.chip.levels[l];
     bool first = true;
@@ -54,9 +47,8 @@ std::string counts_table(const ChipReport& r) {
       if (!level.keeps[t]) continue;
       const TensorCount& c = r.counts.at[l][t];
       table.add({first ? level.name : "", first ? units_text(r, l) : "", r.chip.tensors[t].name,
-                 grouped_digits(static_cast<double>(c.tile)), grouped_digits(c.reads), grouped_digits(c.fills),
-                 grouped_digits(c.updates), grouped_digits(c.refills),
-                 shown_bytes(r.account.levels[l].resident_bytes[t])});
+          grouped_digits(static_cast<double>(c.tile)), grouped_digits(c.reads), grouped_digits(c.fills),
+          grouped_digits(c.updates), grouped_digits(c.refills), shown_bytes(r.account.levels[l].resident_bytes[t])});
       first = false;
     }
     if (first) table.add({level.name, units_text(r, l), "keeps nothing", "", "", "", "", "", ""});
@@ -68,20 +60,19 @@ std::string time_lines(const ChipReport& r) {
   const ChipAccount& a = r.account;
   std::string text = fmt::format("\n{} cycles", grouped_digits(a.cycles));
   if (r.chip.clock_hz > 0)
-    text += fmt::format(" ({} at {})", format_seconds(Seconds(a.cycles / r.chip.clock_hz)),
-                        exact_text(Hertz(r.chip.clock_hz)));
+    text += fmt::format(
+        " ({} at {})", format_seconds(Seconds(a.cycles / r.chip.clock_hz)), exact_text(Hertz(r.chip.clock_hz)));
   text += fmt::format(", bound by {}: {} of multiply-adds", a.bound, grouped_digits(a.compute_cycles));
   for (std::size_t l = 0; l < a.levels.size(); ++l)
     if (a.levels[l].cycles > 0)
       text += fmt::format(", {} of {}", grouped_digits(a.levels[l].cycles), r.chip.levels[l].name);
   if (a.skew_cycles > 0) text += fmt::format("; {} of fill, drain and preload on top", grouped_digits(a.skew_cycles));
   text += fmt::format("\n{} multiply-adds on {} of {} units, utilisation {}\n",
-                      grouped_digits(static_cast<double>(r.counts.macs)), r.counts.units, a.all_units,
-                      format_percent(a.utilisation));
+      grouped_digits(static_cast<double>(r.counts.macs)), r.counts.units, a.all_units, format_percent(a.utilisation));
   for (std::size_t l = 0; l < a.levels.size(); ++l)
     if (!r.chip.levels[l].axes.empty())
       text += fmt::format("{}: {} rounds (waves), {} of the units at work\n", r.chip.levels[l].name,
-                          grouped_digits(static_cast<double>(a.levels[l].rounds)), format_percent(a.levels[l].occupancy));
+          grouped_digits(static_cast<double>(a.levels[l].rounds)), format_percent(a.levels[l].occupancy));
   return text;
 }
 
@@ -90,17 +81,16 @@ std::string energy_lines(const ChipReport& r) {
   Table table({{""}, {"", Align::right}, {"", Align::right}, {""}});
   for (std::size_t l = 0; l < a.levels.size(); ++l)
     if (a.levels[l].energy_pj > 0)
-      table.add(
-          {r.chip.levels[l].name, shown_energy(a.levels[l].energy_pj), share(a.levels[l].energy_pj, a.energy_pj),
-           fmt::format("{:.3g} pJ per element: {}", a.levels[l].energy_per_element_pj, a.levels[l].energy_source)});
+      table.add({r.chip.levels[l].name, shown_energy(a.levels[l].energy_pj), share(a.levels[l].energy_pj, a.energy_pj),
+          fmt::format("{:.3g} pJ per element: {}", a.levels[l].energy_per_element_pj, a.levels[l].energy_source)});
   table.add(
       {"multiply-adds", shown_energy(a.mac_energy_pj), share(a.mac_energy_pj, a.energy_pj), "Horowitz, ISSCC 2014"});
   return fmt::format("\nEnergy {}\n", shown_energy(a.energy_pj)) + table.text("  ");
 }
 
 std::string crossing(const ChipReport& r, const Boundary& b) {
-  return fmt::format("{} -> {}", r.chip.levels[b.outer].name,
-                     b.inner < 0 ? "multiply-adds" : r.chip.levels[b.inner].name);
+  return fmt::format(
+      "{} -> {}", r.chip.levels[b.outer].name, b.inner < 0 ? "multiply-adds" : r.chip.levels[b.inner].name);
 }
 
 std::string intensity_text(const Boundary& b) {
@@ -108,8 +98,7 @@ std::string intensity_text(const Boundary& b) {
   std::string text = fmt::format("{:.4g} FLOP/B", b.flops_per_byte);
   if (b.ridge_flops_per_byte > 0)
     text += fmt::format(", {} the ridge at {:.4g}: at most {:.4g} FLOP/cycle",
-                        b.flops_per_byte < b.ridge_flops_per_byte ? "below" : "above", b.ridge_flops_per_byte,
-                        b.roof_flops_per_cycle);
+        b.flops_per_byte < b.ridge_flops_per_byte ? "below" : "above", b.ridge_flops_per_byte, b.roof_flops_per_cycle);
   return text;
 }
 
@@ -133,8 +122,8 @@ std::string unit_lines(const ChipReport& r) {
   Table table({{"axis"}, {"tensor"}, {"placement"}, {"fabric"}, {"bytes", Align::right}, {"as a ring, per unit"}});
   for (const AxisCollective& c : r.account.collectives)
     table.add({fmt::format("{}.{} x{}", r.chip.levels[c.level].name, r.chip.levels[c.level].axes[c.axis].name, c.ranks),
-               r.chip.tensors[c.tensor].name, placement_text(r, c), c.kind, shown_bytes(c.in_network_bytes),
-               c.ring.empty() ? "" : fmt::format("{} {}", c.ring, shown_bytes(c.ring_bytes))});
+        r.chip.tensors[c.tensor].name, placement_text(r, c), c.kind, shown_bytes(c.in_network_bytes),
+        c.ring.empty() ? "" : fmt::format("{} {}", c.ring, shown_bytes(c.ring_bytes))});
   return "\nUnits side by side\n" + table.text("  ");
 }
 

@@ -24,16 +24,14 @@ struct PastWord {
   const char* word;
 };
 constexpr std::array kPastWords = {PastWord{MoveKind::all_gather, "all-gathered"},
-                                   PastWord{MoveKind::all_reduce, "all-reduced"},
-                                   PastWord{MoveKind::reduce_scatter, "reduce-scattered"},
-                                   PastWord{MoveKind::all_to_all, "exchanged all-to-all"},
-                                   PastWord{MoveKind::send_recv, "sent"},
-                                   PastWord{MoveKind::ring, "rotated"}};
+    PastWord{MoveKind::all_reduce, "all-reduced"}, PastWord{MoveKind::reduce_scatter, "reduce-scattered"},
+    PastWord{MoveKind::all_to_all, "exchanged all-to-all"}, PastWord{MoveKind::send_recv, "sent"},
+    PastWord{MoveKind::ring, "rotated"}};
 
 class ClusterReader {
  public:
-  ClusterReader(const MappingProgram& program, const Network& network, const PlacedNetwork& placed,
-                const std::string& op)
+  ClusterReader(
+      const MappingProgram& program, const Network& network, const PlacedNetwork& placed, const std::string& op)
       : network_(network), placed_(placed), block_(placed.blocks.front()) {
     for (const WrittenOperator& written : program.operators) {
       if (written.name != op && !op.empty()) continue;
@@ -71,9 +69,8 @@ class ClusterReader {
       const Copy &from = block_.copies[item.reads.front()], &to = block_.copies[item.writes.front()];
       if (!shown(from.tensor)) continue;
       out_.moves.push_back({pass, to_text(item.move), name_of(from), placed_.mesh.label(item.atoms),
-                            placed_.mesh.size_of(item.atoms), item.received,
-                            to_text(from.place, network_, from.tensor, placed_.mesh),
-                            to_text(to.place, network_, to.tensor, placed_.mesh)});
+          placed_.mesh.size_of(item.atoms), item.received, to_text(from.place, network_, from.tensor, placed_.mesh),
+          to_text(to.place, network_, to.tensor, placed_.mesh)});
     }
   }
 
@@ -81,7 +78,7 @@ class ClusterReader {
     if (slot == replicated) return "Replicate";
     if (slot == partial_sum) return "Partial";
     return slot == flat_shard ? "Shard(*)"
-                         : fmt::format("Shard({})", network_.dims[network_.tensors[tensor].dims[slot]].name);
+                              : fmt::format("Shard({})", network_.dims[network_.tensors[tensor].dims[slot]].name);
   }
 
   /// One row per axis; an axis whose parts differ gives one per part.
@@ -89,8 +86,8 @@ class ClusterReader {
     for (const Mesh::Axis& axis : placed_.mesh.axes) {
       if (axis.size == 1 || is_stage(axis)) continue;
       const std::vector<int> atoms = atoms_of(axis.atoms);
-      const bool alike = std::all_of(atoms.begin(), atoms.end(),
-                                     [&](int a) { return copy.place.at[a] == copy.place.at[atoms.front()]; });
+      const bool alike = std::all_of(
+          atoms.begin(), atoms.end(), [&](int a) { return copy.place.at[a] == copy.place.at[atoms.front()]; });
       if (alike) {
         add_placement(copy, axis.name, copy.place.at[atoms.front()]);
         continue;

@@ -9,14 +9,8 @@ namespace stepcast {
 namespace {
 
 std::string moves_text(const ClusterReport& report) {
-  Table table({{"pass"},
-               {"collective"},
-               {"tensor"},
-               {"axis"},
-               {"ranks", Align::right},
-               {"received/rank", Align::right},
-               {"from"},
-               {"to"}});
+  Table table({{"pass"}, {"collective"}, {"tensor"}, {"axis"}, {"ranks", Align::right}, {"received/rank", Align::right},
+      {"from"}, {"to"}});
   for (const ClusterMove& m : report.moves)
     table.add(
         {m.pass, m.kind, m.tensor, m.axis, std::to_string(m.ranks), fmt::format("{:.0f} B", m.received), m.from, m.to});
@@ -25,7 +19,7 @@ std::string moves_text(const ClusterReport& report) {
 
 std::string skew_text(const StageSkew& skew) {
   std::string text = fmt::format("\n{} stages on {} under {}: {} round{} of skew", skew.stages, skew.axis,
-                                 skew.schedule, skew.rounds(), skew.rounds() == 1 ? "" : "s");
+      skew.schedule, skew.rounds(), skew.rounds() == 1 ? "" : "s");
   if (skew.chunks > 1) text += fmt::format(" of one of {} chunks", skew.chunks);
   if (skew.micro_batches > 0)
     text +=

@@ -39,7 +39,7 @@ Expected<std::vector<std::string>> chosen_operators(const MappingProgram& progra
     if ((op.empty() || written.name == op) && is_on_chip(statements, written)) names.push_back(written.name);
   if (names.empty() && !op.empty() && program.meshes.empty())
     return fail("--op", fmt::format("operator '{}' is not on the chip: no level line holds for it", op),
-                "add level lines for it");
+        "add level lines for it");
   return names;
 }
 
@@ -55,8 +55,7 @@ Expected<void> add_chips(const MappingProgram& program, const DataflowOptions& o
 }
 
 /// `items` writes the rows of all parts that the open object shows.
-template <typename Items>
-void list_json(JsonWriter& json, std::string_view key, Items items) {
+template <typename Items> void list_json(JsonWriter& json, std::string_view key, Items items) {
   json.open_list(key);
   items();
   json.close();
@@ -79,21 +78,19 @@ void lists_json(JsonWriter& json, const ChipReport* chip, const ClusterReport* c
 
 }  // namespace
 
-Expected<DataflowReport> dataflow_report(const MappingProgram& program, const DataflowOptions& options,
-                                         const std::string& file) {
+Expected<DataflowReport> dataflow_report(
+    const MappingProgram& program, const DataflowOptions& options, const std::string& file) {
   const std::string& op = options.op;
   const bool chip = has_chip(program);
   if (program.meshes.empty() && !chip)
     return fail(file, "the program has neither a mesh nor an arch",
-                "start with 'mesh x:4 y:4' for a cluster, 'arch dram { pe[16x16] }' for a chip");
+        "start with 'mesh x:4 y:4' for a cluster, 'arch dram { pe[16x16] }' for a chip");
   if (program.operators.empty())
     return fail(file, "no operator is written", "write one, such as 'O: O[m,n] += I[m,k] * W[k,n]'");
-  if (!op.empty())
-    TRY(check_operator(program, op));
+  if (!op.empty()) TRY(check_operator(program, op));
   DataflowReport report;
   report.notes = options.notes;
-  if (chip)
-    TRY(add_chips(program, options, report));
+  if (chip) TRY(add_chips(program, options, report));
   if (!program.meshes.empty()) {
     TRY(auto cluster, cluster_report(program, op));
     report.cluster = std::move(cluster);

@@ -15,7 +15,7 @@ namespace stepcast {
 struct DataflowReport {
   std::vector<ChipReport> chips;  ///< operators that level lines map
   std::optional<ClusterReport> cluster;
-  bool one = false;  ///< one operator was meant: its figures stand at the top level
+  bool one = false;                ///< one operator was meant: its figures stand at the top level
   std::vector<std::string> notes;  ///< of the options
 };
 
@@ -27,8 +27,8 @@ struct DataflowOptions {
 
 /// `file` goes into errors about the whole program.
 /// Errors: neither mesh nor arch; an unknown operator, with the nearest name; whatever is illegal in the mapping.
-Expected<DataflowReport> dataflow_report(const MappingProgram& program, const DataflowOptions& options,
-                                         const std::string& file);
+Expected<DataflowReport> dataflow_report(
+    const MappingProgram& program, const DataflowOptions& options, const std::string& file);
 
 /// One document. One operator: its fields at the top level; several: a list `operators`. What the mesh makes of the
 /// program (collectives with a pass, placements with a copy, memory, skew) stands at the top level.

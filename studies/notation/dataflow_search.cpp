@@ -16,8 +16,7 @@ struct ObjectiveName {
   const char* unit;
 };
 constexpr ObjectiveName kSearchObjectives[] = {{"time", SearchObjective::time, "cycles"},
-                                               {"energy", SearchObjective::energy, "pJ"},
-                                               {"traffic", SearchObjective::traffic, "B"}};
+    {"energy", SearchObjective::energy, "pJ"}, {"traffic", SearchObjective::traffic, "B"}};
 constexpr const char* kSearchFlags[] = {"--budget", "--seed", "--threads"};
 
 Expected<const ObjectiveName*> objective_named(const std::string& name) {
@@ -29,8 +28,8 @@ Expected<const ObjectiveName*> objective_named(const std::string& name) {
   return fail("--search", fmt::format("'{}' is nothing to search for", name), name_hint(name, names));
 }
 
-Expected<std::int64_t> count_flag(const Arguments& arguments, const char* name, std::int64_t otherwise,
-                                  std::int64_t least, std::int64_t most) {
+Expected<std::int64_t> count_flag(
+    const Arguments& arguments, const char* name, std::int64_t otherwise, std::int64_t least, std::int64_t most) {
   if (!arguments.has(name)) return otherwise;
   return parse_count(arguments.value(name), name, least, most);
 }
@@ -40,7 +39,8 @@ Expected<SearchOptions> search_options(const Arguments& arguments, SearchObjecti
   options.objective = objective;
   options.windows = windows;
   TRY(const auto budget, count_flag(arguments, "--budget", options.most_evaluations, 1, std::int64_t{1} << 40));
-  TRY(const auto seed, count_flag(arguments, "--seed", static_cast<std::int64_t>(options.seed), 0, std::int64_t{1} << 40));
+  TRY(const auto seed,
+      count_flag(arguments, "--seed", static_cast<std::int64_t>(options.seed), 0, std::int64_t{1} << 40));
   TRY(const auto threads, count_flag(arguments, "--threads", 1, 1, 256));
   options.most_evaluations = budget;
   options.seed = static_cast<std::uint64_t>(seed);
@@ -57,7 +57,7 @@ std::string certainty(const SearchResult& result) {
 
 std::string summary(const SearchResult& result, const ObjectiveName& row) {
   std::string text = fmt::format("search for least {}: {:.10g} {}; {}\n", row.name,
-                                 objective_of(result.score, row.objective), row.unit, certainty(result));
+      objective_of(result.score, row.objective), row.unit, certainty(result));
   text +=
       fmt::format("  {:.3g} mappings, {} counted, {} parts cut off\n", result.space, result.evaluated, result.pruned);
   if (!result.note.empty()) text += fmt::format("  {}\n", result.note);
@@ -65,12 +65,9 @@ std::string summary(const SearchResult& result, const ObjectiveName& row) {
 }
 
 nlohmann::ordered_json search_json(const SearchResult& result, const ObjectiveName& row, const std::string& mapping) {
-  return {{"objective", row.name},   {"value", objective_of(result.score, row.objective)},
-          {"unit", row.unit},        {"lower_bound", result.lower_bound},
-          {"gap", result.gap},       {"complete", result.complete},
-          {"space", result.space},   {"evaluated", result.evaluated},
-          {"pruned", result.pruned}, {"note", result.note},
-          {"mapping", mapping}};
+  return {{"objective", row.name}, {"value", objective_of(result.score, row.objective)}, {"unit", row.unit},
+      {"lower_bound", result.lower_bound}, {"gap", result.gap}, {"complete", result.complete}, {"space", result.space},
+      {"evaluated", result.evaluated}, {"pruned", result.pruned}, {"note", result.note}, {"mapping", mapping}};
 }
 
 }  // namespace
@@ -87,7 +84,7 @@ Expected<void> search_program(const Imported& read, const Arguments& arguments, 
   TRY(const auto options, search_options(arguments, row->objective, read.windows));
   if (read.program.archs.empty())
     return fail(arguments.words.front(), "the program has no arch to search on",
-                "add one, such as 'arch dram { glb cap:128 KiB { pe[16x16] } }'");
+        "add one, such as 'arch dram { glb cap:128 KiB { pe[16x16] } }'");
   TRY(const auto problem, search_problem(read.program, arguments.value("--op")));
   TRY(const auto result, search(problem.start, problem.constraints, options));
 

@@ -7,8 +7,8 @@
 namespace stepcast {
 namespace {
 
-std::string translation_json(const std::string& target, const Exported& exported,
-                             const std::vector<std::string>& notes) {
+std::string translation_json(
+    const std::string& target, const Exported& exported, const std::vector<std::string>& notes) {
   JsonWriter json;
   json.open();
   json.field("target", target);

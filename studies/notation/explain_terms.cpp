@@ -1,4 +1,5 @@
-// stepcast explain TERM: one term in both vocabularies, the loop, what moves and how much, on a small program placed here.
+// stepcast explain TERM: one term in both vocabularies, the loop, what moves and how much, on a small program placed
+// here.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -63,7 +64,7 @@ std::vector<std::string> volume_lines(const Term& term, const PlacedTerm& placed
     for (const TermVolume& volume : term.volumes)
       if (states(volume, move)) formula = volume.formula;
     table.add({move.pass, fmt::format("{} {} on {}", move.collective, move.tensor, move.axis), formula,
-               fmt::format("= {} B", grouped_digits(move.bytes))});
+        fmt::format("= {} B", grouped_digits(move.bytes))});
   }
   return split_lines(table.text(""));
 }
@@ -75,8 +76,8 @@ std::vector<std::string> example_lines(const Term& term) {
     for (const auto& [name, value] : example.values) values.push_back(fmt::format("{} {:g}", name, value));
     const double value = example.value;
     const std::string shown = value >= 1000 ? grouped_digits(value) : fmt::format("{:.4g}", value);
-    lines.push_back(fmt::format("{}: {} = {}{}{}", example.result, example.formula, shown,
-                                example.unit.empty() ? "" : " ", example.unit));
+    lines.push_back(fmt::format(
+        "{}: {} = {}{}{}", example.result, example.formula, shown, example.unit.empty() ? "" : " ", example.unit));
     if (!values.empty()) lines.back() += fmt::format("  ({})", fmt::join(values, ", "));
   }
   return lines;
@@ -95,8 +96,8 @@ std::string term_text(const Term& term, const PlacedTerm& placed, const Paint& p
   text += wrapped_entry(paint, "lies", split_lines(placed.placements));
   if (placed.on_mesh)
     text += lines_entry(paint, "received",
-                        placed.moves.empty() ? std::vector<std::string>{"nothing: every operand is where it is needed"}
-                                             : volume_lines(term, placed));
+        placed.moves.empty() ? std::vector<std::string>{"nothing: every operand is where it is needed"}
+                             : volume_lines(term, placed));
   text += wrapped_entry(paint, "counted", placed.counts) + wrapped_entry(paint, "called", split_lines(placed.names));
   return text;
 }

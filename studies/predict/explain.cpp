@@ -31,7 +31,7 @@ std::string choices_text(const Explanation& mapping, const Paint& paint) {
   Table table({{"block"}, {"operator"}, {"axis"}, {"splits"}, {"by the line"}});
   for (const Explanation::Choice& choice : mapping.choices)
     table.add({choice.block, choice.op, choice.axis, choice.loop.empty() ? "-" : choice.loop,
-               choice.statement.empty() ? "no line: repeated" : choice.statement});
+        choice.statement.empty() ? "no line: repeated" : choice.statement});
   return heading(paint, "Who splits what", "the first line whose loop the operator has wins") + table.text("  ");
 }
 
@@ -43,29 +43,30 @@ std::string spread_text(const Spread& spread) {
 
 std::string kernels_text(const std::vector<PriceRow>& rows, const Paint& paint) {
   Table table({{"block"}, {"kernel"}, {"pass"}, {"shape"}, {"FLOPs", Align::right}, {"memory", Align::right},
-               {"time", Align::right}, {"interval", Align::right}, {"source"}, {"law"}});
+      {"time", Align::right}, {"interval", Align::right}, {"source"}, {"law"}});
   for (const PriceRow& row : rows)
     table.add({row.block, row.label, row.pass, row.shape, row.flops > Flops(0) ? format_flops(row.flops) : "-",
-               format_bytes_decimal(row.bytes), format_seconds(row.time), spread_text(row.spread), to_text(row.source), row.law});
+        format_bytes_decimal(row.bytes), format_seconds(row.time), spread_text(row.spread), to_text(row.source),
+        row.law});
   return heading(paint, "Kernels", "one micro-batch of one layer, on one GPU") + table.text("  ");
 }
 
 std::string moves_text(const std::vector<PriceRow>& rows, const Paint& paint) {
   Table table({{"block"}, {"move"}, {"pass"}, {"group"}, {"received", Align::right}, {"time", Align::right},
-               {"interval", Align::right}, {"source"}, {"law"}, {"because"}});
+      {"interval", Align::right}, {"source"}, {"law"}, {"because"}});
   for (const PriceRow& row : rows)
     table.add({row.block, row.label, row.pass, row.shape, format_bytes_decimal(row.bytes), format_seconds(row.time),
-               spread_text(row.spread), to_text(row.source), row.law, row.because});
+        spread_text(row.spread), to_text(row.source), row.law, row.because});
   return heading(paint, "Moves", "one call on one GPU, alone on its fabric") + table.text("  ");
 }
 
 /// The moves again as they lie in the step: beside work, or in its way.
 std::string exposure_text(const std::vector<CollectiveReport>& collectives, const Paint& paint) {
-  Table table({{"collective"}, {"kind"}, {"axis"}, {"GPUs", Align::right}, {"calls", Align::right}, {"time", Align::right},
-               {"exposed", Align::right}});
+  Table table({{"collective"}, {"kind"}, {"axis"}, {"GPUs", Align::right}, {"calls", Align::right},
+      {"time", Align::right}, {"exposed", Align::right}});
   for (const CollectiveReport& one : collectives)
     table.add({one.name, one.kind, one.axis, fmt::format("{}", one.group_size), fmt::format("{:.0f}", one.count),
-               format_seconds(one.time), format_seconds(one.exposed)});
+        format_seconds(one.time), format_seconds(one.exposed)});
   return heading(paint, "Collectives in the step", "summed over the step, on the slowest rank") + table.text("  ");
 }
 

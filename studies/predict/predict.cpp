@@ -24,7 +24,9 @@ Expected<Scenario> scenario_of(const Arguments& arguments) {
 }
 
 Expected<void> check_output_flags(const Arguments& arguments) {
-  const auto both = [&](std::string_view a, std::string_view b) { return a != b && arguments.has(a) && arguments.has(b); };
+  const auto both = [&](std::string_view a, std::string_view b) {
+    return a != b && arguments.has(a) && arguments.has(b);
+  };
   for (const char* alone : {"--print-scenario", "--emit"})
     for (const char* flag : {"--json", "--explain", "--timeline", "--print-scenario"})
       if (both(flag, alone)) return fail(flag, std::string("does not go with ") + alone, "leave one of them out");
@@ -46,7 +48,9 @@ Expected<std::string> trace_of_actions(const Scenario& scenario, const Predictio
   return scene_trace(scene, choice);
 }
 
-Expected<std::string> picture_of_actions(const Scenario&, const Prediction& prediction) { return timeline_svg(prediction); }
+Expected<std::string> picture_of_actions(const Scenario&, const Prediction& prediction) {
+  return timeline_svg(prediction);
+}
 
 constexpr StepFile step_files[] = {{"--trace", trace_of_actions}, {"--svg", picture_of_actions}};
 
@@ -71,18 +75,18 @@ Expected<std::vector<OpenStepFile>> open_step_files(const Arguments& arguments) 
 Expected<void> check_explainable(const Arguments& arguments, const Scenario& scenario) {
   if (!arguments.has("--explain") || scenario.pipeline.slices == 1) return {};
   return fail("--explain", "shows the prices of whole sequences, and this one is cut into slices",
-              "leave out --explain or " + scenario.pipeline.slices_where);
+      "leave out --explain or " + scenario.pipeline.slices_where);
 }
 
-Expected<std::optional<Explained>> explained_if_asked(const Arguments& arguments, const Scenario& scenario,
-                                                      const Prediction& prediction) {
+Expected<std::optional<Explained>> explained_if_asked(
+    const Arguments& arguments, const Scenario& scenario, const Prediction& prediction) {
   if (!arguments.has("--explain")) return std::nullopt;
   TRY(auto made, explain_prediction(scenario, prediction));
   return made;
 }
 
 void print_page(const Arguments& arguments, const Scenario& scenario, const Prediction& prediction,
-                const Explained* explained, Console& console) {
+    const Explained* explained, Console& console) {
   console.out << text_report(scenario, prediction, console);
   if (arguments.has("--timeline")) console.out << timeline_text(prediction, console);
   if (explained != nullptr) console.out << explain_text(*explained, prediction, console);

@@ -34,27 +34,27 @@ std::string shape_of(const KernelWork& work) {
 PriceRow row_of(const std::string& block, const KernelWork& work, const CostModel& cost) {
   const Price price = cost.work(work);
   return {block, work.label, pass_name(work.pass), shape_of(work), work.flops, work.bytes, price.time, price.source,
-          price.spread, price.law, ""};
+      price.spread, price.law, ""};
 }
 
 /// Local moves (slices, masks) are free and not listed.
 void add_move(std::vector<PriceRow>& rows, const std::string& block, const Move& move, const Program& program,
-              const CostModel& cost) {
+    const CostModel& cost) {
   if (move.group < 0) return;
   const Group& group = program.groups[static_cast<std::size_t>(move.group)];
   const Price price = cost.move(move, group);
   const Level& level = cost.machine().levels[static_cast<std::size_t>(span_of(group, cost.machine()).level)];
   const std::string shape = fmt::format("{} ({}) over {}", group.label, group.size, level.name);
   rows.push_back({block, move.label, pass_name(move.pass), shape, Flops(), move.received, price.time, price.source,
-                  price.spread, price.law, move.because});
+      price.spread, price.law, move.because});
 }
 
 void add_edges(std::vector<PriceRow>& rows, const Program& program, const CostModel& cost) {
   if (program.edges.empty()) return;
   const StageEdge& edge = program.edges.front();  // all carry the same tensor
   const Price price = cost.send(edge.bytes, edge.rank_distance);
-  rows.push_back({"stages", "to the next stage", "forward", fmt::format("{} ranks away", edge.rank_distance), Flops(), edge.bytes,
-                  price.time, price.source, price.spread, price.law, "home on another stage"});
+  rows.push_back({"stages", "to the next stage", "forward", fmt::format("{} ranks away", edge.rank_distance), Flops(),
+      edge.bytes, price.time, price.source, price.spread, price.law, "home on another stage"});
 }
 
 }  // namespace

@@ -39,19 +39,21 @@ std::string title(const Page& page) {
   const Plan& plan = page.scenario.plan;
   const Machine& machine = page.scenario.machine.row;
   const std::int64_t per_node = machine.levels.front().gpus;
-  const std::string nodes = plan.gpus > per_node ? fmt::format(", {} nodes", (plan.gpus + per_node - 1) / per_node) : "";
-  return page.paint.bold(fmt::format("{} on {} x {} ({}{})", page.scenario.network.row.name, plan.gpus, machine.gpu.name,
-                                     machine.name, nodes)) +
+  const std::string nodes =
+      plan.gpus > per_node ? fmt::format(", {} nodes", (plan.gpus + per_node - 1) / per_node) : "";
+  return page.paint.bold(fmt::format("{} on {} x {} ({}{})", page.scenario.network.row.name, plan.gpus,
+             machine.gpu.name, machine.name, nodes)) +
          "\n" +
-         wrapped({in_words(page.scenario), fmt::format("{} x {} sequences of {} per step", page.scenario.micro_batches,
-                                                   plan.global_batch / page.scenario.micro_batches, plan.sequence),
-                  to_text(plan.precision)},
-                 "; ", "", page_columns);
+         wrapped({in_words(page.scenario),
+                     fmt::format("{} x {} sequences of {} per step", page.scenario.micro_batches,
+                         plan.global_batch / page.scenario.micro_batches, plan.sequence),
+                     to_text(plan.precision)},
+             "; ", "", page_columns);
 }
 
 std::string utilisation(const char* name, double fraction, const Page& page, const char* beside) {
   return fmt::format("{} {} of {} {}{}", name, format_percent(fraction), format_flops(page.prediction.peak),
-                     to_text(page.scenario.plan.precision), beside);
+      to_text(page.scenario.plan.precision), beside);
 }
 
 std::string headline(const Page& page) {
@@ -60,19 +62,20 @@ std::string headline(const Page& page) {
   const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
   Table table({{""}, {"", Align::right}, {""}});
   table.add({page.paint.bold("Step time"), page.paint.bold(format_seconds(step.step_time)),
-             fmt::format("{} to {} (10th to 90th percentile)", format_seconds(step.p10), format_seconds(step.p90))});
+      fmt::format("{} to {} (10th to 90th percentile)", format_seconds(step.p10), format_seconds(step.p90))});
   table.add({"Tokens/s/GPU", grouped_digits(step.tokens_per_s_per_gpu),
-             fmt::format("{} tokens per step, {} tokens/s in all", grouped_digits(tokens),
-                         grouped_digits(tokens / step.step_time.value()))});
+      fmt::format("{} tokens per step, {} tokens/s in all", grouped_digits(tokens),
+          grouped_digits(tokens / step.step_time.value()))});
   const char* attention = page.scenario.causal_attention ? ", attention counted causal" : ", attention counted full";
   table.add({"Model FLOP/s", format_flops(page.prediction.model_rate),
-             page.paint.bold(utilisation("MFU", page.prediction.mfu, page, attention))});
+      page.paint.bold(utilisation("MFU", page.prediction.mfu, page, attention))});
   table.add({"Hardware FLOP/s", format_flops(page.prediction.hardware_rate),
-             utilisation("HFU", page.prediction.hfu, page, ", as executed, with recompute")});
+      utilisation("HFU", page.prediction.hfu, page, ", as executed, with recompute")});
   const std::int64_t stages = page.prediction.program.stages;
   table.add({"Pipeline bubble", format_percent(step.bubble_fraction),
-             stages == 1 ? std::string("one stage")
-                         : fmt::format("idle share over all {} stages, {} micro-batches", stages, page.scenario.micro_batches)});
+      stages == 1
+          ? std::string("one stage")
+          : fmt::format("idle share over all {} stages, {} micro-batches", stages, page.scenario.micro_batches)});
   return "\n" + table.text("");
 }
 
@@ -89,7 +92,7 @@ std::string phases(const Page& page) {
       small.push_back(fmt::format("{} {}", phase.name, format_seconds(phase.time)));
     } else {
       table.add({std::string(phase.name), format_seconds(phase.time), format_percent(share),
-                 page.paint.cool(bar(share, bar_columns, page.unicode))});
+          page.paint.cool(bar(share, bar_columns, page.unicode))});
     }
   }
   if (!nothing.empty()) small.push_back(fmt::format("nothing in {}", fmt::join(nothing, ", ")));
@@ -107,7 +110,7 @@ bool alike(const StageReport& a, const StageReport& b) {
 std::string imbalance_text(const Page& page, const PartitionReport& partition) {
   const Seconds cost = partition.balance.cost;
   return fmt::format("; slowest {:.2f} x the mean, which costs {} ({} of the step)", partition.balance.imbalance,
-                     format_seconds(cost), format_percent(cost / page.step.step_time));
+      format_seconds(cost), format_percent(cost / page.step.step_time));
 }
 
 bool uneven(const PartitionReport& partition) {
@@ -118,7 +121,7 @@ bool uneven(const PartitionReport& partition) {
 /// Equal neighbours share a row: "1-6".
 std::string stages(const Page& page) {
   Table table({{"stage"}, {"layers", Align::right}, {"forward", Align::right}, {"input grad", Align::right},
-               {"weight grad", Align::right}});
+      {"weight grad", Align::right}});
   const std::vector<StageReport>& all = page.step.stages;
   std::size_t rows = 0, shown = 0;
   for (std::size_t first = 0; first < all.size();) {
@@ -126,8 +129,8 @@ std::string stages(const Page& page) {
     while (last + 1 < all.size() && alike(all[first], all[last + 1])) ++last;
     if (++rows <= most_stages) {
       table.add({first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last),
-                 fmt::format("{}", all[first].layers), format_seconds(all[first].forward),
-                 format_seconds(all[first].input_grad), format_seconds(all[first].weight_grad)});
+          fmt::format("{}", all[first].layers), format_seconds(all[first].forward),
+          format_seconds(all[first].input_grad), format_seconds(all[first].weight_grad)});
       shown = last + 1;
     }
     first = last + 1;
@@ -146,8 +149,8 @@ std::string stages(const Page& page) {
 std::string collectives_section(const Page& page) {
   const std::vector<CollectiveSum> sums = joined_collectives(page.step.collectives);
   if (sums.empty()) return page.heading("Collectives", "none");
-  Table table({{"kind"}, {"axis"}, {"GPUs", Align::right}, {"span"}, {"calls", Align::right}, {"received", Align::right},
-               {"time", Align::right}, {"exposed", Align::right}, {"source"}});
+  Table table({{"kind"}, {"axis"}, {"GPUs", Align::right}, {"span"}, {"calls", Align::right},
+      {"received", Align::right}, {"time", Align::right}, {"exposed", Align::right}, {"source"}});
   Seconds rest_time, rest_exposed;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const CollectiveSum& sum = sums[i];
@@ -157,13 +160,13 @@ std::string collectives_section(const Page& page) {
       continue;
     }
     table.add({sum.kind, sum.axis, fmt::format("{}", sum.group_size), sum.span, grouped_digits(sum.count),
-               format_bytes_decimal(sum.received), format_seconds(sum.time), format_seconds(sum.exposed),
-               to_text(sum.source)});
+        format_bytes_decimal(sum.received), format_seconds(sum.time), format_seconds(sum.exposed),
+        to_text(sum.source)});
   }
   std::string text = page.heading("Collectives", "one GPU of the slowest stage, whole step") + table.text("  ");
   if (sums.size() > most_collectives)
     text += page.paint.dim(fmt::format("  and {} smaller: {}, exposed {} (--explain lists all)\n",
-                                       sums.size() - most_collectives, format_seconds(rest_time), format_seconds(rest_exposed)));
+        sums.size() - most_collectives, format_seconds(rest_time), format_seconds(rest_exposed)));
   return text;
 }
 
@@ -171,12 +174,13 @@ std::string memory(const Page& page) {
   const MemoryReport& memory = page.step.memory;
   const double share = memory.peak / memory.capacity;
   const std::string verdict =
-      memory.fits ? page.paint.good(fmt::format("fits, {} free", format_bytes(memory.capacity - memory.peak)))
-                  : page.paint.bad(fmt::format("does NOT fit: {} too much", format_bytes(memory.peak - memory.capacity)));
+      memory.fits
+          ? page.paint.good(fmt::format("fits, {} free", format_bytes(memory.capacity - memory.peak)))
+          : page.paint.bad(fmt::format("does NOT fit: {} too much", format_bytes(memory.peak - memory.capacity)));
   const std::string gauge_text = gauge(share, 24, page.unicode);
   std::string text = page.heading("Memory", fmt::format("fullest rank {}", memory.rank)) +
                      fmt::format("  {} of {}  {}  {}\n", format_bytes(memory.peak), format_bytes(memory.capacity),
-                                 memory.fits ? page.paint.cool(gauge_text) : page.paint.bad(gauge_text), verdict);
+                         memory.fits ? page.paint.cool(gauge_text) : page.paint.bad(gauge_text), verdict);
   std::vector<std::string> parts;
   for (const LifetimeRow& row : lifetime_rows(memory))
     if (row.bytes > Bytes(0)) parts.push_back(fmt::format("{} {}", row.name, format_bytes(row.bytes)));
@@ -188,18 +192,21 @@ std::string rates_text(const Scenario& scenario) {
   const Profile& profile = scenario.profile.row;
   std::vector<std::string> laws;
   for (const RooflineLaw& law : profile.gemm)
-    if (law.precision == scenario.plan.precision) laws.push_back(fmt::format("matrix products {}", to_text(law.source)));
+    if (law.precision == scenario.plan.precision)
+      laws.push_back(fmt::format("matrix products {}", to_text(law.source)));
   laws.push_back(fmt::format("attention {}", to_text(profile.attention.source)));
   laws.push_back(fmt::format("memory-bound kernels {}", to_text(profile.memory.source)));
-  const std::string more = scenario.profile.id.empty() ? "" : fmt::format("; stepcast show profile {}", scenario.profile.id);
+  const std::string more =
+      scenario.profile.id.empty() ? "" : fmt::format("; stepcast show profile {}", scenario.profile.id);
   return fmt::format("rates of {}: {}{}", profile.name, fmt::join(laws, ", "), more);
 }
 
 std::string assumptions(const Page& page) {
   std::vector<std::string> parts;
   for (const Assumption& assumption : page.scenario.assumptions)
-    parts.push_back(assumption.why == "default" ? fmt::format("{} {}", assumption.flag, assumption.value)
-                                                : fmt::format("{} {} ({})", assumption.flag, assumption.value, assumption.why));
+    parts.push_back(assumption.why == "default"
+                        ? fmt::format("{} {}", assumption.flag, assumption.value)
+                        : fmt::format("{} {} ({})", assumption.flag, assumption.value, assumption.why));
   std::string text = page.heading("Defaults and assumptions") + wrapped(parts, ", ", "  ", page_columns);
   const Profile& profile = page.scenario.profile.row;
   text += paragraph(rates_text(page.scenario), "  ", "    ", page_columns);
@@ -207,7 +214,9 @@ std::string assumptions(const Page& page) {
   if (!fitted && !profile.step_spread_source.empty())
     text += paragraph("interval: " + profile.step_spread_source, "  ", "    ", page_columns);
   if (*page.prediction.step.interval_kind != '\0')
-    text += paragraph(fmt::format("interval: widened to that of {} in stepcast validate", page.prediction.step.interval_kind), "  ", "    ", page_columns);
+    text += paragraph(
+        fmt::format("interval: widened to that of {} in stepcast validate", page.prediction.step.interval_kind), "  ",
+        "    ", page_columns);
   for (const std::string& remark : page.scenario.remarks) text += paragraph(remark, "  ", "    ", page_columns);
   for (const Note& note : page.prediction.program.notes) text += paragraph(note.text, "  ", "    ", page_columns);
   for (const std::string& note : page.step.notes) text += paragraph(note, "  ", "    ", page_columns);

@@ -57,17 +57,19 @@ std::string Table::text(std::string_view indent) const {
   }
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string text(indent);
-    for (std::size_t c = 0; c < cells.size(); ++c) text += (c > 0 ? "  " : "") + padded(cells[c], widths[c], columns_[c].align);
+    for (std::size_t c = 0; c < cells.size(); ++c)
+      text += (c > 0 ? "  " : "") + padded(cells[c], widths[c], columns_[c].align);
     return without_trailing_spaces(std::move(text)) + "\n";
   };
   std::string text;
-  if (std::any_of(headings.begin(), headings.end(), [](const std::string& h) { return !h.empty(); })) text = line(headings);
+  if (std::any_of(headings.begin(), headings.end(), [](const std::string& h) { return !h.empty(); }))
+    text = line(headings);
   for (const auto& row : rows_) text += line(row);
   return text;
 }
 
-std::string wrapped(const std::vector<std::string>& parts, std::string_view separator, std::string_view indent,
-                    std::size_t columns) {
+std::string wrapped(
+    const std::vector<std::string>& parts, std::string_view separator, std::string_view indent, std::size_t columns) {
   std::string text, line;
   for (const std::string& part : parts) {
     const std::size_t width = indent.size() + shown_width(line) + shown_width(separator) + shown_width(part);

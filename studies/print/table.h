@@ -15,7 +15,10 @@ enum class Align : bool { left, right };
 
 class Table {
  public:
-  struct Column { std::string heading; Align align = Align::left; };
+  struct Column {
+    std::string heading;
+    Align align = Align::left;
+  };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   /// One cell per column.
@@ -31,8 +34,8 @@ class Table {
 };
 
 /// `parts` joined by `separator` and broken between parts at `columns`; each line behind `indent`.
-std::string wrapped(const std::vector<std::string>& parts, std::string_view separator, std::string_view indent,
-                    std::size_t columns);
+std::string wrapped(
+    const std::vector<std::string>& parts, std::string_view separator, std::string_view indent, std::size_t columns);
 
 /// Text broken at spaces; the first line behind `first`, the others behind `indent`.
 std::string paragraph(std::string_view text, std::string_view first, std::string_view indent, std::size_t columns);

@@ -20,7 +20,7 @@ constexpr std::uint8_t braille_bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 
 std::string braille(std::uint8_t bits) {
   const unsigned code = 0x2800U + bits;
   return {static_cast<char>(0xE0U | (code >> 12U)), static_cast<char>(0x80U | ((code >> 6U) & 0x3FU)),
-          static_cast<char>(0x80U | (code & 0x3FU))};
+      static_cast<char>(0x80U | (code & 0x3FU))};
 }
 
 /// Dots in a grid of cells, and characters that take a cell's place; row 0 on top.
@@ -78,8 +78,8 @@ double value_at(const PlotLine& line, double x) {
     const auto& [x1, y1] = line.points[i];
     // A rounding error beyond an end is still the end.
     if (x < x0 * (1 - 1e-9) || x > x1 * (1 + 1e-9)) continue;
-    return std::exp(std::log(y0) +
-                    (std::log(y1) - std::log(y0)) * (std::log(x) - std::log(x0)) / (std::log(x1) - std::log(x0)));
+    return std::exp(
+        std::log(y0) + (std::log(y1) - std::log(y0)) * (std::log(x) - std::log(x0)) / (std::log(x1) - std::log(x0)));
   }
   return 0;
 }
@@ -107,7 +107,7 @@ void write_letters(Canvas& canvas, const LogPlot& plot, const LogScale& xs, cons
   for (const PlotLetter& mark : plot.letters) {
     if (!(mark.x > 0) || !(mark.y > 0)) continue;
     canvas.write(static_cast<int>(std::lround(xs.share(mark.x) * (canvas.dots_across() - 1))),
-                 static_cast<int>(std::lround(ys.share(mark.y) * (canvas.dots_up() - 1))), mark.letter);
+        static_cast<int>(std::lround(ys.share(mark.y) * (canvas.dots_up() - 1))), mark.letter);
   }
 }
 
@@ -172,12 +172,12 @@ std::string plot_text(const LogPlot& plot, const Console& console) {
                              : row == plot.rows - 1 ? ticks[2]
                                                     : "";
     text += fmt::format("  {}{} {}{}\n", std::string(width - shown_width(tick), ' '), tick,
-                        console.unicode ? "\u2502" : "|", canvas.row(row));
+        console.unicode ? "\u2502" : "|", canvas.row(row));
   }
   text += x_axis(plot, xs, margin, columns);
   for (const PlotLine& line : plot.lines)
-    text += fmt::format("{}{}  {}\n", std::string(static_cast<std::size_t>(margin), ' '),
-                        sample_of(line, console.unicode), line.name);
+    text += fmt::format(
+        "{}{}  {}\n", std::string(static_cast<std::size_t>(margin), ' '), sample_of(line, console.unicode), line.name);
   return text;
 }
 

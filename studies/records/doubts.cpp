@@ -53,8 +53,8 @@ void read_conditions(JsonObject where, DoubtRule& rule) {
     std::vector<std::int64_t> ends;
     where.read(field.name, ends, IntegerRange{0, 1'000'000'000});
     if (where.failed()) return;
-    where.require(ends.size() == 2 && ends[0] <= ends[1], field.name, "no range",
-                  "least and most, both included: [1, 4]");
+    where.require(
+        ends.size() == 2 && ends[0] <= ends[1], field.name, "no range", "least and most, both included: [1, 4]");
     if (ends.size() == 2) rule.counts[field.name] = {ends[0], ends[1]};
   }
 }
@@ -115,8 +115,8 @@ const std::vector<DoubtRule>& doubt_rules() {
 }
 
 bool fits_rule(const Run& run, const DoubtRule& rule) {
-  const bool named = std::any_of(rule.ids.begin(), rule.ids.end(),
-                                 [&](const std::string& pattern) { return fits_pattern(run.id, pattern); });
+  const bool named = std::any_of(
+      rule.ids.begin(), rule.ids.end(), [&](const std::string& pattern) { return fits_pattern(run.id, pattern); });
   return named && fits_texts(run, rule) && fits_counts(run, rule);
 }
 

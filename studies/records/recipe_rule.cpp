@@ -8,8 +8,8 @@
 namespace stepcast {
 namespace {
 
-/// Fields with "" match anything. `gpus` and `networks` hold words of which one has to be the name, or its beginning up to a
-/// hyphen; `precision` is the record's.
+/// Fields with "" match anything. `gpus` and `networks` hold words of which one has to be the name, or its beginning up
+/// to a hyphen; `precision` is the record's.
 struct RecipeRule {
   std::string_view from, until;  ///< container releases, `until` included
   std::string_view gpus, networks, precision;
@@ -85,18 +85,22 @@ bool fits(const RecipeRule& rule, const Run& run) {
 
 void follow_recipe(const Run& run, Stack& stack, std::vector<std::string>& assumptions) {
   if (!run.model.experts || run.software.value_or("").find("Megatron-Bridge") == std::string::npos) return;
-  const auto rule = std::find_if(std::begin(recipe_rules), std::end(recipe_rules), [&](const RecipeRule& r) { return fits(r, run); });
+  const auto rule =
+      std::find_if(std::begin(recipe_rules), std::end(recipe_rules), [&](const RecipeRule& r) { return fits(r, run); });
   if (rule == std::end(recipe_rules)) return;
   stack.expert_dispatch = rule->dispatch;
   stack.captured = rule->captured;
-  if (rule->captured == Capture::step) stack.calls_per_expert = 0;  // one fused grouped product (cutedsl_fused_grouped_mlp)
+  // one fused grouped product (cutedsl_fused_grouped_mlp)
+  if (rule->captured == Capture::step) stack.calls_per_expert = 0;
   stack.expert_moves = rule->overlapped ? Manners::overlapped : Manners::blocking;
   stack.narrow_attention = rule->narrow_attention;
   stack.narrow_head = rule->narrow_head;
   assumptions.push_back(fmt::format("as in the release's recipe: {} dispatched, {} in CUDA graphs, expert exchanges {}",
-                                    rule->dispatch == recipe_rows ? "rows" : "tokens",
-                                    rule->captured == step ? "the step" : rule->captured == parts ? "parts" : "nothing",
-                                    rule->overlapped ? "overlapped" : "not overlapped"));
+      rule->dispatch == recipe_rows ? "rows" : "tokens",
+      rule->captured == step    ? "the step"
+      : rule->captured == parts ? "parts"
+                                : "nothing",
+      rule->overlapped ? "overlapped" : "not overlapped"));
 }
 
 }  // namespace stepcast

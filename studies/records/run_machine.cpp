@@ -12,6 +12,7 @@
 namespace stepcast {
 namespace {
 
+// clang-format off
 /// Spellings of records against catalogue machines.
 struct Spelling { std::string_view gpu, machine, remark; };
 constexpr Spelling spellings[] = {
@@ -23,6 +24,7 @@ constexpr Spelling spellings[] = {
     {"B200", "dgx-b200", ""},                {"B300", "dgx-b300", ""},
     {"GB200", "gb200-nvl72", ""},            {"GB300", "gb300-nvl72", ""},
 };
+// clang-format on
 
 bool called(const Gpu& gpu, const std::string& name) {
   const auto same = [&](const std::string& other) { return lower_case(other) == lower_case(name); };
@@ -60,18 +62,20 @@ int ports_of(const RunHardware& hardware, std::int64_t gpus) {
   return static_cast<int>(gpus);
 }
 
-/// What a machine was like for a while, by the day that ends a record's id ("-02-24", "-02-24-r2"): dates of records are months.
+/// What a machine was like for a while, by the day that ends a record's id ("-02-24", "-02-24-r2"): dates of records
+/// are months.
 struct MachineState {
-  std::string_view source, before;   ///< beginning of the source; the month and day from which on the state is mended
-  double adapter_share;              ///< of the adapters' rate
+  std::string_view source, before;  ///< beginning of the source; the month and day from which on the state is mended
+  double adapter_share;             ///< of the adapters' rate
   std::string_view remark;
 };
 
-// On Jean Zay the placement of A100s and adapters on PCIe and NUMA was mended on 2022-02-25, which the source says made runs 1 to
-// 5 % faster (bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md). The share is the one with which its 35
-// runs before that day and the 31 from it on want the same parameters; it counts as the third fitted number of that software.
-constexpr MachineState machine_states[] = {
-    {"bigscience-workshop/bigscience", "02-25", 0.35, "adapters behind the wrong PCIe root until 2022-02-25: 0.35 of their rate"}};
+// On Jean Zay the placement of A100s and adapters on PCIe and NUMA was mended on 2022-02-25, which the source says made
+// runs 1 to 5 % faster (bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md). The share is the one
+// with which its 35 runs before that day and the 31 from it on want the same parameters; it counts as the third fitted
+// number of that software.
+constexpr MachineState machine_states[] = {{"bigscience-workshop/bigscience", "02-25", 0.35,
+    "adapters behind the wrong PCIe root until 2022-02-25: 0.35 of their rate"}};
 
 /// "02-24", or "" where the id does not end in a day.
 std::string day_of(const std::string& id) {
@@ -83,7 +87,9 @@ std::string day_of(const std::string& id) {
 const MachineState* state_of(const Run& run) {
   const std::string day = day_of(run.id);
   for (const MachineState& state : machine_states)
-    if (run.source.starts_with(state.source) && run.hardware.gpu.starts_with("A100") && !day.empty() && day < state.before) return &state;
+    if (run.source.starts_with(state.source) && run.hardware.gpu.starts_with("A100") && !day.empty() &&
+        day < state.before)
+      return &state;
   return nullptr;
 }
 
@@ -112,8 +118,8 @@ void set_network(Machine& machine, const RunHardware& hardware, std::int64_t gpu
 Expected<RunMachine> machine_of(const Run& run) {
   const RunHardware& hardware = run.hardware;
   RunMachine machine;
-  const auto spelled = std::find_if(std::begin(spellings), std::end(spellings),
-                                    [&](const Spelling& row) { return row.gpu == hardware.gpu; });
+  const auto spelled = std::find_if(
+      std::begin(spellings), std::end(spellings), [&](const Spelling& row) { return row.gpu == hardware.gpu; });
   const Machine* nearest = nullptr;
   if (spelled != std::end(spellings)) {
     TRY(nearest, find_row(catalog().machines, std::string(spelled->machine), "machine"));
@@ -121,7 +127,8 @@ Expected<RunMachine> machine_of(const Run& run) {
   } else {
     nearest = machine_with(hardware.gpu, hardware.gpus_per_node.value_or(8));
   }
-  if (nearest == nullptr) return fail("hardware/gpu", fmt::format("no machine with a GPU '{:.40}'", hardware.gpu), "stepcast list gpus");
+  if (nearest == nullptr)
+    return fail("hardware/gpu", fmt::format("no machine with a GPU '{:.40}'", hardware.gpu), "stepcast list gpus");
   machine.row = *nearest;
   set_node(machine.row.levels.front(), hardware);
   set_network(machine.row, hardware, run.parallel.gpus);
@@ -133,8 +140,11 @@ Expected<RunMachine> machine_of(const Run& run) {
   }
   const bool crosses = run.parallel.gpus > machine.row.levels.front().gpus;
   if (crosses && !hardware.inter_node_gbit_per_s)
-    machine.assumptions.push_back(fmt::format("network between nodes: {:.0f} Gbit/s per GPU, as in {}", machine.row.levels.back().bandwidth_per_gpu.value() * 8e-9, nearest->name));
-  if (!hardware.gpus_per_node) machine.assumptions.push_back(fmt::format("{} GPUs per node, as in {}", machine.row.levels.front().gpus, nearest->name));
+    machine.assumptions.push_back(fmt::format("network between nodes: {:.0f} Gbit/s per GPU, as in {}",
+        machine.row.levels.back().bandwidth_per_gpu.value() * 8e-9, nearest->name));
+  if (!hardware.gpus_per_node)
+    machine.assumptions.push_back(
+        fmt::format("{} GPUs per node, as in {}", machine.row.levels.front().gpus, nearest->name));
   return machine;
 }
 

@@ -17,16 +17,21 @@ struct Habits {
   std::string_view stack;
   bool sequence_parallel;  ///< beside tensor parallelism
   std::int64_t zero;
-  bool layer_chunks;       ///< interleaved down to one layer per chunk where there are stages
+  bool layer_chunks;  ///< interleaved down to one layer per chunk where there are stages
 };
+// clang-format off
 constexpr Habits habits[] = {
-    {"megatron-2020", false, 0, false}, {"megatron-2022", false, 0, false}, {"megatron-deepspeed-2022", false, 1, false},
+    {"megatron-2020", false, 0, false}, {"megatron-2022", false, 0, false}, {"megatron-deepspeed-2022", false, 1,
+                                                                             false},
     {"megatron-deepspeed", false, 0, false}, {"deepspeed-zero", false, 0, false}, {"megatron-core", true, 1, true},
-    {"nemo", true, 1, true}, {"pytorch-fsdp", true, 3, false}, {"pytorch-fsdp-eager", true, 3, false}, {"llm-foundry", false, 3, false}, {"jax", false, 3, false},
+    {"nemo", true, 1, true}, {"pytorch-fsdp", true, 3, false}, {"pytorch-fsdp-eager", true, 3, false}, {"llm-foundry",
+        false, 3, false}, {"jax", false, 3, false},
 };
+// clang-format on
 
 const Habits& habits_of(const std::string& stack) {
-  const auto found = std::find_if(std::begin(habits), std::end(habits), [&](const Habits& row) { return row.stack == stack; });
+  const auto found =
+      std::find_if(std::begin(habits), std::end(habits), [&](const Habits& row) { return row.stack == stack; });
   static constexpr Habits plain{"", false, 1, false};
   return found == std::end(habits) ? plain : *found;
 }
@@ -45,8 +50,10 @@ class Splitter {
     recompute();
     TRY(micro_batches());
     std::string text = mapping_text(split_);
-    if (const std::string list = list_layout(); !list.empty()) replace(text, "par layer on pp" + cyclic(), "par layer on pp " + list);
-    if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2) text += "move weights life microbatch\n";
+    if (const std::string list = list_layout(); !list.empty())
+      replace(text, "par layer on pp" + cyclic(), "par layer on pp " + list);
+    if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2)
+      text += "move weights life microbatch\n";
     if (operator_level_) text += operator_level();
     return text;
   }
@@ -64,7 +71,8 @@ class Splitter {
     shard_group();
     const bool divides = spec_.sequence % (p.cp * p.tp) == 0;
     split_.sequence = p.tp > 1 && divides && p.sequence_parallel.value_or(habits_.sequence_parallel);
-    if (!p.sequence_parallel && p.tp > 1) assume(split_.sequence ? "sequence parallelism on" : "sequence parallelism off");
+    if (!p.sequence_parallel && p.tp > 1)
+      assume(split_.sequence ? "sequence parallelism on" : "sequence parallelism off");
     split_.vocabulary = p.tp > 1 && spec_.vocab % p.tp == 0;
     split_.recompute_whole = stack_.recompute_whole;
   }
@@ -79,11 +87,13 @@ class Splitter {
     if (!run_.parallel.etp) assume("etp 1");
   }
 
-  /// Megatron-Bridge's tables print 1 where a recipe names no number: Llama-3 70B on 64 GB300 stands there with PP 4 and 1 in
-  /// 26.02.01 and with 5 in 26.04.01 at the same time per token, which the bubble of one chunk (3 of 8 micro-batches) forbids.
+  /// Megatron-Bridge's tables print 1 where a recipe names no number: Llama-3 70B on 64 GB300 stands there with PP 4
+  /// and 1 in 26.02.01 and with 5 in 26.04.01 at the same time per token, which the bubble of one chunk (3 of 8
+  /// micro-batches) forbids.
   [[nodiscard]] bool chunks_unknown() const {
     if (!run_.parallel.chunks) return true;
-    return *run_.parallel.chunks == 1 && run_.source.find("Megatron-Bridge") != std::string::npos && spec_.experts.count == 0;
+    return *run_.parallel.chunks == 1 && run_.source.find("Megatron-Bridge") != std::string::npos &&
+           spec_.experts.count == 0;
   }
 
   void chunks() {
@@ -94,24 +104,28 @@ class Splitter {
       assume(fmt::format("{} chunks per stage", split_.chunks));
     }
     split_.schedule = split_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
-    if (run_.parallel.schedule.value_or("") == "DualPipe") assume(fmt::format("{} in place of DualPipe", split_.schedule));
+    if (run_.parallel.schedule.value_or("") == "DualPipe")
+      assume(fmt::format("{} in place of DualPipe", split_.schedule));
   }
 
   void recompute() {
     const std::string words = run_.recompute.value_or("none");
     if (!run_.recompute) assume("no recomputation");
-    if (const auto counted = parse_recompute(words, "recompute"); counted && counted->layers > 0) split_.recompute = *counted;
+    if (const auto counted = parse_recompute(words, "recompute"); counted && counted->layers > 0)
+      split_.recompute = *counted;
     else if (starts(words, "full")) split_.recompute.kind = Recompute::Kind::full;
     else if (words == "selective layer") {
       split_.recompute.kind = Recompute::Kind::full;
       split_.recompute.layers = std::max<std::int64_t>(1, spec_.layers / split_.pp / 2);
       assume("every second layer recomputed");
-    } else if (words.find("op") != std::string::npos && starts(words, "selective") && starts(stack_.id, "pytorch-fsdp")) {
+    } else if (words.find("op") != std::string::npos && starts(words, "selective") &&
+               starts(stack_.id, "pytorch-fsdp")) {
       operator_level_ = true;
       assume("pointwise operators and every second product of a layer recomputed");
     } else if (starts(words, "selective")) {
       // The fused core keeps no scores that could be dropped; only the unfused one is run again.
-      split_.recompute.kind = stack_.attention == AttentionForm::unfused ? Recompute::Kind::selective : Recompute::Kind::none;
+      split_.recompute.kind =
+          stack_.attention == AttentionForm::unfused ? Recompute::Kind::selective : Recompute::Kind::none;
     }
   }
 
@@ -120,7 +134,8 @@ class Splitter {
     if (!run_.micro_batch) assume("micro-batch of 1");
     const std::int64_t each = micro * split_.dp;
     if (run_.global_batch % each != 0)
-      return fail("batch/global_batch", fmt::format("{} is not a multiple of micro-batch {} x dp {}", run_.global_batch, micro, split_.dp));
+      return fail("batch/global_batch",
+          fmt::format("{} is not a multiple of micro-batch {} x dp {}", run_.global_batch, micro, split_.dp));
     split_.micro_batches = run_.global_batch / each;
     if (split_.chunks > 1 && split_.micro_batches % split_.pp != 0) return not_interleaved();
     return {};
@@ -129,21 +144,26 @@ class Splitter {
   /// Megatron's interleaved order wants a multiple of the stages; newer releases run other numbers too.
   Expected<void> not_interleaved() {
     const auto kind = find_schedule(split_.schedule);
-    const ScheduleSize size{static_cast<int>(split_.pp), static_cast<int>(split_.chunks), static_cast<int>(split_.micro_batches), 0};
+    const ScheduleSize size{
+        static_cast<int>(split_.pp), static_cast<int>(split_.chunks), static_cast<int>(split_.micro_batches), 0};
     if (kind && check_size(**kind, size)) return {};
-    assume(fmt::format("one chunk per stage: {} micro-batches do not divide by pp {}", split_.micro_batches, split_.pp));
+    assume(
+        fmt::format("one chunk per stage: {} micro-batches do not divide by pp {}", split_.micro_batches, split_.pp));
     split_.chunks = 1;
     split_.schedule = "1f1b";
     return {};
   }
 
-  [[nodiscard]] std::string cyclic() const { return split_.chunks > 1 ? fmt::format(" cyclic({})", split_.chunks) : ""; }
+  [[nodiscard]] std::string cyclic() const {
+    return split_.chunks > 1 ? fmt::format(" cyclic({})", split_.chunks) : "";
+  }
 
   std::string list_layout() {
     const std::int64_t parts = split_.pp * split_.chunks;
     if (spec_.layers % parts == 0) return {};
     const auto layers = uneven_stages(spec_.layers, parts, spec_.mtp_layers);
-    assume(fmt::format("{} layers on {} parts: {} on the first, {} on the last", spec_.layers, parts, layers.front(), layers.back()));
+    assume(fmt::format(
+        "{} layers on {} parts: {} on the first, {} on the last", spec_.layers, parts, layers.front(), layers.back()));
     return fmt::format("list [{}]", fmt::join(layers, ","));
   }
 
@@ -159,9 +179,9 @@ class Splitter {
     if (shards < split_.dp && split_.dp % shards == 0) split_.replicas = split_.dp / shards;
   }
 
-  /// torchtitan's per-operator policy keeps attention and every other product, counted per layer in the order of the model:
-  /// q, k, v, o, w1 (gate), w3 (up), w2 (down); the second, fourth and sixth run again, and so does what is no product
-  /// (torchtitan parallelisms/parallelize_llama.py, _custom_policy: "all compute ops, except every second mm").
+  /// torchtitan's per-operator policy keeps attention and every other product, counted per layer in the order of the
+  /// model: q, k, v, o, w1 (gate), w3 (up), w2 (down); the second, fourth and sixth run again, and so does what is no
+  /// product (torchtitan parallelisms/parallelize_llama.py, _custom_policy: "all compute ops, except every second mm").
   [[nodiscard]] std::string operator_level() const {
     std::string again = "recompute norm, residual, attn.qkv.K, attn.out, mlp.up, mlp.act";
     if (spec_.positions == Positions::rope) again += ", attn.rope.Q, attn.rope.K";
@@ -193,8 +213,8 @@ std::vector<std::int64_t> uneven_stages(std::int64_t layers, std::int64_t parts,
   return sizes;
 }
 
-Expected<std::string> mapping_of(const Run& run, const NetworkSpec& spec, const Stack& stack,
-                                 std::vector<std::string>& assumptions) {
+Expected<std::string> mapping_of(
+    const Run& run, const NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions) {
   return Splitter(run, spec, stack, assumptions).text();
 }
 

@@ -10,10 +10,10 @@ namespace {
 Expected<void> need_geometry(const RunModel& model) {
   const std::string arch = model.arch.value_or("");
   if (arch.find("mamba") != std::string::npos || model.attention.value_or("") == "hybrid")
-    return fail("model/arch", fmt::format("{} has layers that are no transformer layers", arch.empty() ? model.name : arch));
+    return fail(
+        "model/arch", fmt::format("{} has layers that are no transformer layers", arch.empty() ? model.name : arch));
   const std::pair<const char*, MaybeCount> fields[] = {{"layers", model.layers}, {"hidden", model.hidden},
-                                                       {"heads", model.heads}, {"seq_len", model.seq_len},
-                                                       {"vocab", model.vocab}};
+      {"heads", model.heads}, {"seq_len", model.seq_len}, {"vocab", model.vocab}};
   for (const auto& [name, value] : fields)
     if (!value) return fail(fmt::format("model/{}", name), "the record has no layer geometry");
   return {};
@@ -52,8 +52,8 @@ void set_latent(NetworkSpec& spec, const RunLatent& run) {
   spec.head_dim = run.nope_dim + run.rope_dim;
 }
 
-/// What records leave out of networks known by name: openai/gpt-oss has biases everywhere, Qwen3 norms each query and key
-/// head, DeepSeek-V3 and its kin correct the router's scores (their config.json and modelling code).
+/// What records leave out of networks known by name: openai/gpt-oss has biases everywhere, Qwen3 norms each query and
+/// key head, DeepSeek-V3 and its kin correct the router's scores (their config.json and modelling code).
 void set_known(NetworkSpec& spec) {
   const auto called = [&](std::string_view name) { return spec.name.starts_with(name); };
   if (called("GPT-OSS")) spec.qkv_bias = spec.out_bias = spec.experts.router_bias = spec.experts.expert_bias = true;

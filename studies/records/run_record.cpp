@@ -110,9 +110,8 @@ void read_parallel(JsonObject parallel, RunParallel& out) {
   const double ranks = static_cast<double>(out.tp) * static_cast<double>(out.pp) * static_cast<double>(out.cp) *
                        static_cast<double>(out.dp);
   parallel.require(ranks == static_cast<double>(out.gpus), "gpus",
-                   fmt::format("{} GPUs, but tp {} x pp {} x cp {} x dp {} = {}", out.gpus, out.tp, out.pp, out.cp,
-                               out.dp, ranks),
-                   "dp counts dense data parallelism: gpus / (tp pp cp)");
+      fmt::format("{} GPUs, but tp {} x pp {} x cp {} x dp {} = {}", out.gpus, out.tp, out.pp, out.cp, out.dp, ranks),
+      "dp counts dense data parallelism: gpus / (tp pp cp)");
 }
 
 void read_overlap(JsonObject& run, RunOverlap& out) {
@@ -134,7 +133,7 @@ void read_measured(JsonObject measured, RunMeasured& out) {
   maybe(measured, "peak_mem_gb", out.peak_memory_gb);
   maybe(measured, "peak_mem_kind", out.peak_memory_kind);
   skip(measured, {"n_steps", "tokens_per_s_per_gpu", "samples_per_s", "tflops_convention", "mfu_pct", "hfu_pct",
-                  "mfu_peak_tflops", "extra"});
+                     "mfu_peak_tflops", "extra"});
 }
 
 void read_source(JsonObject source, Run& run) {
@@ -179,7 +178,8 @@ Expected<std::vector<Run>> read_runs(const std::string& text, const std::string&
   for (JsonObject& object : file.objects("runs")) {
     runs.push_back(read_run(object));
     if (object.failed()) break;
-    object.require(ids.insert(runs.back().id).second, "id", fmt::format("a second run '{:.80}'", runs.back().id), "one id per run");
+    object.require(ids.insert(runs.back().id).second, "id", fmt::format("a second run '{:.80}'", runs.back().id),
+        "one id per run");
   }
   return file.finish(std::move(runs));
 }

@@ -18,10 +18,12 @@ using MaybeFlag = std::optional<bool>;
 
 struct RunExperts {
   std::int64_t count = 0, top_k = 0, ffn_hidden = 0, shared_ffn = 0, dense_layers = 0, every = 1, mtp_layers = 0;
-  bool padded = false;                ///< tokens cut or padded to capacity factor 1
+  bool padded = false;  ///< tokens cut or padded to capacity factor 1
 };
 
-struct RunLatent { std::int64_t q_rank = 0, kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0; };
+struct RunLatent {
+  std::int64_t q_rank = 0, kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
+};
 
 struct RunModel {
   std::string name;
@@ -48,7 +50,9 @@ struct RunParallel {
 };
 
 /// What ran beside compute, as far as the source says.
-struct RunOverlap { MaybeFlag dp_grad, dp_param, tp, pp; };
+struct RunOverlap {
+  MaybeFlag dp_grad, dp_param, tp, pp;
+};
 
 struct RunMeasured {
   MaybeNumber step_time_s, p10_s, p90_s, tflops_per_gpu, peak_memory_gb;

@@ -30,25 +30,31 @@ Manners manners_of(bool overlapped) { return overlapped ? Manners::overlapped : 
 void override_manners(Stack& stack, const RunOverlap& overlap, std::vector<std::string>& assumptions) {
   const std::pair<const char*, std::pair<MaybeFlag, Manners*>> fields[] = {
       {"gradients", {overlap.dp_grad, &stack.gradient_reduces}}, {"weights", {overlap.dp_param, &stack.weight_gathers}},
-      {"tensor-parallel moves", {overlap.tp, &stack.activation_moves}}, {"stage sends", {overlap.pp, &stack.boundary_sends}}};
+      {"tensor-parallel moves", {overlap.tp, &stack.activation_moves}},
+      {"stage sends", {overlap.pp, &stack.boundary_sends}}};
   std::string assumed;
   for (const auto& [name, field] : fields) {
     if (field.first) *field.second = manners_of(*field.first);
-    else assumed += fmt::format("{}{} {}", assumed.empty() ? "" : ", ", name, *field.second == Manners::overlapped ? "overlapped" : "not overlapped");
+    else
+      assumed += fmt::format("{}{} {}", assumed.empty() ? "" : ", ", name,
+          *field.second == Manners::overlapped ? "overlapped" : "not overlapped");
   }
   if (!assumed.empty()) assumptions.push_back(fmt::format("as usual with {}: {}", stack.id, assumed));
 }
 
-/// Composer's FSDP modes: DEFAULT gathers weights in the working precision and reduces gradients in fp32, PURE does both in
-/// the working precision (mosaicml/composer, distributed/mosaic_parallelism.py, get_mixed_precision, since spring 2023).
+/// Composer's FSDP modes: DEFAULT gathers weights in the working precision and reduces gradients in fp32, PURE does
+/// both in the working precision (mosaicml/composer, distributed/mosaic_parallelism.py, get_mixed_precision, since
+/// spring 2023).
 void override_types(Stack& stack, const Run& run) {
-  if (stack.id == "llm-foundry" && run.software.value_or("").find("DEFAULT") != std::string::npos) stack.gradient_bytes = 4;
+  if (stack.id == "llm-foundry" && run.software.value_or("").find("DEFAULT") != std::string::npos)
+    stack.gradient_bytes = 4;
 }
 
-/// DeepSpeed trains in fp32 unless a config block says fp16 or bf16, with products in TF32: NVIDIA containers switch it on
-/// (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE), and GPT-Neo on GH200 attains 75 TFLOP/s where fp32 ends at 67. Half precision is the
-/// habit everywhere else.
-Expected<Precision> precision_of(const Run& run, const Stack& stack, const Gpu& gpu, std::vector<std::string>& assumptions) {
+/// DeepSpeed trains in fp32 unless a config block says fp16 or bf16, with products in TF32: NVIDIA containers switch it
+/// on (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE), and GPT-Neo on GH200 attains 75 TFLOP/s where fp32 ends at 67. Half precision
+/// is the habit everywhere else.
+Expected<Precision> precision_of(
+    const Run& run, const Stack& stack, const Gpu& gpu, std::vector<std::string>& assumptions) {
   if (run.precision) {
     auto precision = parse_precision(*run.precision, "precision");
     if (precision && gpu.peak[static_cast<int>(*precision)].value() <= 0)
@@ -75,7 +81,8 @@ Expected<RunScenario> scenario_of(const Run& run) {
   TRY(auto spec, network_of(run, assumptions));
   TRY(auto machine, machine_of(run));
   for (std::string& text : machine.assumptions) assumptions.push_back(std::move(text));
-  if (std::string text = take_segments(machine.row, run.parallel.gpus); !text.empty()) assumptions.push_back(std::move(text));
+  if (std::string text = take_segments(machine.row, run.parallel.gpus); !text.empty())
+    assumptions.push_back(std::move(text));
 
   const RunStack named = stack_of(run);
   if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));

@@ -4,9 +4,9 @@ namespace stepcast {
 namespace {
 
 // Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
-// recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023. torchtitan's
-// shipped configurations left torch.compile off; its benchmarks since December 2024 say where it is on (pytorch/torchtitan
-// benchmarks/).
+// recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023.
+// torchtitan's shipped configurations left torch.compile off; its benchmarks since December 2024 say where it is on
+// (pytorch/torchtitan benchmarks/).
 constexpr StackRule stack_rule_rows[] = {
     {"AutoModel", "", "pytorch-fsdp"},
     {"torchtitan", "", "pytorch-fsdp-eager", "-eager"},

@@ -12,11 +12,16 @@ namespace stepcast {
 
 /// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one),
 /// the record's month is before `until` ("" = no end), and `id` occurs in the record's id.
-struct StackRule { std::string_view software, until, stack, id = {}; };
+struct StackRule {
+  std::string_view software, until, stack, id = {};
+};
 std::span<const StackRule> stack_rules();
 
 /// Catalogue id of a stack. `guessed` tells when the software string named nothing known and only the date decided.
-struct RunStack { std::string id; bool guessed = false; };
+struct RunStack {
+  std::string id;
+  bool guessed = false;
+};
 RunStack stack_of(const Run& run);
 
 }  // namespace stepcast

@@ -19,8 +19,8 @@
 namespace stepcast {
 namespace {
 
-/// Links of a host that is one package with its GPU (NVLink-C2C) are faster than any PCIe slot, 128 GB/s with 16 lanes of
-/// generation 6: such hosts have other CPUs, which launch kernels at another pace.
+/// Links of a host that is one package with its GPU (NVLink-C2C) are faster than any PCIe slot, 128 GB/s with 16 lanes
+/// of generation 6: such hosts have other CPUs, which launch kernels at another pace.
 constexpr BytesPerSecond fastest_slot{2e11};
 
 double seconds_of(const MeasuredRun& run, const StepFit* fit) {
@@ -30,14 +30,14 @@ double seconds_of(const MeasuredRun& run, const StepFit* fit) {
   return step ? step->step_time.value() : 0;
 }
 
-template <typename Work>
-void on_all_processors(std::size_t count, const Work& work) {
+template <typename Work> void on_all_processors(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next = 0;
   const auto loop = [&] {
     for (std::size_t i = next++; i < count; i = next++) work(i);
   };
   std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < std::min<std::size_t>(std::thread::hardware_concurrency(), count); ++i) helpers.emplace_back(loop);
+  for (unsigned i = 1; i < std::min<std::size_t>(std::thread::hardware_concurrency(), count); ++i)
+    helpers.emplace_back(loop);
   loop();
   for (std::thread& helper : helpers) helper.join();
 }
@@ -50,33 +50,38 @@ Leave leave_of(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
 
 std::vector<StepParameter> parameters_of(const Stack& stack, bool experts) {
   std::vector<StepParameter> parameters;
-  for (const std::string& name : experts && !stack.expert_parameters.empty() ? stack.expert_parameters : stack.parameters)
+  for (const std::string& name :
+      experts && !stack.expert_parameters.empty() ? stack.expert_parameters : stack.parameters)
     if (const auto parameter = parse_step_parameter(name, stack.id)) parameters.push_back(*parameter);
   return parameters;
 }
 
-/// Those that the stack names. Where nothing is known of them, no more than half as many as there are runs, for the first ones say
-/// most; what a known fit holds stays, and moves as little as the runs ask for.
+/// Those that the stack names. Where nothing is known of them, no more than half as many as there are runs, for the
+/// first ones say most; what a known fit holds stays, and moves as little as the runs ask for.
 std::vector<StepParameter> usual_parameters(const FitPool& pool, const std::vector<MeasuredRun>& runs, bool known) {
   auto parameters = parameters_of(runs[pool.members.front()].scenario.stack.row, pool.experts);
   if (known) return parameters;
-  const auto witnesses = std::count_if(pool.members.begin(), pool.members.end(), [&](std::size_t i) { return runs[i].witness; });
+  const auto witnesses =
+      std::count_if(pool.members.begin(), pool.members.end(), [&](std::size_t i) { return runs[i].witness; });
   parameters.resize(std::min(parameters.size(), std::max<std::size_t>(1, static_cast<std::size_t>(witnesses) / 2)));
   return parameters;
 }
 
-/// Same shapes, GPUs with their network, batch, precision, software and month. Not the source, nor the network's name: every log of
-/// a user's is its own.
+/// Same shapes, GPUs with their network, batch, precision, software and month. Not the source, nor the network's name:
+/// every log of a user's is its own.
 std::string job_of(const Run& run, const Scenario& s) {
   NetworkSpec shapes = s.network.row;
   shapes.id = shapes.name = shapes.source = "", shapes.aliases.clear();
-  return fmt::format("{} {} {:g} B/s, {} GPUs, batch {} x {}, {} {} {} {:.7}", write_network(shapes), s.machine.row.gpu.id,
-                     s.machine.row.levels.back().bandwidth_per_gpu.value(), s.plan.gpus, s.plan.global_batch, s.plan.sequence,
-                     to_text(s.plan.precision), s.stack.id, run.software.value_or(""), run.date);
+  return fmt::format("{} {} {:g} B/s, {} GPUs, batch {} x {}, {} {} {} {:.7}", write_network(shapes),
+      s.machine.row.gpu.id, s.machine.row.levels.back().bandwidth_per_gpu.value(), s.plan.gpus, s.plan.global_batch,
+      s.plan.sequence, to_text(s.plan.precision), s.stack.id, run.software.value_or(""), run.date);
 }
 
 /// What is believed of the pool's parameters before it is fitted, and how firmly.
-struct Belief { std::vector<StepValue> start; double certainty = 1, pair_spread = 0; };
+struct Belief {
+  std::vector<StepValue> start;
+  double certainty = 1, pair_spread = 0;
+};
 
 Belief belief_of(const FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWishes& wishes) {
   constexpr double of_own_fit = 3, of_borrowed = 1.75;
@@ -86,7 +91,8 @@ Belief belief_of(const FitPool& pool, const std::vector<MeasuredRun>& runs, cons
   Belief belief;
   belief.pair_spread = pair_spread_of(known, pool.experts);
   if (known.fit) belief.certainty = known.borrowed ? of_borrowed : of_own_fit;
-  for (const StepParameter parameter : wishes.parameters.empty() ? usual_parameters(pool, runs, known.fit.has_value()) : wishes.parameters) {
+  for (const StepParameter parameter :
+      wishes.parameters.empty() ? usual_parameters(pool, runs, known.fit.has_value()) : wishes.parameters) {
     const StepParameterRow& row = row_of(parameter);
     belief.start.push_back({parameter, std::clamp(believed[parameter], row.low, row.high)});
   }
@@ -130,7 +136,8 @@ Expected<MeasuredRun> measured_run(const Run& run) {
   out.release = out.source + " " + run.date;
   out.model = run.model.name;
   out.seconds = *run.measured.step_time_s;
-  const bool tunes = run.kind == "lora" || run.kind == "sft";  // adapters, packed documents: other kernels than training runs
+  // adapters, packed documents: other kernels than training runs
+  const bool tunes = run.kind == "lora" || run.kind == "sft";
   out.witness = !tunes && doubt_about(run).empty();
   out.program = std::move(program);
   out.scenario = std::move(made.scenario);
@@ -140,8 +147,10 @@ Expected<MeasuredRun> measured_run(const Run& run) {
 }
 
 std::string hardware_of(const Machine& machine, bool experts) {
-  if (machine.gpu.scale_up_bandwidth.value() <= 0) return machine.gpu.architecture + " card";  // a workstation's chip of that name
-  return machine.gpu.architecture + (experts && machine.host_link > fastest_slot ? " in one package with its host" : "");
+  // a workstation's chip of that name
+  if (machine.gpu.scale_up_bandwidth.value() <= 0) return machine.gpu.architecture + " card";
+  return machine.gpu.architecture +
+         (experts && machine.host_link > fastest_slot ? " in one package with its host" : "");
 }
 
 std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs) {
@@ -159,7 +168,8 @@ std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs) {
   return out;
 }
 
-std::vector<double> forecast_steps(const std::vector<MeasuredRun>& runs, const std::vector<std::size_t>& members, const StepFit* fit) {
+std::vector<double> forecast_steps(
+    const std::vector<MeasuredRun>& runs, const std::vector<std::size_t>& members, const StepFit* fit) {
   std::vector<double> seconds(members.size());
   on_all_processors(members.size(), [&](std::size_t i) { seconds[i] = seconds_of(runs[members[i]], fit); });
   return seconds;
@@ -168,11 +178,14 @@ std::vector<double> forecast_steps(const std::vector<MeasuredRun>& runs, const s
 void fit_pool(FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWishes& wishes) {
   pool.leave = wishes.leave.value_or(leave_of(pool, runs));
   std::vector<StepSample> steps;
-  for (const std::size_t i : pool.members) steps.push_back({runs[i].seconds, group_of(runs[i], pool.leave), runs[i].witness, runs[i].job, runs[i].split});
-  const StepForecasts forecasts = [&](std::span<const std::size_t> which, std::span<const StepValue> values, std::span<double> seconds) {
+  for (const std::size_t i : pool.members)
+    steps.push_back({runs[i].seconds, group_of(runs[i], pool.leave), runs[i].witness, runs[i].job, runs[i].split});
+  const StepForecasts forecasts = [&](std::span<const std::size_t> which, std::span<const StepValue> values,
+                                      std::span<double> seconds) {
     StepFit fit;
     fit.values.assign(values.begin(), values.end());
-    on_all_processors(which.size(), [&](std::size_t i) { seconds[i] = seconds_of(runs[pool.members[which[i]]], &fit); });
+    on_all_processors(
+        which.size(), [&](std::size_t i) { seconds[i] = seconds_of(runs[pool.members[which[i]]], &fit); });
   };
   const Belief belief = belief_of(pool, runs, wishes);
   StepFitOptions options{belief.start, to_text(pool.leave)};

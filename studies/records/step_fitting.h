@@ -26,9 +26,10 @@ struct MeasuredRun {
   std::string id, source, release, model;  ///< source: the publication; release: the same with its month
   Scenario scenario;
   Program program;
-  std::string job, split;                  ///< runs of one job differ in their split only: network, machine, batch, software are one
+  /// runs of one job differ in their split only: network, machine, batch, software are one
+  std::string job, split;
   double seconds = 0;
-  bool witness = true;                     ///< false: the record is doubtful, or of the tuning of a trained network
+  bool witness = true;  ///< false: the record is doubtful, or of the tuning of a trained network
   [[nodiscard]] bool experts() const { return scenario.network.row.experts.count > 0; }
 };
 
@@ -38,20 +39,20 @@ Expected<MeasuredRun> measured_run(const Run& run);
 /// Which group a run is of.
 std::string group_of(const MeasuredRun& run, Leave leave);
 
-/// What the parts of a fit have in common: GPUs of one architecture; for routed experts, which wait for their hosts, behind hosts
-/// of one kind.
+/// What the parts of a fit have in common: GPUs of one architecture; for routed experts, which wait for their hosts,
+/// behind hosts of one kind.
 std::string hardware_of(const Machine& machine, bool experts);
 
 /// Runs of one software on one kind of hardware: dense networks in one precision (in all, where the
-/// software's row says so), or those with routed experts in all: what they wait for (hosts, exchanges, passes over rows) does not
-/// depend on it.
+/// software's row says so), or those with routed experts in all: what they wait for (hosts, exchanges, passes over
+/// rows) does not depend on it.
 struct FitPool {
   std::string stack, hardware;
-  Precision precision = Precision::bf16;   ///< of the first run, where they differ
+  Precision precision = Precision::bf16;  ///< of the first run, where they differ
   bool experts = false;
   Leave leave = Leave::source;
-  std::vector<std::size_t> members;        ///< indices into the runs
-  StepFitResult result;                    ///< in the members' order
+  std::vector<std::size_t> members;  ///< indices into the runs
+  StepFitResult result;              ///< in the members' order
 };
 std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs);
 
@@ -59,16 +60,19 @@ std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs);
 bool several_groups(const FitPool& pool, const std::vector<MeasuredRun>& runs, Leave leave);
 
 struct FitWishes {
-  std::vector<StepParameter> parameters;   ///< empty: those that the stack names
-  std::optional<Leave> leave;              ///< empty: source; where there is one, release with experts, model else; then run
-  bool from_profile = false;               ///< what is believed beforehand is the profile's fit, not the neutral value
+  std::vector<StepParameter> parameters;  ///< empty: those that the stack names
+  /// empty: source; where there is one, release with experts, model else; then run
+  std::optional<Leave> leave;
+  bool from_profile = false;  ///< what is believed beforehand is the profile's fit, not the neutral value
 };
 
 /// Uses all processors.
 void fit_pool(FitPool& pool, const std::vector<MeasuredRun>& runs, const FitWishes& wishes);
 
-/// Forecasts of `members` with `fit` in place of what their profiles hold (nullptr: neutral), on all processors, seconds.
-std::vector<double> forecast_steps(const std::vector<MeasuredRun>& runs, const std::vector<std::size_t>& members, const StepFit* fit);
+/// Forecasts of `members` with `fit` in place of what their profiles hold (nullptr: neutral), on all processors,
+/// seconds.
+std::vector<double> forecast_steps(
+    const std::vector<MeasuredRun>& runs, const std::vector<std::size_t>& members, const StepFit* fit);
 
 /// The pool's result as a profile keeps it: one row per precision of its runs.
 StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs);

@@ -31,9 +31,15 @@ std::string with_links(std::string page, const Dossier& dossier, std::string_vie
   const std::size_t at = page.find(body);
   return at == std::string::npos ? page : page.insert(at + body.size(), dossier_links(dossier, name));
 }
-std::string roofline_in_folder(const Dossier& dossier) { return with_links(roofline_page(dossier.roofline), dossier, "roofline.html"); }
-std::string timeline_in_folder(const Dossier& dossier) { return with_links(timeline_page(dossier.scene), dossier, "timeline.html"); }
-std::string sweep_in_folder(const Dossier& dossier) { return with_links(explorer_page(*dossier.sweep), dossier, "sweep.html"); }
+std::string roofline_in_folder(const Dossier& dossier) {
+  return with_links(roofline_page(dossier.roofline), dossier, "roofline.html");
+}
+std::string timeline_in_folder(const Dossier& dossier) {
+  return with_links(timeline_page(dossier.scene), dossier, "timeline.html");
+}
+std::string sweep_in_folder(const Dossier& dossier) {
+  return with_links(explorer_page(*dossier.sweep), dossier, "sweep.html");
+}
 
 bool has_mapping(const Dossier& dossier) { return dossier.explained.has_value(); }
 bool has_sweep(const Dossier& dossier) { return dossier.sweep.has_value(); }
@@ -69,10 +75,8 @@ void add_sweep(Dossier& dossier, const DossierChoice& choice) {
     return;
   }
   auto swept = neighbours(dossier.request, dossier.scenario, choice.threads);
-  if (swept)
-    dossier.sweep = std::move(*swept);
-  else
-    dossier.sweep_missing = swept.error().what;
+  if (swept) dossier.sweep = std::move(*swept);
+  else dossier.sweep_missing = swept.error().what;
 }
 
 }  // namespace

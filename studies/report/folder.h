@@ -1,5 +1,5 @@
-// A forecast as a folder that can be sent to a colleague: pages that need no network, pictures, figures, the scenario that gives the
-// same run again, and Markdown for a pull request.
+// A forecast as a folder that can be sent to a colleague: pages that need no network, pictures, figures, the scenario
+// that gives the same run again, and Markdown for a pull request.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,17 @@ namespace stepcast {
 /// All that its files are written from. The scene points into the prediction.
 struct Dossier {
   Request request;
-  std::string command;                 ///< that wrote it, as a shell reads it; "" = not known
+  std::string command;  ///< that wrote it, as a shell reads it; "" = not known
   Scenario scenario;
   Prediction prediction;
   std::optional<Explained> explained;
   /// Why there is none.
-  static constexpr const char* explained_missing = "the sequence is cut into slices, of which each has prices of its own";
+  static constexpr const char* explained_missing =
+      "the sequence is cut into slices, of which each has prices of its own";
   RooflineReport roofline;
   StepScene scene;
   std::optional<SweepResult> sweep;
-  std::string sweep_missing;           ///< why there is none
+  std::string sweep_missing;  ///< why there is none
 
   Dossier() = default;
   Dossier(const Dossier&) = delete;
@@ -47,15 +48,16 @@ struct DossierChoice {
 /// Errors: those of the run. A sweep that cannot be made (a mapping file) is said in sweep_missing.
 Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice);
 
-/// The neighbours of a run: the same job on as many GPUs of the same kind, with the axes of a sweep at their usual values.
+/// The neighbours of a run: the same job on as many GPUs of the same kind, with the axes of a sweep at their usual
+/// values.
 Expected<SweepResult> neighbours(const Request& request, const Scenario& scenario, int threads);
 
 /// A file of the folder. Pages come last, and index.html as the last of them: where it stands the folder is whole.
 struct DossierFile {
-  std::string_view name;                           ///< "roofline.html"
-  std::string_view about;                          ///< what a reader finds there
+  std::string_view name;   ///< "roofline.html"
+  std::string_view about;  ///< what a reader finds there
   std::string (*text)(const Dossier& dossier);
-  bool (*has)(const Dossier& dossier);             ///< null: always there
+  bool (*has)(const Dossier& dossier);  ///< null: always there
 };
 std::span<const DossierFile> dossier_files();
 

@@ -10,11 +10,11 @@ namespace {
 
 std::string choices_table(const Explanation& mapping) {
   HtmlTable table("Who splits what", {{"operator", CellKind::word}, {"block", CellKind::word}, {"axis", CellKind::word},
-                                      {"splits", CellKind::word}, {"by the line", CellKind::text}});
+                                         {"splits", CellKind::word}, {"by the line", CellKind::text}});
   for (const Explanation::Choice& choice : mapping.choices)
     table.row({html_escaped(choice.op), html_escaped(choice.block), html_escaped(choice.axis),
-               choice.loop.empty() ? "-" : html_escaped(choice.loop),
-               choice.statement.empty() ? "no line: repeated" : html_escaped(choice.statement)});
+        choice.loop.empty() ? "-" : html_escaped(choice.loop),
+        choice.statement.empty() ? "no line: repeated" : html_escaped(choice.statement)});
   return table.text();
 }
 
@@ -24,23 +24,24 @@ std::string interval_cell(const Spread& spread) {
 }
 
 std::string kernels_table(const std::vector<PriceRow>& rows) {
-  HtmlTable table("Kernels", {{"kernel", CellKind::word}, {"block", CellKind::word}, {"pass", CellKind::word}, {"shape"}, {"FLOPs"},
-                              {"memory"}, {"time"}, {"interval"}, {"source", CellKind::word}, {"law", CellKind::word}});
+  HtmlTable table(
+      "Kernels", {{"kernel", CellKind::word}, {"block", CellKind::word}, {"pass", CellKind::word}, {"shape"}, {"FLOPs"},
+                     {"memory"}, {"time"}, {"interval"}, {"source", CellKind::word}, {"law", CellKind::word}});
   for (const PriceRow& row : rows)
     table.row({html_escaped(row.label), html_escaped(row.block), row.pass, html_escaped(row.shape),
-               row.flops > Flops(0) ? format_flops(row.flops) : "-", format_bytes_decimal(row.bytes), format_seconds(row.time),
-               interval_cell(row.spread), to_text(row.source), html_escaped(row.law)});
+        row.flops > Flops(0) ? format_flops(row.flops) : "-", format_bytes_decimal(row.bytes), format_seconds(row.time),
+        interval_cell(row.spread), to_text(row.source), html_escaped(row.law)});
   return table.text();
 }
 
 std::string moves_table(const std::vector<PriceRow>& rows) {
-  HtmlTable table("Moves", {{"move", CellKind::word}, {"block", CellKind::word}, {"pass", CellKind::word}, {"group", CellKind::word},
-                            {"received"}, {"time"}, {"interval"}, {"source", CellKind::word}, {"law", CellKind::word},
-                            {"because", CellKind::text}});
+  HtmlTable table("Moves", {{"move", CellKind::word}, {"block", CellKind::word}, {"pass", CellKind::word},
+                               {"group", CellKind::word}, {"received"}, {"time"}, {"interval"},
+                               {"source", CellKind::word}, {"law", CellKind::word}, {"because", CellKind::text}});
   for (const PriceRow& row : rows)
-    table.row({html_escaped(row.label), html_escaped(row.block), row.pass, html_escaped(row.shape), format_bytes_decimal(row.bytes),
-               format_seconds(row.time), interval_cell(row.spread), to_text(row.source), html_escaped(row.law),
-               html_escaped(row.because)});
+    table.row({html_escaped(row.label), html_escaped(row.block), row.pass, html_escaped(row.shape),
+        format_bytes_decimal(row.bytes), format_seconds(row.time), interval_cell(row.spread), to_text(row.source),
+        html_escaped(row.law), html_escaped(row.because)});
   return table.text();
 }
 
@@ -49,8 +50,10 @@ std::string moves_table(const std::vector<PriceRow>& rows) {
 std::string mapping_page(const Dossier& dossier) {
   const Explained& explained = *dossier.explained;
   const std::string body =
-      html_section("mapping", "The mapping, every alias written out", "<pre>" + html_escaped(explained.mapping.expanded) + "</pre>\n") +
-      html_section("choices", "Who splits what: the first line whose loop the operator has wins", choices_table(explained.mapping)) +
+      html_section("mapping", "The mapping, every alias written out",
+          "<pre>" + html_escaped(explained.mapping.expanded) + "</pre>\n") +
+      html_section("choices", "Who splits what: the first line whose loop the operator has wins",
+          choices_table(explained.mapping)) +
       html_section("kernels", "Kernels of one micro-batch of one layer, on one GPU", kernels_table(explained.kernels)) +
       html_section("moves", "Moves: one call on one GPU, alone on its fabric", moves_table(explained.moves));
   return static_page(dossier, "Mapping", "mapping.html", body);

@@ -14,7 +14,8 @@ SpaceWords words_of(const Request& request, const Scenario& scenario) {
   unsay_axes(words.request);
   words.axis(AxisId::gpus) = AxisWords{{std::to_string(scenario.plan.gpus)}, "--gpus"};
   words.axis(AxisId::precision) = AxisWords{{to_text(scenario.plan.precision)}, "--precision"};
-  (void)words.request.say("global_batch", std::to_string(scenario.plan.global_batch), "--global-batch");  // it is the run's own
+  // it is the run's own
+  (void)words.request.say("global_batch", std::to_string(scenario.plan.global_batch), "--global-batch");
   words.pareto = AxisWords{{"step_time,memory.peak"}, "--pareto"};
   words.top = Request::Value{"100", "--top"};
   return words;
@@ -23,7 +24,8 @@ SpaceWords words_of(const Request& request, const Scenario& scenario) {
 }  // namespace
 
 Expected<SweepResult> neighbours(const Request& request, const Scenario& scenario, int threads) {
-  if (request.mapping) return fail("sweep", "the run's split is a mapping file, which has no neighbours", "say it by flags");
+  if (request.mapping)
+    return fail("sweep", "the run's split is a mapping file, which has no neighbours", "say it by flags");
   SpaceWords words = words_of(request, scenario);
   TRY(const auto usual, read_space(words));
   TRY(const auto space, read_space(with_own_values(std::move(words), usual, request)));

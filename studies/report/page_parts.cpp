@@ -52,22 +52,23 @@ std::string dossier_links(const Dossier& dossier, std::string_view current) {
 
 std::string page_head(const Dossier& dossier, std::string_view title, std::string_view current) {
   return fmt::format("<header>\n{}<h1>{}</h1>\n<p>{}<br><span class=\"soft\">{}, {}</span></p>\n</header>\n",
-                     dossier_links(dossier, current), html_escaped(title), html_escaped(run_title(dossier)),
-                     html_escaped(in_words(dossier.scenario)), to_text(dossier.roofline.precision));
+      dossier_links(dossier, current), html_escaped(title), html_escaped(run_title(dossier)),
+      html_escaped(in_words(dossier.scenario)), to_text(dossier.roofline.precision));
 }
 
-std::string static_page(const Dossier& dossier, std::string_view title, std::string_view current, const std::string& body) {
+std::string static_page(
+    const Dossier& dossier, std::string_view title, std::string_view current, const std::string& body) {
   return page_text({.mark = "report",
-                    .title = fmt::format("{}: {}", run_title(dossier), title),
-                    .style = std::string(picture_style()) + memory_svg_style() + std::string(dossier_style),
-                    .body = page_head(dossier, title, current) + body,
-                    .data = "",
-                    .script = ""});
+      .title = fmt::format("{}: {}", run_title(dossier), title),
+      .style = std::string(picture_style()) + memory_svg_style() + std::string(dossier_style),
+      .body = page_head(dossier, title, current) + body,
+      .data = "",
+      .script = ""});
 }
 
 std::string bar_cell(double share, const std::string& text) {
   return fmt::format("<span class=\"share\"><i style=\"width:{:.1f}%\"></i><span>{}</span></span>",
-                     100 * std::clamp(share, 0.0, 1.0), html_escaped(text));
+      100 * std::clamp(share, 0.0, 1.0), html_escaped(text));
 }
 
 }  // namespace stepcast

@@ -10,13 +10,16 @@
 namespace stepcast {
 
 /// A figure of the page's head: a large number and what it is.
-struct HeadFigure { std::string value, what; };
+struct HeadFigure {
+  std::string value, what;
+};
 std::string head_figures(const std::vector<HeadFigure>& figures);
 
 /// Title, split, links; escaped.
 std::string page_head(const Dossier& dossier, std::string_view title, std::string_view current);
 /// A page without script, in the styles of all pages and their pictures.
-std::string static_page(const Dossier& dossier, std::string_view title, std::string_view current, const std::string& body);
+std::string static_page(
+    const Dossier& dossier, std::string_view title, std::string_view current, const std::string& body);
 
 /// A cell with a bar of `share` behind its text.
 std::string bar_cell(double share, const std::string& text);

@@ -28,10 +28,12 @@ const char* const folder_flag = "--output";
 Expected<void> check_own_folder(const fs::path& folder) {
   std::error_code problem;
   if (!fs::exists(folder, problem)) return {};
-  if (!fs::is_directory(folder, problem)) return fail(folder_flag, fmt::format("{} is no folder", folder.string()), "name a folder");
+  if (!fs::is_directory(folder, problem))
+    return fail(folder_flag, fmt::format("{} is no folder", folder.string()), "name a folder");
   const bool ours = is_page((folder / "index.html").string(), "report");
   if (ours || fs::is_empty(folder, problem)) return {};
-  return fail(folder_flag, fmt::format("{} holds files that are no report", folder.string()), "a new or empty folder, or an earlier report's");
+  return fail(folder_flag, fmt::format("{} holds files that are no report", folder.string()),
+      "a new or empty folder, or an earlier report's");
 }
 
 /// The folder, made if it was not there and removed again if nothing came into it.
@@ -43,7 +45,9 @@ class ReportFolder {
     TRY(check_own_folder(path));
     std::error_code problem;
     const bool made = fs::create_directories(path, problem);
-    if (problem) return fail(folder_flag, fmt::format("{} cannot be made: {}", name, problem.message()), "a folder in one of yours");
+    if (problem)
+      return fail(
+          folder_flag, fmt::format("{} cannot be made: {}", name, problem.message()), "a folder in one of yours");
     ReportFolder folder(path, made);
     for (const DossierFile& file : dossier_files()) {
       TRY(auto opened, OutputFile::open((path / file.name).string(), folder_flag));
@@ -60,10 +64,12 @@ class ReportFolder {
     if (made_) fs::remove(path_, not_empty);
   }
 
-  /// All files or none: an earlier report stays whole where this one finds no room. An earlier report's page that this one lacks goes:
-  /// its links and figures would be of another run.
+  /// All files or none: an earlier report stays whole where this one finds no room. An earlier report's page that this
+  /// one lacks goes: its links and figures would be of another run.
   void finish(const Dossier& dossier) {
-    const auto has = [&](std::size_t i) { return dossier_files()[i].has == nullptr || dossier_files()[i].has(dossier); };
+    const auto has = [&](std::size_t i) {
+      return dossier_files()[i].has == nullptr || dossier_files()[i].has(dossier);
+    };
     const auto check = [](const Expected<void>& done) {
       if (!done) throw std::runtime_error(to_text(done.error()));
     };
@@ -71,10 +77,8 @@ class ReportFolder {
       if (has(i)) check(files_[i].fill(dossier_files()[i].text(dossier)));
     for (std::size_t i = 0; i < files_.size(); ++i) {
       std::error_code unknown;
-      if (has(i))
-        check(files_[i].put_in_place());
-      else
-        fs::remove(path_ / dossier_files()[i].name, unknown);
+      if (has(i)) check(files_[i].put_in_place());
+      else fs::remove(path_ / dossier_files()[i].name, unknown);
     }
   }
   [[nodiscard]] std::string name(const DossierFile& file) const { return (path_ / file.name).string(); }
@@ -112,13 +116,16 @@ void list_files(const ReportFolder& folder, const Dossier& dossier, Console& con
 }  // namespace
 
 std::span<const Flag> report_flags() {
+  // clang-format off
   static const std::vector<Flag> flags = study_flags(
       {{.name = "--output", .key = "", .value = "FOLDER", .group = "Output",
         .doc = "where: new, empty, or an earlier report's folder", .kind = FlagKind::text, .alias = "-o"},
-       {.name = "--no-sweep", .key = "", .value = "", .group = "Output", .doc = "without the sweep of neighbouring plans",
-        .kind = FlagKind::toggle},
+       {.name = "--no-sweep", .key = "", .value = "", .group = "Output",
+        .doc = "without the sweep of neighbouring plans", .kind = FlagKind::toggle},
        {.name = "--measured", .key = "", .value = "FILE", .group = "Output",
-        .doc = "timed kernels of this GPU beside the forecast: what calibrate measure or import wrote", .kind = FlagKind::text}});
+        .doc = "timed kernels of this GPU beside the forecast: what calibrate measure or import wrote",
+        .kind = FlagKind::text}});
+  // clang-format on
   return flags;
 }
 

@@ -20,7 +20,9 @@ std::string box_value(const std::string& value) { return value.empty() ? not_rec
 
 std::string box_clocks(const Conditions& conditions) {
   if (conditions.sm_clock_mhz <= 0 && conditions.memory_clock_mhz <= 0) return not_recorded;
-  const auto mhz = [](double value) { return value > 0 ? fmt::format("{:.0f} MHz", value) : std::string(not_recorded); };
+  const auto mhz = [](double value) {
+    return value > 0 ? fmt::format("{:.0f} MHz", value) : std::string(not_recorded);
+  };
   return fmt::format("SM {}, memory {}", mhz(conditions.sm_clock_mhz), mhz(conditions.memory_clock_mhz));
 }
 
@@ -38,26 +40,27 @@ std::string box_error(const LawError& kept, const Refinement& refinement) {
       return with.samples > 0 ? to_text(with) + ", with its correction" : "sample count not recorded";
     case CorrectionUse::kernels:
       if (alone.samples > 0) return to_text(alone) + ", without the correction that single kernels get";
-      return with.samples > 0 ? fmt::format("its error without the correction that single kernels get was not kept (with it: {})", to_text(with))
-                              : "sample count not recorded";
+      return with.samples > 0
+                 ? fmt::format("its error without the correction that single kernels get was not kept (with it: {})",
+                       to_text(with))
+                 : "sample count not recorded";
     case CorrectionUse::none: break;
   }
   return alone.samples > 0 ? to_text(alone) : "sample count not recorded";
 }
 
-template <typename Law>
-std::string box_law(const Law& law) {
+template <typename Law> std::string box_law(const Law& law) {
   const bool corrected = law.refinement.use == CorrectionUse::kernels_and_steps;
   return fmt::format("{}{}; {}", to_text(law.source), box_interval(corrected ? law.refinement.spread : law.spread),
-                     box_error(law.alone, law.refinement));
+      box_error(law.alone, law.refinement));
 }
 
 std::string curve_error_text(const CollectiveCurve& curve) {
   std::string text = fmt::format("{}{}", to_text(curve.source), box_interval(curve.spread));
   if (!curve.points.empty()) text += fmt::format(", {} sizes", curve.points.size());
   if (curve.held_out.samples > 0)
-    text += fmt::format("; {} samples held out: {:.1f} % off in the mean (MAPE), {:.1f} % at the 95th percentile", curve.held_out.samples,
-                        100 * curve.held_out.mape, 100 * curve.held_out.p95);
+    text += fmt::format("; {} samples held out: {:.1f} % off in the mean (MAPE), {:.1f} % at the 95th percentile",
+        curve.held_out.samples, 100 * curve.held_out.mape, 100 * curve.held_out.p95);
   return text;
 }
 
@@ -82,7 +85,9 @@ class ProvenanceWriter {
   void circumstances() {
     const Conditions& conditions = profile_.conditions;
     add("GPU", scenario_.machine.row.gpu.name);
-    add("profile", profile_.name.empty() || profile_.name == profile_.id ? profile_.id : fmt::format("{}: {}", profile_.id, profile_.name));
+    add("profile", profile_.name.empty() || profile_.name == profile_.id
+                       ? profile_.id
+                       : fmt::format("{}: {}", profile_.id, profile_.name));
     add("context", box_value(profile_.context));
     add("device", box_value(conditions.device));
     add("regime", box_value(profile_.regime));
@@ -123,7 +128,8 @@ class ProvenanceWriter {
     if (has_attention()) add("fused attention", box_law(profile_.attention));
     add("memory-bound kernels", box_law(profile_.memory));
     const FoundFit found = step_fit(scenario_);
-    add("whole steps", found.fit ? fit_remark(scenario_, found) : "no measured step of this software or one like it: laws alone");
+    add("whole steps",
+        found.fit ? fit_remark(scenario_, found) : "no measured step of this software or one like it: laws alone");
     if (!found.fit && !profile_.step_spread_source.empty()) add("interval", profile_.step_spread_source);
     if (const std::string kind = prediction_.step.interval_kind; !kind.empty())
       add("interval", fmt::format("widened to that of {} in stepcast validate", kind));
@@ -135,8 +141,8 @@ class ProvenanceWriter {
     std::set<std::string> seen;
     for (const CollectiveReport& row : prediction_.step.collectives) {
       if (row.span != inner.name) continue;
-      for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                                        CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
+      for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+               CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
         if (row.kind != to_text(kind)) continue;
         const CollectiveCurve* curve = find_curve(profile_, kind, inner.fabric, static_cast<int>(row.group_size));
         if (!curve) continue;
@@ -151,20 +157,21 @@ class ProvenanceWriter {
     const std::vector<Level>& levels = scenario_.machine.row.levels;
     for (std::size_t i = 1; i < levels.size(); ++i) {
       const bool crossed = std::any_of(prediction_.step.collectives.begin(), prediction_.step.collectives.end(),
-                                       [&](const CollectiveReport& row) { return row.span == levels[i].name; });
+          [&](const CollectiveReport& row) { return row.span == levels[i].name; });
       if (!crossed) continue;
       const ScaleOutLaw* law = find_scale_out(profile_, levels[i].fabric);
       add(fmt::format("across the {}", levels[i].name),
-          law ? fmt::format("{} of the ports' rate, {}{}", law->efficiency, to_text(law->source), box_interval(law->spread))
+          law ? fmt::format(
+                    "{} of the ports' rate, {}{}", law->efficiency, to_text(law->source), box_interval(law->spread))
               : "no law in the profile: 0.9 of the ports' rate and the latency of published A100 runs");
     }
   }
 
   void conventions() {
     add("attention FLOPs", fmt::format("executed: {}; MFU counts the {}",
-                                       has_attention() ? "the causal half of the square, backward 2.5 x forward"
-                                                       : "the full square, backward 2 x forward, for scores are written out",
-                                       scenario_.causal_attention ? "causal half" : "full square"));
+                               has_attention() ? "the causal half of the square, backward 2.5 x forward"
+                                               : "the full square, backward 2 x forward, for scores are written out",
+                               scenario_.causal_attention ? "causal half" : "full square"));
     add("stack", stack_text());
     add("stepcast", std::string(version()));
   }
@@ -172,7 +179,7 @@ class ProvenanceWriter {
   [[nodiscard]] std::string stack_text() const {
     const Stack& stack = scenario_.stack.row;
     return fmt::format("{}: {}, {} to {}", stack.id, stack.name, stack.from.empty() ? "?" : stack.from,
-                       stack.until.empty() ? "today" : stack.until);
+        stack.until.empty() ? "today" : stack.until);
   }
 
   void sources() {

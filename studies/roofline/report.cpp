@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -26,12 +25,9 @@ void take_names(const Scenario& scenario, const Prediction& prediction, Roofline
 /// Without levers a report is still one: sequences in slices and mapping files refuse some of their neighbours.
 void add_levers(const Request& request, Waterfall& fall) {
   auto levers = biggest_levers(request, most_levers);
-  if (!levers)
-    fall.levers_missing = levers.error().what;
-  else if (levers->empty())
-    fall.levers_missing = "no single change makes a token cheaper";
-  else
-    fall.levers = *std::move(levers);
+  if (!levers) fall.levers_missing = levers.error().what;
+  else if (levers->empty()) fall.levers_missing = "no single change makes a token cheaper";
+  else fall.levers = *std::move(levers);
 }
 
 void warn(std::vector<std::string>& warnings, const std::string& name, const std::string& what) {
@@ -40,19 +36,21 @@ void warn(std::vector<std::string>& warnings, const std::string& name, const std
 
 /// Collectives that share a reason are one line: the first by name and figures, the others counted.
 void add_link_warnings(const std::vector<LinkPoint>& points, std::vector<std::string>& warnings) {
-  struct Reason { std::string key, line; int more = 0; };
+  struct Reason {
+    std::string key, line;
+    int more = 0;
+  };
   std::vector<Reason> reasons;
   for (const LinkPoint& point : points) {
     if (point.warning.empty()) continue;
     const std::string key = point.link + point.warning.substr(std::min(point.warning.size(), point.warning.find(": ")));
     const auto known = std::find_if(reasons.begin(), reasons.end(), [&](const Reason& one) { return one.key == key; });
-    if (known == reasons.end())
-      reasons.push_back({key, fmt::format("{}: {}", point.name, point.warning)});
-    else
-      ++known->more;
+    if (known == reasons.end()) reasons.push_back({key, fmt::format("{}: {}", point.name, point.warning)});
+    else ++known->more;
   }
   for (const Reason& reason : reasons)
-    warnings.push_back(reason.more > 0 ? fmt::format("{} (and {} more on this link)", reason.line, reason.more) : reason.line);
+    warnings.push_back(
+        reason.more > 0 ? fmt::format("{} (and {} more on this link)", reason.line, reason.more) : reason.line);
 }
 
 void add_warnings(const Prediction& prediction, RooflineReport& report) {
@@ -66,21 +64,21 @@ void add_warnings(const Prediction& prediction, RooflineReport& report) {
 Expected<void> add_measured_rows(const MeasuredFile& measured, const Scenario& scenario, RooflineReport& report) {
   TRY(auto placed, place_measured(measured.rows, measured.name, scenario.machine.row.gpu, report.roofs, report.points));
   report.loose = std::move(placed.loose);
-  for (const std::string& note : placed.notes) report.provenance.assumptions.push_back(fmt::format("{}: {}", measured.name, note));
+  for (const std::string& note : placed.notes)
+    report.provenance.assumptions.push_back(fmt::format("{}: {}", measured.name, note));
   return {};
 }
 
 }  // namespace
 
 Expected<RooflineReport> roofline_report(const Request& request, const Scenario& scenario, const Prediction& prediction,
-                                         const std::optional<MeasuredFile>& measured) {
+    const std::optional<MeasuredFile>& measured) {
   RooflineReport report;
   take_names(scenario, prediction, report);
   report.provenance = provenance_of(scenario, prediction);
   report.roofs = roofs_of(scenario.machine.row.gpu, scenario.profile.row);
   report.points = operator_points(scenario, prediction, report.roofs);
-  if (measured)
-    TRY(add_measured_rows(*measured, scenario, report));
+  if (measured) TRY(add_measured_rows(*measured, scenario, report));
   report.links = network_roofline(scenario, prediction, report.roofs);
   report.boundaries = operator_boundaries(scenario, prediction, report.points, report.roofs);
   report.fall = waterfall(scenario, prediction, report.points, report.roofs);

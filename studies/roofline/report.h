@@ -1,4 +1,5 @@
-// A roofline report: all figures, before any of them is drawn. JSON, SVG, HTML and the terminal show these and nothing else.
+// A roofline report: all figures, before any of them is drawn. JSON, SVG, HTML and the terminal show these and nothing
+// else.
 #pragma once
 
 #include <optional>
@@ -22,9 +23,11 @@ namespace stepcast {
 
 /// Under which circumstances the figures hold.
 struct Provenance {
-  struct Fact { std::string name, value; };  ///< "profile", "h100-sxm"; "clocks", "not recorded"
+  struct Fact {
+    std::string name, value;
+  };  ///< "profile", "h100-sxm"; "clocks", "not recorded"
   std::vector<Fact> facts;
-  std::vector<std::string> assumptions;      ///< defaults and remarks, as predict prints them
+  std::vector<std::string> assumptions;  ///< defaults and remarks, as predict prints them
 };
 Provenance provenance_of(const Scenario& scenario, const Prediction& prediction);
 
@@ -34,22 +37,25 @@ struct RooflineReport {
   Precision precision = Precision::bf16;
   Seconds step_time, p10, p90;
   Roofs roofs;
-  std::vector<OperatorPoint> points;         ///< heaviest first
+  std::vector<OperatorPoint> points;  ///< heaviest first
   std::vector<LoosePoint> loose;
   NetworkRoofline links;
   std::vector<OperatorBoundaries> boundaries;
   Waterfall fall;
   Provenance provenance;
-  std::vector<std::string> warnings;         ///< points above roofs, those of the forecast
+  std::vector<std::string> warnings;  ///< points above roofs, those of the forecast
 };
 
-struct MeasuredFile { std::string name; Measurements rows; };
+struct MeasuredFile {
+  std::string name;
+  Measurements rows;
+};
 /// The file that a flag names, if it is given. Errors: it cannot be read, or is no file of measurements.
 Expected<std::optional<MeasuredFile>> read_measured_file(const Arguments& arguments, const std::string& flag);
 
 /// `request` is what `scenario` was resolved from, for the levers.
 Expected<RooflineReport> roofline_report(const Request& request, const Scenario& scenario, const Prediction& prediction,
-                                         const std::optional<MeasuredFile>& measured = std::nullopt);
+    const std::optional<MeasuredFile>& measured = std::nullopt);
 
 /// One document, base units, every digit; points in the report's order. The page's script reads the same.
 std::string roofline_json(const RooflineReport& report);

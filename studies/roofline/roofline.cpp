@@ -23,8 +23,7 @@ struct RooflineForm {
   OutputForm form;
   std::string (*text)(const RooflineReport& report);
 };
-constexpr RooflineForm roofline_forms[] = {
-    {{".html", "a page that stands alone", is_roofline_page}, roofline_page},
+constexpr RooflineForm roofline_forms[] = {{{".html", "a page that stands alone", is_roofline_page}, roofline_page},
     {{".svg", "the pictures", is_roofline_svg}, roofline_svg},
     {{".json", "the figures, base units", is_roofline_json}, roofline_json}};
 
@@ -42,14 +41,17 @@ void say_written(const std::vector<NamedOutput>& outputs, Console& console) {
 }  // namespace
 
 std::span<const Flag> roofline_flags() {
+  // clang-format off
   static const std::vector<Flag> flags = study_flags(
       {{.name = "--measured", .key = "", .value = "FILE", .group = "Output",
-        .doc = "timed kernels of this GPU beside the forecast: what calibrate measure or import wrote", .kind = FlagKind::text},
+        .doc = "timed kernels of this GPU beside the forecast: what calibrate measure or import wrote",
+        .kind = FlagKind::text},
        {.name = "--output", .key = "", .value = "FILE", .group = "Output",
-        .doc = "by its ending .html (page), .svg (pictures) or .json (figures); may be given several times", .kind = FlagKind::text,
-        .alias = "-o", .repeats = true},
+        .doc = "by its ending .html (page), .svg (pictures) or .json (figures); may be given several times",
+        .kind = FlagKind::text, .alias = "-o", .repeats = true},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle}});
+  // clang-format on
   return flags;
 }
 

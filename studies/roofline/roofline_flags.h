@@ -1,4 +1,5 @@
-// stepcast roofline shows operators and collectives under the roofs of GPU and links; its flags stand beside those of a run.
+// stepcast roofline shows operators and collectives under the roofs of GPU and links; its flags stand beside those of a
+// run.
 #pragma once
 
 #include <span>

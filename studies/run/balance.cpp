@@ -18,7 +18,8 @@ Scenario laid_as(Scenario scenario, Split split, LayerCounts layers) {
 LayerCounts nearly_even(const Scenario& scenario) {
   const Split& split = *scenario.split;
   const std::int64_t parts = split.pp * split.chunks;
-  return split.layers.empty() ? LayerCounts(static_cast<std::size_t>(parts), scenario.network.row.layers / parts) : split.layers;
+  return split.layers.empty() ? LayerCounts(static_cast<std::size_t>(parts), scenario.network.row.layers / parts)
+                              : split.layers;
 }
 
 Expected<LayerCounts> layers_by_cost(const Scenario& scenario) {

@@ -7,11 +7,12 @@
 
 namespace stepcast {
 
-/// The slowest virtual stage is as fast as can be (sim/schedule/layers/partition.h, exact), by the prices of the scenario's own
-/// forecast (sim/layer_costs.h). The first and the last stage may hold no layer at all. With chunks the virtual stages are made
-/// alike; the ranks, which hold one of each turn, follow well enough. `full:N` recomputation takes the same time on every stage,
-/// so layers are weighed without it. The even split stays where it is the faster step: gradients and optimizer wait for the rank
-/// with most layers. `scenario` has a split that has passed check_split with any layers.
+/// The slowest virtual stage is as fast as can be (sim/schedule/layers/partition.h, exact), by the prices of the
+/// scenario's own forecast (sim/layer_costs.h). The first and the last stage may hold no layer at all. With chunks the
+/// virtual stages are made alike; the ranks, which hold one of each turn, follow well enough. `full:N` recomputation
+/// takes the same time on every stage, so layers are weighed without it. The even split stays where it is the faster
+/// step: gradients and optimizer wait for the rank with most layers. `scenario` has a split that has passed check_split
+/// with any layers.
 Expected<LayerCounts> balanced_layers(const Scenario& scenario);
 
 /// The scenario with its layers weighed, where it asks for that.

@@ -7,14 +7,17 @@
 
 namespace stepcast {
 
+// clang-format off
 enum class FieldId : std::uint8_t {
-  // The axes of a sweep in the order of its index, outermost first: what the costly parts of a price depend on stands in front.
-  gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, scatter_boundary, save_gathered, tp_overlap,
-  recompute, micro_batch, chunks, schedule, layout, zero, replicas, dp_overlap,
+  // The axes of a sweep in the order of its index, outermost first: what the costly parts of a price depend on stands
+  // in front.
+  gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, scatter_boundary, save_gathered,
+  tp_overlap, recompute, micro_batch, chunks, schedule, layout, zero, replicas, dp_overlap,
   // What has one value in all of a sweep.
-  machine, stack, profile, param_overlap, pp_overlap, seq_splits, memory_cap, global_batch, sequence, lora, attention_flops,
-  count_,
+  machine, stack, profile, param_overlap, pp_overlap, seq_splits, memory_cap, global_batch, sequence, lora,
+  attention_flops, count_,
 };
+// clang-format on
 constexpr std::size_t field_count = static_cast<std::size_t>(FieldId::count_);
 /// tp_tier, pp_tier and dp_tier are among them: a space file says with them where an axis lies, in place of an order.
 constexpr std::size_t axis_count = static_cast<std::size_t>(FieldId::machine);

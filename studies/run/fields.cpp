@@ -25,8 +25,12 @@ Expected<bool> read_word(const std::string& text, const std::string& where, cons
   if (text == yes || text == no) return text == yes;
   return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)), fmt::format("one of: {} {}", yes, no));
 }
-Expected<bool> parse_switch(const std::string& text, const std::string& where) { return read_word(text, where, "on", "off"); }
-Expected<bool> parse_causal(const std::string& text, const std::string& where) { return read_word(text, where, "causal", "full"); }
+Expected<bool> parse_switch(const std::string& text, const std::string& where) {
+  return read_word(text, where, "on", "off");
+}
+Expected<bool> parse_causal(const std::string& text, const std::string& where) {
+  return read_word(text, where, "causal", "full");
+}
 
 Expected<std::string> parse_schedule(const std::string& text, const std::string& where) {
   std::vector<std::string> ids;
@@ -35,13 +39,9 @@ Expected<std::string> parse_schedule(const std::string& text, const std::string&
   return fail(where, fmt::format("unknown schedule '{}'", text.substr(0, 60)), name_hint(text, ids));
 }
 
-template <auto member>
-void copy_member(RunWishes& into, const RunWishes& from) {
-  into.*member = from.*member;
-}
+template <auto member> void copy_member(RunWishes& into, const RunWishes& from) { into.*member = from.*member; }
 
-template <auto parse>
-Expected<void> check_text(const std::string& text, const std::string& where) {
+template <auto parse> Expected<void> check_text(const std::string& text, const std::string& where) {
   TRY(parse(text, where));
   return {};
 }
@@ -52,8 +52,7 @@ Expected<void> read_text(const std::string& text, const std::string& where, RunW
   return {};
 }
 
-template <auto member, auto parse>
-constexpr FieldType words_of() {
+template <auto member, auto parse> constexpr FieldType words_of() {
   return {.check = check_text<parse>, .read = read_text<member, parse>, .copy = copy_member<member>};
 }
 
@@ -62,60 +61,62 @@ Expected<std::int64_t> parse_number(const std::string& text, const std::string& 
   return parse_count(text, where, least, most);
 }
 
-template <auto member, std::int64_t most, std::int64_t least = 1>
-constexpr FieldType count_of() {
+template <auto member, std::int64_t most, std::int64_t least = 1> constexpr FieldType count_of() {
   FieldType type = words_of<member, parse_number<least, most>>();
   type.number = true, type.least = least, type.most = most;
   return type;
 }
 
-template <auto member>
-constexpr FieldType switch_of() {
-  return words_of<member, parse_switch>();
-}
+template <auto member> constexpr FieldType switch_of() { return words_of<member, parse_switch>(); }
 
 using LeverWalk = FieldLever::Walk;
 
 bool is_staged(const Split& split, const RunWishes&, const NetworkSpec&) { return split.pp > 1; }
 bool splits_tensors(const Split& split, const RunWishes&, const NetworkSpec&) { return split.tp > 1; }
 bool splits_context(const Split& split, const RunWishes&, const NetworkSpec&) { return split.cp > 1; }
-bool splits_sequence(const Split& split, const RunWishes& told, const NetworkSpec&) { return told.sp.value_or(split.sequence); }
+bool splits_sequence(const Split& split, const RunWishes& told, const NetworkSpec&) {
+  return told.sp.value_or(split.sequence);
+}
 bool keeps_shards(const Split& split, const RunWishes&, const NetworkSpec&) { return split.zero > 0; }
 bool has_experts(const Split&, const RunWishes&, const NetworkSpec& network) { return network.experts.count > 0; }
 
 constexpr std::string_view stacks_way = "the stack's way";
 
+// clang-format off
 constexpr RunField field_table[] = {
     {.id = FieldId::machine, .key = "machine", .flag = "--machine", .value = "ID|FILE", .group = FieldGroup::hardware,
      .doc = "catalogue id or JSON file (default dgx-h100)"},
     {.id = FieldId::gpus, .key = "gpus", .flag = "--gpus", .value = "N", .group = FieldGroup::hardware,
-     .doc = "GPUs of the run (default: whole nodes that hold tp x cp x pp)", .type = count_of<&RunWishes::gpus, most_gpus>(),
-     .axis = {.usual = no_values, .all = no_values, .doc = "GPUs of the run; required"}},
+     .doc = "GPUs of the run (default: whole nodes that hold tp x cp x pp)", .type = count_of<&RunWishes::gpus,
+     most_gpus>(), .axis = {.usual = no_values, .all = no_values, .doc = "GPUs of the run; required"}},
     {.id = FieldId::stack, .key = "stack", .flag = "--stack", .value = "ID|FILE", .group = FieldGroup::hardware,
      .doc = "training software (default megatron-core)"},
     {.id = FieldId::profile, .key = "profile", .flag = "--profile", .value = "ID|FILE", .group = FieldGroup::hardware,
      .doc = "measured rates (default: the profile of the machine's GPU)"},
-    {.id = FieldId::dp_overlap, .key = "dp_overlap", .flag = "--dp-overlap", .value = "on|off", .group = FieldGroup::hardware,
-     .doc = "gradient reductions and weight gathers run beside compute (default: the stack's way)",
+    {.id = FieldId::dp_overlap, .key = "dp_overlap", .flag = "--dp-overlap", .value = "on|off",
+     .group = FieldGroup::hardware, .doc = "gradient reductions and weight gathers run beside compute (default: the "
+                                           "stack's way)",
      .type = switch_of<&RunWishes::dp_overlap>(), .plain = stacks_way,
      .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
               .doc = "gradient moves run beside compute; default: auto, the stack's way"},
      .lever = {.walk = LeverWalk::words, .place = 15, .name = "gradients beside compute", .words = {"on", "off"}}},
-    {.id = FieldId::param_overlap, .key = "param_overlap", .flag = "--param-overlap", .value = "on|off", .group = FieldGroup::hardware,
-     .doc = "weight gathers alone, where they differ from gradient reductions (default: as --dp-overlap)",
+    {.id = FieldId::param_overlap, .key = "param_overlap", .flag = "--param-overlap", .value = "on|off",
+     .group = FieldGroup::hardware, .doc = "weight gathers alone, where they differ from gradient reductions (default: "
+                                           "as --dp-overlap)",
      .type = switch_of<&RunWishes::param_overlap>(), .plain = stacks_way},
-    {.id = FieldId::tp_overlap, .key = "tp_overlap", .flag = "--tp-overlap", .value = "on|off", .group = FieldGroup::hardware,
-     .doc = "moves of activations inside a layer run beside compute (default: the stack's way)",
+    {.id = FieldId::tp_overlap, .key = "tp_overlap", .flag = "--tp-overlap", .value = "on|off",
+     .group = FieldGroup::hardware, .doc = "moves of activations inside a layer run beside compute (default: the "
+                                           "stack's way)",
      .type = switch_of<&RunWishes::tp_overlap>(), .plain = stacks_way,
      .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
               .doc = "moves inside a layer run beside compute; default: auto, the stack's way"},
      .lever = {.walk = LeverWalk::words, .place = 16, .name = "activations beside compute", .words = {"on", "off"}}},
-    {.id = FieldId::pp_overlap, .key = "pp_overlap", .flag = "--pp-overlap", .value = "on|off", .group = FieldGroup::hardware,
-     .doc = "sends between stages run beside compute (default: the stack's way)", .type = switch_of<&RunWishes::pp_overlap>(),
-     .plain = stacks_way},
+    {.id = FieldId::pp_overlap, .key = "pp_overlap", .flag = "--pp-overlap", .value = "on|off",
+     .group = FieldGroup::hardware, .doc = "sends between stages run beside compute (default: the stack's way)",
+     .type = switch_of<&RunWishes::pp_overlap>(), .plain = stacks_way},
 
-    {.id = FieldId::tp, .key = "tp", .flag = "--tp", .value = "N", .doc = "tensor parallelism (default 1)", .splits = true,
-     .type = count_of<&RunWishes::tp, most_ways>(), .plain = "1",
+    {.id = FieldId::tp, .key = "tp", .flag = "--tp", .value = "N", .doc = "tensor parallelism (default 1)",
+     .splits = true, .type = count_of<&RunWishes::tp, most_ways>(), .plain = "1",
      .axis = {.usual = usual_tp, .all = all_tp, .doc = "tensor parallelism; default: powers of two inside a node"},
      .lever = {.walk = LeverWalk::doubling, .place = 1, .name = "tensor parallelism"}},
     {.id = FieldId::pp, .key = "pp", .flag = "--pp", .value = "N", .doc = "pipeline stages (default 1)", .splits = true,
@@ -123,8 +124,8 @@ constexpr RunField field_table[] = {
      .axis = {.usual = usual_pp, .all = all_pp,
               .doc = "pipeline stages; default: divisors of the layers to 64, powers of two where they are few"},
      .lever = {.walk = LeverWalk::doubling, .place = 2, .name = "pipeline stages"}},
-    {.id = FieldId::cp, .key = "cp", .flag = "--cp", .value = "N", .doc = "context parallelism (default 1)", .splits = true,
-     .type = count_of<&RunWishes::cp, most_ways>(), .plain = "1",
+    {.id = FieldId::cp, .key = "cp", .flag = "--cp", .value = "N", .doc = "context parallelism (default 1)",
+     .splits = true, .type = count_of<&RunWishes::cp, most_ways>(), .plain = "1",
      .axis = {.usual = usual_cp, .all = all_cp,
               .doc = "context parallelism; default: 1, from 16,384 positions on powers of two to 16"},
      .lever = {.walk = LeverWalk::doubling, .place = 3, .name = "context parallelism"}},
@@ -132,7 +133,8 @@ constexpr RunField field_table[] = {
      .doc = "ring, gather or ulysses: how cp brings keys and values together (default ring)", .splits = true,
      .type = words_of<&RunWishes::context, parse_context_kind>(), .plain = "ring",
      .axis = {.usual = ring_alone, .all = all_cp_kinds, .doc = "ring, gather or ulysses; default: ring"},
-     .lever = {.walk = LeverWalk::words, .place = 13, .name = "context parallelism by", .words = {"ring", "gather", "ulysses"},
+     .lever = {.walk = LeverWalk::words, .place = 13, .name = "context parallelism by", .words = {"ring", "gather",
+                                                                                                  "ulysses"},
                .applies = splits_context, .why_not = "without cp it does nothing"}},
     {.id = FieldId::ep, .key = "ep", .flag = "--ep", .value = "N",
      .doc = "expert parallelism, folded over tp, cp and dp (default 1)", .splits = true,
@@ -141,12 +143,14 @@ constexpr RunField field_table[] = {
               .doc = "expert parallelism; default: powers of two that divide the experts, to 64"},
      .lever = {.walk = LeverWalk::doubling, .place = 4, .name = "expert parallelism", .applies = has_experts,
                .why_not = "the network has no experts"}},
-    {.id = FieldId::etp, .key = "etp", .flag = "--etp", .value = "N", .doc = "tensor parallelism inside an expert (default 1)",
-     .splits = true, .type = count_of<&RunWishes::etp, most_ways>(), .plain = "1",
-     .axis = {.usual = one_alone, .all = all_etp, .doc = "tensor parallelism inside an expert; default: 1"}},
-    {.id = FieldId::chunks, .key = "chunks", .flag = "--chunks", .value = "N", .doc = "virtual stages per rank (default 1)",
-     .splits = true, .type = count_of<&RunWishes::chunks, most_ways>(), .plain = "1",
-     .axis = {.usual = usual_chunks, .all = all_chunks, .doc = "virtual stages per rank; default: divisors of the layers to 8"}},
+    {.id = FieldId::etp, .key = "etp", .flag = "--etp", .value = "N",
+     .doc = "tensor parallelism inside an expert (default 1)", .splits = true, .type = count_of<&RunWishes::etp,
+     most_ways>(), .plain = "1", .axis = {.usual = one_alone, .all = all_etp,
+                                          .doc = "tensor parallelism inside an expert; default: 1"}},
+    {.id = FieldId::chunks, .key = "chunks", .flag = "--chunks", .value = "N",
+     .doc = "virtual stages per rank (default 1)", .splits = true, .type = count_of<&RunWishes::chunks, most_ways>(),
+     .plain = "1", .axis = {.usual = usual_chunks, .all = all_chunks,
+                            .doc = "virtual stages per rank; default: divisors of the layers to 8"}},
     {.id = FieldId::schedule, .key = "schedule", .flag = "--schedule", .value = "ID",
      .doc = "pipeline schedule (default 1f1b, or interleaved-1f1b with chunks)", .splits = true,
      .type = words_of<&RunWishes::schedule, parse_schedule>(),
@@ -160,26 +164,28 @@ constexpr RunField field_table[] = {
      .lever = {.walk = LeverWalk::words, .place = 17, .name = "layers on stages", .words = {"even", "balanced"},
                .applies = is_staged, .why_not = "there is one stage"}},
     {.id = FieldId::seq_splits, .key = "seq_splits", .flag = "--seq-splits", .value = "N",
-     .doc = "slices of the sequence, for seq-1f1b and terapipe (default 1)", .type = count_of<&RunWishes::seq_splits, most_slices>(),
-     .plain = "1"},
+     .doc = "slices of the sequence, for seq-1f1b and terapipe (default 1)", .type = count_of<&RunWishes::seq_splits,
+     most_slices>(), .plain = "1"},
     {.id = FieldId::memory_cap, .key = "memory_cap", .flag = "--memory-cap", .value = "N",
      .doc = "activations that a rank may hold: micro-batches, or chunks or slices of them (default: no cap)",
      .type = count_of<&RunWishes::memory_cap, most_activations>()},
     {.id = FieldId::sp, .key = "sp", .flag = "--sp", .value = "on|off",
-     .doc = "sequence parallelism beside tp (default on when tp > 1)", .splits = true, .type = switch_of<&RunWishes::sp>(),
-     .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
+     .doc = "sequence parallelism beside tp (default on when tp > 1)", .splits = true,
+     .type = switch_of<&RunWishes::sp>(), .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
               .doc = "sequence parallelism beside tp; default: auto, on where the sequence divides"},
      .lever = {.walk = LeverWalk::words, .place = 11, .name = "sequence parallelism", .words = {"on", "off"},
                .applies = splits_tensors, .why_not = "without tp it does nothing"}},
     {.id = FieldId::zero, .key = "zero", .flag = "--zero", .value = "0..3",
      .doc = "1 shards the optimizer, 2 gradients too, 3 weights too (default 1)", .splits = true,
      .type = count_of<&RunWishes::zero, 3, 0>(), .plain = "1",
-     .axis = {.usual = one_alone, .all = all_zero, .doc = "what dp shards: 1 optimizer, 2 gradients too, 3 weights too; default: 1"},
+     .axis = {.usual = one_alone, .all = all_zero, .doc = "what dp shards: 1 optimizer, 2 gradients too, 3 weights "
+                                                          "too; default: 1"},
      .lever = {.walk = LeverWalk::steps_of_one, .place = 8, .name = "sharding stage"}},
     {.id = FieldId::replicas, .key = "dp_replicate", .flag = "--dp-replicate", .value = "N",
      .doc = "copies of what zero shards, on dp / N ranks each: hybrid sharding, HSDP (default 1)", .splits = true,
      .type = count_of<&RunWishes::replicas, most_ways>(), .plain = "1",
-     .axis = {.usual = one_alone, .all = all_replicas, .doc = "copies of what zero shards (hybrid sharding, HSDP); default: 1"},
+     .axis = {.usual = one_alone, .all = all_replicas, .doc = "copies of what zero shards (hybrid sharding, HSDP); "
+                                                              "default: 1"},
      .lever = {.walk = LeverWalk::doubling, .place = 9, .name = "copies of what is sharded", .applies = keeps_shards,
                .why_not = "zero 0 shards nothing"}},
     {.id = FieldId::order, .key = "order", .flag = "--order", .value = "AXES",
@@ -187,7 +193,8 @@ constexpr RunField field_table[] = {
      .type = words_of<&RunWishes::order, parse_order>(), .plain = "tp-cp-dp-pp",
      .axis = {.usual = usual_orders, .all = all_orders,
               .doc = "axes on the machine's ranks, fastest first; default: tp-cp-dp-pp"},
-     .lever = {.walk = LeverWalk::words, .place = 14, .name = "axes on the ranks", .words = {"tp-cp-dp-pp", "tp-cp-pp-dp"}}},
+     .lever = {.walk = LeverWalk::words, .place = 14, .name = "axes on the ranks", .words = {"tp-cp-dp-pp",
+                                                                                             "tp-cp-pp-dp"}}},
     {.id = FieldId::scatter_boundary, .key = "scatter_boundary", .flag = "--scatter-boundary", .value = "on|off",
      .doc = "stages send tp pieces, gathered behind; without sp (default: the stack's way)",
      .type = switch_of<&RunWishes::scatter_boundary>(), .plain = stacks_way,
@@ -206,40 +213,43 @@ constexpr RunField field_table[] = {
               .doc = "none, selective, full, full:N; default: none,full, with unfused attention selective too"},
      .lever = {.walk = LeverWalk::words, .place = 10, .name = "recompute", .words = {"none", "selective", "full"}}},
 
-    {.id = FieldId::micro_batch, .key = "micro_batch", .flag = "--micro-batch", .value = "N", .group = FieldGroup::batch,
-     .doc = "sequences per rank and micro-batch (default 1)", .type = count_of<&RunWishes::micro_batch, most_in_micro_batch>(),
-     .plain = "1",
+    {.id = FieldId::micro_batch, .key = "micro_batch", .flag = "--micro-batch", .value = "N",
+     .group = FieldGroup::batch, .doc = "sequences per rank and micro-batch (default 1)",
+     .type = count_of<&RunWishes::micro_batch, most_in_micro_batch>(), .plain = "1",
      .axis = {.usual = usual_micro_batches, .all = all_micro_batches,
               .doc = "sequences per rank and micro-batch; default: of 1,2,4,8 those that divide the batch"},
      .lever = {.walk = LeverWalk::doubling, .place = 5, .name = "micro-batch"}},
-    {.id = FieldId::global_batch, .key = "global_batch", .flag = "--global-batch", .value = "N", .group = FieldGroup::batch,
-     .doc = "sequences per step (default 4 x pp micro-batches)", .type = count_of<&RunWishes::global_batch, most_sequences>(),
-     .lever = {.walk = LeverWalk::doubling, .place = 6, .name = "global batch"}},
+    {.id = FieldId::global_batch, .key = "global_batch", .flag = "--global-batch", .value = "N",
+     .group = FieldGroup::batch, .doc = "sequences per step (default 4 x pp micro-batches)",
+     .type = count_of<&RunWishes::global_batch, most_sequences>(), .lever = {.walk = LeverWalk::doubling, .place = 6,
+                                                                             .name = "global batch"}},
     {.id = FieldId::sequence, .key = "sequence", .flag = "--seq", .value = "N", .group = FieldGroup::batch,
-     .doc = "positions per sequence (default: the network's own)", .type = count_of<&RunWishes::sequence, most_positions>(),
-     .lever = {.walk = LeverWalk::doubling, .place = 7, .name = "sequence"}},
+     .doc = "positions per sequence (default: the network's own)", .type = count_of<&RunWishes::sequence,
+     most_positions>(), .lever = {.walk = LeverWalk::doubling, .place = 7, .name = "sequence"}},
     {.id = FieldId::precision, .key = "precision", .flag = "--precision", .value = "TYPE", .group = FieldGroup::batch,
-     .doc = "number type of the matrix products (default bf16)", .type = words_of<&RunWishes::precision, parse_precision>(),
-     .axis = {.usual = usual_precisions, .all = all_precisions,
+     .doc = "number type of the matrix products (default bf16)", .type = words_of<&RunWishes::precision,
+     parse_precision>(), .axis = {.usual = usual_precisions, .all = all_precisions,
               .doc = "number type of the matrix products; default: bf16 where the GPU has it"},
      .lever = {.walk = LeverWalk::words, .place = 18, .name = "number type", .words = {"bf16", "fp8"}}},
     {.id = FieldId::lora, .key = "lora", .flag = "--lora", .value = "RANK", .group = FieldGroup::batch,
      .doc = "train adapters of this rank on the frozen network (default: train all)",
      .type = count_of<&RunWishes::lora_rank, most_rank>()},
-    {.id = FieldId::attention_flops, .key = "attention_flops", .flag = "--attention-flops", .value = "HOW", .group = FieldGroup::batch,
-     .doc = "causal or full: how MFU counts attention (default causal)",
+    {.id = FieldId::attention_flops, .key = "attention_flops", .flag = "--attention-flops", .value = "HOW",
+     .group = FieldGroup::batch, .doc = "causal or full: how MFU counts attention (default causal)",
      .type = words_of<&RunWishes::causal_attention, parse_causal>(), .plain = "causal"},
 };
+// clang-format on
 
 constexpr std::array<int, field_count> rows_by_id = [] {
   std::array<int, field_count> rows{};
-  for (std::size_t i = 0; i < std::size(field_table); ++i) rows[static_cast<std::size_t>(field_table[i].id)] = static_cast<int>(i);
+  for (std::size_t i = 0; i < std::size(field_table); ++i)
+    rows[static_cast<std::size_t>(field_table[i].id)] = static_cast<int>(i);
   return rows;
 }();
 
-template <auto name>
-const RunField* find_row_by(std::string_view text) {
-  const auto found = std::find_if(std::begin(field_table), std::end(field_table), [&](const RunField& row) { return row.*name == text; });
+template <auto name> const RunField* find_row_by(std::string_view text) {
+  const auto found = std::find_if(
+      std::begin(field_table), std::end(field_table), [&](const RunField& row) { return row.*name == text; });
   return found == std::end(field_table) ? nullptr : &*found;
 }
 

@@ -1,6 +1,7 @@
-// What a run is told: one row per field. The command line and its help, scenario files, launches, the axes of sweeps, the levers of
-// whatif, and the places that errors point to are all views of this table. A new flag is a row here, a member of SplitWishes or
-// RunWishes, its line of the notation (run/mapping_text), its rule (run/split_rules), and what each framework calls it.
+// What a run is told: one row per field. The command line and its help, scenario files, launches, the axes of sweeps,
+// the levers of whatif, and the places that errors point to are all views of this table. A new flag is a row here, a
+// member of SplitWishes or RunWishes, its line of the notation (run/mapping_text), its rule (run/split_rules), and what
+// each framework calls it.
 #pragma once
 
 #include <array>
@@ -17,9 +18,10 @@
 
 namespace stepcast {
 
-/// How a field's text is read, and which member of the wishes holds its value. Nothing of it: a noun, which is read by its name.
+/// How a field's text is read, and which member of the wishes holds its value. Nothing of it: a noun, which is read by
+/// its name.
 struct FieldType {
-  bool number = false;                      ///< whole, from `least` to `most`
+  bool number = false;  ///< whole, from `least` to `most`
   std::int64_t least = 1, most = 1;
   Expected<void> (*check)(const std::string& text, const std::string& where) = nullptr;
   Expected<void> (*read)(const std::string& text, const std::string& where, RunWishes& into) = nullptr;
@@ -28,40 +30,40 @@ struct FieldType {
 
 /// As an axis of a sweep; nothing where it has one value in all of a sweep.
 struct FieldAxis {
-  /// A value that the flag has not: "auto", what predict takes where nobody says. For the schedule that is 1f1b, with chunks
-  /// interleaved-1f1b; for sp on where the sequence divides by tp; else the stack's own way. "": none.
+  /// A value that the flag has not: "auto", what predict takes where nobody says. For the schedule that is 1f1b, with
+  /// chunks interleaved-1f1b; for sp on where the sequence divides by tp; else the stack's own way. "": none.
   std::string_view own_word = {};
-  bool commas = false;                      ///< values have commas inside (layouts) and are parted by ";"
+  bool commas = false;  ///< values have commas inside (layouts) and are parted by ";"
   /// What a sweep tries where nobody says; one value = what predict takes. gpus alone has none: it must be said.
   AxisValues (*usual)(const AxisContext&) = nullptr;
   /// Every value that could ever be legal, for "all"; none: there is no such list.
   AxisValues (*all)(const AxisContext&) = nullptr;
-  std::string_view doc = {};                ///< "tensor parallelism; default: powers of two inside a node"
+  std::string_view doc = {};  ///< "tensor parallelism; default: powers of two inside a node"
 };
 
 /// As a lever of whatif: which neighbours of a value are tried.
 struct FieldLever {
   enum class Walk : std::uint8_t { none, doubling, steps_of_one, words } walk = Walk::none;
-  int place = 0;                            ///< among the levers, whose effects may be equal
-  std::string_view name = {};               ///< "tensor parallelism"
+  int place = 0;               ///< among the levers, whose effects may be equal
+  std::string_view name = {};  ///< "tensor parallelism"
   std::array<std::string_view, 3> words = {};
   /// Where it can do something; null: everywhere. `why_not` says what is wrong elsewhere.
   bool (*applies)(const Split& split, const RunWishes& told, const NetworkSpec& network) = nullptr;
   std::string_view why_not = {};
 };
 
-enum class FieldGroup : std::uint8_t { hardware, split, batch };   ///< the heading in the help
+enum class FieldGroup : std::uint8_t { hardware, split, batch };  ///< the heading in the help
 
 struct RunField {
   FieldId id = FieldId::count_;
-  std::string_view key = {};                ///< in scenario and space files: "micro_batch"
-  std::string_view flag = {};               ///< "--micro-batch"; "": space files only
-  std::string_view value = {};              ///< what the help writes for it: "N"
+  std::string_view key = {};    ///< in scenario and space files: "micro_batch"
+  std::string_view flag = {};   ///< "--micro-batch"; "": space files only
+  std::string_view value = {};  ///< what the help writes for it: "N"
   FieldGroup group = FieldGroup::split;
-  std::string_view doc = {};                ///< one line; says the default
-  bool splits = false;                      ///< says how the work is split; a mapping file says the same in full
+  std::string_view doc = {};  ///< one line; says the default
+  bool splits = false;        ///< says how the work is split; a mapping file says the same in full
   FieldType type = {};
-  std::string_view plain = {};              ///< what holds where nobody says it, whatever the rest is; "": that depends
+  std::string_view plain = {};  ///< what holds where nobody says it, whatever the rest is; "": that depends
   FieldAxis axis = {};
   FieldLever lever = {};
 

@@ -3,11 +3,11 @@
 //   stepcast::Request request;
 //   request.network = *stepcast::choose_network("llama3-70b", "network");
 //   (void)request.say("gpus", "128", "gpus");           // an Error where the value is wrong
-//   auto scenario = stepcast::complete(request);        // defaults filled in and checked; scenario->assumptions says which
+// auto scenario = stepcast::complete(request); // defaults filled in and checked; scenario->assumptions says which
 //   auto prediction = stepcast::predict(*scenario);     // prediction->step.step_time, ->mfu, ->step.memory.peak, ...
 //
-// Every function answers with a value or an Error of {where, what, hint}; none throws, prints or keeps state. A Request may also
-// come from a scenario file (run/scenario_file.h). Commands print a Prediction; sweeps repeat it.
+// Every function answers with a value or an Error of {where, what, hint}; none throws, prints or keeps state. A Request
+// may also come from a scenario file (run/scenario_file.h). Commands print a Prediction; sweeps repeat it.
 #pragma once
 
 #include "model/base/error.h"

@@ -22,7 +22,7 @@ Expected<void> check_alone(const Request::Value& mapping, const Request& request
     const Request::Value* value = field.splits ? request.find(field.id) : nullptr;
     if (value == nullptr) continue;
     return fail(value->where, fmt::format("the mapping {} already says how the work is split", mapping.where),
-                "change the mapping, or leave it out and use the flags");
+        "change the mapping, or leave it out and use the flags");
   }
   return {};
 }
@@ -32,7 +32,7 @@ Expected<std::int64_t> ranks_of(const MeshLine& mesh, const std::string& where) 
   for (const MeshLine::Axis& axis : mesh.axes) {
     if (axis.size < 1 || axis.size > most_mapped_ranks / ranks)
       return fail(where, fmt::format("axis {}:{} makes an absurd number of ranks", axis.name, axis.size),
-                  fmt::format("at most {} ranks", most_mapped_ranks));
+          fmt::format("at most {} ranks", most_mapped_ranks));
     ranks *= axis.size;
   }
   return ranks;
@@ -60,8 +60,8 @@ std::int64_t stages_of(const MappingProgram& program, const StageStatement* stag
 }
 
 /// Global batch from what is said, else from the mapping's own `for mb:M`, else a few micro-batches per stage.
-std::int64_t batch_of(MappedRun& run, const Request& request, std::int64_t per_micro_batch, std::int64_t stated,
-                      std::int64_t stages) {
+std::int64_t batch_of(
+    MappedRun& run, const Request& request, std::int64_t per_micro_batch, std::int64_t stated, std::int64_t stages) {
   if (request.says(FieldId::global_batch)) return request.wishes().global_batch;
   const std::int64_t batches = stated > 0 ? stated : default_batches_per_stage * stages;
   const std::string why = fmt::format("{} micro-batches{}", batches, stated > 0 ? " in the mapping" : "");
@@ -69,19 +69,19 @@ std::int64_t batch_of(MappedRun& run, const Request& request, std::int64_t per_m
   return batches * per_micro_batch;
 }
 
-Expected<void> check_batch(const MappedRun& run, const Request& request, std::int64_t per_micro_batch,
-                           std::int64_t stated) {
+Expected<void> check_batch(
+    const MappedRun& run, const Request& request, std::int64_t per_micro_batch, std::int64_t stated) {
   const std::int64_t batch = run.plan.global_batch;
   if (batch % per_micro_batch != 0)
     return fail(request.where(FieldId::global_batch),
-                fmt::format("global batch {} is not a multiple of micro-batch {} x {} ranks that split the batch = {}", batch,
-                            run.plan.micro_batch, per_micro_batch / run.plan.micro_batch, per_micro_batch),
-                fmt::format("nearest: {}", nearest_multiples(batch, per_micro_batch)));
+        fmt::format("global batch {} is not a multiple of micro-batch {} x {} ranks that split the batch = {}", batch,
+            run.plan.micro_batch, per_micro_batch / run.plan.micro_batch, per_micro_batch),
+        fmt::format("nearest: {}", nearest_multiples(batch, per_micro_batch)));
   if (stated > 0 && batch / per_micro_batch != stated)
     return fail(request.where(FieldId::global_batch),
-                fmt::format("global batch {} makes {} micro-batches, but the mapping says mb:{}", batch,
-                            batch / per_micro_batch, stated),
-                fmt::format("global batch {}, or mb:* in the mapping", stated * per_micro_batch));
+        fmt::format("global batch {} makes {} micro-batches, but the mapping says mb:{}", batch,
+            batch / per_micro_batch, stated),
+        fmt::format("global batch {}, or mb:* in the mapping", stated * per_micro_batch));
   return {};
 }
 
@@ -102,8 +102,8 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
   run.plan.gpus = told ? request.wishes().gpus : ranks;
   if (run.plan.gpus != ranks)
     return fail(request.where(FieldId::gpus),
-                fmt::format("{} GPUs, but the mesh {} makes {}", run.plan.gpus, axes_in_words(program.meshes.front()), ranks),
-                fmt::format("{} GPUs, or another mesh line in {}", ranks, mapping.where));
+        fmt::format("{} GPUs, but the mesh {} makes {}", run.plan.gpus, axes_in_words(program.meshes.front()), ranks),
+        fmt::format("{} GPUs, or another mesh line in {}", ranks, mapping.where));
 
   TRY(const auto splitters, batch_ranks(run.plan));
   const StageStatement* stage = stage_of(statements);

@@ -11,7 +11,8 @@ namespace stepcast {
 namespace {
 
 template <typename Row>
-Expected<const Row*> named_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind, const std::string& where) {
+Expected<const Row*> named_row(
+    const std::vector<Row>& rows, const std::string& name, const std::string& kind, const std::string& where) {
   const auto row = find_row(rows, name, kind);
   if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
   return row;
@@ -20,7 +21,7 @@ Expected<const Row*> named_row(const std::vector<Row>& rows, const std::string& 
 /// From the file's text by `read`, else a row of `rows`.
 template <typename Row, typename Read>
 Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& name, const std::string& kind,
-                             const std::string& where, Read read) {
+    const std::string& where, Read read) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
     TRY(auto row, read(text, name));
@@ -36,7 +37,8 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
 }
 
 /// `laws`: which part of a row of the catalogue.
-Expected<Chosen<Profile>> profile_with(const Profile& (ProfileRow::*laws)() const, const std::string& name, const std::string& where) {
+Expected<Chosen<Profile>> profile_with(
+    const Profile& (ProfileRow::*laws)() const, const std::string& name, const std::string& where) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
     TRY(auto profile, read_profile(text, name));
@@ -60,15 +62,15 @@ Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std:
   return choose_network_as(name, where, "");
 }
 
-Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where,
-                                                const std::string& as) {
+Expected<Chosen<NetworkSpec>> choose_network_as(
+    const std::string& name, const std::string& where, const std::string& as) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
     if (looks_like_hf_config(text) || !as.empty()) return read_config(text, name, as);
   }
   if (!as.empty())
     return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name),
-                "a Hugging Face config.json");
+        "a Hugging Face config.json");
   return choose(catalog().networks, name, "network", where, read_network);
 }
 

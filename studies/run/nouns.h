@@ -11,8 +11,7 @@
 namespace stepcast {
 
 /// A catalogue row, or the user's own; `id` is empty for the latter.
-template <typename Row>
-struct Chosen {
+template <typename Row> struct Chosen {
   Row row;
   std::string id;
   std::vector<std::string> notes = {};  ///< what a file of another program left open, and how it was read
@@ -24,8 +23,8 @@ bool names_a_file(const std::string& name);
 // `where` is the flag or key that named it, for errors about the name; errors in a file point into the file.
 Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where);
 /// `as` names the family to read a Hugging Face config as ("llama"); "" goes by the config itself.
-Expected<Chosen<NetworkSpec>> choose_network_as(const std::string& name, const std::string& where,
-                                                const std::string& as);
+Expected<Chosen<NetworkSpec>> choose_network_as(
+    const std::string& name, const std::string& where, const std::string& as);
 Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where);
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where);
 /// What forecasts of steps read of it; all of a file.

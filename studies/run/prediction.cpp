@@ -11,8 +11,7 @@ namespace {
 void add_utilisation(Prediction& prediction, const Scenario& scenario) {
   const Plan& plan = scenario.plan;
   const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
-  prediction.model_flops =
-      Flops(model_flops(scenario.network.row, tokens, plan.sequence, scenario.causal_attention));
+  prediction.model_flops = Flops(model_flops(scenario.network.row, tokens, plan.sequence, scenario.causal_attention));
   // Frozen weights have no weight gradient: two passes of the three.
   if (plan.lora_rank > 0) prediction.model_flops = prediction.model_flops * (2.0 / 3.0);
   const Seconds gpu_time = prediction.step.step_time * static_cast<double>(plan.gpus);
@@ -40,12 +39,15 @@ void add_doubts(Prediction& prediction, const Scenario& scenario) {
   const Profile& profile = scenario.profile.row;
   const Gpu& gpu = scenario.machine.row.gpu;
   if (!profile.gpu.empty() && profile.gpu != gpu.id)
-    prediction.warnings.push_back(fmt::format("profile {} was measured on {}, this machine has {}", profile.id, profile.gpu, gpu.id));
+    prediction.warnings.push_back(
+        fmt::format("profile {} was measured on {}, this machine has {}", profile.id, profile.gpu, gpu.id));
   if (prediction.hfu > 1)
-    prediction.warnings.push_back(fmt::format("more FLOP/s than the datasheet's peak ({:.0f} % HFU): the rates are not this GPU's", 100 * prediction.hfu));
+    prediction.warnings.push_back(fmt::format(
+        "more FLOP/s than the datasheet's peak ({:.0f} % HFU): the rates are not this GPU's", 100 * prediction.hfu));
   constexpr double worth_a_line = 1.02;
   if (const double repeated = repeated_work(prediction.program); repeated > worth_a_line)
-    prediction.warnings.push_back(fmt::format("{:.1f} x the needed matrix work is done: some operators are split on no axis and repeated", repeated));
+    prediction.warnings.push_back(fmt::format(
+        "{:.1f} x the needed matrix work is done: some operators are split on no axis and repeated", repeated));
 }
 
 /// The simulator speaks of the cap as it is, not of where it was said.
@@ -69,7 +71,8 @@ Expected<StepReport> forecast_step(const Scenario& scenario, const Program& prog
 
 CostModel cost_model(const Scenario& scenario) {
   const FoundFit found = step_fit(scenario);
-  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, 0, found.fit ? &*found.fit : nullptr};
+  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, 0,
+      found.fit ? &*found.fit : nullptr};
 }
 
 Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
@@ -81,7 +84,8 @@ Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
   prediction.step = std::move(*step);
   add_utilisation(prediction, scenario);
   add_doubts(prediction, scenario);
-  prediction.warnings.insert(prediction.warnings.end(), prediction.step.warnings.begin(), prediction.step.warnings.end());
+  prediction.warnings.insert(
+      prediction.warnings.end(), prediction.step.warnings.begin(), prediction.step.warnings.end());
   return prediction;
 }
 

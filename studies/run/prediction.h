@@ -1,5 +1,5 @@
-// One prediction, step by step: Scenario -> Program -> prices -> schedule -> step, and the figures that need both the network and
-// the machine (MFU, HFU). The library's door is run/forecast.h.
+// One prediction, step by step: Scenario -> Program -> prices -> schedule -> step, and the figures that need both the
+// network and the machine (MFU, HFU). The library's door is run/forecast.h.
 #pragma once
 
 #include "dataflow/program.h"
@@ -14,19 +14,20 @@ namespace stepcast {
 struct Prediction {
   Program program;
   StepReport step;
-  Flops model_flops;                     ///< of the step, all ranks: 3 x forward, no recompute
-  FlopsPerSecond model_rate;             ///< model_flops per GPU and second
-  FlopsPerSecond hardware_rate;          ///< executed, with recompute
-  FlopsPerSecond peak;                   ///< datasheet, dense, of the plan's precision
-  double mfu = 0, hfu = 0;               ///< Chowdhery et al. 2022 (PaLM, arXiv 2204.02311) appendix B
-  std::vector<std::string> warnings;     ///< doubts about the run as a whole, then those of the step
+  Flops model_flops;                  ///< of the step, all ranks: 3 x forward, no recompute
+  FlopsPerSecond model_rate;          ///< model_flops per GPU and second
+  FlopsPerSecond hardware_rate;       ///< executed, with recompute
+  FlopsPerSecond peak;                ///< datasheet, dense, of the plan's precision
+  double mfu = 0, hfu = 0;            ///< Chowdhery et al. 2022 (PaLM, arXiv 2204.02311) appendix B
+  std::vector<std::string> warnings;  ///< doubts about the run as a whole, then those of the step
 };
 
-/// Prices of this scenario's software on its machine, with what measured steps say about them. `scenario` must outlive it.
+/// Prices of this scenario's software on its machine, with what measured steps say about them. `scenario` must outlive
+/// it.
 CostModel cost_model(const Scenario& scenario);
 
-/// Takes the layers as they lie. Errors: the mapping against the network (lower), the schedule against the micro-batches.
-/// `reasons` says why each collective exists, for --explain.
+/// Takes the layers as they lie. Errors: the mapping against the network (lower), the schedule against the
+/// micro-batches. `reasons` says why each collective exists, for --explain.
 Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons = false);
 
 }  // namespace stepcast

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 
 Expected<void> Request::say(const RunField& field, std::string text, std::string where) {
-  if (field.is_noun()) return fail(where, fmt::format("{} is chosen, not read from text", field.key), "a row of the catalogue or of a file");
+  if (field.is_noun())
+    return fail(
+        where, fmt::format("{} is chosen, not read from text", field.key), "a row of the catalogue or of a file");
   TRY(check_field(field, text, where));
   TRY(field.type.read(text, where, wishes_));
   std::erase_if(statements, [&](const Statement& statement) { return statement.instead_of == field.id; });

@@ -1,4 +1,5 @@
-// What somebody typed or wrote into a scenario file, merged but not yet completed: the first of two steps to a Scenario.
+// What somebody typed or wrote into a scenario file, merged but not yet completed: the first of two steps to a
+// Scenario.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +18,30 @@ namespace stepcast {
 constexpr std::int64_t default_batches_per_stage = 4;
 
 /// Something nobody said. `flag` is how to say it.
-struct Assumption { std::string flag, value, why; };
+struct Assumption {
+  std::string flag, value, why;
+};
 
 struct Request {
-  struct Value { std::string text, where; };
-  using Said = std::map<std::string_view, Value>;    ///< by scenario key: "tp" -> {"8", "--tp"}
+  struct Value {
+    std::string text, where;
+  };
+  using Said = std::map<std::string_view, Value>;  ///< by scenario key: "tp" -> {"8", "--tp"}
+  // clang-format off
   /// A line of the notation behind those of the split; a value of the field takes its place.
   struct Statement { std::string text; FieldId instead_of; std::string where; };
+  // clang-format on
 
   std::optional<Chosen<NetworkSpec>> network;
   std::optional<Chosen<Machine>> machine;
   std::optional<Chosen<Stack>> stack;
   std::optional<Chosen<Profile>> profile;
-  std::optional<Value> mapping;                      ///< text of the notation
+  std::optional<Value> mapping;  ///< text of the notation
   std::vector<Statement> statements;
-  std::vector<std::string> notes;                    ///< how a launch was read
+  std::vector<std::string> notes;  ///< how a launch was read
 
-  /// Reads a value, in place of what was said before. Errors: the field's own (check_field), and a noun, which is a member here.
+  /// Reads a value, in place of what was said before. Errors: the field's own (check_field), and a noun, which is a
+  /// member here.
   Expected<void> say(const RunField& field, std::string text, std::string where);
   /// The same by scenario key. Error: no field has it.
   Expected<void> say(std::string_view key, std::string text, std::string where);

@@ -24,8 +24,7 @@ class Resolver {
   explicit Resolver(const Request& request) : request_(request) {}
 
   Expected<Scenario> run() {
-    for (const auto step : {&Resolver::nouns, &Resolver::numbers, &Resolver::splitting})
-      TRY((this->*step)());
+    for (const auto step : {&Resolver::nouns, &Resolver::numbers, &Resolver::splitting}) TRY((this->*step)());
     return std::move(scenario_);
   }
 
@@ -42,8 +41,8 @@ class Resolver {
   }
 
   template <typename Row, typename Choose>
-  Expected<void> noun(Chosen<Row>& slot, const std::optional<Chosen<Row>>& given, FieldId id,
-                      const char* fallback, Choose choose) {
+  Expected<void> noun(
+      Chosen<Row>& slot, const std::optional<Chosen<Row>>& given, FieldId id, const char* fallback, Choose choose) {
     if (given) {
       slot = *given;
       return {};
@@ -55,8 +54,10 @@ class Resolver {
 
   void take_ways() {
     const RunWishes& told = request_.wishes();
+    // clang-format off
     scenario_.ways = {.dp_overlap = told.dp_overlap, .param_overlap = told.param_overlap, .pp_overlap = told.pp_overlap,
                       .tp_overlap = told.tp_overlap, .scatter_boundary = std::nullopt};
+    // clang-format on
     if (!told.scatter_boundary.value_or(true)) scenario_.ways.scatter_boundary = false;  // on is a line of the mapping
     scenario_.stack.row = with_ways(std::move(scenario_.stack.row), scenario_.ways);
   }
@@ -71,26 +72,27 @@ class Resolver {
       scenario_.profile = *request_.profile;
       const std::string& measured_on = scenario_.profile.row.gpu;
       if (!is_called(scenario_.machine.row.gpu, measured_on))
-        remark(fmt::format("profile {} was measured on {}, the machine has {}",
-                                                scenario_.profile.row.id, measured_on, scenario_.machine.row.gpu.id));
+        remark(fmt::format("profile {} was measured on {}, the machine has {}", scenario_.profile.row.id, measured_on,
+            scenario_.machine.row.gpu.id));
       return {};
     }
     scenario_.profile.row = default_profile(linked_gpu(), catalog().profiles);
     const Profile& row = scenario_.profile.row;
-    const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(), [&](const ProfileRow& other) {
-      return other.id == row.id && other.name == row.name;
-    });
+    const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(),
+        [&](const ProfileRow& other) { return other.id == row.id && other.name == row.name; });
     if (in_catalog) scenario_.profile.id = row.id;
     assume(FieldId::profile, row.id, fmt::format("for {}", scenario_.machine.row.gpu.name));
     return {};
   }
 
-  /// The GPU with the link rate that this machine gives it: a machine with slower links is not the one that was measured.
+  /// The GPU with the link rate that this machine gives it: a machine with slower links is not the one that was
+  /// measured.
   [[nodiscard]] Gpu linked_gpu() const {
     Gpu gpu = scenario_.machine.row.gpu;
     const Level& node = scenario_.machine.row.levels.front();
     const bool direct = node.fabric == FabricKind::nvswitch || node.fabric == FabricKind::nvlink_mesh;
-    if (direct && std::abs(node.bandwidth_per_gpu / gpu.scale_up_bandwidth - 1) > 0.01) gpu.scale_up_bandwidth = node.bandwidth_per_gpu;
+    if (direct && std::abs(node.bandwidth_per_gpu / gpu.scale_up_bandwidth - 1) > 0.01)
+      gpu.scale_up_bandwidth = node.bandwidth_per_gpu;
     return gpu;
   }
 
@@ -106,12 +108,14 @@ class Resolver {
     Plan& plan = scenario_.plan;
     plan.micro_batch = assumed(FieldId::micro_batch, told.micro_batch, "default");
     plan.lora_rank = told.lora_rank;
-    plan.sequence = request_.says(FieldId::sequence) ? told.sequence
-                                                     : assumed(FieldId::sequence, scenario_.network.row.sequence, "the network's own");
+    plan.sequence = request_.says(FieldId::sequence)
+                        ? told.sequence
+                        : assumed(FieldId::sequence, scenario_.network.row.sequence, "the network's own");
     if (!told.precision) assume(FieldId::precision, to_text(usual_precision()), "what the GPU has");
     plan.precision = told.precision.value_or(usual_precision());
     scenario_.causal_attention = told.causal_attention;
-    scenario_.pipeline = {told.seq_splits, told.memory_cap, request_.where(FieldId::seq_splits), request_.where(FieldId::memory_cap)};
+    scenario_.pipeline = {
+        told.seq_splits, told.memory_cap, request_.where(FieldId::seq_splits), request_.where(FieldId::memory_cap)};
     note_fit();
     return check_precision();
   }
@@ -126,11 +130,11 @@ class Resolver {
     if (gpu.peak[static_cast<int>(scenario_.plan.precision)] > FlopsPerSecond(0)) return {};
     std::vector<std::string> has;
     for (const Precision p : {Precision::bf16, Precision::fp16, Precision::fp32, Precision::tf32, Precision::fp8,
-                              Precision::mxfp8, Precision::nvfp4})
+             Precision::mxfp8, Precision::nvfp4})
       if (gpu.peak[static_cast<int>(p)] > FlopsPerSecond(0)) has.emplace_back(to_text(p));
     return fail(request_.where(FieldId::precision),
-                fmt::format("{} has no {} matrix units", gpu.name, to_text(scenario_.plan.precision)),
-                fmt::format("--precision {}", fmt::join(has, ", or ")));
+        fmt::format("{} has no {} matrix units", gpu.name, to_text(scenario_.plan.precision)),
+        fmt::format("--precision {}", fmt::join(has, ", or ")));
   }
 
   Expected<void> splitting() {
@@ -157,8 +161,9 @@ class Resolver {
       return home != nullptr && home->what == "boundary";
     });
     if (!*asked && !said) return {};
-    return fail(request_.where(FieldId::scatter_boundary), fmt::format("the mapping {} already says how the work is split", plan.mapping_where),
-                fmt::format("{} '{}'", said ? "it has the line" : "add the line", scatter_statement));
+    return fail(request_.where(FieldId::scatter_boundary),
+        fmt::format("the mapping {} already says how the work is split", plan.mapping_where),
+        fmt::format("{} '{}'", said ? "it has the line" : "add the line", scatter_statement));
   }
 
   Expected<void> from_flags() {
@@ -168,13 +173,12 @@ class Resolver {
     const RunWishes& told = request_.wishes();
     const bool sized = request_.says(FieldId::gpus);
     plan.gpus = wishes.gpus = sized ? told.gpus : assumed(FieldId::gpus, whole_nodes(wishes.ways()), "whole nodes");
-    if (sized)
-      TRY(machine_holds());
+    if (sized) TRY(machine_holds());
     const std::int64_t batches = default_batches_per_stage * wishes.pp;
     plan.global_batch = wishes.global_batch =
-        request_.says(FieldId::global_batch)
-            ? told.global_batch
-            : assumed(FieldId::global_batch, batches * plan.micro_batch * wishes.dp(), fmt::format("{} micro-batches", batches));
+        request_.says(FieldId::global_batch) ? told.global_batch
+                                             : assumed(FieldId::global_batch, batches * plan.micro_batch * wishes.dp(),
+                                                   fmt::format("{} micro-batches", batches));
     return take_split(wishes);
   }
 
@@ -194,8 +198,8 @@ class Resolver {
     return {};
   }
 
-  /// All but GPUs and batch, whose defaults wait for the rest. A sequence that was asked for must divide for sp (check_split);
-  /// the network's own need not.
+  /// All but GPUs and batch, whose defaults wait for the rest. A sequence that was asked for must divide for sp
+  /// (check_split); the network's own need not.
   [[nodiscard]] SplitWishes wishes_of_request() const {
     SplitWishes wishes = request_.wishes();
     wishes.gpus = wishes.ways();
@@ -218,7 +222,7 @@ class Resolver {
     if (split.cp > 1) assume_unsaid(FieldId::cp_kind, "ring", "default");
     if (split.tp > 1 && !split.vocabulary)
       remark(fmt::format("vocabulary {} does not divide by tp {}: embedding and LM head are whole on every rank",
-                         scenario_.network.row.vocab, split.tp));
+          scenario_.network.row.vocab, split.tp));
     if (split.recompute.kind == Recompute::Kind::selective && scenario_.stack.row.attention == AttentionForm::fused)
       remark("selective recompute saves little here: the fused attention kernel keeps no scores");
     say_idle_wishes(wishes, split);
@@ -229,12 +233,14 @@ class Resolver {
     const std::string why =
         divides ? "default" : fmt::format("sequence {} does not divide by tp {}", wishes.sequence, wishes.tp);
     assume_unsaid(FieldId::sp, wishes.tp > 1 && divides ? "on" : "off", why);
-    if (request_.wishes().sp.value_or(false) && wishes.tp == 1) remark("sp splits what tp leaves alone: without tp it does nothing");
+    if (request_.wishes().sp.value_or(false) && wishes.tp == 1)
+      remark("sp splits what tp leaves alone: without tp it does nothing");
   }
 
   /// What was asked for and does nothing here.
   void say_idle_wishes(const SplitWishes& wishes, const Split& split) {
-    if (wishes.replicas > 1 && wishes.zero == 0) remark("dp-replicate repeats what zero keeps in shards: with zero 0 it does nothing");
+    if (wishes.replicas > 1 && wishes.zero == 0)
+      remark("dp-replicate repeats what zero keeps in shards: with zero 0 it does nothing");
     if (request_.says(FieldId::cp_kind) && split.cp == 1)
       remark("cp-kind says how cp moves keys and values: without cp it does nothing");
     if (wishes.save_gathered && !keeps_gathers(split))
@@ -248,7 +254,8 @@ class Resolver {
     const Experts& experts = scenario_.network.row.experts;
     assume_unsaid(FieldId::ep, "1", "default");
     assume_unsaid(FieldId::etp, "1", "default");
-    remark(fmt::format("rows per expert: fullest rank {:.2f} x the mean{}", experts.imbalance, experts.imbalance == 1 ? " (balanced, assumed)" : ""));
+    remark(fmt::format("rows per expert: fullest rank {:.2f} x the mean{}", experts.imbalance,
+        experts.imbalance == 1 ? " (balanced, assumed)" : ""));
   }
 
   /// The fewest whole innermost instances (nodes) that hold `ways` ranks; `ways` itself where that exceeds the machine.
@@ -263,11 +270,12 @@ class Resolver {
     const Machine& machine = scenario_.machine.row;
     const std::int64_t per_node = machine.levels.front().gpus;
     if (scenario_.plan.gpus > per_node && scenario_.plan.gpus % per_node != 0)
-      remark(fmt::format("{} GPUs do not fill their last {} of {}", scenario_.plan.gpus, machine.levels.front().name, per_node));
+      remark(fmt::format(
+          "{} GPUs do not fill their last {} of {}", scenario_.plan.gpus, machine.levels.front().name, per_node));
     if (scenario_.plan.gpus <= machine.max_gpus()) return {};
     return fail(request_.where(FieldId::gpus),
-                fmt::format("{} GPUs, but {} has at most {}", scenario_.plan.gpus, machine.name, machine.max_gpus()),
-                fmt::format("up to {} GPUs, or a larger machine: stepcast list machines", machine.max_gpus()));
+        fmt::format("{} GPUs, but {} has at most {}", scenario_.plan.gpus, machine.name, machine.max_gpus()),
+        fmt::format("up to {} GPUs, or a larger machine: stepcast list machines", machine.max_gpus()));
   }
 
   /// Notes that nobody said it, if so.
@@ -305,21 +313,24 @@ void lay_split(Scenario& scenario, Split split) {
 
 std::string in_words(const Scenario& scenario) {
   const std::string split = scenario.split ? in_words(*scenario.split) : mapping_in_words(scenario.plan);
-  const std::string adapters = scenario.plan.lora_rank > 0 ? fmt::format(", LoRA rank {}", scenario.plan.lora_rank) : "";
+  const std::string adapters =
+      scenario.plan.lora_rank > 0 ? fmt::format(", LoRA rank {}", scenario.plan.lora_rank) : "";
   return split + in_words(scenario.ways) + adapters;
 }
 
 FoundFit step_fit(const Scenario& scenario) {
-  return find_step_fit(scenario.profile.row, scenario.stack.row, scenario.plan.precision, scenario.network.row.experts.count > 0);
+  return find_step_fit(
+      scenario.profile.row, scenario.stack.row, scenario.plan.precision, scenario.network.row.experts.count > 0);
 }
 
 std::string fit_remark(const Scenario& scenario, const FoundFit& found) {
   const StepFit& fit = *found.fit;
   std::string text = fmt::format("interval and {}: from {} measured runs of {}", fit_text(fit), fit.runs,
-                                 fit.stack.empty() ? fit.source : fmt::format("{} {}", fit.stack, to_text(fit.precision)));
+      fit.stack.empty() ? fit.source : fmt::format("{} {}", fit.stack, to_text(fit.precision)));
   if (fit.groups > 0) text += fmt::format(", {:.1f} % off with the {} left out", 100 * fit.held_out_mape, fit.left_out);
   if (!fitted_on(fit, scenario.machine.row.gpu.id)) text += fmt::format(", on {}", fmt::join(fit.gpus, ", "));
-  if (found.borrowed) text += fmt::format("; none of {} {} are at hand", scenario.stack.row.id, to_text(scenario.plan.precision));
+  if (found.borrowed)
+    text += fmt::format("; none of {} {} are at hand", scenario.stack.row.id, to_text(scenario.plan.precision));
   return text;
 }
 

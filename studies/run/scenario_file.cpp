@@ -23,7 +23,7 @@ Error joined(Error error, const std::string& where) {
 
 template <typename Row, typename Choose, typename Read>
 Expected<void> read_noun(JsonObject& file, const std::string& text, const std::string& key,
-                         std::optional<Chosen<Row>>& slot, Choose choose, Read read) {
+    std::optional<Chosen<Row>>& slot, Choose choose, Read read) {
   if (!file.has(key)) return {};
   const std::string where = file.where(key);
   if (file.type_of(key) == "object") {
@@ -114,8 +114,7 @@ Expected<Request> read_scenario(const std::string& text, const std::string& wher
   TRY(read_nouns(file, text, request));
   read_mapping(file, request);
   for (const RunField& field : run_fields())
-    if (!field.is_noun())
-      TRY(read_value(file, field, request));
+    if (!field.is_noun()) TRY(read_value(file, field, request));
   return file.finish(std::move(request));
 }
 

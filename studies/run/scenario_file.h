@@ -15,7 +15,8 @@
 
 namespace stepcast {
 
-/// Whether a JSON text is a scenario: an object with a "network". Broken text is not; its reader then says what is wrong.
+/// Whether a JSON text is a scenario: an object with a "network". Broken text is not; its reader then says what is
+/// wrong.
 bool is_scenario(const std::string& text);
 
 /// `where` is the file's path.

@@ -24,25 +24,25 @@ Expected<void> check_kind(const Scenario& scenario, const Program& whole) {
   const auto kind = find_schedule(whole.schedule);
   if (kind && (*kind)->takes_slices) return {};
   return fail(scenario.pipeline.slices_where,
-              fmt::format("schedule {} does not cut the sequence into {}", whole.schedule, scenario.pipeline.slices),
-              fmt::format("--schedule {}, or leave it out", kinds_with_slices()));
+      fmt::format("schedule {} does not cut the sequence into {}", whole.schedule, scenario.pipeline.slices),
+      fmt::format("--schedule {}, or leave it out", kinds_with_slices()));
 }
 
 Expected<void> check_positions(const Scenario& scenario) {
   const std::int64_t positions = scenario.plan.sequence, slices = scenario.pipeline.slices;
   if (positions % slices == 0) return {};
   return fail(scenario.pipeline.slices_where,
-              fmt::format("{} positions do not divide into {} slices", positions, slices),
-              fmt::format("nearest: {}", nearest_values(divisors(positions), slices)));
+      fmt::format("{} positions do not divide into {} slices", positions, slices),
+      fmt::format("nearest: {}", nearest_values(divisors(positions), slices)));
 }
 
 /// Scores that are written out grow with the keys of all earlier slices, and so does what softmax reads of them.
 Expected<void> check_attention(const Scenario& scenario) {
   if (scenario.stack.row.attention == AttentionForm::fused) return {};
   return fail(scenario.pipeline.slices_where,
-              fmt::format("stack {} writes attention scores out, whose size differs from slice to slice: not modelled",
-                          scenario.stack.row.id),
-              "a stack with fused attention, such as --stack megatron-core");
+      fmt::format("stack {} writes attention scores out, whose size differs from slice to slice: not modelled",
+          scenario.stack.row.id),
+      "a stack with fused attention, such as --stack megatron-core");
 }
 
 /// A rank that holds a part of the positions holds another part of every slice; what it needs of earlier slices moves.
@@ -51,9 +51,10 @@ Expected<void> check_whole_positions(const Scenario& scenario, const Plan& plan)
   for (const Explanation::Choice& choice : mapping.choices) {
     if (!choice.op.starts_with("attn.core") || (choice.loop != "s" && choice.loop != "t")) continue;
     return fail(scenario.pipeline.slices_where,
-                fmt::format("axis {} splits the positions of the attention too: what it moves for the keys of earlier "
-                            "slices is not modelled", choice.axis),
-                fmt::format("slices or positions on {}, not both", choice.axis));
+        fmt::format("axis {} splits the positions of the attention too: what it moves for the keys of earlier "
+                    "slices is not modelled",
+            choice.axis),
+        fmt::format("slices or positions on {}, not both", choice.axis));
   }
   return {};
 }
@@ -69,7 +70,7 @@ Expected<std::vector<Program>> lower_slices(const Scenario& scenario, const Prog
   auto first = lower(scenario.network.row, plan, scenario.stack.row);
   if (!first)
     return fail(scenario.pipeline.slices_where,
-                fmt::format("a slice has {} positions: {}", plan.sequence, first.error().what), first.error().hint);
+        fmt::format("a slice has {} positions: {}", plan.sequence, first.error().what), first.error().hint);
   TRY(check_whole_positions(scenario, plan));
   return slice_programs(*first, static_cast<int>(scenario.pipeline.slices));
 }

@@ -14,9 +14,11 @@ using AxisNumbers = std::vector<std::int64_t>;
 
 // What has been searched with profit; further values can always be said.
 constexpr std::int64_t deepest_usual_pipeline = 64, most_usual_chunks = 8, most_usual_ep = 64, most_usual_cp = 16;
-constexpr std::int64_t long_positions = 16'384;       // from here on cp pays; Llama 3 (arXiv 2407.21783) turned it on at 131,072
+// from here on cp pays; Llama 3 (arXiv 2407.21783) turned it on at 131,072
+constexpr std::int64_t long_positions = 16'384;
 constexpr std::int64_t positions_per_cp_rank = 4096;
-constexpr std::size_t few_pipelines = 4;             // layer counts with fewer divisors than this (61, 94) are split unevenly
+// layer counts with fewer divisors than this (61, 94) are split unevenly
+constexpr std::size_t few_pipelines = 4;
 constexpr std::int64_t most_ways_per_axis = 32'768;  // as the flags have it
 
 AxisValues values_of(const AxisNumbers& numbers) {
@@ -64,8 +66,8 @@ AxisValues usual_precisions(const AxisContext& c) {
 }
 AxisValues all_precisions(const AxisContext& c) {
   AxisValues values;
-  for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::fp32, Precision::tf32, Precision::fp8, Precision::mxfp8,
-                                    Precision::nvfp4})
+  for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::fp32, Precision::tf32, Precision::fp8,
+           Precision::mxfp8, Precision::nvfp4})
     if (gpu_has(c, precision)) values.emplace_back(to_text(precision));
   return values;
 }
@@ -82,7 +84,8 @@ AxisValues all_tp(const AxisContext& c) {
 AxisValues usual_cp(const AxisContext& c) {
   if (c.sequence < long_positions) return {"1"};
   const std::int64_t most = std::min({c.sequence / positions_per_cp_rank, most_usual_cp, c.most_gpus});
-  return values_of(numbers_if(powers_of_two(most), [&](std::int64_t ways) { return ways == 1 || c.sequence % (2 * ways) == 0; }));
+  return values_of(
+      numbers_if(powers_of_two(most), [&](std::int64_t ways) { return ways == 1 || c.sequence % (2 * ways) == 0; }));
 }
 AxisValues all_cp(const AxisContext& c) { return values_of(divisors_to(c.sequence, c.most_gpus)); }
 AxisValues ring_alone(const AxisContext&) { return {to_text(ContextKind::ring)}; }
@@ -90,11 +93,14 @@ AxisValues all_cp_kinds(const AxisContext&) {
   return {to_text(ContextKind::ring), to_text(ContextKind::gather), to_text(ContextKind::ulysses)};
 }
 
-static AxisNumbers even_pipelines(const NetworkSpec& network) { return divisors_to(network.layers, deepest_usual_pipeline); }
+static AxisNumbers even_pipelines(const NetworkSpec& network) {
+  return divisors_to(network.layers, deepest_usual_pipeline);
+}
 static bool splits_evenly(const NetworkSpec& network) { return even_pipelines(network).size() >= few_pipelines; }
 AxisValues usual_pp(const AxisContext& c) {
-  const AxisNumbers depths =
-      splits_evenly(*c.network) ? even_pipelines(*c.network) : powers_of_two(std::min(c.network->layers, deepest_usual_pipeline));
+  const AxisNumbers depths = splits_evenly(*c.network)
+                                 ? even_pipelines(*c.network)
+                                 : powers_of_two(std::min(c.network->layers, deepest_usual_pipeline));
   return values_of(numbers_if(depths, [&](std::int64_t depth) { return depth <= c.most_gpus; }));
 }
 AxisValues all_pp(const AxisContext& c) { return values_of(divisors_to(c.network->layers, c.most_gpus)); }
@@ -113,10 +119,12 @@ AxisValues usual_ep(const AxisContext& c) {
   return values_of(numbers_if(powers, [&](std::int64_t ways) { return experts % ways == 0; }));
 }
 AxisValues all_ep(const AxisContext& c) {
-  return c.network->experts.count == 0 ? AxisValues{"1"} : values_of(divisors_to(c.network->experts.count, c.most_gpus));
+  return c.network->experts.count == 0 ? AxisValues{"1"}
+                                       : values_of(divisors_to(c.network->experts.count, c.most_gpus));
 }
 AxisValues all_etp(const AxisContext& c) {
-  return c.network->experts.count == 0 ? AxisValues{"1"} : values_of(divisors_to(c.network->experts.ffn_hidden, c.most_gpus));
+  return c.network->experts.count == 0 ? AxisValues{"1"}
+                                       : values_of(divisors_to(c.network->experts.ffn_hidden, c.most_gpus));
 }
 
 AxisValues usual_orders(const AxisContext&) { return {to_text(usual_order)}; }
@@ -141,7 +149,8 @@ AxisValues usual_micro_batches(const AxisContext& c) {
 }
 AxisValues all_micro_batches(const AxisContext& c) {
   constexpr std::int64_t most_in_flag = 65'536;
-  return values_of(numbers_if(divisors(c.global_batch), [](std::int64_t sequences) { return sequences <= most_in_flag; }));
+  return values_of(
+      numbers_if(divisors(c.global_batch), [](std::int64_t sequences) { return sequences <= most_in_flag; }));
 }
 
 /// Every kind whose order follows from its sizes, on one copy of the model and whole sequences.

@@ -15,9 +15,9 @@ namespace stepcast {
 struct AxisContext {
   const NetworkSpec* network = nullptr;
   const Machine* machine = nullptr;
-  std::int64_t most_gpus = 1;               ///< the largest of the sweep's GPU counts
+  std::int64_t most_gpus = 1;  ///< the largest of the sweep's GPU counts
   std::int64_t global_batch = 1, sequence = 1;
-  const Stack* stack = nullptr;             ///< null: not known yet
+  const Stack* stack = nullptr;  ///< null: not known yet
 };
 
 using AxisValues = std::vector<std::string>;

@@ -10,7 +10,8 @@ double fitted_time(Scaling scaling, double serial, double n) {
   return n / (serial + (1 - serial) * n);
 }
 
-// Both laws are lines through the smallest run: what is missing to the ideal is s times how much more GPUs could have given.
+// Both laws are lines through the smallest run: what is missing to the ideal is s times how much more GPUs could have
+// given.
 std::optional<SerialFit> fit_serial_share(Scaling scaling, const std::vector<RelativeRun>& runs) {
   double products = 0, squares = 0;
   SerialFit fit;
@@ -25,7 +26,8 @@ std::optional<SerialFit> fit_serial_share(Scaling scaling, const std::vector<Rel
   if (fit.runs == 0) return std::nullopt;
   fit.serial = products / squares;
   for (const RelativeRun& run : runs)
-    if (run.gpus > 1) fit.worst = std::max(fit.worst, std::abs(fitted_time(scaling, fit.serial, run.gpus) / run.time - 1));
+    if (run.gpus > 1)
+      fit.worst = std::max(fit.worst, std::abs(fitted_time(scaling, fit.serial, run.gpus) / run.time - 1));
   return fit;
 }
 

@@ -23,7 +23,7 @@ Expected<std::int64_t> batch_at(const ScaleBase& base, Scaling scaling, std::int
   if (scaling == Scaling::strong) return batch;
   if (batch * gpus % base.run.gpus != 0)
     return fail("--gpus", fmt::format("{} x {}/{} is not a whole global batch", batch, gpus, base.run.gpus),
-                "a multiple of the smallest count");
+        "a multiple of the smallest count");
   return batch * gpus / base.run.gpus;
 }
 
@@ -39,8 +39,11 @@ std::vector<std::int64_t> counts_near(const ScaleBase& base, Scaling scaling, st
   std::vector<std::int64_t> counts;
   for (std::int64_t gpus = std::max(base.run.gpus, wanted / 2) / base.ways * base.ways; gpus <= most; gpus += base.ways)
     if (gpus > base.run.gpus && batch_divides(base, scaling, gpus)) counts.push_back(gpus);
-  const auto distance = [&](std::int64_t gpus) { return std::abs(std::log(static_cast<double>(gpus) / static_cast<double>(wanted))); };
-  std::stable_sort(counts.begin(), counts.end(), [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
+  const auto distance = [&](std::int64_t gpus) {
+    return std::abs(std::log(static_cast<double>(gpus) / static_cast<double>(wanted)));
+  };
+  std::stable_sort(
+      counts.begin(), counts.end(), [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
   if (counts.size() > most_tries) counts.resize(most_tries);
   return counts;
 }
@@ -72,17 +75,18 @@ std::vector<std::string> breaks_of(const ScaleBase& base, Scaling scaling, const
   if (!horizon.run) return breaks;
   const ScaledRun& run = *horizon.run;
   const Outcome &now = run.outcome, &then = base.run.outcome;
-  if (!now.fits && then.fits) breaks.push_back(fmt::format("memory: {} of {}", format_bytes(now.memory), format_bytes(now.capacity)));
+  if (!now.fits && then.fits)
+    breaks.push_back(fmt::format("memory: {} of {}", format_bytes(now.memory), format_bytes(now.capacity)));
   if (run.micro_batches < base.stages && base.run.micro_batches >= base.stages)
     breaks.push_back(fmt::format("{} micro-batches are fewer than {} stages: bubble {}", run.micro_batches, base.stages,
-                                 format_percent(now.bubble_fraction)));
+        format_percent(now.bubble_fraction)));
   if (run.efficiency < poor_efficiency)
-    breaks.push_back(fmt::format("efficiency {}: {} {} longer than {} scaling leaves of it", format_percent(run.efficiency),
-                                 horizon.grown.name, format_seconds(horizon.grown.change),
-                                 scaling == Scaling::strong ? "ideal strong" : "ideal weak"));
+    breaks.push_back(fmt::format("efficiency {}: {} {} longer than {} scaling leaves of it",
+        format_percent(run.efficiency), horizon.grown.name, format_seconds(horizon.grown.change),
+        scaling == Scaling::strong ? "ideal strong" : "ideal weak"));
   if (relative_width(now) > wider_interval * relative_width(then))
     breaks.push_back(fmt::format("the interval widens from {} to {} of the step", format_percent(relative_width(then)),
-                                 format_percent(relative_width(now))));
+        format_percent(relative_width(now))));
   return breaks;
 }
 

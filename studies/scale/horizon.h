@@ -11,7 +11,7 @@ struct ScaleBase {
   Request request;
   Scenario scenario;
   ScaledRun run;
-  std::int64_t ways = 1;        ///< ranks that hold one copy of the model: tp x cp x pp
+  std::int64_t ways = 1;  ///< ranks that hold one copy of the model: tp x cp x pp
   std::int64_t stages = 1;
 };
 

@@ -12,9 +12,7 @@
 namespace stepcast {
 namespace {
 
-const char* curve_heading(Scaling scaling) {
-  return scaling == Scaling::strong ? "Strong scaling" : "Weak scaling";
-}
+const char* curve_heading(Scaling scaling) { return scaling == Scaling::strong ? "Strong scaling" : "Weak scaling"; }
 
 const char* curve_meaning(Scaling scaling) {
   return scaling == Scaling::strong ? "the global batch stays" : "the global batch grows with the GPUs";
@@ -25,21 +23,22 @@ std::string plus_minus(const Outcome& outcome) {
 }
 
 std::string memory_cell(const Outcome& outcome, const Paint& paint) {
-  return outcome.fits ? format_bytes(outcome.memory) : paint.bad(fmt::format("{}, too much", format_bytes(outcome.memory)));
+  return outcome.fits ? format_bytes(outcome.memory)
+                      : paint.bad(fmt::format("{}, too much", format_bytes(outcome.memory)));
 }
 
 std::string runs_table(const ScalingCurve& curve, const Paint& paint) {
   Table table({{"GPUs", Align::right}, {"batch", Align::right}, {"micro-batches", Align::right}, {"step", Align::right},
-               {"interval", Align::right}, {"tokens/s", Align::right}, {"speed-up", Align::right},
-               {"efficiency", Align::right}, {"exposed", Align::right}, {"bubble", Align::right}, {"gradient sync", Align::right},
-               {"memory", Align::right}});
+      {"interval", Align::right}, {"tokens/s", Align::right}, {"speed-up", Align::right}, {"efficiency", Align::right},
+      {"exposed", Align::right}, {"bubble", Align::right}, {"gradient sync", Align::right}, {"memory", Align::right}});
   for (const ScaledRun& run : curve.runs) {
     const Outcome& outcome = run.outcome;
     table.add({grouped_digits(static_cast<double>(run.gpus)), grouped_digits(static_cast<double>(run.global_batch)),
-               grouped_digits(static_cast<double>(run.micro_batches)), format_seconds(outcome.step_time), plus_minus(outcome),
-               grouped_digits(outcome.tokens / outcome.step_time.value()), fmt::format("{:.2f}", run.speed_up),
-               format_percent(run.efficiency), format_percent(outcome.phases.exposed_communication / outcome.step_time),
-               format_percent(outcome.bubble_fraction), format_seconds(outcome.phases.gradient_sync), memory_cell(outcome, paint)});
+        grouped_digits(static_cast<double>(run.micro_batches)), format_seconds(outcome.step_time), plus_minus(outcome),
+        grouped_digits(outcome.tokens / outcome.step_time.value()), fmt::format("{:.2f}", run.speed_up),
+        format_percent(run.efficiency), format_percent(outcome.phases.exposed_communication / outcome.step_time),
+        format_percent(outcome.bubble_fraction), format_seconds(outcome.phases.gradient_sync),
+        memory_cell(outcome, paint)});
   }
   return table.text("  ");
 }
@@ -74,19 +73,20 @@ std::string grown_text(const Horizon& horizon) {
 }
 
 std::string horizons(const ScalingCurve& curve, const Paint& paint) {
-  Table table({{""}, {"GPUs", Align::right}, {"efficiency", Align::right}, {"micro-batches", Align::right}, {"bubble", Align::right},
-               {"memory", Align::right}, {"most above ideal"}});
+  Table table({{""}, {"GPUs", Align::right}, {"efficiency", Align::right}, {"micro-batches", Align::right},
+      {"bubble", Align::right}, {"memory", Align::right}, {"most above ideal"}});
   std::string reasons;
   bool said_first = curve.runs.front().outcome.fits;  // above the table, by first_break
   for (const Horizon& horizon : curve.horizons) {
     if (horizon.run) {
       const ScaledRun& run = *horizon.run;
       table.add({horizon_label(horizon), grouped_digits(static_cast<double>(run.gpus)), format_percent(run.efficiency),
-                 grouped_digits(static_cast<double>(run.micro_batches)), format_percent(run.outcome.bubble_fraction),
-                 memory_cell(run.outcome, paint), grown_text(horizon)});
+          grouped_digits(static_cast<double>(run.micro_batches)), format_percent(run.outcome.bubble_fraction),
+          memory_cell(run.outcome, paint), grown_text(horizon)});
     }
     for (const std::string& one : horizon.breaks) {
-      if (!said_first) reasons += paragraph(fmt::format("at {:.3g}x: {}", horizon.times, one), "  ", "    ", page_columns);
+      if (!said_first)
+        reasons += paragraph(fmt::format("at {:.3g}x: {}", horizon.times, one), "  ", "    ", page_columns);
       said_first = false;
     }
   }
@@ -118,11 +118,12 @@ std::string speed_plot(const ScaleStudy& study, const Console& console) {
 std::string first_break(const ScalingCurve& curve) {
   const Outcome& smallest = curve.runs.front().outcome;
   if (!smallest.fits)
-    return fmt::format("already the smallest run does not fit: {} of {}", format_bytes(smallest.memory), format_bytes(smallest.capacity));
+    return fmt::format("already the smallest run does not fit: {} of {}", format_bytes(smallest.memory),
+        format_bytes(smallest.capacity));
   for (const Horizon& horizon : curve.horizons)
     if (!horizon.breaks.empty())
       return fmt::format("at {:.3g}x ({} GPUs): {}", horizon.times, grouped_digits(static_cast<double>(horizon.wanted)),
-                         horizon.breaks.front());
+          horizon.breaks.front());
   if (curve.horizons.empty() || !curve.horizons.back().run) return "nothing";
   const Horizon& last = curve.horizons.back();
   return fmt::format("nothing up to {:.3g}x, where efficiency is {}", last.times, format_percent(last.run->efficiency));
@@ -132,14 +133,15 @@ std::string scale_text(const ScaleStudy& study, const Console& console) {
   const Paint paint(console);
   std::string text = run_title(study.scenario, console);
   for (const ScalingCurve& curve : study.curves) {
-    text += fmt::format("\n{}  {}\n", paint.bold(curve_heading(curve.scaling)), paint.dim(curve_meaning(curve.scaling)));
+    text +=
+        fmt::format("\n{}  {}\n", paint.bold(curve_heading(curve.scaling)), paint.dim(curve_meaning(curve.scaling)));
     text += runs_table(curve, paint) + skipped_lines(curve) + paragraph(fit_line(curve), "  ", "    ", page_columns);
   }
   text += speed_plot(study, console);
   for (const ScalingCurve& curve : study.curves) {
-    text +=
-        fmt::format("\n{}  {}\n", paint.bold(fmt::format("What breaks first, {}", curve.scaling == Scaling::strong ? "strong" : "weak")),
-                    paint.dim("the plan stays, dp grows"));
+    text += fmt::format("\n{}  {}\n",
+        paint.bold(fmt::format("What breaks first, {}", curve.scaling == Scaling::strong ? "strong" : "weak")),
+        paint.dim("the plan stays, dp grows"));
     text += paragraph(first_break(curve), "  ", "    ", page_columns) + horizons(curve, paint);
   }
   return text;

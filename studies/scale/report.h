@@ -1,4 +1,5 @@
-// The answers of stepcast scale: a table per kind of scaling, the fitted law, a plot of speed-ups, and what breaks first.
+// The answers of stepcast scale: a table per kind of scaling, the fitted law, a plot of speed-ups, and what breaks
+// first.
 #pragma once
 
 #include <string>

@@ -30,7 +30,8 @@ Expected<std::vector<std::int64_t>> parse_gpu_counts(const std::string& text, co
     counts.insert(count);
     at = comma + 1;
   }
-  if (counts.size() > most_counts) return fail(where, fmt::format("{} counts", counts.size()), fmt::format("at most {}", most_counts));
+  if (counts.size() > most_counts)
+    return fail(where, fmt::format("{} counts", counts.size()), fmt::format("at most {}", most_counts));
   return std::vector<std::int64_t>(counts.begin(), counts.end());
 }
 
@@ -47,19 +48,20 @@ std::int64_t said_count(const Request& request, const Scenario& scenario, FieldI
 /// The run at `gpus`, with everything said that the others keep.
 Expected<ScaleBase> base_at(const Request& asked, std::optional<std::int64_t> gpus) {
   Request request = asked;
-  if (gpus)
-    TRY(request.say("gpus", std::to_string(*gpus), "--gpus"));
+  if (gpus) TRY(request.say("gpus", std::to_string(*gpus), "--gpus"));
   TRY(auto scenario, complete(request));
   TRY(const auto prediction, predict(scenario));
   ScaleBase base{pinned(std::move(request), scenario), std::move(scenario), {}, 1, prediction.program.stages};
-  for (const FieldId id : {FieldId::tp, FieldId::cp, FieldId::pp}) base.ways *= said_count(base.request, base.scenario, id);
+  for (const FieldId id : {FieldId::tp, FieldId::cp, FieldId::pp})
+    base.ways *= said_count(base.request, base.scenario, id);
   const Plan& plan = base.scenario.plan;
   base.run = {plan.gpus, plan.global_batch, base.scenario.micro_batches, outcome_of(base.scenario, prediction), 1, 1};
   return base;
 }
 
 /// The smallest count that is legal; the error of the smallest where none is.
-Expected<ScaleBase> smallest_base(const Request& request, const std::vector<std::int64_t>& gpus, std::vector<SkippedCount>& skipped) {
+Expected<ScaleBase> smallest_base(
+    const Request& request, const std::vector<std::int64_t>& gpus, std::vector<SkippedCount>& skipped) {
   std::optional<Error> first;
   for (const std::int64_t count : gpus) {
     auto base = base_at(request, count);
@@ -81,12 +83,13 @@ void fit_curve(ScalingCurve& curve) {
   std::vector<RelativeRun> runs;
   const ScaledRun& first = curve.runs.front();
   for (const ScaledRun& run : curve.runs)
-    runs.push_back({static_cast<double>(run.gpus) / static_cast<double>(first.gpus), run.outcome.step_time / first.outcome.step_time});
+    runs.push_back({static_cast<double>(run.gpus) / static_cast<double>(first.gpus),
+        run.outcome.step_time / first.outcome.step_time});
   curve.fit = fit_serial_share(curve.scaling, runs);
 }
 
-ScalingCurve scaling_curve(const ScaleBase& base, Scaling scaling, const std::vector<std::int64_t>& gpus,
-                           std::vector<SkippedCount> skipped) {
+ScalingCurve scaling_curve(
+    const ScaleBase& base, Scaling scaling, const std::vector<std::int64_t>& gpus, std::vector<SkippedCount> skipped) {
   ScalingCurve curve{scaling, {base.run}, std::move(skipped), {}, {}};
   for (const std::int64_t count : gpus) {
     if (count <= base.run.gpus) continue;
@@ -113,10 +116,12 @@ std::vector<Scaling> asked_scalings(const Arguments& arguments) {
 
 }  // namespace
 
-Expected<ScaleStudy> scale_study(const Request& request, std::vector<std::int64_t> gpus, std::span<const Scaling> scalings) {
+Expected<ScaleStudy> scale_study(
+    const Request& request, std::vector<std::int64_t> gpus, std::span<const Scaling> scalings) {
   if (request.mapping)
-    return fail(request.mapping->where, "a mapping says its number of GPUs itself, and scaling needs another one for each count",
-                "the split by flags: --tp, --pp, ...");
+    return fail(request.mapping->where,
+        "a mapping says its number of GPUs itself, and scaling needs another one for each count",
+        "the split by flags: --tp, --pp, ...");
   std::vector<SkippedCount> skipped;
   TRY(auto base, smallest_base(request, gpus, skipped));
   if (gpus.size() <= 1) gpus = doubled_counts(base);
@@ -126,6 +131,7 @@ Expected<ScaleStudy> scale_study(const Request& request, std::vector<std::int64_
 }
 
 std::span<const Flag> scale_flags() {
+  // clang-format off
   static const std::vector<Flag> flags = study_flags(
       {{.name = "--gpus", .key = "gpus", .value = "N[,N...]", .group = "Machine and software",
         .doc = "GPUs of each run; one: its powers of two up to 16x (default: from whole nodes that hold tp x cp x pp)",
@@ -136,6 +142,7 @@ std::span<const Flag> scale_flags() {
         .doc = "the global batch grows with the GPUs", .kind = FlagKind::toggle},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle}});
+  // clang-format on
   return flags;
 }
 

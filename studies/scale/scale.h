@@ -15,8 +15,10 @@
 namespace stepcast {
 
 /// `gpus` ascending; one count, or none: powers of two times it up to 16 x or what the machine holds. The batch of
-/// `request` is that of the smallest count that is legal. Errors: no count is legal; a mapping, which says its GPUs itself.
-Expected<ScaleStudy> scale_study(const Request& request, std::vector<std::int64_t> gpus, std::span<const Scaling> scalings);
+/// `request` is that of the smallest count that is legal. Errors: no count is legal; a mapping, which says its GPUs
+/// itself.
+Expected<ScaleStudy> scale_study(
+    const Request& request, std::vector<std::int64_t> gpus, std::span<const Scaling> scalings);
 
 Expected<void> scale_command(const Arguments& arguments, Console& console);
 std::span<const Flag> scale_flags();

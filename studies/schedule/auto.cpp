@@ -1,5 +1,6 @@
-// stepcast schedule --auto: the search of sim/schedule/search/auto.h on each placement that it knows, held against every kind
-// with a fixed order. Where a placement's lower bound is no shorter than what is found, nothing there is tried.
+// stepcast schedule --auto: the search of sim/schedule/search/auto.h on each placement that it knows, held against
+// every kind with a fixed order. Where a placement's lower bound is no shorter than what is found, nothing there is
+// tried.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double as_long = 1e-9;          ///< equal but for the order in which times were summed
+constexpr double as_long = 1e-9;  ///< equal but for the order in which times were summed
 
 /// Where stages may lie. `searched` is the kind whose sizes and placement the search shares; none: kinds only.
 struct AutoPlace {
@@ -24,8 +25,10 @@ constexpr AutoPlace auto_places[] = {{1, false, "zb-auto"}, {2, true, "zb-v-auto
 
 /// An order without actions, which is all that a bound looks at.
 Order bare_order(const ScheduleRequest& request, const AutoPlace& place) {
+  // clang-format off
   Order order{.ranks = request.size.ranks, .chunks = place.chunks, .micro_batches = request.size.micro_batches,
               .actions = {}, .begin = {}, .rank_of = {}};
+  // clang-format on
   for (int s = 0; s < place.chunks * order.ranks; ++s) {
     const int r = s % order.ranks;
     order.rank_of.push_back(place.v && s >= order.ranks ? order.ranks - 1 - r : r);
@@ -128,8 +131,8 @@ Expected<std::vector<int>> chunk_choices(const ScheduleRequest& request) {
 Expected<void> check_search_size(const ScheduleRequest& request, const std::vector<int>& chunks) {
   for (const AutoPlace& place : auto_places) {
     if (place.searched == nullptr || std::count(chunks.begin(), chunks.end(), place.chunks) == 0) continue;
-    const ScheduleSize size{.ranks = request.size.ranks, .chunks = place.chunks,
-                            .micro_batches = request.size.micro_batches};
+    const ScheduleSize size{
+        .ranks = request.size.ranks, .chunks = place.chunks, .micro_batches = request.size.micro_batches};
     if (auto legal = check_size(**find_schedule(place.searched), size); !legal)
       return tl::unexpected(in_schedule_flags(legal.error()));
   }
@@ -146,8 +149,8 @@ std::vector<BoundedPlace> places_of(const OrderSearch& search, const std::vector
   std::vector<BoundedPlace> places;
   for (const AutoPlace& place : auto_places)
     if (std::count(chunks.begin(), chunks.end(), place.chunks) > 0) places.push_back({place, search.bound_on(place)});
-  std::stable_sort(places.begin(), places.end(),
-                   [](const BoundedPlace& a, const BoundedPlace& b) { return a.bound < b.bound; });
+  std::stable_sort(
+      places.begin(), places.end(), [](const BoundedPlace& a, const BoundedPlace& b) { return a.bound < b.bound; });
   return places;
 }
 
@@ -163,9 +166,8 @@ Expected<ScheduleRun> find_schedule_order(const ScheduleRequest& request) {
     TRY(search.search_on(place));
   }
   for (const int count : chunks) {
-    const bool promising = std::any_of(places.begin(), places.end(), [&](const BoundedPlace& row) {
-      return row.place.chunks == count && !search.beats(row.bound);
-    });
+    const bool promising = std::any_of(places.begin(), places.end(),
+        [&](const BoundedPlace& row) { return row.place.chunks == count && !search.beats(row.bound); });
     if (promising || request.slices_given) search.try_kinds(count);
   }
   return search.result();

@@ -29,10 +29,10 @@ Expected<void> check_one_model(const ScheduleKind& kind, const ScheduleRequest& 
   const auto entries = static_cast<int>(request.forward_list.size());
   if (kind.directions == 1 || entries != 2 * request.size.ranks) return {};
   return fail(request.times_file,
-              fmt::format("{} times are two chunks on each of {} ranks here, and {} has a stage of each copy there",
-                          entries, request.size.ranks, kind.id),
-              fmt::format("{} times to compare it, or stepcast schedule {} to run the {} as two copies",
-                          request.size.ranks, kind.id, entries));
+      fmt::format("{} times are two chunks on each of {} ranks here, and {} has a stage of each copy there", entries,
+          request.size.ranks, kind.id),
+      fmt::format("{} times to compare it, or stepcast schedule {} to run the {} as two copies", request.size.ranks,
+          kind.id, entries));
 }
 
 Expected<ScheduleRun> run_in_comparison(const ScheduleKind& kind, const ScheduleRequest& request) {
@@ -51,9 +51,8 @@ ScheduleComparison compare_schedules(const ScheduleRequest& request) {
       comparison.refused.push_back({kind.id, to_text(run.error())});
     }
   }
-  std::stable_sort(comparison.runs.begin(), comparison.runs.end(), [](const ScheduleRun& a, const ScheduleRun& b) {
-    return a.timeline.makespan < b.timeline.makespan;
-  });
+  std::stable_sort(comparison.runs.begin(), comparison.runs.end(),
+      [](const ScheduleRun& a, const ScheduleRun& b) { return a.timeline.makespan < b.timeline.makespan; });
   return comparison;
 }
 

@@ -17,9 +17,9 @@ namespace {
 
 /// A file as far as it tells forms apart.
 struct FileAtHand {
-  std::string path, text;                   ///< no text where it is a folder
+  std::string path, text;  ///< no text where it is a folder
   bool folder = false;
-  std::vector<std::string> keys;            ///< of a JSON object
+  std::vector<std::string> keys;  ///< of a JSON object
   [[nodiscard]] bool has(const char* key) const { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
 };
 
@@ -47,10 +47,10 @@ bool is_order_json(const FileAtHand& file) { return file.has("rank_of") || file.
 Expected<ScheduleFile> read_order_file(const FileAtHand& file, const ScheduleRequest&) {
   TRY(auto read, read_order_json(file.text, file.path));
   ScheduleFile result{.copies = std::move(read.copies),
-                      .has_durations = read.has_durations,
-                      .in_seconds = read.in_seconds,
-                      .step = {.tail = read.tail, .measured = read.measured},
-                      .notes = {}};
+      .has_durations = read.has_durations,
+      .in_seconds = read.in_seconds,
+      .step = {.tail = read.tail, .measured = read.measured},
+      .notes = {}};
   if (result.copies.empty()) result.copies.push_back(std::move(read.timed));
   return result;
 }
@@ -66,17 +66,17 @@ bool is_timeline(const FileAtHand& file) { return file.has("ranks") && file.has(
 Expected<ScheduleFile> read_timeline(const FileAtHand& file, const ScheduleRequest&) {
   TRY(auto read, read_measured_timeline(file.text, file.path));
   return ScheduleFile{.copies = {std::move(read.timed)},
-                      .has_durations = true,
-                      .in_seconds = true,
-                      .step = {.tail = {}, .measured = read.measured.value(), .on_first_rank = true},
-                      .notes = {}};
+      .has_durations = true,
+      .in_seconds = true,
+      .step = {.tail = {}, .measured = read.measured.value(), .on_first_rank = true},
+      .notes = {}};
 }
 
 struct OrderForm {
   const char* name;
   bool (*recognises)(const FileAtHand&);
   Expected<ScheduleFile> (*read)(const FileAtHand&, const ScheduleRequest&);
-  std::vector<std::string_view> takes;      ///< of the flags that only some forms take
+  std::vector<std::string_view> takes;  ///< of the flags that only some forms take
 };
 
 const std::vector<OrderForm>& order_forms() {
@@ -110,13 +110,12 @@ Expected<const OrderForm*> form_of(const FileAtHand& file) {
     names.emplace_back(form.name);
   }
   return fail(file.path, file.folder ? "this folder has no order" : "this file has no order that is known",
-              fmt::format("{}", fmt::join(names, "; ")));
+      fmt::format("{}", fmt::join(names, "; ")));
 }
 
 Expected<void> check_form_flags(const OrderForm& form, const ScheduleRequest& request) {
   const std::pair<const char*, bool> given[] = {{"--csv-dialect", request.dialect != ScheduleRequest{}.dialect},
-                                                {"--seq-splits", request.slices_given},
-                                                {"--iteration", request.iteration.has_value()}};
+      {"--seq-splits", request.slices_given}, {"--iteration", request.iteration.has_value()}};
   for (const auto& [flag, there] : given) {
     if (!there || std::find(form.takes.begin(), form.takes.end(), flag) != form.takes.end()) continue;
     return fail(flag, fmt::format("does not go with {}", form.name), "leave it out");
@@ -129,15 +128,16 @@ Expected<void> check_times(const ScheduleFile& file, const ScheduleRequest& requ
   if (!file.has_durations) {
     if (request.times_missing.empty()) return {};
     return fail(request.times_missing, fmt::format("is missing: {} has an order without durations", request.file),
-                "--forward, --input-grad and --weight-grad, or --times FILE.json");
+        "--forward, --input-grad and --weight-grad, or --times FILE.json");
   }
   if (!request.times_given.empty())
     return fail(request.times_given, fmt::format("{} has the duration of every action", request.file),
-                "leave it out; --p2p and --rank-speed go with such a file");
+        "leave it out; --p2p and --rank-speed go with such a file");
   if (request.units && *request.units != file.in_seconds)
-    return fail("--p2p", fmt::format("has {} unit, but the durations of {} are {}", *request.units ? "a" : "no",
-                                     request.file, file.in_seconds ? "in seconds" : "bare numbers"),
-                file.in_seconds ? "--p2p 1ms" : "a bare number, or \"time_unit\": \"s\" in the file");
+    return fail("--p2p",
+        fmt::format("has {} unit, but the durations of {} are {}", *request.units ? "a" : "no", request.file,
+            file.in_seconds ? "in seconds" : "bare numbers"),
+        file.in_seconds ? "--p2p 1ms" : "a bare number, or \"time_unit\": \"s\" in the file");
   for (const TimedOrder& copy : file.copies)
     for (const auto* each : {&copy.times.forward_each, &copy.times.input_grad_each, &copy.times.weight_grad_each})
       if (std::any_of(each->begin(), each->end(), [](double time) { return time > 0; })) return {};

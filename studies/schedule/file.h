@@ -11,9 +11,9 @@
 namespace stepcast {
 
 struct ScheduleFile {
-  std::vector<TimedOrder> copies;           ///< of one order; times are empty without durations
+  std::vector<TimedOrder> copies;  ///< of one order; times are empty without durations
   bool has_durations = false;
-  bool in_seconds = false;                  ///< the durations
+  bool in_seconds = false;  ///< the durations
   MeasuredStep step;
   std::vector<std::string> notes;
 };

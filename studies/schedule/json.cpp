@@ -11,20 +11,17 @@ using ScheduleJson = nlohmann::ordered_json;
 
 ScheduleJson rank_json(const ScheduleRun& run, int rank) {
   const Timeline& timeline = run.timeline;
-  return {{"start", timeline.rank_start[rank].value()},
-          {"end", timeline.rank_end[rank].value()},
-          {"busy", timeline.busy[rank].value()},
-          {"hop_wait", timeline.hop_wait[rank].value()},
-          {"peak_activations", timeline.peak_in_flight[rank]},
-          {"peak_activations_freed_at_input_grad", timeline.peak_freed_at_input_grad[rank]},
-          {"peak_pending_weight_grads", timeline.peak_pending_weight_grads[rank]},
-          {"order", pytorch_actions(run.order, rank)}};
+  return {{"start", timeline.rank_start[rank].value()}, {"end", timeline.rank_end[rank].value()},
+      {"busy", timeline.busy[rank].value()}, {"hop_wait", timeline.hop_wait[rank].value()},
+      {"peak_activations", timeline.peak_in_flight[rank]},
+      {"peak_activations_freed_at_input_grad", timeline.peak_freed_at_input_grad[rank]},
+      {"peak_pending_weight_grads", timeline.peak_pending_weight_grads[rank]},
+      {"order", pytorch_actions(run.order, rank)}};
 }
 
 ScheduleJson replay_json(const ScheduleReplay& replay) {
-  ScheduleJson json = {{"makespan", replay.makespan},
-                       {"makespan_of_stage_means", replay.makespan_of_means},
-                       {"means_gap", replay.means_gap}};
+  ScheduleJson json = {{"makespan", replay.makespan}, {"makespan_of_stage_means", replay.makespan_of_means},
+      {"means_gap", replay.means_gap}};
   if (replay.warning) json["warning"] = *replay.warning;
   if (replay.copies > 1) {
     json["copies"] = replay.copies;
@@ -42,17 +39,12 @@ ScheduleJson replay_json(const ScheduleReplay& replay) {
 }
 
 ScheduleJson figures_json(const ScheduleRun& run) {
-  return {{"schedule", run.id},
-          {"time_unit", run.in_seconds ? "s" : "abstract"},
-          {"p2p_mode", run.blocking_hops ? "blocking" : "overlapped"},
-          {"makespan", run.timeline.makespan.value()},
-          {"span", run.timeline.span.value()},
-          {"bubble_fraction", run.timeline.bubble_fraction()},
-          {"bubble_fraction_span", run.timeline.bubble_fraction_span()},
-          {"lower_bound", run.lower_bound},
-          {"lower_bound_at_peak_memory", run.lower_bound_at_peak_memory},
-          {"p2p_messages", run.timeline.messages},
-          {"weight_copies", run.order.directions}};
+  return {{"schedule", run.id}, {"time_unit", run.in_seconds ? "s" : "abstract"},
+      {"p2p_mode", run.blocking_hops ? "blocking" : "overlapped"}, {"makespan", run.timeline.makespan.value()},
+      {"span", run.timeline.span.value()}, {"bubble_fraction", run.timeline.bubble_fraction()},
+      {"bubble_fraction_span", run.timeline.bubble_fraction_span()}, {"lower_bound", run.lower_bound},
+      {"lower_bound_at_peak_memory", run.lower_bound_at_peak_memory}, {"p2p_messages", run.timeline.messages},
+      {"weight_copies", run.order.directions}};
 }
 
 }  // namespace
@@ -62,11 +54,11 @@ std::string schedule_json(const ScheduleRun& run) {
   if (!run.notes.empty()) json["notes"] = run.notes;
   if (run.layers)
     json["partition"] = {{"layers", run.layers->layers}, {"imbalance", run.layers->balance.imbalance},
-                         {"cost", run.layers->balance.cost.value()}, {"layout", run.layers->layout}};
+        {"cost", run.layers->balance.cost.value()}, {"layout", run.layers->layout}};
   if (run.replay) json["replay"] = replay_json(*run.replay);
   if (run.search)
     json["auto"] = {{"from", run.search->from}, {"placement", run.placement()}, {"tried", run.search->tried},
-                    {"gap", run.gap_to_bound()}, {"peak_micro_batches", run.peak_micro_batches()}};
+        {"gap", run.gap_to_bound()}, {"peak_micro_batches", run.peak_micro_batches()}};
   json["ranks"] = ScheduleJson::array();
   for (int rank = 0; rank < run.order.ranks; ++rank) json["ranks"].push_back(rank_json(run, rank));
   return json.dump(2) + "\n";

@@ -5,7 +5,6 @@
 
 #include "studies/schedule/request.h"
 
-
 namespace stepcast {
 namespace {
 
@@ -26,8 +25,8 @@ Expected<double> speed_of(const std::string& text) {
   const bool number = problem == std::errc{} && end == text.data() + text.size();
   if (number && speed >= least_speed && speed <= most_speed) return speed;
   return fail("--rank-speed", fmt::format("'{}' is no speed", text.substr(0, 60)),
-              fmt::format("{:g} to {:g}, divided by commas; 1: as the times say, 0.9: they take 1/0.9 as long",
-                          least_speed, most_speed));
+      fmt::format("{:g} to {:g}, divided by commas; 1: as the times say, 0.9: they take 1/0.9 as long", least_speed,
+          most_speed));
 }
 
 std::string without_blanks(std::string text) {
@@ -49,12 +48,9 @@ Expected<void> read_speeds(const std::string& list, ScheduleRequest& request) {
 }  // namespace
 
 Expected<void> read_schedule_knobs(const Arguments& arguments, ScheduleRequest& request) {
-  if (arguments.has("--p2p-mode"))
-    TRY(read_hop_mode(arguments.value("--p2p-mode"), request));
-  if (arguments.has("--rank-speed"))
-    TRY(read_speeds(arguments.value("--rank-speed"), request));
-  if (arguments.has("--rank-speed") && !arguments.has("--from"))
-    TRY(check_speeds(request, request.size.ranks));
+  if (arguments.has("--p2p-mode")) TRY(read_hop_mode(arguments.value("--p2p-mode"), request));
+  if (arguments.has("--rank-speed")) TRY(read_speeds(arguments.value("--rank-speed"), request));
+  if (arguments.has("--rank-speed") && !arguments.has("--from")) TRY(check_speeds(request, request.size.ranks));
   if (!arguments.has("--effort")) return {};
   if (!arguments.has("--auto")) return fail("--effort", "is about the search of --auto", "add --auto, or leave it out");
   TRY(const auto effort, parse_count(arguments.value("--effort"), "--effort", 0, most_schedule_effort));
@@ -65,8 +61,9 @@ Expected<void> read_schedule_knobs(const Arguments& arguments, ScheduleRequest& 
 Expected<void> check_speeds(const ScheduleRequest& request, int ranks) {
   const std::size_t given = request.rank_slowdown.size();
   if (given == 0 || given == static_cast<std::size_t>(ranks)) return {};
-  return fail("--rank-speed", fmt::format("{} speed{} for {} rank{}", given, given == 1 ? "" : "s", ranks,
-                                          ranks == 1 ? "" : "s"), "one for each rank");
+  return fail("--rank-speed",
+      fmt::format("{} speed{} for {} rank{}", given, given == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s"),
+      "one for each rank");
 }
 
 }  // namespace stepcast

@@ -43,8 +43,8 @@ Expected<std::vector<double>> read_list(const CostsJson& list, const std::string
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = fmt::format("{}/{}", where, i);
     if (!list[i].is_number() && !list[i].is_string())
-      return fail(place, fmt::format("found {}", list[i].dump().substr(0, 60)),
-                  "a number, or text with a unit: \"10 ms\"");
+      return fail(
+          place, fmt::format("found {}", list[i].dump().substr(0, 60)), "a number, or text with a unit: \"10 ms\"");
     const CostsJson& item = list[i];
     const std::string text = item.is_string() ? item.get<std::string>() : fmt::format("{}", item.get<double>());
     TRY(const auto time, read_time(text, place));
@@ -62,8 +62,8 @@ Expected<LayerTimes> read_layer_times(const std::string& name, const ReadTime& r
     TRY(times.layers[i], read_list(file.at(pass_keys[i]), fmt::format("{}:/{}", name, pass_keys[i]), read_time));
     if (times.layers[i].empty() || times.layers[i].size() != times.layers[0].size())
       return fail(fmt::format("{}:/{}", name, pass_keys[i]),
-                  fmt::format("{} layers, and {} in forward", times.layers[i].size(), times.layers[0].size()),
-                  "one time per layer in each list, one layer or more");
+          fmt::format("{} layers, and {} in forward", times.layers[i].size(), times.layers[0].size()),
+          "one time per layer in each list, one layer or more");
   }
   for (std::size_t i = 0; i < end_keys.size(); ++i) {
     if (!file.contains(end_keys[i])) continue;
@@ -90,8 +90,8 @@ PartitionProblem problem_of(const LayerTimes& times, int stages) {
   return problem;
 }
 
-Expected<std::vector<int>> split_by(const std::string& text, const PartitionProblem& problem, const ScheduleSize& size,
-                                    int chunks) {
+Expected<std::vector<int>> split_by(
+    const std::string& text, const PartitionProblem& problem, const ScheduleSize& size, int chunks) {
   TRY(const auto choice, parse_layout(text, "--layout"));
   if (choice.kind == LayoutChoice::Kind::given) {
     NetworkSpec network;
@@ -123,7 +123,7 @@ std::vector<double> stage_list(const LayerTimes& times, std::size_t pass, const 
 Expected<void> read_layer_costs(const Arguments& arguments, const ReadTime& read_time, ScheduleRequest& request) {
   if (arguments.words.empty())
     return fail("--layer-costs", "needs a KIND, which says how many virtual stages there are",
-                "stepcast schedule 1f1b --layer-costs FILE.json ...");
+        "stepcast schedule 1f1b --layer-costs FILE.json ...");
   for (const char* one : {"--times", "--forward", "--input-grad", "--weight-grad"})
     if (arguments.has(one)) return fail(one, "does not go with --layer-costs", "leave one of them out");
   TRY(const auto kind, find_schedule(arguments.words[0]));

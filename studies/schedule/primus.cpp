@@ -50,8 +50,8 @@ std::vector<int> shared(const std::vector<int>& some, const std::vector<int>& ot
   return both;
 }
 
-Expected<int> choose_iteration(const std::string& folder, const std::vector<int>& there,
-                               const std::optional<int>& wanted) {
+Expected<int> choose_iteration(
+    const std::string& folder, const std::vector<int>& there, const std::optional<int>& wanted) {
   if (there.empty())
     return fail(folder, "the ranks have no iteration in common", "pp_rank_<r>.json: iteration -> {fwd_start, ...}");
   if (!wanted) return there.back();
@@ -86,10 +86,10 @@ Expected<ScheduleFile> read_primus_folder(const std::string& path, const Schedul
   }
   TRY(auto timeline, primus_timeline(size, ranks));
   return ScheduleFile{.copies = {std::move(timeline.timed)},
-                      .has_durations = true,
-                      .in_seconds = true,
-                      .step = {.tail = {}, .measured = timeline.measured.value(), .on_first_rank = true},
-                      .notes = {fmt::format("iteration {}; all ranks have {}", iteration, listed(there))}};
+      .has_durations = true,
+      .in_seconds = true,
+      .step = {.tail = {}, .measured = timeline.measured.value(), .on_first_rank = true},
+      .notes = {fmt::format("iteration {}; all ranks have {}", iteration, listed(there))}};
 }
 
 }  // namespace stepcast

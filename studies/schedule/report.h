@@ -9,8 +9,8 @@
 
 namespace stepcast {
 
-/// The orders are in PyTorch's words (sim/schedule/files/pytorch_csv.h). Stages of a second copy of the model follow those of
-/// the first; where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
+/// The orders are in PyTorch's words (sim/schedule/files/pytorch_csv.h). Stages of a second copy of the model follow
+/// those of the first; where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
 std::string schedule_json(const ScheduleRun& run);
 std::string schedule_text(const ScheduleRun& run, const Console& console);
 

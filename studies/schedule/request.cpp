@@ -19,10 +19,8 @@ struct SizeFlag {
   bool needed;
 };
 constexpr SizeFlag size_flags[] = {{"--stages", &ScheduleSize::ranks, true},
-                                   {"--micro-batches", &ScheduleSize::micro_batches, true},
-                                   {"--chunks", &ScheduleSize::chunks, false},
-                                   {"--group", &ScheduleSize::group, false},
-                                   {"--seq-splits", &ScheduleSize::slices, false}};
+    {"--micro-batches", &ScheduleSize::micro_batches, true}, {"--chunks", &ScheduleSize::chunks, false},
+    {"--group", &ScheduleSize::group, false}, {"--seq-splits", &ScheduleSize::slices, false}};
 
 /// A file's order has its sizes; only the slices are not to be seen in it.
 Expected<void> read_file_flags(const Arguments& arguments, ScheduleRequest& request) {
@@ -60,7 +58,7 @@ Expected<void> read_factors(const Arguments& arguments, ScheduleRequest& request
     const auto factor = bare_number(text);
     if (!factor || !(*factor > 0 && *factor <= 10))
       return fail("--overlap-factor", fmt::format("'{}' is no factor", text.substr(0, 60)),
-                  "above 0, at most 10; 1: a fused pair lasts as long as its two one after the other");
+          "above 0, at most 10; 1: a fused pair lasts as long as its two one after the other");
     request.pair_factor = *factor;
   }
   TRY(request.memory_cap, size_flag(arguments, "--memory-cap", 0));

@@ -23,25 +23,25 @@ struct LayerSplit {
 struct ScheduleRequest {
   ScheduleSize size;
   bool chunks_given = false, slices_given = false;
-  bool in_seconds = false;                  ///< the times came with units
-  double forward = 0, input_grad = 0, weight_grad = 0;  ///< per rank and micro-batch
+  bool in_seconds = false;                                              ///< the times came with units
+  double forward = 0, input_grad = 0, weight_grad = 0;                  ///< per rank and micro-batch
   std::vector<double> forward_list, input_grad_list, weight_grad_list;  ///< --times: per virtual stage; else empty
   /// --times with a list for each micro-batch: by virtual stage, an empty one where it has one time for all. The lists
   /// above then hold the means. Empty: no stage of the key has such a list.
   std::vector<std::vector<double>> forward_each, input_grad_each, weight_grad_each;
   std::string times_file;
   std::optional<LayerSplit> layers = std::nullopt;  ///< --layer-costs: how they lie, behind the lists
-  std::string times_given, times_missing;   ///< --from: a flag of times that is there, and one that is not
-  std::optional<bool> units;                ///< of the times that were given; none: there is nothing but zeros
+  std::string times_given, times_missing;           ///< --from: a flag of times that is there, and one that is not
+  std::optional<bool> units;                        ///< of the times that were given; none: there is nothing but zeros
   double hop = 0;
   double pair_factor = 1;
-  bool blocking_hops = false;               ///< --p2p-mode
-  std::vector<double> rank_slowdown;        ///< 1 / --rank-speed; empty = 1
-  double memory_cap = 0;                    ///< what --memory-cap says; 0 = none
-  double cap_unit = 1;                      ///< activations of the order at hand per unit of it
+  bool blocking_hops = false;                  ///< --p2p-mode
+  std::vector<double> rank_slowdown;           ///< 1 / --rank-speed; empty = 1
+  double memory_cap = 0;                       ///< what --memory-cap says; 0 = none
+  double cap_unit = 1;                         ///< activations of the order at hand per unit of it
   std::int64_t effort = AutoOptions{}.effort;  ///< --auto: AutoOptions::effort on each placement
-  std::string file, dialect = "detect";     ///< --from: the file's sizes count; else empty
-  std::optional<int> iteration;             ///< of a folder of Primus
+  std::string file, dialect = "detect";        ///< --from: the file's sizes count; else empty
+  std::optional<int> iteration;                ///< of a folder of Primus
 };
 
 /// request.cpp

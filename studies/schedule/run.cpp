@@ -15,9 +15,8 @@ struct FieldFlag {
   const char *field, *flag;
 };
 /// What the schedule table calls its sizes, and the flags that set them.
-constexpr FieldFlag field_flags[] = {{"ranks", "--stages"},   {"micro-batches", "--micro-batches"},
-                                     {"chunks", "--chunks"},  {"group", "--group"},
-                                     {"slices", "--seq-splits"}, {"memory-cap", "--memory-cap"}};
+constexpr FieldFlag field_flags[] = {{"ranks", "--stages"}, {"micro-batches", "--micro-batches"},
+    {"chunks", "--chunks"}, {"group", "--group"}, {"slices", "--seq-splits"}, {"memory-cap", "--memory-cap"}};
 
 }  // namespace
 
@@ -36,14 +35,12 @@ namespace {
 Expected<void> check_unit_lists(const ScheduleRequest& request) {
   const auto micro_batches = static_cast<std::size_t>(request.size.micro_batches);
   for (const auto& [key, each] : {std::pair{"forward", &request.forward_each},
-                                  std::pair{"input_grad", &request.input_grad_each},
-                                  std::pair{"weight_grad", &request.weight_grad_each}}) {
+           std::pair{"input_grad", &request.input_grad_each}, std::pair{"weight_grad", &request.weight_grad_each}}) {
     for (std::size_t s = 0; s < each->size(); ++s) {
       const std::size_t length = (*each)[s].size();
       if (length == 0 || length == micro_batches) continue;
       return fail(fmt::format("{}:/{}/{}", request.times_file, key, s),
-                  fmt::format("{} times for {} micro-batches", length, micro_batches),
-                  "one for each, or one number for all");
+          fmt::format("{} times for {} micro-batches", length, micro_batches), "one for each, or one number for all");
     }
   }
   return {};
@@ -53,13 +50,12 @@ Expected<void> check_unit_lists(const ScheduleRequest& request) {
 
 Expected<void> check_list_lengths(const ScheduleRequest& request, const std::string& kind, int copy, int directions) {
   const std::pair<const char*, std::size_t> lists[] = {{"forward", request.forward_list.size()},
-                                                       {"input_grad", request.input_grad_list.size()},
-                                                       {"weight_grad", request.weight_grad_list.size()}};
+      {"input_grad", request.input_grad_list.size()}, {"weight_grad", request.weight_grad_list.size()}};
   for (const auto& [key, length] : lists) {
     if (length == static_cast<std::size_t>(copy) || length == static_cast<std::size_t>(copy) * directions) continue;
     return fail(request.times_file + ":/" + key,
-                fmt::format("{} times for the {} virtual stages of {}", length, copy, kind),
-                fmt::format("a list of {}{}", copy, directions > 1 ? fmt::format(" or {}", copy * directions) : ""));
+        fmt::format("{} times for the {} virtual stages of {}", length, copy, kind),
+        fmt::format("a list of {}{}", copy, directions > 1 ? fmt::format(" or {}", copy * directions) : ""));
   }
   return check_unit_lists(request);
 }
@@ -82,17 +78,17 @@ OrderTimes order_times(const ScheduleRequest& request, int chunks) {
     return times;
   };
   return {.forward = list(request.forward_list, request.forward),
-          .input_grad = list(request.input_grad_list, request.input_grad),
-          .weight_grad = list(request.weight_grad_list, request.weight_grad),
-          .hop = request.hop,
-          .memory_cap = request.memory_cap * request.cap_unit};
+      .input_grad = list(request.input_grad_list, request.input_grad),
+      .weight_grad = list(request.weight_grad_list, request.weight_grad),
+      .hop = request.hop,
+      .memory_cap = request.memory_cap * request.cap_unit};
 }
 
 namespace {
 
 /// By stage and unit, as the engine takes them; a slice takes its part of its micro-batch.
-std::vector<double> unit_times(const Order& order, const std::vector<std::vector<double>>& lists,
-                               const std::vector<Seconds>& stage_times) {
+std::vector<double> unit_times(
+    const Order& order, const std::vector<std::vector<double>>& lists, const std::vector<Seconds>& stage_times) {
   std::vector<double> times;
   if (lists.empty()) return times;
   for (int s = 0; s < order.stages(); ++s) {
@@ -147,9 +143,9 @@ int cap_for(const ScheduleRequest& request, int activations) {
 Expected<void> check_room(const std::string& id, const ScheduleRequest& request, int least) {
   if (request.memory_cap <= 0 || request.memory_cap * request.cap_unit >= least) return {};
   return fail("--memory-cap",
-              fmt::format("{} cannot pass a micro-batch while a rank holds at most {:g}", id,
-                          request.memory_cap * request.cap_unit),
-              fmt::format("--memory-cap {} or more", cap_for(request, least)));
+      fmt::format(
+          "{} cannot pass a micro-batch while a rank holds at most {:g}", id, request.memory_cap * request.cap_unit),
+      fmt::format("--memory-cap {} or more", cap_for(request, least)));
 }
 
 /// Kinds with an order of their own cannot keep to a cap: they do, or are refused.
@@ -161,9 +157,9 @@ Expected<void> check_cap(const ScheduleRun& run, const ScheduleRequest& request)
   std::string takers;
   for (const ScheduleKind& kind : schedule_kinds())
     if (kind.takes_cap) takers += (takers.empty() ? "schedule " : ", ") + kind.id;
-  return fail("--memory-cap", fmt::format("{} holds {} activations on rank {}, above {:g}", run.id, *most,
-                                          most - peaks.begin(), cap),
-              fmt::format("--memory-cap {} or more, or {}", cap_for(request, *most), takers + " or --auto"));
+  return fail("--memory-cap",
+      fmt::format("{} holds {} activations on rank {}, above {:g}", run.id, *most, most - peaks.begin(), cap),
+      fmt::format("--memory-cap {} or more, or {}", cap_for(request, *most), takers + " or --auto"));
 }
 
 void add_bounds(const StageTimes& times, double cap, ScheduleRun& run) {
@@ -186,14 +182,14 @@ double ScheduleRun::peak_micro_batches() const {
   return static_cast<double>(most) / (chunks() * order.slices);
 }
 
-Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, const std::string& id,
-                                 const std::string& name) {
+Expected<ScheduleRun> time_order(
+    Order order, const ScheduleRequest& request, const std::string& id, const std::string& name) {
   StageTimes times = engine_times(order, request);
   return time_copies({{std::move(order), std::move(times)}}, request, id, name);
 }
 
-Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const ScheduleRequest& request,
-                                  const std::string& id, const std::string& name) {
+Expected<ScheduleRun> time_copies(
+    std::vector<TimedOrder> copies, const ScheduleRequest& request, const std::string& id, const std::string& name) {
   TRY(check_speeds(request, copies.front().order.ranks));
   TRY(auto ran, run_copies(copies));
   TimedOrder& shown = copies[ran.slowest];

@@ -13,16 +13,16 @@ namespace stepcast {
 
 /// What --auto did.
 struct ScheduleSearch {
-  std::string from;                         ///< the kind, or the way of searching, that found the order
-  int tried = 0;                            ///< orders laid out, all placements together
+  std::string from;  ///< the kind, or the way of searching, that found the order
+  int tried = 0;     ///< orders laid out, all placements together
 };
 
 struct ScheduleRun : PipelineRun {
-  std::vector<std::string> notes;           ///< what a file had that does not count
+  std::vector<std::string> notes;  ///< what a file had that does not count
   bool blocking_hops = false;
   std::optional<ScheduleSearch> search;
-  std::optional<LayerSplit> layers;         ///< --layer-costs
-  std::optional<ScheduleReplay> replay;     ///< where single micro-batches have durations of their own
+  std::optional<LayerSplit> layers;      ///< --layer-costs
+  std::optional<ScheduleReplay> replay;  ///< where single micro-batches have durations of their own
   /// Where the stages lie: "one stage per rank", "V", "looped", "both ways".
   [[nodiscard]] std::string placement() const;
   /// The rank that holds most, in whole micro-batches of a rank's layers, so that kinds compare.
@@ -46,17 +46,17 @@ StageTimes engine_times(const Order& order, const ScheduleRequest& request);
 /// Hops, speeds and the factor of fused pairs: what flags say of any order's times.
 void set_request_knobs(const Order& order, const ScheduleRequest& request, StageTimes& times);
 /// Runs an order and bounds it; refused if it holds more than the cap.
-Expected<ScheduleRun> time_order(Order order, const ScheduleRequest& request, const std::string& id,
-                                 const std::string& name);
+Expected<ScheduleRun> time_order(
+    Order order, const ScheduleRequest& request, const std::string& id, const std::string& name);
 /// The same with durations at hand: copies of one order that end the step together. The slowest one is shown.
-Expected<ScheduleRun> time_copies(std::vector<TimedOrder> copies, const ScheduleRequest& request,
-                                  const std::string& id, const std::string& name);
+Expected<ScheduleRun> time_copies(
+    std::vector<TimedOrder> copies, const ScheduleRequest& request, const std::string& id, const std::string& name);
 
 struct RefusedSchedule {
   std::string kind, reason;
 };
 struct ScheduleComparison {
-  std::vector<ScheduleRun> runs;            ///< shortest makespan first
+  std::vector<ScheduleRun> runs;  ///< shortest makespan first
   std::vector<RefusedSchedule> refused;
 };
 /// compare.cpp: every kind that is legal here.

@@ -15,8 +15,7 @@ namespace {
 struct InsteadOfKind {
   const char *flag, *kind_hint;
 };
-constexpr InsteadOfKind instead_of_kind[] = {
-    {"--compare", "--compare runs every kind that is legal"},
+constexpr InsteadOfKind instead_of_kind[] = {{"--compare", "--compare runs every kind that is legal"},
     {"--auto", "--auto looks for the order itself: leave KIND out"},
     {"--from", "the file has the order: leave KIND out"}};
 
@@ -31,8 +30,8 @@ Expected<void> check_schedule_words(const Arguments& arguments) {
     first = &row;
   }
   if (first == nullptr && arguments.words.empty())
-    return fail("schedule", "KIND is missing",
-                "stepcast schedule 1f1b ..., or --auto, or --compare; stepcast list schedules");
+    return fail(
+        "schedule", "KIND is missing", "stepcast schedule 1f1b ..., or --auto, or --compare; stepcast list schedules");
   if (arguments.has("--json") && arguments.has("--csv")) return fail("--csv", "does not go with --json", "one of them");
   for (const char* one : {"--csv", "--trace", "--svg", "--order"})
     if (compare && arguments.has(one)) return fail(one, "shows one schedule, not --compare", "name the KIND instead");
@@ -78,8 +77,7 @@ std::string shown(const ScheduleRun& run, const Arguments& arguments, const Cons
 
 Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   TRY(check_schedule_words(arguments));
-  if (!arguments.words.empty())
-    TRY(find_schedule(arguments.words[0]));
+  if (!arguments.words.empty()) TRY(find_schedule(arguments.words[0]));
   TRY(const auto request, read_schedule_request(arguments));
   if (arguments.has("--compare")) {
     const ScheduleComparison comparison = compare_schedules(request);

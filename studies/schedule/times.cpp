@@ -62,7 +62,7 @@ class TimeReader {
     }
     if (units == *units_) return {};
     return fail(where, fmt::format("{} has {} unit, but {}", text, units ? "a" : "no", first_),
-                "units on all times of a command, or on none");
+        "units on all times of a command, or on none");
   }
   std::string first_;
   std::optional<bool> units_;
@@ -77,9 +77,9 @@ struct TimeFlag {
 constexpr TimeFlag time_flags[] = {
     {"--forward", "forward", &ScheduleRequest::forward, &ScheduleRequest::forward_list, &ScheduleRequest::forward_each},
     {"--input-grad", "input_grad", &ScheduleRequest::input_grad, &ScheduleRequest::input_grad_list,
-     &ScheduleRequest::input_grad_each},
+        &ScheduleRequest::input_grad_each},
     {"--weight-grad", "weight_grad", &ScheduleRequest::weight_grad, &ScheduleRequest::weight_grad_list,
-     &ScheduleRequest::weight_grad_each}};
+        &ScheduleRequest::weight_grad_each}};
 
 Expected<void> read_time_flags(const Arguments& arguments, TimeReader& reader, ScheduleRequest& request) {
   for (const TimeFlag& row : time_flags) {
@@ -105,8 +105,7 @@ class TimesFile {
     TRY(const auto text, read_text_file(name_));
     TRY(check_lists(text));
     const TimesJson file = TimesJson::parse(text);
-    for (const TimeFlag& row : time_flags)
-      TRY(read_stages(row, file.at(row.key)));
+    for (const TimeFlag& row : time_flags) TRY(read_stages(row, file.at(row.key)));
     request_.times_file = name_;
     return {};
   }
@@ -121,7 +120,7 @@ class TimesFile {
         continue;
       }
       file.require(file.type_of(row.key) == "list", row.key, fmt::format("found a {}", file.type_of(row.key)),
-                   "a list with an entry per virtual stage");
+          "a list with an entry per virtual stage");
     }
     if (auto error = file.first_error()) return tl::unexpected(std::move(*error));
     return {};
@@ -189,8 +188,8 @@ Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& 
   if (arguments.has("--layout") && !arguments.has("--layer-costs"))
     return fail("--layout", "says how the layers of --layer-costs lie", "add --layer-costs FILE.json");
   TRY(arguments.has("--layer-costs") ? read_layer_costs(arguments, one, request)
-              : arguments.has("--times")     ? read_time_lists(arguments, reader, request)
-                                             : read_time_flags(arguments, reader, request));
+      : arguments.has("--times")     ? read_time_lists(arguments, reader, request)
+                                     : read_time_flags(arguments, reader, request));
   if (arguments.has("--p2p")) {
     TRY(const auto hop, reader.read(arguments.value("--p2p"), "--p2p"));
     request.hop = hop;

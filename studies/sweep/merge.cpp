@@ -34,7 +34,8 @@ std::string merge_text(const SweepResult& result, std::size_t shards, const Pain
   return text + plain_rows_text(result, paint) + front_text(result, paint);
 }
 
-void add_json_rows(JsonWriter& json, std::string_view key, const std::vector<SweepRow>& rows, const SweepQuestion& question) {
+void add_json_rows(
+    JsonWriter& json, std::string_view key, const std::vector<SweepRow>& rows, const SweepQuestion& question) {
   json.open_list(key);
   for (const SweepRow& row : rows) {
     json.open();

@@ -48,7 +48,8 @@ Expected<void> check_output_names(const std::vector<std::string>& names, const A
     if (is_resumable(*kind)) kept = names[i];
   }
   if (!kept.empty()) return {};
-  if (arguments.has("--resume")) return fail("--resume", "there is no file to go on from", "-o FILE.jsonl, as in the run before");
+  if (arguments.has("--resume"))
+    return fail("--resume", "there is no file to go on from", "-o FILE.jsonl, as in the run before");
   if (arguments.has(snapshot_flag)) return fail(snapshot_flag, "there is no file to bring up to date", "-o FILE.jsonl");
   return {};
 }
@@ -77,7 +78,8 @@ class SweepOutputs {
 
   Expected<void> save(const SweepResult& so_far) { return kept_ ? kept_->save(so_far) : Expected<void>{}; }
 
-  /// All that can be, with the first error of the others. Of a sweep that ended early they hold what was found until then.
+  /// All that can be, with the first error of the others. Of a sweep that ended early they hold what was found until
+  /// then.
   Expected<void> finish(const SweepResult& result) {
     Expected<void> all = save(result);
     if (all && kept_) written_.insert(kept_name_);
@@ -109,7 +111,8 @@ int threads_of(const Arguments& arguments) {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-/// The best of a part of the space, or of the space without its constraint; none where there is none or it was cut short.
+/// The best of a part of the space, or of the space without its constraint; none where there is none or it was cut
+/// short.
 std::optional<SweepRow> best_alone(Space space, int threads) {
   space.top = 1;
   space.pareto.clear();
@@ -192,7 +195,8 @@ class SweepRun {
     const std::vector<SweepRow>& top = answer_.swept.result.top;
     if (top.empty() && answer_.ended_early) return {};
     if (top.empty())
-      return fail(emit_flag_name, "no configuration is left to be written", fmt::format("the same without {} says why", emit_flag_name));
+      return fail(emit_flag_name, "no configuration is left to be written",
+          fmt::format("the same without {} says why", emit_flag_name));
     TRY(const auto scenario, points_.scenario(space_.digits(top.front().index)));
     return emit_run(arguments_, scenario, console_);
   }
@@ -200,7 +204,8 @@ class SweepRun {
   /// Nothing is written and nothing gone on from.
   [[nodiscard]] Expected<void> check_dry_run() const {
     for (const char* other : {output_flag, "--resume", snapshot_flag, "--exhaustive", emit_flag_name})
-      if (arguments_.has(other)) return fail("--dry-run", fmt::format("does not go with {}", other), "leave one of them out");
+      if (arguments_.has(other))
+        return fail("--dry-run", fmt::format("does not go with {}", other), "leave one of them out");
     return {};
   }
 
@@ -252,7 +257,8 @@ class SweepRun {
       answer_.best_by_gpus = best_of_each_count(space_, result.top, answer_.threads);
     if (!result.top.empty() || answer_.ended_early) return;
     const SweepTally& tally = result.tally;
-    if (tally.fitting() > 0 && whole && !space_.where.empty()) answer_.without_where = without_where(space_, answer_.threads);
+    if (tally.fitting() > 0 && whole && !space_.where.empty())
+      answer_.without_where = without_where(space_, answer_.threads);
     if (tally.fitting() == 0 && tally.does_not_fit > 0)
       if (auto overflow = overflow_of(points_, result)) answer_.overflow = std::move(*overflow);
     if (tally.fitting() == 0 && tally.does_not_fit == 0) answer_.broken_rule = broken_rule_text(points_, tally);
@@ -261,8 +267,8 @@ class SweepRun {
   [[nodiscard]] std::string ended_early() const {
     const SweepResult& result = answer_.swept.result;
     const auto digits = [](std::uint64_t n) { return grouped_digits(static_cast<double>(n)); };
-    const std::string state = fmt::format("interrupted: {} of {} configurations are done", digits(configurations_done(result)),
-                                          digits(configurations_in_all(result)));
+    const std::string state = fmt::format("interrupted: {} of {} configurations are done",
+        digits(configurations_done(result)), digits(configurations_in_all(result)));
     const std::string& kept = outputs_.kept_name();
     if (kept.empty()) return state + "; nothing keeps them: with -o FILE.jsonl a run can be resumed";
     return fmt::format("{}; they are in {}: go on with the same command and --resume", state, kept);

@@ -12,7 +12,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view axes_group = "Axes (one value; several: 1,2,4 or 1..8 or 1..64*2; all that can be legal: all)";
+constexpr std::string_view axes_group =
+    "Axes (one value; several: 1,2,4 or 1..8 or 1..64*2; all that can be legal: all)";
 constexpr std::string_view goal_group = "What is best";
 constexpr std::string_view work_group = "How it is searched";
 constexpr std::string_view out_group = "Output";
@@ -23,17 +24,21 @@ Expected<void> check_snapshot(const std::string& text, const std::string& where)
 }
 
 std::vector<Flag> own_sweep_flags() {
+  // clang-format off
   return {
-      {.name = "--space", .key = "", .value = "FILE", .group = axes_group, .doc = "a study file with axes; flags win over it"},
+      {.name = "--space", .key = "", .value = "FILE", .group = axes_group,
+       .doc = "a study file with axes; flags win over it"},
 
       {.name = "--objective", .key = "", .value = "FIGURE", .group = goal_group,
        .doc = "step_time, tokens_per_s_per_gpu, cost, energy, memory_headroom, ... (default step_time)"},
-      {.name = "--where", .key = "", .value = "TEXT", .group = goal_group, .doc = "constraint: \"memory.peak < 70 GiB and tp <= 8\""},
+      {.name = "--where", .key = "", .value = "TEXT", .group = goal_group,
+       .doc = "constraint: \"memory.peak < 70 GiB and tp <= 8\""},
       {.name = "--pareto", .key = "", .value = "FIGURES", .group = goal_group,
        .doc = "the front of two figures or more too: step_time,memory.peak"},
-      {.name = "--top", .key = "", .value = "K", .group = goal_group, .doc = "best configurations that are listed (default 10)",
-       .kind = FlagKind::count, .most = 1'000'000},
-      {.name = "--price", .key = "", .value = "USD", .group = goal_group, .doc = "of a GPU-hour in US dollars, for cost"},
+      {.name = "--top", .key = "", .value = "K", .group = goal_group,
+       .doc = "best configurations that are listed (default 10)", .kind = FlagKind::count, .most = 1'000'000},
+      {.name = "--price", .key = "", .value = "USD", .group = goal_group,
+       .doc = "of a GPU-hour in US dollars, for cost"},
 
       {.name = "--exhaustive", .key = "", .value = "", .group = work_group,
        .doc = "forecast every configuration that fits by the event engine; prune none", .kind = FlagKind::toggle},
@@ -42,19 +47,23 @@ std::vector<Flag> own_sweep_flags() {
       {.name = "--shard", .key = "", .value = "I/N", .group = work_group,
        .doc = "part I, from 0, of N; auto: as Slurm, MPI or Kubernetes say"},
       {.name = "--resume", .key = "", .value = "", .group = work_group,
-       .doc = "go on from the -o FILE.jsonl of an interrupted run, or begin where there is none", .kind = FlagKind::toggle},
+       .doc = "go on from the -o FILE.jsonl of an interrupted run, or begin where there is none",
+       .kind = FlagKind::toggle},
       {.name = "--dry-run", .key = "", .value = "", .group = work_group,
        .doc = "only count the configurations, list the axes and estimate the time", .kind = FlagKind::toggle},
 
       {.name = "--output", .key = "", .value = "FILE", .group = out_group,
-       .doc = ".jsonl: what was found, kept while the sweep runs, for --resume and merge; .csv, .sqlite: tables; .html: a page to "
+       .doc = ".jsonl: what was found, kept while the sweep runs, for --resume and merge; .csv, .sqlite: tables; "
+              ".html: a page to "
               "explore; may be repeated",
        .alias = "-o", .repeats = true},
       {.name = "--snapshot", .key = "", .value = "SECONDS", .group = out_group,
        .doc = "how often the -o FILE.jsonl is brought up to date (default 2)", .check = check_snapshot},
-      {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units", .kind = FlagKind::toggle},
+      {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units",
+       .kind = FlagKind::toggle},
       emit_flag(out_group),
   };
+  // clang-format on
 }
 
 /// Which batch is trained has no default here: its steps are what is compared.
@@ -91,7 +100,8 @@ Expected<double> snapshot_seconds(const std::string& text, const std::string& wh
   const char* const end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, seconds);
   if (problem == std::errc{} && stop == end && seconds >= least && seconds <= most) return seconds;
-  return fail(where, fmt::format("'{:.60}' is no number of seconds", text), fmt::format("from {} to {:.0f}", least, most));
+  return fail(
+      where, fmt::format("'{:.60}' is no number of seconds", text), fmt::format("from {} to {:.0f}", least, most));
 }
 
 std::span<const Flag> sweep_flags() {

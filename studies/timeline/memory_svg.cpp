@@ -15,7 +15,8 @@
 namespace stepcast {
 namespace {
 
-constexpr double memory_left = 74, memory_top = 14, memory_width = 870, memory_height = 250, memory_foot = 64, memory_right = 16;
+constexpr double memory_left = 74, memory_top = 14, memory_width = 870, memory_height = 250, memory_foot = 64,
+                 memory_right = 16;
 constexpr int most_memory_curves = 7;
 
 double highest_of(const std::vector<MemoryStep>& steps) {
@@ -40,9 +41,10 @@ class MemoryPicture {
     std::string body = grid();
     for (std::size_t i = 0; i < ranks_.size(); ++i) body += curve(i);
     const double width = memory_left + memory_width + memory_right, height = memory_top + memory_height + memory_foot;
-    return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
-                       "aria-label=\"Memory over the step, by pipeline rank; at most {} of {}\">\n",
-                       width, height, format_bytes(Bytes(most_)), format_bytes(Bytes(scene_.capacity))) +
+    return fmt::format(
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
+               "aria-label=\"Memory over the step, by pipeline rank; at most {} of {}\">\n",
+               width, height, format_bytes(Bytes(most_)), format_bytes(Bytes(scene_.capacity))) +
            body + capacity() + legend() + "</svg>\n";
   }
 
@@ -55,20 +57,22 @@ class MemoryPicture {
     const double in_gib = gibibytes(top_bytes_), up = nice_step(in_gib, 6), along = nice_step(scene_.end, 8);
     for (int i = 0; i * up <= in_gib; ++i) {
       const double y = y_of(i * up * 1024 * 1024 * 1024);
-      text += fmt::format("<path class=\"grid\" d=\"M{:g} {:.1f}h{:g}\"/><text class=\"end\" x=\"{:g}\" y=\"{:.1f}\">{:g} GiB</text>\n",
-                          memory_left, y, memory_width, memory_left - 6, y + 4, i * up);
+      text += fmt::format(
+          "<path class=\"grid\" d=\"M{:g} {:.1f}h{:g}\"/><text class=\"end\" x=\"{:g}\" y=\"{:.1f}\">{:g} GiB</text>\n",
+          memory_left, y, memory_width, memory_left - 6, y + 4, i * up);
     }
     for (int i = 0; i * along <= scene_.end * (1 + 1e-9); ++i)
-      text += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:g}\">{}</text>\n", x_of(i * along), memory_top + memory_height + 16,
-                          i == 0 ? "0" : format_seconds(Seconds(i * along)));
+      text += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:g}\">{}</text>\n", x_of(i * along),
+          memory_top + memory_height + 16, i == 0 ? "0" : format_seconds(Seconds(i * along)));
     return text;
   }
 
   [[nodiscard]] std::string capacity() const {
     if (scene_.capacity <= 0) return "";
     const double y = y_of(scene_.capacity);
-    return fmt::format("<path class=\"capacity\" d=\"M{:g} {:.1f}h{:g}\"/><text class=\"end\" x=\"{:g}\" y=\"{:.1f}\">capacity {}</text>\n",
-                       memory_left, y, memory_width, memory_left + memory_width, y - 4, format_bytes(Bytes(scene_.capacity)));
+    return fmt::format("<path class=\"capacity\" d=\"M{:g} {:.1f}h{:g}\"/><text class=\"end\" x=\"{:g}\" "
+                       "y=\"{:.1f}\">capacity {}</text>\n",
+        memory_left, y, memory_width, memory_left + memory_width, y - 4, format_bytes(Bytes(scene_.capacity)));
   }
 
   /// Steps of one half of a pixel become one that reaches their least and their most.
@@ -86,10 +90,11 @@ class MemoryPicture {
       if (low < high) path += fmt::format("V{:.1f}V{:.1f}", y_of(high), y_of(low));
       path += fmt::format("V{:.1f}", y_of(steps[to - 1].bytes));
     }
-    return fmt::format("<path class=\"curve m{}\" data-rank=\"{}\" data-peak-bytes=\"{:.9g}\" d=\"{}H{:.1f}\"><title>{} {}, at most {}"
-                       "</title></path>\n",
-                       number, ranks_[number], highest_of(steps), path, x_of(scene_.end), word_, ranks_[number],
-                       format_bytes(Bytes(highest_of(steps))));
+    return fmt::format(
+        "<path class=\"curve m{}\" data-rank=\"{}\" data-peak-bytes=\"{:.9g}\" d=\"{}H{:.1f}\"><title>{} {}, at most {}"
+        "</title></path>\n",
+        number, ranks_[number], highest_of(steps), path, x_of(scene_.end), word_, ranks_[number],
+        format_bytes(Bytes(highest_of(steps))));
   }
 
   [[nodiscard]] std::string legend() const {
@@ -97,8 +102,9 @@ class MemoryPicture {
     const double y = memory_top + memory_height + 40;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const double x = memory_left + 124.0 * static_cast<double>(i);
-      text += fmt::format("<path class=\"curve m{}\" d=\"M{:g} {:g}h14\"/><text x=\"{:g}\" y=\"{:g}\">{} {}: {}</text>\n", i, x,
-                          y - 4, x + 18, y, word_, ranks_[i], format_bytes(Bytes(highest_of(steps_[i]))));
+      text +=
+          fmt::format("<path class=\"curve m{}\" d=\"M{:g} {:g}h14\"/><text x=\"{:g}\" y=\"{:g}\">{} {}: {}</text>\n",
+              i, x, y - 4, x + 18, y, word_, ranks_[i], format_bytes(Bytes(highest_of(steps_[i]))));
     }
     return text;
   }
@@ -112,7 +118,9 @@ class MemoryPicture {
 
 }  // namespace
 
-std::string rank_word_of(const StepScene& scene) { return scene.order->stages() > scene.order->ranks ? "rank" : scene.rank_word; }
+std::string rank_word_of(const StepScene& scene) {
+  return scene.order->stages() > scene.order->ranks ? "rank" : scene.rank_word;
+}
 
 std::vector<MemoryStep> memory_steps(const StepScene& scene, int rank) {
   const Order& order = *scene.order;
@@ -124,7 +132,8 @@ std::vector<MemoryStep> memory_steps(const StepScene& scene, int rank) {
     if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_grad)
       changes.push_back({scene.action_end[i], -kept});
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const MemoryStep& one, const MemoryStep& other) { return one.time < other.time; });
+  std::stable_sort(changes.begin(), changes.end(),
+      [](const MemoryStep& one, const MemoryStep& other) { return one.time < other.time; });
   double held = scene.always.empty() ? 0 : scene.always[rank];
   std::vector<MemoryStep> steps = {{0, held}};
   for (const MemoryStep& change : changes) steps.push_back({change.time, held += change.bytes});
@@ -140,27 +149,31 @@ std::vector<int> memory_ranks(const StepScene& scene) {
     if (const double peak = highest_of(memory_steps(scene, rank)); peak > most) fullest = rank, most = peak;
   chosen.insert({fullest, 0, ranks - 1});
   for (int i = 1; static_cast<int>(chosen.size()) < std::min(ranks, most_memory_curves); ++i)
-    chosen.insert(ranks <= most_memory_curves ? i : static_cast<int>(std::lround(i * (ranks - 1) / (most_memory_curves - 1.0))));
+    chosen.insert(
+        ranks <= most_memory_curves ? i : static_cast<int>(std::lround(i * (ranks - 1) / (most_memory_curves - 1.0))));
   return {chosen.begin(), chosen.end()};
 }
 
 std::string memory_caption(const StepScene& scene) {
   const std::vector<int> ranks = memory_ranks(scene);
-  const std::string all = "Weights, gradients and optimizer state of a rank, and what its micro-batches in flight keep for backward. "
-                          "Temporary buffers and what the framework takes for itself come on top.";
+  const std::string all =
+      "Weights, gradients and optimizer state of a rank, and what its micro-batches in flight keep for backward. "
+      "Temporary buffers and what the framework takes for itself come on top.";
   if (static_cast<int>(ranks.size()) == scene.order->ranks) return all;
-  return fmt::format("{} Shown are {} of {} pipeline ranks ({}), the fullest among them.", all, ranks.size(), scene.order->ranks,
-                     fmt::join(ranks, ", "));
+  return fmt::format("{} Shown are {} of {} pipeline ranks ({}), the fullest among them.", all, ranks.size(),
+      scene.order->ranks, fmt::join(ranks, ", "));
 }
 
 std::string memory_svg(const StepScene& scene) { return MemoryPicture(scene).text(); }
 
 /// Okabe and Ito's colours without the two that are too light on paper (Color Universal Design, 2008).
 const char* memory_svg_style() {
-  return ".memory .curve{fill:none;stroke-width:1.6}.memory .capacity{fill:none;stroke:var(--out);stroke-width:1.4;stroke-dasharray:6 4}"
+  return ".memory .curve{fill:none;stroke-width:1.6}.memory "
+         ".capacity{fill:none;stroke:var(--out);stroke-width:1.4;stroke-dasharray:6 4}"
          ".m0{stroke:#0072b2}.m1{stroke:#d55e00}.m2{stroke:#009e73}.m3{stroke:#cc79a7}.m4{stroke:#4aa3df}"
          ".m5{stroke:#c08400}.m6{stroke:#8a8f99}\n"
-         "@media (prefers-color-scheme:dark){.m0{stroke:#4aa8e8}.m1{stroke:#f08a4b}.m2{stroke:#2fc79b}.m3{stroke:#e39ac1}"
+         "@media "
+         "(prefers-color-scheme:dark){.m0{stroke:#4aa8e8}.m1{stroke:#f08a4b}.m2{stroke:#2fc79b}.m3{stroke:#e39ac1}"
          ".m4{stroke:#8cc9f0}.m5{stroke:#e6b03a}.m6{stroke:#a9aeb8}}\n";
 }
 

@@ -6,7 +6,9 @@
 namespace stepcast {
 namespace {
 
-struct InsideSums { double forward = 0, backward = 0, waiting = 0; };
+struct InsideSums {
+  double forward = 0, backward = 0, waiting = 0;
+};
 
 InsideSums sums_of_inside(const std::vector<SceneSpan>& spans) {
   InsideSums sums;

@@ -57,7 +57,8 @@ void add_scene_phases(const Scenario& scenario, const Prediction& prediction, St
     if (in_pipeline(phase.key)) {
       if (phase.key == "forward") scene.begin = from.value();
     } else if (phase.time > Seconds(0)) {
-      SceneStretch stretch{std::string(phase.name), std::string(phase.key), is_communication(phase.key), from.value(), now.value()};
+      SceneStretch stretch{
+          std::string(phase.name), std::string(phase.key), is_communication(phase.key), from.value(), now.value()};
       if (stretch.communication) stretch.stream = stream_of_level(scene, scenario.machine.row, fabrics.of(phase.key));
       if (is_of_host(phase.key)) stretch.stream = scene.host_stream;
       scene.around.push_back(std::move(stretch));
@@ -95,15 +96,15 @@ std::string scene_title(const Scenario& scenario) {
   const auto& network = scenario.network.row;
   const auto& machine = scenario.machine.row;
   return fmt::format("{} on {} {} of {}: {}", network.name.empty() ? network.id : network.name, scenario.plan.gpus,
-                     scenario.plan.gpus == 1 ? "GPU" : "GPUs",
-                     machine.name.empty() ? machine.id : machine.name, in_words(scenario));
+      scenario.plan.gpus == 1 ? "GPU" : "GPUs", machine.name.empty() ? machine.id : machine.name, in_words(scenario));
 }
 
 }  // namespace
 
 std::size_t StepScene::inside_index(int stage, ActionKind kind, int slice) const {
   constexpr std::size_t kinds = 4;
-  return (static_cast<std::size_t>(stage) * kinds + static_cast<std::size_t>(kind)) * static_cast<std::size_t>(order->slices) +
+  return (static_cast<std::size_t>(stage) * kinds + static_cast<std::size_t>(kind)) *
+             static_cast<std::size_t>(order->slices) +
          static_cast<std::size_t>(slice);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 bool lays_same(const Chunk& one, const Chunk& other) {
   return std::equal(one.runs.begin(), one.runs.end(), other.runs.begin(), other.runs.end(),
-                    [](const BlockRun& a, const BlockRun& b) { return a.block == b.block && a.count == b.count; });
+      [](const BlockRun& a, const BlockRun& b) { return a.block == b.block && a.count == b.count; });
 }
 
 /// Layouts of all chunks and slices. Both copies of a model run the chunks of one.
@@ -33,7 +33,8 @@ class SceneLayouts {
     }
   }
   [[nodiscard]] ListLayout of(int stage, ActionKind kind, int slice) const {
-    const ChunkLayout& layout = layouts_[static_cast<std::size_t>(slice) * chunks_ + static_cast<std::size_t>(stage) % chunks_];
+    const ChunkLayout& layout =
+        layouts_[static_cast<std::size_t>(slice) * chunks_ + static_cast<std::size_t>(stage) % chunks_];
     if (kind == ActionKind::forward) return layout.forward;
     if (kind == ActionKind::backward) return layout.backward;
     return backward_part(layout.backward, kind == ActionKind::weight_grad);
@@ -46,7 +47,9 @@ class SceneLayouts {
 };
 
 /// Stream of each level's moves, by whether they block.
-struct FabricStreams { int background = 0, blocking = 0; };
+struct FabricStreams {
+  int background = 0, blocking = 0;
+};
 
 std::vector<FabricStreams> add_streams(const Machine& machine, const SceneLayouts& layouts, StepScene& scene) {
   std::vector<bool> blocks(machine.levels.size()), beside(machine.levels.size());
@@ -107,16 +110,18 @@ std::string name_of_item(const Program& program, const LaidItem& item) {
 }
 
 std::vector<SceneSpan> spans_of(const Program& program, const Chunk& chunk, const ListLayout& list,
-                                const std::vector<FabricStreams>& fabrics, SceneNames& names) {
+    const std::vector<FabricStreams>& fabrics, SceneNames& names) {
   const std::vector<int> first = first_layers(program, chunk);
   std::vector<SceneSpan> spans;
   std::vector<int> position(list.items.size(), -1);
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const LaidItem& item = list.items[i];
     if (item.end <= item.start) continue;
-    SceneSpan span{.kind = static_cast<SpanKind>(item.kind), .name = names.of(name_of_item(program, item)), .pass = item.pass};
+    SceneSpan span{
+        .kind = static_cast<SpanKind>(item.kind), .name = names.of(name_of_item(program, item)), .pass = item.pass};
     span.stream = StepScene::compute_stream;
-    if (item.kind == LaidKind::move) span.stream = item.blocking ? fabrics[item.tier].blocking : fabrics[item.tier].background;
+    if (item.kind == LaidKind::move)
+      span.stream = item.blocking ? fabrics[item.tier].blocking : fabrics[item.tier].background;
     span.layer = first[item.run] < 0 ? -1 : first[item.run] + static_cast<int>(item.copy);
     span.start = item.start;
     span.end = item.end;

@@ -1,5 +1,6 @@
-// A scene as a trace: a process per rank, its streams as threads, arrows from a send to the action that it feeds and from a move to the
-// kernel that waited for it, and a counter of what the rank keeps. On one thread slices follow each other.
+// A scene as a trace: a process per rank, its streams as threads, arrows from a send to the action that it feeds and
+// from a move to the kernel that waited for it, and a counter of what the rank keeps. On one thread slices follow each
+// other.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,10 +17,11 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 4> action_categories = {"forward", "backward", "input gradient", "weight gradient"};
+constexpr std::array<std::string_view, 4> action_categories = {
+    "forward", "backward", "input gradient", "weight gradient"};
 /// By Pass. Viewers take commas apart.
-constexpr std::array<std::string_view, 5> kernel_categories = {"kernel,forward", "kernel,recompute", "kernel,input_grad",
-                                                               "kernel,weight_grad", "kernel,step"};
+constexpr std::array<std::string_view, 5> kernel_categories = {
+    "kernel,forward", "kernel,recompute", "kernel,input_grad", "kernel,weight_grad", "kernel,step"};
 /// Threads of one stream, at most: sends that are under way at once have one each.
 constexpr int lanes_of_stream = 1000;
 
@@ -35,7 +37,8 @@ class SceneTrace {
   }
 
   void write() {
-    writer_.begin(trace_mark, json_quoted(scene_.title), json_quoted("times in microseconds, memory in " + scene_.counted));
+    writer_.begin(
+        trace_mark, json_quoted(scene_.title), json_quoted("times in microseconds, memory in " + scene_.counted));
     for (int rank = 0; rank < order_.ranks; ++rank)
       for (std::int64_t gpu = 0; gpu < copies(); ++gpu) add_rank(rank, gpu);
   }
@@ -99,7 +102,8 @@ class SceneTrace {
     writer_.name_thread({process_, stream}, stream_names_[stream], stream * lanes_of_stream);
   }
 
-  void slice(int stream, double start, double end, std::string_view name, std::string_view category, std::string_view args) {
+  void slice(
+      int stream, double start, double end, std::string_view name, std::string_view category, std::string_view args) {
     name_stream(stream);
     writer_.slice({process_, stream}, start, end, name, category, args);
   }
@@ -108,27 +112,31 @@ class SceneTrace {
     for (const SceneStretch& stretch : scene_.around) {
       const std::string name = json_quoted(stretch.name);
       slice(StepScene::step_stream, stretch.start, stretch.end, name, "phase", "");
-      if (stretch.stream >= 0) slice(stretch.stream, stretch.start, stretch.end, name, stretch.communication ? "move" : "host", "");
+      if (stretch.stream >= 0)
+        slice(stretch.stream, stretch.start, stretch.end, name, stretch.communication ? "move" : "host", "");
     }
     if (scene_.end > 0)
-      slice(StepScene::step_stream, scene_.begin, scene_.begin + scene_.timeline->makespan.value(), "\"pipeline\"", "phase", "");
+      slice(StepScene::step_stream, scene_.begin, scene_.begin + scene_.timeline->makespan.value(), "\"pipeline\"",
+          "phase", "");
   }
 
   void add_action(int rank, std::int32_t i) {
     const Action& action = order_.actions[i];
     const std::string text = fmt::format("{}{}{}", action.stage, letter_of(action.kind), action.micro_batch);
     const int micro_batch = action.micro_batch / order_.slices, part = action.micro_batch % order_.slices;
-    const std::string args = order_.slices == 1
-                                 ? fmt::format(R"({{"stage":{},"micro_batch":{}}})", action.stage, micro_batch)
-                                 : fmt::format(R"({{"stage":{},"micro_batch":{},"slice":{}}})", action.stage, micro_batch, part);
+    const std::string args =
+        order_.slices == 1
+            ? fmt::format(R"({{"stage":{},"micro_batch":{}}})", action.stage, micro_batch)
+            : fmt::format(R"({{"stage":{},"micro_batch":{},"slice":{}}})", action.stage, micro_batch, part);
     slice(StepScene::pipeline_stream, scene_.action_start[i], scene_.action_end[i], "\"" + text + "\"",
-          action_categories[static_cast<std::size_t>(action.kind)], args);
+        action_categories[static_cast<std::size_t>(action.kind)], args);
     if (shows_kernels()) add_inside_of(static_cast<std::size_t>(i));
     if (action.kind == ActionKind::weight_grad) return;
     const bool back = action.kind != ActionKind::forward;
     if (sends(rank, back ? order_.after(action.stage) : order_.before(action.stage)))
       writer_.arrow_to(hop_id(i), {process_, StepScene::pipeline_stream}, scene_.action_start[i], "hop");
-    if (const int taker = back ? order_.before(action.stage) : order_.after(action.stage); sends(rank, taker)) add_hop(i, taker, text);
+    if (const int taker = back ? order_.before(action.stage) : order_.after(action.stage); sends(rank, taker))
+      add_hop(i, taker, text);
   }
 
   /// Between `rank` and the stage's.
@@ -145,7 +153,8 @@ class SceneTrace {
     const auto at = [&](double time) { return std::min(end, start + time * stretch); };
     int waited_for = -1;
     for (const SceneSpan& span : spans) {
-      writer_.slice({process_, span.stream}, at(span.start), at(span.end), names_[span.name], category_of(span), layer_args(span.layer));
+      writer_.slice({process_, span.stream}, at(span.start), at(span.end), names_[span.name], category_of(span),
+          layer_args(span.layer));
       if (span.kind == SpanKind::wait) waited_for = span.waits_for;
       if (span.kind != SpanKind::kernel) continue;
       if (waited_for >= 0) {
@@ -164,14 +173,16 @@ class SceneTrace {
 
   std::string_view layer_args(int layer) {
     if (layer < 0) return "";
-    while (static_cast<int>(layers_.size()) <= layer) layers_.push_back(fmt::format(R"({{"layer":{}}})", layers_.size()));
+    while (static_cast<int>(layers_.size()) <= layer)
+      layers_.push_back(fmt::format(R"({{"layer":{}}})", layers_.size()));
     return layers_[layer];
   }
 
   void add_hop(std::int32_t i, int taker, const std::string& text) {
     const Action& action = order_.actions[i];
     const bool back = action.kind != ActionKind::forward;
-    const double sent = scene_.begin + scene_.timeline->end[i].value(), hop = (back ? scene_.hop_back : scene_.hop_ahead)[action.stage];
+    const double sent = scene_.begin + scene_.timeline->end[i].value(),
+                 hop = (back ? scene_.hop_back : scene_.hop_ahead)[action.stage];
     const TracePlace from{process_, send_thread(back, sent, sent + hop)};
     writer_.slice(from, sent, sent + hop, "\"send " + text + "\"", "send", "");
     writer_.arrow_from(hop_id(slot(back, taker, action.micro_batch)), from, sent, "hop");
@@ -187,8 +198,10 @@ class SceneTrace {
     if (lane == ends.size()) {
       ends.push_back(0);
       if (lane == 0) name_stream(stream);
-      else writer_.name_thread({process_, thread}, json_quoted(fmt::format("{} {}", scene_.streams[stream].name, lane + 1)),
-                               stream * lanes_of_stream + static_cast<int>(lane));
+      else
+        writer_.name_thread({process_, thread},
+            json_quoted(fmt::format("{} {}", scene_.streams[stream].name, lane + 1)),
+            stream * lanes_of_stream + static_cast<int>(lane));
     }
     ends[lane] = until;
     return thread;
@@ -210,8 +223,8 @@ class SceneTrace {
   std::int64_t waits_ = 0;
   // Of the process at hand:
   std::int64_t process_ = 0, gpu_ = 0;
-  std::vector<bool> named_;                        ///< by stream
-  std::array<std::vector<double>, 2> send_ends_;   ///< by direction and lane
+  std::vector<bool> named_;                       ///< by stream
+  std::array<std::vector<double>, 2> send_ends_;  ///< by direction and lane
 };
 
 }  // namespace
@@ -228,9 +241,10 @@ Expected<void> check_trace_size(const StepScene& scene, const TraceChoice& choic
   if (choice.detail == TraceDetail::kernels) hint = "--detail actions";
   if (choice.all_ranks) hint += hint.empty() ? "--ranks stages" : " or --ranks stages";
   const auto text = [](std::int64_t count) { return grouped_digits(static_cast<double>(count)); };
-  return fail(where, fmt::format("the trace would have {} events, more than the {} that viewers can show", text(events),
-                                 text(most_trace_events)),
-              hint.empty() ? "fewer micro-batches: a smaller --global-batch" : hint);
+  return fail(where,
+      fmt::format("the trace would have {} events, more than the {} that viewers can show", text(events),
+          text(most_trace_events)),
+      hint.empty() ? "fewer micro-batches: a smaller --global-batch" : hint);
 }
 
 std::string scene_trace(const StepScene& scene, const TraceChoice& choice) {

@@ -47,7 +47,7 @@ std::string block_text(const PipelineRun& run, const Action& action, std::size_t
 
 struct DrawnRow {
   std::string text;
-  std::size_t hidden = 0;                     ///< actions that fall between two columns
+  std::size_t hidden = 0;  ///< actions that fall between two columns
 };
 
 /// A column shows what runs at its middle.
@@ -104,7 +104,7 @@ std::string schedule_drawing(const PipelineRun& run, const Console& console) {
   if (hidden > 0)
     text += fmt::format("  A column is {} and shows what runs at its middle: {} of {} actions fall between two.\n"
                         "  A wider terminal or --svg FILE shows more.\n",
-                        schedule_time_text(run, step), hidden, run.order.actions.size());
+        schedule_time_text(run, step), hidden, run.order.actions.size());
   return text;
 }
 

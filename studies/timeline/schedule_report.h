@@ -32,8 +32,8 @@ std::string schedule_drawing(const PipelineRun& run, const Console& console);
 /// PyTorch's compute-only CSV: a row per rank, a cell per action.
 std::string schedule_csv(const PipelineRun& run);
 /// Chrome's trace event format, which Perfetto reads too: a process per rank with its actions, its sends with arrows to
-/// the actions that they feed, and a counter of activations. A time unit without a name is shown as a microsecond; the two of a
-/// fused pair are shown one after the other.
+/// the actions that they feed, and a counter of activations. A time unit without a name is shown as a microsecond; the
+/// two of a fused pair are shown one after the other.
 std::string schedule_trace(const PipelineRun& run);
 std::string schedule_svg(const PipelineRun& run);
 /// Stands in the picture's first element, so that an earlier one is known.

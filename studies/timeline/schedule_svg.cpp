@@ -36,7 +36,7 @@ class SchedulePicture {
     const double width = left + drawn_ + right, height = bottom_ + foot;
     return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
                        "viewBox=\"0 0 {0:.0f} {1:.0f}\" {3} role=\"img\" aria-label=\"{2}\">\n",
-                       width, height, svg_escaped(run_.name), schedule_svg_mark) +
+               width, height, svg_escaped(run_.name), schedule_svg_mark) +
            svg_style(shades_) + "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + headings() + axis() +
            body + legend() + "</svg>\n";
   }
@@ -58,10 +58,10 @@ class SchedulePicture {
   std::string headings() const {
     const auto time = [&](double value) { return schedule_time_text(run_, value); };
     const Timeline& timeline = run_.timeline;
-    const std::string figures = fmt::format(
-        "makespan {}, bubble {}; {} above the lower bound {}, {} above that at this memory, {}",
-        time(makespan_), format_percent(timeline.bubble_fraction()), schedule_gap_text(run_.gap_to_bound()),
-        time(run_.lower_bound), schedule_gap_text(run_.gap()), time(run_.lower_bound_at_peak_memory));
+    const std::string figures =
+        fmt::format("makespan {}, bubble {}; {} above the lower bound {}, {} above that at this memory, {}",
+            time(makespan_), format_percent(timeline.bubble_fraction()), schedule_gap_text(run_.gap_to_bound()),
+            time(run_.lower_bound), schedule_gap_text(run_.gap()), time(run_.lower_bound_at_peak_memory));
     return text_at(left, 22, " class=\"title\"", fmt::format("{}: {}", run_.name, schedule_size_text(run_))) +
            text_at(left, 40, "", figures);
   }
@@ -84,7 +84,7 @@ class SchedulePicture {
     const double y = y_of(rank);
     std::string text = text_at(left - 8, y + 15, " class=\"end\"", fmt::format("rank {}", rank));
     text += fmt::format("<rect class=\"idle\" x=\"{:g}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:g}\"/>\n", left, y,
-                        drawn_, row_height);
+        drawn_, row_height);
     const Order& order = run_.order;
     for (std::int32_t i = order.begin[rank]; i < order.begin[rank + 1]; ++i) {
       if (!order.actions[i].with_next) {
@@ -171,7 +171,7 @@ class SchedulePicture {
       std::string swatches;
       for (int shade = 0; shade < shades_; ++shade)
         swatches += fmt::format("<rect class=\"{}{}\" x=\"{:.1f}\" y=\"{:g}\" width=\"12\" height=\"12\"/>\n",
-                                letter_of(static_cast<ActionKind>(kind)), shade, x + 12 * shade, y);
+            letter_of(static_cast<ActionKind>(kind)), shade, x + 12 * shade, y);
       entry(swatches, 12.0 * shades_, svg_kind_name(static_cast<ActionKind>(kind)));
     }
     const auto swatch = [&](const char* name) {

@@ -20,9 +20,8 @@ struct KindColors {
   Rgb first, last;
 };
 constexpr KindColors kind_colors[] = {{"forward", {143, 197, 240}, {20, 90, 190}},
-                                      {"backward", {226, 120, 70}, {165, 60, 0}},
-                                      {"input gradient", {252, 238, 140}, {236, 196, 40}},
-                                      {"weight gradient", {60, 170, 130}, {0, 105, 75}}};
+    {"backward", {226, 120, 70}, {165, 60, 0}}, {"input gradient", {252, 238, 140}, {236, 196, 40}},
+    {"weight gradient", {60, 170, 130}, {0, 105, 75}}};
 
 Rgb shade(const KindColors& colors, int index, int count) {
   Rgb mixed{};
@@ -56,7 +55,7 @@ std::string svg_style(int shades) {
       const Rgb color = shade(kind_colors[kind], i, shades);
       text += fmt::format(".{0}{1}{{fill:#{2:02x}{3:02x}{4:02x}}}"
                           ".t{0}{1}{{font-size:10px;text-anchor:middle;fill:{5}}}\n",
-                          letter, i, color[0], color[1], color[2], is_dark(color) ? "#fff" : "#111");
+          letter, i, color[0], color[1], color[2], is_dark(color) ? "#fff" : "#111");
     }
   }
   return text + "</style>\n";

@@ -8,7 +8,8 @@ std::string schedule_trace(const PipelineRun& run) {
   const auto stages = static_cast<std::size_t>(run.order.stages());
   StepScene scene;
   scene.title = run.name + ": " + schedule_size_text(run);
-  scene.streams = {{"step", "step"}, {"pipeline", "pipeline"}, {"compute", "compute"}, {"send-ahead", "send ahead"}, {"send-back", "send back"}};
+  scene.streams = {{"step", "step"}, {"pipeline", "pipeline"}, {"compute", "compute"}, {"send-ahead", "send ahead"},
+      {"send-back", "send back"}};
   scene.send_ahead_stream = StepScene::first_fabric_stream;
   scene.send_back_stream = scene.send_ahead_stream + 1;
   scene.order = &run.order;

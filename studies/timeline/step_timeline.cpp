@@ -34,10 +34,10 @@ std::string figures_text(const Prediction& prediction, const PipelineRun& run) {
   const double makespan = run.timeline.makespan.value();
   Table table({{""}, {""}, {""}});
   table.add({"makespan", schedule_time_text(run, makespan),
-             fmt::format("bubble {}, of a step of {}", format_percent(run.timeline.bubble_fraction()),
-                         format_seconds(prediction.step.step_time))});
+      fmt::format("bubble {}, of a step of {}", format_percent(run.timeline.bubble_fraction()),
+          format_seconds(prediction.step.step_time))});
   table.add({"lower bound", schedule_time_text(run, run.lower_bound),
-             share(makespan / run.lower_bound - 1) + " any order of these stages"});
+      share(makespan / run.lower_bound - 1) + " any order of these stages"});
   table.add({"", schedule_time_text(run, run.lower_bound_at_peak_memory), share(run.gap()) + ", at this memory"});
   return table.text("  ");
 }
@@ -62,8 +62,8 @@ std::string timeline_text(const Prediction& prediction, const Console& console) 
   const PipelineRun run = pipeline_run(prediction);
   const Paint paint(console);
   return fmt::format("\n{}  {}\n{}\n{}", paint.bold("Timeline"),
-                     paint.dim(fmt::format("{}: {}", run.name, schedule_size_text(run))), figures_text(prediction, run),
-                     schedule_drawing(run, console));
+      paint.dim(fmt::format("{}: {}", run.name, schedule_size_text(run))), figures_text(prediction, run),
+      schedule_drawing(run, console));
 }
 
 std::string timeline_svg(const Prediction& prediction) { return schedule_svg(pipeline_run(prediction)); }

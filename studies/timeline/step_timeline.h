@@ -1,5 +1,5 @@
-// The pipeline of a prediction, action by action: drawn with letters, as a picture, and as figures in the JSON document. The whole
-// step, as traces and pages show it, is studies/timeline/scene.h.
+// The pipeline of a prediction, action by action: drawn with letters, as a picture, and as figures in the JSON
+// document. The whole step, as traces and pages show it, is studies/timeline/scene.h.
 #pragma once
 
 #include <string>

@@ -33,15 +33,17 @@ std::string timeline_picture_of(const TimelineWork& work) { return timeline_svg(
 
 bool is_trace(const std::string& name) { return file_holds(name, trace_mark); }
 bool is_timeline_page(const std::string& name) { return is_page(name, "timeline"); }
-bool is_timeline_picture(const std::string& name) { return file_holds(name, "<svg") && file_holds(name, schedule_svg_mark); }
+bool is_timeline_picture(const std::string& name) {
+  return file_holds(name, "<svg") && file_holds(name, schedule_svg_mark);
+}
 
 struct TimelineForm {
   OutputForm form;
   std::string (*text)(const TimelineWork& work);
   std::string_view opened;  ///< how
 };
-constexpr TimelineForm timeline_forms[] = {
-    {{".json", "a trace of events", is_trace}, timeline_trace_of, "open it at https://ui.perfetto.dev or chrome://tracing"},
+constexpr TimelineForm timeline_forms[] = {{{".json", "a trace of events", is_trace}, timeline_trace_of,
+                                               "open it at https://ui.perfetto.dev or chrome://tracing"},
     {{".html", "a page that stands alone", is_timeline_page}, timeline_page_of, "open it in a browser"},
     {{".svg", "a picture of the pipeline", is_timeline_picture}, timeline_picture_of, "open it in a browser"}};
 constexpr std::size_t trace_form = 0;
@@ -52,14 +54,21 @@ std::vector<OutputForm> timeline_endings() {
   return forms;
 }
 
-struct DetailWord { std::string_view word; TraceDetail detail; };
+struct DetailWord {
+  std::string_view word;
+  TraceDetail detail;
+};
 constexpr DetailWord detail_words[] = {{"actions", TraceDetail::actions}, {"kernels", TraceDetail::kernels}};
-struct RanksWord { std::string_view word; bool all; };
+struct RanksWord {
+  std::string_view word;
+  bool all;
+};
 constexpr RanksWord ranks_words[] = {{"stages", false}, {"all", true}};
 
 /// The row of the word given with `flag`; `otherwise` where none was given.
 template <typename Row, std::size_t count>
-Expected<Row> timeline_word(const Arguments& arguments, const char* flag, const Row (&rows)[count], const Row& otherwise) {
+Expected<Row> timeline_word(
+    const Arguments& arguments, const char* flag, const Row (&rows)[count], const Row& otherwise) {
   if (!arguments.has(flag)) return otherwise;
   std::string known;
   for (const Row& row : rows) {
@@ -97,9 +106,10 @@ std::string timeline_json(const TimelineWork& work) {
 
 std::string timeline_written_line(const NamedOutput& output, const TimelineWork& work) {
   const TimelineForm& form = timeline_forms[output.form];
-  const std::string size = output.form == trace_form
-                               ? fmt::format(", {} events", grouped_digits(static_cast<double>(trace_events(work.scene, work.choice))))
-                               : "";
+  const std::string size =
+      output.form == trace_form
+          ? fmt::format(", {} events", grouped_digits(static_cast<double>(trace_events(work.scene, work.choice))))
+          : "";
   return fmt::format("{}: {}{}; {}\n", output.name, form.form.doc, size, form.opened);
 }
 
@@ -124,17 +134,20 @@ Expected<void> check_trace_sizes(const std::vector<NamedOutput>& outputs, const 
 }  // namespace
 
 std::span<const Flag> timeline_flags() {
+  // clang-format off
   static const std::vector<Flag> flags = study_flags(
       {{.name = "--output", .key = "", .value = "FILE", .group = "Output",
-        .doc = "by its ending .json (trace), .html (page) or .svg (picture); may be given several times", .kind = FlagKind::text,
-        .alias = "-o", .repeats = true},
+        .doc = "by its ending .json (trace), .html (page) or .svg (picture); may be given several times",
+        .kind = FlagKind::text, .alias = "-o", .repeats = true},
        {.name = "--detail", .key = "", .value = "WHAT", .group = "Output",
-        .doc = "the trace has actions alone, or kernels and collectives too (default kernels; at most 4,000,000 events)",
+        .doc = "the trace has actions alone, or kernels and collectives too (default kernels; at most 4,000,000 "
+               "events)",
         .kind = FlagKind::text},
        {.name = "--ranks", .key = "", .value = "WHICH", .group = "Output",
         .doc = "the trace has one rank per stage, or all GPUs: stages or all (default stages)", .kind = FlagKind::text},
        {.name = "--json", .key = "", .value = "", .group = "Output",
         .doc = "the pipeline and the events that a trace would have, as one JSON document", .kind = FlagKind::toggle}});
+  // clang-format on
   return flags;
 }
 
@@ -151,7 +164,8 @@ Expected<void> timeline_command(const Arguments& arguments, Console& console) {
   for (NamedOutput& output : outputs) output.file.finish(timeline_forms[output.form].text(work));
   if (arguments.has("--json")) console.out << timeline_json(work);
   else if (outputs.empty()) console.out << timeline_text(prediction, console);
-  else for (const NamedOutput& output : outputs) console.out << timeline_written_line(output, work);
+  else
+    for (const NamedOutput& output : outputs) console.out << timeline_written_line(output, work);
   return {};
 }
 

@@ -1,4 +1,5 @@
-// The scene for the script, small: what is inside of an action once for all micro-batches, and once for all layers that are alike.
+// The scene for the script, small: what is inside of an action once for all micro-batches, and once for all layers that
+// are alike.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -17,8 +18,7 @@ constexpr double timeline_grain = 0.01;  ///< of a tick, inside of actions
 /// A power of ten: a step has ten to a hundred million of them.
 double timeline_tick(double step_us) { return step_us > 0 ? std::pow(10, std::floor(std::log10(step_us)) - 7) : 1; }
 
-template <typename List, typename ToText>
-std::string timeline_list(const List& list, const ToText& to_text) {
+template <typename List, typename ToText> std::string timeline_list(const List& list, const ToText& to_text) {
   std::string text = "[";
   for (const auto& item : list) text += (text.size() == 1 ? "" : ",") + to_text(item);
   return text + "]";
@@ -31,9 +31,10 @@ std::string layer_spans(const SceneSpan* first, const SceneSpan* last, double gr
   std::string text;
   long long before = 0;
   for (const SceneSpan* span = first; span != last; ++span) {
-    const auto start = std::llround((span->start - first->start) * grains), end = std::llround((span->end - first->start) * grains);
-    text += fmt::format(",{},{},{},{},{}", static_cast<int>(span->kind) + 3 * static_cast<int>(span->pass), span->stream, span->name,
-                        start - before, end - start);
+    const auto start = std::llround((span->start - first->start) * grains),
+               end = std::llround((span->end - first->start) * grains);
+    text += fmt::format(",{},{},{},{},{}", static_cast<int>(span->kind) + 3 * static_cast<int>(span->pass),
+        span->stream, span->name, start - before, end - start);
     before = end;
   }
   return text;
@@ -54,7 +55,8 @@ struct LayerRun {
     return true;
   }
   [[nodiscard]] std::string text() const {
-    return fmt::format("[{},{},{},{:.2f},{:.4f}{}]", first, count, step, start, count > 1 ? (last - start) / (count - 1) : 0, spans);
+    return fmt::format(
+        "[{},{},{},{:.2f},{:.4f}{}]", first, count, step, start, count > 1 ? (last - start) / (count - 1) : 0, spans);
   }
 };
 
@@ -72,11 +74,11 @@ std::string inside_text(const std::vector<SceneSpan>& spans, double seconds, dou
       runs.push_back({.first = spans[from].layer, .start = start, .last = start, .spans = text});
   }
   return fmt::format(R"({{"ticks":{:.3f},"runs":{}}})", inside_ticks(seconds, tick),
-                     timeline_list(runs, [](const LayerRun& run) { return run.text(); }));
+      timeline_list(runs, [](const LayerRun& run) { return run.text(); }));
 }
 
-/// What a rank does, in tokens that leave out what follows from those before. It knows where the reader is by then, so that no moment is
-/// more than a tick beside the truth, however many go before.
+/// What a rank does, in tokens that leave out what follows from those before. It knows where the reader is by then, so
+/// that no moment is more than a tick beside the truth, however many go before.
 class RankTokens {
  public:
   void action(const Action& action, int place, double start, double end, double own) {
@@ -129,27 +131,31 @@ class TimelineData {
     for (std::size_t i = 0; i < stages.size(); ++i) stages[i] = static_cast<int>(i);
     const auto number = [](auto value) { return fmt::format("{}", value); };
     const auto bytes = [](double value) { return fmt::format("{:.9g}", value); };
-    return fmt::format(R"({{"title":{},"tick":{:g},"end":{},"begin":{},"names":{},"streams":{},"slices":{},"slowest":{},"word":{})",
-                       json_quoted(scene_.title), tick_, timeline_microseconds(scene_.end), timeline_microseconds(scene_.begin),
-                       timeline_list(scene_.names, json_quoted), timeline_list(scene_.streams, stream), order_.slices,
-                       scene_.slowest_stage, json_quoted(rank_word_of(scene_))) +
+    return fmt::format(
+               R"({{"title":{},"tick":{:g},"end":{},"begin":{},"names":{},"streams":{},"slices":{},"slowest":{},"word":{})",
+               json_quoted(scene_.title), tick_, timeline_microseconds(scene_.end), timeline_microseconds(scene_.begin),
+               timeline_list(scene_.names, json_quoted), timeline_list(scene_.streams, stream), order_.slices,
+               scene_.slowest_stage, json_quoted(rank_word_of(scene_))) +
            fmt::format(R"(,"rank_of":{},"around":{},"ahead":{},"back":{},"after":{},"before":{})",
-                       timeline_list(order_.rank_of, number), timeline_list(scene_.around, stretch),
-                       timeline_list(scene_.hop_ahead, timeline_microseconds), timeline_list(scene_.hop_back, timeline_microseconds),
-                       timeline_list(stages, [&](int stage) { return number(order_.after(stage)); }),
-                       timeline_list(stages, [&](int stage) { return number(order_.before(stage)); })) +
+               timeline_list(order_.rank_of, number), timeline_list(scene_.around, stretch),
+               timeline_list(scene_.hop_ahead, timeline_microseconds),
+               timeline_list(scene_.hop_back, timeline_microseconds),
+               timeline_list(stages, [&](int stage) { return number(order_.after(stage)); }),
+               timeline_list(stages, [&](int stage) { return number(order_.before(stage)); })) +
            fmt::format(R"(,"inside":{},"which":{},"actions":{},"kept":{},"always":{},"capacity":{},"gpus":[{},{}]}})",
-                       timeline_list(texts_, [](const std::string& one) { return one; }), timeline_list(which_, number),
-                       timeline_list(ranks, [&](int rank) { return actions(rank); }),
-                       timeline_list(scene_.kept, bytes), timeline_list(scene_.always, bytes), bytes(scene_.capacity),
-                       scene_.ranks_per_stage, scene_.stage_stride);
+               timeline_list(texts_, [](const std::string& one) { return one; }), timeline_list(which_, number),
+               timeline_list(ranks, [&](int rank) { return actions(rank); }), timeline_list(scene_.kept, bytes),
+               timeline_list(scene_.always, bytes), bytes(scene_.capacity), scene_.ranks_per_stage,
+               scene_.stage_stride);
   }
 
  private:
-  static std::string stream(const SceneStream& one) { return "[" + json_quoted(one.key) + "," + json_quoted(one.name) + "]"; }
+  static std::string stream(const SceneStream& one) {
+    return "[" + json_quoted(one.key) + "," + json_quoted(one.name) + "]";
+  }
   static std::string stretch(const SceneStretch& one) {
     return fmt::format("[{},{},{},{},{}]", json_quoted(one.name), json_quoted(one.key), one.communication ? 1 : 0,
-                       timeline_microseconds(one.start), timeline_microseconds(one.end));
+        timeline_microseconds(one.start), timeline_microseconds(one.end));
   }
 
   void find_insides() {
@@ -180,10 +186,8 @@ class TimelineData {
     if (static_cast<std::size_t>(rank) < scene_.holds.size())
       for (const HopHold& hold : scene_.holds[rank]) {
         if (ticks(hold.end) - ticks(hold.start) < 1) continue;
-        if (!joined.empty() && ticks(hold.start) - ticks(joined.back().end) < 1)
-          joined.back().end = hold.end;
-        else
-          joined.push_back(hold);
+        if (!joined.empty() && ticks(hold.start) - ticks(joined.back().end) < 1) joined.back().end = hold.end;
+        else joined.push_back(hold);
       }
     return joined;
   }
@@ -196,10 +200,11 @@ class TimelineData {
     const std::vector<HopHold> holds = joined_holds(rank);
     auto hold = holds.begin();
     for (std::int32_t i = order_.begin[rank]; i < order_.begin[rank + 1]; ++i) {
-      for (; hold != holds.end() && hold->start < scene_.action_start[i]; ++hold) tokens.hold(ticks(hold->start), ticks(hold->end));
+      for (; hold != holds.end() && hold->start < scene_.action_start[i]; ++hold)
+        tokens.hold(ticks(hold->start), ticks(hold->end));
       const Action& action = order_.actions[i];
       tokens.action(action, place[action.stage], ticks(scene_.action_start[i]), ticks(scene_.action_end[i]),
-                    own_[static_cast<std::size_t>(which_[place_of(action)])]);
+          own_[static_cast<std::size_t>(which_[place_of(action)])]);
     }
     for (; hold != holds.end(); ++hold) tokens.hold(ticks(hold->start), ticks(hold->end));
     return json_quoted(tokens.text());

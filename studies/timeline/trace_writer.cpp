@@ -23,8 +23,9 @@ void TraceWriter::expect(std::int64_t events) {
 
 void TraceWriter::begin(std::string_view mark, std::string_view quoted_title, std::string_view quoted_units) {
   if (only_counts_) return;
-  for (const std::string_view part : {mark, version(), std::string_view("\",\"title\":"), quoted_title, std::string_view(",\"units\":"),
-                                      quoted_units, std::string_view("},\"displayTimeUnit\":\"ms\",\"traceEvents\":[")})
+  for (const std::string_view part :
+      {mark, version(), std::string_view("\",\"title\":"), quoted_title, std::string_view(",\"units\":"), quoted_units,
+          std::string_view("},\"displayTimeUnit\":\"ms\",\"traceEvents\":[")})
     text_ += part;
   used_ = text_.size();
 }
@@ -84,15 +85,16 @@ void TraceWriter::put_time(std::string_view key, double time) {
   used_ += static_cast<std::size_t>(std::to_chars(at, at + 32, microseconds).ptr - at);
 }
 
-void TraceWriter::slice(TracePlace place, double start, double end, std::string_view quoted_name, std::string_view category,
-                        std::string_view args) {
+void TraceWriter::slice(TracePlace place, double start, double end, std::string_view quoted_name,
+    std::string_view category, std::string_view args) {
   if (!open("X", place.process, quoted_name.size() + category.size() + args.size())) return;
   put(",\"tid\":");
   put(std::int64_t{place.thread});
   put_time(",\"ts\":", start);
   if (end * microseconds_ < most_tick_microseconds) {
     put(",\"dur\":");
-    put_ticks(std::llround(end * microseconds_ * ticks_of_microsecond) - std::llround(start * microseconds_ * ticks_of_microsecond));
+    put_ticks(std::llround(end * microseconds_ * ticks_of_microsecond) -
+              std::llround(start * microseconds_ * ticks_of_microsecond));
   } else {
     put_time(",\"dur\":", end - start);
   }
@@ -108,8 +110,8 @@ void TraceWriter::slice(TracePlace place, double start, double end, std::string_
   close();
 }
 
-void TraceWriter::put_arrow_end(std::string_view phase, std::int64_t id, TracePlace place, double time, std::string_view category,
-                                std::string_view more) {
+void TraceWriter::put_arrow_end(std::string_view phase, std::int64_t id, TracePlace place, double time,
+    std::string_view category, std::string_view more) {
   if (!open(phase, place.process, category.size())) return;
   put(",\"tid\":");
   put(std::int64_t{place.thread});
@@ -133,7 +135,8 @@ void TraceWriter::arrow_to(std::int64_t id, TracePlace place, double time, std::
   put_arrow_end("f", id, place, time, category, ",\"bp\":\"e\"");
 }
 
-void TraceWriter::count(std::int64_t process, double time, std::string_view quoted_name, std::string_view quoted_unit, std::int64_t value) {
+void TraceWriter::count(
+    std::int64_t process, double time, std::string_view quoted_name, std::string_view quoted_unit, std::int64_t value) {
   if (!open("C", process, quoted_name.size() + quoted_unit.size())) return;
   put_time(",\"ts\":", time);
   put(",\"name\":");

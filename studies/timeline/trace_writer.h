@@ -1,8 +1,9 @@
-// Writes Chrome's trace event format ("Trace Event Format" of the Chromium project), which Perfetto reads: millions of events into one
-// text. Phases of events: X (a slice), s and f (an arrow's ends), C (a counter), M (names).
+// Writes Chrome's trace event format ("Trace Event Format" of the Chromium project), which Perfetto reads: millions of
+// events into one text. Phases of events: X (a slice), s and f (an arrow's ends), C (a counter), M (names).
 //
-// Times are rounded to a millionth of a microsecond, starts and ends and not lengths, so that what follows each other or lies inside of
-// each other still does. Names are given in quotes, escaped (json_quoted), once for all events that bear them.
+// Times are rounded to a millionth of a microsecond, starts and ends and not lengths, so that what follows each other
+// or lies inside of each other still does. Names are given in quotes, escaped (json_quoted), once for all events that
+// bear them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,10 @@
 namespace stepcast {
 
 /// A thread of a process.
-struct TracePlace { std::int64_t process = 0; int thread = 0; };
+struct TracePlace {
+  std::int64_t process = 0;
+  int thread = 0;
+};
 
 class TraceWriter {
  public:
@@ -26,12 +30,14 @@ class TraceWriter {
   void name_process(std::int64_t process, std::string_view quoted_name, std::int64_t sort_index);
   void name_thread(TracePlace place, std::string_view quoted_name, int sort_index);
   /// `args` is a JSON object, or "" for none.
-  void slice(TracePlace place, double start, double end, std::string_view quoted_name, std::string_view category, std::string_view args);
-  /// An arrow's two ends, each after the slice that begins there: viewers join an end to a slice that they have seen. `id` is the
-  /// arrow's own, whatever its category.
+  void slice(TracePlace place, double start, double end, std::string_view quoted_name, std::string_view category,
+      std::string_view args);
+  /// An arrow's two ends, each after the slice that begins there: viewers join an end to a slice that they have seen.
+  /// `id` is the arrow's own, whatever its category.
   void arrow_from(std::int64_t id, TracePlace place, double time, std::string_view category);
   void arrow_to(std::int64_t id, TracePlace place, double time, std::string_view category);
-  void count(std::int64_t process, double time, std::string_view quoted_name, std::string_view quoted_unit, std::int64_t value);
+  void count(std::int64_t process, double time, std::string_view quoted_name, std::string_view quoted_unit,
+      std::int64_t value);
 
   [[nodiscard]] std::int64_t events() const { return events_; }
   /// The whole text.
@@ -46,7 +52,7 @@ class TraceWriter {
   void put_time(std::string_view key, double time);
   void put_ticks(std::int64_t ticks);
   void put_arrow_end(std::string_view phase, std::int64_t id, TracePlace place, double time, std::string_view category,
-                     std::string_view more);
+      std::string_view more);
   void put_name(std::string_view kind, TracePlace place, std::string_view key, std::string_view value);
 
   double microseconds_;

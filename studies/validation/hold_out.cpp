@@ -1,4 +1,5 @@
-// Every judged class forecast without what it must not know: the parameters are fitted again without the run's own group.
+// Every judged class forecast without what it must not know: the parameters are fitted again without the run's own
+// group.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,7 +10,10 @@
 namespace stepcast {
 namespace {
 
-struct HeldOutStep { double seconds = 0, low = 0, high = 0; const char* left_out = "all"; };
+struct HeldOutStep {
+  double seconds = 0, low = 0, high = 0;
+  const char* left_out = "all";
+};
 using HeldOutSteps = std::map<std::size_t, HeldOutStep>;  ///< by index into the runs
 
 /// The interval of each forecast comes from the errors of the other groups.
@@ -19,10 +23,12 @@ void add_intervals(const FitPool& pool, const std::vector<MeasuredRun>& runs, He
     std::vector<double> others;
     for (std::size_t j = 0; j < pool.members.size(); ++j) {
       const MeasuredRun& other = runs[pool.members[j]];
-      if (other.witness && group_of(other, pool.leave) != group_of(run, pool.leave)) others.push_back(other.seconds / pool.result.held_out[j]);
+      if (other.witness && group_of(other, pool.leave) != group_of(run, pool.leave))
+        others.push_back(other.seconds / pool.result.held_out[j]);
     }
     const double forecast = pool.result.held_out[i];
-    const Spread spread = others.size() > 1 ? step_spread(others, pool.result.groups - 1) : run.scenario.profile.row.step_spread;
+    const Spread spread =
+        others.size() > 1 ? step_spread(others, pool.result.groups - 1) : run.scenario.profile.row.step_spread;
     out[pool.members[i]] = {forecast, forecast * spread.p10, forecast * spread.p90, to_text(pool.leave)};
   }
 }
@@ -39,7 +45,8 @@ void forecast_neutral(const FitPool& pool, const std::vector<MeasuredRun>& runs,
 void hold_out(FitPool pool, const std::vector<MeasuredRun>& runs, std::optional<Leave> leave, HeldOutSteps& out) {
   FitWishes wishes;
   if (leave && several_groups(pool, runs, *leave)) wishes.leave = leave;
-  else if (leave == Leave::stack) return forecast_neutral(pool, runs, out);  // no other software: its own must not speak for it
+  // no other software: its own must not speak for it
+  else if (leave == Leave::stack) return forecast_neutral(pool, runs, out);
   fit_pool(pool, runs, wishes);
   if (pool.result.held_out.empty()) return forecast_neutral(pool, runs, out);
   add_intervals(pool, runs, out);
@@ -50,7 +57,8 @@ std::vector<FitPool> pools_over_stacks(const std::vector<MeasuredRun>& runs, con
   std::map<std::pair<std::string, bool>, FitPool> pools;
   for (const std::size_t i : of) {
     const Scenario& s = runs[i].scenario;
-    const bool narrow = s.plan.precision == Precision::fp8 || s.plan.precision == Precision::mxfp8 || s.plan.precision == Precision::nvfp4;
+    const bool narrow = s.plan.precision == Precision::fp8 || s.plan.precision == Precision::mxfp8 ||
+                        s.plan.precision == Precision::nvfp4;
     FitPool& pool = pools[{hardware_of(s.machine.row, runs[i].experts()), narrow}];
     pool.hardware = hardware_of(s.machine.row, runs[i].experts()), pool.precision = s.plan.precision;
     pool.members.push_back(i);
@@ -70,7 +78,8 @@ void hold_out_long(const FitPool& whole, const std::vector<MeasuredRun>& runs, H
   if (shorter.members.empty()) return forecast_neutral(longer, runs, out);
   fit_pool(shorter, runs, {});
   const StepFit fit = fit_row(shorter, runs);
-  const Spread spread = shorter.result.groups > 0 ? fit.spread : runs[longer.members.front()].scenario.profile.row.step_spread;
+  const Spread spread =
+      shorter.result.groups > 0 ? fit.spread : runs[longer.members.front()].scenario.profile.row.step_spread;
   const auto seconds = forecast_steps(runs, longer.members, &fit);
   for (std::size_t i = 0; i < longer.members.size(); ++i)
     out[longer.members[i]] = {seconds[i], seconds[i] * spread.p10, seconds[i] * spread.p90, to_text(Leave::length)};
@@ -78,7 +87,7 @@ void hold_out_long(const FitPool& whole, const std::vector<MeasuredRun>& runs, H
 
 struct ReadyRuns {
   std::vector<MeasuredRun> runs;
-  std::vector<std::size_t> case_of;      ///< index into Validation::cases
+  std::vector<std::size_t> case_of;  ///< index into Validation::cases
   std::vector<FitPool> pools;
 };
 
@@ -120,7 +129,8 @@ class HoldOuts {
     for (std::size_t i = 0; i < ready_.runs.size(); ++i)
       if (belongs_to(validation_.cases[ready_.case_of[i]], any)) members.push_back(i);
     HeldOutSteps steps;
-    for (const FitPool& pool : pools_over_stacks(ready_.runs, members)) hold_out(pool, ready_.runs, Leave::stack, steps);
+    for (const FitPool& pool : pools_over_stacks(ready_.runs, members))
+      hold_out(pool, ready_.runs, Leave::stack, steps);
     return steps;
   }
 

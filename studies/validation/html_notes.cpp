@@ -15,8 +15,8 @@ using Tally = std::map<std::string, std::vector<std::string>>;
 /// Reasons by how many runs they concern, most first.
 std::vector<std::pair<std::string, std::vector<std::string>>> by_size(const Tally& tally) {
   std::vector<std::pair<std::string, std::vector<std::string>>> rows(tally.begin(), tally.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  std::stable_sort(
+      rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   return rows;
 }
 
@@ -47,30 +47,30 @@ std::string source_cell(const std::string& source) {
 std::string html_conventions(const Validation& validation) {
   const auto derived = static_cast<std::size_t>(std::count_if(
       validation.cases.begin(), validation.cases.end(), [](const ValidatedCase& row) { return !row.time_reported; }));
-  return html_list(
-      {"<b>Step time</b>: one optimizer step of the whole job: all micro-batches forward and backward, the exchange of "
-       "gradients and parameters, the optimizer. Measured is what the source calls so: "
-       "one step, a median or mean over those that it picked, or tokens per second turned into a time. " +
-           html_plural(derived, "time was", "times were") +
-           " derived from TFLOP/s or MFU; they are marked, and are no witnesses for a FLOP count.",
-       "<b>Error</b>: forecast over measured - 1; negative means that the forecast is too fast. <b>MAPE</b> is the "
-       "mean of its size, every run counting once; <b>p90</b> the 90th percentile of its size.",
-       "<b>Held out</b>: each run is forecast by parameters that were fitted without all runs of its own group, which "
-       "the column &#8220;left out at once&#8221; names. <b>Fitted</b>: parameters fitted on all runs of "
-       "the class, this one among them. Only held-out figures tell what to expect of a run that nobody has measured.",
-       "<b>No constant per run</b>: parameters belong to a training stack, a GPU and a precision; nothing is fitted or "
-       "set for a single run, and its name decides about nothing but whether the record is doubtful.",
-       "<b>80 % interval</b>: from the 10th to the 90th percentile that a forecast gives for its own step time. A good "
-       "one holds four of five measurements; the percentage in the tables is that share.",
-       "<b>FLOPs</b>: two per multiply and add, attention counted causally, which is half of the full square; "
-       "recomputation is not counted. Rates per GPU are these FLOPs over the measured time.",
-       "<b>Median rate</b>: the least that a forecast must beat: every run of a class at the median of its measured "
-       "FLOP/s per GPU. <b>Closed form</b>: a formula per layer and stage with as many fitted parameters.",
-       "<b>Rank</b>: Spearman's correlation, equal values sharing their mean rank. <b>Regret</b>: measured time of the "
-       "split that the forecast puts first over that of the best one, minus 1.",
-       "<b>Peak memory</b>: as PyTorch's allocator counts it; GB is 1e9 bytes.",
-       "<b>Doubtful records</b>: the rules below; such runs are forecast and shown, but fit nothing and are left out "
-       "of class figures unless a column says otherwise."});
+  return html_list({"<b>Step time</b>: one optimizer step of the whole job: all micro-batches forward and backward, "
+                    "the exchange of "
+                    "gradients and parameters, the optimizer. Measured is what the source calls so: "
+                    "one step, a median or mean over those that it picked, or tokens per second turned into a time. " +
+                        html_plural(derived, "time was", "times were") +
+                        " derived from TFLOP/s or MFU; they are marked, and are no witnesses for a FLOP count.",
+      "<b>Error</b>: forecast over measured - 1; negative means that the forecast is too fast. <b>MAPE</b> is the "
+      "mean of its size, every run counting once; <b>p90</b> the 90th percentile of its size.",
+      "<b>Held out</b>: each run is forecast by parameters that were fitted without all runs of its own group, which "
+      "the column &#8220;left out at once&#8221; names. <b>Fitted</b>: parameters fitted on all runs of "
+      "the class, this one among them. Only held-out figures tell what to expect of a run that nobody has measured.",
+      "<b>No constant per run</b>: parameters belong to a training stack, a GPU and a precision; nothing is fitted or "
+      "set for a single run, and its name decides about nothing but whether the record is doubtful.",
+      "<b>80 % interval</b>: from the 10th to the 90th percentile that a forecast gives for its own step time. A good "
+      "one holds four of five measurements; the percentage in the tables is that share.",
+      "<b>FLOPs</b>: two per multiply and add, attention counted causally, which is half of the full square; "
+      "recomputation is not counted. Rates per GPU are these FLOPs over the measured time.",
+      "<b>Median rate</b>: the least that a forecast must beat: every run of a class at the median of its measured "
+      "FLOP/s per GPU. <b>Closed form</b>: a formula per layer and stage with as many fitted parameters.",
+      "<b>Rank</b>: Spearman's correlation, equal values sharing their mean rank. <b>Regret</b>: measured time of the "
+      "split that the forecast puts first over that of the best one, minus 1.",
+      "<b>Peak memory</b>: as PyTorch's allocator counts it; GB is 1e9 bytes.",
+      "<b>Doubtful records</b>: the rules below; such runs are forecast and shown, but fit nothing and are left out "
+      "of class figures unless a column says otherwise."});
 }
 
 std::string html_doubts(const Validation& validation) {
@@ -108,7 +108,7 @@ std::string html_sources(const Validation& validation) {
   for (const ValidatedClass& row : validation.classes)
     if (row.by_source)
       table.row({source_cell(row.name), html_count(static_cast<double>(row.error.n)), html_percent(row.error.mape),
-                 html_signed_percent(row.error.bias), html_signed_percent(row.error.worst)});
+          html_signed_percent(row.error.bias), html_signed_percent(row.error.worst)});
   return table.empty() ? "" : "<p>Repositories, papers and pages that published the measurements.</p>\n" + table.text();
 }
 

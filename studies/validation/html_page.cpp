@@ -76,16 +76,16 @@ std::string head_figures(const Validation& validation) {
   const ErrorSummary out = summarise(held_out), in = summarise(fitted);
   std::string text = "<div class=\"figures\">\n";
   if (out.n > 0) {
-    text += figure(html_percent(out.mape), fmt::format("MAPE, held out: {} forecast without their own group",
-                                                       html_plural(out.n, "run", "runs")));
+    text += figure(html_percent(out.mape),
+        fmt::format("MAPE, held out: {} forecast without their own group", html_plural(out.n, "run", "runs")));
     text += figure(html_percent(inside / static_cast<double>(out.n)), "of them inside their 80 % interval");
   } else {
     text += figure("not made", "held-out figures: no hold-out was made (--hold-out makes it)");
   }
   text += figure(html_percent(in.mape),
-                 fmt::format("MAPE, everything fitted, {} without doubtful records", html_plural(in.n, "run", "runs")));
+      fmt::format("MAPE, everything fitted, {} without doubtful records", html_plural(in.n, "run", "runs")));
   text += figure(html_percent(validation.all.mape),
-                 fmt::format("MAPE, everything fitted, all {}", html_plural(validation.all.n, "run", "runs")));
+      fmt::format("MAPE, everything fitted, all {}", html_plural(validation.all.n, "run", "runs")));
   return text + figure(html_percent(validation.coverage), "of all runs inside the 80 % interval, everything fitted") +
          "</div>\n";
 }
@@ -96,7 +96,7 @@ std::string gpu_table(const Validation& validation) {
   HtmlTable table("GPUs", {{"GPU", CellKind::word}, {"runs"}, {"GPUs of a job"}, {"precisions", CellKind::word}});
   for (const auto& [gpu, span] : by_gpu)
     table.row({html_escaped(gpu), html_count(static_cast<double>(span.runs)), span.counts(),
-               html_escaped(fmt::format("{}", fmt::join(span.precisions, ", ")))});
+        html_escaped(fmt::format("{}", fmt::join(span.precisions, ", ")))});
   return table.empty() ? "" : html_details("Which GPUs", table.text());
 }
 
@@ -116,7 +116,7 @@ std::string scatters(const std::vector<CasePanel>& panels) {
   std::string text = which_forecasts(panels) + plot_legend() + "<div class=\"panels\">\n";
   for (const CasePanel& panel : panels)
     text += fmt::format("<figure><figcaption><b>{}</b>{}</figcaption>\n{}</figure>\n", html_escaped(panel.name),
-                        html_plural(panel.cases.size(), "run", "runs"), time_scatter(panel.cases));
+        html_plural(panel.cases.size(), "run", "runs"), time_scatter(panel.cases));
   return text + "</div>\n";
 }
 
@@ -127,9 +127,8 @@ std::string strips(const std::vector<CasePanel>& panels) {
       "and from the 10th to the 90th percentile.</p>\n" +
       error_axis();
   for (const CasePanel& panel : panels) {
-    const auto beyond = std::count_if(panel.cases.begin(), panel.cases.end(), [](const ValidatedCase* row) {
-      return std::abs(shown_forecast(*row).error) > reach;
-    });
+    const auto beyond = std::count_if(panel.cases.begin(), panel.cases.end(),
+        [](const ValidatedCase* row) { return std::abs(shown_forecast(*row).error) > reach; });
     const std::string more = beyond > 0 ? fmt::format(", {} beyond the ends", beyond) : "";
     text += fmt::format(
         "<div class=\"strip\"><div class=\"label\"><span>{}</span><span class=\"soft\">{}{}</span></div>\n{}</div>\n",
@@ -173,23 +172,19 @@ std::vector<CasePanel> case_panels(const Validation& validation, const std::vect
   return panels;
 }
 
-std::string validation_html(const Validation& validation, const std::vector<JudgedRow>& judged,
-                            const std::vector<Run>& runs) {
+std::string validation_html(
+    const Validation& validation, const std::vector<JudgedRow>& judged, const std::vector<Run>& runs) {
   const std::vector<CasePanel> panels = case_panels(validation, judged);
-  const std::vector<PageSection> sections = {
-      {"classes", "Errors by class", html_classes(validation, judged)},
+  const std::vector<PageSection> sections = {{"classes", "Errors by class", html_classes(validation, judged)},
       {"scatter", "Measured against forecast", panels.empty() ? "" : scatters(panels)},
       {"errors", "Distribution of errors", panels.empty() ? "" : strips(panels)},
-      {"parameters", "Step parameters", html_parameters()},
-      {"peers", "Other tools", html_peers(validation)},
-      {"ranking", "Ranking of splits", html_ranking(validation)},
-      {"memory", "Peak memory", html_memory(validation)},
+      {"parameters", "Step parameters", html_parameters()}, {"peers", "Other tools", html_peers(validation)},
+      {"ranking", "Ranking of splits", html_ranking(validation)}, {"memory", "Peak memory", html_memory(validation)},
       {"conventions", "Conventions", html_conventions(validation)},
       {"doubts", "Doubtful records", html_doubts(validation)},
       {"skipped", "Runs without a forecast", html_skipped(validation)},
       {"assumptions", "What was assumed", html_assumptions(validation)},
-      {"sources", "Sources", html_sources(validation)},
-      {"runs", "Every run", html_runs(panels)}};
+      {"sources", "Sources", html_sources(validation)}, {"runs", "Every run", html_runs(panels)}};
   return fmt::format(
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
              "content=\"width=device-width, initial-scale=1\">\n"

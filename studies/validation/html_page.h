@@ -14,8 +14,8 @@ namespace stepcast {
 
 /// One HTML document that loads nothing else. `judged` may be empty: then all runs are shown together. `runs`: the
 /// records that were validated, for the dates; without them the page names none.
-std::string validation_html(const Validation& validation, const std::vector<JudgedRow>& judged,
-                            const std::vector<Run>& runs = {});
+std::string validation_html(
+    const Validation& validation, const std::vector<JudgedRow>& judged, const std::vector<Run>& runs = {});
 
 // The parts, for tests and one file each.
 

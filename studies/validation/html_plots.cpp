@@ -57,14 +57,14 @@ std::string plot_axes(const Square& square, const char* unit) {
   for (const double tick : square.scale.ticks(most_ticks)) {
     const double x = square.x(tick), y = square.y(tick);
     text += fmt::format("<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {4:.1f}H{5:.1f}\"/>\n", x, plot_top,
-                        plot_top + plot_height, plot_left, y, plot_left + plot_width);
-    text += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, plot_top + plot_height + 13,
-                        tick_label(tick));
-    text += fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", plot_left - 4, y + 4,
-                        tick_label(tick));
+        plot_top + plot_height, plot_left, y, plot_left + plot_width);
+    text += fmt::format(
+        "<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, plot_top + plot_height + 13, tick_label(tick));
+    text += fmt::format(
+        "<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", plot_left - 4, y + 4, tick_label(tick));
   }
   text += fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">measured, {}</text>\n", plot_left + plot_width,
-                      plot_size - 4, unit);
+      plot_size - 4, unit);
   return text +
          fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">forecast, {}</text>\n", plot_left + 5, plot_top + 13, unit);
 }
@@ -77,7 +77,7 @@ std::string plot_band(const Square& square) {
                              corner(high, high * down) + corner(low / down, low);
   return fmt::format("<polygon class=\"band\" points=\"{}\"/>\n", points) +
          fmt::format("<path class=\"line\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", square.x(low), square.y(low),
-                     square.x(high), square.y(high));
+             square.x(high), square.y(high));
 }
 
 std::string scatter(std::vector<PlotPoint> points, const char* unit, const std::string& label) {
@@ -85,15 +85,16 @@ std::string scatter(std::vector<PlotPoint> points, const char* unit, const std::
   if (points.empty()) return {};
   // Those that need a look lie on top.
   std::stable_sort(points.begin(), points.end(),
-                   [](const PlotPoint& a, const PlotPoint& b) { return a.mark == Mark::in && b.mark != Mark::in; });
+      [](const PlotPoint& a, const PlotPoint& b) { return a.mark == Mark::in && b.mark != Mark::in; });
   const Square square(points);
-  std::string text = fmt::format("<svg viewBox=\"0 0 {0:g} {0:g}\" role=\"img\" aria-label=\"{1}\">\n", plot_size,
-                                 html_escaped(label));
+  std::string text = fmt::format(
+      "<svg viewBox=\"0 0 {0:g} {0:g}\" role=\"img\" aria-label=\"{1}\">\n", plot_size, html_escaped(label));
   text += plot_band(square) + plot_axes(square, unit);
   text += fmt::format("<rect class=\"frame\" x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\"/>\n", plot_left,
-                      plot_top, plot_width, plot_height);
+      plot_top, plot_width, plot_height);
   for (const PlotPoint& point : points)
-    text += mark_at(fmt::format("{:.1f}", square.x(point.measured)), square.y(point.predicted), point.mark, point.title);
+    text +=
+        mark_at(fmt::format("{:.1f}", square.x(point.measured)), square.y(point.predicted), point.mark, point.title);
   return text + "</svg>\n";
 }
 
@@ -109,8 +110,8 @@ std::string strip_place(double error) {
 std::string case_title(const ValidatedCase& row) {
   const ShownForecast shown = shown_forecast(row);
   return fmt::format("{}: measured {} s, forecast {} s ({}), {}{}", row.id, html_seconds(row.measured_s),
-                     html_seconds(shown.seconds), shown.held_out ? "held out" : "fitted",
-                     html_signed_percent(shown.error), row.doubt.empty() ? "" : "; doubtful: " + row.doubt);
+      html_seconds(shown.seconds), shown.held_out ? "held out" : "fitted", html_signed_percent(shown.error),
+      row.doubt.empty() ? "" : "; doubtful: " + row.doubt);
 }
 
 }  // namespace
@@ -139,9 +140,9 @@ std::string memory_scatter(const CaseList& cases) {
     if (row->measured_memory <= 0) continue;
     const double error = row->predicted_memory / row->measured_memory - 1;
     points.push_back({row->measured_memory / gb, row->predicted_memory / gb,
-                      fmt::format("{}: measured {:.2f} GB, forecast {:.2f} GB, {}", row->id, row->measured_memory / gb,
-                                  row->predicted_memory / gb, html_signed_percent(error)),
-                      mark_of(*row, true)});
+        fmt::format("{}: measured {:.2f} GB, forecast {:.2f} GB, {}", row->id, row->measured_memory / gb,
+            row->predicted_memory / gb, html_signed_percent(error)),
+        mark_of(*row, true)});
   }
   return scatter(std::move(points), "GB", "measured and forecast peak memory");
 }
@@ -160,14 +161,14 @@ std::string error_strip(const CaseList& cases) {
       "y1=\"{0:g}\" y2=\"{0:g}\"/>\n",
       middle);
   text += fmt::format("<line class=\"line\" x1=\"{}\" x2=\"{}\" y1=\"28\" y2=\"28\" stroke-width=\"2\"/>\n",
-                      strip_place(percentile(errors, 0.1)), strip_place(percentile(errors, 0.9)));
+      strip_place(percentile(errors, 0.1)), strip_place(percentile(errors, 0.9)));
   text +=
       fmt::format("<line class=\"line\" x1=\"{0}\" x2=\"{0}\" y1=\"24\" y2=\"30\"/>\n", strip_place(median(errors)));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const double spread = static_cast<double>(7 * i % 11) / 10 - 0.5;  // apart from neighbours, the same in every page
     const ShownForecast shown = shown_forecast(*cases[i]);
     text += mark_at(strip_place(shown.error), middle - 3 + half_band * spread, mark_of(*cases[i], shown.inside),
-                    case_title(*cases[i]));
+        case_title(*cases[i]));
   }
   return text + "</svg>\n";
 }
@@ -177,7 +178,7 @@ std::string error_axis() {
   for (const double error : {-strip_reach, -0.25, -band_share, 0.0, band_share, 0.25, strip_reach}) {
     const char* anchor = error == -strip_reach ? "" : error == strip_reach ? " class=\"end\"" : " class=\"mid\"";
     text += fmt::format("<text{} x=\"{}\" y=\"12\">{}</text>\n", anchor, strip_place(error),
-                        error == 0 ? "0" : fmt::format("{:+.0f} %", 100 * error));
+        error == 0 ? "0" : fmt::format("{:+.0f} %", 100 * error));
   }
   return text + "</svg></div>\n";
 }
@@ -185,12 +186,11 @@ std::string error_axis() {
 std::string plot_legend() {
   std::string text = "<p class=\"soft\">";
   const std::array<std::pair<Mark, const char*>, 3> rows = {
-      {{Mark::in, "measurement inside the forecast's 80 % interval"},
-       {Mark::out, "outside"},
-       {Mark::doubt, "doubtful record"}}};
+      {{Mark::in, "measurement inside the forecast's 80 % interval"}, {Mark::out, "outside"},
+          {Mark::doubt, "doubtful record"}}};
   for (const auto& [mark, words] : rows)
     text += fmt::format("<svg class=\"key\" viewBox=\"0 0 14 14\" aria-hidden=\"true\">{}</svg> {} &#160; ",
-                        mark_at("7", 7, mark, ""), words);
+        mark_at("7", 7, mark, ""), words);
   return text + "shaded: within 10 %. Hold the pointer on a mark to read its run.</p>\n";
 }
 

@@ -20,13 +20,12 @@ std::string maybe_cell(bool known, const std::string& text) { return known ? tex
 /// A rival's figure beside ours says in words when it is ahead.
 std::string rival_cell(double rival, double ours) { return html_percent(rival) + (rival < ours ? ", better" : ""); }
 
-const std::vector<HtmlColumn> class_columns = {
-    {"Class", CellKind::word},
+const std::vector<HtmlColumn> class_columns = {{"Class", CellKind::word},
     {"n", CellKind::number, "runs without doubtful ones"},
     {"held-out MAPE", CellKind::number,
-     "mean of |error|, each run forecast by parameters fitted without its own group"},
+        "mean of |error|, each run forecast by parameters fitted without its own group"},
     {"left out at once", CellKind::word,
-     "all runs of one ...; source: of one publication, or of one model where a software has a single publication"},
+        "all runs of one ...; source: of one publication, or of one model where a software has a single publication"},
     {"goal", CellKind::word, "the held-out MAPE that we mean to stay below"},
     {"fitted MAPE", CellKind::number, "mean of |error|, parameters fitted on all runs"},
     {"bias", CellKind::number, "mean of error; negative: forecasts are too fast"},
@@ -51,14 +50,14 @@ void class_row_cells(HtmlTable& table, const JudgedRow& row) {
   const bool made = row.held_out.n > 0;
   const ErrorSummary& shown = made ? row.held_out : row.fitted;
   table.row({html_escaped(row.judged->name), count_cell(shown.n),
-             maybe_cell(made, "<b>" + html_percent(row.held_out.mape) + "</b>"), html_escaped(row.left_out),
-             goal_verdict(row), maybe_cell(row.fitted.n > 0, html_percent(row.fitted.mape)),
-             html_signed_percent(shown.bias), html_percent(shown.p90), html_signed_percent(shown.worst),
-             maybe_cell(shown.n > 0, html_percent(row.coverage)), fmt::format("{:.2f}", row.spearman),
-             maybe_cell(row.groups > 0,
-                        fmt::format("{} ({})", html_percent(row.regret), html_plural(row.groups, "group", "groups"))),
-             rival_cell(row.baseline_mape, shown.mape), closed_form_cell(row), count_cell(row.doubtful),
-             maybe_cell(row.with_doubts.n > 0, html_percent(row.with_doubts.mape))});
+      maybe_cell(made, "<b>" + html_percent(row.held_out.mape) + "</b>"), html_escaped(row.left_out), goal_verdict(row),
+      maybe_cell(row.fitted.n > 0, html_percent(row.fitted.mape)), html_signed_percent(shown.bias),
+      html_percent(shown.p90), html_signed_percent(shown.worst), maybe_cell(shown.n > 0, html_percent(row.coverage)),
+      fmt::format("{:.2f}", row.spearman),
+      maybe_cell(
+          row.groups > 0, fmt::format("{} ({})", html_percent(row.regret), html_plural(row.groups, "group", "groups"))),
+      rival_cell(row.baseline_mape, shown.mape), closed_form_cell(row), count_cell(row.doubtful),
+      maybe_cell(row.with_doubts.n > 0, html_percent(row.with_doubts.mape))});
 }
 
 std::string judged_table(const std::vector<JudgedRow>& judged) {
@@ -69,22 +68,15 @@ std::string judged_table(const std::vector<JudgedRow>& judged) {
 
 /// What `stepcast validate` prints: finer classes, everything fitted.
 std::string fine_table(const Validation& validation) {
-  HtmlTable table("Errors by GPU, precision, kind and stack", {{"Class", CellKind::word},
-                                                               {"n"},
-                                                               {"fitted MAPE"},
-                                                               {"bias"},
-                                                               {"p90"},
-                                                               {"worst"},
-                                                               {"in 80 %"},
-                                                               {"rank"},
-                                                               {"regret"},
-                                                               {"median rate"}});
+  HtmlTable table(
+      "Errors by GPU, precision, kind and stack", {{"Class", CellKind::word}, {"n"}, {"fitted MAPE"}, {"bias"}, {"p90"},
+                                                      {"worst"}, {"in 80 %"}, {"rank"}, {"regret"}, {"median rate"}});
   for (const ValidatedClass& row : validation.classes) {
     if (row.by_source) continue;
     table.row({html_escaped(row.name), count_cell(row.error.n), html_percent(row.error.mape),
-               html_signed_percent(row.error.bias), html_percent(row.error.p90), html_signed_percent(row.error.worst),
-               html_percent(row.coverage), maybe_cell(row.groups > 0, fmt::format("{:.2f}", row.spearman)),
-               maybe_cell(row.groups > 0, html_percent(row.regret)), rival_cell(row.baseline_mape, row.error.mape)});
+        html_signed_percent(row.error.bias), html_percent(row.error.p90), html_signed_percent(row.error.worst),
+        html_percent(row.coverage), maybe_cell(row.groups > 0, fmt::format("{:.2f}", row.spearman)),
+        maybe_cell(row.groups > 0, html_percent(row.regret)), rival_cell(row.baseline_mape, row.error.mape)});
   }
   return table.empty() ? "" : table.text();
 }
@@ -107,17 +99,13 @@ std::string worst_table(const CaseList& cases) {
     return std::abs(shown_forecast(*a).error) > std::abs(shown_forecast(*b).error);
   });
   if (worst.size() > shown) worst.resize(shown);
-  HtmlTable table("Largest errors", {{"Run", CellKind::word},
-                                     {"error"},
-                                     {"measured, s"},
-                                     {"forecast, s"},
-                                     {"class", CellKind::word},
-                                     {"record", CellKind::text}});
+  HtmlTable table("Largest errors", {{"Run", CellKind::word}, {"error"}, {"measured, s"}, {"forecast, s"},
+                                        {"class", CellKind::word}, {"record", CellKind::text}});
   for (const ValidatedCase* row : worst) {
     const ShownForecast forecast = shown_forecast(*row);
     table.row({html_escaped(row->id), html_signed_percent(forecast.error), html_seconds(row->measured_s),
-               html_seconds(forecast.seconds), html_escaped(row->class_name()),
-               row->doubt.empty() ? "" : "doubtful: " + html_escaped(row->doubt)});
+        html_seconds(forecast.seconds), html_escaped(row->class_name()),
+        row->doubt.empty() ? "" : "doubtful: " + html_escaped(row->doubt)});
   }
   return table.text();
 }
@@ -160,27 +148,19 @@ std::string html_classes(const Validation& validation, const std::vector<JudgedR
 
 std::string html_peers(const Validation& validation) {
   HtmlTable table("Errors of other tools",
-                  {{"Tool", CellKind::word},
-                   {"judged on", CellKind::text},
-                   {"n"},
-                   {"its MAPE"},
-                   {"stepcast, held out"},
-                   {"stepcast, fitted"},
-                   {"who says so", CellKind::word},
-                   {"its bias"},
-                   {"its worst"},
-                   {"after one factor", CellKind::number, "its MAPE once one factor was fitted to all these cases"},
-                   {"source", CellKind::text},
-                   {"note", CellKind::text}});
+      {{"Tool", CellKind::word}, {"judged on", CellKind::text}, {"n"}, {"its MAPE"}, {"stepcast, held out"},
+          {"stepcast, fitted"}, {"who says so", CellKind::word}, {"its bias"}, {"its worst"},
+          {"after one factor", CellKind::number, "its MAPE once one factor was fitted to all these cases"},
+          {"source", CellKind::text}, {"note", CellKind::text}});
   for (const PeerError& peer : peer_errors()) {
     const OursOnPeer ours = ours_on(peer, validation.cases);
     const std::string judged_on = html_escaped(peer.judged_on) + (peer.of_memory ? "; peak memory" : "");
     table.row({html_escaped(peer.tool), judged_on, peer.n ? html_count(static_cast<double>(*peer.n)) : none,
-               peer_figures(peer), peer.of_memory ? none : ours_cell(ours.held_out),
-               ours_cell(peer.of_memory ? ours.memory : ours.fitted), html_escaped(to_text(peer.claim)),
-               peer.bias ? html_signed_percent(*peer.bias) : none, peer.worst ? html_signed_percent(*peer.worst) : none,
-               peer.after_factor ? html_percent(*peer.after_factor) : none, html_escaped(peer.source),
-               html_escaped(peer.note)});
+        peer_figures(peer), peer.of_memory ? none : ours_cell(ours.held_out),
+        ours_cell(peer.of_memory ? ours.memory : ours.fitted), html_escaped(to_text(peer.claim)),
+        peer.bias ? html_signed_percent(*peer.bias) : none, peer.worst ? html_signed_percent(*peer.worst) : none,
+        peer.after_factor ? html_percent(*peer.after_factor) : none, html_escaped(peer.source),
+        html_escaped(peer.note)});
   }
   return "<p>&#8220;Authors&#8221; is what a tool's authors publish; &#8220;rerun&#8221; what a run of the tool as "
          "shipped gave. Our figures are of those of the same cases that are among the "
@@ -190,16 +170,13 @@ std::string html_peers(const Validation& validation) {
 }
 
 std::string html_ranking(const Validation& validation) {
-  HtmlTable table(
-      "Ranking of splits",
-      {{"Same model, GPUs and batch", CellKind::word},
-       {"class", CellKind::word},
-       {"n"},
-       {"rank", CellKind::number, "Spearman's correlation of forecast and measured step times"},
-       {"regret", CellKind::number, "measured time of the forecast's first choice over the best, minus 1"}});
+  HtmlTable table("Ranking of splits",
+      {{"Same model, GPUs and batch", CellKind::word}, {"class", CellKind::word}, {"n"},
+          {"rank", CellKind::number, "Spearman's correlation of forecast and measured step times"},
+          {"regret", CellKind::number, "measured time of the forecast's first choice over the best, minus 1"}});
   for (const RankedGroup& group : validation.groups)
     table.row({html_escaped(group.name), html_escaped(group.class_name), count_cell(group.n),
-               fmt::format("{:.2f}", group.spearman), html_percent(group.regret)});
+        fmt::format("{:.2f}", group.spearman), html_percent(group.regret)});
   if (table.empty()) return {};
   return "<p>Runs that differ only in how the work is split, four at least: does the forecast put them in the right "
          "order, and what would its first choice have cost? Everything fitted.</p>\n" +
@@ -213,8 +190,7 @@ std::string html_memory(const Validation& validation) {
   for (const ValidatedClass& row : validation.classes)
     if (!row.by_source && row.memory.n > 0)
       table.row({html_escaped(row.name), count_cell(row.memory.n), html_percent(row.memory.mape),
-                 html_signed_percent(row.memory.bias), html_percent(row.memory.p90),
-                 html_signed_percent(row.memory.worst)});
+          html_signed_percent(row.memory.bias), html_percent(row.memory.p90), html_signed_percent(row.memory.worst)});
   return "<p>Only where the source gives the peak of PyTorch's allocated memory; reserved and device-wide figures also "
          "hold what each framework happens to keep. Nothing is fitted to memory.</p>\n" +
          table.text() + "<div class=\"panels\"><figure><figcaption><b>Peak allocated memory</b>" +
@@ -222,14 +198,9 @@ std::string html_memory(const Validation& validation) {
 }
 
 std::string html_runs(const std::vector<CasePanel>& panels) {
-  HtmlTable table("Every run", {{"Run", CellKind::word},
-                                {"class", CellKind::word},
-                                {"measured, s"},
-                                {"fitted, s"},
-                                {"held out, s"},
-                                {"error"},
-                                {"in 80 %", CellKind::word},
-                                {"record", CellKind::text}});
+  HtmlTable table(
+      "Every run", {{"Run", CellKind::word}, {"class", CellKind::word}, {"measured, s"}, {"fitted, s"}, {"held out, s"},
+                       {"error"}, {"in 80 %", CellKind::word}, {"record", CellKind::text}});
   CaseList all;
   std::set<const ValidatedCase*> listed;  // classes may overlap
   for (const CasePanel& panel : panels)
@@ -238,12 +209,12 @@ std::string html_runs(const std::vector<CasePanel>& panels) {
       all.push_back(row);
       const ShownForecast shown = shown_forecast(*row);
       const std::string record =
-          std::string(row->time_reported ? "" : "time derived from a rate") + (row->doubt.empty()   ? ""
-                                                                               : row->time_reported ? "doubtful"
-                                                                                                    : "; doubtful");
+          std::string(row->time_reported ? "" : "time derived from a rate") + (row->doubt.empty()      ? ""
+                                                                                  : row->time_reported ? "doubtful"
+                                                                                                       : "; doubtful");
       table.row({html_escaped(row->id), html_escaped(panel.name), html_seconds(row->measured_s),
-                 html_seconds(row->predicted_s), maybe_cell(shown.held_out, html_seconds(row->held_out_s)),
-                 html_signed_percent(shown.error), shown.inside ? "yes" : "no", record});
+          html_seconds(row->predicted_s), maybe_cell(shown.held_out, html_seconds(row->held_out_s)),
+          html_signed_percent(shown.error), shown.inside ? "yes" : "no", record});
     }
   if (table.empty()) return {};
   return "<h3>Largest errors</h3>\n" + worst_table(all) +

@@ -16,7 +16,8 @@ constexpr std::string_view nemo = "nemo megatron-bridge megatron-bridge-2606";
 // The closed form: per-layer sums with three fitted numbers per class, no simulation, tried on the same records.
 constexpr JudgedClass classes[] = {
     {"Korthikanti, eight runs", a100, "", "", "megatron-2022", korthikanti, Leave::model, 0.025, 0.024},
-    {"Korthikanti, parameters of other software", a100, "", "dense", "megatron-2022", korthikanti, Leave::stack, 0.05, 0.053, unblocked},
+    {"Korthikanti, parameters of other software", a100, "", "dense", "megatron-2022", korthikanti, Leave::stack, 0.05,
+        0.053, unblocked},
     {"A100 tensor and pipeline parallel", a100, "", "dense", megatrons, "", Leave::model, 0.045, 0.048},
     {"vTrain multi-node", a100, "", "dense", "", "VIA-Research/vTrain", Leave::model, 0.055, 0.060},
     {"BigScience A100", a100, "", "dense", "", "bigscience-workshop", Leave::model, 0.035, 0.038},
@@ -63,8 +64,8 @@ void add_regret(const std::vector<const ValidatedCase*>& rows, bool held_out, Ju
 std::span<const JudgedClass> judged_classes() { return classes; }
 
 bool belongs_to(const ValidatedCase& row, const JudgedClass& judged) {
-  return among(judged.gpus, row.gpu, true) && among(judged.precisions, row.precision) && among(judged.kinds, row.kind) &&
-         among(judged.stacks, row.stack) && row.source.starts_with(judged.source);
+  return among(judged.gpus, row.gpu, true) && among(judged.precisions, row.precision) &&
+         among(judged.kinds, row.kind) && among(judged.stacks, row.stack) && row.source.starts_with(judged.source);
 }
 
 /// "source 20, model 21" without the numbers, the most frequent first.
@@ -83,7 +84,8 @@ std::string left_out_of(const std::vector<const ValidatedCase*>& rows) {
 JudgedRow judged_row(const JudgedClass& judged, const std::vector<const ValidatedCase*>& all) {
   JudgedRow row;
   row.judged = &judged;
-  const bool held_out = std::any_of(all.begin(), all.end(), [](const ValidatedCase* one) { return one->held_out_s > 0; });
+  const bool held_out =
+      std::any_of(all.begin(), all.end(), [](const ValidatedCase* one) { return one->held_out_s > 0; });
   std::vector<const ValidatedCase*> sound;
   std::vector<double> fitted, held, with_doubts, rates, forecast_rates, usual;
   for (const ValidatedCase* one : all) {
@@ -95,7 +97,8 @@ JudgedRow judged_row(const JudgedClass& judged, const std::vector<const Validate
     held.push_back(forecast / one->measured_s - 1);
     rates.push_back(one->rate());
     forecast_rates.push_back(one->rate() * one->measured_s / forecast);
-    const bool covered = held_out ? inside(one->held_out_low_s, one->measured_s, one->held_out_high_s) : inside(one->low_s, one->measured_s, one->high_s);
+    const bool covered = held_out ? inside(one->held_out_low_s, one->measured_s, one->held_out_high_s)
+                                  : inside(one->low_s, one->measured_s, one->high_s);
     row.coverage += covered ? 1 : 0;
   }
   row.left_out = left_out_of(sound);

@@ -12,9 +12,11 @@ std::string left_out(const JudgedRow& row) { return row.held_out.n > 0 ? row.lef
 std::string judged_line(const JudgedRow& row) {
   const ErrorSummary& error = shown_errors(row);
   if (error.n == 0) return {};
-  std::string line = fmt::format("{:<44.44} {:<14} {:>4} {:>6.1f} {:>6.1f} {:>7.1f} {:>6.1f} {:>7.1f} {:>6.1f} {:>6.1f} {:>6.0f} {:>6.2f}", row.judged->name,
-                                 left_out(row), error.n, 100 * error.mape, 100 * row.judged->goal, 100 * error.bias, 100 * error.p90, 100 * error.worst,
-                                 100 * row.fitted.mape, 100 * row.baseline_mape, 100 * row.coverage, row.spearman);
+  std::string line = fmt::format(
+      "{:<44.44} {:<14} {:>4} {:>6.1f} {:>6.1f} {:>7.1f} {:>6.1f} {:>7.1f} {:>6.1f} {:>6.1f} {:>6.0f} {:>6.2f}",
+      row.judged->name, left_out(row), error.n, 100 * error.mape, 100 * row.judged->goal, 100 * error.bias,
+      100 * error.p90, 100 * error.worst, 100 * row.fitted.mape, 100 * row.baseline_mape, 100 * row.coverage,
+      row.spearman);
   if (row.groups > 0) line += fmt::format(" {:>6.1f}", 100 * row.regret);
   return line + '\n';
 }
@@ -22,8 +24,8 @@ std::string judged_line(const JudgedRow& row) {
 }  // namespace
 
 std::string judged_text(const std::vector<JudgedRow>& rows) {
-  std::string text = fmt::format("{:<44} {:<14} {:>4} {:>6} {:>6} {:>7} {:>6} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6}\n", "Class", "left out", "n", "MAPE",
-                                 "goal", "bias", "p90", "worst", "fitted", "const", "in 80%", "rank", "regret");
+  std::string text = fmt::format("{:<44} {:<14} {:>4} {:>6} {:>6} {:>7} {:>6} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6}\n",
+      "Class", "left out", "n", "MAPE", "goal", "bias", "p90", "worst", "fitted", "const", "in 80%", "rank", "regret");
   for (const JudgedRow& row : rows) text += judged_line(row);
   return text + '\n';
 }

@@ -20,15 +20,15 @@ constexpr std::size_t fewest_splits = 3;
 
 struct SweptRun {
   const MeasuredRun* run = nullptr;
-  double forecast = 0;                 ///< seconds, without its network
+  double forecast = 0;  ///< seconds, without its network
   std::vector<std::string> choices;
 };
 
 std::vector<std::string> recorded_choices(const Run& run) {
   const RunParallel& p = run.parallel;
   const auto text = [](const MaybeCount& count) { return count ? std::to_string(*count) : ""; };
-  return {std::to_string(p.tp), std::to_string(p.pp), std::to_string(p.dp), std::to_string(p.cp), text(p.ep), text(p.chunks),
-          text(run.micro_batch), text(p.zero_stage), p.schedule.value_or(""), run.recompute.value_or("")};
+  return {std::to_string(p.tp), std::to_string(p.pp), std::to_string(p.dp), std::to_string(p.cp), text(p.ep),
+      text(p.chunks), text(run.micro_batch), text(p.zero_stage), p.schedule.value_or(""), run.recompute.value_or("")};
 }
 
 struct ReadyRecords {
@@ -39,7 +39,8 @@ struct ReadyRecords {
 ReadyRecords ready_records(const std::vector<Run>& records) {
   ReadyRecords ready;
   for (const Run& record : records)
-    if (auto run = measured_run(record)) ready.runs.push_back(std::move(*run)), ready.choices.push_back(recorded_choices(record));
+    if (auto run = measured_run(record))
+      ready.runs.push_back(std::move(*run)), ready.choices.push_back(recorded_choices(record));
   return ready;
 }
 
@@ -61,7 +62,7 @@ std::vector<double> forecasts_without_network(FitPool pool, const std::vector<Me
 /// The runs of a software on one hardware, each forecast without its network.
 struct SweptPool {
   FitPool pool;
-  std::vector<double> forecasts;       ///< seconds, by pool.members
+  std::vector<double> forecasts;  ///< seconds, by pool.members
 };
 
 std::vector<SweptPool> swept_pools(const std::vector<MeasuredRun>& runs) {
@@ -72,7 +73,8 @@ std::vector<SweptPool> swept_pools(const std::vector<MeasuredRun>& runs) {
 }
 
 /// Residuals of all networks but one, which has taught none of their forecasts either.
-std::vector<JobResidual> residuals_without(const std::string& network, const SweptPool& swept, const std::vector<MeasuredRun>& runs) {
+std::vector<JobResidual> residuals_without(
+    const std::string& network, const SweptPool& swept, const std::vector<MeasuredRun>& runs) {
   FitPool others = swept.pool;
   std::erase_if(others.members, [&](std::size_t i) { return runs[i].model == network; });
   if (others.members.empty()) return {};
@@ -88,7 +90,7 @@ std::vector<JobResidual> residuals_without(const std::string& network, const Swe
 
 /// As a fit would know it that never saw this network.
 double spread_without(const std::string& network, const SweptPool& own, const std::vector<SweptPool>& pools,
-                      const std::vector<MeasuredRun>& runs) {
+    const std::vector<MeasuredRun>& runs) {
   std::vector<JobResidual> all, same;
   for (const SweptPool& swept : pools) {
     if (swept.pool.experts != own.pool.experts) continue;
@@ -118,7 +120,8 @@ MeasuredSweep sweep_of(const std::vector<SweptRun>& runs, double spread) {
   const auto rows = by_forecast(runs);
   std::vector<double> forecasts, measured;
   std::vector<std::vector<std::string>> choices;
-  for (const auto& [run, seconds] : rows) forecasts.push_back(run.forecast), measured.push_back(seconds), choices.push_back(run.choices);
+  for (const auto& [run, seconds] : rows)
+    forecasts.push_back(run.forecast), measured.push_back(seconds), choices.push_back(run.choices);
   const Ties ties = ties_of(forecasts, choices, spread, true);
   const auto best = std::min_element(measured.begin(), measured.end());
   double of_two = measured.front();
@@ -162,7 +165,8 @@ SweepFigures mean_figures(const std::vector<MeasuredSweep>& sweeps, const std::v
     sum.tied_share += static_cast<double>(one.tied) / static_cast<double>(one.runs);
   }
   if (sum.jobs == 0) return sum;
-  for (double* figure : {&sum.regret, &sum.regret_of_two, &sum.coverage, &sum.tied_share}) *figure /= static_cast<double>(sum.jobs);
+  for (double* figure : {&sum.regret, &sum.regret_of_two, &sum.coverage, &sum.tied_share})
+    *figure /= static_cast<double>(sum.jobs);
   return sum;
 }
 
@@ -174,9 +178,12 @@ std::string measured_sweeps_text(const JudgedSweeps& judged) {
   std::string text;
   for (const auto& [figures, what] : {std::pair{&judged.sound, ""}, {&judged.all, ", doubtful records counted"}}) {
     if (figures->jobs == 0) continue;
-    text += fmt::format("{} jobs measured with three splits or more, network left out{}: regret of the first pick {:.2f} %, of the better of the two\n"
-                        "  to measure {:.2f} %; the best measured split is tied with the first in {:.0f} %, {:.0f} % of the splits are tied\n",
-                        figures->jobs, what, 100 * figures->regret, 100 * figures->regret_of_two, 100 * figures->coverage, 100 * figures->tied_share);
+    text += fmt::format("{} jobs measured with three splits or more, network left out{}: regret of the first pick "
+                        "{:.2f} %, of the better of the two\n"
+                        "  to measure {:.2f} %; the best measured split is tied with the first in {:.0f} %, {:.0f} % "
+                        "of the splits are tied\n",
+        figures->jobs, what, 100 * figures->regret, 100 * figures->regret_of_two, 100 * figures->coverage,
+        100 * figures->tied_share);
   }
   return text.empty() ? text : text + "\n";
 }

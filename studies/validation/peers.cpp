@@ -14,9 +14,7 @@ namespace stepcast {
 namespace {
 
 constexpr Choice<PeerClaim> peer_claims[] = {{"authors", PeerClaim::authors},
-                                             {"authors, rerun", PeerClaim::authors_rerun},
-                                             {"rerun", PeerClaim::rerun},
-                                             {"others", PeerClaim::others}};
+    {"authors, rerun", PeerClaim::authors_rerun}, {"rerun", PeerClaim::rerun}, {"others", PeerClaim::others}};
 constexpr Choice<bool> peer_quantities[] = {{"step time", false}, {"peak memory", true}};
 
 void maybe_percent(JsonObject& row, const char* key, MaybeNumber& out, double least) {

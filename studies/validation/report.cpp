@@ -16,17 +16,18 @@ std::string validation_percent(double value) { return fmt::format("{:.1f}", 100 
 std::string validation_signed_percent(double value) { return fmt::format("{:+.1f}", 100 * value); }
 
 std::string class_line(const ValidatedClass& row) {
-  std::string line = fmt::format("{:<58.58} {:>4} {:>6} {:>7} {:>6} {:>7} {:>9} {:>7.0f}", row.name, row.error.n, validation_percent(row.error.mape),
-                                 validation_signed_percent(row.error.bias), validation_percent(row.error.p90), validation_signed_percent(row.error.worst),
-                                 validation_percent(row.baseline_mape), 100 * row.coverage);
-  line += row.groups > 0 ? fmt::format(" {:>6.2f} {:>7}", row.spearman, validation_percent(row.regret)) : fmt::format(" {:>6} {:>7}", "", "");
+  std::string line = fmt::format("{:<58.58} {:>4} {:>6} {:>7} {:>6} {:>7} {:>9} {:>7.0f}", row.name, row.error.n,
+      validation_percent(row.error.mape), validation_signed_percent(row.error.bias), validation_percent(row.error.p90),
+      validation_signed_percent(row.error.worst), validation_percent(row.baseline_mape), 100 * row.coverage);
+  line += row.groups > 0 ? fmt::format(" {:>6.2f} {:>7}", row.spearman, validation_percent(row.regret))
+                         : fmt::format(" {:>6} {:>7}", "", "");
   if (row.memory.n > 0) line += fmt::format(" {:>6}", validation_percent(row.memory.mape));
   return line + '\n';
 }
 
 std::string class_table(const Validation& validation, bool by_source, const char* title) {
-  std::string text = fmt::format("{:<58} {:>4} {:>6} {:>7} {:>6} {:>7} {:>9} {:>7} {:>6} {:>7} {:>6}\n", title, "n", "MAPE", "bias", "p90",
-                                 "worst", "baseline", "in 80%", "rank", "regret", "memory");
+  std::string text = fmt::format("{:<58} {:>4} {:>6} {:>7} {:>6} {:>7} {:>9} {:>7} {:>6} {:>7} {:>6}\n", title, "n",
+      "MAPE", "bias", "p90", "worst", "baseline", "in 80%", "rank", "regret", "memory");
   for (const ValidatedClass& row : validation.classes)
     if (row.by_source == by_source) text += class_line(row);
   return text + '\n';
@@ -36,22 +37,27 @@ std::string group_table(const Validation& validation) {
   if (validation.groups.empty()) return {};
   std::string text = fmt::format("{:<70} {:>4} {:>6} {:>7}\n", "Same model, GPUs and batch", "n", "rank", "regret");
   for (const RankedGroup& group : validation.groups)
-    text += fmt::format("{:<70.70} {:>4} {:>6.2f} {:>7}\n", group.name, group.n, group.spearman, validation_percent(group.regret));
+    text += fmt::format(
+        "{:<70.70} {:>4} {:>6.2f} {:>7}\n", group.name, group.n, group.spearman, validation_percent(group.regret));
   return text + '\n';
 }
 
 std::string case_line(const ValidatedCase& row) {
-  return fmt::format("{:>7} {:>10.3f} {:>10.3f}  {}\n", validation_signed_percent(row.error), row.measured_s, row.predicted_s, row.id);
+  return fmt::format(
+      "{:>7} {:>10.3f} {:>10.3f}  {}\n", validation_signed_percent(row.error), row.measured_s, row.predicted_s, row.id);
 }
 
 std::string case_table(const Validation& validation, bool every) {
   constexpr std::size_t shown = 10;
   std::vector<const ValidatedCase*> rows;
   for (const ValidatedCase& row : validation.cases) rows.push_back(&row);
-  const auto worse = [](const ValidatedCase* a, const ValidatedCase* b) { return std::abs(a->error) > std::abs(b->error); };
+  const auto worse = [](const ValidatedCase* a, const ValidatedCase* b) {
+    return std::abs(a->error) > std::abs(b->error);
+  };
   std::stable_sort(rows.begin(), rows.end(), worse);
   if (!every) rows.resize(std::min(rows.size(), shown));
-  std::string text = fmt::format("{:>7} {:>10} {:>10}  {}\n", "error", "measured", "forecast", every ? "run" : "worst runs");
+  std::string text =
+      fmt::format("{:>7} {:>10} {:>10}  {}\n", "error", "measured", "forecast", every ? "run" : "worst runs");
   for (const ValidatedCase* row : rows) text += case_line(*row);
   return text + '\n';
 }
@@ -132,12 +138,14 @@ void write_sweeps(JsonWriter& json, const JudgedSweeps& sweeps) {
 
 }  // namespace
 
-std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps,
-                            bool cases) {
-  std::string text = fmt::format("{} runs forecast, {} skipped; errors of the step time in %, forecast over measured - 1\n"
-                                 "all: MAPE {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n\n",
-                                 validation.cases.size(), validation.skipped.size(), validation_percent(validation.all.mape), validation_signed_percent(validation.all.bias),
-                                 validation_percent(validation.all.p90), validation_signed_percent(validation.all.worst), 100 * validation.coverage);
+std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged,
+    const std::optional<JudgedSweeps>& sweeps, bool cases) {
+  std::string text =
+      fmt::format("{} runs forecast, {} skipped; errors of the step time in %, forecast over measured - 1\n"
+                  "all: MAPE {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n\n",
+          validation.cases.size(), validation.skipped.size(), validation_percent(validation.all.mape),
+          validation_signed_percent(validation.all.bias), validation_percent(validation.all.p90),
+          validation_signed_percent(validation.all.worst), 100 * validation.coverage);
   text += judged_text(judged);
   if (sweeps) text += measured_sweeps_text(*sweeps);
   text += class_table(validation, false, "GPU, precision, kind and software");
@@ -147,7 +155,8 @@ std::string validation_text(const Validation& validation, const std::vector<Judg
   return text + skipped_text(validation);
 }
 
-std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps) {
+std::string validation_json(
+    const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps) {
   JsonWriter json;
   json.open();
   json.open("all");

@@ -11,11 +11,13 @@
 
 namespace stepcast {
 
-/// Tables of classes and groups, the worst cases and what was skipped. `cases`: every case in a line. `sweeps`: with hold-outs.
-std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps,
-                            bool cases);
+/// Tables of classes and groups, the worst cases and what was skipped. `cases`: every case in a line. `sweeps`: with
+/// hold-outs.
+std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged,
+    const std::optional<JudgedSweeps>& sweeps, bool cases);
 
 /// One document: cases, skipped, classes, groups.
-std::string validation_json(const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps);
+std::string validation_json(
+    const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps);
 
 }  // namespace stepcast

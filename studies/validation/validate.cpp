@@ -36,7 +36,7 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   const auto sweeps = arguments.has("--hold-out") ? std::optional(judged_sweeps(runs)) : std::nullopt;
   if (page) (page)->finish(validation_html(validation, judged, runs));
   console.out << (arguments.has("--json") ? validation_json(validation, judged, sweeps)
-                                            : validation_text(validation, judged, sweeps, arguments.has("--cases")));
+                                          : validation_text(validation, judged, sweeps, arguments.has("--cases")));
   return {};
 }
 

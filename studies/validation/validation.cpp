@@ -18,7 +18,8 @@ namespace stepcast {
 namespace {
 
 std::string kind_of(const Scenario& scenario, const Run& run) {
-  if (run.kind == "sft" || run.kind == "lora") return "tuning";  // packed documents: attention sees less than the sequence
+  // packed documents: attention sees less than the sequence
+  if (run.kind == "sft" || run.kind == "lora") return "tuning";
   if (scenario.plan.sequence >= long_sequence) return "long";
   if (run.model.experts) return "moe";
   const bool sharded = scenario.plan.mapping.find("fsdp") != std::string::npos;
@@ -55,7 +56,8 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   row.precision = to_text(precision);
   row.kind = kind_of(scenario, run);
   row.stack = scenario.stack.id;
-  row.group = fmt::format("{} on {} GPUs, batch {} x {}", run.model.name, run.parallel.gpus, run.global_batch, scenario.plan.sequence);
+  row.group = fmt::format(
+      "{} on {} GPUs, batch {} x {}", run.model.name, run.parallel.gpus, run.global_batch, scenario.plan.sequence);
   row.measured_s = *run.measured.step_time_s;
   row.predicted_s = step.step_time.value();
   row.low_s = step.p10.value();
@@ -64,7 +66,8 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   row.model_flops = prediction->model_flops.value();
   row.gpus = static_cast<double>(run.parallel.gpus);
   row.doubt = doubt_about(run);
-  row.time_reported = run.measured.step_time_source.find("tflops") == std::string::npos && run.measured.step_time_source.find("mfu") == std::string::npos;
+  row.time_reported = run.measured.step_time_source.find("tflops") == std::string::npos &&
+                      run.measured.step_time_source.find("mfu") == std::string::npos;
   row.assumptions = std::move(made->assumptions);
   compare_memory(row, run, step.memory);
   return row;
@@ -84,9 +87,8 @@ std::vector<RunOutcome> forecast_all(const std::vector<Run>& runs, Fits fits) {
 }
 
 double coverage_of(const std::vector<const ValidatedCase*>& rows) {
-  const auto inside = std::count_if(rows.begin(), rows.end(), [](const ValidatedCase* row) {
-    return row->low_s <= row->measured_s && row->measured_s <= row->high_s;
-  });
+  const auto inside = std::count_if(rows.begin(), rows.end(),
+      [](const ValidatedCase* row) { return row->low_s <= row->measured_s && row->measured_s <= row->high_s; });
   return rows.empty() ? 0 : static_cast<double>(inside) / static_cast<double>(rows.size());
 }
 
@@ -98,8 +100,8 @@ double baseline_of(const std::vector<const ValidatedCase*>& rows) {
   return summarise(errors).mape;
 }
 
-ValidatedClass class_row(const std::string& name, const std::vector<const ValidatedCase*>& rows,
-                         const std::vector<RankedGroup>& groups) {
+ValidatedClass class_row(
+    const std::string& name, const std::vector<const ValidatedCase*>& rows, const std::vector<RankedGroup>& groups) {
   ValidatedClass row;
   row.name = name;
   std::vector<double> errors, memory;
@@ -139,9 +141,11 @@ std::vector<RankedGroup> ranked_groups(const std::vector<ValidatedCase>& cases) 
   return groups;
 }
 
-std::vector<ValidatedClass> class_rows(const std::vector<ValidatedCase>& cases, const std::vector<RankedGroup>& groups) {
+std::vector<ValidatedClass> class_rows(
+    const std::vector<ValidatedCase>& cases, const std::vector<RankedGroup>& groups) {
   std::map<std::string, std::vector<const ValidatedCase*>> by_class, by_source;
-  for (const ValidatedCase& one : cases) by_class[one.class_name()].push_back(&one), by_source[one.source].push_back(&one);
+  for (const ValidatedCase& one : cases)
+    by_class[one.class_name()].push_back(&one), by_source[one.source].push_back(&one);
   std::vector<ValidatedClass> rows;
   for (const auto& [name, members] : by_class) rows.push_back(class_row(name, members, groups));
   const auto larger = [](const ValidatedClass& a, const ValidatedClass& b) { return a.error.n > b.error.n; };

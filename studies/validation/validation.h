@@ -11,23 +11,28 @@
 namespace stepcast {
 
 struct ValidatedCase {
-  std::string id, source, group;       ///< group: same model, GPUs, batch and class
+  std::string id, source, group;  ///< group: same model, GPUs, batch and class
   std::string gpu, precision, kind, stack;
   double measured_s = 0, predicted_s = 0, low_s = 0, high_s = 0;
-  double error = 0;                    ///< predicted / measured - 1
-  double held_out_s = 0;               ///< forecast by step parameters that were fitted without this run's group; 0 = not made
+  double error = 0;  ///< predicted / measured - 1
+  /// forecast by step parameters that were fitted without this run's group; 0 = not made
+  double held_out_s = 0;
   double held_out_low_s = 0, held_out_high_s = 0;
-  std::string left_out;                ///< what that group was: "source", "model", "release", "stack", "length"; "all" = laws alone
-  std::string doubt;                   ///< why the record is no witness (doubts/*.json); such runs are forecast, but fit nothing
-  double model_flops = 0, gpus = 1;    ///< causal attention counted by half
-  bool time_reported = true;           ///< false: derived from a rate, no witness for FLOP counts
+  /// what that group was: "source", "model", "release", "stack", "length"; "all" = laws alone
+  std::string left_out;
+  /// why the record is no witness (doubts/*.json); such runs are forecast, but fit nothing
+  std::string doubt;
+  double model_flops = 0, gpus = 1;                  ///< causal attention counted by half
+  bool time_reported = true;                         ///< false: derived from a rate, no witness for FLOP counts
   double measured_memory = 0, predicted_memory = 0;  ///< bytes, where both mean the same; else 0
   std::vector<std::string> assumptions;
   [[nodiscard]] std::string class_name() const { return gpu + " " + precision + " " + kind + " " + stack; }
   [[nodiscard]] double rate() const { return model_flops / measured_s / gpus; }  ///< FLOP/s per GPU, as measured
 };
 
-struct SkippedRun { std::string id, reason; };
+struct SkippedRun {
+  std::string id, reason;
+};
 
 /// Runs of one model on as many GPUs with one batch, which differ in how the work is split.
 struct RankedGroup {
@@ -36,22 +41,23 @@ struct RankedGroup {
   double spearman = 0, regret = 0;
 };
 
-/// GPU, precision, kind (dense, moe, sharded, long; tuning of trained ones) and stack; `source` sums the records of one publication instead.
+/// GPU, precision, kind (dense, moe, sharded, long; tuning of trained ones) and stack; `source` sums the records of one
+/// publication instead.
 struct ValidatedClass {
   std::string name;
   bool by_source = false;
   ErrorSummary error;
-  double baseline_mape = 0;            ///< every run forecast at the class's median TFLOP/s
-  double coverage = 0;                 ///< share of runs inside their 80 % interval
-  std::size_t groups = 0;              ///< with at least four runs
-  double spearman = 0, regret = 0;     ///< means over them
+  double baseline_mape = 0;         ///< every run forecast at the class's median TFLOP/s
+  double coverage = 0;              ///< share of runs inside their 80 % interval
+  std::size_t groups = 0;           ///< with at least four runs
+  double spearman = 0, regret = 0;  ///< means over them
   ErrorSummary memory;
 };
 
 struct Validation {
-  std::vector<ValidatedCase> cases;    ///< in the records' order
+  std::vector<ValidatedCase> cases;  ///< in the records' order
   std::vector<SkippedRun> skipped;
-  std::vector<ValidatedClass> classes; ///< largest first, then those by source
+  std::vector<ValidatedClass> classes;  ///< largest first, then those by source
   std::vector<RankedGroup> groups;
   ErrorSummary all;
   double coverage = 0;

@@ -34,14 +34,16 @@ void scale_curve_latency(CollectiveCurve& curve, double factor) {
   curve.latency = curve.latency * factor;
 }
 
-/// The narrowest tier that a collective across nodes passes, by nominal rates. A ring enters an instance through the ports of
-/// all its members there; an exchange leaves through each rank's own (through_ports in model/profile/collective_law.cpp).
+/// The narrowest tier that a collective across nodes passes, by nominal rates. A ring enters an instance through the
+/// ports of all its members there; an exchange leaves through each rank's own (through_ports in
+/// model/profile/collective_law.cpp).
 double narrowest_rate(const Machine& machine, const CollectiveCurve& curve) {
   const double size = curve.ranks, per_node = size / curve.nodes;
   const auto node_gpus = static_cast<double>(machine.levels.front().gpus);
   const bool exchange = curve.kind == CollectiveKind::all_to_all;
   double rate = INFINITY, below = per_node;
-  if (per_node > 1) rate = machine.levels.front().bandwidth_per_gpu.value() / (exchange ? (per_node - 1) / (size - 1) : 1);
+  if (per_node > 1)
+    rate = machine.levels.front().bandwidth_per_gpu.value() / (exchange ? (per_node - 1) / (size - 1) : 1);
   for (std::size_t i = 1; i < machine.levels.size() && below < size; ++i) {
     const double share = exchange ? (size - below) / (size - 1) : 1 / below;
     rate = std::min(rate, machine.levels[i].bandwidth_per_gpu.value() / share);
@@ -129,68 +131,76 @@ struct LeverRow {
 
 const LeverRow rate_levers[] = {
     {"compute", "matrix units, all types", "_flops_per_s", true,
-     [](const Scenario& s) { return s.machine.row.gpu.peak[static_cast<int>(s.plan.precision)].value(); }, lever_flops,
-     scale_matrix_units, "no kernel waits for it"},
+        [](const Scenario& s) { return s.machine.row.gpu.peak[static_cast<int>(s.plan.precision)].value(); },
+        lever_flops, scale_matrix_units, "no kernel waits for it"},
     {"own-type", "matrix units, the plan's type alone", "_flops_per_s", true,
-     [](const Scenario& s) { return s.machine.row.gpu.peak[static_cast<int>(s.plan.precision)].value(); }, lever_flops, scale_own_type,
-     "no product runs in this type"},
-    {"hbm", "HBM bandwidth", "_bytes_per_s", true, [](const Scenario& s) { return s.machine.row.gpu.memory_bandwidth.value(); },
-     lever_rate, scale_hbm, "no kernel waits for it"},
-    {"hbm-capacity", "HBM capacity", "_bytes", true, [](const Scenario& s) { return s.machine.row.gpu.memory.value(); }, lever_bytes,
-     [](Scenario& s, double factor) { s.machine.row.gpu.memory = s.machine.row.gpu.memory * factor; },
-     "no time depends on it, and what fits does not change"}};
+        [](const Scenario& s) { return s.machine.row.gpu.peak[static_cast<int>(s.plan.precision)].value(); },
+        lever_flops, scale_own_type, "no product runs in this type"},
+    {"hbm", "HBM bandwidth", "_bytes_per_s", true,
+        [](const Scenario& s) { return s.machine.row.gpu.memory_bandwidth.value(); }, lever_rate, scale_hbm,
+        "no kernel waits for it"},
+    {"hbm-capacity", "HBM capacity", "_bytes", true, [](const Scenario& s) { return s.machine.row.gpu.memory.value(); },
+        lever_bytes, [](Scenario& s, double factor) { s.machine.row.gpu.memory = s.machine.row.gpu.memory * factor; },
+        "no time depends on it, and what fits does not change"}};
 
 const LeverRow delay_levers[] = {
-    {"host-link", "host to GPU link", "_bytes_per_s", true, [](const Scenario& s) { return s.machine.row.host_link.value(); }, lever_rate,
-     [](Scenario& s, double factor) { s.machine.row.host_link = s.machine.row.host_link * factor; }, "nothing is copied from the host"},
+    {"host-link", "host to GPU link", "_bytes_per_s", true,
+        [](const Scenario& s) { return s.machine.row.host_link.value(); }, lever_rate,
+        [](Scenario& s, double factor) { s.machine.row.host_link = s.machine.row.host_link * factor; },
+        "nothing is copied from the host"},
     {"kernel-start", "fixed time per kernel, gaps included", "_s", false,
-     [](const Scenario& s) { return s.profile.row.memory.t0.value() + in_force(s, StepParameter::kernel_gap); }, lever_seconds,
-     scale_kernel_start, "no kernel has one"},
+        [](const Scenario& s) { return s.profile.row.memory.t0.value() + in_force(s, StepParameter::kernel_gap); },
+        lever_seconds, scale_kernel_start, "no kernel has one"},
     {"host-per-launch", "host time per launch", "_s", false,
-     [](const Scenario& s) { return in_force(s, StepParameter::host_per_launch); }, lever_seconds,
-     [](Scenario& s, double factor) {
-       s.stack.row.host_per_launch = s.stack.row.host_per_launch * factor;
-       scale_fitted(s, StepParameter::host_per_launch, factor);
-     },
-     "the host stays ahead of the GPU, or launches are captured in a graph"},
-    {"host-per-step", "host time per step", "_s", false, [](const Scenario& s) { return in_force(s, StepParameter::host_per_step); },
-     lever_seconds,
-     [](Scenario& s, double factor) {
-       s.stack.row.host_per_step = s.stack.row.host_per_step * factor;
-       scale_fitted(s, StepParameter::host_per_step, factor);
-     },
-     "the step has none"},
-    {"data-wait", "wait for data", "_s", false, [](const Scenario& s) { return s.stack.row.data_wait.value(); }, lever_seconds,
-     [](Scenario& s, double factor) { s.stack.row.data_wait = s.stack.row.data_wait * factor; }, "the step has none"},
+        [](const Scenario& s) { return in_force(s, StepParameter::host_per_launch); }, lever_seconds,
+        [](Scenario& s, double factor) {
+          s.stack.row.host_per_launch = s.stack.row.host_per_launch * factor;
+          scale_fitted(s, StepParameter::host_per_launch, factor);
+        },
+        "the host stays ahead of the GPU, or launches are captured in a graph"},
+    {"host-per-step", "host time per step", "_s", false,
+        [](const Scenario& s) { return in_force(s, StepParameter::host_per_step); }, lever_seconds,
+        [](Scenario& s, double factor) {
+          s.stack.row.host_per_step = s.stack.row.host_per_step * factor;
+          scale_fitted(s, StepParameter::host_per_step, factor);
+        },
+        "the step has none"},
+    {"data-wait", "wait for data", "_s", false, [](const Scenario& s) { return s.stack.row.data_wait.value(); },
+        lever_seconds, [](Scenario& s, double factor) { s.stack.row.data_wait = s.stack.row.data_wait * factor; },
+        "the step has none"},
     {"skew", "wait for the slowest node, per doubling", "_s", false,
-     [](const Scenario& s) { return s.stack.row.skew_per_doubling.value(); }, lever_seconds,
-     [](Scenario& s, double factor) { s.stack.row.skew_per_doubling = s.stack.row.skew_per_doubling * factor; }, "the run has one node"},
+        [](const Scenario& s) { return s.stack.row.skew_per_doubling.value(); }, lever_seconds,
+        [](Scenario& s, double factor) { s.stack.row.skew_per_doubling = s.stack.row.skew_per_doubling * factor; },
+        "the run has one node"},
     {"contention", "slow-down of kernels beside collectives", "", false,
-     [](const Scenario& s) { return in_force(s, StepParameter::contention); }, format_percent,
-     [](Scenario& s, double factor) {
-       s.profile.row.overlap.compute_slowdown *= factor;
-       scale_fitted(s, StepParameter::contention, factor);
-     },
-     "no collective runs beside a kernel"}};
+        [](const Scenario& s) { return in_force(s, StepParameter::contention); }, format_percent,
+        [](Scenario& s, double factor) {
+          s.profile.row.overlap.compute_slowdown *= factor;
+          scale_fitted(s, StepParameter::contention, factor);
+        },
+        "no collective runs beside a kernel"}};
 
 const LeverRow inside_latency = {"latency", "latency inside, of collectives", "_s", false,
-                                 [](const Scenario& s) { return s.machine.row.levels.front().latency.value(); }, lever_seconds,
-                                 scale_inside_latency, "no collective is priced by a curve with a latency"};
+    [](const Scenario& s) { return s.machine.row.levels.front().latency.value(); }, lever_seconds, scale_inside_latency,
+    "no collective is priced by a curve with a latency"};
 const LeverRow network_latency = {"network-latency", "latency across nodes, of collectives", "_s", false,
-                                  [](const Scenario& s) { return s.machine.row.levels[1].latency.value(); }, lever_seconds,
-                                  scale_network_latency, "nothing crosses nodes, or what does is hidden"};
+    [](const Scenario& s) { return s.machine.row.levels[1].latency.value(); }, lever_seconds, scale_network_latency,
+    "nothing crosses nodes, or what does is hidden"};
 
-std::string idle_text(const LeverRow& row, const Scenario& scenario) { return row.amount(scenario) == 0 ? "it is 0 here" : row.idle; }
+std::string idle_text(const LeverRow& row, const Scenario& scenario) {
+  return row.amount(scenario) == 0 ? "it is 0 here" : row.idle;
+}
 
 MachineLever machine_lever(const LeverRow& row) {
   return {row.id, "", row.name, row.unit, row.more_is_faster, row.amount, row.text, row.scale,
-          [&row](const Scenario& scenario, const Prediction&) { return idle_text(row, scenario); }};
+      [&row](const Scenario& scenario, const Prediction&) { return idle_text(row, scenario); }};
 }
 
 /// Whether a collective or a send of the step crosses this level.
 bool level_crossed(const Prediction& prediction, const Machine& machine, std::size_t level) {
   const auto beyond = [&](const CollectiveReport& one) {
-    const auto span = std::find_if(machine.levels.begin(), machine.levels.end(), [&](const Level& l) { return l.name == one.span; });
+    const auto span =
+        std::find_if(machine.levels.begin(), machine.levels.end(), [&](const Level& l) { return l.name == one.span; });
     return span != machine.levels.end() && span - machine.levels.begin() >= static_cast<std::ptrdiff_t>(level);
   };
   return std::any_of(prediction.step.collectives.begin(), prediction.step.collectives.end(), beyond);
@@ -200,7 +210,8 @@ std::string idle_level(const Scenario& scenario, const Prediction& prediction, s
   const Machine& machine = scenario.machine.row;
   if (level > 0 && scenario.plan.gpus <= machine.levels[level - 1].gpus)
     return fmt::format("the run stays within one {}", machine.levels[level - 1].name);
-  if (!level_crossed(prediction, machine, level)) return fmt::format("nothing moves over the {}", machine.levels[level].name);
+  if (!level_crossed(prediction, machine, level))
+    return fmt::format("nothing moves over the {}", machine.levels[level].name);
   return "what crosses it is hidden behind kernels, or held up elsewhere";
 }
 
@@ -211,9 +222,9 @@ MachineLever bandwidth_lever(const Machine& machine, std::size_t i) {
   const std::string name = i == 0 ? fmt::format("links inside the {}, {}", level.name, fabric)
                                   : fmt::format("{} into the {}, {}", i == 1 ? "NIC" : "uplinks", level.name, fabric);
   return {usual, usual == level.name ? "" : level.name, name, "_bytes_per_s", true,
-          [i](const Scenario& s) { return s.machine.row.levels[i].bandwidth_per_gpu.value(); }, lever_rate,
-          [i](Scenario& s, double factor) { scale_bandwidth(s, i, factor); },
-          [i](const Scenario& s, const Prediction& p) { return idle_level(s, p, i); }};
+      [i](const Scenario& s) { return s.machine.row.levels[i].bandwidth_per_gpu.value(); }, lever_rate,
+      [i](Scenario& s, double factor) { scale_bandwidth(s, i, factor); },
+      [i](const Scenario& s, const Prediction& p) { return idle_level(s, p, i); }};
 }
 
 bool wide_type(Precision precision) { return operand_bytes(precision) >= 2; }

@@ -9,8 +9,11 @@ namespace {
 
 using Walk = FieldLever::Walk;
 
-struct PipelineRow { const char *schedule, *chunks; };
-constexpr PipelineRow pipelines[] = {{"1f1b", "1"}, {"interleaved-1f1b", "2"}, {"interleaved-1f1b", "4"}, {"zb-h1", "1"}, {"zb-v", "2"}};
+struct PipelineRow {
+  const char *schedule, *chunks;
+};
+constexpr PipelineRow pipelines[] = {
+    {"1f1b", "1"}, {"interleaved-1f1b", "2"}, {"interleaved-1f1b", "4"}, {"zb-h1", "1"}, {"zb-v", "2"}};
 
 std::string lever_name(const RunField& field) { return std::string(field.flag.substr(2)); }
 
@@ -38,7 +41,9 @@ std::vector<std::string> next_values(const RunField& field, const std::string& f
   return values;
 }
 
-bool said_by_mapping(const Request& request, const RunField& field) { return request.mapping.has_value() && field.splits; }
+bool said_by_mapping(const Request& request, const RunField& field) {
+  return request.mapping.has_value() && field.splits;
+}
 
 /// Why the lever of a field can do nothing here; "" where it can.
 std::string_view why_idle(const RunField& field, const Request& request, const Scenario& scenario) {
@@ -56,7 +61,8 @@ PlanLever lever_of_field(const RunField& field, const Request& request, const Sc
   lever.from = plan_value(request, scenario, field.id);
   lever.idle = why_idle(field, request, scenario);
   if (!lever.idle.empty()) return lever;
-  for (std::string& value : next_values(field, lever.from)) lever.steps.push_back({value, with_value(request, field, value)});
+  for (std::string& value : next_values(field, lever.from))
+    lever.steps.push_back({value, with_value(request, field, value)});
   return lever;
 }
 
@@ -72,14 +78,15 @@ PlanLever schedule_lever(const Request& request, const Scenario& scenario) {
     lever.idle = "the mapping says it: change it there";
     return lever;
   }
-  const std::string schedule = plan_value(request, scenario, FieldId::schedule), chunks = plan_value(request, scenario, FieldId::chunks);
+  const std::string schedule = plan_value(request, scenario, FieldId::schedule),
+                    chunks = plan_value(request, scenario, FieldId::chunks);
   lever.from = pipeline_words(schedule, chunks);
   lever.idle = why_idle(field(FieldId::layout), request, scenario);
   if (!lever.idle.empty()) return lever;
   for (const PipelineRow& row : pipelines) {
     if (schedule == row.schedule && (chunks == row.chunks || (chunks == "1" && schedule == "zb-v"))) continue;
     lever.steps.push_back({pipeline_words(row.schedule, row.chunks),
-                           with_value(with_value(request, schedule_field, row.schedule), chunks_field, row.chunks)});
+        with_value(with_value(request, schedule_field, row.schedule), chunks_field, row.chunks)});
   }
   return lever;
 }
@@ -111,7 +118,8 @@ std::vector<PlanLever> plan_levers(const Request& request, const Scenario& scena
   std::vector<const RunField*> fields;
   for (const RunField& field : run_fields())
     if (field.lever.walk != Walk::none) fields.push_back(&field);
-  std::sort(fields.begin(), fields.end(), [](const RunField* a, const RunField* b) { return a->lever.place < b->lever.place; });
+  std::sort(fields.begin(), fields.end(),
+      [](const RunField* a, const RunField* b) { return a->lever.place < b->lever.place; });
   std::vector<PlanLever> levers;
   for (const RunField* field : fields) levers.push_back(lever_of_field(*field, request, scenario));
   levers.push_back(schedule_lever(request, scenario));

@@ -12,14 +12,15 @@ namespace stepcast {
 
 /// One neighbour: what becomes of which key of the request.
 struct PlanStep {
-  std::string to;                              ///< "16", "interleaved-1f1b, 2 chunks"
+  std::string to;  ///< "16", "interleaved-1f1b, 2 chunks"
   Request request;
 };
 
 struct PlanLever {
-  std::string id;                              ///< the flag without its dashes, as --change takes it: "tp", "micro-batch"
-  std::string name, from;                      ///< "tensor parallelism", "8"
-  std::vector<PlanStep> steps;                 ///< empty where `idle` says why
+  /// the flag without its dashes, as --change takes it: "tp", "micro-batch"
+  std::string id;
+  std::string name, from;       ///< "tensor parallelism", "8"
+  std::vector<PlanStep> steps;  ///< empty where `idle` says why
   std::string idle;
 };
 

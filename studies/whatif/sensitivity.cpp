@@ -31,7 +31,8 @@ void note_largest(LeverEffect& effect, const Outcome& before) {
     effect.largest = std::max(effect.largest, std::abs(std::log1p(time_change(before, variation.after))));
     fit_stays &= variation.after.fits == before.fits;
   }
-  if (effect.idle.empty() && fit_stays && effect.largest < least_effect) effect.idle = "the step changes by less than 0.01 %";
+  if (effect.idle.empty() && fit_stays && effect.largest < least_effect)
+    effect.idle = "the step changes by less than 0.01 %";
 }
 
 Expected<LeverEffect> machine_effect(const MachineLever& lever, const Sensitivity& study, const Prediction& base) {
@@ -41,7 +42,8 @@ Expected<LeverEffect> machine_effect(const MachineLever& lever, const Sensitivit
     effect.variations.push_back(std::move(variation));
   }
   const auto unmoved = [&](const Variation& v) { return same_outcome(v.after, study.before); };
-  if (std::all_of(effect.variations.begin(), effect.variations.end(), unmoved)) effect.idle = lever.idle(study.scenario, base);
+  if (std::all_of(effect.variations.begin(), effect.variations.end(), unmoved))
+    effect.idle = lever.idle(study.scenario, base);
   note_largest(effect, study.before);
   return effect;
 }
@@ -67,8 +69,8 @@ LeverEffect plan_effect(const PlanLever& lever, Sensitivity& study) {
 Outcome outcome_of(const Scenario& scenario, const Prediction& prediction) {
   const StepReport& step = prediction.step;
   const double tokens = static_cast<double>(scenario.plan.global_batch) * static_cast<double>(scenario.plan.sequence);
-  return {step.step_time,    step.p10,           step.p90,           tokens,          step.tokens_per_s_per_gpu, scenario.plan.gpus,
-          step.memory.peak, step.memory.capacity, step.memory.fits, step.bubble_fraction, step.phases};
+  return {step.step_time, step.p10, step.p90, tokens, step.tokens_per_s_per_gpu, scenario.plan.gpus, step.memory.peak,
+      step.memory.capacity, step.memory.fits, step.bubble_fraction, step.phases};
 }
 
 Expected<Outcome> outcome_of_scenario(const Scenario& scenario) {
@@ -81,7 +83,9 @@ Expected<Outcome> outcome_of_request(const Request& request) {
   return outcome_of_scenario(scenario);
 }
 
-double time_change(const Outcome& before, const Outcome& after) { return after.time_per_token() / before.time_per_token() - 1; }
+double time_change(const Outcome& before, const Outcome& after) {
+  return after.time_per_token() / before.time_per_token() - 1;
+}
 
 PhaseMove moved_most(const Outcome& before, const Outcome& after) {
   PhaseMove most{"", "", Seconds(0)};

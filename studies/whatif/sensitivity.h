@@ -13,7 +13,7 @@ namespace stepcast {
 /// What is compared of a forecast.
 struct Outcome {
   Seconds step_time, p10, p90;
-  double tokens = 0;                    ///< per step
+  double tokens = 0;  ///< per step
   double tokens_per_s_per_gpu = 0;
   std::int64_t gpus = 1;
   Bytes memory, capacity;
@@ -32,33 +32,38 @@ Expected<Outcome> outcome_of_request(const Request& request);
 double time_change(const Outcome& before, const Outcome& after);
 
 /// The phase that changed most, and by how much.
-struct PhaseMove { std::string_view name, key; Seconds change; };
+struct PhaseMove {
+  std::string_view name, key;
+  Seconds change;
+};
 PhaseMove moved_most(const Outcome& before, const Outcome& after);
 
 struct Variation {
-  std::string to;                       ///< "100 GB/s", "16"
-  double factor = 0;                    ///< of a machine's lever; 0 = of the plan
-  double amount = 0;                    ///< of a machine's lever, base units
+  std::string to;     ///< "100 GB/s", "16"
+  double factor = 0;  ///< of a machine's lever; 0 = of the plan
+  double amount = 0;  ///< of a machine's lever, base units
   Outcome after;
 };
 
 struct LeverEffect {
   std::string id, name, from;
   bool of_machine = true;
-  std::string unit;                     ///< ending of JSON keys, of a machine's lever
+  std::string unit;  ///< ending of JSON keys, of a machine's lever
   std::vector<Variation> variations;
-  std::string idle;                     ///< why the lever does nothing; "" = it acts
-  double largest = 0;                   ///< |log| of the largest change of time per token
+  std::string idle;    ///< why the lever does nothing; "" = it acts
+  double largest = 0;  ///< |log| of the largest change of time per token
 };
 
 /// A neighbour that cannot run.
-struct RefusedStep { std::string id, to, reason; };
+struct RefusedStep {
+  std::string id, to, reason;
+};
 
 struct Sensitivity {
   Scenario scenario;
   Outcome before;
   double factor = 2;
-  std::vector<LeverEffect> levers;      ///< those that act, largest effect first; then the idle ones
+  std::vector<LeverEffect> levers;  ///< those that act, largest effect first; then the idle ones
   std::vector<RefusedStep> refused;
 };
 

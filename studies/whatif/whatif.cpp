@@ -32,16 +32,20 @@ Expected<void> answer_changes(const Request& request, const Arguments& arguments
 }  // namespace
 
 std::span<const Flag> whatif_flags() {
+  // clang-format off
   static const std::vector<Flag> flags = study_flags(
       {{.name = "--change", .key = "", .value = "WHAT=VALUE", .group = "What if",
-        .doc = "only this, in place of all levers: nic=2x, hbm=0.5x, tp=4, micro-batch=2x, machine=dgx-b200; several: jointly",
+        .doc = "only this, in place of all levers: nic=2x, hbm=0.5x, tp=4, micro-batch=2x, machine=dgx-b200; several: "
+               "jointly",
         .kind = FlagKind::text, .repeats = true},
        {.name = "--factor", .key = "", .value = "F", .group = "What if",
         .doc = "the machine's levers are tried at 1/F and F (default 2)", .kind = FlagKind::text},
        {.name = "--top", .key = "", .value = "N", .group = "What if",
-        .doc = "levers shown, largest effect first (default: all that act)", .kind = FlagKind::count, .least = 1, .most = 1000},
+        .doc = "levers shown, largest effect first (default: all that act)", .kind = FlagKind::count, .least = 1,
+        .most = 1000},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle}});
+  // clang-format on
   return flags;
 }
 

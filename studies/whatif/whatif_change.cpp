@@ -40,7 +40,7 @@ Error unknown_lever(const Change& change, const Scenario& scenario) {
   for (const RunField& field : run_fields())
     if (field.id != FieldId::profile) names.emplace_back(field.flag.substr(2));
   return {"--change", fmt::format("'{:.60}' is neither a rate of this machine nor a number of a plan", change.id),
-          name_hint(change.id, names)};
+      name_hint(change.id, names)};
 }
 
 bool is_factor(const std::string& value) { return value.size() > 1 && value.ends_with('x') && value != "x"; }
@@ -96,14 +96,16 @@ Expected<Scenario> changed_scenario(const ChangeBase& base, std::span<const Chan
     if (!lever) return tl::unexpected(unknown_lever(*change, scenario));
     if (!is_factor(change->value))
       return fail(change_where(*change), fmt::format("'{:.60}' is no factor", change->value),
-                  fmt::format("{}=2x or {}=0.5x", change->id, change->id));
+          fmt::format("{}=2x or {}=0.5x", change->id, change->id));
     TRY(const auto factor, parse_factor(change->value, change_where(*change), least_change, most_change));
     lever->scale(scenario, factor);
   }
   return scenario;
 }
 
-struct NamedChange { std::string name, from, to; };
+struct NamedChange {
+  std::string name, from, to;
+};
 
 NamedChange change_words(const Change& change, const ChangeBase& base, const Scenario& after) {
   const RunField* field = plan_field(change.id);
@@ -114,7 +116,8 @@ NamedChange change_words(const Change& change, const ChangeBase& base, const Sce
   if (field->id == FieldId::machine) return {"machine", base.scenario.machine.row.id, after.machine.row.id};
   if (field->id == FieldId::stack) return {"stack", base.scenario.stack.row.id, after.stack.row.id};
   const auto text = plan_text(change, *field, base);
-  return {std::string(field->flag.substr(2)), plan_value(base.request, base.scenario, field->id), text ? *text : change.value};
+  return {std::string(field->flag.substr(2)), plan_value(base.request, base.scenario, field->id),
+      text ? *text : change.value};
 }
 
 /// By itself; a change that only works beside the others says why.

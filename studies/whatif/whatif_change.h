@@ -6,18 +6,21 @@
 
 #include "studies/whatif/sensitivity.h"
 
-
 namespace stepcast {
 
 /// "nic=2x", "tp=16": a rate or delay of the machine times a factor, a number of the plan times one, or another value.
-struct Change { std::string id, value; };
+struct Change {
+  std::string id, value;
+};
 struct ChangeEffect {
   Scenario scenario;
   Outcome before;
+  // clang-format off
   struct One { Change change; std::string name, from, to; Outcome after; std::string refused; };
-  std::vector<One> alone;               ///< each by itself; `refused` where it is only legal beside the others
+  // clang-format on
+  std::vector<One> alone;  ///< each by itself; `refused` where it is only legal beside the others
   Outcome together;
-  std::string split;                    ///< of the changed plan, in words
+  std::string split;  ///< of the changed plan, in words
 };
 /// Errors: an unknown name, a value that its flag refuses, a machine's lever without a factor, the joint plan.
 Expected<ChangeEffect> change_effect(const Request& request, const std::vector<Change>& changes);

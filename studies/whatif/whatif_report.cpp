@@ -25,9 +25,13 @@ std::string signed_seconds(Seconds change) {
   return fmt::format("{}{}", change < Seconds(0) ? "-" : "+", format_seconds(Seconds(std::abs(change.value()))));
 }
 
-std::string factor_text(double factor) { return factor < 1 ? fmt::format("1/{:.4g}x", 1 / factor) : fmt::format("{:.4g}x", factor); }
+std::string factor_text(double factor) {
+  return factor < 1 ? fmt::format("1/{:.4g}x", 1 / factor) : fmt::format("{:.4g}x", factor);
+}
 
-std::string short_value(const Variation& variation) { return variation.factor > 0 ? factor_text(variation.factor) : variation.to; }
+std::string short_value(const Variation& variation) {
+  return variation.factor > 0 ? factor_text(variation.factor) : variation.to;
+}
 
 std::string fit_mark(const Outcome& outcome) {
   return outcome.fits ? format_bytes(outcome.memory) : fmt::format("{}, too much", format_bytes(outcome.memory));
@@ -39,10 +43,13 @@ std::string moved_text(const Outcome& before, const Outcome& after) {
 }
 
 bool changes_fit(const LeverEffect& lever, const Outcome& before) {
-  return std::any_of(lever.variations.begin(), lever.variations.end(), [&](const Variation& v) { return v.after.fits != before.fits; });
+  return std::any_of(lever.variations.begin(), lever.variations.end(),
+      [&](const Variation& v) { return v.after.fits != before.fits; });
 }
 
-struct Wings { const Variation *fastest = nullptr, *slowest = nullptr; };
+struct Wings {
+  const Variation *fastest = nullptr, *slowest = nullptr;
+};
 
 Wings wings_of(const LeverEffect& lever, const Outcome& before) {
   Wings wings;
@@ -50,7 +57,8 @@ Wings wings_of(const LeverEffect& lever, const Outcome& before) {
     const double change = time_change(before, variation.after);
     if (change < -least_shown_change && (!wings.fastest || change < time_change(before, wings.fastest->after)))
       wings.fastest = &variation;
-    if (change > least_shown_change && (!wings.slowest || change > time_change(before, wings.slowest->after))) wings.slowest = &variation;
+    if (change > least_shown_change && (!wings.slowest || change > time_change(before, wings.slowest->after)))
+      wings.slowest = &variation;
   }
   return wings;
 }
@@ -63,7 +71,7 @@ std::string fit_turn(const Outcome& before, const Outcome& after) {
 std::string wing_label(const Variation* variation, const Outcome& before) {
   if (variation == nullptr) return "";
   return fmt::format("{} {}{}", short_value(*variation), signed_percent(time_change(before, variation->after)),
-                     fit_turn(before, variation->after));
+      fit_turn(before, variation->after));
 }
 
 /// What a lever that moves no time does to the memory.
@@ -102,36 +110,35 @@ std::string tornado(const Sensitivity& study, const std::vector<const LeverEffec
   Table table({{"lever"}, {"faster", Align::right}, {""}, {"slower"}});
   for (const LeverEffect* lever : levers) {
     const Wings wings = wings_of(*lever, study.before);
-    const auto share = [&](const Variation* wing) { return longest > 0 ? wing_length(wing, study.before) / longest : 0; };
-    std::string bars = paint.good(left_wing(share(wings.fastest), console.unicode)) + (console.unicode ? "\u2502" : "|") +
+    const auto share = [&](const Variation* wing) {
+      return longest > 0 ? wing_length(wing, study.before) / longest : 0;
+    };
+    std::string bars = paint.good(left_wing(share(wings.fastest), console.unicode)) +
+                       (console.unicode ? "\u2502" : "|") +
                        paint.warm(right_wing(share(wings.slowest), console.unicode));
     const bool still = wings.fastest == nullptr && wings.slowest == nullptr;
     const std::string slower = still ? fit_label(*lever, study.before) : wing_label(wings.slowest, study.before);
     table.add({lever->name, wing_label(wings.fastest, study.before), std::move(bars), slower});
   }
-  return fmt::format("\n{}  {}\n", paint.bold("What moves the step"),
-                     paint.dim("time per token; bars by its logarithm")) + table.text("  ");
+  return fmt::format(
+             "\n{}  {}\n", paint.bold("What moves the step"), paint.dim("time per token; bars by its logarithm")) +
+         table.text("  ");
 }
 
-std::string figures_table(const Sensitivity& study, const std::vector<const LeverEffect*>& levers, const Console& console) {
+std::string figures_table(
+    const Sensitivity& study, const std::vector<const LeverEffect*>& levers, const Console& console) {
   const Paint paint(console);
-  Table table({{"lever"},
-               {"from"},
-               {"to"},
-               {"step", Align::right},
-               {"time/token", Align::right},
-               {"tokens/s/GPU", Align::right},
-               {"memory", Align::right},
-               {"moved most"}});
+  Table table({{"lever"}, {"from"}, {"to"}, {"step", Align::right}, {"time/token", Align::right},
+      {"tokens/s/GPU", Align::right}, {"memory", Align::right}, {"moved most"}});
   for (const LeverEffect* lever : levers)
     for (const Variation& variation : lever->variations) {
       const Outcome& after = variation.after;
       const bool first = &variation == &lever->variations.front();
       const std::string memory = fit_mark(after);
       table.add({first ? lever->id : "", first ? lever->from : "", variation.to, format_seconds(after.step_time),
-                 signed_percent(time_change(study.before, after)),
-                 signed_percent(after.tokens_per_s_per_gpu / study.before.tokens_per_s_per_gpu - 1),
-                 after.fits ? memory : paint.bad(memory), moved_text(study.before, after)});
+          signed_percent(time_change(study.before, after)),
+          signed_percent(after.tokens_per_s_per_gpu / study.before.tokens_per_s_per_gpu - 1),
+          after.fits ? memory : paint.bad(memory), moved_text(study.before, after)});
     }
   return fmt::format("\n{}\n", paint.bold("In figures")) + table.text("  ");
 }
@@ -161,7 +168,7 @@ std::string phase_table(const Outcome& before, const Outcome& after) {
     const bool there = then[i].time > Seconds(1e-9) || now[i].time > Seconds(1e-9);
     if (there)
       table.add({std::string(now[i].name), format_seconds(then[i].time), format_seconds(now[i].time),
-                 signed_seconds(now[i].time - then[i].time)});
+          signed_seconds(now[i].time - then[i].time)});
   }
   return table.text("  ");
 }
@@ -176,20 +183,20 @@ std::string signed_percent(double change) {
 
 std::string run_title(const Scenario& scenario, const Console& console) {
   const Plan& plan = scenario.plan;
-  return Paint(console).bold(fmt::format("{} on {} x {} ({})", scenario.network.row.name, plan.gpus, scenario.machine.row.gpu.name,
-                                         scenario.machine.row.name)) +
+  return Paint(console).bold(fmt::format("{} on {} x {} ({})", scenario.network.row.name, plan.gpus,
+             scenario.machine.row.gpu.name, scenario.machine.row.name)) +
          "\n" +
          wrapped({in_words(scenario),
-                  fmt::format("{} x {} sequences of {} per step", scenario.micro_batches, plan.global_batch / scenario.micro_batches,
-                              plan.sequence),
-                  to_text(plan.precision)},
-                 "; ", "", page_columns);
+                     fmt::format("{} x {} sequences of {} per step", scenario.micro_batches,
+                         plan.global_batch / scenario.micro_batches, plan.sequence),
+                     to_text(plan.precision)},
+             "; ", "", page_columns);
 }
 
 std::string outcome_words(const Outcome& outcome) {
-  return fmt::format("{} ({} to {}), {} tokens/s/GPU, {} of {}{}", format_seconds(outcome.step_time), format_seconds(outcome.p10),
-                     format_seconds(outcome.p90), grouped_digits(outcome.tokens_per_s_per_gpu), format_bytes(outcome.memory),
-                     format_bytes(outcome.capacity), outcome.fits ? "" : ": does NOT fit");
+  return fmt::format("{} ({} to {}), {} tokens/s/GPU, {} of {}{}", format_seconds(outcome.step_time),
+      format_seconds(outcome.p10), format_seconds(outcome.p90), grouped_digits(outcome.tokens_per_s_per_gpu),
+      format_bytes(outcome.memory), format_bytes(outcome.capacity), outcome.fits ? "" : ": does NOT fit");
 }
 
 std::vector<const LeverEffect*> shown_levers(const Sensitivity& study, std::size_t top) {
@@ -205,30 +212,34 @@ std::string whatif_text(const Sensitivity& study, std::size_t top, const Console
   text += tornado(study, levers, console) + figures_table(study, levers, console);
   std::size_t acting = 0;
   for (const LeverEffect& lever : study.levers) acting += lever.idle.empty() ? 1 : 0;
-  if (acting > levers.size()) text += fmt::format("  {} more that move less: --top {}\n", acting - levers.size(), acting);
+  if (acting > levers.size())
+    text += fmt::format("  {} more that move less: --top {}\n", acting - levers.size(), acting);
   return text + idle_levers(study, console) + refused_steps(study, console);
 }
 
 std::string change_text(const ChangeEffect& effect, const Console& console) {
   const Paint paint(console);
-  std::string text = run_title(effect.scenario, console) +
-                     fmt::format("\nbefore  {}\nafter   {}\n", outcome_words(effect.before), outcome_words(effect.together));
+  std::string text =
+      run_title(effect.scenario, console) +
+      fmt::format("\nbefore  {}\nafter   {}\n", outcome_words(effect.before), outcome_words(effect.together));
   text += fmt::format("\n{}  {} tokens/s/GPU\n",
-                      paint.bold(fmt::format("Time per token {}", signed_percent(time_change(effect.before, effect.together)))),
-                      signed_percent(effect.together.tokens_per_s_per_gpu / effect.before.tokens_per_s_per_gpu - 1));
-  if (effect.split != in_words(effect.scenario)) text += paragraph("plan now: " + effect.split, "  ", "    ", page_columns);
+      paint.bold(fmt::format("Time per token {}", signed_percent(time_change(effect.before, effect.together)))),
+      signed_percent(effect.together.tokens_per_s_per_gpu / effect.before.tokens_per_s_per_gpu - 1));
+  if (effect.split != in_words(effect.scenario))
+    text += paragraph("plan now: " + effect.split, "  ", "    ", page_columns);
   text += phase_table(effect.before, effect.together);
   text += fmt::format("\n{}\n", paint.bold(effect.alone.size() > 1 ? "Each by itself" : "The change"));
-  Table table(
-      {{"change"}, {"from"}, {"to"}, {"step", Align::right}, {"time/token", Align::right}, {"memory", Align::right}, {"moved most"}});
+  Table table({{"change"}, {"from"}, {"to"}, {"step", Align::right}, {"time/token", Align::right},
+      {"memory", Align::right}, {"moved most"}});
   std::string refused;
   for (const ChangeEffect::One& one : effect.alone) {
     if (!one.refused.empty()) {
       refused += fmt::format("  {}={} by itself cannot run: {}\n", one.change.id, one.change.value, one.refused);
       continue;
     }
-    table.add({one.name, one.from, one.to, format_seconds(one.after.step_time), signed_percent(time_change(effect.before, one.after)),
-               fit_mark(one.after), moved_text(effect.before, one.after)});
+    table.add({one.name, one.from, one.to, format_seconds(one.after.step_time),
+        signed_percent(time_change(effect.before, one.after)), fit_mark(one.after),
+        moved_text(effect.before, one.after)});
   }
   return text + (table.empty() ? "" : table.text("  ")) + refused;
 }

@@ -16,10 +16,10 @@ OrderTimes table_6_times(int stages, double cap) {
   const auto count = static_cast<std::size_t>(stages);
   const double share = 32.0 / stages;
   return {.forward = std::vector<double>(count, 10.402 * share),  // arXiv 2401.10241, Table 6, 28.3B, m=256
-          .input_grad = std::vector<double>(count, 10.248 * share),
-          .weight_grad = std::vector<double>(count, 7.698 * share),
-          .hop = 0.46,
-          .memory_cap = cap};
+      .input_grad = std::vector<double>(count, 10.248 * share),
+      .weight_grad = std::vector<double>(count, 7.698 * share),
+      .hop = 0.46,
+      .memory_cap = cap};
 }
 
 void make_timed_order(benchmark::State& state, const char* id, int stages, double cap) {

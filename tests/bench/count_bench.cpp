@@ -11,8 +11,8 @@ ChipTensor bench_tensor(const char* name, TensorUse use, std::vector<ChipIndex> 
   return {name, use, std::move(indices), 2};
 }
 
-ChipLevel bench_level(const char* name, std::vector<bool> keeps, std::vector<ChipLoop> space,
-                      std::vector<ChipLoop> time) {
+ChipLevel bench_level(
+    const char* name, std::vector<bool> keeps, std::vector<ChipLoop> space, std::vector<ChipLoop> time) {
   ChipLevel level;
   level.name = name;
   level.keeps = std::move(keeps);
@@ -30,13 +30,13 @@ ChipProgram bench_gemm(std::int64_t short_by) {
   ChipProgram chip;
   chip.dims = {{"m", 512 - short_by}, {"n", 2304 - short_by}, {"k", 768 - short_by}};
   chip.tensors = {bench_tensor("I", TensorUse::input, {{{{m, 1}}}, {{{k, 1}}}}),
-                  bench_tensor("W", TensorUse::weight, {{{{k, 1}}}, {{{n, 1}}}}),
-                  bench_tensor("O", TensorUse::output, {{{{m, 1}}}, {{{n, 1}}}})};
+      bench_tensor("W", TensorUse::weight, {{{{k, 1}}}, {{{n, 1}}}}),
+      bench_tensor("O", TensorUse::output, {{{{m, 1}}}, {{{n, 1}}}})};
   const std::vector<bool> all(3, true);
   chip.levels = {bench_level("dram", all, {}, {bench_loop(n, 6), bench_loop(k, 4), bench_loop(m, 4)}),
-                 bench_level("glb", all, {}, {bench_loop(m, 16), bench_loop(n, 6), bench_loop(k, 4)}),
-                 bench_level("pe", all, {bench_loop(k, 16), bench_loop(n, 16)},
-                             {bench_loop(k, 3), bench_loop(m, 8), bench_loop(n, 4)})};
+      bench_level("glb", all, {}, {bench_loop(m, 16), bench_loop(n, 6), bench_loop(k, 4)}),
+      bench_level(
+          "pe", all, {bench_loop(k, 16), bench_loop(n, 16)}, {bench_loop(k, 3), bench_loop(m, 8), bench_loop(n, 4)})};
   return chip;
 }
 
@@ -46,13 +46,13 @@ ChipProgram bench_convolution(std::int64_t short_by) {
   ChipProgram chip;
   chip.dims = {{"b", 2}, {"k", 128 - short_by}, {"c", 128}, {"p", 24 - short_by}, {"q", 28}, {"r", 3}, {"s", 3}};
   chip.tensors = {bench_tensor("I", TensorUse::input, {{{{b, 1}}}, {{{c, 1}}}, {{{p, 1}, {r, 1}}}, {{{q, 1}, {s, 1}}}}),
-                  bench_tensor("W", TensorUse::weight, {{{{k, 1}}}, {{{c, 1}}}, {{{r, 1}}}, {{{s, 1}}}}),
-                  bench_tensor("O", TensorUse::output, {{{{b, 1}}}, {{{k, 1}}}, {{{p, 1}}}, {{{q, 1}}}})};
+      bench_tensor("W", TensorUse::weight, {{{{k, 1}}}, {{{c, 1}}}, {{{r, 1}}}, {{{s, 1}}}}),
+      bench_tensor("O", TensorUse::output, {{{{b, 1}}}, {{{k, 1}}}, {{{p, 1}}}, {{{q, 1}}}})};
   const std::vector<bool> all(3, true);
   chip.levels = {bench_level("dram", all, {}, {bench_loop(b, 2), bench_loop(k, 8), bench_loop(c, 8), bench_loop(q, 2)}),
-                 bench_level("glb", all, {}, {bench_loop(p, 2), bench_loop(k, 4), bench_loop(c, 4), bench_loop(q, 14)}),
-                 bench_level("pe", all, {bench_loop(p, 12), bench_loop(r, 3)},
-                             {bench_loop(k, 4), bench_loop(c, 4), bench_loop(s, 3)})};
+      bench_level("glb", all, {}, {bench_loop(p, 2), bench_loop(k, 4), bench_loop(c, 4), bench_loop(q, 14)}),
+      bench_level(
+          "pe", all, {bench_loop(p, 12), bench_loop(r, 3)}, {bench_loop(k, 4), bench_loop(c, 4), bench_loop(s, 3)})};
   return chip;
 }
 

@@ -36,8 +36,8 @@ void run_again(benchmark::State& state, const char* id, const ScheduleSize& size
 
 void engine_1f1b(benchmark::State& state) {
   run_again(state, "1f1b",
-            {.ranks = static_cast<int>(state.range(0)), .micro_batches = static_cast<int>(state.range(1))},
-            state.range(2) != 0);
+      {.ranks = static_cast<int>(state.range(0)), .micro_batches = static_cast<int>(state.range(1))},
+      state.range(2) != 0);
 }
 BENCHMARK(engine_1f1b)
     ->ArgNames({"p", "m", "blocking"})

@@ -30,8 +30,9 @@ Measurements made_up_products(std::size_t count) {
     const auto size = [](double unit, double least, double most) {
       return std::round(least * std::pow(most / least, unit));
     };
-    GemmQuery query{.m = size(std::fmod(n * 0.618034, 1), 1, 32768), .n = size(std::fmod(n * 0.754878, 1), 32, 65536),
-                    .k = size(std::fmod(n * 0.569840, 1), 32, 65536)};
+    GemmQuery query{.m = size(std::fmod(n * 0.618034, 1), 1, 32768),
+        .n = size(std::fmod(n * 0.754878, 1), 32, 65536),
+        .k = size(std::fmod(n * 0.569840, 1), 32, 65536)};
     const double scatter = std::exp(0.05 * std::sin(12.9898 * n) + (std::fmod(query.m, 128) > 0 ? 0.03 : 0));
     Measurement row;
     row.what = query;

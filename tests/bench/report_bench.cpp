@@ -1,5 +1,5 @@
-// What a report of Llama 3 405B on 1,008 GPUs costs: every page, picture and figure of the folder but for writing them, and the
-// roofline page alone. The folder's sweep runs on one thread.
+// What a report of Llama 3 405B on 1,008 GPUs costs: every page, picture and figure of the folder but for writing them,
+// and the roofline page alone. The folder's sweep runs on one thread.
 #include <cstdlib>
 #include <string>
 
@@ -15,9 +15,8 @@ namespace stepcast {
 namespace {
 
 Request large_request() {
-  const auto arguments =
-      parse_arguments(report_flags(), 1, 1, "",
-                      {"llama3-405b", "--machine", "dgx-h100", "--gpus", "1008", "--tp", "8", "--pp", "9", "--global-batch", "2016"});
+  const auto arguments = parse_arguments(report_flags(), 1, 1, "",
+      {"llama3-405b", "--machine", "dgx-h100", "--gpus", "1008", "--tp", "8", "--pp", "9", "--global-batch", "2016"});
   auto request = read_request("llama3-405b", *arguments);
   if (!request) std::abort();
   return std::move(*request);

@@ -8,10 +8,9 @@ namespace {
 
 using namespace stepcast;
 
-constexpr const char* kQkv =
-    "arch dram { glb cap:128 KiB { pe[16x16] { rf cap:512 B } } }\n"
-    "dim m:128 n:2304 k:768\n"
-    "qkv: O[m,n] += I[m,k] * W[k,n]\n";
+constexpr const char* kQkv = "arch dram { glb cap:128 KiB { pe[16x16] { rf cap:512 B } } }\n"
+                             "dim m:128 n:2304 k:768\n"
+                             "qkv: O[m,n] += I[m,k] * W[k,n]\n";
 
 void search_gpt2_qkv(benchmark::State& state) {
   const SearchProblem problem = search_problem(parse(kQkv, "qkv.flow").value(), "").value();
@@ -29,18 +28,18 @@ BENCHMARK(search_gpt2_qkv)->ArgName("time, energy, traffic")->Arg(0)->Arg(1)->Ar
 
 /// Random starts only: whole mappings made, counted and scored.
 void search_annealing(benchmark::State& state) {
-  const SearchProblem problem =
-      search_problem(parse("arch dram { glb cap:256 KiB { pe[16x16] { rf cap:512 B } } }\n"
-                           "dim n:64 k:720 c:720 p:60 q:60 r:3 s:3\n"
-                           "conv: O[n,k,p,q] += I[n,c,p+r,q+s] * W[k,c,r,s]\n",
-                           "conv.flow")
-                         .value(),
-                     "")
-          .value();
+  const SearchProblem problem = search_problem(parse("arch dram { glb cap:256 KiB { pe[16x16] { rf cap:512 B } } }\n"
+                                                     "dim n:64 k:720 c:720 p:60 q:60 r:3 s:3\n"
+                                                     "conv: O[n,k,p,q] += I[n,c,p+r,q+s] * W[k,c,r,s]\n",
+                                                   "conv.flow")
+                                                   .value(),
+      "")
+                                    .value();
   SearchOptions options;
   options.most_evaluations = 200'000;
   double evaluated = 0;
-  for (auto _ : state) evaluated = static_cast<double>(search(problem.start, problem.constraints, options).value().evaluated);
+  for (auto _ : state)
+    evaluated = static_cast<double>(search(problem.start, problem.constraints, options).value().evaluated);
   state.counters["mappings/s"] = benchmark::Counter(evaluated, benchmark::Counter::kIsIterationInvariantRate);
 }
 BENCHMARK(search_annealing)->Unit(benchmark::kMillisecond);

@@ -1,5 +1,5 @@
-// Goals: a million configurations priced per second on one core (Calculon's space, like for like), the widest space of 3,072 GPUs in
-// under 20 s, two threads at least 1.8 times as fast as one.
+// Goals: a million configurations priced per second on one core (Calculon's space, like for like), the widest space of
+// 3,072 GPUs in under 20 s, two threads at least 1.8 times as fast as one.
 #include <algorithm>
 #include <string>
 
@@ -40,9 +40,17 @@ void sweep(benchmark::State& state, const Space& space, int threads) {
 void sweep_price(benchmark::State& state) {
   sweep(state, shipped_space("calculon.json", std::to_string(state.range(0))), static_cast<int>(state.range(1)));
 }
-BENCHMARK(sweep_price)->ArgNames({"gpus", "threads"})->Args({64, 1})->Args({512, 1})->Args({512, 2})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(sweep_price)
+    ->ArgNames({"gpus", "threads"})
+    ->Args({64, 1})
+    ->Args({512, 1})
+    ->Args({512, 2})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
-void sweep_wide(benchmark::State& state) { sweep(state, shipped_space("gpt3-175b-3072.json"), static_cast<int>(state.range(0))); }
+void sweep_wide(benchmark::State& state) {
+  sweep(state, shipped_space("gpt3-175b-3072.json"), static_cast<int>(state.range(0)));
+}
 BENCHMARK(sweep_wide)->ArgName("threads")->Arg(1)->Arg(2)->Iterations(1)->UseRealTime()->Unit(benchmark::kSecond);
 
 /// Fast prices alone, in the sweep's order, of points whose parts are all there.
@@ -50,19 +58,25 @@ void sweep_price_point(benchmark::State& state) {
   const Space space = shipped_space("calculon.json");
   SpacePoints points = SpacePoints::make(space).value();
   Legality legality(points);
-  struct Step { Digits digits; AxisId changed; };
+  struct Step {
+    Digits digits;
+    AxisId changed;
+  };
   std::vector<Step> steps;
   for (std::uint64_t index = 0; index < space.size() && steps.size() < 20'000; ++index) {
     const Digits digits = space.digits(index);
     if (legality.ask(digits, AxisId{}).reason >= 0) continue;
     AxisId changed{};
-    if (!steps.empty()) changed = static_cast<AxisId>(std::mismatch(digits.begin(), digits.end(), steps.back().digits.begin()).first - digits.begin());
+    if (!steps.empty())
+      changed = static_cast<AxisId>(
+          std::mismatch(digits.begin(), digits.end(), steps.back().digits.begin()).first - digits.begin());
     steps.push_back({digits, changed});
   }
   Pricer pricer(points);
   const auto walk = [&] {
     double sum = 0;
-    for (std::size_t i = 0; i < steps.size(); ++i) sum += pricer.price(steps[i].digits, i == 0 ? AxisId{} : steps[i].changed).step_s;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      sum += pricer.price(steps[i].digits, i == 0 ? AxisId{} : steps[i].changed).step_s;
     return sum;
   };
   walk();

@@ -1,4 +1,5 @@
-// How fast a trace is written: all 64 GPUs of a Llama 3 70B run with every kernel, 1.4 million events. One million in 2 s is asked.
+// How fast a trace is written: all 64 GPUs of a Llama 3 70B run with every kernel, 1.4 million events. One million in 2
+// s is asked.
 #include <cstdlib>
 
 #include <benchmark/benchmark.h>
@@ -15,8 +16,7 @@
 namespace stepcast {
 namespace {
 
-template <typename T>
-T or_abort(Expected<T> result) {
+template <typename T> T or_abort(Expected<T> result) {
   if (result) return std::move(*result);
   fmt::print(stderr, "{}\n", to_text(result.error()));
   std::abort();
@@ -24,8 +24,8 @@ T or_abort(Expected<T> result) {
 
 const Scenario& traced_scenario() {
   static const Scenario scenario = [] {
-    const Arguments arguments = or_abort(parse_arguments(
-        run_flags(), 1, 1, "predict", {"llama3-70b", "--gpus", "64", "--tp", "8", "--pp", "4", "--global-batch", "32"}));
+    const Arguments arguments = or_abort(parse_arguments(run_flags(), 1, 1, "predict",
+        {"llama3-70b", "--gpus", "64", "--tp", "8", "--pp", "4", "--global-batch", "32"}));
     return or_abort(complete(or_abort(read_request("llama3-70b", arguments))));
   }();
   return scenario;

@@ -15,7 +15,7 @@ namespace {
 std::vector<std::string> import_corpus() {
   std::vector<std::string> texts;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(STEPCAST_SOURCE_DIR) + "/tests/fuzz/import_corpus")) {
+      std::filesystem::directory_iterator(std::string(STEPCAST_SOURCE_DIR) + "/tests/fuzz/import_corpus")) {
     std::ifstream file(entry.path(), std::ios::binary);
     std::stringstream text;
     text << file.rdbuf();

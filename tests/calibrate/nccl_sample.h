@@ -9,15 +9,15 @@
 namespace stepcast {
 
 /// One row of a new output: algbw = size / time, busbw = algbw x factor, in place a tenth slower.
-inline std::string nccl_row_text(double size, double count, double time_us, double factor, const char* words,
-                                 const char* in_place_wrong = "0") {
+inline std::string nccl_row_text(
+    double size, double count, double time_us, double factor, const char* words, const char* in_place_wrong = "0") {
   const auto half = [&](double us) {
     const double algbw = size / us / 1e3;
     const int decimals = us < 100 ? 2 : us < 10000 ? 1 : 0;
     return fmt::format("{:8.{}f} {:7.2f} {:7.2f}", us, decimals, algbw, algbw * factor);
   };
   return fmt::format("{:12.0f} {:12.0f}  {} {}      0 {} {:>6}\n", size, count, words, half(time_us),
-                     half(time_us * 1.1), in_place_wrong);
+      half(time_us * 1.1), in_place_wrong);
 }
 
 inline const std::string nccl_names =
@@ -30,7 +30,7 @@ inline const std::string nccl_names =
 inline std::string nccl_all_reduce_rows(double factor = 1.75) {
   std::string text;
   for (const auto& [size, us] :
-       std::vector<std::pair<double, double>>{{1e6, 20}, {16e6, 100}, {256e6, 1000}, {4096e6, 10000}})
+      std::vector<std::pair<double, double>>{{1e6, 20}, {16e6, 100}, {256e6, 1000}, {4096e6, 10000}})
     text += nccl_row_text(size, size / 4, us, factor, "float     sum      -1");
   return text;
 }
@@ -39,7 +39,7 @@ inline std::string nccl_device_lines(int nodes, int gpus, const char* name = "NV
   std::string text = "# Using devices\n";
   for (int rank = 0; rank < nodes * gpus; ++rank)
     text += fmt::format("#  Rank {:2} Group  0 Pid {:6} on node-{} device {:2} [0000:{:02x}:00] {}\n", rank,
-                        1000 + rank, rank / gpus, rank % gpus, 16 + rank, name);
+        1000 + rank, rank / gpus, rank % gpus, 16 + rank, name);
   return text;
 }
 

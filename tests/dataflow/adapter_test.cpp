@@ -13,7 +13,8 @@ Program adapted(std::int64_t rank) {
   plan.gpus = 8;
   plan.global_batch = 8;
   plan.lora_rank = rank;
-  auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan, **find_row(catalog().stacks, "megatron-core", "stack"));
+  auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan,
+      **find_row(catalog().stacks, "megatron-core", "stack"));
   EXPECT_TRUE(program) << to_text(program.error());
   return std::move(*program);
 }
@@ -27,8 +28,8 @@ double layer_bytes(const Program& program, BufferKind kind) {
 
 TEST(Adapters, TrainOnlyThemselves) {
   const Program all = adapted(0), low = adapted(16);
-  // 16 (8192 + 2*5120 + 8192 + 3*18432) parameters per layer, those of q, k, v, gate and up on tp: A whole, B in halves;
-  // out and down: A in halves, B whole. Adam keeps 12 bytes each, in quarters over dp.
+  // 16 (8192 + 2*5120 + 8192 + 3*18432) parameters per layer, those of q, k, v, gate and up on tp: A whole, B in
+  // halves; out and down: A in halves, B whole. Adam keeps 12 bytes each, in quarters over dp.
   const double a_whole = 16.0 * 4096 * 5, b_halves = 16.0 * (4096 + 1024 + 1024 + 14336 + 14336) / 2;
   const double a_halves = 16.0 * (4096 + 14336) / 2, b_whole = 16.0 * 4096 * 2;
   EXPECT_EQ(low.blocks[1].optimizer_elements, (a_whole + b_halves + a_halves + b_whole) / 4);

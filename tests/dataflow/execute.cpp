@@ -15,8 +15,9 @@ namespace {
 class RankedBlock {
  public:
   RankedBlock(const Network& net, const PlacedNetwork& placed, std::size_t index, const ShardLayout& layout)
-      : net_(net), block_(net.blocks[index]), placed_(placed.blocks[index]), splits_(placed.splits[index]), mesh_(placed.mesh), layout_(layout), collectives_(net_, block_, placed_, mesh_, layout_), parts_(placed_.copies.size()),
-        made_side_(block_.operators.size(), 0) {}
+      : net_(net), block_(net.blocks[index]), placed_(placed.blocks[index]), splits_(placed.splits[index]),
+        mesh_(placed.mesh), layout_(layout), collectives_(net_, block_, placed_, mesh_, layout_),
+        parts_(placed_.copies.size()), made_side_(block_.operators.size(), 0) {}
 
   int counted = 0;
 
@@ -48,7 +49,8 @@ class RankedBlock {
       else made_side_[saved.op] = 1;
     }
     for (int c : placed_.kept_gathers) keep[c] = 1;
-    for (int c : unwritten(false)) keep[c] = keep[c] || net_.tensors[placed_.copies[c].tensor].role != TensorRole::activation;
+    for (int c : unwritten(false))
+      keep[c] = keep[c] || net_.tensors[placed_.copies[c].tensor].role != TensorRole::activation;
     for (std::size_t c = 0; c < parts_.size(); ++c) {
       const Copy& copy = placed_.copies[c];
       if (!keep[c] && !copy.gradient && net_.tensors[copy.tensor].role != TensorRole::data) parts_[c].clear();
@@ -63,7 +65,8 @@ class RankedBlock {
     for (const WeightChain& chain : placed_.chains) {
       const int sum = last_written(placed_.backward, chain.tensor, true);
       if (sum < 0) refuse(net_.tensors[chain.tensor].name + " gets no gradient");
-      if (placed_.copies[sum].place != chain.accumulator) refuse("the gradient of " + net_.tensors[chain.tensor].name + " does not reach its accumulator");
+      if (placed_.copies[sum].place != chain.accumulator)
+        refuse("the gradient of " + net_.tensors[chain.tensor].name + " does not reach its accumulator");
       parts_[accumulator_of(chain)] = parts_[sum];
     }
     for (const PlacedItem& item : placed_.step)
@@ -72,8 +75,10 @@ class RankedBlock {
     for (const PlacedItem& item : placed_.step)
       if (item.when == When::tail) run(item);
     for (const WeightChain& chain : placed_.chains) {
-      const int moved = last_written(placed_.step, chain.tensor, false, When::tail), home = moved >= 0 ? moved : updated_of(chain);
-      if (placed_.copies[home].place != chain.home) refuse("the new " + net_.tensors[chain.tensor].name + " does not reach its home");
+      const int moved = last_written(placed_.step, chain.tensor, false, When::tail),
+                home = moved >= 0 ? moved : updated_of(chain);
+      if (placed_.copies[home].place != chain.home)
+        refuse("the new " + net_.tensors[chain.tensor].name + " does not reach its home");
       out.weights[chain.tensor] = whole(home);
     }
   }
@@ -92,12 +97,15 @@ class RankedBlock {
       const Part sum = collectives_.joined(copy, parts_[copy], layout_.group(r, partial), Collectives::Join::sum);
       for (std::size_t e = 0; e < elements; ++e) {
         if (!sum.held[e]) continue;
-        if (known[e] && !nearly_equal(all[e], sum.value[e])) refuse(fmt::format("replicas of {} differ at {}: {} and {}", collectives_.name_of(copy), e, all[e], sum.value[e]));
+        if (known[e] && !nearly_equal(all[e], sum.value[e]))
+          refuse(fmt::format(
+              "replicas of {} differ at {}: {} and {}", collectives_.name_of(copy), e, all[e], sum.value[e]));
         all[e] = sum.value[e];
         known[e] = 1;
       }
     }
-    if (std::count(known.begin(), known.end(), 0) > 0) refuse("parts of " + collectives_.name_of(copy) + " lie nowhere");
+    if (std::count(known.begin(), known.end(), 0) > 0)
+      refuse("parts of " + collectives_.name_of(copy) + " lie nowhere");
     return all;
   }
 
@@ -124,11 +132,13 @@ class RankedBlock {
       if (placed_.copies[c].tensor == chain.tensor) found = c;
     return found;
   }
-  int last_written(const std::vector<PlacedItem>& list, int tensor, bool gradient, When when = When::each_micro_batch) const {
+  int last_written(
+      const std::vector<PlacedItem>& list, int tensor, bool gradient, When when = When::each_micro_batch) const {
     int found = -1;
     for (const PlacedItem& item : list)
       for (int w : item.writes)
-        if (w >= 0 && item.when == when && placed_.copies[w].tensor == tensor && placed_.copies[w].gradient == gradient) found = w;
+        if (w >= 0 && item.when == when && placed_.copies[w].tensor == tensor && placed_.copies[w].gradient == gradient)
+          found = w;
     return found;
   }
 
@@ -138,14 +148,16 @@ class RankedBlock {
     for (int r = 0; r < layout_.ranks(); ++r) {
       Part part{value, layout_.holds(c.tensor, c.place, r, ~AtomMask{0})};
       for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-        if (c.place.at[a] == partial_sum && layout_.coordinate(r, a) != 0) std::fill(part.value.begin(), part.value.end(), 0.0);
+        if (c.place.at[a] == partial_sum && layout_.coordinate(r, a) != 0)
+          std::fill(part.value.begin(), part.value.end(), 0.0);
       parts_[copy].push_back(std::move(part));
     }
   }
 
   void run(const PlacedItem& item) {
     for (int read : item.reads)
-      if (read >= 0 && parts_[read].empty()) refuse(fmt::format("{} is read but was not kept or made", collectives_.name_of(read)));
+      if (read >= 0 && parts_[read].empty())
+        refuse(fmt::format("{} is read but was not kept or made", collectives_.name_of(read)));
     switch (item.kind) {
       case PlacedKind::compute: compute(item); break;
       case PlacedKind::gradient: gradient(item); break;
@@ -159,7 +171,8 @@ class RankedBlock {
   void check_placement(int copy) const {
     const Copy& c = placed_.copies[copy];
     for (int r = 0; r < layout_.ranks(); ++r)
-      if (parts_[copy][r].held != layout_.holds(c.tensor, c.place, r, ~AtomMask{0})) refuse(fmt::format("rank {} does not hold {} as its placement says", r, collectives_.name_of(copy)));
+      if (parts_[copy][r].held != layout_.holds(c.tensor, c.place, r, ~AtomMask{0}))
+        refuse(fmt::format("rank {} does not hold {} as its placement says", r, collectives_.name_of(copy)));
   }
 
   RankOperator on_rank(const PlacedItem& item, int rank) const {
@@ -194,7 +207,8 @@ class RankedBlock {
     for (int r = 0; r < layout_.ranks(); ++r) {
       std::vector<const Part*> inputs;
       for (std::size_t i = 0; i < op.inputs.size(); ++i) inputs.push_back(part(item.reads[1 + i], r));
-      std::vector<Part> made = run_gradient(on_rank(item, r), part(item.reads.front(), r), inputs, part(item.reads.back(), r), targets, error);
+      std::vector<Part> made = run_gradient(
+          on_rank(item, r), part(item.reads.front(), r), inputs, part(item.reads.back(), r), targets, error);
       for (std::size_t t = 0; t < targets.size(); ++t) parts_[item.writes[targets[t]]].push_back(std::move(made[t]));
     }
     if (!error.empty()) refuse(error);
@@ -205,7 +219,9 @@ class RankedBlock {
     for (std::size_t i = 1; i < item.reads.size(); ++i)
       for (int r = 0; r < layout_.ranks(); ++r) {
         const Part& part = parts_[item.reads[i]][r];
-        if (part.held != total[r].held) refuse(fmt::format("{} and {} are summed but lie differently", collectives_.name_of(item.reads.front()), collectives_.name_of(item.reads[i])));
+        if (part.held != total[r].held)
+          refuse(fmt::format("{} and {} are summed but lie differently", collectives_.name_of(item.reads.front()),
+              collectives_.name_of(item.reads[i])));
         for (std::size_t e = 0; e < part.value.size(); ++e) total[r].value[e] += part.value[e];
       }
     parts_[item.writes[0]] = std::move(total);
@@ -219,8 +235,10 @@ class RankedBlock {
   }
 
   void update(const WeightChain& chain, Executed& out) {
-    const int moved = last_written(placed_.step, chain.tensor, true, When::once_last_use), gradient = moved >= 0 ? moved : accumulator_of(chain);
-    if (placed_.copies[gradient].place != chain.optimizer) refuse("the gradient of " + net_.tensors[chain.tensor].name + " does not reach its optimizer");
+    const int moved = last_written(placed_.step, chain.tensor, true, When::once_last_use),
+              gradient = moved >= 0 ? moved : accumulator_of(chain);
+    if (placed_.copies[gradient].place != chain.optimizer)
+      refuse("the gradient of " + net_.tensors[chain.tensor].name + " does not reach its optimizer");
     out.gradients[chain.tensor] = whole(gradient);
     const int home = first_home(chain), fresh = updated_of(chain);
     std::vector<double> weight = whole(home);
@@ -242,8 +260,8 @@ class RankedBlock {
   const Mesh& mesh_;
   const ShardLayout& layout_;
   Collectives collectives_;
-  std::vector<RankParts> parts_;      ///< by copy
-  std::vector<char> made_side_;       ///< by operator: masks and statistics exist
+  std::vector<RankParts> parts_;  ///< by copy
+  std::vector<char> made_side_;   ///< by operator: masks and statistics exist
 };
 
 void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues& given, Executed& out) {
@@ -257,7 +275,8 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
     run.give(given);
     if (net.blocks[b].input >= 0) {
       run.give_input(b == 0 ? given.value[net.blocks[b].input] : out.outputs.back());
-      if (b > 0 && placed.blocks[b - 1].copies[placed.blocks[b - 1].output].place != run.placed().copies[run.placed().input].place)
+      if (b > 0 && placed.blocks[b - 1].copies[placed.blocks[b - 1].output].place !=
+                       run.placed().copies[run.placed().input].place)
         refuse("neighbouring blocks disagree where their stream lies");
     }
     run.forward();
@@ -282,12 +301,17 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
 GivenValues some_values(const Network& network, unsigned seed) {
   GivenValues given;
   unsigned state = seed * 2654435761U + 12345U;
-  const auto next = [&] { return static_cast<double>((state = state * 1664525U + 1013904223U) >> 8) / (1U << 24) - 0.5; };
+  const auto next = [&] {
+    return static_cast<double>((state = state * 1664525U + 1013904223U) >> 8) / (1U << 24) - 0.5;
+  };
   for (const Tensor& tensor : network.tensors) {
     const auto elements = static_cast<std::size_t>(network.elements(static_cast<int>(given.value.size())));
     auto& value = given.value.emplace_back(elements);
     auto& gradient = given.gradient.emplace_back(elements);
-    for (double& v : value) v = tensor.role == TensorRole::data ? std::floor((next() + 0.5) * static_cast<double>(network.dims[network.find_dim("v")].extent)) : next();
+    for (double& v : value)
+      v = tensor.role == TensorRole::data
+              ? std::floor((next() + 0.5) * static_cast<double>(network.dims[network.find_dim("v")].extent))
+              : next();
     for (double& g : gradient) g = next();
   }
   return given;
@@ -305,15 +329,19 @@ Executed execute(const Network& network, const PlacedNetwork& placed, const Give
 
 std::string difference(const Network& network, const Executed& expected, const Executed& actual) {
   if (!actual.error.empty()) return actual.error;
-  const auto compare = [](const std::string& what, const std::vector<double>& e, const std::vector<double>& a) -> std::string {
+  const auto compare = [](const std::string& what, const std::vector<double>& e,
+                           const std::vector<double>& a) -> std::string {
     if (e.size() != a.size()) return what + " is missing";
     for (std::size_t i = 0; i < e.size(); ++i)
       if (!nearly_equal(e[i], a[i])) return fmt::format("{} [{}] is {}, not {}", what, i, a[i], e[i]);
     return "";
   };
   std::string found;
-  const auto take = [&](const std::string& text) { if (found.empty()) found = text; };
-  for (std::size_t b = 0; b < expected.outputs.size(); ++b) take(compare("output of block " + network.blocks[b].name, expected.outputs[b], actual.outputs[b]));
+  const auto take = [&](const std::string& text) {
+    if (found.empty()) found = text;
+  };
+  for (std::size_t b = 0; b < expected.outputs.size(); ++b)
+    take(compare("output of block " + network.blocks[b].name, expected.outputs[b], actual.outputs[b]));
   for (std::size_t t = 0; t < network.tensors.size(); ++t) {
     take(compare("gradient of " + network.tensors[t].name, expected.gradients[t], actual.gradients[t]));
     take(compare("new " + network.tensors[t].name, expected.weights[t], actual.weights[t]));

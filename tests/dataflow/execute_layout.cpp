@@ -4,7 +4,8 @@
 
 namespace stepcast {
 
-ShardLayout::ShardLayout(const Network& network, const PlacedNetwork& placed) : net_(network), placed_(placed), tables_(network.tensors.size()) {
+ShardLayout::ShardLayout(const Network& network, const PlacedNetwork& placed)
+    : net_(network), placed_(placed), tables_(network.tensors.size()) {
   join_dims();
   collect_atoms();
   for (std::size_t t = 0; t < net_.tensors.size(); ++t) fill_table(static_cast<int>(t));
@@ -18,7 +19,8 @@ int ShardLayout::root(int dim) const {
 void ShardLayout::join_dims() {
   for (std::size_t d = 0; d < net_.dims.size(); ++d) joined_.push_back(static_cast<int>(d));
   const auto join = [&](const Access& access) {
-    for (std::size_t i = 0; i < access.loops.size(); ++i) joined_[root(access.loops[i])] = root(net_.tensors[access.tensor].dims[i]);
+    for (std::size_t i = 0; i < access.loops.size(); ++i)
+      joined_[root(access.loops[i])] = root(net_.tensors[access.tensor].dims[i]);
   };
   for (const Block& block : net_.blocks)
     for (const Operator& op : block.operators) {
@@ -37,7 +39,8 @@ void ShardLayout::collect_atoms() {
   for (const PlacedBlock& block : placed_.blocks)
     for (const Copy& copy : block.copies)
       for (std::size_t a = 0; a < atoms; ++a) {
-        if (copy.place.at[a] >= 0) split_by_[root(net_.tensors[copy.tensor].dims[copy.place.at[a]])] |= AtomMask{1} << a;
+        if (copy.place.at[a] >= 0)
+          split_by_[root(net_.tensors[copy.tensor].dims[copy.place.at[a]])] |= AtomMask{1} << a;
         if (copy.place.at[a] == flat_shard) tables_[copy.tensor].flat |= AtomMask{1} << a;
       }
 }

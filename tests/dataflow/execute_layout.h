@@ -1,6 +1,6 @@
 // Which elements of a tensor a rank holds under a placement. Every dim that some atom ever splits is cut into digits of
-// all those atoms at once (slow atom = major digit), so that each subset of atoms gives one consistent, possibly strided
-// shard; flat shards cut, in the same way, what lies between the finest cuts of the named dims.
+// all those atoms at once (slow atom = major digit), so that each subset of atoms gives one consistent, possibly
+// strided shard; flat shards cut, in the same way, what lies between the finest cuts of the named dims.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ class ShardLayout {
 
  private:
   struct Table {
-    std::vector<std::vector<int>> piece;   ///< by dim (the last: flat), element: number of the finest piece
+    std::vector<std::vector<int>> piece;  ///< by dim (the last: flat), element: number of the finest piece
     bool even = true;
     AtomMask flat = 0;
   };
@@ -40,9 +40,9 @@ class ShardLayout {
 
   const Network& net_;
   const PlacedNetwork& placed_;
-  std::vector<int> joined_;                ///< union-find: dims that walk one index range (s and t)
-  std::vector<AtomMask> split_by_;         ///< by root dim
-  std::vector<Table> tables_;              ///< by tensor
+  std::vector<int> joined_;         ///< union-find: dims that walk one index range (s and t)
+  std::vector<AtomMask> split_by_;  ///< by root dim
+  std::vector<Table> tables_;       ///< by tensor
 };
 
 }  // namespace stepcast

@@ -15,7 +15,8 @@ bool nearly_equal(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + st
 
 std::string Collectives::name_of(int copy) const {
   const Copy& c = placed_.copies[copy];
-  return fmt::format("{}{} ({})", c.gradient ? "d" : "", net_.tensors[c.tensor].name, to_text(c.place, net_, c.tensor, mesh_));
+  return fmt::format(
+      "{}{} ({})", c.gradient ? "d" : "", net_.tensors[c.tensor].name, to_text(c.place, net_, c.tensor, mesh_));
 }
 
 Part Collectives::joined(int copy, const RankParts& parts, const std::vector<int>& group, Join how) const {
@@ -27,7 +28,8 @@ Part Collectives::joined(int copy, const RankParts& parts, const std::vector<int
       if (!part.held[e]) continue;
       if (how == Join::sum) all.value[e] += part.value[e];
       else if (how == Join::max) all.value[e] = std::max(all.value[e], part.value[e]);
-      else if (all.held[e] && !nearly_equal(all.value[e], part.value[e])) refuse("ranks gather different values of " + name_of(copy));
+      else if (all.held[e] && !nearly_equal(all.value[e], part.value[e]))
+        refuse("ranks gather different values of " + name_of(copy));
       else all.value[e] = part.value[e];
       all.held[e] = 1;
     }
@@ -80,7 +82,8 @@ Part Collectives::masked(const PlacedItem& item, const RankParts& parts, int ran
       }
   }
   for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-    if ((item.atoms >> a & 1U) && source.place.at[a] == replicated && layout_.coordinate(rank, a) != 0) std::fill(part.value.begin(), part.value.end(), nothing);
+    if ((item.atoms >> a & 1U) && source.place.at[a] == replicated && layout_.coordinate(rank, a) != 0)
+      std::fill(part.value.begin(), part.value.end(), nothing);
   return part;
 }
 
@@ -108,7 +111,8 @@ bool Collectives::check_received(const PlacedItem& item, const RankParts& parts,
     if (item.move == MoveKind::reduce_scatter) elements = (ranks - 1) * kept;
     if (item.move == MoveKind::all_reduce) elements = 2 * (ranks - 1) / ranks * kept;
     if (!nearly_equal(elements * bytes, item.received))
-      refuse(fmt::format("move of {} to {} receives {} bytes on rank {}, not {}", name_of(item.reads.front()), name_of(item.writes.front()), elements * bytes, r, item.received));
+      refuse(fmt::format("move of {} to {} receives {} bytes on rank {}, not {}", name_of(item.reads.front()),
+          name_of(item.writes.front()), elements * bytes, r, item.received));
   }
   return true;
 }

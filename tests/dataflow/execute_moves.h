@@ -11,14 +11,17 @@ namespace stepcast {
 
 using RankParts = std::vector<Part>;  ///< by rank; empty = the copy does not exist now
 
-struct RunFailed { std::string what; };
+struct RunFailed {
+  std::string what;
+};
 [[noreturn]] void refuse(std::string what);
 
 bool nearly_equal(double a, double b);
 
 class Collectives {
  public:
-  Collectives(const Network& net, const Block& block, const PlacedBlock& placed, const Mesh& mesh, const ShardLayout& layout)
+  Collectives(
+      const Network& net, const Block& block, const PlacedBlock& placed, const Mesh& mesh, const ShardLayout& layout)
       : net_(net), block_(block), placed_(placed), mesh_(mesh), layout_(layout) {}
 
   enum class Join { sum, max, together };

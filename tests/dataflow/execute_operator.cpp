@@ -27,20 +27,22 @@ class Walk {
     return count_++;
   }
   /// Over the loops for which `take` holds; the others stay at offset 0.
-  template <typename Take, typename Visit>
-  void each(const Take& take, const Visit& visit) const {
+  template <typename Take, typename Visit> void each(const Take& take, const Visit& visit) const {
     std::vector<int> chosen;
     for (std::size_t l = 0; l < loops_.size(); ++l)
       if (take(loops_[l])) chosen.push_back(static_cast<int>(l));
     go(chosen, 0, Offsets{}, visit);
   }
-  template <typename Visit>
-  void all(const Visit& visit) const { each([](int) { return true; }, visit); }
+  template <typename Visit> void all(const Visit& visit) const {
+    each([](int) { return true; }, visit);
+  }
   [[nodiscard]] const std::vector<int>& walked(int loop) const { return on_.walked[position(loop)]; }
   [[nodiscard]] int stride(int loop, int access) const { return strides_[position(loop)][access]; }
 
  private:
-  [[nodiscard]] int position(int loop) const { return static_cast<int>(std::find(loops_.begin(), loops_.end(), loop) - loops_.begin()); }
+  [[nodiscard]] int position(int loop) const {
+    return static_cast<int>(std::find(loops_.begin(), loops_.end(), loop) - loops_.begin());
+  }
   void add(const Access& access) {
     int stride = 1;
     for (std::size_t i = access.loops.size(); i-- > 0;) {
@@ -66,24 +68,27 @@ class Walk {
   int count_ = 0;
 };
 
-bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+bool contains(const std::vector<int>& list, int value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 /// Zero (or another start) on every element the rank writes.
 Part blank(const Walk& walk, const Network& net, const Access& access, int position, double start) {
   Part part;
   part.value.assign(static_cast<std::size_t>(net.elements(access.tensor)), 0);
   part.held.assign(part.value.size(), 0);
-  walk.each([&](int loop) { return contains(access.loops, loop); }, [&](const Offsets& at) {
-    part.value[at[position]] = start;
-    part.held[at[position]] = 1;
-  });
+  walk.each([&](int loop) { return contains(access.loops, loop); },
+      [&](const Offsets& at) {
+        part.value[at[position]] = start;
+        part.held[at[position]] = 1;
+      });
   return part;
 }
 
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// Pointwise functions and their derivatives. Any smooth function with the operands' roles of the real one will do: rmsnorm's
-/// constants are left out.
+/// Pointwise functions and their derivatives. Any smooth function with the operands' roles of the real one will do:
+/// rmsnorm's constants are left out.
 double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "square") return x[0] * x[0];
   if (f == "rmsnorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
@@ -117,25 +122,39 @@ double derivative_of(const std::string& f, const double* x, int i) {
 }
 
 /// Kept or dropped by the element's number, whoever computes it.
-double dropout_mask(int element) { return (static_cast<unsigned>(element) * 2654435761U >> 16 & 3U) == 0 ? 0 : 4.0 / 3; }
+double dropout_mask(int element) {
+  return (static_cast<unsigned>(element) * 2654435761U >> 16 & 3U) == 0 ? 0 : 4.0 / 3;
+}
 
 /// Rotary embedding as some linear map along d that depends on the position: y[d] = a x[d] + b x[D-1-d].
-struct Rotation { double own, mirrored; };
-Rotation rotation(int position, int d) { return {1 + 0.1 * std::sin(7.0 * position + d), 0.5 * std::cos(3.0 * position + 2.0 * d)}; }
+struct Rotation {
+  double own, mirrored;
+};
+Rotation rotation(int position, int d) {
+  return {1 + 0.1 * std::sin(7.0 * position + d), 0.5 * std::cos(3.0 * position + 2.0 * d)};
+}
 
 class Runner {
  public:
-  Runner(const RankOperator& on, const std::vector<const Part*>& inputs, std::string& error) : on_(on), op_(on.op), walk_(on), inputs_(inputs), error_(error) {}
+  Runner(const RankOperator& on, const std::vector<const Part*>& inputs, std::string& error)
+      : on_(on), op_(on.op), walk_(on), inputs_(inputs), error_(error) {}
 
   Part forward() {
-    Part out = blank(walk_, on_.net, op_.output, 0, op_.monoid == Monoid::max ? -std::numeric_limits<double>::infinity() : 0);
+    Part out =
+        blank(walk_, on_.net, op_.output, 0, op_.monoid == Monoid::max ? -std::numeric_limits<double>::infinity() : 0);
     if (op_.kind == OperatorKind::attention) attention(out);
     else if (op_.kind == OperatorKind::select) select([&](const Offsets& at) { out.value[at[0]] += in(0, at); });
-    else if (op_.kind == OperatorKind::einsum) walk_.all([&](const Offsets& at) { out.value[at[0]] += product(at, -1); });
-    else if (op_.function == "rope") rope([&](const Offsets& at, int mirror, Rotation r) { out.value[at[0]] += r.own * in(0, at) + r.mirrored * at_offset(0, mirror); });
+    else if (op_.kind == OperatorKind::einsum)
+      walk_.all([&](const Offsets& at) { out.value[at[0]] += product(at, -1); });
+    else if (op_.function == "rope")
+      rope([&](const Offsets& at, int mirror, Rotation r) {
+        out.value[at[0]] += r.own * in(0, at) + r.mirrored * at_offset(0, mirror);
+      });
     else if (op_.function == "softmax") softmax(out);
-    else if (op_.function == "dropout") walk_.all([&](const Offsets& at) { out.value[at[0]] = in(0, at) * dropout_mask(at[0]); });
-    else if (op_.monoid == Monoid::max) walk_.all([&](const Offsets& at) { out.value[at[0]] = std::max(out.value[at[0]], function(at)); });
+    else if (op_.function == "dropout")
+      walk_.all([&](const Offsets& at) { out.value[at[0]] = in(0, at) * dropout_mask(at[0]); });
+    else if (op_.monoid == Monoid::max)
+      walk_.all([&](const Offsets& at) { out.value[at[0]] = std::max(out.value[at[0]], function(at)); });
     else walk_.all([&](const Offsets& at) { out.value[at[0]] += function(at); });
     return out;
   }
@@ -166,7 +185,9 @@ class Runner {
     return output_->held[offset] ? output_->value[offset] : missing(op_.output.tensor, offset);
   }
   double missing(int tensor, int offset) {
-    if (error_.empty()) error_ = op_.name + " reads element " + std::to_string(offset) + " of " + on_.net.tensors[tensor].name + ", which its rank does not hold";
+    if (error_.empty())
+      error_ = op_.name + " reads element " + std::to_string(offset) + " of " + on_.net.tensors[tensor].name +
+               ", which its rank does not hold";
     return kNotRead;
   }
   double product(const Offsets& at, int except) {
@@ -182,8 +203,7 @@ class Runner {
   }
   double function(const Offsets& at) { return value_of(op_.function, operands(at).data(), op_.inputs.size()); }
 
-  template <typename Visit>
-  void select(const Visit& visit) {
+  template <typename Visit> void select(const Visit& visit) {
     int looked_up = -1;
     for (int loop : op_.inputs[0].loops)
       if (!contains(op_.output.loops, loop)) looked_up = loop;
@@ -193,15 +213,15 @@ class Runner {
     });
   }
 
-  template <typename Visit>
-  void rope(const Visit& visit) {
+  template <typename Visit> void rope(const Visit& visit) {
     const int whole = op_.whole_loops.front(), d = walk_.add_index(whole), s = walk_.add_index(op_.output.loops[1]);
     const int last = static_cast<int>(on_.net.dims[whole].extent) - 1;
-    walk_.all([&](const Offsets& at) { visit(at, at[1] + (last - 2 * at[d]) * walk_.stride(whole, 1), rotation(at[s], at[d])); });
+    walk_.all([&](const Offsets& at) {
+      visit(at, at[1] + (last - 2 * at[d]) * walk_.stride(whole, 1), rotation(at[s], at[d]));
+    });
   }
 
-  template <typename Visit>
-  void rows(int along, const Visit& visit) {
+  template <typename Visit> void rows(int along, const Visit& visit) {
     walk_.each([&](int loop) { return loop != along; }, visit);
   }
 
@@ -215,22 +235,23 @@ class Runner {
   }
 
   /// Over query rows: visit(at, probabilities); keys up to the query's own position.
-  template <typename Visit>
-  void attention_rows(const Visit& visit) {
+  template <typename Visit> void attention_rows(const Visit& visit) {
     const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
     const auto& keys = walk_.walked(t);
     std::vector<double> p(keys.size());
-    walk_.each([&](int loop) { return loop != t && loop != d; }, [&](const Offsets& at) {
-      double sum = 0;
-      for (std::size_t j = 0; j < keys.size(); ++j) {
-        double score = 0;
-        if (keys[j] <= at[query])
-          for (int e : walk_.walked(d)) score += at_offset(0, at[1] + e) * at_offset(1, at[2] + keys[j] * walk_.stride(t, 2) + e);
-        sum += p[j] = keys[j] <= at[query] ? std::exp(score) : 0;
-      }
-      for (double& q : p) q /= sum;
-      visit(at, p);
-    });
+    walk_.each([&](int loop) { return loop != t && loop != d; },
+        [&](const Offsets& at) {
+          double sum = 0;
+          for (std::size_t j = 0; j < keys.size(); ++j) {
+            double score = 0;
+            if (keys[j] <= at[query])
+              for (int e : walk_.walked(d))
+                score += at_offset(0, at[1] + e) * at_offset(1, at[2] + keys[j] * walk_.stride(t, 2) + e);
+            sum += p[j] = keys[j] <= at[query] ? std::exp(score) : 0;
+          }
+          for (double& q : p) q /= sum;
+          visit(at, p);
+        });
   }
 
   void attention(Part& out) {
@@ -238,19 +259,25 @@ class Runner {
     attention_rows([&](const Offsets& at, const std::vector<double>& p) {
       for (std::size_t j = 0; j < p.size(); ++j)
         for (int e : walk_.walked(d))
-          if (p[j] != 0) out.value[at[0] + e] += p[j] * at_offset(2, at[3] + walk_.walked(t)[j] * walk_.stride(t, 3) + e);
+          if (p[j] != 0)
+            out.value[at[0] + e] += p[j] * at_offset(2, at[3] + walk_.walked(t)[j] * walk_.stride(t, 3) + e);
     });
   }
 
   void attention_gradient(int target, Part& grad) {
     const int t = op_.key_loop, d = op_.output.loops.back();
-    const auto up_at = [&](int offset) { Offsets at{}; at[0] = offset; return up(at); };
+    const auto up_at = [&](int offset) {
+      Offsets at{};
+      at[0] = offset;
+      return up(at);
+    };
     attention_rows([&](const Offsets& at, const std::vector<double>& p) {
       double along = 0;  // sum of dO * O over d: the row term of the softmax's gradient
       for (int e : walk_.walked(d)) along += up_at(at[0] + e) * made(at[0] + e);
       for (std::size_t j = 0; j < p.size(); ++j) {
         if (p[j] == 0) continue;
-        const int key = at[2] + walk_.walked(t)[j] * walk_.stride(t, 2), value = at[3] + walk_.walked(t)[j] * walk_.stride(t, 3);
+        const int key = at[2] + walk_.walked(t)[j] * walk_.stride(t, 2),
+                  value = at[3] + walk_.walked(t)[j] * walk_.stride(t, 3);
         double dp = 0;
         for (int e : walk_.walked(d)) dp += up_at(at[0] + e) * at_offset(2, value + e);
         const double ds = p[j] * (dp - along);
@@ -267,23 +294,34 @@ class Runner {
     const int t = op_.whole_loops.front(), stride = walk_.stride(t, 0);
     rows(t, [&](const Offsets& at) {
       double along = 0;
-      const auto up_at = [&](int offset) { Offsets o{}; o[0] = offset; return up(o); };
+      const auto up_at = [&](int offset) {
+        Offsets o{};
+        o[0] = offset;
+        return up(o);
+      };
       for (int j : walk_.walked(t)) along += made(at[0] + j * stride) * up_at(at[0] + j * stride);
-      for (int j : walk_.walked(t)) grad.value[at[1] + j * stride] += made(at[0] + j * stride) * (up_at(at[0] + j * stride) - along);
+      for (int j : walk_.walked(t))
+        grad.value[at[1] + j * stride] += made(at[0] + j * stride) * (up_at(at[0] + j * stride) - along);
     });
   }
 
   void gradient(int i, Part& grad) {
     if (op_.kind == OperatorKind::attention) attention_gradient(i, grad);
     else if (op_.kind == OperatorKind::select) select([&](const Offsets& at) { grad.value[at[1]] += up(at); });
-    else if (op_.kind == OperatorKind::einsum) walk_.all([&](const Offsets& at) { grad.value[at[1 + i]] += up(at) * product(at, i); });
-    else if (op_.function == "rope") rope([&](const Offsets& at, int mirror, Rotation r) {
-      grad.value[at[1]] += r.own * up(at);
-      grad.value[mirror] += r.mirrored * up(at);
-    });
+    else if (op_.kind == OperatorKind::einsum)
+      walk_.all([&](const Offsets& at) { grad.value[at[1 + i]] += up(at) * product(at, i); });
+    else if (op_.function == "rope")
+      rope([&](const Offsets& at, int mirror, Rotation r) {
+        grad.value[at[1]] += r.own * up(at);
+        grad.value[mirror] += r.mirrored * up(at);
+      });
     else if (op_.function == "softmax") softmax_gradient(grad);
-    else if (op_.function == "dropout") walk_.all([&](const Offsets& at) { grad.value[at[1]] += up(at) * dropout_mask(at[0]); });
-    else walk_.all([&](const Offsets& at) { grad.value[at[1 + i]] += up(at) * derivative_of(op_.function, operands(at).data(), i); });
+    else if (op_.function == "dropout")
+      walk_.all([&](const Offsets& at) { grad.value[at[1]] += up(at) * dropout_mask(at[0]); });
+    else
+      walk_.all([&](const Offsets& at) {
+        grad.value[at[1 + i]] += up(at) * derivative_of(op_.function, operands(at).data(), i);
+      });
   }
 
   const RankOperator& on_;
@@ -297,10 +335,12 @@ class Runner {
 
 }  // namespace
 
-Part run_operator(const RankOperator& on, const std::vector<const Part*>& inputs, std::string& error) { return Runner(on, inputs, error).forward(); }
+Part run_operator(const RankOperator& on, const std::vector<const Part*>& inputs, std::string& error) {
+  return Runner(on, inputs, error).forward();
+}
 
-std::vector<Part> run_gradient(const RankOperator& on, const Part* upstream, const std::vector<const Part*>& inputs, const Part* output,
-                               const std::vector<int>& targets, std::string& error) {
+std::vector<Part> run_gradient(const RankOperator& on, const Part* upstream, const std::vector<const Part*>& inputs,
+    const Part* output, const std::vector<int>& targets, std::string& error) {
   return Runner(on, inputs, error).backward(upstream, output, targets);
 }
 

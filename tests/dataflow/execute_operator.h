@@ -24,9 +24,9 @@ struct RankOperator {
 /// Each reads only held elements, else `error` says which.
 Part run_operator(const RankOperator& on, const std::vector<const Part*>& inputs, std::string& error);
 
-/// Contributions to the gradients of `targets` (positions of inputs). `upstream` null: the operator is the loss, gradient
-/// one. Inputs and the output that backward must not read are null.
-std::vector<Part> run_gradient(const RankOperator& on, const Part* upstream, const std::vector<const Part*>& inputs, const Part* output,
-                               const std::vector<int>& targets, std::string& error);
+/// Contributions to the gradients of `targets` (positions of inputs). `upstream` null: the operator is the loss,
+/// gradient one. Inputs and the output that backward must not read are null.
+std::vector<Part> run_gradient(const RankOperator& on, const Part* upstream, const std::vector<const Part*>& inputs,
+    const Part* output, const std::vector<int>& targets, std::string& error);
 
 }  // namespace stepcast

@@ -1,4 +1,5 @@
-// The reference itself: gradients of one rank against finite differences, and planted errors that the executor must see.
+// The reference itself: gradients of one rank against finite differences, and planted errors that the executor must
+// see.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ double scalar_of(const Network& net, const PlacedNetwork& placed, const GivenVal
   const int output = net.blocks.back().output;
   const bool loss = net.tensors[output].name == "loss";
   double sum = 0;
-  for (std::size_t i = 0; i < run.outputs.back().size(); ++i) sum += run.outputs.back()[i] * (loss ? 1 : given.gradient[output][i]);
+  for (std::size_t i = 0; i < run.outputs.back().size(); ++i)
+    sum += run.outputs.back()[i] * (loss ? 1 : given.gradient[output][i]);
   return sum;
 }
 
@@ -36,7 +38,8 @@ void expect_true_gradients(const Network& net) {
       value = kept - step;
       const double below = scalar_of(net, placed, given);
       value = kept;
-      EXPECT_NEAR(gradient[e], (above - below) / (2 * step), 1e-6 * (1 + std::abs(gradient[e]))) << net.tensors[tensor].name << " " << e;
+      EXPECT_NEAR(gradient[e], (above - below) / (2 * step), 1e-6 * (1 + std::abs(gradient[e])))
+          << net.tensors[tensor].name << " " << e;
     }
   };
   for (std::size_t t = 0; t < net.tensors.size(); ++t)
@@ -82,17 +85,19 @@ TEST(Execute, GradientsOfOneProductAreTrue) {
 /// O[m,n] += I[m,k] W[k,n] in numbers: I = 1 2 / 3 4, W = 5 6 / 7 8 gives 19 22 / 43 50.
 TEST(Execute, OneProductByHand) {
   NetworkWriter writer{{"m", 2}, {"n", 2}, {"k", 2}, {"v", 1}};
-  const int in = writer.tensor("I", "mk"), w = writer.tensor("W", "kn", TensorRole::weight), out = writer.tensor("O", "mn");
+  const int in = writer.tensor("I", "mk"), w = writer.tensor("W", "kn", TensorRole::weight),
+            out = writer.tensor("O", "mn");
   writer.product("product", out, "mn", in, "mk", w, "kn");
   const Network net = writer.finish(in, out);
   GivenValues given;
   given.value = {{1, 2, 3, 4}, {5, 6, 7, 8}, {}};
   given.gradient = {{}, {}, {1, 0, 0, 0}};
-  for (const char* mapping : {"mesh x:1", "mesh x:2\npar k on x", "mesh x:2 y:2\npar m on x ; par n on y ; home I: k on y ; home W: k on x"}) {
+  for (const char* mapping :
+      {"mesh x:1", "mesh x:2\npar k on x", "mesh x:2 y:2\npar m on x ; par n on y ; home I: k on y ; home W: k on x"}) {
     const Executed run = execute(net, placed_of(net, mapping), given);
     EXPECT_EQ(run.error, "") << mapping;
     EXPECT_EQ(run.outputs.at(0), (std::vector<double>{19, 22, 43, 50})) << mapping;
-    EXPECT_EQ(run.input_gradient, (std::vector<double>{5, 7, 0, 0})) << mapping;  // row 0: W's column 0
+    EXPECT_EQ(run.input_gradient, (std::vector<double>{5, 7, 0, 0})) << mapping;   // row 0: W's column 0
     EXPECT_EQ(run.gradients.at(1), (std::vector<double>{1, 0, 2, 0})) << mapping;  // column 0: I's row 0
     EXPECT_EQ(run.weights.at(1), (std::vector<double>{4.875, 6, 6.75, 8})) << mapping;
   }
@@ -101,14 +106,18 @@ TEST(Execute, OneProductByHand) {
 /// tp and sp over 4 ranks of a tiny transformer, then a wrong placement of it.
 class PlantedError : public ::testing::Test {
  protected:
-  PlantedError() : net_(build_network(spec(), {4, 4, 2, 2}, AttentionForm::fused)), given_(some_values(net_, 1)), placed_(placed_of(net_, "mesh x:2 y:2\npar g on x ; par f on x ; par s on x ; par b on y")) {}
+  PlantedError()
+      : net_(build_network(spec(), {4, 4, 2, 2}, AttentionForm::fused)), given_(some_values(net_, 1)),
+        placed_(placed_of(net_, "mesh x:2 y:2\npar g on x ; par f on x ; par s on x ; par b on y")) {}
   static NetworkSpec spec() {
     NetworkSpec spec = tiny_transformer();
     spec.hidden = spec.ffn_hidden = spec.vocab = 8;
     spec.head_dim = 4;
     return spec;
   }
-  std::string verdict() const { return difference(net_, execute(net_, placed_of(net_, "mesh one:1"), given_), execute(net_, placed_, given_)); }
+  std::string verdict() const {
+    return difference(net_, execute(net_, placed_of(net_, "mesh one:1"), given_), execute(net_, placed_, given_));
+  }
   PlacedItem& first(std::vector<PlacedItem>& list, MoveKind kind) const {
     for (PlacedItem& item : list)
       if (item.kind == PlacedKind::move && item.move == kind) return item;

@@ -17,7 +17,9 @@ std::string time_name(const PlacedItem& item) {
     case When::tail: return "tail ";
   }
   const char* cargo = item.cargo == Cargo::weight ? "weight " : item.cargo == Cargo::gradient ? "gradient " : "";
-  const char* pass = item.pass == Pass::forward ? "forward " : item.pass == Pass::recompute ? "recompute " : "backward ";
+  const char* pass = item.pass == Pass::forward     ? "forward "
+                     : item.pass == Pass::recompute ? "recompute "
+                                                    : "backward ";
   return std::string(pass) + cargo;
 }
 
@@ -33,7 +35,9 @@ void for_each_row(const Network& network, const PlacedNetwork& placed, const std
     for (const PlacedItem& item : *list) {
       if (item.kind != PlacedKind::move || item.move == MoveKind::slice || item.move == MoveKind::mask) continue;
       const Tensor& tensor = network.tensors[b.copies[item.reads.front()].tensor];
-      visit((is_norm_weight(tensor) ? "norm " : "") + time_name(item) + to_text(item.move) + (item.again ? " again" : ""), item);
+      visit(
+          (is_norm_weight(tensor) ? "norm " : "") + time_name(item) + to_text(item.move) + (item.again ? " again" : ""),
+          item);
     }
 }
 
@@ -74,7 +78,8 @@ const WeightChain* chain_of(const Network& network, const PlacedBlock& block, co
 
 MovedBytes moved_bytes(const Network& network, const PlacedNetwork& placed, const std::string& block) {
   MovedBytes rows;
-  for_each_row(network, placed, block, [&](const std::string& row, const PlacedItem& item) { rows[row] += item.received; });
+  for_each_row(
+      network, placed, block, [&](const std::string& row, const PlacedItem& item) { rows[row] += item.received; });
   return rows;
 }
 
@@ -84,13 +89,15 @@ int moves_in(const Network& network, const PlacedNetwork& placed, const std::str
   return count;
 }
 
-std::map<std::string, double> saved_bytes(const Network& network, const PlacedNetwork& placed, const std::string& block) {
+std::map<std::string, double> saved_bytes(
+    const Network& network, const PlacedNetwork& placed, const std::string& block) {
   std::map<std::string, double> saved;
   const PlacedBlock& b = block_of(network, placed, block);
   std::size_t index = 0;
   while (network.blocks[index].name != block) ++index;
   for (const SavedCopy& s : b.saved)
-    saved[s.copy >= 0 ? network.tensors[b.copies[s.copy].tensor].name : network.blocks[index].operators[s.op].name + " side"] += s.bytes;
+    saved[s.copy >= 0 ? network.tensors[b.copies[s.copy].tensor].name
+                      : network.blocks[index].operators[s.op].name + " side"] += s.bytes;
   return saved;
 }
 
@@ -111,7 +118,8 @@ int NetworkWriter::tensor(const char* name, const char* dims, TensorRole role, d
   return static_cast<int>(net_.tensors.size()) - 1;
 }
 
-Operator& NetworkWriter::product(const char* name, int out, const char* out_loops, int a, const char* a_loops, int b, const char* b_loops) {
+Operator& NetworkWriter::product(
+    const char* name, int out, const char* out_loops, int a, const char* a_loops, int b, const char* b_loops) {
   Operator op;
   op.name = name;
   op.monoid = Monoid::sum;
@@ -120,7 +128,8 @@ Operator& NetworkWriter::product(const char* name, int out, const char* out_loop
   return net_.blocks.back().operators.emplace_back(std::move(op));
 }
 
-Operator& NetworkWriter::pointwise(const char* name, OperatorKind kind, const char* function, int out, std::initializer_list<int> inputs) {
+Operator& NetworkWriter::pointwise(
+    const char* name, OperatorKind kind, const char* function, int out, std::initializer_list<int> inputs) {
   Operator op;
   op.name = name;
   op.kind = kind;

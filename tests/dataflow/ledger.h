@@ -34,7 +34,8 @@ MovedBytes moved_bytes(const Network& network, const PlacedNetwork& placed, cons
 int moves_in(const Network& network, const PlacedNetwork& placed, const std::string& block, const std::string& row);
 
 /// Saved bytes of one micro-batch: tensors by name, side products as "operator side".
-std::map<std::string, double> saved_bytes(const Network& network, const PlacedNetwork& placed, const std::string& block);
+std::map<std::string, double> saved_bytes(
+    const Network& network, const PlacedNetwork& placed, const std::string& block);
 
 const PlacedBlock& block_of(const Network& network, const PlacedNetwork& placed, const std::string& block);
 const WeightChain* chain_of(const Network& network, const PlacedBlock& block, const std::string& weight);
@@ -45,9 +46,11 @@ class NetworkWriter {
   explicit NetworkWriter(std::initializer_list<std::pair<const char*, std::int64_t>> dims);
   int tensor(const char* name, const char* dims, TensorRole role = TensorRole::activation, double bytes = 2);
   /// Loops as letters, one per dim: product("up", out, "bf", x, "bh", w, "hf").
-  Operator& product(const char* name, int out, const char* out_loops, int a, const char* a_loops, int b, const char* b_loops);
+  Operator& product(
+      const char* name, int out, const char* out_loops, int a, const char* a_loops, int b, const char* b_loops);
   /// Every operand over its own dims.
-  Operator& pointwise(const char* name, OperatorKind kind, const char* function, int out, std::initializer_list<int> inputs);
+  Operator& pointwise(
+      const char* name, OperatorKind kind, const char* function, int out, std::initializer_list<int> inputs);
   /// Ends the network of this one block.
   Network finish(int input, int output);
 

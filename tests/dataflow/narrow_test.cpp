@@ -13,7 +13,8 @@ ProgramBlock layer_in(Precision precision, const char* alias) {
   plan.gpus = 8;
   plan.global_batch = 8;
   plan.precision = precision;
-  const auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan, **find_row(catalog().stacks, "megatron-core", "stack"));
+  const auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan,
+      **find_row(catalog().stacks, "megatron-core", "stack"));
   EXPECT_TRUE(program) << to_text(program.error());
   return program->blocks[1];
 }
@@ -31,15 +32,18 @@ constexpr double kMatrices = 4096.0 * 6144 + 4096.0 * 4096 + 3 * 4096.0 * 14336;
 TEST(NarrowPlans, EveryProjectionKeepsTwoCastWeights) {
   const double wide = bytes_of(layer_in(Precision::bf16, "zero1"), BufferKind::weight);
   EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::fp8, "zero1"), BufferKind::weight) - wide, 2 * kMatrices);
-  EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::mxfp8, "zero1"), BufferKind::weight) - wide, 2 * kMatrices * (1 + 1.0 / 32));
+  EXPECT_DOUBLE_EQ(
+      bytes_of(layer_in(Precision::mxfp8, "zero1"), BufferKind::weight) - wide, 2 * kMatrices * (1 + 1.0 / 32));
 }
 
 TEST(NarrowPlans, GatheredWeightsKeepNone) {
-  EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::fp8, "fsdp"), BufferKind::weight), bytes_of(layer_in(Precision::bf16, "fsdp"), BufferKind::weight));
+  EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::fp8, "fsdp"), BufferKind::weight),
+      bytes_of(layer_in(Precision::bf16, "fsdp"), BufferKind::weight));
 }
 
 TEST(NarrowPlans, NormedInputsAndTheMlpsActivationAreSavedAsCast) {
-  // norm1.y and norm2.y (8192 x 4096) and A (8192 x 14336), one byte instead of two; O is also read by the core and stays.
+  // norm1.y and norm2.y (8192 x 4096) and A (8192 x 14336), one byte instead of two; O is also read by the core and
+  // stays.
   const double wide = bytes_of(layer_in(Precision::bf16, "zero1"), BufferKind::saved);
   EXPECT_DOUBLE_EQ(wide - bytes_of(layer_in(Precision::fp8, "zero1"), BufferKind::saved), 8192.0 * (2 * 4096 + 14336));
 }

@@ -9,7 +9,8 @@
 namespace stepcast {
 namespace {
 
-/// Each weight once, times the repeat of its block; weights of several blocks (tied tables, a prediction module's head) once.
+/// Each weight once, times the repeat of its block; weights of several blocks (tied tables, a prediction module's head)
+/// once.
 std::int64_t built_parameters(const NetworkSpec& spec) {
   // A learned position table has its own number of rows: built for a sequence of that length, P is the table.
   const std::int64_t positions = spec.positions == Positions::learned ? spec.max_positions : spec.sequence;
@@ -28,7 +29,8 @@ std::int64_t built_parameters(const NetworkSpec& spec) {
 }
 
 TEST(Parameters, OperatorsHoldWhatTheFormulasCount) {
-  for (const NetworkSpec& spec : catalog().networks) EXPECT_EQ(built_parameters(spec), parameter_count(spec)) << spec.id;
+  for (const NetworkSpec& spec : catalog().networks)
+    EXPECT_EQ(built_parameters(spec), parameter_count(spec)) << spec.id;
 }
 
 /// Every field that adds weights, alone and together, on a layer of round numbers.
@@ -55,7 +57,8 @@ TEST(Parameters, EachFieldAddsItsWeights) {
   specs[6].parallel_block = true;
   specs[6].norms_per_layer = 1;
   specs[7].embedding_norm = specs[7].tied_embeddings = true;
-  specs[8].experts = {.count = 8, .top_k = 2, .ffn_hidden = 32, .shared_ffn_hidden = 64, .shared_gate = true, .router_bias = true};
+  specs[8].experts = {
+      .count = 8, .top_k = 2, .ffn_hidden = 32, .shared_ffn_hidden = 64, .shared_gate = true, .router_bias = true};
   specs[9].experts = {.count = 8, .top_k = 2, .ffn_hidden = 32, .expert_bias = true, .dense_layers = 2, .every = 2};
   specs[10].latent = {.q_rank = 24, .kv_rank = 16, .nope_dim = 8, .rope_dim = 4, .value_dim = 8};
   specs[10].kv_heads = 8;
@@ -63,7 +66,8 @@ TEST(Parameters, EachFieldAddsItsWeights) {
   specs[11].latent.q_rank = 0;
   specs[11].experts = specs[8].experts;
   specs[11].mtp_layers = 1;
-  for (std::size_t i = 0; i < specs.size(); ++i) EXPECT_EQ(built_parameters(specs[i]), parameter_count(specs[i])) << "spec " << i;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    EXPECT_EQ(built_parameters(specs[i]), parameter_count(specs[i])) << "spec " << i;
 }
 
 }  // namespace

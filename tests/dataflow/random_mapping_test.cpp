@@ -1,5 +1,5 @@
-// Random mappings of small networks, executed rank by rank with real numbers, forward, backward and update, give what one
-// rank gives; illegal ones are refused, at least 600 run. Deterministic: the seed is the number of the mapping.
+// Random mappings of small networks, executed rank by rank with real numbers, forward, backward and update, give what
+// one rank gives; illegal ones are refused, at least 600 run. Deterministic: the seed is the number of the mapping.
 #include <array>
 #include <random>
 
@@ -43,8 +43,10 @@ Network unfused_transformer() {
 /// Y = ((X W1) W2) + X W3, scaled: every operator is linear, so sums may stay Partial on the way.
 Network two_layer_products() {
   NetworkWriter net{{"b", 8}, {"h", 8}, {"f", 8}, {"o", 8}, {"v", 1}};
-  const int x = net.tensor("X", "bh"), a = net.tensor("A", "bf"), y = net.tensor("Y", "bo"), z = net.tensor("Z", "bo"), sum = net.tensor("S", "bo"), out = net.tensor("T", "bo");
-  const int w1 = net.tensor("W1", "hf", TensorRole::weight), w2 = net.tensor("W2", "fo", TensorRole::weight), w3 = net.tensor("W3", "ho", TensorRole::weight);
+  const int x = net.tensor("X", "bh"), a = net.tensor("A", "bf"), y = net.tensor("Y", "bo"), z = net.tensor("Z", "bo"),
+            sum = net.tensor("S", "bo"), out = net.tensor("T", "bo");
+  const int w1 = net.tensor("W1", "hf", TensorRole::weight), w2 = net.tensor("W2", "fo", TensorRole::weight),
+            w3 = net.tensor("W3", "ho", TensorRole::weight);
   net.product("first", a, "bf", x, "bh", w1, "hf").tags = {"mlp"};
   net.product("second", y, "bo", a, "bf", w2, "fo").tags = {"mlp"};
   net.product("beside", z, "bo", x, "bh", w3, "ho").tags = {"attn"};
@@ -58,18 +60,21 @@ struct Words {
   std::vector<std::string> loops, tags, activations, dims;
 };
 const Words transformer_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "none"},
-                              {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed"},
-                              {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "norm3.y", "norm1.q", "loss.sum"},
-                              {"b", "s", "h", "g", "r", "f"}};
+    {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed"},
+    {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "norm3.y", "norm1.q",
+        "loss.sum"},
+    {"b", "s", "h", "g", "r", "f"}};
 /// The unfused core's products may also be split by keys.
 const Words unfused_words = [] {
   Words words = transformer_words;
   words.loops.insert(words.loops.end(), {"t", "t", "t"});
-  words.tags.insert(words.tags.end(), {"attn.core.scores", "attn.core.context", "attn.core.scores", "attn.core.context"});
+  words.tags.insert(
+      words.tags.end(), {"attn.core.scores", "attn.core.context", "attn.core.scores", "attn.core.context"});
   words.activations.insert(words.activations.end(), {"scores", "probabilities", "attn.core.dropped"});
   return words;
 }();
-const Words product_words{{"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
+const Words product_words{
+    {"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
 
 class MappingWriter {
  public:
@@ -86,14 +91,20 @@ class MappingWriter {
     times(1, 5, [&] { line(scope() + fmt::format("par {} on {}", of(words_.loops), axis())); });
     times(0, 3, [&] {
       const std::string& tensor = of(words_.activations);
-      line(fmt::format("home {}: {} on {}", tensor, chance(partial_one_in_) ? "partial" : chance(4) ? "full" : dim_of(tensor), axis()));
+      line(fmt::format("home {}: {} on {}", tensor,
+          chance(partial_one_in_) ? "partial"
+          : chance(4)             ? "full"
+                                  : dim_of(tensor),
+          axis()));
     });
     if (chance(2)) line(scope() + fmt::format("home weights: {} on {}", chance(2) ? "*" : of(words_.dims), axis()));
     if (chance(3)) line(fmt::format("home grads: {} on {}", chance(3) ? "*" : chance(2) ? "partial" : "full", axis()));
-    if (chance(2)) line(fmt::format("home optimizer: {} on {}", chance(2) ? "*" : chance(3) ? "full" : of(words_.dims), axis()));
+    if (chance(2))
+      line(fmt::format("home optimizer: {} on {}", chance(2) ? "*" : chance(3) ? "full" : of(words_.dims), axis()));
     times(0, 2, [&] { line(fmt::format("recompute {}{}", of(words_.tags), chance(3) ? " whole" : "")); });
     times(0, 1, [&] { line(fmt::format("save {} at {}", of(words_.activations), chance(2) ? "use" : "home")); });
-    times(0, 2, [&] { line(fmt::format("move {} {}", of(words_.activations), chance(2) ? "rotate" : "gather staged")); });
+    times(
+        0, 2, [&] { line(fmt::format("move {} {}", of(words_.activations), chance(2) ? "rotate" : "gather staged")); });
     if (chance(3)) line(fmt::format("move weights gather life {}", chance(2) ? "microbatch" : "step"));
     if (chance(4)) line("move grads reduce staged");
     return text_;
@@ -115,19 +126,20 @@ class MappingWriter {
     return axis;
   }
   std::string scope() { return chance(3) ? "at " + of(words_.tags) + ": " : ""; }
-  template <typename Write>
-  void times(std::size_t least, std::size_t most, const Write& write) {
+  template <typename Write> void times(std::size_t least, std::size_t most, const Write& write) {
     for (std::size_t i = least + below(most - least + 1); i > 0; --i) write();
   }
 
   std::mt19937 random_;
   const Network& network_;
   const Words& words_;
-  std::size_t partial_one_in_;   ///< a nonlinear operator refuses Partial operands: rare where there are many
+  std::size_t partial_one_in_;  ///< a nonlinear operator refuses Partial operands: rare where there are many
   std::string text_, axes_;
 };
 
-struct Tally { int ran = 0, refused = 0, counted_moves = 0; };
+struct Tally {
+  int ran = 0, refused = 0, counted_moves = 0;
+};
 
 /// Places and executes `tries` random mappings; each that is legal must give the one-rank result.
 Tally run_random(const Network& network, const Words& words, unsigned first_seed, int tries) {

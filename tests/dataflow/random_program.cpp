@@ -133,11 +133,9 @@ ArchLevel RandomProgram::arch_level(const std::string& name) {
 
 void RandomProgram::properties(ArchLevel& level) {
   std::vector<ArchLevel::Property> all{{"cap", 80.0 * (1 << 30), false, "80 GiB"}, {"cap", 512, false, "512 B"},
-                                       {"bw", 64, true, "64 B/cycle"},         {"bw", 3.35e12, false, "3.35 TB/s"},
-                                       {"lat", 5e-7, false, "500 ns"},         {"lat", 20, true, "20 cycles"},
-                                       {"flops", 2, true, "2 FLOP/cycle"},     {"clock", 1.5e9, false, "1.5 GHz"},
-                                       {"word", 16, false, "16 bit"},          {"energy", 2.5e-12, false, "2.5 pJ"},
-                                       {"buffers", 2, false, "2"}};
+      {"bw", 64, true, "64 B/cycle"}, {"bw", 3.35e12, false, "3.35 TB/s"}, {"lat", 5e-7, false, "500 ns"},
+      {"lat", 20, true, "20 cycles"}, {"flops", 2, true, "2 FLOP/cycle"}, {"clock", 1.5e9, false, "1.5 GHz"},
+      {"word", 16, false, "16 bit"}, {"energy", 2.5e-12, false, "2.5 pJ"}, {"buffers", 2, false, "2"}};
   std::shuffle(all.begin(), all.end(), random_);
   all.resize(static_cast<std::size_t>(below(6)));
   for (const ArchLevel::Property& property : all) {

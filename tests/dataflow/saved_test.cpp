@@ -40,13 +40,16 @@ TEST(Saved, KorthikantiOneRank) {
 TEST(Saved, KorthikantiTensorParallel) {
   // sbh (10 + 24/t + 5 a s / (h t)): norms, dropout masks and their surroundings stay whole.
   for (const int t : {2, 4, 8, 16})
-    EXPECT_EQ(saved_without_statistics(gpt(), "mesh tp:" + std::to_string(t) + "\nuse tp"), 10 * sbh + 24 * sbh / t + core / t) << t;
+    EXPECT_EQ(saved_without_statistics(gpt(), "mesh tp:" + std::to_string(t) + "\nuse tp"),
+        10 * sbh + 24 * sbh / t + core / t)
+        << t;
 }
 
 TEST(Saved, KorthikantiTensorAndSequenceParallel) {
   // sbh (34/t + 5 a s / (h t)).
   for (const int t : {2, 4, 8, 16})
-    EXPECT_EQ(saved_without_statistics(gpt(), "mesh tp:" + std::to_string(t) + "\nuse tp, sp"), 34 * sbh / t + core / t) << t;
+    EXPECT_EQ(saved_without_statistics(gpt(), "mesh tp:" + std::to_string(t) + "\nuse tp, sp"), 34 * sbh / t + core / t)
+        << t;
 }
 
 TEST(Saved, StatisticsOfTheNorms) {
@@ -62,10 +65,13 @@ const std::string whole_layer = "recompute norm, attn, residual, mlp\n";
 TEST(Saved, FullRecomputeKeepsTheInputOnly) {
   for (const char* mapping : {"mesh tp:1\n", "mesh tp:4\nuse tp\n"}) {
     const Network net = gpt();
-    EXPECT_EQ(saved_bytes(net, placed_of(net, mapping + whole_layer), "layer"), (std::map<std::string, double>{{"X", 2 * sbh}})) << mapping;
+    EXPECT_EQ(saved_bytes(net, placed_of(net, mapping + whole_layer), "layer"),
+        (std::map<std::string, double>{{"X", 2 * sbh}}))
+        << mapping;
   }
   const Network net = gpt();
-  EXPECT_EQ(saved_bytes(net, placed_of(net, "mesh tp:4\nuse tp, sp\n" + whole_layer), "layer"), (std::map<std::string, double>{{"X", 2 * sbh / 4}}));
+  EXPECT_EQ(saved_bytes(net, placed_of(net, "mesh tp:4\nuse tp, sp\n" + whole_layer), "layer"),
+      (std::map<std::string, double>{{"X", 2 * sbh / 4}}));
 }
 
 TEST(Saved, SelectiveRecomputeDropsExactlyTheCore) {
@@ -116,8 +122,10 @@ TEST(Saved, RecomputeMovesWhatItNeeds) {
   EXPECT_EQ(recompute_moves("mesh tp:4\nuse tp\n", false), (MovedBytes{{"recompute all_reduce", 50'331'648}}));
   EXPECT_EQ(recompute_moves("mesh tp:4\nuse tp\n", true), (MovedBytes{{"recompute all_reduce", 100'663'296}}));
   // tp 4 sp: AG(X1), RS(Y1), AG(X3), and RS(Y2) to the end: R(4) U each.
-  EXPECT_EQ(recompute_moves("mesh tp:4\nuse tp, sp\n", false), (MovedBytes{{"recompute all_gather", 50'331'648}, {"recompute reduce_scatter", 25'165'824}}));
-  EXPECT_EQ(recompute_moves("mesh tp:4\nuse tp, sp\n", true), (MovedBytes{{"recompute all_gather", 50'331'648}, {"recompute reduce_scatter", 50'331'648}}));
+  EXPECT_EQ(recompute_moves("mesh tp:4\nuse tp, sp\n", false),
+      (MovedBytes{{"recompute all_gather", 50'331'648}, {"recompute reduce_scatter", 25'165'824}}));
+  EXPECT_EQ(recompute_moves("mesh tp:4\nuse tp, sp\n", true),
+      (MovedBytes{{"recompute all_gather", 50'331'648}, {"recompute reduce_scatter", 50'331'648}}));
 }
 
 TEST(Saved, TheWrittenWordWholeRunsToTheEnd) {
@@ -129,7 +137,8 @@ TEST(Saved, TheWrittenWordWholeRunsToTheEnd) {
 TEST(Saved, EachGatheredWeightServesRecomputeAndBackward) {
   // fsdp with full recompute: gathered in forward and once more, not twice. 2 N R(4) = 327,155,712.
   const Network net = section_c_network(4);
-  const MovedBytes moved = moved_bytes(net, placed_of(net, "mesh tp:1 cp:1 dp:4\nuse dp, fsdp\n" + whole_layer), "layer");
+  const MovedBytes moved =
+      moved_bytes(net, placed_of(net, "mesh tp:1 cp:1 dp:4\nuse dp, fsdp\n" + whole_layer), "layer");
   double gathered = 0;
   for (const auto& [row, bytes] : moved)
     if (row.find("weight all_gather") != std::string::npos && row.rfind("norm", 0) != 0) gathered += bytes;

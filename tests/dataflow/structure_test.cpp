@@ -26,14 +26,17 @@ std::string skeleton(const PlacedNetwork& placed) {
     }
     for (const auto* list : {&block.forward, &block.backward, &block.step})
       for (const PlacedItem& i : *list) {
-        text += fmt::format("\nitem {} {} {} {} {} {} {} {} {} {} {}: ", static_cast<int>(i.kind), static_cast<int>(i.pass), i.op, static_cast<int>(i.move), i.atoms,
-                            i.received, i.steps, i.launches, static_cast<int>(i.cargo), static_cast<int>(i.when), i.again);
+        text += fmt::format("\nitem {} {} {} {} {} {} {} {} {} {} {}: ", static_cast<int>(i.kind),
+            static_cast<int>(i.pass), i.op, static_cast<int>(i.move), i.atoms, i.received, i.steps, i.launches,
+            static_cast<int>(i.cargo), static_cast<int>(i.when), i.again);
         for (int r : i.reads) text += fmt::format("{} ", r);
         for (int w : i.writes) text += fmt::format("> {}", w);
       }
-    for (const SavedCopy& s : block.saved) text += fmt::format("\nsaved {} {} {} {}", s.copy, s.op, s.bytes, s.held_until_weight_grad);
+    for (const SavedCopy& s : block.saved)
+      text += fmt::format("\nsaved {} {} {} {}", s.copy, s.op, s.bytes, s.held_until_weight_grad);
     for (const WeightChain& chain : block.chains) {
-      text += fmt::format("\nchain {} {} {} {} ", chain.tensor, chain.home_bytes, chain.accumulator_bytes, chain.optimizer_elements);
+      text += fmt::format(
+          "\nchain {} {} {} {} ", chain.tensor, chain.home_bytes, chain.accumulator_bytes, chain.optimizer_elements);
       place(chain.home);
       place(chain.accumulator);
       place(chain.optimizer);
@@ -52,19 +55,23 @@ Error refusal(const std::string& mapping) {
 void expect_refusal(const std::string& mapping, const std::string& where, std::initializer_list<const char*> said) {
   const Error error = refusal(mapping);
   EXPECT_EQ(error.where, where) << mapping;
-  for (const char* part : said) EXPECT_NE(to_text(error).find(part), std::string::npos) << mapping << "\n" << to_text(error) << "\n lacks " << part;
+  for (const char* part : said)
+    EXPECT_NE(to_text(error).find(part), std::string::npos) << mapping << "\n" << to_text(error) << "\n lacks " << part;
 }
 
 TEST(Structure, NamesOfAxesAreLabels) {
   const Network net = section_c_network(4);
-  const std::string with_names =
-      "par g*r on tp ; par f on tp ; par v on tp ; at loss: par none on tp ; par s on tp ; par s on cp zigzag ; par b on dp\n"
-      "at attn.core: move K, V rotate ; home weights: * on dp*cp ; home optimizer: * on dp*cp ; home residual2.x: s on tp";
+  const std::string with_names = "par g*r on tp ; par f on tp ; par v on tp ; at loss: par none on tp ; par s on tp ; "
+                                 "par s on cp zigzag ; par b on dp\n"
+                                 "at attn.core: move K, V rotate ; home weights: * on dp*cp ; home optimizer: * on "
+                                 "dp*cp ; home residual2.x: s on tp";
   std::string renamed = with_names;
   for (const auto& [from, to] : {std::pair{"tp", "zebra"}, {"cp", "a"}, {"dp", "tp"}})
-    for (std::size_t at = 0; (at = renamed.find(std::string(" on ") + from, at)) != std::string::npos; at += 4) renamed.replace(at + 4, 2, to);
+    for (std::size_t at = 0; (at = renamed.find(std::string(" on ") + from, at)) != std::string::npos; at += 4)
+      renamed.replace(at + 4, 2, to);
   for (std::size_t at = 0; (at = renamed.find("*cp", at)) != std::string::npos;) renamed.replace(at, 3, "*a");
-  const std::string one = skeleton(placed_of(net, "mesh tp:4 cp:2 dp:4\n" + with_names)), other = skeleton(placed_of(net, "mesh zebra:4 a:2 tp:4\n" + renamed));
+  const std::string one = skeleton(placed_of(net, "mesh tp:4 cp:2 dp:4\n" + with_names)),
+                    other = skeleton(placed_of(net, "mesh zebra:4 a:2 tp:4\n" + renamed));
   EXPECT_GT(one.size(), 10'000u);
   EXPECT_EQ(one, other) << renamed;
 }
@@ -72,7 +79,8 @@ TEST(Structure, NamesOfAxesAreLabels) {
 TEST(Structure, OrderOfTheMeshIsNoLabel) {
   // The same splits on other ranks: the atoms differ, the bytes do not.
   const Network net = section_c_network(4);
-  const PlacedNetwork inner = placed_of(net, "mesh tp:4 cp:1 dp:4\nuse tp, sp, dp, zero1"), outer = placed_of(net, "mesh dp:4 cp:1 tp:4\nuse tp, sp, dp, zero1");
+  const PlacedNetwork inner = placed_of(net, "mesh tp:4 cp:1 dp:4\nuse tp, sp, dp, zero1"),
+                      outer = placed_of(net, "mesh dp:4 cp:1 tp:4\nuse tp, sp, dp, zero1");
   EXPECT_NE(skeleton(inner), skeleton(outer));
   EXPECT_EQ(moved_bytes(net, inner, "layer"), moved_bytes(net, outer, "layer"));
 }
@@ -80,7 +88,8 @@ TEST(Structure, OrderOfTheMeshIsNoLabel) {
 TEST(Structure, AnAliasIsItsExpansion) {
   const Network net = section_c_network(4);
   const std::string mesh = "mesh tp:4 cp:2 dp:4 pp:2\n";
-  for (const char* uses : {"use dp", "use tp, vocab, sp, cp, dp, zero1", "use tp, dp, zero2", "use tp, ulysses, dp, fsdp", "use tp, sp, cp_gather, dp, fsdp_nosync, pp"}) {
+  for (const char* uses : {"use dp", "use tp, vocab, sp, cp, dp, zero1", "use tp, dp, zero2",
+           "use tp, ulysses, dp, fsdp", "use tp, sp, cp_gather, dp, fsdp_nosync, pp"}) {
     const Expected<MappingProgram> program = parse(mesh + uses, "plan.flow");
     ASSERT_TRUE(program) << to_text(program.error());
     const auto statements = expand(*program);
@@ -94,14 +103,19 @@ TEST(Structure, AnAliasIsItsExpansion) {
 }
 
 TEST(Structure, BothFormsOfAttentionMoveTheSame) {
-  const Network fused = section_c_network(4), unfused = build_network(section_c_spec(), {4, 4096, 2, 2}, AttentionForm::unfused);
-  for (const char* mapping : {"mesh tp:1 cp:1 dp:4\nuse dp", "mesh tp:4\nuse tp", "mesh tp:4 cp:2\nuse tp, sp, cp_gather", "mesh tp:16\nuse tp, sp", "mesh tp:2 cp:4\nuse tp, ulysses"})
-    EXPECT_EQ(moved_bytes(fused, placed_of(fused, mapping), "layer"), moved_bytes(unfused, placed_of(unfused, mapping), "layer")) << mapping;
+  const Network fused = section_c_network(4),
+                unfused = build_network(section_c_spec(), {4, 4096, 2, 2}, AttentionForm::unfused);
+  for (const char* mapping : {"mesh tp:1 cp:1 dp:4\nuse dp", "mesh tp:4\nuse tp",
+           "mesh tp:4 cp:2\nuse tp, sp, cp_gather", "mesh tp:16\nuse tp, sp", "mesh tp:2 cp:4\nuse tp, ulysses"})
+    EXPECT_EQ(moved_bytes(fused, placed_of(fused, mapping), "layer"),
+        moved_bytes(unfused, placed_of(unfused, mapping), "layer"))
+        << mapping;
 }
 
 TEST(Structure, DoesNotDivide) {
   // 32 heads on 5 ranks; the legal sizes are the divisors of 32.
-  expect_refusal("mesh tp:5\npar g*r on tp", "plan.flow:2:1", {"par g*r on tp", "5 ranks", "legal sizes: 1, 2, 4, 8, 16, 32"});
+  expect_refusal(
+      "mesh tp:5\npar g*r on tp", "plan.flow:2:1", {"par g*r on tp", "5 ranks", "legal sizes: 1, 2, 4, 8, 16, 32"});
   expect_refusal("mesh x:3\n\n  par b on x", "plan.flow:3:3", {"extent 4", "over 3 ranks", "legal sizes: 1, 2, 4"});
   expect_refusal("mesh x:3\nhome O: s on x", "plan.flow:2:1", {"cuts dim s (4096) of O into 3 parts", "divide"});
 }
@@ -117,9 +131,7 @@ TEST(Structure, UnknownNames) {
   expect_refusal("mesh tp:4\nrecompute attn.cor", "plan.flow:2:1", {"attn.cor", "attn.core"});
 }
 
-TEST(Structure, AliasOnAMeshWithoutItsAxis) {
-  expect_refusal("mesh x:4\nuse tp", "plan.flow:2:1", {"tp"});
-}
+TEST(Structure, AliasOnAMeshWithoutItsAxis) { expect_refusal("mesh x:4\nuse tp", "plan.flow:2:1", {"tp"}); }
 
 TEST(Structure, WholeLoopsStayWhole) {
   expect_refusal("mesh x:4\npar d on x", "plan.flow:2:1", {"loop d", "attn.rope.Q", "must stay whole", "par none"});
@@ -127,17 +139,21 @@ TEST(Structure, WholeLoopsStayWhole) {
 
 TEST(Structure, PartialIntoANonlinearOperator) {
   // The square sum of a norm is Partial where h is split: the norm itself is not linear in it.
-  expect_refusal("mesh x:4\npar h on x ; home norm1.q: partial on x", "layer/norm1.y", {"norm1.q is Partial on x", "not linear", "reduce it before"});
+  expect_refusal("mesh x:4\npar h on x ; home norm1.q: partial on x", "layer/norm1.y",
+      {"norm1.q is Partial on x", "not linear", "reduce it before"});
 }
 
 TEST(Structure, TheStreamBetweenBlocksHasOneHome) {
   for (const char* name : {"X0", "X", "X.last"})
-    expect_refusal(fmt::format("mesh x:4\nhome {}: s on x", name), "plan.flow:2:1", {"where blocks meet", "residual2.x"});
+    expect_refusal(
+        fmt::format("mesh x:4\nhome {}: s on x", name), "plan.flow:2:1", {"where blocks meet", "residual2.x"});
   // Stated where it is decided, every block follows: the embedding's output is cut for free, the head's input gathered.
   const Network net = section_c_network();
   const PlacedNetwork placed = placed_of(net, "mesh x:4\nhome residual2.x: s on x");
   for (const PlacedBlock& block : placed.blocks)
-    if (block.input >= 0) { EXPECT_EQ(block.copies[block.input].place, placed.blocks[0].copies[placed.blocks[0].output].place); }
+    if (block.input >= 0) {
+      EXPECT_EQ(block.copies[block.input].place, placed.blocks[0].copies[placed.blocks[0].output].place);
+    }
   EXPECT_EQ(placed.blocks[0].copies[placed.blocks[0].output].place.at[0], 1);  // dim s of X0[b,s,h]
 }
 

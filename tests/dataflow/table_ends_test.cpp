@@ -19,22 +19,26 @@ TEST(TableEnds, EmbeddingByVocabulary) {
 
 TEST(TableEnds, EmbeddingByVocabularyWithSequenceParallel) {
   // RS(X0) R(4) U; backward AG(dX0) the same.
-  EXPECT_EQ(moves_of("embedding", "mesh tp:4\nuse tp, vocab, sp"), (MovedBytes{{"forward reduce_scatter", 25'165'824}, {"backward all_gather", 25'165'824}}));
+  EXPECT_EQ(moves_of("embedding", "mesh tp:4\nuse tp, vocab, sp"),
+      (MovedBytes{{"forward reduce_scatter", 25'165'824}, {"backward all_gather", 25'165'824}}));
 }
 
 TEST(TableEnds, HeadAndLossByVocabulary) {
-  // Maximum, target and sum of the logits: three AR of b s * 4 B, 2 R(4) 16,384 = 24,576 each. Backward: AR(dXf) 2 R(4) U.
+  // Maximum, target and sum of the logits: three AR of b s * 4 B, 2 R(4) 16,384 = 24,576 each. Backward: AR(dXf) 2 R(4)
+  // U.
   const Network net = section_c_network();
   const PlacedNetwork placed = placed_of(net, "mesh tp:4\nuse tp, vocab");
-  EXPECT_EQ(moved_bytes(net, placed, "head"), (MovedBytes{{"forward all_reduce", 3 * 24'576}, {"backward all_reduce", 50'331'648}}));
+  EXPECT_EQ(moved_bytes(net, placed, "head"),
+      (MovedBytes{{"forward all_reduce", 3 * 24'576}, {"backward all_reduce", 50'331'648}}));
   EXPECT_EQ(moves_in(net, placed, "head", "forward all_reduce"), 3);
 }
 
 TEST(TableEnds, HeadAndLossByVocabularyWithSequenceParallel) {
   // AG(Xf) R(4) U forward, again for dW, RS(dXf); the last norm's gain 2 R(4) 4h = 24,576 per step.
   EXPECT_EQ(moves_of("head", "mesh tp:4\nuse tp, vocab, sp"),
-            (MovedBytes{{"forward all_reduce", 3 * 24'576}, {"forward all_gather", 25'165'824}, {"backward all_gather again", 25'165'824},
-                        {"backward reduce_scatter", 25'165'824}, {"norm last use all_reduce", 24'576}}));
+      (MovedBytes{{"forward all_reduce", 3 * 24'576}, {"forward all_gather", 25'165'824},
+          {"backward all_gather again", 25'165'824}, {"backward reduce_scatter", 25'165'824},
+          {"norm last use all_reduce", 24'576}}));
 }
 
 TEST(TableEnds, TiedEmbeddingLiesOnceInEachBlock) {

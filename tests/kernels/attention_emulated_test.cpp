@@ -19,8 +19,7 @@ namespace stepcast::gpu {
 namespace {
 
 /// Buffers of a problem as the kernels want them, exactly as long as they are.
-template <HalfType type>
-struct EmulatedAttention {
+template <HalfType type> struct EmulatedAttention {
   AttentionShape shape;
   AttentionSizes sizes;
   std::vector<std::uint16_t> inputs[4];  // by AttentionTensor
@@ -30,7 +29,7 @@ struct EmulatedAttention {
   explicit EmulatedAttention(const AttentionShape& of) : shape(of) {
     const auto scale = static_cast<float>(of.scale());
     sizes = {static_cast<int>(of.positions), static_cast<int>(of.heads), static_cast<int>(of.group()), of.causal, scale,
-             scale * 1.4426950408889634F};
+        scale * 1.4426950408889634F};
     std::mt19937 random{7};
     std::normal_distribution<double> normal;
     for (int t = 0; t < 4; ++t) {
@@ -49,8 +48,8 @@ struct EmulatedAttention {
   [[nodiscard]] std::size_t elements(std::int64_t heads) const {
     return static_cast<std::size_t>(shape.batch * shape.positions * heads * shape.head_dim);
   }
-  [[nodiscard]] double at(const std::vector<std::uint16_t>& tensor, std::int64_t heads, const AttentionRow& row,
-                          std::size_t d) const {
+  [[nodiscard]] double at(
+      const std::vector<std::uint16_t>& tensor, std::int64_t heads, const AttentionRow& row, std::size_t d) const {
     const std::int64_t line = (row.batch * shape.positions + row.position) * heads + row.head;
     const std::uint16_t bits = tensor[static_cast<std::size_t>(line * shape.head_dim) + d];
     return static_cast<double>(type == HalfType::bf16 ? from_bf16(bits) : from_fp16(bits));
@@ -63,17 +62,15 @@ struct EmulatedAttention {
   }
   [[nodiscard]] unsigned blocks(int rows) const { return static_cast<unsigned>((shape.positions + rows - 1) / rows); }
 
-  template <int head_dim>
-  void forward() {
+  template <int head_dim> void forward() {
     using Tile = ForwardTile<head_dim>;
-    const AttentionForwardArguments arguments{inputs[0].data(), inputs[1].data(), inputs[2].data(),
-                                              result.data(),    lse.data(),       sizes};
+    const AttentionForwardArguments arguments{
+        inputs[0].data(), inputs[1].data(), inputs[2].data(), result.data(), lse.data(), sizes};
     emulate(dim3(blocks(Tile::queries), static_cast<unsigned>(shape.heads), static_cast<unsigned>(shape.batch)),
-            Tile::threads, Tile::shared_bytes, [&] { attention_forward_kernel<type, head_dim>(arguments); });
+        Tile::threads, Tile::shared_bytes, [&] { attention_forward_kernel<type, head_dim>(arguments); });
   }
 
-  template <typename Tile>
-  void backward() {
+  template <typename Tile> void backward() {
     constexpr int head_dim = Tile::head_dim;
     const auto heads = static_cast<unsigned>(shape.heads), kv_heads = static_cast<unsigned>(shape.kv_heads),
                batch = static_cast<unsigned>(shape.batch);
@@ -83,36 +80,28 @@ struct EmulatedAttention {
     std::vector<float4> query_sums(batch * heads * padded * head_dim / 4, float4{0, 0, 0, 0});
     std::vector<float4> key_sums(batch * kv_heads * key_blocks * Tile::keys * head_dim / 4, float4{0, 0, 0, 0});
     std::vector<float4> value_sums = key_sums;
-    const AttentionStatisticsArguments before{result.data(),     inputs[3].data(),         lse.data(),
-                                              statistics.data(), static_cast<int>(padded), sizes};
+    const AttentionStatisticsArguments before{
+        result.data(), inputs[3].data(), lse.data(), statistics.data(), static_cast<int>(padded), sizes};
     constexpr unsigned rows = kStatisticsThreads / (head_dim / 8);
     emulate(dim3((padded + rows - 1) / rows, heads, batch), kStatisticsThreads, 0,
-            [&] { attention_statistics_kernel<type, head_dim>(before); });
-    const AttentionBackwardArguments arguments{inputs[0].data(),
-                                               inputs[1].data(),
-                                               inputs[2].data(),
-                                               inputs[3].data(),
-                                               statistics.data(),
-                                               &query_sums[0].x,
-                                               &key_sums[0].x,
-                                               &value_sums[0].x,
-                                               key_gradient.data(),
-                                               value_gradient.data(),
-                                               sizes};
+        [&] { attention_statistics_kernel<type, head_dim>(before); });
+    const AttentionBackwardArguments arguments{inputs[0].data(), inputs[1].data(), inputs[2].data(), inputs[3].data(),
+        statistics.data(), &query_sums[0].x, &key_sums[0].x, &value_sums[0].x, key_gradient.data(),
+        value_gradient.data(), sizes};
     emulate(dim3(key_blocks, heads, batch), Tile::threads, Tile::shared_bytes,
-            [&] { attention_backward_kernel<type, Tile>(arguments); });
-    const AttentionConvertArguments queries{&query_sums[0].x, query_gradient.data(), static_cast<int>(heads),
-                                            sizes.scale, sizes};
+        [&] { attention_backward_kernel<type, Tile>(arguments); });
+    const AttentionConvertArguments queries{
+        &query_sums[0].x, query_gradient.data(), static_cast<int>(heads), sizes.scale, sizes};
     emulate(dim3(steps, heads, batch), Tile::threads, 0,
-            [&] { attention_convert_kernel<type, head_dim, Tile::threads, 2, 4>(queries); });
+        [&] { attention_convert_kernel<type, head_dim, Tile::threads, 2, 4>(queries); });
     if (shape.group() == 1) return;
-    const AttentionConvertArguments keys{&key_sums[0].x, key_gradient.data(), static_cast<int>(kv_heads), sizes.scale,
-                                         sizes};
-    const AttentionConvertArguments values{&value_sums[0].x, value_gradient.data(), static_cast<int>(kv_heads), 1,
-                                           sizes};
+    const AttentionConvertArguments keys{
+        &key_sums[0].x, key_gradient.data(), static_cast<int>(kv_heads), sizes.scale, sizes};
+    const AttentionConvertArguments values{
+        &value_sums[0].x, value_gradient.data(), static_cast<int>(kv_heads), 1, sizes};
     for (const auto& convert : {keys, values})
       emulate(dim3(key_blocks, kv_heads, batch), Tile::threads, 0,
-              [&] { attention_convert_kernel<type, head_dim, Tile::threads, 1, 1>(convert); });
+          [&] { attention_convert_kernel<type, head_dim, Tile::threads, 1, 1>(convert); });
   }
 
   /// Every query's statistics by the reference, made once.
@@ -129,7 +118,7 @@ struct EmulatedAttention {
   }
 
   void compare(const char* what, const std::vector<std::uint16_t>& got, std::int64_t heads,
-               const std::function<std::vector<double>(const AttentionRow&)>& expected) {
+      const std::function<std::vector<double>(const AttentionRow&)>& expected) {
     AttentionRowErrors errors(0.25);  // all rows, and so the first ones too, whose gradients nearly cancel
     std::vector<double> mine(static_cast<std::size_t>(shape.head_dim));
     for (std::int64_t b = 0; b < shape.batch; ++b)
@@ -144,13 +133,11 @@ struct EmulatedAttention {
   }
   [[nodiscard]] std::string text() const {
     return fmt::format("{} batch {} positions {} heads {}/{} of {} {}", type == HalfType::bf16 ? "bf16" : "fp16",
-                       shape.batch, shape.positions, shape.heads, shape.kv_heads, shape.head_dim,
-                       shape.causal ? "causal" : "full");
+        shape.batch, shape.positions, shape.heads, shape.kv_heads, shape.head_dim, shape.causal ? "causal" : "full");
   }
 };
 
-template <HalfType type, typename Tile>
-void check_emulated(AttentionShape shape) {
+template <HalfType type, typename Tile> void check_emulated(AttentionShape shape) {
   constexpr int head_dim = Tile::head_dim;
   shape.head_dim = head_dim;
   EmulatedAttention<type> attention(shape);
@@ -160,13 +147,13 @@ void check_emulated(AttentionShape shape) {
   const AttentionInputs inputs = attention.accessor();
   attention.compare("result", attention.result, shape.heads, [&](const AttentionRow& row) {
     const AttentionForwardRow forward = attention_forward_row(shape, inputs, row);
-    EXPECT_NEAR(static_cast<double>(attention.lse[attention.line_of(row)]), forward.lse,
-                2e-5 * (1 + std::abs(forward.lse)));
+    EXPECT_NEAR(
+        static_cast<double>(attention.lse[attention.line_of(row)]), forward.lse, 2e-5 * (1 + std::abs(forward.lse)));
     return forward.result;
   });
   attention.template backward<Tile>();
   attention.compare("query gradient", attention.query_gradient, shape.heads,
-                    [&](const AttentionRow& row) { return attention_query_gradient(shape, inputs, row); });
+      [&](const AttentionRow& row) { return attention_query_gradient(shape, inputs, row); });
   std::vector<AttentionKeyGradients> of_keys;  // in the order of compare
   const auto statistics = attention.exact_statistics();
   attention.compare("key gradient", attention.key_gradient, shape.kv_heads, [&](const AttentionRow& row) {
@@ -174,7 +161,7 @@ void check_emulated(AttentionShape shape) {
   });
   std::size_t number = 0;
   attention.compare("value gradient", attention.value_gradient, shape.kv_heads,
-                    [&](const AttentionRow&) { return of_keys[number++].values; });
+      [&](const AttentionRow&) { return of_keys[number++].values; });
   EXPECT_EQ(emulated_core::bank_conflicts, 0);
 }
 

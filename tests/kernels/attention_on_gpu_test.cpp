@@ -69,7 +69,7 @@ TEST_F(AttentionOnGpu, EveryPassTypeAndSizeOfHeads) {
   for (const Precision precision : precisions())
     for (const double head_dim : {64.0, 128.0})
       for (const AttentionPass pass :
-           {AttentionPass::forward, AttentionPass::backward, AttentionPass::forward_and_backward})
+          {AttentionPass::forward, AttentionPass::backward, AttentionPass::forward_and_backward})
         for (const bool causal : {true, false}) {
           AttentionQuery query = usual_attention();
           query.precision = precision, query.head_dim = head_dim, query.pass = pass, query.causal = causal;

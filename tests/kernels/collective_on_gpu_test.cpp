@@ -14,9 +14,9 @@
 namespace stepcast {
 namespace {
 
-constexpr CollectiveKind kinds_on_gpu[] = {
-    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_to_all,
-    CollectiveKind::send_recv,  CollectiveKind::broadcast,      CollectiveKind::reduce};
+constexpr CollectiveKind kinds_on_gpu[] = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+    CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::send_recv, CollectiveKind::broadcast,
+    CollectiveKind::reduce};
 
 /// All GPUs of this machine in one group; with one GPU a group of one rank, through which the same calls go.
 struct OpenedCollectives {

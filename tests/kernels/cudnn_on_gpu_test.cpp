@@ -63,7 +63,7 @@ class CudnnOnGpu : public testing::Test {
 
 TEST_F(CudnnOnGpu, EveryPassMaskAndPrecision) {
   for (const AttentionPass pass :
-       {AttentionPass::forward, AttentionPass::backward, AttentionPass::forward_and_backward})
+      {AttentionPass::forward, AttentionPass::backward, AttentionPass::forward_and_backward})
     for (const bool causal : {true, false})
       for (const Precision precision : {Precision::bf16, Precision::fp16}) {
         AttentionQuery query = query_of(512, 4, 4, 128);

@@ -39,8 +39,7 @@ void expect_elementwise(Op op, std::size_t count, unsigned blocks, Want want) {
 }
 
 /// Less than a vector, a tail, exactly one vector each, and several turns of a small grid.
-template <typename Op, typename Want>
-void expect_elementwise(Op op, Want want) {
+template <typename Op, typename Want> void expect_elementwise(Op op, Want want) {
   for (const std::size_t count : {3, 8, 1001, 2048, 20003}) {
     expect_elementwise<Op, Bf16>(op, count, 2, want);
     expect_elementwise<Op, float>(op, count, 2, want);
@@ -125,8 +124,8 @@ TEST(EmulatedAdam, FollowsTheAlgorithmForThreeSteps) {
     emulate(1, kStreamThreads, 0, [&] {
       adam_kernel<Bf16>(step, {gradient.data(), weight.data(), mean.data(), square.data()}, copy.data(), count / 4);
     });
-    const reference::AdamRates rates{step.rate, step.beta1, step.beta2, step.epsilon, step.decay, step.correction1,
-                                     step.correction2};
+    const reference::AdamRates rates{
+        step.rate, step.beta1, step.beta2, step.epsilon, step.decay, step.correction1, step.correction2};
     for (std::size_t i = 0; i < count; ++i) want[i] = reference::adam(rates, want[i], static_cast<double>(gradient[i]));
   }
   for (std::size_t i = 0; i < count; ++i) {

@@ -9,8 +9,7 @@
 namespace stepcast::gpu {
 namespace {
 
-template <typename T>
-void expect_embedding(int columns) {
+template <typename T> void expect_embedding(int columns) {
   constexpr std::int64_t kRows = 5;
   const auto n = static_cast<std::size_t>(columns);
   const auto table = normal_numbers<T>(7 * n, 1);
@@ -29,14 +28,13 @@ TEST(EmulatedEmbedding, GathersRows) {
 }
 
 /// Of columns that are no whole turn of the block's loads.
-template <typename T, int AtOnce>
-void expect_embedding_gradient() {
+template <typename T, int AtOnce> void expect_embedding_gradient() {
   constexpr int kColumns = 1032;
   const auto dy = normal_numbers<T>(3 * kColumns, 1);
   const std::vector<int> ids{2, 0, 2};
   std::vector<float> table(4 * kColumns, 1);
   emulate(2, kRowCopyThreads, 0,
-          [&] { embedding_backward_kernel<T, AtOnce>(dy.data(), ids.data(), table.data(), 3, kColumns); });
+      [&] { embedding_backward_kernel<T, AtOnce>(dy.data(), ids.data(), table.data(), 3, kColumns); });
   for (std::size_t i = 0; i < kColumns; ++i) {
     EXPECT_EQ(table[i], 1 + to_float(dy[kColumns + i]));
     EXPECT_EQ(table[kColumns + i], 1);
@@ -51,8 +49,7 @@ TEST(EmulatedEmbedding, AddsGradientsAlsoOfOneIdTwice) {
 }
 
 /// The last position has not all of its heads.
-template <typename T>
-void expect_rope(int heads, int head_dim) {
+template <typename T> void expect_rope(int heads, int head_dim) {
   constexpr std::int64_t kPositions = 7;
   constexpr int kPeriod = 5;
   const std::int64_t total = kPositions * heads - heads / 2;
@@ -60,7 +57,7 @@ void expect_rope(int heads, int head_dim) {
   const auto x = normal_numbers<T>(count, 1);
   auto y = unwritten<T>(count);
   emulate(2, kRopeThreads, RopeTurns::bytes(head_dim / 2),
-          [&] { rope_kernel<T>(x.data(), y.data(), total, head_dim, heads, kPeriod); });
+      [&] { rope_kernel<T>(x.data(), y.data(), total, head_dim, heads, kPeriod); });
   for (std::int64_t h = 0; h < total; ++h) {
     const std::size_t first = static_cast<std::size_t>(h) * n;
     const auto want = reference::rope(values(x, first, n), head_dim, static_cast<double>(h / heads % kPeriod));

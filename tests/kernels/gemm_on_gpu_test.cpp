@@ -10,7 +10,9 @@
 namespace stepcast {
 namespace {
 
-struct GemmSize { double m, n, k, batch; };
+struct GemmSize {
+  double m, n, k, batch;
+};
 
 class GemmOnGpu : public testing::Test {
  protected:
@@ -68,10 +70,12 @@ class GemmOnGpu : public testing::Test {
 constexpr GemmLayout all_gemm_layouts[] = {GemmLayout::tn, GemmLayout::nn, GemmLayout::nt};
 
 TEST_F(GemmOnGpu, WidePrecisionsInEveryLayoutAndShape) {
-  constexpr GemmSize sizes[] = {{1, 1, 1, 1},         {3, 5, 7, 1},        {16, 16, 16, 1},     {257, 1000, 129, 1},
-                                {1024, 768, 2048, 1}, {127, 129, 64, 5},   {8, 4096, 4096, 1},  {1000, 257, 4099, 1},
-                                {128, 128, 64, 48},   {2048, 2048, 8192, 1}};
-  struct Wide { Precision precision; int capability; };
+  constexpr GemmSize sizes[] = {{1, 1, 1, 1}, {3, 5, 7, 1}, {16, 16, 16, 1}, {257, 1000, 129, 1}, {1024, 768, 2048, 1},
+      {127, 129, 64, 5}, {8, 4096, 4096, 1}, {1000, 257, 4099, 1}, {128, 128, 64, 48}, {2048, 2048, 8192, 1}};
+  struct Wide {
+    Precision precision;
+    int capability;
+  };
   constexpr Wide wide[] = {{Precision::fp32, 0}, {Precision::fp16, 0}, {Precision::tf32, 80}, {Precision::bf16, 80}};
   for (const Wide& one : wide) {
     if (capability() < one.capability) continue;

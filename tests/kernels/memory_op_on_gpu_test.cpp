@@ -11,7 +11,9 @@
 namespace stepcast {
 namespace {
 
-struct OperatorSize { double rows, columns; };
+struct OperatorSize {
+  double rows, columns;
+};
 
 class MemoryOpOnGpu : public testing::Test {
  protected:
@@ -101,7 +103,7 @@ TEST_F(MemoryOpOnGpu, TouchesWhatTheQuestionCounts) {
     return prepared ? (*prepared)->touched() / bytes_of(std::get<MemoryQuery>(work.what)) : 0;
   };
   for (const char* op : {"read", "copy", "triad", "add", "norm", "norm-backward", "softmax", "gelu", "swiglu-backward",
-                         "rope", "embedding", "quantize"}) {
+           "rope", "embedding", "quantize"}) {
     EXPECT_NEAR(touched(op, 2), 1, 2e-3) << op;  // ids, weights
   }
   // Written over what was read: 1 of 2 elements, 4.5 of 7.5, and of a gradient and twice a table one of each.

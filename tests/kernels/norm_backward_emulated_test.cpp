@@ -8,8 +8,7 @@ namespace {
 
 using reference::Values;
 
-template <typename T>
-struct NormGradientData {
+template <typename T> struct NormGradientData {
   std::vector<T> x, dy, weight, dx;
   std::vector<float> dweight, partial;
 };
@@ -19,7 +18,7 @@ void run_norm_backward(NormGradientData<T>& data, const NormBackwardPlan& plan, 
   emulate(plan.rows.blocks, plan.rows.threads, plan.rows.shared_bytes, [&] {
     const auto run = [&](auto kernel) {
       kernel(data.x.data(), data.dy.data(), data.weight.data(), data.dx.data(), data.partial.data(),
-             data.dweight.data(), rows, columns);
+          data.dweight.data(), rows, columns);
     };
     if (plan.held == 2) run(norm_backward_kernel<T, 2>);
     if (plan.held == 4) run(norm_backward_kernel<T, 4>);
@@ -31,22 +30,21 @@ void run_norm_backward(NormGradientData<T>& data, const NormBackwardPlan& plan, 
 }
 
 /// Of several rows to each of two blocks.
-template <typename T>
-void expect_norm_backward(int columns, int held) {
+template <typename T> void expect_norm_backward(int columns, int held) {
   constexpr std::int64_t kRows = 5;
   const auto n = static_cast<std::size_t>(columns);
   NormBackwardPlan plan = norm_backward_plan<T>(kRows, columns, 1);
   plan.rows.blocks = 2;
   ASSERT_EQ(plan.held, held) << columns;
   NormGradientData<T> data{normal_numbers<T>(kRows * n, 1, 3), normal_numbers<T>(kRows * n, 2), normal_numbers<T>(n, 3),
-                           unwritten<T>(kRows * n), std::vector<float>(n, NAN), std::vector<float>(2 * n, NAN)};
+      unwritten<T>(kRows * n), std::vector<float>(n, NAN), std::vector<float>(2 * n, NAN)};
   run_norm_backward(data, plan, kRows, columns);
   Values dweight(n);
   for (std::size_t r = 0; r < kRows; ++r) {
-    const auto want = reference::rms_norm_gradient(values(data.x, r * n, n), values(data.dy, r * n, n),
-                                                   values(data.weight, 0, n));
-    EXPECT_LE(reference::largest_error(values(data.dx, r * n, n), want.x),
-              reference::allowed_error(sizeof(T), columns));
+    const auto want =
+        reference::rms_norm_gradient(values(data.x, r * n, n), values(data.dy, r * n, n), values(data.weight, 0, n));
+    EXPECT_LE(
+        reference::largest_error(values(data.dx, r * n, n), want.x), reference::allowed_error(sizeof(T), columns));
     for (std::size_t i = 0; i < n; ++i) dweight[i] += want.weight[i];
   }
   EXPECT_LE(reference::largest_error(values(data.dweight, 0, n), dweight), reference::allowed_error(4, kRows));
@@ -75,15 +73,14 @@ void expect_weight_gradient(unsigned partials, int columns, int sm_count, unsign
     partial.insert(partial.end(), n - 1, static_cast<float>(p + 1));
     partial.push_back(1);
   }
-  emulate(shape.blocks, {shape.threads, shape.rows_at_once}, shape.shared_bytes, [&] {
-    weight_gradient_kernel(partial.data(), dweight.data(), static_cast<int>(partials), columns);
-  });
+  emulate(shape.blocks, {shape.threads, shape.rows_at_once}, shape.shared_bytes,
+      [&] { weight_gradient_kernel(partial.data(), dweight.data(), static_cast<int>(partials), columns); });
   for (std::size_t c = 0; c + 1 < n; ++c) EXPECT_EQ(dweight[c], static_cast<float>(partials * (partials + 1) / 2)) << c;
   EXPECT_EQ(dweight.back(), static_cast<float>(partials));
 }
 
 TEST(EmulatedNormBackward, SeveralBlocksAddUpTheSameColumns) {
-  expect_weight_gradient(100, 40, 10, 2 * 4);   // 2 groups of columns; of 5 parts that would fill it 4 have 32 rows
+  expect_weight_gradient(100, 40, 10, 2 * 4);  // 2 groups of columns; of 5 parts that would fill it 4 have 32 rows
   expect_weight_gradient(100, 40, 6, 2 * 3);
   expect_weight_gradient(100, 40, 1, 2);
   expect_weight_gradient(1, 33, 132, 2);
@@ -95,9 +92,9 @@ TEST(NormBackwardPlan, ManyRowsToFewBlocks) {
   EXPECT_EQ(plan.rows.blocks, 2 * 132);  // 512 threads on each multiprocessor
   EXPECT_EQ(plan.sums.blocks, 128);
   EXPECT_EQ(norm_backward_plan<Bf16>(100, 4096, 132).rows.blocks, 100);
-  EXPECT_EQ(norm_backward_plan<Bf16>(300, 4096, 132).rows.blocks, 150);         // two rows each
+  EXPECT_EQ(norm_backward_plan<Bf16>(300, 4096, 132).rows.blocks, 150);  // two rows each
   EXPECT_EQ(norm_backward_plan<Bf16>(200, 4096, 132).rows.blocks, 132);
-  EXPECT_EQ(norm_backward_plan<Bf16>(16384, 512, 132).rows.blocks, 16 * 132);   // of one warp
+  EXPECT_EQ(norm_backward_plan<Bf16>(16384, 512, 132).rows.blocks, 16 * 132);  // of one warp
 }
 
 }  // namespace

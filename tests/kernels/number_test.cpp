@@ -75,7 +75,7 @@ TEST(Number, BeyondTheLargest) {
   EXPECT_TRUE(std::isinf(from_fp16(to_fp16(65520))));  // halfway to the next, which is even
   EXPECT_EQ(to_fp16(65519), 0x7bff);
   EXPECT_TRUE(std::isinf(from_bf16(to_bf16(-1e39))));
-  EXPECT_EQ(from_e4m3(to_e4m3(1e6)), 448.0F);          // saturates: there is no infinity
+  EXPECT_EQ(from_e4m3(to_e4m3(1e6)), 448.0F);  // saturates: there is no infinity
   EXPECT_EQ(from_e4m3(to_e4m3(-HUGE_VAL)), -448.0F);
   EXPECT_EQ(from_e2m1(to_e2m1(7)), 6.0F);
   EXPECT_TRUE(std::isnan(from_e4m3(to_e4m3(std::numeric_limits<double>::quiet_NaN()))));
@@ -92,7 +92,7 @@ TEST(Number, ElementsOfAnArray) {
   EXPECT_EQ(number_at(NumberFormat::bf16, half, 0), 0.0078125);
   const unsigned char bytes[] = {0x38, 0xb8};
   EXPECT_EQ(number_at(NumberFormat::e4m3, bytes, 1), -1.0);
-  const unsigned char pair[] = {0x72};                 // 1 in the low half, 6 in the high one
+  const unsigned char pair[] = {0x72};  // 1 in the low half, 6 in the high one
   EXPECT_EQ(number_at(NumberFormat::e2m1, pair, 0), 1.0);
   EXPECT_EQ(number_at(NumberFormat::e2m1, pair, 1), 6.0);
 }

@@ -10,8 +10,7 @@ namespace stepcast {
 namespace {
 
 /// Ids and aliases of one kind are a single name space, and each row says where it comes from.
-template <typename Row>
-void check_names(const std::vector<Row>& rows, bool sourced) {
+template <typename Row> void check_names(const std::vector<Row>& rows, bool sourced) {
   EXPECT_TRUE(!rows.empty() || !sourced);
   std::set<std::string> seen;
   for (const Row& row : rows) {
@@ -44,8 +43,11 @@ TEST(Catalog, EveryRowReadsBackAsItWasWritten) {
   for (const NetworkSpec& row : catalog().networks) same(row.id, write_network(row), read_network, write_network);
   for (const Gpu& row : catalog().gpus) same(row.id, write_gpu(row), read_gpu, write_gpu);
   for (const Stack& row : catalog().stacks) same(row.id, write_stack(row), read_stack, write_stack);
-  for (const ProfileRow& row : catalog().profiles) same(row.id, write_profile(row.whole()), read_profile, write_profile);
-  const auto read_alone = [](const std::string& text, const std::string& where) { return read_machine(text, where, {}); };
+  for (const ProfileRow& row : catalog().profiles)
+    same(row.id, write_profile(row.whole()), read_profile, write_profile);
+  const auto read_alone = [](const std::string& text, const std::string& where) {
+    return read_machine(text, where, {});
+  };
   for (const Machine& row : catalog().machines) same(row.id, write_machine(row), read_alone, write_machine);
 }
 
@@ -67,7 +69,7 @@ TEST(FindRow, TakesIdsAndAliasesInAnyCase) {
 
 TEST(FindRow, SuggestsTheNearestOrListsAll) {
   EXPECT_EQ(to_text(find_row(catalog().networks, "lama3-70b", "network").error()),
-            "network: unknown network 'lama3-70b' (did you mean 'llama3-70b'?)");
+      "network: unknown network 'lama3-70b' (did you mean 'llama3-70b'?)");
   const std::string all = to_text(find_row(catalog().machines, "tpu", "machine").error());
   EXPECT_NE(all.find("one of: "), std::string::npos) << all;
   EXPECT_NE(all.find("dgx-h100"), std::string::npos) << all;

@@ -23,8 +23,10 @@ TEST(ReadStack, RefusesUnknownKernelGroupsAndManners) {
 }
 
 TEST(ReadStack, WantsEveryTermStated) {
-  EXPECT_NE(stack_error("\"host_per_launch\"", "\"host_per_lunch\"").find("did you mean 'host_per_launch'?"), std::string::npos);
-  EXPECT_NE(stack_error("\"host_per_step\": \"10 ms\",", "").find("/host_per_step: this key is missing"), std::string::npos);
+  EXPECT_NE(stack_error("\"host_per_launch\"", "\"host_per_lunch\"").find("did you mean 'host_per_launch'?"),
+      std::string::npos);
+  EXPECT_NE(
+      stack_error("\"host_per_step\": \"10 ms\",", "").find("/host_per_step: this key is missing"), std::string::npos);
   EXPECT_NE(stack_error("\"160 MB\"", "160").find("has no unit"), std::string::npos);
   EXPECT_NE(stack_error("\"allocator_slack\": 0.04", "\"allocator_slack\": 4"), "accepted");
 }
@@ -38,6 +40,7 @@ TEST(CatalogStacks, DifferWhereTheSoftwareDid) {
   EXPECT_EQ(now.gradient_reduces, Manners::overlapped);
 }
 
+// clang-format off
 /// One field each, set to what no default is.
 struct FieldChange { const char* key; void (*change)(Stack&); };
 constexpr FieldChange field_changes[] = {
@@ -94,6 +97,7 @@ constexpr FieldChange field_changes[] = {
     {"joint_precisions", [](Stack& s) { s.joint_precisions = true; }},
     {"tuned_like", [](Stack& s) { s.tuned_like = {"nemo", "jax"}; }},
 };
+// clang-format on
 
 Stack plain_stack() {
   Stack stack;
@@ -128,9 +132,9 @@ TEST(StackFields, TheTestKnowsThemAll) {
 TEST(StackFields, WhatAFileLeavesOutIsAsInTheStruct) {
   nlohmann::json file = keys_of(plain_stack());
   const std::string whole = write_stack(*read_stack(file.dump(), "s.json"));
-  for (const char* key : {"expert_dispatch", "expert_moves", "captured", "calls_per_kernel", "calls_per_expert", "calls_per_dispatch",
-                          "narrow_attention", "narrow_head", "gradient_stand_ins", "loss_in_place", "gates_in_experts",
-                          "rotary_key_per_head", "workspace"}) {
+  for (const char* key : {"expert_dispatch", "expert_moves", "captured", "calls_per_kernel", "calls_per_expert",
+           "calls_per_dispatch", "narrow_attention", "narrow_head", "gradient_stand_ins", "loss_in_place",
+           "gates_in_experts", "rotary_key_per_head", "workspace"}) {
     nlohmann::json less = file;
     ASSERT_EQ(less.erase(key), 1U) << key;
     const auto read = read_stack(less.dump(), "s.json");
@@ -146,14 +150,14 @@ TEST(StackFields, ValuesOutOfRangeAreRefusedByName) {
     const auto read = read_stack(file.dump(), "s.json");
     return read ? "accepted" : to_text(read.error());
   };
-  const std::pair<const char*, nlohmann::json> wrong[] = {
-      {"calls_per_kernel", -1}, {"calls_per_expert", 101}, {"calls_per_dispatch", 1001}, {"attention_rate", 0},
-      {"attention_rate", 2.5},  {"activation_pieces", 0},  {"gradient_bytes", 0},        {"captured", "steps"},
-      {"expert_dispatch", "row"}, {"expert_moves", "hidden"}, {"dropout", 0.1},          {"eager", 1},
-      {"parameters", {"products", "memory", "attention", "contention"}}, {"parameters", {"product"}},
-      {"expert_parameters", {"producs"}}, {"until", "2024"}, {"launch_gap", "1 GB"}};
+  const std::pair<const char*, nlohmann::json> wrong[] = {{"calls_per_kernel", -1}, {"calls_per_expert", 101},
+      {"calls_per_dispatch", 1001}, {"attention_rate", 0}, {"attention_rate", 2.5}, {"activation_pieces", 0},
+      {"gradient_bytes", 0}, {"captured", "steps"}, {"expert_dispatch", "row"}, {"expert_moves", "hidden"},
+      {"dropout", 0.1}, {"eager", 1}, {"parameters", {"products", "memory", "attention", "contention"}},
+      {"parameters", {"product"}}, {"expert_parameters", {"producs"}}, {"until", "2024"}, {"launch_gap", "1 GB"}};
   for (const auto& [key, value] : wrong)
-    EXPECT_NE(refusal(key, value).find(std::string("/") + key), std::string::npos) << key << ": " << refusal(key, value);
+    EXPECT_NE(refusal(key, value).find(std::string("/") + key), std::string::npos)
+        << key << ": " << refusal(key, value);
 }
 
 TEST(StackFields, HalfGradientsAreOfFp16Alone) {
@@ -176,8 +180,7 @@ TEST(CatalogStacks, FitsAreBorrowedFromOtherStacksOfTheCatalogue) {
 }
 
 TEST(CatalogStacks, BeginBeforeTheyEnd) {
-  for (const Stack& stack : catalog().stacks)
-    EXPECT_TRUE(stack.until.empty() || stack.from <= stack.until) << stack.id;
+  for (const Stack& stack : catalog().stacks) EXPECT_TRUE(stack.until.empty() || stack.from <= stack.until) << stack.id;
 }
 
 }  // namespace

@@ -39,14 +39,16 @@ TEST(StepTuning, NeutralValuesAreTheRowsOwn) {
 
 TEST(StepTuning, TheOwnFitComesBeforeAnotherPrecisionAndAnotherStack) {
   const Profile all = with_fits({fit_for("nemo", Precision::bf16, 1.1), fit_for("megatron-core", Precision::fp16, 1.2),
-                                 fit_for("megatron-core", Precision::bf16, 1.3)});
+      fit_for("megatron-core", Precision::bf16, 1.3)});
   EXPECT_EQ(find_step_fit(all, core(), Precision::bf16, false).fit->values[0].value, 1.3);
   EXPECT_FALSE(find_step_fit(all, core(), Precision::bf16, false).borrowed);
   const Profile fewer = with_fits({fit_for("nemo", Precision::bf16, 1.1)});
   EXPECT_EQ(find_step_fit(fewer, core(), Precision::bf16, false).fit->values[0].value, 1.1);
   EXPECT_TRUE(find_step_fit(fewer, core(), Precision::bf16, false).borrowed);
-  const Profile narrow = with_fits({fit_for("nemo", Precision::bf16, 1.1), fit_for("megatron-core", Precision::fp8, 1.2)});
-  EXPECT_EQ(find_step_fit(narrow, core(), Precision::bf16, false).fit->values[0].value, 1.2) << "the own software in fp8 comes first";
+  const Profile narrow =
+      with_fits({fit_for("nemo", Precision::bf16, 1.1), fit_for("megatron-core", Precision::fp8, 1.2)});
+  EXPECT_EQ(find_step_fit(narrow, core(), Precision::bf16, false).fit->values[0].value, 1.2)
+      << "the own software in fp8 comes first";
 }
 
 TEST(StepTuning, WhereNothingIsNearTheMeanOfAllSoftwareHolds) {
@@ -116,7 +118,8 @@ TEST(StepTuning, OfABorrowedFitPairsAreNoSurerThanUsual) {
   EXPECT_EQ(pair_spread_of({sure, false}, false), 0.02);
   EXPECT_EQ(pair_spread_of({sure, true}, false), usual_pair_spread(false));
   EXPECT_EQ(pair_spread_of({open, true}, false), 0.2);
-  EXPECT_EQ(pair_spread_of({fit_for("nemo", Precision::bf16, 1.1), false}, false), usual_pair_spread(false)) << "it knows no pairs";
+  EXPECT_EQ(pair_spread_of({fit_for("nemo", Precision::bf16, 1.1), false}, false), usual_pair_spread(false))
+      << "it knows no pairs";
   EXPECT_EQ(pair_spread_of({}, true), usual_pair_spread(true));
 }
 
@@ -128,7 +131,8 @@ TEST(StepTuning, WrongFitsAreRefusedByName) {
   EXPECT_NE(error(fit_for("nemo", Precision::fp8, 2.5)).find("/steps/0/parameters/products"), std::string::npos);
   EXPECT_NE(error(fit_for("jax", Precision::bf16, 1.1)).find("a second fit of jax"), std::string::npos);
   StepFit many = fit_for("nemo", Precision::fp8, 1.1);
-  for (const StepParameter more : {StepParameter::memory, StepParameter::attention, StepParameter::activation_moves}) many.values.push_back({more, 1});
+  for (const StepParameter more : {StepParameter::memory, StepParameter::attention, StepParameter::activation_moves})
+    many.values.push_back({more, 1});
   EXPECT_NE(error(many).find("4 parameters"), std::string::npos);
 }
 
@@ -143,7 +147,8 @@ TEST(StepTuning, EveryParameterHasARangeAroundItsTypicalValueAndASentence) {
     EXPECT_EQ(*parse_step_parameter(std::string(row.id), "x"), row.parameter);
     EXPECT_EQ(row.unit.empty(), !row.id.ends_with("_s")) << row.id << " says its unit";
   }
-  EXPECT_NE(to_text(parse_step_parameter("product", "--parameters").error()).find("did you mean 'products'"), std::string::npos);
+  EXPECT_NE(to_text(parse_step_parameter("product", "--parameters").error()).find("did you mean 'products'"),
+      std::string::npos);
 }
 
 TEST(StepTuning, ShippedFitsAreFewPlausibleAndHeldOut) {

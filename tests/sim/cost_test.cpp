@@ -108,7 +108,7 @@ TEST(WorkPrice, OddHeadSizesLeaveTheTensorCores) {
 }
 
 TEST(WorkPrice,
-     AttentionBackwardCostsItsExecutedFlops) {  // efficiency 1: 2.5 units executed take 2.5 times the forward
+    AttentionBackwardCostsItsExecutedFlops) {  // efficiency 1: 2.5 units executed take 2.5 times the forward
   KernelWork work = small::gemm(1, Pass::forward);
   work.kernel = KernelClass::attention;
   work.sequence = 4096;
@@ -193,7 +193,7 @@ TEST(MovePrice, OneMemberPerNodeHasItsOwnPort) {  // 20 GB through 10 GB/s
 }
 
 TEST(MovePrice,
-     AWholeNodeSharesItsPorts) {  // 40 GB through four ports of 10 GB/s; inside it takes 0.4 s at the same time
+    AWholeNodeSharesItsPorts) {  // 40 GB through four ports of 10 GB/s; inside it takes 0.4 s at the same time
   EXPECT_NEAR(Costs().move(MoveKind::all_reduce, 40e9, small::group(1, 16)), 1, 1e-9);
 }
 

@@ -18,9 +18,9 @@ Buffer buffer(BufferKind kind, Count count, double bytes, int born = 0, int dies
 ProgramBlock stateful_layer() {
   ProgramBlock block = small::plain_layer();
   block.buffers = {buffer(BufferKind::weight, Count::persistent, 2 * gb),
-                   buffer(BufferKind::gradient, Count::persistent, 4 * gb),
-                   buffer(BufferKind::optimizer, Count::persistent, 12 * gb),
-                   buffer(BufferKind::saved, Count::per_micro_batch, 1 * gb)};
+      buffer(BufferKind::gradient, Count::persistent, 4 * gb),
+      buffer(BufferKind::optimizer, Count::persistent, 12 * gb),
+      buffer(BufferKind::saved, Count::per_micro_batch, 1 * gb)};
   return block;
 }
 
@@ -69,9 +69,9 @@ TEST(PeakMemory, TheFullestStageMayBeTheLast) {  // one layer more there outweig
 TEST(PeakMemory, TransientsCountWhileTheyLiveTogether) {
   ProgramBlock block = small::plain_layer();  // two items backward
   block.buffers = {buffer(BufferKind::temporary, Count::transient_backward, 3 * gb, 0, 0),
-                   buffer(BufferKind::temporary, Count::transient_backward, 4 * gb, 1, 1),
-                   buffer(BufferKind::message, Count::transient_backward, 2 * gb, 0, 1),
-                   buffer(BufferKind::temporary, Count::transient_forward, 5 * gb, 0, 0)};
+      buffer(BufferKind::temporary, Count::transient_backward, 4 * gb, 1, 1),
+      buffer(BufferKind::message, Count::transient_backward, 2 * gb, 0, 1),
+      buffer(BufferKind::temporary, Count::transient_forward, 5 * gb, 0, 0)};
   const MemoryReport report = memory_of(small::pipeline(block, 1, 10, 1));
   EXPECT_NEAR(report.temporary.value(), 4 * gb, 1);  // 4 + 2 at the second item, more than 3 + 2 and than 5
   EXPECT_NEAR(report.communication.value(), 2 * gb, 1);
@@ -101,11 +101,12 @@ TEST(PeakMemory, FrameworkAndAllocatorComeOnTop) {
 TEST(PeakMemory, WhatBackwardHasReadIsFree) {
   ProgramBlock block = small::plain_layer();  // 2 GB kept until the first item; 3 GB needed by the second
   block.buffers = {buffer(BufferKind::saved, Count::per_micro_batch, 2 * gb, 0, 0),
-                   buffer(BufferKind::temporary, Count::transient_backward, 3 * gb, 1, 1)};
+      buffer(BufferKind::temporary, Count::transient_backward, 3 * gb, 1, 1)};
   const MemoryReport one = memory_of(small::pipeline(block, 1, 1, 1));
   EXPECT_NEAR(one.peak.value(), 3 * gb, 1);
   EXPECT_NEAR(one.activations.value(), 0, 1);
-  EXPECT_NEAR(memory_of(small::pipeline(block, 1, 4, 1)).peak.value(), (3 * 2 + 3) * gb, 1) << "three blocks before it hold theirs";
+  EXPECT_NEAR(memory_of(small::pipeline(block, 1, 4, 1)).peak.value(), (3 * 2 + 3) * gb, 1)
+      << "three blocks before it hold theirs";
 }
 
 TEST(PeakMemory, TheFirstBlockWorksWhenThoseBehindAreFree) {
@@ -125,14 +126,15 @@ TEST(PeakMemory, ForwardFillsAsItGoes) {
   ProgramBlock block = small::plain_layer();  // 4 GB are made by the second item, when the 3 GB of the first are gone
   block.forward = {block.forward[0], block.forward[0]};
   block.buffers = {buffer(BufferKind::saved, Count::per_micro_batch, 4 * gb, 1, 1),
-                   buffer(BufferKind::temporary, Count::transient_forward, 3 * gb, 0, 0)};
+      buffer(BufferKind::temporary, Count::transient_forward, 3 * gb, 0, 0)};
   EXPECT_NEAR(memory_of(small::pipeline(block, 1, 1, 1)).peak.value(), 4 * gb, 1);
 }
 
 TEST(PeakMemory, BuffersOfOneNameAreShared) {
   ProgramBlock layer = small::plain_layer(), head = small::plain_layer();
   layer.buffers = {buffer(BufferKind::temporary, Count::shared, 2 * gb)};
-  head.buffers = {buffer(BufferKind::temporary, Count::shared, 2 * gb), buffer(BufferKind::temporary, Count::shared, 1 * gb)};
+  head.buffers = {
+      buffer(BufferKind::temporary, Count::shared, 2 * gb), buffer(BufferKind::temporary, Count::shared, 1 * gb)};
   head.buffers[1].label = "another";
   Program program = small::pipeline(layer, 1, 5, 1);
   program.blocks.push_back(head);

@@ -32,8 +32,7 @@ inline Machine machine() {
     return level;
   };
   machine.levels = {level("node", FabricKind::nvswitch, 4, 100e9, 4),
-                    level("rack", FabricKind::infiniband, 16, 10e9, 4),
-                    level("cluster", FabricKind::ethernet, 64, 2e9, 16)};
+      level("rack", FabricKind::infiniband, 16, 10e9, 4), level("cluster", FabricKind::ethernet, 64, 2e9, 16)};
   return machine;
 }
 
@@ -53,9 +52,8 @@ inline Profile profile() {
       {Precision::bf16, Seconds(0), FlopsPerSecond(100e12), BytesPerSecond(1e12), 64, Source::fitted, {0.9, 1.1}}};
   profile.attention = {Seconds(0), FlopsPerSecond(100e12), 0, 1.0, Source::fitted, {0.9, 1.1}};
   profile.memory = {Seconds(0), BytesPerSecond(1e12), Source::fitted, {0.9, 1.1}};
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-        CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
+  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+           CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
     profile.collectives.push_back(curve(kind, 2));
     if (kind != CollectiveKind::send_recv) profile.collectives.push_back(curve(kind, 4));
   }

@@ -63,11 +63,14 @@ TEST(StackPrices, RowsOfExpertsThatRunOneByOneAreCastOnTheirOwn) {  // read once
     stack.calls_per_expert = 2;
     const Seconds alone = time_of(stack, precision, work);
     stack.calls_per_expert = 0;
-    EXPECT_NEAR((alone - time_of(stack, precision, work)).value(), (bytes - 2) * element, 1e-12) << "2 bytes where norms cast for it";
-    EXPECT_EQ(time_of(stack, precision, work), time_of(stack, precision, cube("mlp.up"))) << "a routed product like any other";
+    EXPECT_NEAR((alone - time_of(stack, precision, work)).value(), (bytes - 2) * element, 1e-12)
+        << "2 bytes where norms cast for it";
+    EXPECT_EQ(time_of(stack, precision, work), time_of(stack, precision, cube("mlp.up")))
+        << "a routed product like any other";
   }
   stack.calls_per_expert = 2;
-  EXPECT_EQ(time_of(stack, Precision::bf16, work), time_of(stack, Precision::bf16, cube("mlp.up"))) << "nothing is cast";
+  EXPECT_EQ(time_of(stack, Precision::bf16, work), time_of(stack, Precision::bf16, cube("mlp.up")))
+      << "nothing is cast";
 }
 
 StepFit fit_of(StepParameter parameter, double value) {
@@ -87,7 +90,8 @@ TEST(StackPrices, StepParametersStretchWhatTheyNameAndNothingElse) {
   core.sequence = 8192;
   const auto ratio = [&](StepParameter parameter, const KernelWork& work) {
     const StepFit fit = fit_of(parameter, 1.2);
-    return CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).work(work).time / time_of(stack, Precision::bf16, work);
+    return CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).work(work).time /
+           time_of(stack, Precision::bf16, work);
   };
   EXPECT_GT(ratio(StepParameter::products, product), 1.18);  // the memory term stays
   EXPECT_LE(ratio(StepParameter::products, product), 1.2);
@@ -117,8 +121,9 @@ TEST(StackPrices, StepParametersOfMovesGoByWhatIsCarried) {
   EXPECT_DOUBLE_EQ(ratio(StepParameter::gradient_moves, MoveKind::reduce_scatter, Cargo::gradient), 0.5);
   EXPECT_DOUBLE_EQ(ratio(StepParameter::gradient_moves, MoveKind::all_gather, Cargo::activation), 1);
   const StepFit fit = fit_of(StepParameter::stage_sends, 2);
-  EXPECT_DOUBLE_EQ(CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).send(Bytes(1e8), 64) .time /
-                   CostModel(dgx(), h100(), stack, Precision::bf16).send(Bytes(1e8), 64).time, 2);
+  EXPECT_DOUBLE_EQ(CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).send(Bytes(1e8), 64).time /
+                       CostModel(dgx(), h100(), stack, Precision::bf16).send(Bytes(1e8), 64).time,
+      2);
 }
 
 TEST(StackPrices, BlockingLaunchesAddAGapPerKernel) {

@@ -94,7 +94,7 @@ TEST(StepKinds, CopiesSumTheirGradients) {  // two stages of 1e9 elements, 4 byt
   ASSERT_TRUE(report.has_value());
   EXPECT_NEAR(report->phases.gradient_sync.value(), 0.08, 1e-6);
   const auto row = std::find_if(report->collectives.begin(), report->collectives.end(),
-                                [](const CollectiveReport& one) { return one.axis == "copies"; });
+      [](const CollectiveReport& one) { return one.axis == "copies"; });
   ASSERT_NE(row, report->collectives.end());
   EXPECT_EQ(row->bytes, Bytes(8e9));
   EXPECT_EQ(row->group_size, 2);

@@ -40,8 +40,8 @@ Program with_step_move(const Move& move, std::int64_t layers) {
 }
 
 const CollectiveReport* find_row(const StepReport& report, const std::string& name) {
-  const auto row = std::find_if(report.collectives.begin(), report.collectives.end(),
-                                [&](const CollectiveReport& r) { return r.name == name; });
+  const auto row = std::find_if(
+      report.collectives.begin(), report.collectives.end(), [&](const CollectiveReport& r) { return r.name == name; });
   return row == report.collectives.end() ? nullptr : &*row;
 }
 
@@ -49,7 +49,7 @@ void expect_whole(const StepReport& report) {
   EXPECT_NEAR(report.phases.sum().value(), report.step_time.value(), 1e-9);
   const Phases& p = report.phases;
   for (const Seconds part : {p.forward, p.backward, p.bubble, p.exposed_communication, p.gradient_sync, p.clip,
-                             p.optimizer, p.parameter_gather, p.host, p.data_wait, p.host_to_device}) {
+           p.optimizer, p.parameter_gather, p.host, p.data_wait, p.host_to_device}) {
     EXPECT_GE(part.value(), -1e-9);
   }
   EXPECT_LE(report.p10.value(), report.step_time.value());
@@ -172,7 +172,7 @@ TEST(Forecast, OverlappedReductionsLeaveTheLastOne) {  // 6 layers of 2 s backwa
 }
 
 TEST(Forecast,
-     SlowReductionsQueue) {  // 3 s each behind 2 s layers: first closes at 2, six end at 20, backward ends at 12
+    SlowReductionsQueue) {  // 3 s each behind 2 s layers: first closes at 2, six end at 20, backward ends at 12
   const Move reduce = step_move(3, MoveKind::all_reduce, When::once_last_use, Cargo::gradient, false);
   EXPECT_NEAR(Steps().of(with_step_move(reduce, 6)).phases.gradient_sync.value(), 8, 1e-9);
 }

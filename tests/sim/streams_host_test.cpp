@@ -1,5 +1,5 @@
-// What the host costs a chunk: launches behind each priced kernel, CUDA graphs, and exchanges of routed rows beside another
-// micro-batch.
+// What the host costs a chunk: launches behind each priced kernel, CUDA graphs, and exchanges of routed rows beside
+// another micro-batch.
 #include <gtest/gtest.h>
 
 #include "sim/streams.h"

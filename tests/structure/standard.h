@@ -1,5 +1,5 @@
-// What most headers of the project include of the standard library, precompiled for header_alone.sh. Each name that comes from here is
-// looked for by standard_includes.sh.
+// What most headers of the project include of the standard library, precompiled for header_alone.sh. Each name that
+// comes from here is looked for by standard_includes.sh.
 #include <algorithm>
 #include <array>
 #include <cstddef>

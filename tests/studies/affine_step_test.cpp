@@ -1,6 +1,6 @@
-// The step is affine in the number of micro-batches: GPT-3 175B in fp8 on H100, tp 4, pp 8, 12 chunks, one sequence per micro-batch,
-// as in MLPerf training v3.0 and v3.1. Their runs give slopes of 0.0923 and 0.0845 s (two releases, 9 % apart) and an
-// intercept of 0.26 s in v3.1 (mlcommons/training_results_v3.0, v3.1).
+// The step is affine in the number of micro-batches: GPT-3 175B in fp8 on H100, tp 4, pp 8, 12 chunks, one sequence per
+// micro-batch, as in MLPerf training v3.0 and v3.1. Their runs give slopes of 0.0923 and 0.0845 s (two releases, 9 %
+// apart) and an intercept of 0.26 s in v3.1 (mlcommons/training_results_v3.0, v3.1).
 #include <array>
 #include <cmath>
 
@@ -46,9 +46,11 @@ TEST(AffineStep, TheInterceptIsMadeOfNamedParts) {
   const StepReport step = step_with(8), twice = step_with(16);
   const double slope = (twice.step_time - step.step_time).value() / 8, intercept = step.step_time.value() - 8 * slope;
   const Phases& p = step.phases;
-  const double around = (p.gradient_sync + p.clip + p.optimizer + p.parameter_gather + p.host + p.host_to_device + p.data_wait).value();
+  const double around =
+      (p.gradient_sync + p.clip + p.optimizer + p.parameter_gather + p.host + p.host_to_device + p.data_wait).value();
   EXPECT_GT(p.bubble.value(), 0.04);  // 7/12 of a micro-batch's slope at least
-  EXPECT_NEAR((p.bubble.value() + around) / intercept, 1, 0.35) << "fill and drain also hold work of the first and last chunks";
+  EXPECT_NEAR((p.bubble.value() + around) / intercept, 1, 0.35)
+      << "fill and drain also hold work of the first and last chunks";
 }
 
 }  // namespace

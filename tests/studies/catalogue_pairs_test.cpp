@@ -1,6 +1,6 @@
 // Every network of the catalogue on every machine of it, through the library's door: one node, two of them with a
-// pipeline across, and one with its experts spread. Nothing is left out: a pair that no split suits is a failure and says
-// why.
+// pipeline across, and one with its experts spread. Nothing is left out: a pair that no split suits is a failure and
+// says why.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -86,7 +86,8 @@ bool in(const std::string& text, const std::string& part) { return text.find(par
 
 /// A law that a warning may name, by how its name begins.
 bool is_law(const std::string& warning) {
-  constexpr std::array laws = {"gemm roofline ", "attention ramp", "memory stream", "curve ", "ports ", "NCCL tuning model"};
+  constexpr std::array laws = {
+      "gemm roofline ", "attention ramp", "memory stream", "curve ", "ports ", "NCCL tuning model"};
   return std::any_of(laws.begin(), laws.end(), [&](const char* law) { return warning.starts_with(law); });
 }
 
@@ -110,7 +111,8 @@ bool is_explained(const std::string& warning, const Scenario& scenario, const Pr
   if (warning.starts_with("attention")) return is(profile.attention.source);
   if (warning.starts_with("memory")) return is(profile.memory.source);
   if (warning.starts_with("gemm")) {
-    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8}) {
+    for (const Precision precision :
+        {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8}) {
       if (!warning.starts_with(fmt::format("gemm roofline {}:", to_text(precision)))) continue;
       // Products of the router stay in four bytes; on a chip without tf32 their rate is nobody's but assumed.
       const RooflineLaw* law = find_gemm(profile, precision);
@@ -139,7 +141,7 @@ void check_figures(const Prediction& prediction, const std::string& pair) {
   EXPECT_NEAR(step.phases.sum() / step.step_time, 1, 1e-9) << pair;
   const Phases& p = step.phases;
   for (const Seconds phase : {p.data_wait, p.host_to_device, p.forward, p.backward, p.bubble, p.exposed_communication,
-                              p.gradient_sync, p.clip, p.optimizer, p.parameter_gather, p.host})
+           p.gradient_sync, p.clip, p.optimizer, p.parameter_gather, p.host})
     EXPECT_GE(phase / step.step_time, -1e-12) << pair;  // the bubble is what is left over: zero up to rounding
 }
 
@@ -162,9 +164,10 @@ TEST(CataloguePairs, EveryNetworkRunsOnEveryMachine) {
 /// The same work on the same number of GPUs: a chip that does not beat another in any figure is not faster.
 TEST(CataloguePairs, MoreOfEverythingIsNotSlower) {
   const NetworkSpec& network = **find_row(catalog().networks, "llama3-8b", "network");
-  for (const auto& [slow, fast] : {std::pair{"dgx-1-v100", "dgx-a100"}, {"dgx-a100", "dgx-h100"}, {"dgx-h100", "dgx-b200"},
-                                   {"hgx-h20", "hgx-h200"}, {"aws-p4de", "dgx-a100"}, {"h100-pcie-server", "dgx-h100"},
-                                   {"mi300x-server", "mi355x-server"}, {"rtx-4090-box", "rtx-pro-6000-server"}}) {
+  for (const auto& [slow, fast] :
+      {std::pair{"dgx-1-v100", "dgx-a100"}, {"dgx-a100", "dgx-h100"}, {"dgx-h100", "dgx-b200"}, {"hgx-h20", "hgx-h200"},
+          {"aws-p4de", "dgx-a100"}, {"h100-pcie-server", "dgx-h100"}, {"mi300x-server", "mi355x-server"},
+          {"rtx-4090-box", "rtx-pro-6000-server"}}) {
     const auto step = [&](const char* machine) {
       const auto scenario = complete(request_of({network, **find_row(catalog().machines, machine, "machine"), 8, 8}));
       return predict(*scenario)->step.step_time;
@@ -186,7 +189,8 @@ TEST(CataloguePairs, ChipsWithoutBf16RunTheirNextTypeAndSaySo) {
     ASSERT_TRUE(request.say("precision", "bf16", "--precision"));
     const auto refused = complete(request);
     ASSERT_FALSE(refused) << machine.id;
-    EXPECT_EQ(to_text(refused.error()), fmt::format("--precision: {} has no bf16 matrix units (--precision fp16, or fp32)", machine.gpu.name));
+    EXPECT_EQ(to_text(refused.error()),
+        fmt::format("--precision: {} has no bf16 matrix units (--precision fp16, or fp32)", machine.gpu.name));
   }
 }
 

@@ -39,7 +39,8 @@ TEST(EmitCommand, TheTextStandsInPlaceOfTheReport) {
 TEST(EmitCommand, WhatCannotBeSaidIsOnStderr) {
   const Ran ran = run(emitted_run + " --emit megatron --schedule zb-h1 --save-gathered on");
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("stepcast: megatron cannot say: the schedule zb-h1 on 4 stages; Megatron-LM runs 1F1B\n"));
+  EXPECT_THAT(
+      ran.err, HasSubstr("stepcast: megatron cannot say: the schedule zb-h1 on 4 stages; Megatron-LM runs 1F1B\n"));
   EXPECT_THAT(ran.err, HasSubstr("stepcast: megatron cannot say: gathered activations kept"));
   EXPECT_THAT(ran.out, HasSubstr("# It cannot say: the schedule zb-h1"));
 }
@@ -50,17 +51,18 @@ struct RefusedEmit {
 
 TEST(EmitCommand, WrongUseIsRefused) {
   const std::string other = emit_file("other.flow", "mesh tp:1 cp:1 dp:8 pp:1\nuse tp, dp\npar f on dp\n");
-  const RefusedEmit rows[] = {
-      {emitted_run + " --emit megatrn", "--emit", "did you mean 'megatron'"},
+  const RefusedEmit rows[] = {{emitted_run + " --emit megatrn", "--emit", "did you mean 'megatron'"},
       {emitted_run + " --emit", "--emit", ""},
       {emitted_run + " --emit megatron --json", "--json", "does not go with --emit"},
       {emitted_run + " --emit megatron --explain", "--explain", "does not go with --emit"},
       {emitted_run + " --emit megatron --timeline", "--timeline", "does not go with --emit"},
       {emitted_run + " --emit megatron --print-scenario", "--print-scenario", "does not go with --emit"},
-      {"predict llama3-8b --machine dgx-h100 --mapping " + other + " --emit megatron", other, "a mapping of your own cannot be written"},
+      {"predict llama3-8b --machine dgx-h100 --mapping " + other + " --emit megatron", other,
+          "a mapping of your own cannot be written"},
       {"sweep llama3-8b --gpus 8 --global-batch 64 --emit megatron --json", "--json", "does not go with --emit"},
       {"sweep llama3-8b --gpus 8 --global-batch 64 --emit megatron --dry-run", "--dry-run", "does not go with --emit"},
-      {"sweep llama3-405b --machine dgx-h100 --gpus 8 --global-batch 64 --emit megatron", "--emit", "no configuration is left"}};
+      {"sweep llama3-405b --machine dgx-h100 --gpus 8 --global-batch 64 --emit megatron", "--emit",
+          "no configuration is left"}};
   for (const RefusedEmit& row : rows) {
     const Ran ran = run(row.line);
     EXPECT_EQ(ran.code, 2) << row.line;
@@ -71,7 +73,8 @@ TEST(EmitCommand, WrongUseIsRefused) {
 }
 
 TEST(EmitCommand, ASweepWritesItsBest) {
-  const std::string sweep = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64 --tp 1,2,4 --pp 1,2 --recompute none";
+  const std::string sweep =
+      "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64 --tp 1,2,4 --pp 1,2 --recompute none";
   const json best = testing_sweep::swept(sweep + " --top 1")["top"][0];
   std::vector<std::string> words = testing_sweep::shell_words(best["command"]);
   words.erase(words.begin());
@@ -86,15 +89,17 @@ TEST(EmitCommand, ASweepWritesItsBest) {
 json emitted_program(const Ran& ran) {
   json file = json::parse(ran.out, nullptr, false);
   if (file.is_discarded()) return ran.err;
-  for (const char* key : {"dp_overlap", "param_overlap", "tp_overlap", "pp_overlap", "scatter_boundary", "profile"}) file.erase(key);
+  for (const char* key : {"dp_overlap", "param_overlap", "tp_overlap", "pp_overlap", "scatter_boundary", "profile"})
+    file.erase(key);
   return file;
 }
 
 TEST(EmitCommand, AScriptReadsBackAsTheRunThatItWasWrittenFor) {
-  const std::string rows[] = {
-      "llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64",
-      "llama3-70b --gpus 128 --tp 4 --cp 2 --cp-kind gather --pp 4 --chunks 2 --global-batch 128 --recompute full:6 --zero 0",
-      "llama3-405b --gpus 64 --tp 8 --pp 4 --layout 32,32,31,31 --global-batch 64 --recompute selective --precision fp8",
+  const std::string rows[] = {"llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64",
+      "llama3-70b --gpus 128 --tp 4 --cp 2 --cp-kind gather --pp 4 --chunks 2 --global-batch 128 --recompute full:6 "
+      "--zero 0",
+      "llama3-405b --gpus 64 --tp 8 --pp 4 --layout 32,32,31,31 --global-batch 64 --recompute selective --precision "
+      "fp8",
       "mixtral-8x7b --gpus 64 --tp 2 --pp 2 --ep 8 --global-batch 256 --zero 3 --order tp-cp-dp-pp",
       "deepseek-v3 --gpus 256 --tp 1 --ep 64 --global-batch 2048 --zero 1 --recompute full",
       "gpt3-175b --gpus 128 --tp 8 --pp 8 --order tp-cp-pp-dp --sp off --global-batch 64 --dp-overlap off",
@@ -111,14 +116,16 @@ TEST(EmitCommand, AScriptReadsBackAsTheRunThatItWasWrittenFor) {
 }
 
 TEST(EmitCommand, ALaunchIsWrittenAgainWithItsOwnPaths) {
-  const std::string old = emit_file("old.sh", "export NCCL_IB_TIMEOUT=22\n"
-                                            "torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\\n"
-                                            "  --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --vocab-size 32000 \\\n"
-                                            "  --tensor-model-parallel-size 8 --micro-batch-size 1 --global-batch-size 64 --bf16 \\\n"
-                                            "  --save $CHECKPOINTS/a --lr 3e-4 --log-interval 5\n");
+  const std::string old = emit_file("old.sh",
+      "export NCCL_IB_TIMEOUT=22\n"
+      "torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\\n"
+      "  --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --vocab-size 32000 \\\n"
+      "  --tensor-model-parallel-size 8 --micro-batch-size 1 --global-batch-size 64 --bf16 \\\n"
+      "  --save $CHECKPOINTS/a --lr 3e-4 --log-interval 5\n");
   const Ran ran = run("predict --megatron " + old + " --machine dgx-h100 --tp 2 --emit megatron");
   ASSERT_EQ(ran.code, 0) << ran.err;
-  for (const char* part : {"--tensor-model-parallel-size 2", "--save \"$CHECKPOINTS/a\"", "--lr 3e-4", "--log-interval 5", "export NCCL_IB_TIMEOUT=22"})
+  for (const char* part : {"--tensor-model-parallel-size 2", "--save \"$CHECKPOINTS/a\"", "--lr 3e-4",
+           "--log-interval 5", "export NCCL_IB_TIMEOUT=22"})
     EXPECT_THAT(ran.out, HasSubstr(part));
   EXPECT_THAT(ran.out, Not(HasSubstr("--tensor-model-parallel-size 8")));
 }

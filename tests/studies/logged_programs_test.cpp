@@ -85,8 +85,8 @@ TEST(LoggedPrograms, TorchtitanNamesAFileThatWasNotGiven) {
       "NGPU=8 CONFIG_FILE=\"./train_configs/llama3_8b.toml\" ./run_train.sh --training.seq_len 8192\n"
       "[titan] 2025-06-04 08:51:58,557 - root - INFO - step: 10  loss: 10.7  memory: 30.99GiB(32.62%)  tps: 8,192  "
       "tflops: 407.35  mfu: 41.19%\n";
-  EXPECT_TRUE(holds(refusal_of(run_of_log(text, {"dgx-h100", "", 0})),
-                    "the micro-batch (--launch ./train_configs/llama3_8b.toml)"));
+  EXPECT_TRUE(holds(
+      refusal_of(run_of_log(text, {"dgx-h100", "", 0})), "the micro-batch (--launch ./train_configs/llama3_8b.toml)"));
   auto log = read_training_log(text, "job.log");
   ASSERT_TRUE(add_launch_arguments(*log, sample_log::torchtitan_toml, "llama3_8b.toml"));
   const auto made = logged_run(*log, {"dgx-h100", "", 0});
@@ -116,8 +116,7 @@ TEST(LoggedPrograms, DeepSpeedByNetworkHint) {
       "Config mesh_device None world_size = 8\nsteps: 1 loss: 2.1 iter time (s): 1.500 samples/sec: 42.667\n";
   EXPECT_FALSE(run_of_log(text, {"dgx-a100", "", 0}));
   auto log = read_training_log(text, "job.log");
-  ASSERT_TRUE(add_launch_arguments(
-      *log,
+  ASSERT_TRUE(add_launch_arguments(*log,
       R"({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2}, "fp16": {"enabled": true}})",
       "ds.json"));
   const auto made = logged_run(*log, {"dgx-a100", "llama2-7b", 0});
@@ -131,9 +130,8 @@ TEST(LoggedPrograms, MegatronDeepSpeed) {
   std::string line = sample_log::megatron_line(1, 5000);
   line.insert(line.size() - 1, " tokens per gpu per second (tgs): 819.2 |");
   const auto made = run_of_log(
-      sample_log::megatron_dump(
-          changed(sample_log::llama_arguments(),
-                  {{"deepspeed", "True"}, {"zero_stage", "1"}, {"num_key_value_heads", "8"}, {"num_experts", "[1]"}})) +
+      sample_log::megatron_dump(changed(sample_log::llama_arguments(),
+          {{"deepspeed", "True"}, {"zero_stage", "1"}, {"num_key_value_heads", "8"}, {"num_experts", "[1]"}})) +
           line,
       {"dgx-a100", "", 0});
   ASSERT_TRUE(made) << refusal_of(made);

@@ -18,18 +18,20 @@ struct MegatronRun {
   double measured_s;
 };
 
+// clang-format off
 constexpr MegatronRun runs[] = {
     {"megatron-22b", 8, 1, 1, 4, 4, "full", 1.42},      {"megatron-22b", 8, 1, 1, 4, 4, "selective", 1.10},
     {"gpt3-175b", 64, 8, 3, 1, 64, "full", 18.13},      {"gpt3-175b", 64, 8, 3, 1, 64, "selective", 13.75},
     {"megatron-530b", 280, 35, 3, 1, 280, "full", 49.05}, {"megatron-530b", 280, 35, 3, 1, 280, "selective", 37.83},
     {"megatron-1t", 512, 64, 1, 1, 512, "full", 94.42}, {"megatron-1t", 512, 64, 1, 1, 512, "selective", 71.49},
 };
+// clang-format on
 
 nlohmann::json forecast_of(const MegatronRun& r) {
   const std::string sp = std::string(r.recompute) == "selective" ? "on" : "off";
-  const auto ran = testing_program::run(fmt::format(
-      "predict {} --machine dgx-a100 --stack megatron-2022 --precision fp16 --zero 0 --tp 8 --gpus {} --pp {} --chunks {} "
-      "--micro-batch {} --global-batch {} --recompute {} --sp {} --json",
+  const auto ran = testing_program::run(fmt::format("predict {} --machine dgx-a100 --stack megatron-2022 --precision "
+                                                    "fp16 --zero 0 --tp 8 --gpus {} --pp {} --chunks {} "
+                                                    "--micro-batch {} --global-batch {} --recompute {} --sp {} --json",
       r.network, r.gpus, r.pp, r.chunks, r.micro_batch, r.global_batch, r.recompute, sp));
   EXPECT_EQ(ran.code, 0) << ran.err;
   return nlohmann::json::parse(ran.out);
@@ -40,7 +42,8 @@ TEST(MegatronRuns, UnfittedForecastIsWithinSixPercentOnAverage) {
   for (const MegatronRun& r : runs) {
     const double predicted = forecast_of(r).at("step_time_s").get<double>();
     const double error = predicted / r.measured_s - 1;
-    fmt::print("{:14} {:9} measured {:6.2f} s  forecast {:6.2f} s  {:+.1f} %\n", r.network, r.recompute, r.measured_s, predicted, 100 * error);
+    fmt::print("{:14} {:9} measured {:6.2f} s  forecast {:6.2f} s  {:+.1f} %\n", r.network, r.recompute, r.measured_s,
+        predicted, 100 * error);
     sum += std::abs(error);
   }
   const double mean = sum / std::size(runs);
@@ -58,7 +61,8 @@ TEST(MegatronRuns, TheIntervalHoldsMostOfThem) {
 }
 
 TEST(MegatronRuns, FitTheMemoryTheyRanIn) {
-  for (const MegatronRun& r : runs) EXPECT_TRUE(forecast_of(r).at("memory").at("fits").get<bool>()) << r.network << ' ' << r.recompute;
+  for (const MegatronRun& r : runs)
+    EXPECT_TRUE(forecast_of(r).at("memory").at("fits").get<bool>()) << r.network << ' ' << r.recompute;
 }
 
 }  // namespace

@@ -57,11 +57,13 @@ std::string answer(const std::string& line) {
 
 /// Figures of files that were named are shown by the name that the page has.
 std::string without_root(std::string text) {
-  for (std::size_t at = text.find(pages_root); at != std::string::npos; at = text.find(pages_root)) text.erase(at, pages_root.size());
+  for (std::size_t at = text.find(pages_root); at != std::string::npos; at = text.find(pages_root))
+    text.erase(at, pages_root.size());
   return text;
 }
 
-/// Without what differs from run to run of one sweep: how long it took, and how many its threads had to forecast until bounds were tight.
+/// Without what differs from run to run of one sweep: how long it took, and how many its threads had to forecast until
+/// bounds were tight.
 std::string settled(const std::string& text) {
   static const std::regex pace("  [0-9][^\n]* configurations/s, [0-9]+ threads?\n"), work("priced: [^%]*%");
   return std::regex_replace(std::regex_replace(text, pace, "\n"), work, "priced");
@@ -89,8 +91,8 @@ int check_page(const std::string& path) {
 
 TEST(Pages, OfSweepsOnlyPaceAndWorkMayDiffer) {
   const std::string counts = "144 configurations  0.15 s, 16 k configurations/s, 2 threads\n  9 cannot run\n";
-  const std::string priced =
-      "  52 priced: 48 dismissed by their bound, 4 forecast by the event engine; largest gap between\n    fast and exact 0.1 %\n";
+  const std::string priced = "  52 priced: 48 dismissed by their bound, 4 forecast by the event engine; largest gap "
+                             "between\n    fast and exact 0.1 %\n";
   EXPECT_EQ(settled(counts + priced), "144 configurations\n  9 cannot run\n  52 priced\n");
   EXPECT_EQ(settled("9 configurations  2 min 3 s, 7.8 M configurations/s, 1 thread\n"), "9 configurations\n");
   EXPECT_EQ(settled("MFU 36.6 % of 989\n"), "MFU 36.6 % of 989\n");
@@ -138,7 +140,10 @@ Json page_report_of(const std::string& name) {
 }
 
 /// Bytes per rank that a program receives in one pass by one kind of collective.
-struct ClusterFigure { const char *name, *pass, *kind; double bytes; };
+struct ClusterFigure {
+  const char *name, *pass, *kind;
+  double bytes;
+};
 constexpr double panel = 0.75 * 4096 * 4096 * 2;  // 3/4 of a 4096 x 4096 activation
 const ClusterFigure cluster_figures[] = {
     {"summa", "forward", "all_gather", 2 * 6291456},
@@ -159,19 +164,26 @@ TEST(Pages, ClusterExamplesMoveWhatTheirCommentsSay) {
     double bytes = 0;
     const Json report = page_report_of(figure.name);
     for (const Json& row : report.at("collectives"))
-      if (row.at("pass") == figure.pass && row.at("kind") == figure.kind) bytes += row.at("received_bytes").get<double>();
+      if (row.at("pass") == figure.pass && row.at("kind") == figure.kind)
+        bytes += row.at("received_bytes").get<double>();
     EXPECT_EQ(bytes, figure.bytes) << figure.name << " " << figure.pass << " " << figure.kind;
   }
 }
 
+// clang-format off
 struct ChipFigure { const char *name, *level, *tensor, *field; double count; };
 constexpr ChipFigure chip_figures[] = {
-    {"ws_array", "glb", "I", "reads", 65536},  {"ws_array", "glb", "W", "reads", 8192},   {"ws_array", "glb", "O", "updates", 65536},
-    {"os_array", "glb", "I", "reads", 65536},  {"os_array", "glb", "W", "reads", 65536},  {"os_array", "glb", "O", "updates", 16384},
-    {"is_array", "glb", "I", "reads", 8192},   {"is_array", "glb", "W", "reads", 65536},  {"is_array", "glb", "O", "updates", 65536},
-    {"cutlass_cta", "smem", "O", "fills", -1}, {"cutlass_cta", "rf", "O", "fills", 0},    {"cutlass_cta", "hbm", "O", "updates", 4096.0 * 4096},
+    {"ws_array", "glb", "I", "reads", 65536},  {"ws_array", "glb", "W", "reads", 8192},   {"ws_array", "glb", "O",
+                                                                                           "updates", 65536},
+    {"os_array", "glb", "I", "reads", 65536},  {"os_array", "glb", "W", "reads", 65536},  {"os_array", "glb", "O",
+                                                                                           "updates", 16384},
+    {"is_array", "glb", "I", "reads", 8192},   {"is_array", "glb", "W", "reads", 65536},  {"is_array", "glb", "O",
+                                                                                           "updates", 65536},
+    {"cutlass_cta", "smem", "O", "fills", -1}, {"cutlass_cta", "rf", "O", "fills", 0},    {"cutlass_cta", "hbm", "O",
+                                                                                           "updates", 4096.0 * 4096},
     {"row_stationary", "glb", "W", "fills", -1},
 };
+// clang-format on
 
 TEST(Pages, ChipExamplesCountWhatTheirCommentsSay) {
   for (const ChipFigure& figure : chip_figures) {

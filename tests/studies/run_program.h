@@ -11,7 +11,10 @@
 
 namespace stepcast::testing_program {
 
-struct Ran { int code = 0; std::string out, err; };
+struct Ran {
+  int code = 0;
+  std::string out, err;
+};
 
 inline Ran run(const std::vector<std::string>& arguments, bool color = false) {
   std::ostringstream out, err;

@@ -1,5 +1,5 @@
-// The kept sample reports are what the program writes today: figures and pictures byte by byte. Pages are not kept; they
-// show the same step.
+// The kept sample reports are what the program writes today: figures and pictures byte by byte. Pages are not kept;
+// they show the same step.
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -16,7 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 const fs::path samples = fs::path(STEPCAST_SOURCE_DIR) / "docs/reports";
 
-struct Sample { std::string name, run; };
+struct Sample {
+  std::string name, run;
+};
 
 std::string sample_text(const fs::path& name) {
   std::ifstream file(name, std::ios::binary);

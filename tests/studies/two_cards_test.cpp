@@ -28,12 +28,15 @@ double waits_for_input_gradient(double f, double i, double w) { return std::max(
 const ClosedForm closed_forms[] = {
     {"gpipe 1f1b eager-1f1b", [](double f, double i, double w) { return f + i + w; }},
     {"interleaved-1f1b interleaved-flex looped-bfs seq-1f1b terapipe",
-     [](double f, double i, double w) { return (f + i + w) / 2; }},
+        [](double f, double i, double w) { return (f + i + w) / 2; }},
     {"zb-h1 zb-1p", waits_for_input_gradient},
     {"interleaved-zb", [](double f, double i, double w) { return waits_for_input_gradient(f, i, w) / 2; }},
     {"zb-2p zb-auto", [](double f, double, double) { return f; }},
     {"zb-v-auto", [](double f, double i, double) { return std::max(f, i) / 2; }},
-    {"zb-v", [](double f, double i, double w) { return std::max({f / 2, i / 2, i - w}); }},
+    {"zb-v",
+        [](double f, double i, double w) {
+          return std::max({f / 2, i / 2, i - w});
+        }},
     {"v-1f1b", [](double, double i, double w) { return i + w; }},
     {"dualpipe chimera", [](double, double, double) { return 0.0; }},
 };
@@ -41,7 +44,8 @@ const ClosedForm closed_forms[] = {
 std::map<std::string, double> excess_of_kinds(double f, double i, double w, int micro_batches) {
   const auto ran = testing_program::run(
       fmt::format("schedule --compare --json --stages 2 --micro-batches {} --forward {} --input-grad {} "
-                  "--weight-grad {}", micro_batches, f, i, w));
+                  "--weight-grad {}",
+          micro_batches, f, i, w));
   EXPECT_EQ(ran.code, 0) << ran.err;
   std::map<std::string, double> excess;
   const TwoCardsJson compared = TwoCardsJson::parse(ran.out);

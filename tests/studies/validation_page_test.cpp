@@ -34,7 +34,7 @@ ValidatedCase page_case(const std::string& id, double measured, double fitted, d
 Validation page_validation(bool hold_out = true) {
   Validation made;
   made.cases = {page_case("a", 10, 11, hold_out ? 10.5 : 0), page_case("b", 10, 8, hold_out ? 6 : 0),
-                page_case("c", 10, 13, hold_out ? 16 : 0)};
+      page_case("c", 10, 13, hold_out ? 16 : 0)};
   made.all = {3, 0.2, 0.2 / 3, 0.28, 0.3};
   made.coverage = 0;
   made.skipped = {{"d", "no layers"}, {"e", "no layers"}};
@@ -121,8 +121,8 @@ TEST(ValidationPage, ClassRowHasTheFiguresOfTheClass) {
   const std::string page = validation_html(page_validation(), {page_row()});
   const std::string row = table_row(page, "classes", "A100 dense");
   for (const char* cell :
-       {">3<", "<b>35.0 %</b>", ">model<", "&#10007; misses 30.0 % by 5.0 points", ">20.0 %<", ">+8.3 %<", ">56.0 %<",
-        ">+60.0 %<", ">33.3 %<", ">0.50<", ">2.0 % (1 group)<", ">40.0 %<", ">20.0 %, better<"})
+      {">3<", "<b>35.0 %</b>", ">model<", "&#10007; misses 30.0 % by 5.0 points", ">20.0 %<", ">+8.3 %<", ">56.0 %<",
+          ">+60.0 %<", ">33.3 %<", ">0.50<", ">2.0 % (1 group)<", ">40.0 %<", ">20.0 %, better<"})
     EXPECT_NE(row.find(cell), std::string::npos) << cell << " in " << row;
   EXPECT_EQ(times(page, "No hold-out was made"), 0U);
 }
@@ -228,7 +228,7 @@ TEST(ValidationPage, HostileNamesAreText) {
   made.skipped = {{hostile, hostile}};
   made.groups = {{hostile, hostile, 4, 1, 0}};
   for (const std::string& name :
-       {hostile, hostile, std::string("javascript:alert(1)"), std::string("https://a.b/\"><script>")})
+      {hostile, hostile, std::string("javascript:alert(1)"), std::string("https://a.b/\"><script>")})
     made.classes.emplace_back().name = name;
   for (std::size_t i = 1; i < made.classes.size(); ++i) made.classes[i].by_source = true;
   made.classes[0].memory = {1, 0.1, 0.1, 0.1, 0.1};

@@ -33,10 +33,12 @@ const std::string llama = "predict llama3-70b --machine dgx-h100 --gpus 512 --tp
 TEST(WrongInput, UnknownNames) {
   EXPECT_THAT(input_refusal("predcit llama3-70b"), HasSubstr("did you mean 'predict'?"));
   EXPECT_THAT(input_refusal("predict llama3-7b"), AllOf(HasSubstr("unknown network"), HasSubstr("llama3-")));
-  EXPECT_THAT(input_refusal("predict llama3-70b --machine dgx-h10"), AllOf(HasSubstr("--machine"), HasSubstr("dgx-h100")));
+  EXPECT_THAT(
+      input_refusal("predict llama3-70b --machine dgx-h10"), AllOf(HasSubstr("--machine"), HasSubstr("dgx-h100")));
   EXPECT_THAT(input_refusal("predict llama3-70b --stack megatron-cor"), HasSubstr("megatron-core"));
   EXPECT_THAT(input_refusal("predict llama3-70b --profile h100-sxn"), HasSubstr("h100-sxm"));
-  EXPECT_THAT(input_refusal("predict llama3-70b --tpp 8"), AllOf(HasSubstr("--tpp: unknown flag"), HasSubstr("'--tp'")));
+  EXPECT_THAT(
+      input_refusal("predict llama3-70b --tpp 8"), AllOf(HasSubstr("--tpp: unknown flag"), HasSubstr("'--tp'")));
   EXPECT_THAT(input_refusal("list network5"), HasSubstr("did you mean 'networks'?"));
   EXPECT_THAT(input_refusal("show network lama3-70b"), HasSubstr("llama3-70b"));
   EXPECT_THAT(input_refusal("show schedule 1f1p"), HasSubstr("1f1b"));
@@ -67,13 +69,14 @@ TEST(WrongInput, ExpertsOfADenseNetwork) {
 
 TEST(WrongInput, MoreGpusThanTheMachineHas) {
   EXPECT_THAT(input_refusal("predict llama3-70b --machine dgx-h100 --gpus 100000 --tp 8"),
-              AllOf(HasSubstr("--gpus: 100000 GPUs"), HasSubstr("at most 16384")));
-  EXPECT_THAT(input_refusal("predict gpt2-1.5b --machine two-2080ti-pc --gpus 4 --precision fp16"), HasSubstr("at most 2"));
+      AllOf(HasSubstr("--gpus: 100000 GPUs"), HasSubstr("at most 16384")));
+  EXPECT_THAT(
+      input_refusal("predict gpt2-1.5b --machine two-2080ti-pc --gpus 4 --precision fp16"), HasSubstr("at most 2"));
 }
 
 TEST(WrongInput, ScheduleThatCannotRun) {
   EXPECT_THAT(input_refusal(llama + "--chunks 2 --global-batch 96"),  // 6 micro-batches on 4 stages
-              AllOf(HasSubstr("interleaved-1f1b"), HasSubstr("micro-batches")));
+      AllOf(HasSubstr("interleaved-1f1b"), HasSubstr("micro-batches")));
   EXPECT_THAT(input_refusal(llama + "--chunks 2 --schedule 1f1b"), HasSubstr("chunk"));
   EXPECT_THAT(input_refusal(llama + "--schedule 1f1p"), HasSubstr("did you mean '1f1b'?"));
   EXPECT_THAT(input_refusal("predict llama3-8b --gpus 1 --global-batch 100000000"), HasSubstr("absurdly many"));
@@ -90,7 +93,7 @@ TEST(WrongInput, NegativeZeroAndAbsurd) {
 
 TEST(WrongInput, PrecisionThatTheGpuLacks) {
   EXPECT_THAT(input_refusal("predict gpt2-1.5b --machine two-2080ti-pc --precision bf16"),
-              AllOf(HasSubstr("no bf16"), HasSubstr("fp16")));
+      AllOf(HasSubstr("no bf16"), HasSubstr("fp16")));
 }
 
 TEST(WrongInput, SequenceBeyondLearnedPositions) {
@@ -104,7 +107,8 @@ TEST(WrongInput, FilesThatAreNotThere) {
 }
 
 TEST(WrongInput, MappingAgainstGpusFlagsAndBatch) {
-  const std::string flow = written("eight.flow", "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp\npar layer on pp sched 1f1b for mb:4\n");
+  const std::string flow =
+      written("eight.flow", "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp\npar layer on pp sched 1f1b for mb:4\n");
   const std::string base = "predict llama3-8b --mapping " + flow;
   EXPECT_EQ(run(base).code, 0);
   EXPECT_THAT(input_refusal(base + " --gpus 16"), HasSubstr("16 GPUs, but the mesh tp 2, cp 1, dp 4, pp 1 makes 8"));

@@ -50,7 +50,9 @@ std::vector<BinnedFeature> binned(std::span<const float> features, std::size_t w
   return out;
 }
 
-struct Cell { float sum = 0, count = 0; };
+struct Cell {
+  float sum = 0, count = 0;
+};
 
 struct Question {
   double gain = -1;
@@ -59,7 +61,7 @@ struct Question {
 
 /// The best threshold of one feature: splits every cell of the table so far at the same place.
 Question best_threshold(const BinnedFeature& feature, std::size_t index, const std::vector<std::uint8_t>& cell_of,
-                        std::size_t cells, std::span<const float> residual, double shrink, std::vector<Cell>& histogram) {
+    std::size_t cells, std::span<const float> residual, double shrink, std::vector<Cell>& histogram) {
   const std::size_t bins = feature.bins();
   histogram.assign(cells * bins, {});
   for (std::size_t i = 0; i < residual.size(); ++i) {
@@ -85,19 +87,22 @@ Question best_threshold(const BinnedFeature& feature, std::size_t index, const s
 
 class Booster {
  public:
-  Booster(std::span<const float> features, std::size_t width, std::span<const double> target, const BoostOptions& options)
+  Booster(
+      std::span<const float> features, std::size_t width, std::span<const double> target, const BoostOptions& options)
       : options_(options), features_(binned(features, width, options.bins)), left_(target.begin(), target.end()) {
     out_.depth = options.depth;
     for (std::size_t f = 0; f < width; ++f) {
       float low = features[f], high = features[f];
-      for (std::size_t i = f; i < features.size(); i += width) low = std::min(low, features[i]), high = std::max(high, features[i]);
+      for (std::size_t i = f; i < features.size(); i += width)
+        low = std::min(low, features[i]), high = std::max(high, features[i]);
       out_.low.push_back(low);
       out_.high.push_back(high);
     }
   }
 
   Correction fit() {
-    const bool any = std::any_of(features_.begin(), features_.end(), [](const auto& f) { return !f.thresholds.empty(); });
+    const bool any =
+        std::any_of(features_.begin(), features_.end(), [](const auto& f) { return !f.thresholds.empty(); });
     for (int t = 0; any && t < options_.tables; ++t) add_table();
     return std::move(out_);
   }
@@ -116,7 +121,8 @@ class Booster {
     Question best;
     for (std::size_t f = 0; f < features_.size(); ++f) {
       if (features_[f].thresholds.empty()) continue;
-      const Question q = best_threshold(features_[f], f, cell_of, std::size_t{1} << depth, residual_, options_.shrink, histogram_);
+      const Question q =
+          best_threshold(features_[f], f, cell_of, std::size_t{1} << depth, residual_, options_.shrink, histogram_);
       if (q.gain > best.gain) best = q;
     }
     const BinnedFeature& feature = features_[best.feature];
@@ -128,7 +134,8 @@ class Booster {
 
   void fill(const std::vector<std::uint8_t>& cell_of) {
     std::vector<Cell> cells(std::size_t{1} << options_.depth);
-    for (std::size_t i = 0; i < cell_of.size(); ++i) cells[cell_of[i]].sum += residual_[i], cells[cell_of[i]].count += 1;
+    for (std::size_t i = 0; i < cell_of.size(); ++i)
+      cells[cell_of[i]].sum += residual_[i], cells[cell_of[i]].count += 1;
     const std::size_t first = out_.value.size();
     for (const Cell& cell : cells)
       out_.value.push_back(static_cast<float>(options_.rate * cell.sum / (cell.count + options_.shrink)));
@@ -137,7 +144,7 @@ class Booster {
 
   BoostOptions options_;
   std::vector<BinnedFeature> features_;
-  std::vector<double> left_;             ///< of the target
+  std::vector<double> left_;  ///< of the target
   std::vector<float> residual_;
   std::vector<Cell> histogram_;
   Correction out_;
@@ -145,7 +152,8 @@ class Booster {
 
 }  // namespace
 
-Correction boost(std::span<const float> features, int width, std::span<const double> target, const BoostOptions& options) {
+Correction boost(
+    std::span<const float> features, int width, std::span<const double> target, const BoostOptions& options) {
   assert(width > 0 && features.size() == target.size() * static_cast<std::size_t>(width) && !target.empty());
   assert(options.depth >= 1 && options.depth <= 8 && options.bins <= 255);
   return Booster(features, static_cast<std::size_t>(width), target, options).fit();

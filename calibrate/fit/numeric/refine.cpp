@@ -99,7 +99,8 @@ class Refiner {
     return out;
   }
 
-  Correction boosted(const std::vector<std::size_t>& kept, const std::vector<double>& target, const BoostOptions& how) const {
+  Correction boosted(
+      const std::vector<std::size_t>& kept, const std::vector<double>& target, const BoostOptions& how) const {
     std::vector<float> features;
     std::vector<double> targets;
     for (const std::size_t i : kept) {
@@ -110,7 +111,8 @@ class Refiner {
     return boost(features, problem_.width, targets, how);
   }
 
-  Correction correction(const std::vector<std::size_t>& kept, const std::vector<double>& base, const BoostOptions& how) const {
+  Correction correction(
+      const std::vector<std::size_t>& kept, const std::vector<double>& base, const BoostOptions& how) const {
     std::vector<double> target(count_);
     for (std::size_t i = 0; i < count_; ++i) target[i] = log_measured(i) - base[i];
     return boosted(kept, target, how);
@@ -138,7 +140,8 @@ class Refiner {
     return sum / static_cast<double>(count_);
   }
 
-  /// How wide each sample's interval is against the usual one, by the residuals of the other folds; and the model of all.
+  /// How wide each sample's interval is against the usual one, by the residuals of the other folds; and the model of
+  /// all.
   std::vector<double> widths(const std::vector<double>& residual, Correction& width) const {
     std::vector<double> out(count_, 1);
     if (count_ < fewest_to_correct) return out;
@@ -169,8 +172,8 @@ class Refiner {
     for (std::size_t i = 0; i < count_; ++i) scaled[i] = residual[i] / width[i];
     out.refinement.spread = spread_of(scaled);
     out.bias = std::exp(percentile(residual, 0.5));
-    out.refinement.held_out = {mape(forecast), percentile(errors, 0.5), percentile(errors, 0.95), coverage(scaled),
-                               static_cast<int>(count_)};
+    out.refinement.held_out = {
+        mape(forecast), percentile(errors, 0.5), percentile(errors, 0.95), coverage(scaled), static_cast<int>(count_)};
   }
 
   /// Each fold against the percentiles of the others.
@@ -203,7 +206,8 @@ class Refiner {
 Refined refine(const RefineProblem& problem, const RefineOptions& options) { return Refiner(problem, options).run(); }
 
 std::uint64_t hash_of(std::initializer_list<double> numbers) {
-  std::uint64_t hash = 0x9E3779B97F4A7C15ull;  // splitmix64's increment; its finaliser mixes (Steele et al., OOPSLA 2014)
+  // splitmix64's increment; its finaliser mixes (Steele et al., OOPSLA 2014)
+  std::uint64_t hash = 0x9E3779B97F4A7C15ull;
   for (const double number : numbers) {
     hash ^= std::bit_cast<std::uint64_t>(number);
     hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ull;

@@ -52,12 +52,14 @@ struct Problem {
 
 /// One damped Gauss-Newton step on the weighted errors (weights make the Huber loss a sequence of least squares).
 /// Parameters at a bound that would leave it stand still, so that the others do not follow a step that cannot be made.
-VectorXd damped_step(const Problem& problem, const VectorXd& x, MatrixXd slopes, const VectorXd& error, double damping) {
+VectorXd damped_step(
+    const Problem& problem, const VectorXd& x, MatrixXd slopes, const VectorXd& error, double damping) {
   const VectorXd weights =
       error.unaryExpr([&](double e) { return std::abs(e) <= problem.knee ? 1.0 : problem.knee / std::abs(e); });
   const VectorXd uphill = slopes.transpose() * weights.asDiagonal() * error;
   for (Eigen::Index j = 0; j < x.size(); ++j)
-    if ((x[j] <= problem.low[j] && uphill[j] > 0) || (x[j] >= problem.high[j] && uphill[j] < 0)) slopes.col(j).setZero();
+    if ((x[j] <= problem.low[j] && uphill[j] > 0) || (x[j] >= problem.high[j] && uphill[j] < 0))
+      slopes.col(j).setZero();
   MatrixXd normal = slopes.transpose() * weights.asDiagonal() * slopes;
   normal.diagonal() *= 1 + damping;
   normal.diagonal().array() += 1e-12;
@@ -73,7 +75,7 @@ double log_error_loss(std::span<const double> predicted, std::span<const double>
 }
 
 Fit fit_log_error(const std::function<void(std::span<const double>, std::span<double>)>& model,
-                  std::span<const double> measured, std::span<const FitParameter> parameters, double knee, double tolerance) {
+    std::span<const double> measured, std::span<const FitParameter> parameters, double knee, double tolerance) {
   assert(!measured.empty() && !parameters.empty());
   const auto count = static_cast<Eigen::Index>(parameters.size());
   Problem problem{model, VectorXd(measured.size()), VectorXd(count), VectorXd(count), knee};

@@ -33,8 +33,8 @@ constexpr int passes = 3;
 /// Bells end here.
 constexpr double reach = 4;
 
-double smoothed_at(std::span<const double> x, std::span<const double> y, std::span<const double> count, std::size_t at,
-                   double width) {
+double smoothed_at(
+    std::span<const double> x, std::span<const double> y, std::span<const double> count, std::size_t at, double width) {
   const auto in_reach = [&](double there) { return std::abs(there - x[at]) <= reach * width; };
   std::size_t first = at, last = at;
   while (first > 0 && in_reach(x[first - 1])) --first;

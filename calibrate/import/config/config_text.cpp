@@ -30,8 +30,8 @@ class Flat {
   void take_value(const YamlNode& node, const std::string& name, const std::string& spelled, int line) {
     if (node.kind == YamlNode::Kind::map) return take_map(node, name, spelled);
     if (node.kind == YamlNode::Kind::list) return take_list(node, name, spelled, line);
-    out_.push_back({name, spelled, node.kind == YamlNode::Kind::null ? "null" : scalar(node),
-                    static_cast<std::size_t>(line), {}});
+    out_.push_back(
+        {name, spelled, node.kind == YamlNode::Kind::null ? "null" : scalar(node), static_cast<std::size_t>(line), {}});
   }
 
   /// DeepSpeed's files write a number of elements as 5e8.
@@ -59,7 +59,7 @@ class Flat {
     }
     if (!joined.empty() || list.items.empty())
       out_.push_back({name, spelled, list.flow || joined.empty() ? "[" + joined + "]" : joined,
-                      static_cast<std::size_t>(line), {}});
+          static_cast<std::size_t>(line), {}});
   }
 
   ConfigForm form_;
@@ -105,7 +105,7 @@ ArgumentPlaces places_of(const std::vector<GivenArgument>& arguments) {
 }
 
 const GivenArgument* referred(const std::vector<GivenArgument>& arguments, const ArgumentPlaces& places,
-                              const std::string& from, std::string_view reference) {
+    const std::string& from, std::string_view reference) {
   std::string name(reference);
   // ${.name}: beside the value that asks; another dot goes one level up.
   std::string scope = from;
@@ -138,8 +138,8 @@ std::optional<ConfigForm> config_form(std::string_view text) {
   return named ? std::optional(ConfigForm::yaml) : std::nullopt;
 }
 
-tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::string& text, ConfigForm form,
-                                                                     const std::string& where) {
+tl::expected<std::vector<GivenArgument>, TextError> config_arguments(
+    const std::string& text, ConfigForm form, const std::string& where) {
   Flat flat(form);
   if (form == ConfigForm::toml) {
     TRY(const auto tree, toml_tree(text, where));
@@ -156,7 +156,7 @@ tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::
   // toml++ sorts the names of a table.
   if (form == ConfigForm::toml)
     std::stable_sort(arguments.begin(), arguments.end(),
-                     [](const GivenArgument& a, const GivenArgument& b) { return a.line < b.line; });
+        [](const GivenArgument& a, const GivenArgument& b) { return a.line < b.line; });
   if (form == ConfigForm::yaml) resolve_references(arguments);
   return arguments;
 }
@@ -171,8 +171,10 @@ Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text
   if (!form) {
     const SayingLine first = first_saying(text);
     const char* hint = "JSON, TOML, YAML, or a script with the launch command";
-    if (first.text.empty()) return fail(where, stripped(text).empty() ? "the file is empty" : "nothing but comments", hint);
-    return fail(fmt::format("{}:{}", where, first.number), fmt::format("'{:.60}' is no configuration", first.text), hint);
+    if (first.text.empty())
+      return fail(where, stripped(text).empty() ? "the file is empty" : "nothing but comments", hint);
+    return fail(
+        fmt::format("{}:{}", where, first.number), fmt::format("'{:.60}' is no configuration", first.text), hint);
   }
   if (*form == ConfigForm::json) {  // YAML would take more than JSON does
     JsonObject object(text, where);

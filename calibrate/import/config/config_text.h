@@ -30,8 +30,8 @@ Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text
 Expected<ArgumentMap> read_config(std::string_view text, const std::string& where);
 
 /// Of a text in a form that is known; for those who cut it out of a log.
-tl::expected<std::vector<GivenArgument>, TextError> config_arguments(const std::string& text, ConfigForm form,
-                                                                     const std::string& where);
+tl::expected<std::vector<GivenArgument>, TextError> config_arguments(
+    const std::string& text, ConfigForm form, const std::string& where);
 /// The last of each name; nulls are left out.
 ArgumentMap argument_map(const std::vector<GivenArgument>& arguments);
 

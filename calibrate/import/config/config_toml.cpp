@@ -36,7 +36,9 @@ class TomlTree {
     YamlNode out;
     out.position = {where_, static_cast<int>(from.source().begin.line), static_cast<int>(from.source().begin.column)};
     if (depth > deepest_toml) {
-      if (!too_deep_) too_deep_ = TextError{out.position, fmt::format("more than {} levels", deepest_toml), "a configuration has a few"};
+      if (!too_deep_)
+        too_deep_ =
+            TextError{out.position, fmt::format("more than {} levels", deepest_toml), "a configuration has a few"};
       return out;
     }
     if (const toml::table* table = from.as_table()) {
@@ -117,7 +119,7 @@ tl::expected<YamlNode, TextError> toml_tree(const std::string& text, const std::
   const toml::parse_error& error = parsed.error();
   const toml::source_position at = error.source().begin;
   return tl::unexpected(TextError{{where, static_cast<int>(at.line), static_cast<int>(at.column)},
-                                  fmt::format("not TOML: {}", error.description()), "name = value"});
+      fmt::format("not TOML: {}", error.description()), "name = value"});
 }
 
 }  // namespace stepcast

@@ -41,8 +41,8 @@ std::optional<LogFormat::Found> timer_step(std::string_view line) {
 
 /// "  json = {" ... "}" of print_user_config.
 Expected<ArgumentMap> printed_json(std::span<const LogLine> lines, const std::string& where) {
-  const auto first = std::find_if(lines.begin(), lines.end(),
-                                  [](const LogLine& line) { return line.text.find("json = {") != line.text.npos; });
+  const auto first = std::find_if(
+      lines.begin(), lines.end(), [](const LogLine& line) { return line.text.find("json = {") != line.text.npos; });
   if (first == lines.end()) return ArgumentMap{};
   const auto last = std::find_if(first, lines.end(), [](const LogLine& line) { return line.text.starts_with('}'); });
   const std::string at = fmt::format("{}:{}", where, first->number);

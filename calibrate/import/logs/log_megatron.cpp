@@ -32,12 +32,9 @@ ArgumentMap printed_arguments(std::span<const LogLine> lines) {
   ArgumentMap out;
   bool inside = false;
   for (const LogLine& line : lines) {
-    if (opens_arguments(line.text))
-      inside = true;
-    else if (line.text.find("--- end of ") != line.text.npos)
-      inside = false;
-    else if (inside)
-      take_printed_argument(line.text, out);
+    if (opens_arguments(line.text)) inside = true;
+    else if (line.text.find("--- end of ") != line.text.npos) inside = false;
+    else if (inside) take_printed_argument(line.text, out);
   }
   return out;
 }
@@ -60,8 +57,8 @@ void take_vocabulary(std::span<const LogLine> lines, ArgumentMap& out) {
 }
 
 bool any_holds(std::span<const LogLine> lines, std::string_view words) {
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const LogLine& line) { return line.text.find(words) != line.text.npos; });
+  return std::any_of(
+      lines.begin(), lines.end(), [&](const LogLine& line) { return line.text.find(words) != line.text.npos; });
 }
 
 bool is_on(const ArgumentMap& arguments, const std::string& name) {
@@ -93,8 +90,7 @@ Expected<void> megatron_about(std::span<const LogLine> lines, TrainingLog& log) 
   take_peak_memory(lines, log);
   if (is_on(log.arguments, "deepspeed") || log.arguments.count("deepspeed_config") != 0 || any_holds(lines, "(tgs):"))
     log.framework = "megatron-deepspeed";
-  else if (any_holds(lines, "MODEL_TFLOP/s/GPU"))
-    log.framework = "megatron-bridge";
+  else if (any_holds(lines, "MODEL_TFLOP/s/GPU")) log.framework = "megatron-bridge";
   if (arguments.count("num_layers") != 0) return {};
   return add_printed(log, shown_yaml(lines, "tensor_model_parallel_size:"), log.where);
 }

@@ -29,10 +29,8 @@ std::optional<LogFormat::Found> nemo_step(std::string_view line) {
   const LogFigure time = figure_after(rest, bar ? "=" : ": ");
   // The printer's lines may end in the time; a progress bar closes its bracket.
   found.open = time.cut && !bar && time.value > 0;
-  if (rest.empty() || (time.cut && !found.open))
-    found.cut = true;
-  else if (!time.present)
-    return std::nullopt;
+  if (rest.empty() || (time.cut && !found.open)) found.cut = true;
+  else if (!time.present) return std::nullopt;
   found.step.iteration = nemo_iteration(line);
   found.step.seconds = Seconds(time.value);
   found.step.global_batch = figure_after(line, "global_batch_size: ").whole();

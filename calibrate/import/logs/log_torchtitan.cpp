@@ -46,10 +46,8 @@ void take_sizes(std::string_view line, ArgumentMap& shown) {
 /// "Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]" (2024): sizes in the order of the names.
 void take_mesh(std::string_view line, ArgumentMap& shown) {
   constexpr std::string_view label = "-D device mesh with [";
-  constexpr std::pair<std::string_view, const char*> names[] = {
-      {"'pp'", "parallelism.pipeline_parallel_degree"},
-      {"'tp'", "parallelism.tensor_parallel_degree"},
-      {"'cp'", "parallelism.context_parallel_degree"},
+  constexpr std::pair<std::string_view, const char*> names[] = {{"'pp'", "parallelism.pipeline_parallel_degree"},
+      {"'tp'", "parallelism.tensor_parallel_degree"}, {"'cp'", "parallelism.context_parallel_degree"},
       {"'dp_shard'", "parallelism.data_parallel_shard_degree"},
       {"'dp_replicate'", "parallelism.data_parallel_replicate_degree"},
       {"'dp'", "parallelism.data_parallel_shard_degree"}};
@@ -149,10 +147,8 @@ std::optional<LogFormat::Found> torchtitan_step(std::string_view line) {
   }
   const LogFigure rate = figure_after(line, label);
   found.open = rate.cut && rate.value > 0;  // before 2025-02 nothing stands behind the rate
-  if (rate.cut && !found.open)
-    found.cut = true;
-  else if (!rate.present)
-    return std::nullopt;
+  if (rate.cut && !found.open) found.cut = true;
+  else if (!rate.present) return std::nullopt;
   found.step.tokens_per_s_per_gpu = rate.value;
   found.step.tflops_per_gpu = figure_after(line, "tflops:", true).value;
   found.step.peak_memory = Bytes(gibibyte * figure_after(line, "memory:").value);

@@ -36,17 +36,11 @@ class Settling {
     first();
     warm_up();
     interrupted();
-    SteadyStep out{Seconds(quantile_of(times_, 0.5)),
-                   Seconds(quantile_of(times_, 0.1)),
-                   Seconds(quantile_of(times_, 0.9)),
-                   static_cast<int>(times_.size()),
-                   left_out_,
-                   {}};
+    SteadyStep out{Seconds(quantile_of(times_, 0.5)), Seconds(quantile_of(times_, 0.1)),
+        Seconds(quantile_of(times_, 0.9)), static_cast<int>(times_.size()), left_out_, {}};
     out.note = fmt::format("median of {} line{}", times_.size(), times_.size() == 1 ? "" : "s");
-    if (left_out_ == 0)
-      out.note += ", which may hold the warm-up";
-    else
-      out.note += fmt::format("; left out: {}", fmt::join(reasons_, ", "));
+    if (left_out_ == 0) out.note += ", which may hold the warm-up";
+    else out.note += fmt::format("; left out: {}", fmt::join(reasons_, ", "));
     return out;
   }
 
@@ -85,7 +79,7 @@ Expected<SteadyStep> steady_step(const TrainingLog& log) {
   for (const LoggedStep& step : log.steps)
     if (!(step.seconds.value() > 0))
       return fail(fmt::format("{}:{}", log.where, step.line), "a rate where the time of a step is needed",
-                  "the size of the batch, the sequence length and the number of GPUs give the time");
+          "the size of the batch, the sequence length and the number of GPUs give the time");
   return Settling(log).steady();
 }
 
@@ -96,7 +90,7 @@ Expected<void> time_steps(TrainingLog& log, double tokens_per_gpu, double sample
     const double rate = step.tokens_per_s_per_gpu > 0 ? step.tokens_per_s_per_gpu : step.samples_per_s;
     if (!(work > 0))
       return fail(fmt::format("{}:{}", log.where, step.line), "a rate whose step size is unknown",
-                  "the size of the batch, the sequence length and the number of GPUs give the time");
+          "the size of the batch, the sequence length and the number of GPUs give the time");
     step.seconds = Seconds(work / rate);
   }
   return {};

@@ -37,8 +37,8 @@ class StepReader {
       if (found->open && i + 1 == lines.size() && !ended) found->cut = true;
       if (found->cut && i + 1 < lines.size())
         return fail(log_where(log_.where, lines[i].number),
-                    fmt::format("a step line of {} that is cut off: '{:.80}'", format_.name, stripped(lines[i].text)),
-                    "give the log as the program wrote it");
+            fmt::format("a step line of {} that is cut off: '{:.80}'", format_.name, stripped(lines[i].text)),
+            "give the log as the program wrote it");
       if (found->cut) {
         log_.notes.push_back(fmt::format("line {}: cut off, left out", lines[i].number));
         continue;
@@ -54,13 +54,11 @@ class StepReader {
     const double time = std::max({step.seconds.value(), step.tokens_per_s_per_gpu, step.samples_per_s});
     if (!(time > 0) || !std::isfinite(time))
       return fail(log_where(log_.where, step.line), fmt::format("iteration {} has no time above zero", step.iteration),
-                  "a step takes time");
+          "a step takes time");
     const auto line = static_cast<std::int64_t>(step.line);
     const auto [at, is_new] = seen_.emplace(step.iteration > 0 ? step.iteration : -line, log_.steps.size());
-    if (is_new)
-      log_.steps.push_back(step);
-    else
-      log_.steps[at->second] = step;
+    if (is_new) log_.steps.push_back(step);
+    else log_.steps[at->second] = step;
     return {};
   }
 
@@ -89,15 +87,12 @@ bool differ(const std::string& a, const std::string& b) {
 Expected<void> add_asked(TrainingLog& log, const ArgumentMap& arguments, const std::string& where) {
   for (const auto& [name, value] : arguments) {
     const auto known = log.arguments.find(name);
-    if (known == log.arguments.end())
-      log.arguments.emplace(name, value);
-    else if (log.printed.count(name) == 0)
-      known->second = value;
-    else if (value == "-1")
-      continue;  // "all that are left": the log prints what came of it
+    if (known == log.arguments.end()) log.arguments.emplace(name, value);
+    else if (log.printed.count(name) == 0) known->second = value;
+    else if (value == "-1") continue;  // "all that are left": the log prints what came of it
     else if (differ(known->second, value))
       return fail(where, fmt::format("{} is {}, but the log prints {}", name, value, known->second),
-                  "the arguments belong to another run");
+          "the arguments belong to another run");
   }
   return {};
 }
@@ -140,8 +135,7 @@ Expected<void> add_printed(TrainingLog& log, const ArgumentMap& arguments, const
   for (const auto& [name, value] : arguments) {
     const auto known = log.arguments.find(name);
     if (known != log.arguments.end() && differ(known->second, value))
-      return fail(
-          where,
+      return fail(where,
           fmt::format("{} is {} where the log prints its arguments, and {} elsewhere", name, value, known->second),
           "give one run per file");
     log.arguments[name] = value;
@@ -165,9 +159,9 @@ Expected<TrainingLog> read_training_log(std::string_view text, const std::string
     return log;
   }
   return fail(where,
-              lines.empty() ? "the file is empty"
-                            : fmt::format("none of {} lines is a step of a training program known here", lines.size()),
-              signs());
+      lines.empty() ? "the file is empty"
+                    : fmt::format("none of {} lines is a step of a training program known here", lines.size()),
+      signs());
 }
 
 Expected<void> add_launch_arguments(TrainingLog& log, std::string_view text, const std::string& where) {
@@ -186,8 +180,7 @@ Expected<void> add_launch_arguments(TrainingLog& log, std::string_view text, con
 
 Expected<void> need_arguments(const TrainingLog& log) {
   if (!log.arguments.empty()) return {};
-  return fail(
-      log.where, "the log shows steps, but no arguments of the run",
+  return fail(log.where, "the log shows steps, but no arguments of the run",
       "--launch FILE: the script or configuration it was started with (launch command, TOML, YAML or JSON)");
 }
 
@@ -200,10 +193,8 @@ ArgumentMap shown_config(std::span<const LogLine> lines, std::size_t kept, Confi
     const auto arguments = config_arguments(text, form, "");
     if (arguments) return argument_map(*arguments);
     const std::size_t wrong = first + static_cast<std::size_t>(std::max(arguments.error().position.line, 1)) - 1;
-    if (wrong <= kept && first < kept)
-      first = std::min(wrong + 1, kept);
-    else
-      last = std::min(wrong, last - 1);
+    if (wrong <= kept && first < kept) first = std::min(wrong + 1, kept);
+    else last = std::min(wrong, last - 1);
   }
   return {};
 }

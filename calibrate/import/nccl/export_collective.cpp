@@ -14,19 +14,20 @@ constexpr double a_millisecond = 1e-3;
 
 std::optional<CollectiveKind> kind_in(TableImport& rows, std::string_view column) {
   const auto kind = collective_kind_of(rows.text(column));
-  if (!kind) rows.refuse(fmt::format("unknown collective '{:.40}'", rows.text(column)),
-                         "one of: all_gather, reduce_scatter, all_reduce, all_to_all, send_recv, broadcast, reduce");
+  if (!kind)
+    rows.refuse(fmt::format("unknown collective '{:.40}'", rows.text(column)),
+        "one of: all_gather, reduce_scatter, all_reduce, all_to_all, send_recv, broadcast, reduce");
   return kind;
 }
 
 /// Azure's servers behind the profiles (microsoft/vidur, docs/profiling.md): NC96ads_A100_v4 and its H100 sibling hold
 /// PCIe cards in NVLink pairs.
-struct VidurServer { std::string_view sku, gpu, pair_fabric, node_fabric; };
+struct VidurServer {
+  std::string_view sku, gpu, pair_fabric, node_fabric;
+};
 constexpr VidurServer vidur_servers[] = {{"a100_dgx", "a100-80gb", "nvswitch", "nvswitch"},
-                                         {"h100_dgx", "h100-sxm", "nvswitch", "nvswitch"},
-                                         {"a100_pairwise_nvlink", "a100-pcie-80gb", "nvlink_mesh", "pcie"},
-                                         {"h100_pairwise_nvlink", "h100-nvl", "nvlink_mesh", "pcie"},
-                                         {"a40_pairwise_nvlink", "a40", "nvlink_mesh", "pcie"}};
+    {"h100_dgx", "h100-sxm", "nvswitch", "nvswitch"}, {"a100_pairwise_nvlink", "a100-pcie-80gb", "nvlink_mesh", "pcie"},
+    {"h100_pairwise_nvlink", "h100-nvl", "nvlink_mesh", "pcie"}, {"a40_pairwise_nvlink", "a40", "nvlink_mesh", "pcie"}};
 
 MeasurementContext vidur_context(std::string_view sku, std::int64_t ranks, std::int64_t nodes) {
   MeasurementContext context;
@@ -42,8 +43,8 @@ MeasurementContext vidur_context(std::string_view sku, std::int64_t ranks, std::
 }
 
 /// `size` is the buffer of one rank: of an all-reduce or a send the whole buffer too, of a gather one part of it.
-void add_vidur_row(TableImport& rows, std::string_view bytes_column, std::string_view time_column,
-                   std::string_view sku) {
+void add_vidur_row(
+    TableImport& rows, std::string_view bytes_column, std::string_view time_column, std::string_view sku) {
   const auto kind = kind_in(rows, "collective");
   const auto time = rows.time(time_column, a_millisecond);
   if (!kind || !time) return;

@@ -67,10 +67,10 @@ Row read_json_row(JsonObject& object) {
   const bool sound = !word.empty() && error == std::errc() && end == word.data() + word.size() && rank >= -1;
   object.require(sound, "root", fmt::format("'{:.40}'", root), "-1 or a rank");
   if (sound) row.root = rank;
-  object.require(element_bytes(row.type) > 0, "type", fmt::format("unknown type '{:.40}'", row.type),
-                 "as nccl-tests names them");
-  object.require(is_operation(row.redop), "redop", fmt::format("unknown operation '{:.40}'", row.redop),
-                 "sum, none, ...");
+  object.require(
+      element_bytes(row.type) > 0, "type", fmt::format("unknown type '{:.40}'", row.type), "as nccl-tests names them");
+  object.require(
+      is_operation(row.redop), "redop", fmt::format("unknown operation '{:.40}'", row.redop), "sum, none, ...");
   row.out_of_place = read_json_half(object, "out_of_place");
   row.in_place = read_json_half(object, "in_place");
   return row;

@@ -78,8 +78,8 @@ class TextReader {
       return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r' && c != '\f' && c != '\v' && c != '\x1b';
     });
     if (control != line.end())
-      return fail(at(), fmt::format("byte 0x{:02x}", static_cast<unsigned char>(*control)),
-                  "the text that nccl-tests prints");
+      return fail(
+          at(), fmt::format("byte 0x{:02x}", static_cast<unsigned char>(*control)), "the text that nccl-tests prints");
     for (const std::string_view piece : pieces_of(line)) {
       const Words words = words_of(piece);
       if (words.empty()) continue;
@@ -99,8 +99,7 @@ class TextReader {
     read_about(about, next, begins);
     if ((begins || names) && !runs_.back().rows.empty()) start_run();
     read_about(about, runs_.back(), begins);
-    if (names)
-      TRY(read_names(std::vector(size, about.end())));
+    if (names) TRY(read_names(std::vector(size, about.end())));
     const auto out = std::find(about.begin(), about.end(), "out-of-place"),
                in = std::find(about.begin(), about.end(), "in-place");
     if (out != about.end() && in != about.end()) in_place_ = in < out ? InPlace::first : InPlace::second;
@@ -114,7 +113,7 @@ class TextReader {
   /// The names, up to the units of the next line where both were run together.
   Expected<void> read_names(Words names) {
     names.erase(std::find_if(names.begin(), names.end(), [](std::string_view word) { return word.starts_with('('); }),
-                names.end());
+        names.end());
     if (names.size() < 3 || names[2] != "type")
       return fail(at(), "columns size count without type", "size count type ...");
     TRY(auto layout, layout_of_header(names, at()));
@@ -229,8 +228,7 @@ Expected<Measurements> read_nccl_tests(std::string_view text, const std::string&
     return fail(where, "no rows of nccl-tests", "lines of: size count type [redop] [root] time algbw busbw #wrong");
   Measurements all;
   all.notes = std::move(reader.notes());
-  for (const Run& run : runs)
-    TRY(add_run(all, run, where, options));
+  for (const Run& run : runs) TRY(add_run(all, run, where, options));
   return all;
 }
 

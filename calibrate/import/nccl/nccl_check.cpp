@@ -11,12 +11,14 @@
 namespace stepcast::nccl {
 namespace {
 
-struct NamedType { std::string_view name; double bytes; };
+struct NamedType {
+  std::string_view name;
+  double bytes;
+};
 /// test_typenames in src/common.cu of nccl-tests, 2.0.0 to 2.19.6; the last rows are RCCL's.
-constexpr NamedType element_types[] = {
-    {"int8", 1},  {"uint8", 1},  {"char", 1},    {"int32", 4}, {"uint32", 4},   {"int", 4},      {"int64", 8},
-    {"uint64", 8}, {"half", 2},  {"float", 4},   {"double", 8}, {"bfloat16", 2}, {"f8e4m3", 1},  {"f8e5m2", 1},
-    {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"float16", 2}, {"float32", 4}};
+constexpr NamedType element_types[] = {{"int8", 1}, {"uint8", 1}, {"char", 1}, {"int32", 4}, {"uint32", 4}, {"int", 4},
+    {"int64", 8}, {"uint64", 8}, {"half", 2}, {"float", 4}, {"double", 8}, {"bfloat16", 2}, {"f8e4m3", 1},
+    {"f8e5m2", 1}, {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"float16", 2}, {"float32", 4}};
 
 /// Printing rounds to half a unit; the last bit of a double may turn such a half.
 constexpr double slack = 1e-6;
@@ -37,9 +39,9 @@ Expected<void> check_bandwidth(const Row& row, const Half& half) {
   const double high = least_us > 0 ? row.size / least_us / 1e3 + half.algbw.half_unit : HUGE_VAL;
   if (half.algbw.value >= low * (1 - slack) - slack && half.algbw.value <= high * (1 + slack) + slack) return {};
   return fail(row.where,
-              fmt::format("{} bytes in {} us are {:.2f} GB/s, and the row says {}", row.size, half.time_us.value,
-                          row.size / half.time_us.value / 1e3, half.algbw.value),
-              "a row of nccl-tests has algbw = size / time: a column is missing, moved or damaged");
+      fmt::format("{} bytes in {} us are {:.2f} GB/s, and the row says {}", row.size, half.time_us.value,
+          row.size / half.time_us.value / 1e3, half.algbw.value),
+      "a row of nccl-tests has algbw = size / time: a column is missing, moved or damaged");
 }
 
 std::vector<std::pair<const Row*, const Half*>> halves_of(const Run& run) {
@@ -87,8 +89,7 @@ double element_bytes(std::string_view type) {
 
 Expected<RatioRange> check_rows(const Run& run) {
   const auto halves = halves_of(run);
-  for (const auto& [row, half] : halves)
-    TRY(check_bandwidth(*row, *half));
+  for (const auto& [row, half] : halves) TRY(check_bandwidth(*row, *half));
   const RatioRange common = common_ratio(halves);
   for (const auto& [row, half] : halves) {
     // Against the corner of the common range, so that rows with few digits are held to what they print.
@@ -97,8 +98,8 @@ Expected<RatioRange> check_rows(const Run& run) {
     const bool fits = busbw + b >= common.low * (algbw - a) - slack && busbw - b <= common.high * (algbw + a) + slack;
     if (!fits)
       return fail(row->where, fmt::format("busbw {} over algbw {} is {:.4f}", busbw, algbw, busbw / algbw),
-                  fmt::format("the other rows have {:.4f}: a column is missing, moved or damaged",
-                              (common.low + common.high) / 2));
+          fmt::format(
+              "the other rows have {:.4f}: a column is missing, moved or damaged", (common.low + common.high) / 2));
   }
   return common;
 }
@@ -111,12 +112,12 @@ Expected<std::int64_t> parts_of(const Run& run) {
     const double share = held > 0 ? row.size / held : 0;
     if (share < 1 || share != std::floor(share) || share > 1e9)
       return fail(row.where,
-                  fmt::format("{} bytes are not a multiple of {} elements of {}", row.size, row.count, row.type),
-                  "size = count x type, times the ranks where each holds a part");
+          fmt::format("{} bytes are not a multiple of {} elements of {}", row.size, row.count, row.type),
+          "size = count x type, times the ranks where each holds a part");
     if (parts == 0) parts = static_cast<std::int64_t>(share);
     if (static_cast<double>(parts) != share)
       return fail(row.where, fmt::format("the buffer is {} times what a rank holds", share),
-                  fmt::format("{} times in the rows before", parts));
+          fmt::format("{} times in the rows before", parts));
   }
   return parts;
 }

@@ -19,7 +19,7 @@ enum class Has { yes, no, either };
 struct KindShape {
   CollectiveKind kind;
   Has redop, root;
-  bool in_parts;            // count is a rank's part of the buffer
+  bool in_parts;  // count is a rank's part of the buffer
   Factor factor;
   bool in_place_unchecked;  // "N/A" under the in-place #wrong although results were checked
 };
@@ -34,17 +34,17 @@ constexpr KindShape kind_shapes[] = {
     {CollectiveKind::send_recv, Has::either, Has::no, false, Factor::one, true},
 };
 
-struct KindWord { std::string_view word; std::optional<CollectiveKind> kind; };
+struct KindWord {
+  std::string_view word;
+  std::optional<CollectiveKind> kind;
+};
 /// Longest first where one holds another; without _ and -.
-constexpr KindWord kind_words[] = {
-    {"reducescatter", CollectiveKind::reduce_scatter}, {"allreduce", CollectiveKind::all_reduce},
-    {"allgather", CollectiveKind::all_gather},         {"alltoallv", std::nullopt},
-    {"alltoall", CollectiveKind::all_to_all},          {"sendrecv", CollectiveKind::send_recv},
-    {"broadcast", CollectiveKind::broadcast},          {"hypercube", std::nullopt},
-    {"gather", std::nullopt},                          {"scatter", std::nullopt},
-    {"reduce", CollectiveKind::reduce}};
-constexpr const char* kind_hint =
-    "all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast or reduce";
+constexpr KindWord kind_words[] = {{"reducescatter", CollectiveKind::reduce_scatter},
+    {"allreduce", CollectiveKind::all_reduce}, {"allgather", CollectiveKind::all_gather}, {"alltoallv", std::nullopt},
+    {"alltoall", CollectiveKind::all_to_all}, {"sendrecv", CollectiveKind::send_recv},
+    {"broadcast", CollectiveKind::broadcast}, {"hypercube", std::nullopt}, {"gather", std::nullopt},
+    {"scatter", std::nullopt}, {"reduce", CollectiveKind::reduce}};
+constexpr const char* kind_hint = "all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast or reduce";
 
 bool row_fits(const KindShape& shape, const Row& row) {
   const bool redop = !row.redop.empty() && row.redop != "none";
@@ -69,8 +69,8 @@ std::optional<KindRanks> ranks_for(const KindShape& shape, RatioRange ratio, std
   const double least = std::max(2.0, std::ceil(2 / (2 - std::max(ratio.low, 0.0))));
   const double greatest = ratio.high >= 2 ? 0 : std::floor(2 / (2 - ratio.high));
   if (least > most_ranks || (ratio.high < 2 && greatest < least)) return std::nullopt;
-  return KindRanks{shape.kind, static_cast<std::int64_t>(least),
-                   greatest > most_ranks ? 0 : static_cast<std::int64_t>(greatest)};
+  return KindRanks{
+      shape.kind, static_cast<std::int64_t>(least), greatest > most_ranks ? 0 : static_cast<std::int64_t>(greatest)};
 }
 
 /// Whether the in-place results went unchecked although the others were; none where nothing was checked.
@@ -83,7 +83,7 @@ std::optional<bool> in_place_unchecked(const Run& run) {
 
 bool is_unchecked_kind(CollectiveKind kind) {
   return std::any_of(std::begin(kind_shapes), std::end(kind_shapes),
-                     [&](const KindShape& shape) { return shape.kind == kind && shape.in_place_unchecked; });
+      [&](const KindShape& shape) { return shape.kind == kind && shape.in_place_unchecked; });
 }
 
 std::string names_of(const std::vector<KindRanks>& kinds) {
@@ -92,12 +92,12 @@ std::string names_of(const std::vector<KindRanks>& kinds) {
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
-Expected<KindRanks> as_named(CollectiveKind kind, const std::vector<KindRanks>& possible, const std::string& where,
-                             const std::string& name) {
+Expected<KindRanks> as_named(
+    CollectiveKind kind, const std::vector<KindRanks>& possible, const std::string& where, const std::string& name) {
   for (const KindRanks& row : possible)
     if (row.kind == kind) return row;
   return fail(where, fmt::format("the rows are of {}, not of {}", names_of(possible), to_text(kind)),
-              fmt::format("{} names {}: columns, size / count and busbw / algbw do not fit it", name, to_text(kind)));
+      fmt::format("{} names {}: columns, size / count and busbw / algbw do not fit it", name, to_text(kind)));
 }
 
 }  // namespace
@@ -126,17 +126,17 @@ std::vector<KindRanks> possible_kinds(const Run& run, RatioRange ratio, std::int
 }
 
 Expected<KindRanks> choose_kind(const Run& run, const std::vector<KindRanks>& possible, const std::string& where,
-                                const ImportOptions& options, std::vector<std::string>& notes) {
+    const ImportOptions& options, std::vector<std::string>& notes) {
   if (possible.empty())
     return fail(run.rows.front().where, "busbw / algbw is that of no collective over a whole number of ranks",
-                "2(n-1)/n for all_reduce, (n-1)/n where each rank holds a part, 1 for the others");
+        "2(n-1)/n for all_reduce, (n-1)/n where each rank holds a part, 1 for the others");
   const auto program = kind_in_name(run.program, where);
   const auto given = kind_in_name(options.kind, "kind");
   if (!program) return tl::unexpected(program.error());
   if (!given) return tl::unexpected(given.error());
   if (!options.kind.empty() && !*given)
-    return fail("kind", fmt::format("'{:.40}' is no collective, and {} is of nccl-tests", options.kind, where),
-                kind_hint);
+    return fail(
+        "kind", fmt::format("'{:.40}' is no collective, and {} is of nccl-tests", options.kind, where), kind_hint);
   if (*program && *given && **program != **given)
     return fail(where, fmt::format("the file is of {}", run.program), fmt::format("it was given as {}", options.kind));
   if (*program) return as_named(**program, possible, where, "the output");
@@ -147,8 +147,8 @@ Expected<KindRanks> choose_kind(const Run& run, const std::vector<KindRanks>& po
     const bool fits =
         std::any_of(possible.begin(), possible.end(), [&](const KindRanks& row) { return row.kind == **file; });
     if (fits || possible.size() > 1) return as_named(**file, possible, where, "the file name");
-    notes.push_back(fmt::format("{}: the file name says {}, the rows are of {}", where, to_text(**file),
-                                to_text(possible[0].kind)));
+    notes.push_back(fmt::format(
+        "{}: the file name says {}, the rows are of {}", where, to_text(**file), to_text(possible[0].kind)));
   }
   if (possible.size() == 1) return possible.front();
   std::vector<KindRanks> left = possible;
@@ -156,7 +156,7 @@ Expected<KindRanks> choose_kind(const Run& run, const std::vector<KindRanks>& po
     std::erase_if(left, [&](const KindRanks& row) { return is_unchecked_kind(row.kind) != *unchecked; });
   if (left.size() == 1) return left.front();
   return fail(where, fmt::format("the rows may be of {}", names_of(possible)),
-              fmt::format("say which: --kind {}", to_text(possible.front().kind)));
+      fmt::format("say which: --kind {}", to_text(possible.front().kind)));
 }
 
 }  // namespace stepcast::nccl

@@ -48,7 +48,10 @@ std::int64_t middle_of(const KindRanks& kind, std::int64_t per_node) {
   return allowed(kind, whole) ? whole : static_cast<std::int64_t>(middle);
 }
 
-struct Claim { std::int64_t ranks; const char* by; };
+struct Claim {
+  std::int64_t ranks;
+  const char* by;
+};
 
 std::vector<Claim> claims_of(const Run& run, const std::string& where) {
   std::vector<Claim> claims;
@@ -62,11 +65,11 @@ std::vector<Claim> claims_of(const Run& run, const std::string& where) {
 }
 
 Expected<std::int64_t> find_ranks(const Run& run, const KindRanks& kind, const std::string& where,
-                                  const ImportOptions& options, std::vector<std::string>& notes) {
+    const ImportOptions& options, std::vector<std::string>& notes) {
   if (options.ranks > 0) {
     if (allowed(kind, options.ranks)) return options.ranks;
-    return fail(where, fmt::format("the rows are of {}", allowed_text(kind)),
-                fmt::format("given as {}", options.ranks));
+    return fail(
+        where, fmt::format("the rows are of {}", allowed_text(kind)), fmt::format("given as {}", options.ranks));
   }
   const std::vector<Claim> claims = claims_of(run, where);
   for (const Claim& claim : claims) {
@@ -74,7 +77,7 @@ Expected<std::int64_t> find_ranks(const Run& run, const KindRanks& kind, const s
     const bool partial = claim.ranks < kind.least && std::string_view(claim.by) != "the file name";
     if (!allowed(kind, claim.ranks) && !partial)
       notes.push_back(fmt::format("{}: {} ranks by {}, {} by busbw / algbw of the rows: the latter are taken", where,
-                                  claim.ranks, claim.by, allowed_text(kind)));
+          claim.ranks, claim.by, allowed_text(kind)));
   }
   if (kind.least == kind.greatest) return kind.least;
   const Claim* taken = nullptr;
@@ -82,25 +85,26 @@ Expected<std::int64_t> find_ranks(const Run& run, const KindRanks& kind, const s
     if (!allowed(kind, claim.ranks)) continue;
     if (taken && taken->ranks != claim.ranks)
       return fail(where, fmt::format("{} ranks by {}, {} by {}", taken->ranks, taken->by, claim.ranks, claim.by),
-                  "say it: --ranks N");
+          "say it: --ranks N");
     if (!taken) taken = &claim;
   }
   const std::int64_t per_process = std::int64_t{run.threads} * run.gpus;
   if (taken && per_process > 1 && taken->ranks % per_process != 0)
     return fail(where, fmt::format("{} ranks by {}, in processes of {}", taken->ranks, taken->by, per_process),
-                "say it: --ranks N");
+        "say it: --ranks N");
   if (taken) return taken->ranks;
   if (kind.greatest > 0 && static_cast<double>(kind.greatest) <= narrow_range * static_cast<double>(kind.least)) {
     const auto layout = layout_in_name(last_of_path(where));
     const std::int64_t per_node = layout ? layout->gpus : 8;
     const std::int64_t ranks = middle_of(kind, per_node);
     notes.push_back(fmt::format("{}: the digits of busbw / algbw allow {}; {} taken, a multiple of {} in their middle",
-                                where, allowed_text(kind), ranks, per_node));
+        where, allowed_text(kind), ranks, per_node));
     return ranks;
   }
-  return fail(where, kind.greatest == 0 ? "nothing says over how many ranks it ran"
-                                        : fmt::format("the digits of busbw / algbw allow {}", allowed_text(kind)),
-              "say it: --ranks N, or 2x8 in the file name for 2 nodes of 8 GPUs");
+  return fail(where,
+      kind.greatest == 0 ? "nothing says over how many ranks it ran"
+                         : fmt::format("the digits of busbw / algbw allow {}", allowed_text(kind)),
+      "say it: --ranks N, or 2x8 in the file name for 2 nodes of 8 GPUs");
 }
 
 std::map<std::string, std::vector<int>> devices_by_host(const Run& run) {
@@ -136,14 +140,14 @@ std::int64_t nodes_by_last_device(const Run& run, std::int64_t ranks) {
 }
 
 Expected<std::int64_t> find_nodes(const Run& run, std::int64_t ranks, const std::string& where,
-                                  const ImportOptions& options, std::vector<std::string>& notes) {
+    const ImportOptions& options, std::vector<std::string>& notes) {
   const bool all = lists_all(run) && listed_ranks(run) == ranks;
   if (options.nodes > 0) {
     if (ranks % options.nodes != 0)
       return fail(where, fmt::format("{} ranks on {} nodes", ranks, options.nodes), "nodes that divide the ranks");
     if (all && hosts_of(run) > 0 && hosts_of(run) != options.nodes)
       return fail(where, fmt::format("the device lines name {} hosts", hosts_of(run)),
-                  fmt::format("given as {} nodes", options.nodes));
+          fmt::format("given as {} nodes", options.nodes));
     return options.nodes;
   }
   if (all && hosts_of(run) == 0)
@@ -152,15 +156,15 @@ Expected<std::int64_t> find_nodes(const Run& run, std::int64_t ranks, const std:
     const auto layout = layout_in_name(last_of_path(where));
     if (layout && layout->nodes > 0 && layout->nodes != hosts_of(run) && layout->nodes * layout->gpus == ranks)
       return fail(where,
-                  fmt::format("the device lines name {} hosts, the file name {} nodes", hosts_of(run), layout->nodes),
-                  "say it: --nodes N");
+          fmt::format("the device lines name {} hosts, the file name {} nodes", hosts_of(run), layout->nodes),
+          "say it: --nodes N");
     return hosts_of(run);
   }
   if (const auto layout = layout_in_name(last_of_path(where))) {
     if (layout->nodes * layout->gpus == ranks) return layout->nodes;
     if (layout->gpus > 0 && ranks % layout->gpus == 0) {
-      notes.push_back(fmt::format("{}: {} nodes, as the file name says {} GPUs on each", where, ranks / layout->gpus,
-                                  layout->gpus));
+      notes.push_back(fmt::format(
+          "{}: {} nodes, as the file name says {} GPUs on each", where, ranks / layout->gpus, layout->gpus));
       return ranks / layout->gpus;
     }
   }
@@ -171,9 +175,9 @@ Expected<std::int64_t> find_nodes(const Run& run, std::int64_t ranks, const std:
   constexpr std::int64_t usual_node = 8;
   if (ranks > usual_node)
     return fail(where, fmt::format("nothing says on how many nodes the {} ranks ran", ranks),
-                "say it: --nodes N, or 2x8 in the file name for 2 nodes of 8 GPUs");
-  notes.push_back(fmt::format("{}: nothing says on how many nodes the {} ranks ran; one taken, --nodes says otherwise",
-                              where, ranks));
+        "say it: --nodes N, or 2x8 in the file name for 2 nodes of 8 GPUs");
+  notes.push_back(fmt::format(
+      "{}: nothing says on how many nodes the {} ranks ran; one taken, --nodes says otherwise", where, ranks));
   return 1;
 }
 
@@ -200,16 +204,16 @@ std::optional<NamedLayout> layout_in_name(std::string_view name) {
 }
 
 Expected<RanksNodes> place_ranks(const Run& run, const KindRanks& kind, const std::string& where,
-                                 const ImportOptions& options, std::vector<std::string>& notes) {
+    const ImportOptions& options, std::vector<std::string>& notes) {
   TRY(const auto ranks, find_ranks(run, kind, where, options, notes));
   const std::int64_t per_process = std::int64_t{run.threads} * run.gpus;
   if (per_process > 0 && ranks % per_process != 0)
-    notes.push_back(fmt::format("{}: {} ranks are no whole number of processes with {} threads x {} GPUs", where,
-                                ranks, run.threads, run.gpus));
+    notes.push_back(fmt::format("{}: {} ranks are no whole number of processes with {} threads x {} GPUs", where, ranks,
+        run.threads, run.gpus));
   TRY(const auto nodes, find_nodes(run, ranks, where, options, notes));
   if (ranks % nodes != 0)
-    return fail(where, fmt::format("{} ranks on {} nodes", ranks, nodes),
-                "the same number on each node; say it: --nodes N");
+    return fail(
+        where, fmt::format("{} ranks on {} nodes", ranks, nodes), "the same number on each node; say it: --nodes N");
   return RanksNodes{ranks, nodes};
 }
 

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast::nccl {
 namespace {
 
@@ -15,8 +14,10 @@ constexpr std::string_view operations[] = {"sum", "prod", "max", "min", "avg", "
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// clang-format off
 /// "12.25", "62648", "1.2e+07": digits with a point between them, and the unit of the last digit.
 struct Figure { double value = 0, unit = 1; int decimals = 0; bool exponent = false; };
+// clang-format on
 
 std::optional<Figure> figure_in(std::string_view word) {
   Figure figure;
@@ -40,7 +41,9 @@ std::optional<Figure> figure_in(std::string_view word) {
 
 /// Numbers lose decimals as they grow: times from 100 or 10,000 us (src/common.cu before 2.17, getFloatStr after),
 /// bandwidths from 1000. Fewer decimals below that mean a number that was cut.
-struct Decimals { double one_from, none_from; };
+struct Decimals {
+  double one_from, none_from;
+};
 constexpr Decimals time_decimals{99.9, 9999}, bandwidth_decimals{999.9, 9999.9};
 
 std::optional<Printed> printed_in(std::string_view word, Decimals usual) {
@@ -59,7 +62,7 @@ bool read_wrong(std::string_view word, std::optional<double>& out) {
   const std::size_t e = std::min(word.find('e'), word.size());
   // printf writes exponents with a sign and two digits.
   const bool whole_exponent = e == word.size() || (word.size() >= e + 4 && (word[e + 1] == '+' || word[e + 1] == '-') &&
-                                                   is_count(word.substr(e + 2)));
+                                                      is_count(word.substr(e + 2)));
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (word.empty() || !is_digit(word[0]) || !whole_exponent || error != std::errc() || end != word.data() + word.size())
@@ -81,7 +84,7 @@ class RowReader {
     const std::size_t wanted = before + half * static_cast<std::size_t>(layout_.halves) + layout_.extras;
     if (words_.size() != wanted)
       return fail(where_, fmt::format("a row of {} words", words_.size()),
-                  fmt::format("{} as in the {}", wanted, layout_.from_header ? "column names" : "rows before"));
+          fmt::format("{} as in the {}", wanted, layout_.from_header ? "column names" : "rows before"));
     if (!read_number(next(), row.size) || !read_number(next(), row.count))
       return bad("a count of bytes and of elements");
     // Swept sizes below one element for each rank come out as 0 of 0.
@@ -135,7 +138,7 @@ class RowReader {
     const std::string_view word = words_[at_ - 1];
     const bool comma = word.find(',') != word.npos;
     return fail(where_, fmt::format("'{:.40}' in column {} of a row", word, at_),
-                comma ? wanted + "; decimal points, no commas" : wanted);
+        comma ? wanted + "; decimal points, no commas" : wanted);
   }
 
   std::span<const std::string_view> words_;
@@ -201,8 +204,8 @@ Expected<Layout> layout_of_header(std::span<const std::string_view> names, const
   }
   if (at < names.size() && names[at] == "cputime")
     return fail(where, "the table has cputime: how long calls took to return", "a run without -C 1");
-  constexpr std::string_view own[] = {"size",   "count", "type",  "redop", "root",  "time",  "algbw",  "busbw",
-                                      "#wrong", "error", "i_min", "i_max", "i_p99", "i_cv%", "cputime"};
+  constexpr std::string_view own[] = {"size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong",
+      "error", "i_min", "i_max", "i_p99", "i_cv%", "cputime"};
   for (std::size_t i = at; i < names.size(); ++i) {
     if (std::find(std::begin(own), std::end(own), names[i]) != std::end(own) || layout.halves == 0)
       return fail(where, fmt::format("column '{:.40}' where nccl-tests has none", names[i]), std::string(row_hint));
@@ -213,8 +216,8 @@ Expected<Layout> layout_of_header(std::span<const std::string_view> names, const
   return layout;
 }
 
-Expected<Row> read_row(std::span<const std::string_view> words, std::optional<Layout>& layout,
-                       const std::string& where) {
+Expected<Row> read_row(
+    std::span<const std::string_view> words, std::optional<Layout>& layout, const std::string& where) {
   if (layout) {
     Layout own = *layout;
     // Before 2.13 alltoall names a redop column and leaves it blank.

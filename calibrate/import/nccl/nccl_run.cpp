@@ -27,22 +27,21 @@ std::string machine_of(const Run& run) {
   std::set<std::string> hosts;
   for (const Device& device : run.devices)
     if (!device.host.empty() && device.host != "localhost") hosts.insert(device.host);
-  std::vector<std::string> some(hosts.begin(),
-                                std::next(hosts.begin(), static_cast<std::ptrdiff_t>(std::min(named, hosts.size()))));
+  std::vector<std::string> some(
+      hosts.begin(), std::next(hosts.begin(), static_cast<std::ptrdiff_t>(std::min(named, hosts.size()))));
   if (hosts.size() > named) some.push_back(fmt::format("and {} more", hosts.size() - named));
   return fmt::format("{}", fmt::join(some, ", "));
 }
 
 Expected<MeasurementContext> context_of(const Run& run, const RanksNodes& place, const std::string& where,
-                                        const ImportOptions& options, std::vector<std::string>& notes) {
+    const ImportOptions& options, std::vector<std::string>& notes) {
   MeasurementContext context = run.context;
   context.launch_mode = launch_mode_of(run);
   context.machine = machine_of(run);
   std::set<std::string> names;
   for (const Device& device : run.devices) names.insert(device.name);
   if (names.size() == 1) context.device = *names.begin();
-  if (names.size() > 1)
-    notes.push_back(fmt::format("{}: devices of several names: {}", where, fmt::join(names, ", ")));
+  if (names.size() > 1) notes.push_back(fmt::format("{}: devices of several names: {}", where, fmt::join(names, ", ")));
   context.gpu = gpu_of_device(context.device);
   TRY(auto merged, merged_context(context, options.context, where));
   // A file that is named "H100-SXM-2x8-..." and lists no device.
@@ -58,23 +57,29 @@ Expected<MeasurementContext> context_of(const Run& run, const RanksNodes& place,
 /// "8, 16, 32 and 5 more".
 std::string some_sizes(const std::vector<double>& sizes) {
   constexpr std::size_t named = 5;
-  std::vector<double> some(sizes.begin(),
-                           std::next(sizes.begin(), static_cast<std::ptrdiff_t>(std::min(named, sizes.size()))));
-  return fmt::format("{}{}", fmt::join(some, ", "),
-                     sizes.size() > named ? fmt::format(" and {} more", sizes.size() - named) : "");
+  std::vector<double> some(
+      sizes.begin(), std::next(sizes.begin(), static_cast<std::ptrdiff_t>(std::min(named, sizes.size()))));
+  return fmt::format(
+      "{}{}", fmt::join(some, ", "), sizes.size() > named ? fmt::format(" and {} more", sizes.size() - named) : "");
 }
 
 /// What the rows show that a reader of the times should know.
 void note_rows(const Run& run, const std::string& where, std::vector<std::string>& notes) {
-  constexpr double far_apart = 2;      // of the two times of a row; they differ by 10-30 % at mid sizes in sound tables
-  constexpr double deviation = 1e-2;   // largest that nccl-tests before 2.13 lets pass, for fp16 (deltaMaxValue)
+  constexpr double far_apart = 2;     // of the two times of a row; they differ by 10-30 % at mid sizes in sound tables
+  constexpr double deviation = 1e-2;  // largest that nccl-tests before 2.13 lets pass, for fp16 (deltaMaxValue)
   std::vector<double> apart, wrong;
   std::size_t empty = 0, without = 0;
   std::set<std::string> types;
   for (const Row& row : run.rows) {
     types.insert(row.type);
-    if (row.size == 0) { ++empty; continue; }
-    if (!row.out_of_place) { ++without; continue; }
+    if (row.size == 0) {
+      ++empty;
+      continue;
+    }
+    if (!row.out_of_place) {
+      ++without;
+      continue;
+    }
     for (const auto* half : {&row.out_of_place, &row.in_place})
       if (*half && (*half)->wrong.value_or(0) > deviation) {
         wrong.push_back(row.size);
@@ -93,7 +98,7 @@ void note_rows(const Run& run, const std::string& where, std::vector<std::string
     notes.push_back(
         fmt::format("{}: in place takes less than half or more than twice the out-of-place time at {} bytes: "
                     "the latter is taken",
-                    where, some_sizes(apart)));
+            where, some_sizes(apart)));
   if (types.size() > 1) notes.push_back(fmt::format("{}: rows of {} in one table", where, fmt::join(types, ", ")));
   for (const std::string& variable : run.forced) notes.push_back(fmt::format("{}: measured with {}", where, variable));
 }
@@ -121,8 +126,8 @@ Expected<void> add_run(Measurements& into, const Run& run, const std::string& wh
   TRY(const auto ratio, check_rows(run));
   TRY(const auto parts, parts_of(run));
   if (ratio.high < 0.25)
-    return fail(where, "busbw is 0 in every row: one rank by itself",
-                "nccl-tests built with MPI=1, or -g for several GPUs");
+    return fail(
+        where, "busbw is 0 in every row: one rank by itself", "nccl-tests built with MPI=1, or -g for several GPUs");
   TRY(const auto kind, choose_kind(run, possible_kinds(run, ratio, parts), where, options, into.notes));
   TRY(const auto place, place_ranks(run, kind, where, options, into.notes));
   TRY(const auto context, context_of(run, place, where, options, into.notes));

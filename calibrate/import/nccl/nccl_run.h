@@ -21,15 +21,15 @@ struct Printed {
 
 /// Out of place or in place.
 struct Half {
-  Printed time_us, algbw, busbw;      ///< bandwidths in 1e9 bytes per second
-  std::optional<double> wrong;        ///< wrong elements, or the largest deviation in old outputs; none = not checked
-  double least_us = 0, most_us = 0;   ///< of single iterations, where they were timed
+  Printed time_us, algbw, busbw;     ///< bandwidths in 1e9 bytes per second
+  std::optional<double> wrong;       ///< wrong elements, or the largest deviation in old outputs; none = not checked
+  double least_us = 0, most_us = 0;  ///< of single iterations, where they were timed
 };
 
 struct Row {
-  std::string where;                  ///< "log.txt:17"
-  double size = 0, count = 0;         ///< bytes of the whole buffer; elements, per rank where each holds a part
-  std::string type, redop;            ///< redop: "" where the output has no such column
+  std::string where;           ///< "log.txt:17"
+  double size = 0, count = 0;  ///< bytes of the whole buffer; elements, per rank where each holds a part
+  std::string type, redop;     ///< redop: "" where the output has no such column
   std::optional<int> root;
   std::optional<Half> out_of_place, in_place;
 };
@@ -40,15 +40,15 @@ struct Device {
 };
 
 struct Run {
-  std::string program;                ///< "all_reduce_perf"; "" in outputs before 2.16.9
-  int threads = 0, gpus = 0;          ///< nThread and nGpus of one process; 0 = not said
+  std::string program;        ///< "all_reduce_perf"; "" in outputs before 2.16.9
+  int threads = 0, gpus = 0;  ///< nThread and nGpus of one process; 0 = not said
   int iterations = 0;
   bool graph = false;
   double least_bytes = 0, most_bytes = 0;  ///< of the sweep that was asked for
-  std::vector<Device> devices;        ///< as many as are listed
+  std::vector<Device> devices;             ///< as many as are listed
   std::int64_t out_of_bounds = 0;
-  std::vector<std::string> forced;    ///< "NCCL_ALGO=Ring"
-  MeasurementContext context;         ///< software, nccl, cuda, date
+  std::vector<std::string> forced;  ///< "NCCL_ALGO=Ring"
+  MeasurementContext context;       ///< software, nccl, cuda, date
   std::vector<Row> rows;
 };
 
@@ -64,7 +64,9 @@ Expected<void> add_run(Measurements& into, const Run& run, const std::string& wh
 Expected<std::optional<CollectiveKind>> kind_in_name(std::string_view name, const std::string& where);
 /// The least and greatest busbw/algbw that the rows allow; fails at the first row that contradicts itself or the
 /// others.
-struct RatioRange { double low = 0, high = 2; };
+struct RatioRange {
+  double low = 0, high = 2;
+};
 Expected<RatioRange> check_rows(const Run& run);
 /// size / (count x bytes of the type), the same in every row: 1, or the ranks where each holds a part.
 Expected<std::int64_t> parts_of(const Run& run);
@@ -76,18 +78,18 @@ struct KindRanks {
 };
 std::vector<KindRanks> possible_kinds(const Run& run, RatioRange ratio, std::int64_t parts);
 Expected<KindRanks> choose_kind(const Run& run, const std::vector<KindRanks>& possible, const std::string& where,
-                                const ImportOptions& options, std::vector<std::string>& notes);
+    const ImportOptions& options, std::vector<std::string>& notes);
 
 struct RanksNodes {
   std::int64_t ranks = 2, nodes = 1;
 };
 Expected<RanksNodes> place_ranks(const Run& run, const KindRanks& kind, const std::string& where,
-                                 const ImportOptions& options, std::vector<std::string>& notes);
+    const ImportOptions& options, std::vector<std::string>& notes);
 
 /// "2x8" in a file name: nodes and GPUs of each; nodes 0 for "Nx8".
 struct NamedLayout {
   std::int64_t nodes = 0, gpus = 0;
-  std::string_view before;            ///< of the name: "H100-SXM" of "H100-SXM-2x8-all_reduce.txt"
+  std::string_view before;  ///< of the name: "H100-SXM" of "H100-SXM-2x8-all_reduce.txt"
 };
 std::optional<NamedLayout> layout_in_name(std::string_view name);
 

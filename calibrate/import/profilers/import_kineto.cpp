@@ -45,7 +45,7 @@ Expected<Json> parsed_trace(std::string_view text, const std::string& where) {
     return trace;
   } catch (const Json::exception& error) {
     return fail(where, fmt::format("{:.200}", error.what()),
-                "a whole trace of torch.profiler as JSON (unpacked, if it ends in .gz)");
+        "a whole trace of torch.profiler as JSON (unpacked, if it ends in .gz)");
   }
 }
 
@@ -117,7 +117,7 @@ class KinetoImport {
   std::size_t devices_ = 0;
   double world_size_ = 0;
   std::unordered_map<std::int64_t, TorchCall> calls_;
-  std::map<std::int64_t, LaunchedKernels> launched_;   ///< by call, in order, so that the same trace reads the same
+  std::map<std::int64_t, LaunchedKernels> launched_;  ///< by call, in order, so that the same trace reads the same
   ShapelessKernels shapeless_;
   std::size_t kernels_ = 0, timeless_ = 0;
   bool collectives_ = false;
@@ -139,9 +139,9 @@ void KinetoImport::read_context() {
   if (!merged) error_ = merged.error();
   else if (merged->gpu.empty())
     error_ = Error{where_,
-                   context_.device.empty() ? "nothing says which GPU it was"
-                                           : fmt::format("device '{:.60}' is not in the catalogue", context_.device),
-                   "say which: --gpu h100-sxm"};
+        context_.device.empty() ? "nothing says which GPU it was"
+                                : fmt::format("device '{:.60}' is not in the catalogue", context_.device),
+        "say which: --gpu h100-sxm"};
   else context_ = std::move(*merged);
 }
 
@@ -180,8 +180,8 @@ void KinetoImport::take_kernel(const Json& event, std::size_t index) {
 }
 
 /// Bytes of the whole buffer: what a gather gives, what everything else takes.
-std::optional<CollectiveQuery> KinetoImport::collective_query(const Json& args, const std::string& name,
-                                                              std::string& lacks) const {
+std::optional<CollectiveQuery> KinetoImport::collective_query(
+    const Json& args, const std::string& name, std::string& lacks) const {
   const std::string said = text_under(args, "Collective name");
   const auto kind = said.empty() ? collective_of_kernel(name) : collective_kind_of(said);
   const double in = number_under(args, "In msg nelems", 0), out = number_under(args, "Out msg nelems", 0);
@@ -220,8 +220,7 @@ void KinetoImport::add_calls() {
     const TorchCall& call = calls_.at(id);
     TorchQuery found = query_of(call, element_type_of_kernel(launched.longest));
     if (!found.query) {
-      shapeless_.leave_out(
-          launched.longest,
+      shapeless_.leave_out(launched.longest,
           found.lacks.empty() ? "operators that make no query" : "operators that do not say " + found.lacks,
           launched.seconds);
       continue;
@@ -248,8 +247,7 @@ Expected<Measurements> KinetoImport::finish() {
         "{}: collectives of a trace include waiting for the last rank; their shortest runs say most", file_));
   if (kernels_ == 0) return fail(where_, "no kernels", "a trace with ProfilerActivity.CUDA");
   if (out_.rows.empty())
-    return fail(
-        where_, fmt::format("{} kernels, none with its shape", kernels_),
+    return fail(where_, fmt::format("{} kernels, none with its shape", kernels_),
         notes.empty() ? "profile(record_shapes=True)" : fmt::format("profile(record_shapes=True); {}", notes.front()));
   out_.notes = std::move(notes);
   return std::move(out_);

@@ -28,12 +28,14 @@ struct NsysRow {
 };
 
 /// Which columns there are: a report has each in one unit, named with it ("Total Time (ns)"), whatever --timeunit was.
-struct NsysColumn { std::size_t at; double seconds; };
+struct NsysColumn {
+  std::size_t at;
+  double seconds;
+};
 
 std::optional<NsysColumn> nsys_time_column(const DelimitedTable& table, std::string_view title) {
-  constexpr std::pair<std::string_view, double> units[] = {
-      {" (ns)", 1e-9}, {" (us)", 1e-6}, {" (\xCE\xBCs)", 1e-6}, {" (\xC2\xB5s)", 1e-6},
-      {" (ms)", 1e-3}, {" (s)", 1},     {" (sec)", 1}};
+  constexpr std::pair<std::string_view, double> units[] = {{" (ns)", 1e-9}, {" (us)", 1e-6}, {" (\xCE\xBCs)", 1e-6},
+      {" (\xC2\xB5s)", 1e-6}, {" (ms)", 1e-3}, {" (s)", 1}, {" (sec)", 1}};
   for (const auto& [unit, seconds] : units)
     if (const auto at = table.find(fmt::format("{}{}", title, unit))) return NsysColumn{*at, seconds};
   return std::nullopt;
@@ -86,7 +88,8 @@ Expected<std::string> csv_of_nsys_json(std::string_view text, const std::string&
   const auto quoted = [](std::string field) {
     for (std::size_t at = field.find('"'); at != std::string::npos; at = field.find('"', at + 2))
       field.insert(at, 1, '"');
-    std::replace_if(field.begin(), field.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+    std::replace_if(
+        field.begin(), field.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
     return '"' + field + '"';
   };
   std::string csv;
@@ -113,15 +116,15 @@ Expected<NsysRow> nsys_row(const DelimitedTable& table, const NsysColumns& colum
     if (!column || table.text(row, column->at).empty()) return 0.0;
     TRY(const auto value, table.number(row, column->at));
     if (value < 0)
-      return fail(out.where, fmt::format("time {} in column '{}'", value, table.columns()[column->at]),
-                  "times from 0");
+      return fail(out.where, fmt::format("time {} in column '{}'", value, table.columns()[column->at]), "times from 0");
     return value * column->seconds;
   };
   const std::pair<double NsysRow::*, const std::optional<NsysColumn>*> times[] = {
       {&NsysRow::total_s, columns.total ? &columns.total : &columns.duration},
-      {&NsysRow::median_s, columns.median ? &columns.median : columns.mean ? &columns.mean : &columns.duration},
-      {&NsysRow::low_s, &columns.low},
-      {&NsysRow::high_s, &columns.high}};
+      {&NsysRow::median_s, columns.median ? &columns.median
+                           : columns.mean ? &columns.mean
+                                          : &columns.duration},
+      {&NsysRow::low_s, &columns.low}, {&NsysRow::high_s, &columns.high}};
   for (const auto& [member, column] : times) {
     TRY(out.*member, seconds(*column));
   }
@@ -204,8 +207,8 @@ std::optional<Query> query_of_row(const NsysRow& row, const ImportOptions& optio
 Expected<Measurements> read_nsys_rows(const DelimitedTable& table, const ImportOptions& options) {
   const NsysColumns columns = nsys_columns(table);
   if (!columns.name || !(columns.total || columns.duration))
-    return fail(table.where(), "no columns Name and Total Time (ns)",
-                "nsys stats --report cuda_gpu_kern_sum --format csv");
+    return fail(
+        table.where(), "no columns Name and Total Time (ns)", "nsys stats --report cuda_gpu_kern_sum --format csv");
   MeasurementContext context;
   context.software = "Nsight Systems";
   TRY(const auto merged, merged_context(context, options.context, table.where()));
@@ -220,13 +223,13 @@ Expected<Measurements> read_nsys_rows(const DelimitedTable& table, const ImportO
       continue;
     }
     if (!query || !(row.median_s > 0)) {
-      shapeless.leave_out(row.kernel, "summaries hold no shapes (say them in NVTX ranges, or import a PyTorch trace)",
-                          row.total_s);
+      shapeless.leave_out(
+          row.kernel, "summaries hold no shapes (say them in NVTX ranges, or import a PyTorch trace)", row.total_s);
       continue;
     }
     if (merged.gpu.empty()) return fail(row.where, "nothing says which GPU it was", "say which: --gpu h100-sxm");
-    Measurement measurement{*query, Seconds(row.median_s), Seconds(row.low_s), Seconds(row.high_s),
-                            context_index(out, merged)};
+    Measurement measurement{
+        *query, Seconds(row.median_s), Seconds(row.low_s), Seconds(row.high_s), context_index(out, merged)};
     measurement.repeats = static_cast<int>(std::min(row.calls, 1e9));
     out.rows.push_back(std::move(measurement));
   }

@@ -10,6 +10,7 @@
 namespace stepcast {
 namespace {
 
+// clang-format off
 struct NamePart { std::string_view part, kind; };
 /// The first that the name holds decides: a flash kernel also says gemm in its template arguments.
 constexpr NamePart class_parts[] = {
@@ -33,6 +34,7 @@ constexpr TypePart type_parts[] = {
     {"c10::half", Precision::fp16}, {"s16816gemm_f16", Precision::fp16},
     {"sgemm", Precision::fp32},     {"f32f32_f32f32", Precision::fp32},
 };
+// clang-format on
 
 /// Whether a word stands in the name between other characters than letters.
 bool has_word(std::string_view name, std::string_view word) {
@@ -90,15 +92,14 @@ std::vector<std::string> ShapelessKernels::notes(const std::string& file) const 
   for (const auto& [why, left] : by_reason_) {
     std::vector<std::pair<double, std::string>> longest;
     for (const auto& [name, seconds] : left.by_name) longest.emplace_back(seconds, name);
-    std::sort(longest.begin(), longest.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    });
+    std::sort(longest.begin(), longest.end(),
+        [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
     constexpr std::size_t named = 5;
     std::vector<std::string> shown_names;
     for (std::size_t i = 0; i < std::min(named, longest.size()); ++i)
       shown_names.push_back(fmt::format("{} {:.1f} %", longest[i].second, share(longest[i].first)));
     lines.push_back(fmt::format("{}: left out {} kernels, {:.1f} % of {:.4g} ms of kernels: {}; {}", file, left.kernels,
-                                share(left.seconds), total_ * 1e3, why, fmt::join(shown_names, ", ")));
+        share(left.seconds), total_ * 1e3, why, fmt::join(shown_names, ", ")));
   }
   return lines;
 }

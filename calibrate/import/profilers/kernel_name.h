@@ -31,7 +31,9 @@ class ShapelessKernels {
   [[nodiscard]] std::vector<std::string> notes(const std::string& file) const;
 
  private:
+  // clang-format off
   struct Left { double seconds = 0; std::size_t kernels = 0; std::map<std::string, double> by_name; };
+  // clang-format on
   double total_ = 0;
   std::map<std::string, Left> by_reason_;
 };

@@ -13,8 +13,8 @@ using MakeQuery = TorchQuery (*)(const TorchCall& call, const TorchOp& op, Eleme
 struct TorchOp {
   std::string_view name;
   MakeQuery make;
-  std::size_t first = 0;              ///< input that holds x, the first factor or the queries
-  int causal = -1;                    ///< input that says whether attention is causal
+  std::size_t first = 0;  ///< input that holds x, the first factor or the queries
+  int causal = -1;        ///< input that says whether attention is causal
   AttentionPass pass = AttentionPass::forward;
   std::string_view memory_op = {};
 };
@@ -68,9 +68,9 @@ TorchQuery attention_call(const TorchCall& call, const TorchOp& op, ElementType 
   const bool heads_last =
       op.name.find("flash_att") != std::string_view::npos && op.name.find("scaled_dot") == std::string_view::npos;
   const std::size_t positions = heads_last ? 1 : 2, heads = heads_last ? 2 : 1;
-  return {AttentionQuery{q[0], q[positions], k[positions], q[heads], k[heads], q[3], op.pass, causal == "True",
-                         type.precision},
-          ""};
+  return {AttentionQuery{
+              q[0], q[positions], k[positions], q[heads], k[heads], q[3], op.pass, causal == "True", type.precision},
+      ""};
 }
 
 /// Along the last dimension; the operands of an addition have equal sizes.
@@ -116,8 +116,8 @@ constexpr TorchOp torch_ops[] = {
 }  // namespace
 
 TorchQuery query_of(const TorchCall& call, std::optional<ElementType> of_kernel) {
-  const auto* op = std::find_if(std::begin(torch_ops), std::end(torch_ops),
-                                [&](const TorchOp& row) { return row.name == call.name; });
+  const auto* op = std::find_if(
+      std::begin(torch_ops), std::end(torch_ops), [&](const TorchOp& row) { return row.name == call.name; });
   if (op == std::end(torch_ops)) return {};
   auto type = op->first < call.types.size() ? element_type_of(call.types[op->first]) : std::nullopt;
   // A product in fp32 may run in tf32, which only the kernel's name tells.

@@ -15,15 +15,16 @@ namespace stepcast {
 
 /// One call as it was recorded. Inputs that are no tensors have no sizes.
 struct TorchCall {
-  std::string name;                            ///< "aten::mm"
-  std::vector<std::vector<double>> sizes;      ///< of each input
-  std::vector<std::string> types;              ///< "c10::BFloat16"; empty where they were not recorded
-  std::vector<std::string> values;             ///< of inputs that are no tensors: "True"; empty where not recorded
+  std::string name;                        ///< "aten::mm"
+  std::vector<std::vector<double>> sizes;  ///< of each input
+  std::vector<std::string> types;          ///< "c10::BFloat16"; empty where they were not recorded
+  std::vector<std::string> values;         ///< of inputs that are no tensors: "True"; empty where not recorded
 };
 
 struct TorchQuery {
   std::optional<Query> query;
-  std::string lacks;                           ///< why there is none, of an operator that is known: "whether it is causal"
+  /// why there is none, of an operator that is known: "whether it is causal"
+  std::string lacks;
 };
 
 /// `of_kernel`: the element type that the kernel's name says, for calls recorded without types.

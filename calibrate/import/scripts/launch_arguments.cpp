@@ -35,7 +35,7 @@ bool is_hydra(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == word.npos || equals <= start) return false;
   return std::all_of(word.begin() + static_cast<std::ptrdiff_t>(start),
-                     word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) { return is_argument_letter(c); });
+      word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) { return is_argument_letter(c); });
 }
 
 bool is_program(std::string_view word) {
@@ -102,8 +102,7 @@ class LaunchReader {
   bool to_program() {
     while (at_ < words_.size()) {
       const std::string& word = text();
-      const bool module = (word == "-m" || word == "--module") &&
-                          names_module(launcher_);
+      const bool module = (word == "-m" || word == "--module") && names_module(launcher_);
       if (module) {
         if (++at_ >= words_.size()) return false;
         if (launcher_kind(text()) == text()) return take_program();
@@ -142,10 +141,8 @@ class LaunchReader {
     const LaunchOption* row = find_launch_option(launcher_, given.name);
     const bool wanted = row != nullptr;
     const bool takes = at_ < words_.size() && !is_option(text()) && !is_program(text()) && !is_launcher(text());
-    if (equals != word.text.npos)
-      given.value = word.text.substr(equals + 1);
-    else if (wanted ? at_ < words_.size() : takes)
-      given.unset = words_[at_].unset, given.value = words_[at_++].text;
+    if (equals != word.text.npos) given.value = word.text.substr(equals + 1);
+    else if (wanted ? at_ < words_.size() : takes) given.unset = words_[at_].unset, given.value = words_[at_++].text;
     if (wanted) take_count(*row, given);
     if (launcher_ == "deepspeed" && given.name == "include") included(given.value, out_);
     if (given.value.empty()) given.value = "true";
@@ -163,14 +160,10 @@ class LaunchReader {
     while (at_ < words_.size()) {
       const ShellWord& word = words_[at_++];
       const std::size_t equals = word.text.find('=');
-      if (const std::size_t blank = word.text.find(' '); is_option(word.text) && blank < equals)
-        keep_two(word, blank);
-      else if (is_option(word.text) || is_hydra(word.text))
-        keep(word, equals);
-      else if (word.bare)
-        note_bare(word);
-      else
-        out_.positional.push_back({{}, word.text, word.text, word.line, word.unset});
+      if (const std::size_t blank = word.text.find(' '); is_option(word.text) && blank < equals) keep_two(word, blank);
+      else if (is_option(word.text) || is_hydra(word.text)) keep(word, equals);
+      else if (word.bare) note_bare(word);
+      else out_.positional.push_back({{}, word.text, word.text, word.line, word.unset});
     }
   }
 
@@ -185,10 +178,8 @@ class LaunchReader {
   void keep(const ShellWord& word, std::size_t equals) {
     GivenArgument given{
         argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
-    if (equals != word.text.npos)
-      given.value = word.text.substr(equals + 1);
-    else
-      take_values(given);
+    if (equals != word.text.npos) given.value = word.text.substr(equals + 1);
+    else take_values(given);
     keep(std::move(given));
   }
 
@@ -200,8 +191,8 @@ class LaunchReader {
     std::size_t last = end;
     while (last > at_ + 1 && words_[last - 1].bare) --last;
     if (std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(at_),
-                    words_.begin() + static_cast<std::ptrdiff_t>(last),
-                    [](const ShellWord& word) { return !word.unset.empty(); }))
+            words_.begin() + static_cast<std::ptrdiff_t>(last),
+            [](const ShellWord& word) { return !word.unset.empty(); }))
       last = end;
     for (; at_ < last; ++at_) {
       given.value += (given.value.empty() ? "" : " ") + text();
@@ -218,10 +209,8 @@ class LaunchReader {
 
   void keep(GivenArgument given) {
     if (given.name.empty()) return;
-    if (given.unset.empty() && given.value.find('$') == std::string::npos)
-      out_.arguments[given.name] = given.value;
-    else
-      out_.unknown.push_back(given.name + "=" + given.value);
+    if (given.unset.empty() && given.value.find('$') == std::string::npos) out_.arguments[given.name] = given.value;
+    else out_.unknown.push_back(given.name + "=" + given.value);
     out_.given.push_back(std::move(given));
   }
 
@@ -238,7 +227,7 @@ void add_unclosed(LaunchLine& launch, const std::map<std::string, std::size_t>& 
       return std::find(given.unset.begin(), given.unset.end(), name) != given.unset.end();
     };
     const bool bare = std::any_of(launch.unknown.begin(), launch.unknown.end(),
-                                  [&, &name = name](const std::string& text) { return text.find(name) != text.npos; });
+        [&, &name = name](const std::string& text) { return text.find(name) != text.npos; });
     if (bare || std::any_of(launch.given.begin(), launch.given.end(), asks)) launch.unclosed.emplace(name, line);
   }
 }
@@ -256,16 +245,14 @@ std::string argument_name(std::string_view written) {
   return name;
 }
 
-Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
-                                                const ArgumentMap& defined) {
+Expected<std::vector<LaunchLine>> find_launches(
+    std::string_view text, const std::string& where, const ArgumentMap& defined) {
   TRY(const auto script, read_shell(text, where, is_launcher, defined));
   LaunchLine batch;
   std::vector<LaunchLine> launches;
   for (const ShellCommand& command : script.commands) {
-    if (command.words.front().text == "#SBATCH")
-      LaunchReader::add_batch(command, batch);
-    else if (auto launch = LaunchReader(command).read(batch))
-      launches.push_back(std::move(*launch));
+    if (command.words.front().text == "#SBATCH") LaunchReader::add_batch(command, batch);
+    else if (auto launch = LaunchReader(command).read(batch)) launches.push_back(std::move(*launch));
   }
   // Each launch has all files; of thousands of launches, as logs may show, the first ones.
   constexpr std::size_t most_file_bytes = 64 * 1024 * 1024;

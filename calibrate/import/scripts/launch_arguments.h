@@ -16,8 +16,8 @@ namespace stepcast {
 /// composer, python, torchtitan's run_train.sh (NGPU=), nemo. Commands that run no Python program with arguments are
 /// passed over. `defined`: variables of whoever reads, "1" for the first argument of the script; what the script sets
 /// itself goes over them. Fails where a command is cut off inside a quote.
-Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
-                                                const ArgumentMap& defined = {});
+Expected<std::vector<LaunchLine>> find_launches(
+    std::string_view text, const std::string& where, const ArgumentMap& defined = {});
 
 /// Arguments behind --: words as they are, no shell. The launcher may stand in front of them, or only the program's
 /// arguments.

@@ -7,10 +7,9 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view launchers[] = {
-    "torchrun",  "deepspeed", "srun",    "mpirun",       "mpiexec", "accelerate", "composer", "python", "python3",
-    "bash",      "sh",        "numactl", "run_train.sh", "nemo",    "#SBATCH",    "pdsh",     "ssh",    "singularity",
-    "apptainer", "docker",    "podman",  "timeout",      "taskset", "nsys",       "uv"};
+constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
+    "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
+    "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv"};
 
 constexpr LaunchOption launch_options[] = {
     {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
@@ -39,13 +38,14 @@ constexpr std::string_view own_m[] = {"srun", "mpirun", "docker", "numactl", "ta
 }  // namespace
 
 const LaunchOption* find_launch_option(std::string_view launcher, std::string_view name) {
-  const auto row = std::find_if(std::begin(launch_options), std::end(launch_options), [&](const LaunchOption& option) {
-    return option.launcher == launcher && (name.empty() || option.name == name);
-  });
+  const auto row = std::find_if(std::begin(launch_options), std::end(launch_options),
+      [&](const LaunchOption& option) { return option.launcher == launcher && (name.empty() || option.name == name); });
   return row == std::end(launch_options) ? nullptr : row;
 }
 
-bool names_module(std::string_view launcher) { return std::find(std::begin(own_m), std::end(own_m), launcher) == std::end(own_m); }
+bool names_module(std::string_view launcher) {
+  return std::find(std::begin(own_m), std::end(own_m), launcher) == std::end(own_m);
+}
 
 std::string_view launcher_kind(std::string_view word) {
   word = last_of_path(word);

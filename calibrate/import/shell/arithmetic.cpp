@@ -38,12 +38,9 @@ class Arithmetic {
   std::int64_t sum() {
     std::int64_t result = product();
     while (good_) {
-      if (take('+'))
-        result = checked(result + product());
-      else if (take('-'))
-        result = checked(result - product());
-      else
-        break;
+      if (take('+')) result = checked(result + product());
+      else if (take('-')) result = checked(result - product());
+      else break;
     }
     return result;
   }
@@ -65,12 +62,9 @@ class Arithmetic {
       const char sign = take('*') ? '*' : take('/') ? '/' : take('%') ? '%' : ' ';
       if (sign == ' ') break;
       const std::int64_t by = power();
-      if (sign == '*')
-        result = checked(result * by);
-      else if (by == 0)
-        good_ = false;
-      else
-        result = sign == '/' ? result / by : result % by;
+      if (sign == '*') result = checked(result * by);
+      else if (by == 0) good_ = false;
+      else result = sign == '/' ? result / by : result % by;
     }
     return result;
   }

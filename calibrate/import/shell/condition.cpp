@@ -61,13 +61,13 @@ ShellTruth tested(std::vector<ShellText> words, bool patterns, std::vector<std::
 /// ((A > 1)): one comparison.
 ShellTruth sum_shell_compared(std::string_view inside, ShellVariables& variables) {
   for (const auto& [sign, name] :
-       {std::pair{"==", "-eq"}, {"!=", "-ne"}, {"<=", "-le"}, {">=", "-ge"}, {"<", "-lt"}, {">", "-gt"}}) {
+      {std::pair{"==", "-eq"}, {"!=", "-ne"}, {"<=", "-le"}, {">=", "-ge"}, {"<", "-lt"}, {">", "-gt"}}) {
     const std::string_view written = sign;
     const std::size_t at = inside.find(written);
     if (at == inside.npos) continue;
     std::string unset;
     return shell_compared(shell_number(inside.substr(0, at), variables, unset, 0), name,
-                          shell_number(inside.substr(at + written.size()), variables, unset, 0), false);
+        shell_number(inside.substr(at + written.size()), variables, unset, 0), false);
   }
   return ShellTruth::unknown;
 }
@@ -80,7 +80,7 @@ ShellTruth joined_truth(ShellTruth left, std::string_view sign, ShellTruth right
 }
 
 ShellTruth bracket_truth(std::string_view inside, std::size_t line, bool patterns, ShellVariables& variables,
-                         std::vector<std::string>& assumed) {
+    std::vector<std::string>& assumed) {
   ShellWords reader(ShellSource(inside, line), &variables);
   std::vector<ShellText> words;
   while (reader.next()) words.push_back(reader.word());
@@ -89,7 +89,7 @@ ShellTruth bracket_truth(std::string_view inside, std::size_t line, bool pattern
   const std::string_view sign = end >= 2 ? inside.substr(end - 2, 2) : std::string_view();
   if (patterns && end < inside.size() && (sign == "&&" || sign == "||"))
     return joined_truth(tested(std::move(words), patterns, assumed), sign,
-                        bracket_truth(inside.substr(end), line, patterns, variables, assumed));
+        bracket_truth(inside.substr(end), line, patterns, variables, assumed));
   return end < inside.size() ? ShellTruth::unknown : tested(std::move(words), patterns, assumed);
 }
 
@@ -105,10 +105,8 @@ ShellTruth shell_pattern(std::string_view pattern, std::string_view subject) {
       one = one.substr(1, one.size() - 2);
     const bool tail = one.ends_with('*');
     const std::string_view head = one.substr(0, one.size() - (tail ? 1 : 0));
-    if (head.find_first_of("*?[]$`\"'\\") != head.npos)
-      unknown = true;
-    else if (tail ? subject.starts_with(head) : subject == head)
-      return ShellTruth::yes;
+    if (head.find_first_of("*?[]$`\"'\\") != head.npos) unknown = true;
+    else if (tail ? subject.starts_with(head) : subject == head) return ShellTruth::yes;
   }
   return unknown ? ShellTruth::unknown : ShellTruth::no;
 }

@@ -28,16 +28,11 @@ std::size_t after_bracket(std::string_view text, std::size_t open) {
   char quote = 0;
   for (std::size_t at = open; at < text.size(); ++at) {
     const char c = text[at];
-    if (c == '\\' && quote != '\'')
-      ++at;
-    else if (quote != 0)
-      quote = c == quote ? char{0} : quote;
-    else if (c == '\'' || c == '"')
-      quote = c;
-    else if (c == opens)
-      ++depth;
-    else if (c == closes && --depth == 0)
-      return at + 1;
+    if (c == '\\' && quote != '\'') ++at;
+    else if (quote != 0) quote = c == quote ? char{0} : quote;
+    else if (c == '\'' || c == '"') quote = c;
+    else if (c == opens) ++depth;
+    else if (c == closes && --depth == 0) return at + 1;
   }
   return text.npos;
 }
@@ -63,22 +58,17 @@ bool ShellWords::skip_blanks(bool over_lines) {
   bool continued = false;
   while (at_ < text_.size()) {
     const char c = text_[at_];
-    if (is_shell_blank(c) || (over_lines && c == '\n'))
-      ++at_;
-    else if (c == '\\' && text_.substr(at_ + 1).starts_with("\r\n"))
-      at_ += 3, continued = true;
-    else if (c == '\\' && text_.substr(at_ + 1).starts_with("\n"))
-      at_ += 2, continued = true;
+    if (is_shell_blank(c) || (over_lines && c == '\n')) ++at_;
+    else if (c == '\\' && text_.substr(at_ + 1).starts_with("\r\n")) at_ += 3, continued = true;
+    else if (c == '\\' && text_.substr(at_ + 1).starts_with("\n")) at_ += 2, continued = true;
     else if (c == '#') {
       if (continued && !over_lines) comment_line_ = here();
       at_ = std::min(text_.find('\n', at_), text_.size());
-    } else if (c == '\n')
-      return ++at_, false;
+    } else if (c == '\n') return ++at_, false;
     else if (ends_command(c) && !over_lines) {
       while (at_ < text_.size() && (ends_command(text_[at_]))) ++at_;
       return false;
-    } else
-      return true;
+    } else return true;
   }
   return false;
 }
@@ -98,18 +88,12 @@ void ShellWords::take_word() {
     const char c = text_[at_];
     if (c == '(' && !splits_ && depth_ < deepest_piece && !piece_.empty() && piece_.marked().back() == '=')
       take_array();
-    else if (c == '\'')
-      take_single_quote();
-    else if (c == '"')
-      take_double_quote();
-    else if (c == '\\')
-      take_escape(false);
-    else if (c == '$' || c == '`')
-      take_dollar(false);
-    else if (c == unset_begin)
-      take_marked();
-    else
-      piece_.put(c, here()), has_piece_ = true, ++at_;
+    else if (c == '\'') take_single_quote();
+    else if (c == '"') take_double_quote();
+    else if (c == '\\') take_escape(false);
+    else if (c == '$' || c == '`') take_dollar(false);
+    else if (c == unset_begin) take_marked();
+    else piece_.put(c, here()), has_piece_ = true, ++at_;
   }
   if (at_ == start) ++at_;  // a bracket on its own
   finish_word();
@@ -150,14 +134,10 @@ void ShellWords::take_double_quote() {
   has_piece_ = quoted_ = true;
   vanishes_ = false;
   for (++at_; at_ < text_.size() && text_[at_] != '"' && !cut_;) {
-    if (text_[at_] == '\\')
-      take_escape(true);
-    else if (text_[at_] == '$' || text_[at_] == '`')
-      take_dollar(true);
-    else if (text_[at_] == unset_begin)
-      take_marked();
-    else
-      piece_.put(text_[at_], here()), ++at_;
+    if (text_[at_] == '\\') take_escape(true);
+    else if (text_[at_] == '$' || text_[at_] == '`') take_dollar(true);
+    else if (text_[at_] == unset_begin) take_marked();
+    else piece_.put(text_[at_], here()), ++at_;
   }
   cut_ = cut_ || at_ >= text_.size();
   if (!cut_) ++at_;
@@ -182,10 +162,8 @@ void ShellWords::put(const ShellText& value, bool quoted) {
   bool marked = false;  // what nothing sets is one word, whatever it is written like
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == unset_begin) marked = true;
-    if (!marked && (is_shell_blank(text[i]) || text[i] == '\n'))
-      finish_word();
-    else
-      piece_.put(text[i], value.line(i)), has_piece_ = true;
+    if (!marked && (is_shell_blank(text[i]) || text[i] == '\n')) finish_word();
+    else piece_.put(text[i], value.line(i)), has_piece_ = true;
     if (text[i] == unset_end) marked = false;
   }
 }
@@ -225,17 +203,14 @@ void ShellWords::take_dollar(bool quoted) {
     cut_ = end == text_.npos;
     if (cut_) return void(at_ = text_.size());
     const std::string_view inside = text_.substr(at_ + 2, end - at_ - 3), written = text_.substr(at_, end - at_);
-    if (rest.starts_with('{'))
-      take_parameter(inside, written, quoted);
+    if (rest.starts_with('{')) take_parameter(inside, written, quoted);
     else if (rest.starts_with("((") && inside.ends_with(')'))
       take_arithmetic(inside.substr(1, inside.size() - 2), written, quoted);
-    else
-      take_command(inside, written, quoted);
+    else take_command(inside, written, quoted);
     return void(at_ = end);
   }
   std::size_t length = 0;
-  if (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0])) != 0)
-    length = 1;
+  if (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0])) != 0) length = 1;
   else
     while (length < rest.size() && is_shell_name(rest[length])) ++length;
   constexpr std::string_view special = "@*#?!$-";
@@ -263,18 +238,12 @@ ShellText ShellWords::piece(bool quotes) {
   splits_ = false;
   while (at_ < text_.size() && !cut_) {
     const char c = text_[at_];
-    if (c == '\\')
-      take_escape(!quotes);
-    else if (c == '$' || c == '`')
-      take_dollar(true);
-    else if (quotes && c == '\'')
-      take_single_quote();
-    else if (quotes && c == '"')
-      take_double_quote();
-    else if (c == unset_begin)
-      take_marked();
-    else
-      piece_.put(c, here()), ++at_;
+    if (c == '\\') take_escape(!quotes);
+    else if (c == '$' || c == '`') take_dollar(true);
+    else if (quotes && c == '\'') take_single_quote();
+    else if (quotes && c == '"') take_double_quote();
+    else if (c == unset_begin) take_marked();
+    else piece_.put(c, here()), ++at_;
   }
   return std::move(piece_);
 }

@@ -15,10 +15,8 @@ constexpr int most_heredoc_lines = 2000;
 /// Behind "> " or "tee "; ">>" appends.
 std::string_view heredoc_target(std::string_view header) {
   std::size_t at = header.rfind('>');
-  if (at != header.npos)
-    ++at;
-  else if (at = header.find("tee "); at != header.npos)
-    at += 4;
+  if (at != header.npos) ++at;
+  else if (at = header.find("tee "); at != header.npos) at += 4;
   if (at == header.npos) return {};
   const std::string_view rest = stripped(header.substr(at));
   const char quote = rest.empty() ? ' ' : rest[0];
@@ -44,8 +42,8 @@ std::optional<Heredoc> heredoc_at(std::string_view text, std::size_t at) {
   const std::string_view closing = line.substr(word, end - word);
   if (closing.empty()) return std::nullopt;
   const std::string_view before = stripped(line.substr(0, open)),
-                         behind = line.substr(end + (out.expands ? 0 : 1) > line.size() ? line.size()
-                                                                                        : end + (out.expands ? 0 : 1));
+                         behind = line.substr(
+                             end + (out.expands ? 0 : 1) > line.size() ? line.size() : end + (out.expands ? 0 : 1));
   out.header = before;
   out.target = heredoc_target(behind);
   if (out.target.empty()) out.target = heredoc_target(before);

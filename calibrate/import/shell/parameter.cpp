@@ -117,8 +117,8 @@ std::string folder_command(std::string_view command) {
 }  // namespace
 
 /// The words that it holds, an element of a list, or all of one; nothing where the list has no such element.
-std::optional<std::vector<ShellText>> ShellWords::held_words(const ShellParameterParts& parts,
-                                                             const ShellValue& value) {
+std::optional<std::vector<ShellText>> ShellWords::held_words(
+    const ShellParameterParts& parts, const ShellValue& value) {
   doubts_.insert(value.doubts.begin(), value.doubts.end());
   if (value.array && !parts.subscripted && !parts.given() && value.words.size() > 1)
     doubts_.insert(
@@ -135,8 +135,8 @@ void ShellWords::put_plain(const std::string& text) {
 }
 
 /// ${NAME:-otherwise} and its kin; true where it is one of them and done with.
-bool ShellWords::take_otherwise(const ShellParameterParts& parts, const std::vector<ShellText>& words, bool is_set,
-                                bool quoted) {
+bool ShellWords::take_otherwise(
+    const ShellParameterParts& parts, const std::vector<ShellText>& words, bool is_set, bool quoted) {
   const std::string_view rest = parts.rest;
   const bool colon =
       rest.size() > 1 && rest[0] == ':' && std::string_view("-=?+").find(rest[1]) != std::string_view::npos;

@@ -16,13 +16,11 @@ constexpr std::size_t most_command_bytes = 64 * 1024;
 // Real scripts nest two or three.
 constexpr int deepest_text = 8;
 
-constexpr std::string_view shell_keywords[] = {"then",    "else",     "do",      "exec",   "eval", "nohup", "time",
-                                               "sudo",    "command",  "export",  "local",  "env",  "{",     "set",
-                                               "declare", "readonly", "typeset", "stdbuf", ":"};
+constexpr std::string_view shell_keywords[] = {"then", "else", "do", "exec", "eval", "nohup", "time", "sudo", "command",
+    "export", "local", "env", "{", "set", "declare", "readonly", "typeset", "stdbuf", ":"};
 constexpr std::string_view setting_keywords[] = {"export", "local", "declare", "readonly", "typeset", "env", "set"};
 
-template <std::size_t N>
-bool is_one_of(const std::string_view (&names)[N], std::string_view word) {
+template <std::size_t N> bool is_one_of(const std::string_view (&names)[N], std::string_view word) {
   return std::find(std::begin(names), std::end(names), word) != std::end(names);
 }
 
@@ -49,8 +47,8 @@ std::string_view first_token(std::string_view rest) {
   return rest.substr(0, rest.find_first_of(" \t\r\n;"));
 }
 
-ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_view),
-                         const std::map<std::string, std::string>& defined)
+ShellReader::ShellReader(
+    const std::string& where, bool (*wanted)(std::string_view), const std::map<std::string, std::string>& defined)
     : where_(where), wanted_(wanted) {
   for (const auto& [name, text] : defined) {
     ShellText value;
@@ -167,8 +165,7 @@ Expected<void> ShellReader::take_words(Place& place) {
   }
   if (words.cut()) return take_unclosed(place, command, line);
   const std::size_t length = words.position();
-  if (texts.empty())
-    apply(std::move(set), true);
+  if (texts.empty()) apply(std::move(set), true);
   else TRY(keep(std::move(command), std::move(texts), std::move(set), words, evaluating, place.depth));
   return step_over(place, length);
 }
@@ -176,8 +173,8 @@ Expected<void> ShellReader::take_words(Place& place) {
 Expected<void> ShellReader::take_unclosed(Place& place, const ShellCommand& command, std::size_t line) {
   ++unclosed_;
   if (!command.words.empty())
-    return fail(fmt::format("{}:{}", where_, line), "the command ends inside a quote or a bracket",
-                "give the whole command");
+    return fail(
+        fmt::format("{}:{}", where_, line), "the command ends inside a quote or a bracket", "give the whole command");
   std::string_view rest = place.rest();
   if (const std::string_view keyword = first_token(rest); is_one_of(shell_keywords, keyword))
     rest = stripped(rest.substr(keyword.size()));
@@ -189,8 +186,8 @@ Expected<void> ShellReader::take_unclosed(Place& place, const ShellCommand& comm
   return to_next_line(place);
 }
 
-std::pair<std::string, ShellValue> ShellReader::assigned(const ShellWords& words, std::size_t name_length,
-                                                         std::size_t line, const Settings& earlier) {
+std::pair<std::string, ShellValue> ShellReader::assigned(
+    const ShellWords& words, std::size_t name_length, std::size_t line, const Settings& earlier) {
   const bool appends = words.raw()[name_length - 2] == '+';
   const std::string name(words.raw().substr(0, name_length - (appends ? 2 : 1)));
   ShellValue value;
@@ -209,10 +206,8 @@ std::pair<std::string, ShellValue> ShellReader::assigned(const ShellWords& words
   ShellValue longer = *before;
   longer.line = line;
   longer.doubts.insert(value.doubts.begin(), value.doubts.end());
-  if (!longer.array && !value.array && !longer.words.empty())
-    longer.words.front().put(value.words.front());
-  else
-    longer.array = true, longer.words.insert(longer.words.end(), value.words.begin(), value.words.end());
+  if (!longer.array && !value.array && !longer.words.empty()) longer.words.front().put(value.words.front());
+  else longer.array = true, longer.words.insert(longer.words.end(), value.words.begin(), value.words.end());
   return {name, std::move(longer)};
 }
 
@@ -230,7 +225,7 @@ void ShellReader::apply(Settings set, bool alone) {
       if (was != is)
         value.doubts.insert(
             fmt::format("{} is set in line {} and, under a condition that is not known here, in line {}: {} counts",
-                        name, before->line, value.line, loses ? "the first" : "the last"));
+                name, before->line, value.line, loses ? "the first" : "the last"));
       if (loses) {
         ShellValue kept = *before;
         kept.doubts.merge(value.doubts);
@@ -242,7 +237,7 @@ void ShellReader::apply(Settings set, bool alone) {
 }
 
 Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> texts, Settings set,
-                                 const ShellWords& words, bool evaluating, int depth) {
+    const ShellWords& words, bool evaluating, int depth) {
   if (evaluating) {
     ShellText all;
     for (const ShellText& text : texts) {
@@ -308,8 +303,7 @@ std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {
 }
 
 Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
-                                 bool (*wanted)(std::string_view first_word),
-                                 const std::map<std::string, std::string>& defined) {
+    bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined) {
   std::string without_marks;
   if (std::any_of(text.begin(), text.end(), is_unset_mark)) {
     without_marks = text;

@@ -22,13 +22,12 @@ namespace stepcast {
 /// taken or left out; of others all are read, what they set last counts and a note says so. Fails where a wanted
 /// command is cut off inside a quote.
 Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
-                                 bool (*wanted)(std::string_view first_word),
-                                 const std::map<std::string, std::string>& defined);
+    bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined);
 
 class ShellReader {
  public:
-  ShellReader(const std::string& where, bool (*wanted)(std::string_view),
-              const std::map<std::string, std::string>& defined);
+  ShellReader(
+      const std::string& where, bool (*wanted)(std::string_view), const std::map<std::string, std::string>& defined);
   Expected<ShellScript> read(std::string_view text);
 
  private:
@@ -58,11 +57,11 @@ class ShellReader {
   static Expected<void> step_over(Place& place, std::size_t count);
   Expected<void> take_words(Place& place);
   Expected<void> take_unclosed(Place& place, const ShellCommand& command, std::size_t line);
-  std::pair<std::string, ShellValue> assigned(const ShellWords& words, std::size_t name_length, std::size_t line,
-                                              const Settings& earlier);
+  std::pair<std::string, ShellValue> assigned(
+      const ShellWords& words, std::size_t name_length, std::size_t line, const Settings& earlier);
   void apply(Settings set, bool alone);
   Expected<void> keep(ShellCommand command, std::vector<ShellText> texts, Settings set, const ShellWords& words,
-                      bool evaluating, int depth);
+      bool evaluating, int depth);
   Expected<void> take_inner(ShellText text, int depth);
   static std::size_t shell_word(const std::vector<ShellWord>& words);
   static std::size_t inner_shell(const std::vector<ShellWord>& words);

@@ -18,18 +18,10 @@ constexpr int most_function_calls = 200;
 struct BatchVariable {
   std::string_view option, variable;
 };
-constexpr BatchVariable batch_variables[] = {{"nodes", "SLURM_NNODES"},
-                                             {"nodes", "SLURM_JOB_NUM_NODES"},
-                                             {"N", "SLURM_NNODES"},
-                                             {"N", "SLURM_JOB_NUM_NODES"},
-                                             {"ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
-                                             {"ntasks", "SLURM_NTASKS"},
-                                             {"ntasks", "SLURM_NPROCS"},
-                                             {"n", "SLURM_NTASKS"},
-                                             {"n", "SLURM_NPROCS"},
-                                             {"gpus-per-node", "SLURM_GPUS_PER_NODE"},
-                                             {"gpus-per-node", "SLURM_GPUS_ON_NODE"},
-                                             {"gres", "SLURM_GPUS_ON_NODE"}};
+constexpr BatchVariable batch_variables[] = {{"nodes", "SLURM_NNODES"}, {"nodes", "SLURM_JOB_NUM_NODES"},
+    {"N", "SLURM_NNODES"}, {"N", "SLURM_JOB_NUM_NODES"}, {"ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
+    {"ntasks", "SLURM_NTASKS"}, {"ntasks", "SLURM_NPROCS"}, {"n", "SLURM_NTASKS"}, {"n", "SLURM_NPROCS"},
+    {"gpus-per-node", "SLURM_GPUS_PER_NODE"}, {"gpus-per-node", "SLURM_GPUS_ON_NODE"}, {"gres", "SLURM_GPUS_ON_NODE"}};
 
 }  // namespace
 
@@ -248,14 +240,10 @@ Expected<void> ShellReader::pass_over(Place& place) {
     const char c = rest[at];
     const bool separates = c == ';' || rest.substr(at).starts_with("&&") || rest.substr(at).starts_with("||");
     if (separates && unquoted == rest.npos) unquoted = at;
-    if (c == '\\' && quote != '\'')
-      ++at;
-    else if (quote != 0)
-      quote = c == quote ? char{0} : quote;
-    else if (c == '"' || c == '\'')
-      quote = c;
-    else if (separates)
-      found = at;
+    if (c == '\\' && quote != '\'') ++at;
+    else if (quote != 0) quote = c == quote ? char{0} : quote;
+    else if (c == '"' || c == '\'') quote = c;
+    else if (separates) found = at;
   }
   if (found == rest.npos && quote != 0 && rest.back() != quote) found = unquoted;  // "it's" of a log
   if (found == rest.npos) return to_next_line(place);

@@ -42,10 +42,8 @@ std::string ShellText::shown() const {
   std::string out;
   bool name = false;
   for (const char c : text_) {
-    if (c == unset_begin || c == unset_name_end)
-      name = c == unset_begin;
-    else if (c != unset_end && !name)
-      out += c;
+    if (c == unset_begin || c == unset_name_end) name = c == unset_begin;
+    else if (c != unset_end && !name) out += c;
   }
   return out;
 }
@@ -76,12 +74,10 @@ std::size_t LineCounter::line(const ShellSource& source, std::size_t at) {
     return source.text.empty() ? source.line : source.lines[std::min(at, source.text.size() - 1)];
   const auto between = [&](std::size_t first, std::size_t last) {
     return static_cast<std::size_t>(std::count(source.text.begin() + static_cast<std::ptrdiff_t>(first),
-                                               source.text.begin() + static_cast<std::ptrdiff_t>(last), '\n'));
+        source.text.begin() + static_cast<std::ptrdiff_t>(last), '\n'));
   };
-  if (at >= at_)
-    lines_ += between(at_, at);
-  else
-    lines_ -= between(at, at_);
+  if (at >= at_) lines_ += between(at_, at);
+  else lines_ -= between(at, at_);
   at_ = at;
   return source.line + lines_;
 }

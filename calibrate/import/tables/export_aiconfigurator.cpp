@@ -96,9 +96,8 @@ void read_aic_attention(TableImport& rows) {
   const auto time = aic_time(rows);
   if (!type || !time) return;
   const double tokens = rows.count("isl"), cached = rows.count("step", 0);
-  AttentionQuery a{
-      rows.count("batch_size"), tokens, tokens + cached, rows.count("num_heads"), rows.count("num_key_value_heads"),
-      rows.count("head_dim")};
+  AttentionQuery a{rows.count("batch_size"), tokens, tokens + cached, rows.count("num_heads"),
+      rows.count("num_key_value_heads"), rows.count("head_dim")};
   a.precision = type->precision;
   const std::string op = lower_case(rows.text("op_name"));
   const bool decode = op.empty() ? tokens == 1 && cached > 0 : op.find("generation") != std::string::npos;
@@ -121,8 +120,7 @@ void read_aic_moe(TableImport& rows) {
   } else if (distribution != "balanced") {
     return rows.leave_out(fmt::format("rows of distribution '{:.40}'", distribution));
   }
-  rows.add(
-      MoeQuery{rows.count("num_tokens"), rows.count("hidden_size"), rows.count("inter_size"), rows.count("topk"),
+  rows.add(MoeQuery{rows.count("num_tokens"), rows.count("hidden_size"), rows.count("inter_size"), rows.count("topk"),
                rows.count("num_experts"), rows.count("moe_tp_size"), rows.count("moe_ep_size"), skew, type->precision},
       *time, aic_context(rows));
 }
@@ -137,7 +135,7 @@ void read_wide_gemm_rows(TableImport& rows) {
   std::erase_if(columns, [&](const WideColumn& column) { return !rows.wants("collection", column.collection); });
   if (columns.empty())
     return rows.refuse(Error{rows.table().where(), "no such collection in the header",
-                             name_hint(rows.options().only.at("collection"), rows.header_names)});
+        name_hint(rows.options().only.at("collection"), rows.header_names)});
   while (rows.next()) {
     const auto type = rows.element("dtype");
     if (!type) continue;
@@ -146,10 +144,10 @@ void read_wide_gemm_rows(TableImport& rows) {
       const auto time = rows.time(column.time, microsecond);
       if (!time) continue;
       gemm.block_scaled = type->block_scaled || (type->precision == Precision::fp8 &&
-                                                 column.collection.find("deepgemm") != std::string::npos);
+                                                    column.collection.find("deepgemm") != std::string::npos);
       gemm.casts_x = times_the_cast({type->precision, gemm.block_scaled}, column.context.software);
-      rows.add(gemm, *time, column.context,
-               column.power.empty() || !rows.has(column.power) ? 0 : rows.number(column.power));
+      rows.add(
+          gemm, *time, column.context, column.power.empty() || !rows.has(column.power) ? 0 : rows.number(column.power));
     }
   }
 }

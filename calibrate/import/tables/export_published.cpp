@@ -37,8 +37,8 @@ void read_neusight(TableImport& rows) {
   const double batch = rows.count("B");
   if (op == "linear" || op == "bmm") {
     const bool linear = op == "linear";
-    GemmQuery gemm{rows.count("M") * (linear ? batch : 1), rows.count("N"), rows.count("K"), linear ? 1 : batch,
-                   type->precision};
+    GemmQuery gemm{
+        rows.count("M") * (linear ? batch : 1), rows.count("N"), rows.count("K"), linear ? 1 : batch, type->precision};
     gemm.layout = linear ? GemmLayout::tn : GemmLayout::nn;
     return rows.add(gemm, *time, context);
   }
@@ -58,8 +58,8 @@ void read_flash_attention(TableImport& rows) {
   const double rate = published_rate(rows), positions = rows.count("seqlen"), head_dim = rows.count("head_dim");
   const bool causal = rows.number("causal") != 0;
   if (rows.failed()) return;
-  AttentionQuery a{tokens / positions, positions, positions, width / head_dim, width / head_dim,
-                   head_dim,           *pass,     causal,    Precision::fp16};
+  AttentionQuery a{tokens / positions, positions, positions, width / head_dim, width / head_dim, head_dim, *pass,
+      causal, Precision::fp16};
   const double passes = *pass == AttentionPass::forward    ? 1
                         : *pass == AttentionPass::backward ? with_backward - 1
                                                            : with_backward;
@@ -71,8 +71,8 @@ void read_flash_attention(TableImport& rows) {
 /// weight per group.
 void read_deepgemm(TableImport& rows) {
   const double rate = published_rate(rows);
-  GemmQuery gemm{rows.count("m_per_group"), rows.count("n"), rows.count("k"),
-                 rows.count("groups"),      Precision::fp8,  true};
+  GemmQuery gemm{
+      rows.count("m_per_group"), rows.count("n"), rows.count("k"), rows.count("groups"), Precision::fp8, true};
   MeasurementContext context;
   context.gpu = "h800-sxm";
   context.software = "DeepGEMM";

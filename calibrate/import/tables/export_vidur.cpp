@@ -33,14 +33,14 @@ constexpr std::array layer_ops{
     LayerOp{"emb", [](const LayerSizes& s) { return layer_memory("embedding", s.tokens, s.hidden); }},
     LayerOp{"input_layernorm", [](const LayerSizes& s) { return layer_memory("norm", s.tokens, s.hidden); }},
     LayerOp{"attn_pre_proj",
-            [](const LayerSizes& s) { return layer_gemm(s, s.query_columns + 2 * s.kv_columns, s.hidden); }},
+        [](const LayerSizes& s) { return layer_gemm(s, s.query_columns + 2 * s.kv_columns, s.hidden); }},
     LayerOp{"attn_rope",
-            [](const LayerSizes& s) { return layer_memory("rope", s.tokens, s.query_columns + s.kv_columns); }},
+        [](const LayerSizes& s) { return layer_memory("rope", s.tokens, s.query_columns + s.kv_columns); }},
     LayerOp{"attn_post_proj", [](const LayerSizes& s) { return layer_gemm(s, s.hidden, s.query_columns); }},
     LayerOp{"post_attention_layernorm", [](const LayerSizes& s) { return layer_memory("norm", s.tokens, s.hidden); }},
     LayerOp{"mlp_up_proj", [](const LayerSizes& s) { return layer_gemm(s, (s.gated ? 2 : 1) * s.inter, s.hidden); }},
-    LayerOp{"mlp_act",
-            [](const LayerSizes& s) { return layer_memory(s.gated ? "swiglu" : "gelu", s.tokens, s.inter); }},
+    LayerOp{
+        "mlp_act", [](const LayerSizes& s) { return layer_memory(s.gated ? "swiglu" : "gelu", s.tokens, s.inter); }},
     LayerOp{"mlp_down_proj", [](const LayerSizes& s) { return layer_gemm(s, s.hidden, s.inter); }},
     LayerOp{"add", [](const LayerSizes& s) { return layer_memory("add", s.tokens, s.hidden); }},
 };
@@ -64,8 +64,7 @@ std::optional<LayerSizes> layer_sizes(TableImport& rows) {
     return std::nullopt;
   }
   const double head_dim = hidden / heads;
-  return LayerSizes{
-      tokens,         hidden, inter / ways, head_dim * heads / ways, head_dim * std::max(1.0, kv_heads / ways),
+  return LayerSizes{tokens, hidden, inter / ways, head_dim * heads / ways, head_dim * std::max(1.0, kv_heads / ways),
       gated == "true"};
 }
 

@@ -77,8 +77,8 @@ std::optional<BenchmarkRun> benchmark_run(JsonObject& object) {
   double time = 0;
   object.optional("time_unit", unit);
   object.read("real_time", time, NumberRange{});
-  const auto* row = std::find_if(std::begin(benchmark_units), std::end(benchmark_units),
-                                 [&](const auto& u) { return unit == u.name; });
+  const auto* row = std::find_if(
+      std::begin(benchmark_units), std::end(benchmark_units), [&](const auto& u) { return unit == u.name; });
   object.require(row != std::end(benchmark_units), "time_unit", fmt::format("unit '{:.20}'", unit), "ns, us, ms or s");
   object.require(time > 0, "real_time", fmt::format("time {}", time), "times of real calls, above 0");
   if (object.failed() || row == std::end(benchmark_units) || !(time > 0)) return std::nullopt;
@@ -104,7 +104,7 @@ Measurement benchmark_measurement(BenchmarkGroup& group) {
 
 Expected<std::vector<BenchmarkGroup>> benchmark_groups(JsonObject& file, std::size_t& left_out) {
   std::vector<BenchmarkGroup> groups;
-  std::map<std::string, std::size_t> by_name;   // repetitions need not follow each other
+  std::map<std::string, std::size_t> by_name;  // repetitions need not follow each other
   for (JsonObject& object : file.objects("benchmarks")) {
     const auto run = benchmark_run(object);
     if (file.failed()) break;
@@ -145,8 +145,8 @@ int recognise_google_benchmark(std::string_view text, const std::string&) {
   return text.find("\"context\"") != std::string_view::npos ? 95 : 70;
 }
 
-Expected<Measurements> read_google_benchmark(std::string_view text, const std::string& where,
-                                             const ImportOptions& options) {
+Expected<Measurements> read_google_benchmark(
+    std::string_view text, const std::string& where, const ImportOptions& options) {
   JsonObject file(text, where);
   file.allow_unknown_keys();
   const auto context = merged_context(benchmark_context(file), options.context, where);
@@ -178,8 +178,8 @@ Expected<Measurements> read_google_benchmark(std::string_view text, const std::s
     out.notes.push_back(
         fmt::format("{}: left out {} runs that failed or are aggregates other than the median", name, left_out));
   if (shapeless_names > 0)
-    out.notes.push_back(fmt::format("{}: left out {} benchmarks that make no query, the first {}", name,
-                                    shapeless_names, to_text(*shapeless)));
+    out.notes.push_back(fmt::format(
+        "{}: left out {} benchmarks that make no query, the first {}", name, shapeless_names, to_text(*shapeless)));
   return out;
 }
 

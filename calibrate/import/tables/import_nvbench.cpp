@@ -20,8 +20,8 @@ namespace {
 
 /// Which summary gives the time. Cold: isolated calls with the L2 flushed before each (docs/benchmarks.md); the median
 /// of newer versions is less moved by outliers than the mean.
-constexpr std::string_view nvbench_times[] = {"nv/cold/time/gpu/median", "nv/cold/time/gpu/mean",
-                                              "nv/batch/time/gpu/mean"};
+constexpr std::string_view nvbench_times[] = {
+    "nv/cold/time/gpu/median", "nv/cold/time/gpu/mean", "nv/batch/time/gpu/mean"};
 
 struct NvbenchState {
   PlainFields axes;
@@ -86,8 +86,8 @@ PlainFields nvbench_fields(const NvbenchState& state, const std::string& benchma
 }
 
 /// Above zero, in seconds; nothing where the state has no such summary.
-Expected<std::optional<Seconds>> nvbench_seconds(const NvbenchState& state, std::string_view tag,
-                                                 const std::string& where) {
+Expected<std::optional<Seconds>> nvbench_seconds(
+    const NvbenchState& state, std::string_view tag, const std::string& where) {
   const auto at = state.summaries.find(tag);
   if (at == state.summaries.end()) return std::optional<Seconds>();
   TRY(const auto value, finite_number(at->second, where, fmt::format("summary '{}'", tag)));
@@ -125,7 +125,7 @@ struct NvbenchImport {
   std::map<std::int64_t, std::string> devices;
   Measurements out;
   std::size_t skipped = 0, states = 0;
-  std::optional<Error> shapeless;          ///< why the first state that made no query did not
+  std::optional<Error> shapeless;  ///< why the first state that made no query did not
   std::size_t shapeless_states = 0;
 };
 
@@ -154,9 +154,9 @@ Expected<void> take_state(NvbenchImport& import, JsonObject& object, const std::
   TRY(const auto merged, merged_context(context, import.options.context, where));
   if (merged.gpu.empty())
     return fail(where,
-                context.device.empty() ? "nothing says which GPU it was"
-                                       : fmt::format("device '{:.60}' is not in the catalogue", context.device),
-                "say which: --gpu h100-sxm");
+        context.device.empty() ? "nothing says which GPU it was"
+                               : fmt::format("device '{:.60}' is not in the catalogue", context.device),
+        "say which: --gpu h100-sxm");
   row.what = *query;
   row.context = context_index(import.out, merged);
   import.out.rows.push_back(std::move(row));
@@ -197,7 +197,7 @@ Expected<Measurements> read_nvbench(std::string_view text, const std::string& wh
     import.out.notes.push_back(fmt::format("{}: left out {} skipped states", file_name, import.skipped));
   if (import.shapeless_states > 0)
     import.out.notes.push_back(fmt::format("{}: left out {} states whose axes make no query, the first {}", file_name,
-                                           import.shapeless_states, to_text(*import.shapeless)));
+        import.shapeless_states, to_text(*import.shapeless)));
   return std::move(import.out);
 }
 

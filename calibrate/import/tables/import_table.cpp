@@ -21,7 +21,7 @@ std::vector<std::string_view> lacking_columns(const KnownExport& row, const Deli
   for (const std::string_view column : row.columns)
     if (!table.find(column)) lacking.push_back(column);
   const bool one = row.one_of.empty() || std::any_of(row.one_of.begin(), row.one_of.end(),
-                                                     [&](std::string_view c) { return table.find(c).has_value(); });
+                                             [&](std::string_view c) { return table.find(c).has_value(); });
   if (!one) lacking.push_back(row.one_of.front());
   return lacking;
 }
@@ -33,7 +33,10 @@ const KnownExport* export_of(const DelimitedTable& table) {
 }
 
 /// The column that each field of a plain row comes from, named in our words where the options say so.
-struct PlainColumn { std::string name; std::size_t at; };
+struct PlainColumn {
+  std::string name;
+  std::size_t at;
+};
 
 Expected<std::vector<PlainColumn>> plain_columns(const DelimitedTable& table, const ImportOptions& options) {
   std::vector<PlainColumn> columns;
@@ -41,24 +44,25 @@ Expected<std::vector<PlainColumn>> plain_columns(const DelimitedTable& table, co
   for (const auto& [ours, theirs] : options.columns) {
     const auto at = table.find(theirs);
     if (!at)
-      return fail(table.where(), fmt::format("no column '{:.80}' for {}", theirs, ours),
-                  name_hint(theirs, table.columns()));
-    std::erase_if(columns, [&, name = lower_case(ours)](const PlainColumn& column) {
-      return column.at != *at && column.name == name;
-    });
-    std::erase_if(columns, [&, name = lower_case(theirs)](const PlainColumn& column) {
-      return column.at == *at && column.name == name;
-    });
+      return fail(
+          table.where(), fmt::format("no column '{:.80}' for {}", theirs, ours), name_hint(theirs, table.columns()));
+    std::erase_if(columns,
+        [&, name = lower_case(ours)](const PlainColumn& column) { return column.at != *at && column.name == name; });
+    std::erase_if(columns,
+        [&, name = lower_case(theirs)](const PlainColumn& column) { return column.at == *at && column.name == name; });
     columns.push_back({lower_case(ours), *at});
   }
   return columns;
 }
 
-struct TimeColumn { std::string name; double unit; };
+struct TimeColumn {
+  std::string name;
+  double unit;
+};
 
 /// Exactly one column of time; the column map chooses where there are more.
-Expected<TimeColumn> time_column(const DelimitedTable& table, const std::vector<PlainColumn>& columns,
-                                 const ImportOptions& options) {
+Expected<TimeColumn> time_column(
+    const DelimitedTable& table, const std::vector<PlainColumn>& columns, const ImportOptions& options) {
   std::vector<const PlainColumn*> times;
   std::string without_unit;
   for (const PlainColumn& column : columns) {
@@ -70,10 +74,10 @@ Expected<TimeColumn> time_column(const DelimitedTable& table, const std::vector<
   if (times.size() == 1) return TimeColumn{table.columns()[times[0]->at], *time_unit_of(times[0]->name)};
   if (times.empty() && !without_unit.empty())
     return fail(table.where(), fmt::format("column '{}' does not say its unit", without_unit),
-                fmt::format("say it: --column time_us={}", without_unit));
+        fmt::format("say it: --column time_us={}", without_unit));
   if (times.empty()) return fail(table.where(), "no column of times", "time_us, or say which: --column time_us=NAME");
   return fail(table.where(), fmt::format("columns '{}' and '{}' are both times", times[0]->name, times[1]->name),
-              fmt::format("say which: --column time_us={}", table.columns()[times[0]->at]));
+      fmt::format("say which: --column time_us={}", table.columns()[times[0]->at]));
 }
 
 PlainFields fields_of_row(const DelimitedTable& table, std::size_t row, const std::vector<PlainColumn>& columns) {
@@ -96,9 +100,9 @@ Error unknown_layout(const DelimitedTable& table) {
   const std::string plain =
       "name columns in our words: --column m=NAME --column n=NAME --column k=NAME --column time_us=NAME";
   return {table.where(), fmt::format("columns {} are no known export", fmt::join(table.columns(), ", ")).substr(0, 400),
-          nearest == nullptr ? plain
-                             : fmt::format("nearest is {}, which also has {}; or {}", nearest->id,
-                                           fmt::join(lacking_columns(*nearest, table), ", "), plain)};
+      nearest == nullptr ? plain
+                         : fmt::format("nearest is {}, which also has {}; or {}", nearest->id,
+                               fmt::join(lacking_columns(*nearest, table), ", "), plain)};
 }
 
 void read_plain_rows(TableImport& rows, const std::vector<PlainColumn>& columns, const TimeColumn& time_of) {
@@ -116,7 +120,7 @@ void read_plain_rows(TableImport& rows, const std::vector<PlainColumn>& columns,
     const auto context = plain_context(fields, rows.where());
     const auto extras = read_plain_extras(fields, rows.where(), measurement);
     for (const Error* error :
-         {query ? nullptr : &query.error(), context ? nullptr : &context.error(), extras ? nullptr : &extras.error()})
+        {query ? nullptr : &query.error(), context ? nullptr : &context.error(), extras ? nullptr : &extras.error()})
       if (error != nullptr) rows.refuse(*error);
     if (rows.failed()) continue;
     measurement.what = *query;
@@ -145,7 +149,7 @@ int recognise_table(std::string_view text, const std::string& name) {
   if (!table) return named ? 1 : 0;
   if (export_of(*table) != nullptr || is_wide_gemm(*table)) return 90;
   const bool timed = std::any_of(table->columns().begin(), table->columns().end(),
-                                 [](const std::string& column) { return time_unit_of(column).has_value(); });
+      [](const std::string& column) { return time_unit_of(column).has_value(); });
   return timed ? 60 : named ? 20 : 0;
 }
 

@@ -12,8 +12,8 @@ namespace stepcast {
 
 struct KnownExport {
   std::string_view id;
-  std::vector<std::string_view> columns;   ///< all of them are in the header
-  std::vector<std::string_view> one_of;    ///< and one of these, where the list is not empty
+  std::vector<std::string_view> columns;  ///< all of them are in the header
+  std::vector<std::string_view> one_of;   ///< and one of these, where the list is not empty
   void (*read_row)(TableImport& rows);
 };
 std::span<const KnownExport> known_exports();
@@ -24,15 +24,15 @@ void read_wide_gemm_rows(TableImport& rows);
 
 // --- rows of the table ---
 
-void read_aic_gemm(TableImport& rows);           ///< export_aiconfigurator.cpp
+void read_aic_gemm(TableImport& rows);  ///< export_aiconfigurator.cpp
 void read_aic_attention(TableImport& rows);
 void read_aic_moe(TableImport& rows);
-void read_aic_nccl(TableImport& rows);           ///< nccl/export_collective.cpp
+void read_aic_nccl(TableImport& rows);  ///< nccl/export_collective.cpp
 void read_nccl_perf(TableImport& rows);
 void read_vidur_network(TableImport& rows);
 void read_vidur_collective(TableImport& rows);
-void read_vidur_layer(TableImport& rows);        ///< export_vidur.cpp
-void read_neusight(TableImport& rows);           ///< export_published.cpp
+void read_vidur_layer(TableImport& rows);  ///< export_vidur.cpp
+void read_neusight(TableImport& rows);     ///< export_published.cpp
 void read_flash_attention(TableImport& rows);
 void read_deepgemm(TableImport& rows);
 

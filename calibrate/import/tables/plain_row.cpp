@@ -14,7 +14,10 @@
 namespace stepcast {
 namespace {
 
-struct Spellings { std::string_view word; std::vector<std::string_view> others; };
+struct Spellings {
+  std::string_view word;
+  std::vector<std::string_view> others;
+};
 const Spellings field_spellings[] = {
     {"batch", {"batch_size", "batch_count", "b"}},
     {"dtype", {"precision", "data_type", "datatype", "type", "t{ct}", "t"}},
@@ -77,8 +80,9 @@ class PlainReader {
     if (!text && options.precision.empty()) refuse("no element type", "a column dtype, or --precision bf16");
     if (error_) return {};
     const auto type = element_type_of(text ? *text : std::string_view(options.precision));
-    if (!type) refuse(fmt::format("unknown element type '{:.40}'", text ? *text : std::string_view(options.precision)),
-                      "one of: fp32, tf32, fp16, bf16, fp8, fp8-block, mxfp8, nvfp4");
+    if (!type)
+      refuse(fmt::format("unknown element type '{:.40}'", text ? *text : std::string_view(options.precision)),
+          "one of: fp32, tf32, fp16, bf16, fp8, fp8-block, mxfp8, nvfp4");
     return type.value_or(ElementType{});
   }
   void refuse(std::string what, std::string hint) {
@@ -109,8 +113,8 @@ GemmLayout layout_of(PlainReader& row) {
 
 Query gemm_query(PlainReader& row, const ImportOptions& options) {
   const ElementType type = row.element(options);
-  return GemmQuery{row.count("m"), row.count("n"), row.count("k"), row.count("batch", 1),
-                   type.precision, type.block_scaled, layout_of(row), row.flag("casts_x", false)};
+  return GemmQuery{row.count("m"), row.count("n"), row.count("k"), row.count("batch", 1), type.precision,
+      type.block_scaled, layout_of(row), row.flag("casts_x", false)};
 }
 
 Query attention_query(PlainReader& row, const ImportOptions& options) {
@@ -136,7 +140,7 @@ Query attention_query(PlainReader& row, const ImportOptions& options) {
 
 Query moe_query(PlainReader& row, const ImportOptions& options) {
   MoeQuery moe{row.count("tokens"), row.count("hidden"), row.count("inter"), row.count("topk"), row.count("experts"),
-               row.count("tensor_ways", 1), row.count("expert_ways", 1), 0, row.element(options).precision};
+      row.count("tensor_ways", 1), row.count("expert_ways", 1), 0, row.element(options).precision};
   if (find_field(row.fields(), "skew")) moe.skew = row.number("skew");
   if (moe.skew < 0)
     row.refuse(fmt::format("skew = {}", moe.skew), "0 for balanced loads, or the exponent of their power law");
@@ -166,8 +170,8 @@ Query memory_query(PlainReader& row, const ImportOptions& options, const MemoryO
 Query collective_query(PlainReader& row, const ImportOptions& options, CollectiveKind kind) {
   const double ranks = row.count("gpus", static_cast<double>(options.ranks));
   const double nodes = row.count("nodes", static_cast<double>(std::max<std::int64_t>(options.nodes, 1)));
-  const CollectiveQuery c{kind, static_cast<std::int64_t>(ranks), static_cast<std::int64_t>(nodes),
-                          Bytes(row.count("bytes"))};
+  const CollectiveQuery c{
+      kind, static_cast<std::int64_t>(ranks), static_cast<std::int64_t>(nodes), Bytes(row.count("bytes"))};
   if (c.ranks < 2 || c.nodes > c.ranks || c.ranks % c.nodes != 0)
     row.refuse(fmt::format("{} GPUs on {} nodes", c.ranks, c.nodes), "2 GPUs or more, the same number on each node");
   return c;
@@ -213,9 +217,9 @@ Expected<Query> plain_query(const PlainFields& fields, const std::string& where,
   if (const MemoryOp* op = find_memory_op(kind)) return done(memory_query(row, options, *op));
   if (kind.empty())
     return fail(where, "nothing says what was timed",
-                "columns m, n, k or a column kind: gemm, attention, moe, norm, all_reduce, ...");
+        "columns m, n, k or a column kind: gemm, attention, moe, norm, all_reduce, ...");
   std::vector<std::string> names{"gemm", "attention", "moe", "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-                                 "send_recv", "broadcast", "reduce"};
+      "send_recv", "broadcast", "reduce"};
   for (const MemoryOp& op : memory_ops()) names.emplace_back(op.id);
   return fail(where, fmt::format("unknown kind '{:.40}'", kind), name_hint(kind, names));
 }
@@ -223,12 +227,12 @@ Expected<Query> plain_query(const PlainFields& fields, const std::string& where,
 Expected<MeasurementContext> plain_context(const PlainFields& fields, const std::string& where) {
   MeasurementContext context;
   const std::pair<std::string_view, std::string MeasurementContext::*> texts[] = {
-      {"device", &MeasurementContext::device},   {"fabric", &MeasurementContext::fabric},
+      {"device", &MeasurementContext::device}, {"fabric", &MeasurementContext::fabric},
       {"machine", &MeasurementContext::machine}, {"software", &MeasurementContext::software},
-      {"driver", &MeasurementContext::driver},   {"cuda", &MeasurementContext::cuda},
-      {"cublas", &MeasurementContext::cublas},   {"nccl", &MeasurementContext::nccl},
-      {"date", &MeasurementContext::date},       {"launch_mode", &MeasurementContext::launch_mode},
-      {"regime", &MeasurementContext::regime},   {"source", &MeasurementContext::source}};
+      {"driver", &MeasurementContext::driver}, {"cuda", &MeasurementContext::cuda},
+      {"cublas", &MeasurementContext::cublas}, {"nccl", &MeasurementContext::nccl}, {"date", &MeasurementContext::date},
+      {"launch_mode", &MeasurementContext::launch_mode}, {"regime", &MeasurementContext::regime},
+      {"source", &MeasurementContext::source}};
   for (const auto& [word, member] : texts)
     if (const auto text = find_field(fields, word)) context.*member = std::string(*text);
   if (context.regime != "burst" && context.regime != "sustained")

@@ -8,6 +8,7 @@
 namespace stepcast {
 namespace {
 
+// clang-format off
 struct ElementName { std::string_view name; Precision precision; bool block_scaled = false; };
 constexpr ElementName element_names[] = {
     {"bf16", Precision::bf16},       {"bfloat16", Precision::bf16},   {"fp16", Precision::fp16},
@@ -47,6 +48,7 @@ constexpr PassName pass_names[] = {
     {"fwdbwd", AttentionPass::forward_and_backward}, {"forwardandbackward", AttentionPass::forward_and_backward},
     {"decode", AttentionPass::decode}, {"generation", AttentionPass::decode},
 };
+// clang-format on
 
 /// Letters and digits in lower case: "c10::BFloat16" -> "c10bfloat16", without the namespace.
 std::string bare_name(std::string_view name) {
@@ -61,18 +63,20 @@ std::string bare_name(std::string_view name) {
   return bare;
 }
 
-template <typename Row, std::size_t N>
-const Row* row_named(const Row (&rows)[N], std::string_view bare) {
+template <typename Row, std::size_t N> const Row* row_named(const Row (&rows)[N], std::string_view bare) {
   const auto at = std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.name == bare; });
   return at == std::end(rows) ? nullptr : at;
 }
 
-struct TimeUnit { std::string_view name; double seconds; };
+struct TimeUnit {
+  std::string_view name;
+  double seconds;
+};
 constexpr TimeUnit time_units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"ns", 1e-9}, {"s", 1}, {"usec", 1e-6}, {"msec", 1e-3},
-                                   {"\xC2\xB5s", 1e-6}, {"seconds", 1}, {"sec", 1}};
+    {"\xC2\xB5s", 1e-6}, {"seconds", 1}, {"sec", 1}};
 constexpr std::string_view time_words[] = {"time", "latency", "duration", "runtime", "elapsed", "median", "mean",
-                                           "median_time", "time_median", "mean_time", "gpu_time", "kernel_time",
-                                           "median_latency", "avg_latency", "latency_avg", "dur"};
+    "median_time", "time_median", "mean_time", "gpu_time", "kernel_time", "median_latency", "avg_latency",
+    "latency_avg", "dur"};
 
 bool is_time_word(std::string_view stem) {
   return std::find(std::begin(time_words), std::end(time_words), stem) != std::end(time_words);

@@ -26,8 +26,7 @@ WorkOfRow work_of(const AttentionQuery& a) {
 WorkOfRow work_of(const MoeQuery& moe) { return {flops_of(moe) * (2.0 / 3), Bytes(0), moe.precision}; }
 WorkOfRow work_of(const MemoryQuery& memory) { return {Flops(0), bytes_of(memory), Precision::fp32}; }
 /// Not bounded by the GPU's own memory or arithmetic.
-template <typename Query>
-WorkOfRow work_of(const Query&) { return {}; }
+template <typename Query> WorkOfRow work_of(const Query&) { return {}; }
 
 }  // namespace
 

@@ -31,16 +31,16 @@ TableImport::TableImport(const DelimitedTable& table, const ImportOptions& optio
 bool TableImport::check_only() {
   for (const auto& [column, value] : only_in_header_) {
     if (column == "collection" && !header_names.empty()) continue;
-    refuse(Error{table_.where(), fmt::format("no column '{}' to choose rows by", column),
-                 name_hint(column, table_.columns())});
+    refuse(Error{
+        table_.where(), fmt::format("no column '{}' to choose rows by", column), name_hint(column, table_.columns())});
     return false;
   }
   return true;
 }
 
 bool TableImport::kept(std::size_t row) const {
-  return std::all_of(only_.begin(), only_.end(),
-                     [&](const auto& rule) { return table_.text(row, rule.first) == rule.second; });
+  return std::all_of(
+      only_.begin(), only_.end(), [&](const auto& rule) { return table_.text(row, rule.first) == rule.second; });
 }
 
 bool TableImport::next() {
@@ -104,7 +104,7 @@ std::optional<ElementType> TableImport::element(std::string_view column) {
     refuse("neither the table nor the file's name says the element type", "say it: --precision bf16");
   else
     refuse(fmt::format("unknown element type '{:.40}'", name),
-           "one of: fp32, tf32, fp16, bf16, fp8, fp8-block, mxfp8, nvfp4");
+        "one of: fp32, tf32, fp16, bf16, fp8, fp8-block, mxfp8, nvfp4");
   return std::nullopt;
 }
 
@@ -169,14 +169,13 @@ Expected<Measurements> TableImport::finish() {
       for (std::size_t row = 0; row < table_.rows() && values.size() < 8; ++row)
         values.insert(table_.text(row, only_[0].first));
       return fail(table_.where(),
-                  fmt::format("no row has {} = '{:.80}'", table_.columns()[only_[0].first], only_[0].second),
-                  fmt::format("values there: {}", fmt::join(values, ", ")));
+          fmt::format("no row has {} = '{:.80}'", table_.columns()[only_[0].first], only_[0].second),
+          fmt::format("values there: {}", fmt::join(values, ", ")));
     }
-    const bool gpu = std::any_of(left_out_.begin(), left_out_.end(), [](const auto& reason) {
-      return reason.first == no_gpu || reason.first.starts_with(unknown_gpu);
-    });
+    const bool gpu = std::any_of(left_out_.begin(), left_out_.end(),
+        [](const auto& reason) { return reason.first == no_gpu || reason.first.starts_with(unknown_gpu); });
     return fail(table_.where(), left_out_.empty() ? "nothing to import" : "nothing is left: " + left_out_text(),
-                gpu ? "say which GPU it was by its id in the catalogue: --gpu h100-sxm" : "");
+        gpu ? "say which GPU it was by its id in the catalogue: --gpu h100-sxm" : "");
   }
   if (!left_out_.empty()) note("left out " + left_out_text());
   for (const auto& [reason, doubt] : doubts_)

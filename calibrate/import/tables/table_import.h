@@ -65,14 +65,17 @@ class TableImport {
 
   const DelimitedTable& table_;
   const ImportOptions& options_;
-  std::vector<std::pair<std::size_t, std::string>> only_;   ///< column and value
+  std::vector<std::pair<std::size_t, std::string>> only_;  ///< column and value
   std::map<std::string, std::string> only_in_header_;
   std::size_t row_ = 0, next_row_ = 0, kept_rows_ = 0;
   Measurements out_;
   std::vector<std::pair<MeasurementContext, int>> contexts_;  ///< as the row gave it -> index; -1: without a GPU
   std::map<std::string, std::size_t> left_out_;
-  struct Doubt { std::size_t rows = 0; std::string first; };
-  std::map<std::string, Doubt> doubts_;                       ///< rows that no machine could have measured, by reason
+  struct Doubt {
+    std::size_t rows = 0;
+    std::string first;
+  };
+  std::map<std::string, Doubt> doubts_;  ///< rows that no machine could have measured, by reason
   std::optional<Error> error_;
 };
 

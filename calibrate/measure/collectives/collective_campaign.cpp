@@ -73,8 +73,8 @@ std::string machine_of(const CollectiveBench& bench, const CollectiveGroup& grou
 }
 
 /// Of rows of a group: its collectives, or a product on its GPUs.
-MeasurementContext collective_context(const CollectiveBench& bench, const CampaignRequest& request,
-                                      const CollectiveGroup& group, KernelSource source) {
+MeasurementContext collective_context(
+    const CollectiveBench& bench, const CampaignRequest& request, const CollectiveGroup& group, KernelSource source) {
   MeasurementContext context = setup_context(bench.device(), bench.settings(), request.gpu, request.date);
   context.machine = machine_of(bench, group);
   context.software = software_of(source, bench.settings());
@@ -91,13 +91,9 @@ bool comparable(MeasurementContext a, const MeasurementContext& b) {
 
 class CollectiveCampaign {
  public:
-  CollectiveCampaign(CollectiveBench& bench, const CollectivePlan& plan, const CampaignRequest& request,
-                    const MeasureHooks& hooks)
-      : bench_(bench),
-        plan_(plan),
-        request_(request),
-        hooks_(hooks),
-        rules_(collective_rules(request.rules)),
+  CollectiveCampaign(
+      CollectiveBench& bench, const CollectivePlan& plan, const CampaignRequest& request, const MeasureHooks& hooks)
+      : bench_(bench), plan_(plan), request_(request), hooks_(hooks), rules_(collective_rules(request.rules)),
         turns_(turns_of(plan)) {}
 
   Expected<MeasureResult> run() {
@@ -107,8 +103,7 @@ class CollectiveCampaign {
     auto& notes = result_.measurements.notes;
     for (const std::string& note : plan_.notes)
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
-    if (!turns_.empty())
-      TRY(agree_on_earlier());
+    if (!turns_.empty()) TRY(agree_on_earlier());
     for (std::size_t i = 0; i < turns_.size() && result_.ended_by.empty(); ++i) take(i);
     result_.finished = result_.ended_by.empty();
     keep(true);
@@ -211,7 +206,7 @@ class CollectiveCampaign {
     TRY(auto check, bench_.check(call.kind, checked));
     if (!check.good()) {
       result_.skipped.push_back({turn.name(), fmt::format("its result is wrong: up to {} off in {} elements of {}",
-                                                          check.error, check.compared, call.group.placement)});
+                                                  check.error, check.compared, call.group.placement)});
       return {};
     }
     TRY(auto times, sampled(call));
@@ -255,7 +250,7 @@ class CollectiveCampaign {
   }
 
   void add(Query what, const MeasurementContext& context, Seconds time, Seconds low = {}, Seconds high = {},
-           int repeats = 1) {
+      int repeats = 1) {
     Measurement row;
     row.what = std::move(what);
     row.time = time;
@@ -298,8 +293,8 @@ class CollectiveCampaign {
 
 }  // namespace
 
-Expected<MeasureResult> run_collectives(CollectiveBench& bench, const CollectivePlan& plan,
-                                        const CampaignRequest& request, const MeasureHooks& hooks) {
+Expected<MeasureResult> run_collectives(
+    CollectiveBench& bench, const CollectivePlan& plan, const CampaignRequest& request, const MeasureHooks& hooks) {
   return CollectiveCampaign(bench, plan, request, hooks).run();
 }
 

@@ -11,7 +11,7 @@ namespace stepcast {
 /// all of them see, and by the clock and the earlier file of process 0. Only process 0 is given hooks.keep.
 /// request.plan is not looked at. What ran beside what is in context.beside as work_name() spells it, "all_reduce x8
 /// 128 MiB" and "gemm ..."; the same two alone come with them.
-Expected<MeasureResult> run_collectives(CollectiveBench& bench, const CollectivePlan& plan,
-                                        const CampaignRequest& request, const MeasureHooks& hooks);
+Expected<MeasureResult> run_collectives(
+    CollectiveBench& bench, const CollectivePlan& plan, const CampaignRequest& request, const MeasureHooks& hooks);
 
 }  // namespace stepcast

@@ -33,7 +33,7 @@ bool nvlink_leads_through(const CollectiveBench& bench, const Ranks& ranks) {
   const std::ptrdiff_t ways = ranks.size() == 2 ? 1 : 2;
   return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
     return std::count_if(ranks.begin(), ranks.end(),
-                         [&](int other) { return other != rank && by_nvlink(bench.joins(rank, other)); }) >= ways;
+               [&](int other) { return other != rank && by_nvlink(bench.joins(rank, other)); }) >= ways;
   });
 }
 
@@ -81,8 +81,8 @@ std::string fabric_between(const CollectiveBench& bench, const std::vector<Ranks
   return bench.joins(hosts[0].front(), hosts[1].front());
 }
 
-void add_groups_across(const CollectiveBench& bench, const std::vector<Ranks>& hosts,
-                       std::vector<CollectiveGroup>& groups) {
+void add_groups_across(
+    const CollectiveBench& bench, const std::vector<Ranks>& hosts, std::vector<CollectiveGroup>& groups) {
   std::vector<std::size_t> counts;
   for (std::size_t count = 2; count < hosts.size(); count *= 2) counts.push_back(count);
   if (hosts.size() >= 2) counts.push_back(hosts.size());
@@ -93,7 +93,7 @@ void add_groups_across(const CollectiveBench& bench, const std::vector<Ranks>& h
       for (std::size_t host = 0; host < count; ++host)
         ranks.insert(ranks.end(), hosts[host].begin(), hosts[host].begin() + static_cast<std::ptrdiff_t>(of_each));
       groups.push_back({std::move(ranks), fabric_between(bench, hosts), nodes,
-                        fmt::format("{} per node on {} nodes", of_each, nodes)});
+          fmt::format("{} per node on {} nodes", of_each, nodes)});
       if (hosts.front().size() == 1) break;
     }
   }

@@ -16,10 +16,9 @@ struct KindRow {
   CollectiveKind kind;
   int rarity;
 };
-constexpr std::array kinds{KindRow{CollectiveKind::all_reduce, 0},     KindRow{CollectiveKind::all_gather, 0},
-                           KindRow{CollectiveKind::reduce_scatter, 0}, KindRow{CollectiveKind::all_to_all, 0},
-                           KindRow{CollectiveKind::send_recv, 0},      KindRow{CollectiveKind::broadcast, 2},
-                           KindRow{CollectiveKind::reduce, 2}};
+constexpr std::array kinds{KindRow{CollectiveKind::all_reduce, 0}, KindRow{CollectiveKind::all_gather, 0},
+    KindRow{CollectiveKind::reduce_scatter, 0}, KindRow{CollectiveKind::all_to_all, 0},
+    KindRow{CollectiveKind::send_recv, 0}, KindRow{CollectiveKind::broadcast, 2}, KindRow{CollectiveKind::reduce, 2}};
 
 // What NCCL does besides moving data, observed from outside: making the communicator of a group takes seconds, and the
 // first call of a kind connects its channels.
@@ -48,8 +47,8 @@ struct Candidate {
   int level = 0;                              ///< lower ones are planned first
 };
 
-std::vector<Candidate> candidates_of(const CollectiveBench& bench, const std::vector<CollectiveGroup>& groups,
-                                     const MethodRules& rules) {
+std::vector<Candidate> candidates_of(
+    const CollectiveBench& bench, const std::vector<CollectiveGroup>& groups, const MethodRules& rules) {
   std::vector<Candidate> all;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::vector<Bytes> sizes =
@@ -66,7 +65,7 @@ std::vector<Candidate> candidates_of(const CollectiveBench& bench, const std::ve
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     const auto key = [](const Candidate& c) {
       return std::tuple(c.level, -static_cast<std::ptrdiff_t>(c.call.group.ranks.size()), c.kind,
-                        -static_cast<std::ptrdiff_t>(c.size));
+          -static_cast<std::ptrdiff_t>(c.size));
     };
     return key(a) < key(b);
   });

@@ -15,9 +15,8 @@ struct GuessRow {
   FabricGuess guess;
 };
 constexpr std::array guesses{GuessRow{"nvswitch", {Seconds(30e-6), BytesPerSecond(200e9)}},
-                             GuessRow{"nvlink_mesh", {Seconds(30e-6), BytesPerSecond(50e9)}},
-                             GuessRow{"pcie", {Seconds(40e-6), BytesPerSecond(5e9)}},
-                             GuessRow{"", {Seconds(100e-6), BytesPerSecond(10e9)}}};
+    GuessRow{"nvlink_mesh", {Seconds(30e-6), BytesPerSecond(50e9)}},
+    GuessRow{"pcie", {Seconds(40e-6), BytesPerSecond(5e9)}}, GuessRow{"", {Seconds(100e-6), BytesPerSecond(10e9)}}};
 
 }  // namespace
 

@@ -110,7 +110,7 @@ class Collector {
     note(fmt::format("{}: beyond the memory of {}", row.phase.id, format_bytes(request_.gpu.memory)), too_large);
     if (too_long > 0)
       out_.notes.push_back(fmt::format("{}: {} shapes take over {:.0f} ms here and are left to the laws", row.phase.id,
-                                       too_long, request_.rules.longest_replay.value() * 1e3));
+          too_long, request_.rules.longest_replay.value() * 1e3));
     if (!list.works.empty()) out_.phases.push_back(std::move(list));
   }
 
@@ -134,10 +134,10 @@ class Collector {
   void note(const std::string& what, const std::vector<std::string>& names) {
     if (names.empty()) return;
     constexpr std::size_t shown = 3;
-    const std::vector<std::string> some(names.begin(),
-                                        names.begin() + static_cast<std::ptrdiff_t>(std::min(shown, names.size())));
+    const std::vector<std::string> some(
+        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(shown, names.size())));
     out_.notes.push_back(fmt::format("{}, left out: {}{}", what, fmt::join(some, ", "),
-                                     names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : ""));
+        names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : ""));
   }
 
   const PlanRequest& request_;

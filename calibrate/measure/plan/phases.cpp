@@ -10,26 +10,28 @@ namespace {
 // Shares: three minutes of an H100 hold 64 products forward and a third of them backward, 24 in each other precision,
 // attention at six lengths, each memory-bound operator nine times, and 17 s of sustained work.
 constexpr std::array phase_table{
-    PlannedPhase{{"launch", "kernels, graphs and events that do nothing: what starting work costs", 0.01},
-             launch_candidates},
+    PlannedPhase{
+        {"launch", "kernels, graphs and events that do nothing: what starting work costs", 0.01}, launch_candidates},
     PlannedPhase{{"bandwidth", "device memory, level-2 cache, and copies between pinned host memory and the GPU", 0.07},
-             bandwidth_candidates},
+        bandwidth_candidates},
     PlannedPhase{{"gemm", "products as in forward (TN): own shapes, then shapes far apart", 0.15}, gemm_candidates},
-    PlannedPhase{{"gemm-backward", "input gradients (NN) and accumulating weight gradients (NT)", 0.09},
-             backward_candidates},
-    PlannedPhase{{"precisions", "24 of these shapes in fp8, tf32, fp16 and whatever else the GPU has; casts apart", 0.12},
-             precision_candidates},
+    PlannedPhase{
+        {"gemm-backward", "input gradients (NN) and accumulating weight gradients (NT)", 0.09}, backward_candidates},
+    PlannedPhase{
+        {"precisions", "24 of these shapes in fp8, tf32, fp16 and whatever else the GPU has; casts apart", 0.12},
+        precision_candidates},
     PlannedPhase{{"skinny", "products of 1 to 256 rows: decoding, small experts", 0.04}, skinny_works},
     PlannedPhase{{"edges", "one row past a tile, vocabularies and widths that no tile divides", 0.03}, edge_works},
-    PlannedPhase{{"batched", "strided batches: scores and contexts of attention that is not fused", 0.03},
-             batched_candidates},
+    PlannedPhase{
+        {"batched", "strided batches: scores and contexts of attention that is not fused", 0.03}, batched_candidates},
     PlannedPhase{{"warm", "products whose operands stay in the level-2 cache", 0.01}, warm_candidates},
-    PlannedPhase{{"attention", "fused attention forward and backward, 512 to 16384 positions", 0.12}, attention_candidates},
+    PlannedPhase{
+        {"attention", "fused attention forward and backward, 512 to 16384 positions", 0.12}, attention_candidates},
     PlannedPhase{
         {"membound", "norms, activations, softmax, loss, embedding, optimizer: three sizes, three row lengths", 0.17},
         membound_candidates},
     PlannedPhase{{"sustained", "products back to back for seconds, and in turn with lighter kernels", 0.11},
-             sustained_candidates},
+        sustained_candidates},
     PlannedPhase{{"beside", "products and copies at the same time", 0.02}, beside_candidates},
     PlannedPhase{{"repeat", "things measured early once more: drift", 0.03}, nullptr},
     PlannedPhase{{"collectives", "NCCL over the GPUs of this machine, or of all nodes: time of its own", 0}, nullptr},
@@ -67,7 +69,8 @@ std::span<const PlannedPhase> planned_phases() { return phase_table; }
 std::span<const MeasurePhase> measure_phases() {
   static const auto phases = [] {
     std::array<MeasurePhase, phase_table.size()> out;
-    std::transform(phase_table.begin(), phase_table.end(), out.begin(), [](const PlannedPhase& row) { return row.phase; });
+    std::transform(
+        phase_table.begin(), phase_table.end(), out.begin(), [](const PlannedPhase& row) { return row.phase; });
     return out;
   }();
   return phases;
@@ -108,8 +111,8 @@ PhaseContext phase_context(const PlanRequest& request) {
         g != nullptr && phase_of(query, context) == phase_index("gemm") && context.fits(query))
       context.own.push_back({g->m, g->n, g->k});
   std::vector<Shape> candidates = training_candidates();
-  std::erase_if(candidates,
-                [&](const Shape& s) { return !context.fits(product(s)) || !context.short_enough(product(s)); });
+  std::erase_if(
+      candidates, [&](const Shape& s) { return !context.fits(product(s)) || !context.short_enough(product(s)); });
   context.design = farthest_points(candidates, context.own, most_shapes);
   return context;
 }

@@ -12,14 +12,14 @@ constexpr double core_tokens = 16384, core_width = 1024;
 AttentionQuery core_of(double positions, double head_dim, bool causal, AttentionPass pass, Precision precision) {
   const double heads = core_width / head_dim;
   return {.batch = core_tokens / positions,
-          .queries = positions,
-          .keys = positions,
-          .heads = heads,
-          .kv_heads = heads,
-          .head_dim = head_dim,
-          .pass = pass,
-          .causal = causal,
-          .precision = precision};
+      .queries = positions,
+      .keys = positions,
+      .heads = heads,
+      .kv_heads = heads,
+      .head_dim = head_dim,
+      .pass = pass,
+      .causal = causal,
+      .precision = precision};
 }
 
 struct Core {

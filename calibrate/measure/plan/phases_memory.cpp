@@ -50,22 +50,14 @@ struct OpShapes {
 };
 // By share of a step's time. Norms and what is like them: hidden sizes; activations: MLP widths; rope: all heads of a
 // position; loss: vocabularies (Llama 2, GPT-2 padded, Qwen2); softmax: positions.
-constexpr std::array op_shapes{OpShapes{"norm", {1024, 4096, 16384}},
-                               OpShapes{"norm-backward", {1024, 4096, 16384}},
-                               OpShapes{"swiglu", {2048, 8192, 28672}},
-                               OpShapes{"swiglu-backward", {2048, 8192, 28672}},
-                               OpShapes{"add", {1024, 4096, 16384}},
-                               OpShapes{"rope", {1024, 4096, 8192}},
-                               OpShapes{"adam", {1024, 4096, 16384}, 4},
-                               OpShapes{"cross-entropy", {32000, 50304, 151936}},
-                               OpShapes{"softmax", {1024, 4096, 16384}},
-                               OpShapes{"gelu", {4096, 16384, 49152}},
-                               OpShapes{"embedding", {1024, 4096, 16384}},
-                               OpShapes{"quantize", {1024, 4096, 16384}},
-                               OpShapes{"softmax-backward", {1024, 4096, 16384}},
-                               OpShapes{"gelu-backward", {4096, 16384, 49152}},
-                               OpShapes{"embedding-backward", {1024, 4096, 16384}},
-                               OpShapes{"add-scalar", {1024, 4096, 16384}}};
+constexpr std::array op_shapes{OpShapes{"norm", {1024, 4096, 16384}}, OpShapes{"norm-backward", {1024, 4096, 16384}},
+    OpShapes{"swiglu", {2048, 8192, 28672}}, OpShapes{"swiglu-backward", {2048, 8192, 28672}},
+    OpShapes{"add", {1024, 4096, 16384}}, OpShapes{"rope", {1024, 4096, 8192}},
+    OpShapes{"adam", {1024, 4096, 16384}, 4}, OpShapes{"cross-entropy", {32000, 50304, 151936}},
+    OpShapes{"softmax", {1024, 4096, 16384}}, OpShapes{"gelu", {4096, 16384, 49152}},
+    OpShapes{"embedding", {1024, 4096, 16384}}, OpShapes{"quantize", {1024, 4096, 16384}},
+    OpShapes{"softmax-backward", {1024, 4096, 16384}}, OpShapes{"gelu-backward", {4096, 16384, 49152}},
+    OpShapes{"embedding-backward", {1024, 4096, 16384}}, OpShapes{"add-scalar", {1024, 4096, 16384}}};
 
 /// Bytes that an operator moves, small (its start weighs as much) to large, and which of its three row lengths.
 struct OpPoint {
@@ -90,7 +82,7 @@ MemoryQuery op_query(const OpShapes& shapes, const OpPoint& point, const Gpu& gp
 Candidates launch_candidates(const PhaseContext&) {
   Candidates out;
   for (const LaunchKind kind :
-       {LaunchKind::stream_kernel, LaunchKind::graph_kernel, LaunchKind::graph, LaunchKind::event})
+      {LaunchKind::stream_kernel, LaunchKind::graph_kernel, LaunchKind::graph, LaunchKind::event})
     out.push_back(sampled_work(LaunchQuery{kind}));
   return out;
 }

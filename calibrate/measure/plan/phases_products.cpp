@@ -43,10 +43,9 @@ struct OtherPrecision {
 // Most telling first. 16: cuBLASLt's rule for fp8 (cuBLAS documentation, "FP8 data types usage"); 128: whole tiles of
 // block scales ("1D block scaling factors layout"), so that no padding is timed. fp32 without tensor cores is a
 // reference only.
-constexpr std::array other_precisions{
-    OtherPrecision{Precision::fp8, 24, 16},       OtherPrecision{Precision::nvfp4, 24, 128},
-    OtherPrecision{Precision::mxfp8, 24, 128},    OtherPrecision{Precision::tf32, 24, 1},
-    OtherPrecision{Precision::fp16, 24, 1},       OtherPrecision{Precision::fp32, 6, 1},
+constexpr std::array other_precisions{OtherPrecision{Precision::fp8, 24, 16}, OtherPrecision{Precision::nvfp4, 24, 128},
+    OtherPrecision{Precision::mxfp8, 24, 128}, OtherPrecision{Precision::tf32, 24, 1},
+    OtherPrecision{Precision::fp16, 24, 1}, OtherPrecision{Precision::fp32, 6, 1},
     OtherPrecision{Precision::fp8, 12, 128, true}};
 
 /// fp8 with a scale per block of 128 in cuBLASLt is Hopper's; later chips have mxfp8 (cuBLAS documentation, same

@@ -40,8 +40,8 @@ Candidates sustained_candidates(const PhaseContext& context) {
   layer.mode = WorkMode::alternating;
   layer.duration = turns_last;
   for (const Query& query :
-       {Query(square_weights(rows_of_runs, 8192, context.precision)), Query(rows_of("norm", rows_of_runs, 8192)),
-        Query(rows_of("swiglu", rows_of_runs, 8192)), Query(rows_of("add", rows_of_runs, 8192))})
+      {Query(square_weights(rows_of_runs, 8192, context.precision)), Query(rows_of("norm", rows_of_runs, 8192)),
+          Query(rows_of("swiglu", rows_of_runs, 8192)), Query(rows_of("add", rows_of_runs, 8192))})
     layer.works.push_back({query, usual_source(query), false, {}});
   out.insert(out.begin() + 1, layer);
   return out;
@@ -51,8 +51,8 @@ Candidates sustained_candidates(const PhaseContext& context) {
 Candidates beside_candidates(const PhaseContext& context) {
   constexpr double copied = 256.0 * 1024 * 1024;
   const std::array<Query, 3> copies{rows_of("copy", copied / 2 / 4096, 4096),
-                                    TransferQuery{TransferKind::host_to_device, Bytes(copied)},
-                                    TransferQuery{TransferKind::device_to_host, Bytes(copied)}};
+      TransferQuery{TransferKind::host_to_device, Bytes(copied)},
+      TransferQuery{TransferKind::device_to_host, Bytes(copied)}};
   Candidates out;
   for (const double size : sizes_beside)
     for (const Query& copy : copies) {

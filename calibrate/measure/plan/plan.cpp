@@ -23,8 +23,7 @@ constexpr std::size_t spread_over = 8;
 constexpr double own_part = 0.5;
 
 /// The same order on every machine (std::shuffle leaves it to the library).
-template <typename Row>
-void shuffle_rows(std::span<Row> rows, std::mt19937_64& random) {
+template <typename Row> void shuffle_rows(std::span<Row> rows, std::mt19937_64& random) {
   for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random() % i]);
 }
 
@@ -80,12 +79,12 @@ class Planner {
     }
     if (from_.repeats && shortest.value() == 0)
       return fail("--only", "repeat measures again what another phase did, but none with short samples was chosen",
-                  "add one: --only gemm,repeat");
+          "add one: --only gemm,repeat");
     if (from_.repeats) aside_ = std::max(shortest, repeat_share() * request_.budget);
     if (from_.repeats) least += shortest;
     if (!(least + Seconds(1e-6) <= request_.budget))
       return fail("--budget", fmt::format("{:g} s do not hold one thing of each phase", request_.budget.value()),
-                  fmt::format("at least {:.0f} s, or fewer phases: --only gemm", std::ceil(least.value())));
+          fmt::format("at least {:.0f} s, or fewer phases: --only gemm", std::ceil(least.value())));
     for (PhaseList& list : from_.phases) take(list);
     if (free() < Seconds(0)) aside_ += free();  // still the shortest one's time or more
     return {};
@@ -186,19 +185,16 @@ class Planner {
     for (const PhaseList& list : from_.phases)
       for (const Chosen& chosen : chosen_) {
         if (chosen.work.phase != list.phase) continue;
-        if (runs_for_long(chosen.work))
-          runs.push_back(chosen.work);
-        else if (is_early(chosen))
-          plan_.works.push_back(chosen.work);
-        else
-          rounds[chosen.place * spread_over / list.taken].push_back(chosen.work);
+        if (runs_for_long(chosen.work)) runs.push_back(chosen.work);
+        else if (is_early(chosen)) plan_.works.push_back(chosen.work);
+        else rounds[chosen.place * spread_over / list.taken].push_back(chosen.work);
       }
     const auto append_all = [&](const std::vector<PlannedWork>& works) {
       plan_.works.insert(plan_.works.end(), works.begin(), works.end());
     };
     append_all(own_);
-    // Runs of seconds come after the most telling round, not at the end: where works take longer than estimated, what is
-    // left out is the last round's, and not what training's clocks are known by.
+    // Runs of seconds come after the most telling round, not at the end: where works take longer than estimated, what
+    // is left out is the last round's, and not what training's clocks are known by.
     for (std::vector<PlannedWork>& round : rounds) {
       shuffle_rows(std::span(round), random_);
       append_all(round);

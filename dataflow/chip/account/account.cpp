@@ -124,15 +124,15 @@ class Accountant {
     if (place.kind == AxisPlacement::Kind::replicate) {
       if (!level.multicast)
         out_.warnings.push_back(fmt::format("{} is needed by {} units ({}), whose fabric has no multicast: {}", tensor,
-                                            place.parts, axis, as_ring("all-gather")));
+            place.parts, axis, as_ring("all-gather")));
       return;
     }
     if (!level.reduce)
       out_.warnings.push_back(fmt::format("{} is summed over {} units ({}), whose fabric does not add: {}", tensor,
-                                          place.parts, axis, as_ring("reduce-scatter")));
+          place.parts, axis, as_ring("reduce-scatter")));
     out_.warnings.push_back(
         fmt::format("{} is summed over {} side by side ({}): not the order of a loop, results are not bit-identical",
-                    tensor, chip_.dims[place.dim].name, axis));
+            tensor, chip_.dims[place.dim].name, axis));
   }
 
   [[nodiscard]] double word(int l, int t) const { return table_.word_bytes[l * nest_.tensors + t]; }

@@ -79,10 +79,8 @@ Fold longest_stay(const Nest& nest, int level) {
     if (!(nest.keeps[level] >> t & 1U)) continue;
     const double changes = tile_changes(nest, t, level);
     const bool input = !nest.shape[t].output;
-    if (first || changes < fold.count)
-      fold = {changes, input};
-    else if (changes == fold.count)
-      fold.loads = fold.loads || input;
+    if (first || changes < fold.count) fold = {changes, input};
+    else if (changes == fold.count) fold.loads = fold.loads || input;
     first = false;
   }
   return fold;
@@ -98,10 +96,8 @@ double tile_changes(const Nest& nest, int tensor, int level) {
   for (int i = 0; i < end; ++i) {
     const Nest::Loop& loop = nest.loop[i];
     inside[loop.dim] /= loop.trips;
-    if (loop.space)
-      rounds[loop.dim].first_unit(inside[loop.dim]);
-    else
-      rounds[loop.dim].step(loop.trips, inside[loop.dim]);
+    if (loop.space) rounds[loop.dim].first_unit(inside[loop.dim]);
+    else rounds[loop.dim].step(loop.trips, inside[loop.dim]);
   }
   double changes = 1;
   for (int d = 0; d < nest.dims; ++d) changes *= rounds[d].count();

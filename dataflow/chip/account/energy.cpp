@@ -22,8 +22,8 @@ constexpr double dram_pj_per_64_bits = (1300 + 2600) / 2.0;
 struct MultiplyAddRow {
   double bytes, pj;
 };
-constexpr std::array multiply_add = {MultiplyAddRow{1, 0.2 + 0.03}, MultiplyAddRow{2, 1.1 + 0.4},
-                                     MultiplyAddRow{4, 3.7 + 0.9}};
+constexpr std::array multiply_add = {
+    MultiplyAddRow{1, 0.2 + 0.03}, MultiplyAddRow{2, 1.1 + 0.4}, MultiplyAddRow{4, 3.7 + 0.9}};
 // O'Connor et al., "Fine-grained DRAM", MICRO 2017: HBM2.
 constexpr double hbm_pj_per_bit = 3.9;
 // Chen et al., "Eyeriss", ISCA 2016: energy of an access over that of a multiply-add.
@@ -49,15 +49,15 @@ double sram_pj_per_64_bits(double capacity) {
 AccessEnergy sram(double capacity) {
   const bool outside = capacity < sram_rows.front().bytes || capacity > sram_rows.back().bytes;
   return {sram_pj_per_64_bits(capacity) / 64, 0,
-          fmt::format("Horowitz, ISSCC 2014 (45 nm): SRAM of {}{}", capacity_text(capacity),
-                      outside ? ", extrapolated" : "")};
+      fmt::format(
+          "Horowitz, ISSCC 2014 (45 nm): SRAM of {}{}", capacity_text(capacity), outside ? ", extrapolated" : "")};
 }
 
 bool says_hbm(const std::string& name) { return lower_case(name).find("hbm") != std::string::npos; }
 
 bool is_outermost(const ChipProgram& chip, int level) {
-  return std::none_of(chip.levels.begin(), chip.levels.begin() + level,
-                      [](const ChipLevel& outer) { return outer.store; });
+  return std::none_of(
+      chip.levels.begin(), chip.levels.begin() + level, [](const ChipLevel& outer) { return outer.store; });
 }
 
 bool is_shared(const ChipProgram& chip, int level) {
@@ -85,10 +85,9 @@ AccessEnergy access_energy(const ChipProgram& chip, int level) {
   if (sram_sized) return sram(at.capacity_bytes);
   const bool shared = is_shared(chip, level);
   const double bytes = chip.tensors.empty() ? 2 : element_bytes(chip, level, 0);
-  return {
-      0, (shared ? buffer_ratio : register_file_ratio) * multiply_add_pj(bytes),
+  return {0, (shared ? buffer_ratio : register_file_ratio) * multiply_add_pj(bytes),
       fmt::format("Eyeriss, ISCA 2016: {} multiply-add{} (no capacity said: {})",
-                  shared ? buffer_ratio : register_file_ratio, shared ? "s" : "", shared ? "buffer" : "register file")};
+          shared ? buffer_ratio : register_file_ratio, shared ? "s" : "", shared ? "buffer" : "register file")};
 }
 
 }  // namespace stepcast

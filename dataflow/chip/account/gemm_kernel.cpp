@@ -7,7 +7,9 @@
 namespace stepcast {
 namespace {
 
-std::int64_t parts(double extent, std::int64_t size) { return static_cast<std::int64_t>(std::ceil(extent / static_cast<double>(size))); }
+std::int64_t parts(double extent, std::int64_t size) {
+  return static_cast<std::int64_t>(std::ceil(extent / static_cast<double>(size)));
+}
 std::int64_t parts(std::int64_t extent, std::int64_t size) { return (extent + size - 1) / size; }
 
 /// Tiles of one product of the batch.
@@ -19,17 +21,17 @@ Grid grid_of(const GemmShape& shape, const CtaTile& tile) { return {parts(shape.
 /// Where the rounds over waves and over k stand: inside L2, or outside so that operands come again from memory.
 struct WaveRounds {
   bool m_inside = false, n_inside = false, k_inside = false;
-  bool n_outer = true;                 ///< order of m and n where both stand on one side
+  bool n_outer = true;  ///< order of m and n where both stand on one side
 };
 /// k outside L2 stands inside the waves, or C would leave the registers unfinished; that one streams and always fits.
 constexpr std::array choices{WaveRounds{false, false, false, true}, WaveRounds{false, false, true, true},
-                             WaveRounds{false, false, true, false}, WaveRounds{true, false, true, true},
-                             WaveRounds{false, true, true, false},  WaveRounds{true, true, true, true}};
+    WaveRounds{false, false, true, false}, WaveRounds{true, false, true, true}, WaveRounds{false, true, true, false},
+    WaveRounds{true, true, true, true}};
 
 struct Waves : WaveRounds {
-  std::int64_t a = 1, b = 1;           ///< tiles of one wave
-  std::int64_t down = 1, across = 1;   ///< waves
-  double reads = 0;                    ///< elements of A and B from memory
+  std::int64_t a = 1, b = 1;          ///< tiles of one wave
+  std::int64_t down = 1, across = 1;  ///< waves
+  double reads = 0;                   ///< elements of A and B from memory
 };
 
 /// Elements of A and B that L2 holds under these rounds.
@@ -44,7 +46,7 @@ double held(const GemmShape& shape, const CtaTile& tile, const Waves& w) {
 /// except the innermost ones.
 double reads_of(const GemmShape& shape, const CtaTile& tile, const Waves& w) {
   const std::int64_t rounds_m = w.m_inside ? 1 : w.down, rounds_n = w.n_inside ? 1 : w.across;
-  const bool rounds_k = !w.k_inside && shape.k > tile.k;   // innermost outside L2, and both operands depend on it
+  const bool rounds_k = !w.k_inside && shape.k > tile.k;  // innermost outside L2, and both operands depend on it
   const bool a_again = rounds_n > 1 && (rounds_k || (w.n_outer && rounds_m > 1));
   const bool b_again = rounds_m > 1 && (rounds_k || (!w.n_outer && rounds_n > 1));
   return shape.m * shape.k * static_cast<double>(a_again ? rounds_n : 1) +
@@ -105,12 +107,14 @@ GemmTraffic gemm_traffic(const GemmShape& shape, const GpuUnits& gpu, const CtaT
   out.tiles = static_cast<std::int64_t>(static_cast<double>(grid.down * grid.across) * shape.batch);
   out.wave_m = waves.a;
   out.wave_n = waves.b;
-  // Blocks start in a row along the rectangles: a wave that ends inside one goes on in the next, and in the next product.
+  // Blocks start in a row along the rectangles: a wave that ends inside one goes on in the next, and in the next
+  // product.
   out.waves = parts(out.tiles, gpu.multiprocessors);
   out.occupancy = static_cast<double>(out.tiles) / static_cast<double>(out.waves * gpu.multiprocessors);
   const double result = shape.m * shape.n * shape.result_bytes;
   const double once = (shape.m * shape.k + shape.k * shape.n) * shape.operand_bytes;
-  const double shared = shape.m * shape.k * static_cast<double>(grid.across) + shape.k * shape.n * static_cast<double>(grid.down);
+  const double shared =
+      shape.m * shape.k * static_cast<double>(grid.across) + shape.k * shape.n * static_cast<double>(grid.down);
   out.l2_bytes = shape.batch * (shared * shape.operand_bytes + result);
   out.hbm_bytes = shape.batch * (waves.reads * shape.operand_bytes + result);
   out.footprint_bytes = shape.batch * (once + result);
@@ -131,8 +135,8 @@ ChipProgram gemm_program(const GemmShape& shape, const GpuUnits& gpu, const CtaT
   chip.dims = {{"m", whole(shape.m)}, {"n", whole(shape.n)}, {"k", whole(shape.k)}};
   const auto at = [](int dim) { return ChipIndex{{{dim, 1}}}; };
   chip.tensors = {{"A", TensorUse::input, {at(m), at(k)}, shape.operand_bytes},
-                  {"B", TensorUse::weight, {at(k), at(n)}, shape.operand_bytes},
-                  {"C", TensorUse::output, {at(m), at(n)}, shape.result_bytes}};
+      {"B", TensorUse::weight, {at(k), at(n)}, shape.operand_bytes},
+      {"C", TensorUse::output, {at(m), at(n)}, shape.result_bytes}};
   ChipLevel hbm = level("hbm", {true, true, true}), l2 = level("l2", {true, true, false});
   ChipLevel sm = level("sm", {false, false, false}), smem = level("smem", {true, true, false});
   ChipLevel rf = level("rf", {false, false, true});

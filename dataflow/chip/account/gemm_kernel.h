@@ -1,6 +1,7 @@
 // A matrix product on a GPU, as its library runs it: tiles of C over the multiprocessors, wave after wave, operands
 // streamed through L2. What it costs in L2 and device-memory traffic, waves and idle units follows from the same
-// counting rule as everything else: gemm_program() is the kernel in the notation, gemm_traffic() its counts in closed form.
+// counting rule as everything else: gemm_program() is the kernel in the notation, gemm_traffic() its counts in closed
+// form.
 //   hbm { l2 { sm[a x b] { smem { rf }}}}
 //   hbm: for n, for m (waves; the operand of the inner one is read again unless L2 holds it), for k where L2 is small
 //   sm:  par m:a, n:b      one wave is a rectangle of a x b tiles
@@ -27,13 +28,13 @@ CtaTile choose_tile(const GemmShape& shape, const GpuUnits& gpu);
 
 struct GemmTraffic {
   CtaTile tile;
-  std::int64_t tiles = 1;            ///< of C, over the batch
+  std::int64_t tiles = 1;               ///< of C, over the batch
   std::int64_t wave_m = 1, wave_n = 1;  ///< rectangle of tiles that runs at once; wave_m * wave_n <= multiprocessors
-  std::int64_t waves = 1;            ///< tiles / multiprocessors, rounded up
-  double occupancy = 1;              ///< tiles / (waves x multiprocessors): the share of multiprocessor time with work
-  double l2_bytes = 0;               ///< L2 to shared memory, plus C
-  double hbm_bytes = 0;              ///< reads of A and B and the write of C
-  double footprint_bytes = 0;        ///< every element once
+  std::int64_t waves = 1;               ///< tiles / multiprocessors, rounded up
+  double occupancy = 1;        ///< tiles / (waves x multiprocessors): the share of multiprocessor time with work
+  double l2_bytes = 0;         ///< L2 to shared memory, plus C
+  double hbm_bytes = 0;        ///< reads of A and B and the write of C
+  double footprint_bytes = 0;  ///< every element once
 };
 
 /// Rectangle and loop order with the least device-memory traffic among those whose reused operand fits in L2, as if the

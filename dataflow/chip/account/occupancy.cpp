@@ -13,8 +13,8 @@ struct OuterLoop {
 
 /// Rounds that reach into `extent`, where `stride` elements lie inside all of these loops; of the first unit alone, or
 /// of all units together.
-std::int64_t rounds_of(const std::vector<OuterLoop>& loops, std::size_t at, std::int64_t stride, std::int64_t extent,
-                       bool all_units) {
+std::int64_t rounds_of(
+    const std::vector<OuterLoop>& loops, std::size_t at, std::int64_t stride, std::int64_t extent, bool all_units) {
   if (extent <= 0) return 0;
   if (at == loops.size()) return 1;
   std::int64_t inside = stride;

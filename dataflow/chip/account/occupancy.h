@@ -9,8 +9,8 @@
 namespace stepcast {
 
 struct Occupancy {
-  std::int64_t rounds = 1;   ///< of the unit that has the most
-  double share = 1;          ///< rounds with work, over rounds x units
+  std::int64_t rounds = 1;  ///< of the unit that has the most
+  double share = 1;         ///< rounds with work, over rounds x units
 };
 
 Occupancy occupancy_of(const ChipProgram& chip, int level);

@@ -101,8 +101,8 @@ std::string space_text(const ChipProgram& chip, int outer, int inner) {
       const auto axes = shared_axes(chip, l, chip.tensors[t]);
       const bool output = chip.tensors[t].use == TensorUse::output;
       if (!axes.empty())
-        parts.push_back(fmt::format("{} {} over {}", role_of(chip, t), way_of(chip.levels[l], output),
-                                    joined_with_and(axes, ", ", " and ")));
+        parts.push_back(fmt::format(
+            "{} {} over {}", role_of(chip, t), way_of(chip.levels[l], output), joined_with_and(axes, ", ", " and ")));
     }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -57,8 +57,7 @@ void book(const Nest& nest, const Step& step, const TensorView& view, const Move
   inner.fills = inner.refills = per_unit(moved[step.inner] - view.held[step.inner], step.inner);
 }
 
-template <typename Way>
-void count_tensor(const Nest& nest, int tensor, const Way& way, Counts& counts) {
+template <typename Way> void count_tensor(const Nest& nest, int tensor, const Way& way, Counts& counts) {
   const auto kept = [&](int level) { return (nest.keeps[level] >> tensor & 1U) != 0; };
   for (int l = 0; l < nest.levels; ++l) {
     counts.at[l][tensor] = {};
@@ -89,12 +88,9 @@ void count(const Nest& nest, Counts& counts) {
   }
   count_whole_work(nest, counts);
   for (int t = 0; t < nest.tensors; ++t)
-    if (nest.shape[t].window == 0)
-      count_tensor(nest, t, PlainWhole(nest, t), counts);
-    else if (nest.windows == Windows::timeloop && !nest.shape[t].output)
-      count_as_timeloop(nest, t, counts);
-    else
-      count_tensor(nest, t, WindowWhole(nest, t), counts);
+    if (nest.shape[t].window == 0) count_tensor(nest, t, PlainWhole(nest, t), counts);
+    else if (nest.windows == Windows::timeloop && !nest.shape[t].output) count_as_timeloop(nest, t, counts);
+    else count_tensor(nest, t, WindowWhole(nest, t), counts);
 }
 
 }  // namespace stepcast

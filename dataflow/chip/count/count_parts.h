@@ -65,7 +65,7 @@ class WindowWhole {
   int ranks_ = 0;
   std::array<std::int8_t, most_chip_dims> rank_{};         ///< by dim of a window: which one
   std::array<std::int32_t, most_chip_dims> step_{};        ///< by dim of a window: its step there
-  std::int64_t footprint_ = 1;                            ///< of the plain indices
+  std::int64_t footprint_ = 1;                             ///< of the plain indices
   std::array<std::int64_t, most_chip_loops> weight_{};     ///< by loop: how far one round moves along its window
   std::array<std::int64_t, most_chip_loops> rounds_{};     ///< by loop: rounds of loops outside, plain dims left out
   std::array<std::int64_t, most_chip_levels> space_{};     ///< units up to this level, plain dims left out

@@ -111,21 +111,18 @@ std::vector<Situation> situations_of(const Digits& digits, const Split& split) {
     situations[0].times = alike;
   }
   for (const std::int64_t at :
-       indices_from(digits, varying, split.stepping, std::max<std::int64_t>(digits.extent - reach, 0))) {
+      indices_from(digits, varying, split.stepping, std::max<std::int64_t>(digits.extent - reach, 0))) {
     Situation found = situation_at(digits, split, at);
-    const auto same = std::find_if(situations.begin(), situations.end(),
-                                   [&](const Situation& known) { return known.seats == found.seats; });
-    if (same != situations.end())
-      ++same->times;
-    else
-      situations.push_back(std::move(found));
+    const auto same = std::find_if(
+        situations.begin(), situations.end(), [&](const Situation& known) { return known.seats == found.seats; });
+    if (same != situations.end()) ++same->times;
+    else situations.push_back(std::move(found));
   }
   return situations;
 }
 
 /// Every way to take one of each.
-template <typename Visit>
-void for_each_choice(const std::vector<std::size_t>& sizes, const Visit& visit) {
+template <typename Visit> void for_each_choice(const std::vector<std::size_t>& sizes, const Visit& visit) {
   std::vector<std::size_t> choice(sizes.size(), 0);
   if (std::find(sizes.begin(), sizes.end(), 0U) != sizes.end()) return;
   while (true) {
@@ -153,8 +150,8 @@ Interval values_of(const Nest::Index& window, const Chosen& chosen) {
   return {low, high - low + 1};
 }
 
-void mark_values(const Nest::Index& window, const std::array<Interval, most_terms>& parts, std::int64_t lowest,
-                 Marks& marks) {
+void mark_values(
+    const Nest::Index& window, const std::array<Interval, most_terms>& parts, std::int64_t lowest, Marks& marks) {
   std::int64_t start = -lowest;
   Sums sums;
   for (int k = 0; k < window.terms; ++k) {

@@ -33,12 +33,9 @@ std::int64_t widened(std::int64_t length, const Sums& sums) {
   for (int i = 0; i < sums.runs; ++i) {
     const auto [step, trips] = sums.run[i];
     const std::int64_t reach = step * (trips - 1);
-    if (step >= span)
-      elements *= trips;  // side by side
-    else if (elements == span)
-      elements += reach;  // one interval, longer
-    else
-      return walked(length, sums);
+    if (step >= span) elements *= trips;           // side by side
+    else if (elements == span) elements += reach;  // one interval, longer
+    else return walked(length, sums);
     span += reach;
   }
   return elements;

@@ -58,11 +58,8 @@ std::optional<Point> shift_between(std::vector<Box> a, std::vector<Box> b) {
 }  // namespace
 
 TimeloopEdge::TimeloopEdge(const Nest& nest, int tensor, int outer)
-    : nest_(nest),
-      shape_(nest.shape[tensor]),
-      outer_(outer),
-      tile_(shape_.rank, {0, 1}),
-      units_{{0, 0, Point(shape_.rank, 0)}} {
+    : nest_(nest), shape_(nest.shape[tensor]), outer_(outer),
+      tile_(shape_.rank, {0, 1}), units_{{0, 0, Point(shape_.rank, 0)}} {
   inside_.fill(1);
   for (int i = nest.loops - 1; i >= 0; --i) take(nest.loop[i]);
   std::sort(units_.begin(), units_.end(), [](const Unit& a, const Unit& b) {
@@ -151,10 +148,8 @@ void TimeloopEdge::step(const Round& now, const Round* before, double times) {
   const auto shift = before ? shift_between(now.fresh, before->fresh) : std::nullopt;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     ++all[units_[i].at];
-    if (shift && neighbour_has(i, plus(plus(units_[i].at, now.by), *shift, -1)))
-      ++served;
-    else
-      ++unserved[units_[i].at];
+    if (shift && neighbour_has(i, plus(plus(units_[i].at, now.by), *shift, -1))) ++served;
+    else ++unserved[units_[i].at];
   }
   const bool forwards = unserved.size() < all.size();
   std::map<std::int64_t, std::int64_t> groups;

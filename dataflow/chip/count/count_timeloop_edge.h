@@ -15,12 +15,12 @@ class TimeloopEdge {
  public:
   TimeloopEdge(const Nest& nest, int tensor, int outer);
 
-  [[nodiscard]] double reads() const;      ///< of the outer unit, all rounds
-  [[nodiscard]] double copies() const;     ///< those, times the units inside that get them together
-  [[nodiscard]] double share() const;      ///< copies per unit inside
+  [[nodiscard]] double reads() const;   ///< of the outer unit, all rounds
+  [[nodiscard]] double copies() const;  ///< those, times the units inside that get them together
+  [[nodiscard]] double share() const;   ///< copies per unit inside
   [[nodiscard]] double forwarded() const { return forwarded_; }  ///< elements that neighbours served
   [[nodiscard]] double units() const { return static_cast<double>(units_.size()); }
-  [[nodiscard]] std::int64_t tile() const; ///< of a unit inside
+  [[nodiscard]] std::int64_t tile() const;  ///< of a unit inside
 
  private:
   using Point = std::vector<std::int64_t>;
@@ -31,7 +31,7 @@ class TimeloopEdge {
   };
   struct Round {
     std::int64_t trips = 1;
-    Point by;                              ///< how its step shifts the tile
+    Point by;  ///< how its step shifts the tile
     std::vector<Box> fresh;
   };
 
@@ -46,7 +46,7 @@ class TimeloopEdge {
   int outer_;
   Box tile_;
   std::array<std::int64_t, most_chip_dims> inside_{};
-  std::vector<Round> rounds_;              ///< inner to outer
+  std::vector<Round> rounds_;  ///< inner to outer
   std::vector<Unit> units_;
   std::int64_t rows_ = 1, columns_ = 1;
   /// By the units that get an element together, and how many such groups there are: elements read.

@@ -36,10 +36,8 @@ WindowWhole::WindowWhole(const Nest& nest, int tensor) : nest_(nest), shape_(nes
     const Nest::Loop& loop = nest.loop[i];
     for (; level < loop.level; ++level) space_[level] = units, time_[level + 1] = rounds;
     rounds_[i] = rounds;
-    if (plain(shape_, loop.dim))
-      footprint_ *= loop.trips;
-    else
-      (loop.space ? units : rounds) *= loop.trips;
+    if (plain(shape_, loop.dim)) footprint_ *= loop.trips;
+    else (loop.space ? units : rounds) *= loop.trips;
   }
   for (; level < nest.levels; ++level) space_[level] = units, time_[level + 1] = rounds;
 
@@ -106,10 +104,8 @@ void WindowWhole::moved(const Step& step, Moved& moved) const {
     bool same = j < step.last;  // as seen from one level further in, but for units that share the tensor
     for (int i = 0; same && i < nest_.loops; ++i)
       same = !(nest_.loop[i].space && nest_.loop[i].level == j + 1 && in_window(shape_, nest_.loop[i].dim));
-    if (same)
-      moved[j] = moved[j + 1] / (space_[j + 1] / space_[j]);
-    else
-      moved[j] = footprint_ * space_[j] * changes(step, j);
+    if (same) moved[j] = moved[j + 1] / (space_[j + 1] / space_[j]);
+    else moved[j] = footprint_ * space_[j] * changes(step, j);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <numeric>
 
-
 namespace stepcast {
 namespace {
 
@@ -42,7 +41,7 @@ Expected<void> check_work(const ChipProgram& chip) {
         rounds[loop.dim] = bounded_product(rounds[loop.dim], std::max<std::int64_t>(loop.trips, 1));
         if (rounds[loop.dim] > most_nest_work)
           return fail(where_of(chip), fmt::format("{}: more than 2^62 rounds", chip.dims[loop.dim].name),
-                      fmt::format("the extent is {}", chip.dims[loop.dim].extent));
+              fmt::format("the extent is {}", chip.dims[loop.dim].extent));
       }
   return {};
 }
@@ -53,8 +52,8 @@ Expected<Nest::Index> flat_index(const ChipProgram& chip, const ChipTensor& tens
   for (const ChipIndex::Term& term : written.terms) {
     if (term.step < 1 || term.step > INT32_MAX)
       return fail(where_of(chip),
-                  fmt::format("{}: step {} of {} in an index", tensor.name, term.step, chip.dims[term.dim].name),
-                  "steps are 1 or more");
+          fmt::format("{}: step {} of {} in an index", tensor.name, term.step, chip.dims[term.dim].name),
+          "steps are 1 or more");
     if (chip.dims[term.dim].extent <= 1) continue;
     int at = 0;
     while (at < index.terms && index.dim[at] != term.dim) ++at;
@@ -103,7 +102,7 @@ Expected<Nest::Shape> flat_shape(const ChipProgram& chip, const ChipTensor& tens
   shape.output = tensor.use == TensorUse::output;
   if (tensor.indices.size() > most_rank)
     return fail(where_of(chip), fmt::format("{}: {} indices", tensor.name, tensor.indices.size()),
-                fmt::format("at most {} are counted", most_rank));
+        fmt::format("at most {} are counted", most_rank));
   for (const ChipIndex& written : tensor.indices) {
     TRY(const Nest::Index index, flat_index(chip, tensor, written));
     shape.index[shape.rank++] = index;
@@ -118,8 +117,8 @@ Expected<Nest::Shape> flat_shape(const ChipProgram& chip, const ChipTensor& tens
       const std::uint32_t bit = 1U << index.dim[i];
       if (in_other_window & bit)
         return fail(where_of(chip),
-                    fmt::format("{}: loop {} stands in two windows", tensor.name, chip.dims[index.dim[i]].name),
-                    "one window per loop is counted");
+            fmt::format("{}: loop {} stands in two windows", tensor.name, chip.dims[index.dim[i]].name),
+            "one window per loop is counted");
       shape.uses |= bit;
       if (window) in_other_window |= bit;
     }

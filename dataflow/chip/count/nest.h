@@ -28,7 +28,7 @@ struct Nest {
     std::int8_t dim = 0, level = 0;
     bool space = false;
     std::int64_t trips = 1;
-    bool down = false;                 ///< space: along the second axis, y
+    bool down = false;  ///< space: along the second axis, y
   };
   struct Index {
     std::int8_t terms = 0;
@@ -37,18 +37,19 @@ struct Nest {
   };
   struct Shape {
     std::int8_t rank = 0;
-    std::uint32_t uses = 0;            ///< bit d: some index has dim d
-    std::uint32_t window = 0;          ///< bit d: dim d stands in an index that is not just one loop
+    std::uint32_t uses = 0;    ///< bit d: some index has dim d
+    std::uint32_t window = 0;  ///< bit d: dim d stands in an index that is not just one loop
     bool output = false;
     std::array<Index, most_rank> index{};
   };
   int dims = 0, tensors = 0, levels = 0, loops = 0;
   Windows windows = Windows::exact;
-  std::array<std::array<std::int64_t, 2>, most_chip_levels> mesh{};  ///< by level: units that there are, across and down
+  /// by level: units that there are, across and down
+  std::array<std::array<std::int64_t, 2>, most_chip_levels> mesh{};
   std::array<std::int64_t, most_chip_dims> extent{};
   std::array<Shape, most_chip_tensors> shape{};
-  std::array<std::uint8_t, most_chip_levels> keeps{};       ///< by level: bit t, tensor t is kept
-  std::array<Loop, most_chip_loops> loop{};                 ///< outer to inner
+  std::array<std::uint8_t, most_chip_levels> keeps{};  ///< by level: bit t, tensor t is kept
+  std::array<Loop, most_chip_loops> loop{};            ///< outer to inner
 };
 
 /// Errors: more dims, tensors, levels or loops than the arrays hold; more than 2^62 multiply-adds; steps below 1; a dim
@@ -58,23 +59,23 @@ Expected<Nest> nest_of(const ChipProgram& chip, Windows windows = Windows::exact
 /// Per instance of the level, averaged over the instances that work where they differ (whole numbers where tiles are).
 /// All 0 where the tensor is not kept, but for `sent`.
 struct TensorCount {
-  std::int64_t tile = 0;               ///< elements held at once by the largest instance, one buffer
-  double reads = 0;                    ///< given to the next level inside (output: partial sums read to be added to)
-  double fills = 0;                    ///< written from the level outside (output: partial sums brought back)
-  double updates = 0;                  ///< output: written from inside
-  double refills = 0;                  ///< output: the part of fills that are partial sums; inputs 0
-  double reductions = 0;               ///< output: accumulations at this level (Timeloop's temporal reductions)
-  double sent = 0;                     ///< all instances: elements that pass between this level and the units inside,
-                                       ///< kept here or not: a multicast counted once (inputs), a sum counted
-                                       ///< once (output: what goes outwards; refills are on top)
-  double sent_apart = 0;               ///< the same without multicast or reduction: a copy for every unit
+  std::int64_t tile = 0;  ///< elements held at once by the largest instance, one buffer
+  double reads = 0;       ///< given to the next level inside (output: partial sums read to be added to)
+  double fills = 0;       ///< written from the level outside (output: partial sums brought back)
+  double updates = 0;     ///< output: written from inside
+  double refills = 0;     ///< output: the part of fills that are partial sums; inputs 0
+  double reductions = 0;  ///< output: accumulations at this level (Timeloop's temporal reductions)
+  double sent = 0;        ///< all instances: elements that pass between this level and the units inside,
+                          ///< kept here or not: a multicast counted once (inputs), a sum counted
+                          ///< once (output: what goes outwards; refills are on top)
+  double sent_apart = 0;  ///< the same without multicast or reduction: a copy for every unit
 };
 
 struct Counts {
-  std::int64_t macs = 0;               ///< as run: only inside the extents
-  std::int64_t steps = 0;              ///< rounds in time of the busiest unit
-  std::int64_t units = 1;              ///< innermost units that work
-  std::array<std::int64_t, most_chip_levels> instances{};   ///< of each level that work
+  std::int64_t macs = 0;                                   ///< as run: only inside the extents
+  std::int64_t steps = 0;                                  ///< rounds in time of the busiest unit
+  std::int64_t units = 1;                                  ///< innermost units that work
+  std::array<std::int64_t, most_chip_levels> instances{};  ///< of each level that work
   std::array<std::array<TensorCount, most_chip_tensors>, most_chip_levels> at{};
 };
 

@@ -55,8 +55,8 @@ namespace {
 
 bool tensor_has_dim(const ChipTensor& tensor, int dim) {
   return std::any_of(tensor.indices.begin(), tensor.indices.end(), [&](const ChipIndex& index) {
-    return std::any_of(index.terms.begin(), index.terms.end(),
-                       [&](const ChipIndex::Term& term) { return term.dim == dim; });
+    return std::any_of(
+        index.terms.begin(), index.terms.end(), [&](const ChipIndex::Term& term) { return term.dim == dim; });
   });
 }
 
@@ -104,16 +104,16 @@ Expected<void> check_keeps(const ChipProgram& chip, const std::vector<Position>&
       std::find_if(chip.levels.begin(), chip.levels.end(), [](const ChipLevel& level) { return level.store; });
   if (outermost == chip.levels.end())
     return fail(to_text(places.front()), "no level stores anything",
-                "the outermost level keeps every tensor: write no list, or all of them");
+        "the outermost level keeps every tensor: write no list, or all of them");
   for (std::size_t t = 0; t < chip.tensors.size(); ++t) {
     if (outermost->keeps[t]) continue;
     const auto keeper =
         std::find_if(outermost, chip.levels.end(), [&](const ChipLevel& level) { return level.keeps[t]; });
     const std::string kept = keeper == chip.levels.end() ? "nowhere"
                                                          : fmt::format("at {}, but not at {}, the outermost store",
-                                                                       keeper->name, outermost->name);
-    return fail(
-        to_text(places[outermost - chip.levels.begin()]), fmt::format("{} is kept {}", chip.tensors[t].name, kept),
+                                                               keeper->name, outermost->name);
+    return fail(to_text(places[outermost - chip.levels.begin()]),
+        fmt::format("{} is kept {}", chip.tensors[t].name, kept),
         fmt::format("add {} to the list of {}: every tensor comes from there", chip.tensors[t].name, outermost->name));
   }
   return {};

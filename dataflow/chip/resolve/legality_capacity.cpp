@@ -40,7 +40,7 @@ std::string share_text(const ChipProgram& chip, int tensor, int level) {
   const std::string product = sides.size() > 1 ? fmt::format("{} = ", fmt::join(sides, "x")) : "";
   const std::string buffers = bytes > elements * width ? fmt::format(" x {} buffers", at.buffers) : "";
   return fmt::format("{} {}{} elements x {:g} B{} = {}", shared.name, product, elements_text(elements), width, buffers,
-                     bytes_text(bytes));
+      bytes_text(bytes));
 }
 
 /// One factor q taken out of a loop and put as a loop in time at `outside`.
@@ -92,7 +92,7 @@ std::string change_text(const ChipProgram& chip, const Change& change) {
     return fmt::format("move {} of {} out to {}: {}", statement, level.name, outside, bytes_text(change.used));
   const std::string verb = change.factor == 2 ? "halve" : "cut";
   return fmt::format("{} {} of {} to {}:{} and put 'for {}:{}' at {}: {}", verb, statement, level.name, dim,
-                     loop.trips / change.factor, dim, change.factor, outside, bytes_text(change.used));
+      loop.trips / change.factor, dim, change.factor, outside, bytes_text(change.used));
 }
 
 /// Tensors that alone would have to pass by for the rest to fit.
@@ -133,9 +133,9 @@ Expected<void> check_capacity(const ChipProgram& chip, const std::vector<Positio
     for (std::size_t t = 0; t < chip.tensors.size(); ++t)
       if (level.keeps[t]) shares.push_back(share_text(chip, static_cast<int>(t), l));
     return fail(to_text(places[l]),
-                fmt::format("{} needs {} but has {}: {}", level.name, bytes_text(used),
-                            bytes_text(level.capacity_bytes), fmt::join(shares, ", ")),
-                fitting_hint(chip, l, used));
+        fmt::format("{} needs {} but has {}: {}", level.name, bytes_text(used), bytes_text(level.capacity_bytes),
+            fmt::join(shares, ", ")),
+        fitting_hint(chip, l, used));
   }
   return {};
 }

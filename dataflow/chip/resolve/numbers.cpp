@@ -35,7 +35,7 @@ std::string divisors_near(std::int64_t number, std::int64_t wanted) {
   if (all.size() > shown_divisors) {  // the ones around the wanted number
     const auto middle = std::lower_bound(all.begin(), all.end(), wanted) - all.begin();
     const auto first = std::clamp<std::ptrdiff_t>(middle - static_cast<std::ptrdiff_t>(shown_divisors / 2), 0,
-                                                  static_cast<std::ptrdiff_t>(all.size() - shown_divisors));
+        static_cast<std::ptrdiff_t>(all.size() - shown_divisors));
     all = {all.begin() + first, all.begin() + first + static_cast<std::ptrdiff_t>(shown_divisors)};
   }
   return fmt::format("{}", fmt::join(all, ", "));

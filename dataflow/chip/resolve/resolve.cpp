@@ -42,20 +42,18 @@ Expected<void> check_bare_statement(const MappingProgram& program, const Stateme
     for (const std::string& axis : par->axes)
       if (const std::string level = arch_axis(program.archs.front(), axis); !level.empty())
         return fail(where, fmt::format("'{}' names {}, an axis of the arch, but no level", text, axis),
-                    fmt::format("write '{}: {}'", level, text));
+            fmt::format("write '{}: {}'", level, text));
   if (std::holds_alternative<ForStatement>(statement.body))
     return fail(where, fmt::format("'{}' stands at no level", text), fmt::format("write '{}: {}'", outermost, text));
   return fail(where, fmt::format("'{}' speaks of ranks, but the program has no mesh line", text),
-              "add 'mesh AXIS:SIZE', or leave it out");
+      "add 'mesh AXIS:SIZE', or leave it out");
 }
 
 Expected<std::vector<Statement>> statements_of(const MappingProgram& program) {
   for (const auto& item : program.body)
-    if (const auto* statement = std::get_if<Statement>(&item))
-      TRY(check_bare_statement(program, *statement));
+    if (const auto* statement = std::get_if<Statement>(&item)) TRY(check_bare_statement(program, *statement));
   TRY(auto statements, expand(program));
-  for (const Statement& statement : statements)
-    TRY(check_bare_statement(program, statement));
+  for (const Statement& statement : statements) TRY(check_bare_statement(program, statement));
   return statements;
 }
 

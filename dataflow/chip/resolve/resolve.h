@@ -31,19 +31,19 @@ Expected<void> resolve_arch(const MappingProgram& program, ChipProgram& chip);
 
 /// Name, dims with their extents on one rank, tensors. Errors: no such operator; a loop without extent; an operator
 /// without a plain nest of loops.
-Expected<void> resolve_operator(const MappingProgram& program, const std::vector<Statement>& statements,
-                                const std::string& op, ChipProgram& chip);
+Expected<void> resolve_operator(
+    const MappingProgram& program, const std::vector<Statement>& statements, const std::string& op, ChipProgram& chip);
 
 /// The axis that owns the split of a `par` in the line of `level`, as (level, index). x, y, z are those of the line's
 /// own level if it has units, else of the nearest inside; other names may belong to any level, level.axis to exactly
 /// one. Errors: unknown or ambiguous, with what there is.
-Expected<std::pair<int, int>> find_axis(const MappingProgram& program, const ChipProgram& chip, int level,
-                                        const ChipPar& par, const Position& position);
+Expected<std::pair<int, int>> find_axis(
+    const MappingProgram& program, const ChipProgram& chip, int level, const ChipPar& par, const Position& position);
 
 /// What the level lines say about this operator: its loops, and which level keeps what (into chip.levels).
 /// Errors: unknown level, dim, axis, tensor or tag; two keep lists on one level.
-Expected<std::vector<LineLoop>> resolve_lines(const MappingProgram& program, const std::vector<Statement>& statements,
-                                              ChipProgram& chip);
+Expected<std::vector<LineLoop>> resolve_lines(
+    const MappingProgram& program, const std::vector<Statement>& statements, ChipProgram& chip);
 
 /// Missing factors found, all checked against units and extents, then laid into the levels' space and time.
 Expected<void> resolve_factors(const MappingProgram& program, std::vector<LineLoop> loops, ChipProgram& chip);

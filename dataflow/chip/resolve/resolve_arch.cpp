@@ -11,8 +11,8 @@ namespace stepcast {
 
 namespace {
 
-constexpr double picojoules = 1e12;   // per joule
-constexpr double flops_per_mac = 2;     // a multiply and an add
+constexpr double picojoules = 1e12;    // per joule
+constexpr double flops_per_mac = 2;    // a multiply and an add
 constexpr double most_buffers = 1024;  // far above any real store
 
 using ArchProperty = ArchLevel::Property;
@@ -26,8 +26,7 @@ struct ArchReader {
 
   Expected<void> run() {
     TRY(read_clock());
-    for (const ArchLevel& level : arch.levels)
-      TRY(add(level));
+    for (const ArchLevel& level : arch.levels) TRY(add(level));
     return read_rates();
   }
 
@@ -38,8 +37,7 @@ struct ArchReader {
         if (property.name != "clock") continue;
         TRY(positive(level, property));
         if (chip.clock_hz != 0 && chip.clock_hz != property.value)
-          return fail(
-              to_text(level.position),
+          return fail(to_text(level.position),
               fmt::format("clock {} Hz at {}, but {} Hz further out", property.value, level.name, chip.clock_hz),
               "cycles are counted on one clock: write it once");
         chip.clock_hz = property.value;
@@ -51,7 +49,7 @@ struct ArchReader {
     for (const ChipLevel& other : chip.levels)
       if (other.name == written.name)
         return fail(to_text(written.position), fmt::format("level {} stands twice in the arch", written.name),
-                    "each level needs a name of its own: level lines go by it");
+            "each level needs a name of its own: level lines go by it");
     ChipLevel level;
     level.name = written.name;
     TRY(add_axes(written, level));
@@ -60,7 +58,7 @@ struct ArchReader {
       for (std::size_t q = 0; q < p; ++q)
         if (written.properties[q].name == written.properties[p].name)
           return fail(to_text(written.position),
-                      fmt::format("level {} says '{}' twice", written.name, written.properties[p].name), "once");
+              fmt::format("level {} says '{}' twice", written.name, written.properties[p].name), "once");
       TRY(set_property(written, written.properties[p], level));
     }
     chip.levels.push_back(std::move(level));
@@ -71,11 +69,11 @@ struct ArchReader {
     for (const ArchLevel::Axis& axis : written.axes) {
       if (axis.units < 1)
         return fail(to_text(written.position),
-                    fmt::format("axis {} of level {} has {} units", axis.name, written.name, axis.units), "at least 1");
+            fmt::format("axis {} of level {} has {} units", axis.name, written.name, axis.units), "at least 1");
       for (const ChipAxis& other : level.axes)
         if (other.name == axis.name)
           return fail(to_text(written.position), fmt::format("level {} has two axes '{}'", written.name, axis.name),
-                      "name each axis once");
+              "name each axis once");
       level.axes.push_back({axis.name, axis.units});
     }
     return {};
@@ -92,8 +90,8 @@ struct ArchReader {
     std::vector<std::string> names;
     for (const FabricRow& row : fabric_rows) names.emplace_back(row.name);
     return fail(to_text(written.position),
-                fmt::format("level {} has an unknown fabric '{}'", written.name, written.fabric.name),
-                name_hint(written.fabric.name, names));
+        fmt::format("level {} has an unknown fabric '{}'", written.name, written.fabric.name),
+        name_hint(written.fabric.name, names));
   }
 
   Expected<void> set_property(const ArchLevel& written, const ArchProperty& property, ChipLevel& level) {
@@ -102,45 +100,39 @@ struct ArchReader {
     if ((property.name == "bw" || property.name == "flops" || property.name == "lat") && !property.per_cycle &&
         chip.clock_hz == 0)
       return fail(to_text(written.position),
-                  fmt::format("{} of level {} is in seconds, but no level has a clock", property.name, written.name),
-                  "add 'clock:1 GHz' to a level, or write it in cycles");
-    if (property.name == "cap")
-      level.capacity_bytes = property.value;
-    else if (property.name == "bw")
-      level.bytes_per_cycle = per_cycle();
+          fmt::format("{} of level {} is in seconds, but no level has a clock", property.name, written.name),
+          "add 'clock:1 GHz' to a level, or write it in cycles");
+    if (property.name == "cap") level.capacity_bytes = property.value;
+    else if (property.name == "bw") level.bytes_per_cycle = per_cycle();
     else if (property.name == "lat")
       level.latency_cycles = property.per_cycle ? property.value : property.value * chip.clock_hz;
-    else if (property.name == "word")
-      level.word_bytes = property.value / 8;
-    else if (property.name == "energy")
-      level.energy_pj = property.value * picojoules;
-    else if (property.name == "buffers")
-      return set_buffers(written, property, level);
-    else if (property.name != "clock" && property.name != "flops")
-      return unknown_property(written, property);
+    else if (property.name == "word") level.word_bytes = property.value / 8;
+    else if (property.name == "energy") level.energy_pj = property.value * picojoules;
+    else if (property.name == "buffers") return set_buffers(written, property, level);
+    else if (property.name != "clock" && property.name != "flops") return unknown_property(written, property);
     return {};
   }
 
   static Expected<void> set_buffers(const ArchLevel& written, const ArchProperty& property, ChipLevel& level) {
     if (property.value != std::floor(property.value) || property.value > most_buffers)
       return fail(to_text(written.position), fmt::format("level {} has {} buffers", written.name, property.value),
-                  fmt::format("a whole number from 1 to {}", most_buffers));
+          fmt::format("a whole number from 1 to {}", most_buffers));
     level.buffers = static_cast<int>(property.value);
     return {};
   }
 
   static Expected<void> unknown_property(const ArchLevel& written, const ArchProperty& property) {
     return fail(to_text(written.position),
-                fmt::format("level {} has an unknown property '{}'", written.name, property.name),
-                name_hint(property.name, property_names()));
+        fmt::format("level {} has an unknown property '{}'", written.name, property.name),
+        name_hint(property.name, property_names()));
   }
 
   static Expected<void> positive(const ArchLevel& written, const ArchProperty& property) {
     const bool zero_allowed = property.name == "lat";
     if (std::isfinite(property.value) && (property.value > 0 || (zero_allowed && property.value == 0))) return {};
     return fail(to_text(written.position),
-                fmt::format("{} of level {} is {}", property.name, written.name, property.value),
-                "a number above 0; leave the property out where it is not known");
+        fmt::format("{} of level {} is {}", property.name, written.name, property.value),
+        "a number above 0; leave the property out where it is not known");
   }
 
   /// flops of a level is shared by the units inside it.
@@ -153,9 +145,9 @@ struct ArchReader {
             (property.per_cycle ? property.value : property.value / chip.clock_hz) / static_cast<double>(units_inside);
         if (flops_per_cycle != 0 && std::abs(per_cycle - flops_per_cycle) > 1e-9 * flops_per_cycle)
           return fail(to_text(arch.levels[l].position),
-                      fmt::format("flops at {} makes {:g} per cycle and innermost unit, flops at {} {:g}",
-                                  arch.levels[l].name, per_cycle, flops_level, flops_per_cycle),
-                      "write flops on one level");
+              fmt::format("flops at {} makes {:g} per cycle and innermost unit, flops at {} {:g}", arch.levels[l].name,
+                  per_cycle, flops_level, flops_per_cycle),
+              "write flops on one level");
         flops_per_cycle = per_cycle;
         flops_level = arch.levels[l].name;
       }
@@ -171,7 +163,7 @@ struct ArchReader {
 Expected<void> resolve_arch(const MappingProgram& program, ChipProgram& chip) {
   if (program.archs.empty() || program.archs.front().levels.empty())
     return fail("program", "no arch is written, so there are no levels to map on",
-                "write one, such as 'arch dram { glb cap:64 KiB { pe[16x16] } }'");
+        "write one, such as 'arch dram { glb cap:64 KiB { pe[16x16] } }'");
   if (program.archs.size() > 1)
     return fail(to_text(program.archs[1].position), "a second arch", "a program has one architecture");
   return ArchReader{program.archs.front(), chip}.run();

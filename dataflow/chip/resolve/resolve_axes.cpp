@@ -15,8 +15,8 @@ namespace {
 
 class AxisFinder {
  public:
-  AxisFinder(const MappingProgram& program, const ChipProgram& chip, int level, const ChipPar& par,
-             const Position& position)
+  AxisFinder(
+      const MappingProgram& program, const ChipProgram& chip, int level, const ChipPar& par, const Position& position)
       : program_(program), chip_(chip), level_(level), par_(par), position_(position) {}
 
   /// The axis that owns the split. x, y, z are those of the line's own level if it has units, else of the nearest
@@ -58,10 +58,10 @@ class AxisFinder {
     for (const auto& [l, a] : found) candidates.push_back(dotted(l, a));
     if (!found.empty())
       return {to_text(position_), fmt::format("{}axis '{}' is ambiguous", line, par_.axis),
-              fmt::format("one of: {}", fmt::join(candidates, ", "))};
+          fmt::format("one of: {}", fmt::join(candidates, ", "))};
     if (in_mesh())
       return {to_text(position_), fmt::format("{}{} is an axis of the mesh", line, par_.axis),
-              fmt::format("write 'par {} on {}' without a level", par_.dim, par_.axis)};
+          fmt::format("write 'par {} on {}' without a level", par_.dim, par_.axis)};
     return {to_text(position_), fmt::format("{}unknown axis '{}'", line, par_.axis), axes_hint()};
   }
 
@@ -81,8 +81,8 @@ class AxisFinder {
       }
     if (names.empty()) return "no level of the arch has units: write 'pe[16x16]'";
     const std::string near = nearest_name(par_.axis, names);
-    return fmt::format("{}one of: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                       fmt::join(names, ", "));
+    return fmt::format(
+        "{}one of: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(names, ", "));
   }
 
   const MappingProgram& program_;
@@ -94,8 +94,8 @@ class AxisFinder {
 
 }  // namespace
 
-Expected<std::pair<int, int>> find_axis(const MappingProgram& program, const ChipProgram& chip, int level,
-                                        const ChipPar& par, const Position& position) {
+Expected<std::pair<int, int>> find_axis(
+    const MappingProgram& program, const ChipProgram& chip, int level, const ChipPar& par, const Position& position) {
   return AxisFinder(program, chip, level, par, position).run();
 }
 

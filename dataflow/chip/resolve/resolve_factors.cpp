@@ -21,10 +21,8 @@ class FactorFinder {
   Expected<void> run(const Position& op_position) {
     TRY(check_units());
     for (std::size_t i = 0; i < loops_.size(); ++i)
-      if (!loops_[i].in_time() && loops_[i].factor == 0)
-        TRY(take_units(i));
-    for (int d = 0; d < static_cast<int>(chip_.dims.size()); ++d)
-      TRY(settle_dim(d, op_position));
+      if (!loops_[i].in_time() && loops_[i].factor == 0) TRY(take_units(i));
+    for (int d = 0; d < static_cast<int>(chip_.dims.size()); ++d) TRY(settle_dim(d, op_position));
     return {};
   }
 
@@ -53,14 +51,13 @@ class FactorFinder {
       for (const LineLoop& other : loops_)
         if (same_axis(other, loop) && other.factor > 0) pars.push_back(fmt::format("'{}'", other.text));
       if (pars.size() > 1)
-        return fail(
-            to_text(loop.position),
+        return fail(to_text(loop.position),
             fmt::format("{} make {} parts but {} units", fmt::join(pars, " and "), grouped(parts), grouped(units)),
             fmt::format("the parts on {} may make at most {}", axis(loop).name, grouped(units)));
       return fail(to_text(loop.position),
-                  fmt::format("{} but {} units (level {})", loop.text, grouped(units), loop.line),
-                  fmt::format("use {}, and take the rest in time with 'for {}:*'",
-                              nearest_divisor(dim(loop).extent, units), dim(loop).name));
+          fmt::format("{} but {} units (level {})", loop.text, grouped(units), loop.line),
+          fmt::format("use {}, and take the rest in time with 'for {}:*'", nearest_divisor(dim(loop).extent, units),
+              dim(loop).name));
     }
     return {};
   }
@@ -92,12 +89,11 @@ class FactorFinder {
       if (same_axis(other, loop) && other.factor > 1) takers.push_back(dim(other).name);
     const std::string& name = axis(loop).name;
     const std::string verb = takers.size() > 1 ? "take" : "takes";
-    return fail(
-        to_text(loop.position),
+    return fail(to_text(loop.position),
         fmt::format("{} is used twice: {} {} all {} units, nothing is left for {} (level {} '{}')", name,
-                    fmt::join(takers, " and "), verb, grouped(axis(loop).units), dim(loop).name, loop.line, loop.text),
+            fmt::join(takers, " and "), verb, grouped(axis(loop).units), dim(loop).name, loop.line, loop.text),
         fmt::format("put {} on another axis or in time, or write factors that make at most {} together", dim(loop).name,
-                    grouped(axis(loop).units)));
+            grouped(axis(loop).units)));
   }
 
   [[nodiscard]] std::int64_t product_of(int d) const {
@@ -122,10 +118,9 @@ class FactorFinder {
     const ChipDim& dim = chip_.dims[d];
     const std::vector<std::size_t> nest = nest_of_dim(d);
     if (nest.empty() && dim.extent > 1)
-      return fail(
-          to_text(op_position),
+      return fail(to_text(op_position),
           fmt::format("{} (extent {}) is never mapped: no level has a 'for {}' or 'par {}'", dim.name,
-                      grouped(dim.extent), dim.name, dim.name),
+              grouped(dim.extent), dim.name, dim.name),
           fmt::format("write 'for {}:*' in the line of a level, such as {}", dim.name, chip_.levels.front().name));
     const bool ragged = std::any_of(nest.begin(), nest.end(), [&](std::size_t i) { return loops_[i].ragged; });
     TRY(take_rest(d, nest, ragged));
@@ -142,8 +137,8 @@ class FactorFinder {
       if (loops_[i].factor > 0) continue;
       if (star)
         return fail(to_text(loops_[i].position),
-                    fmt::format("{}: both {} and {} take the rest", dim.name, place(loops_[*star]), place(loops_[i])),
-                    "one * per dim");
+            fmt::format("{}: both {} and {} take the rest", dim.name, place(loops_[*star]), place(loops_[i])),
+            "one * per dim");
       star = i;
     }
     if (!star) return {};
@@ -153,15 +148,15 @@ class FactorFinder {
     return {};
   }
 
-  [[nodiscard]] tl::unexpected<Error> rest_does_not_divide(const std::vector<std::size_t>& nest, const LineLoop& star,
-                                                           std::int64_t others) const {
+  [[nodiscard]] tl::unexpected<Error> rest_does_not_divide(
+      const std::vector<std::size_t>& nest, const LineLoop& star, std::int64_t others) const {
     const ChipDim& of = dim(star);
     const auto [product, text] = product_shown(nest);
     return fail(to_text(star.position),
-                fmt::format("{}: the other factors make {}, which does not divide extent {} ({})", of.name, text,
-                            grouped(of.extent), place(star)),
-                fmt::format("they may make {}; or write {}:*? for a short last round", divisors_near(of.extent, others),
-                            of.name));
+        fmt::format("{}: the other factors make {}, which does not divide extent {} ({})", of.name, text,
+            grouped(of.extent), place(star)),
+        fmt::format(
+            "they may make {}; or write {}:*? for a short last round", divisors_near(of.extent, others), of.name));
   }
 
   /// "2x3x16=96" of the known factors.
@@ -174,7 +169,7 @@ class FactorFinder {
       product = safe_product(product, loops_[i].factor);
     }
     return {product,
-            factors.size() > 1 ? fmt::format("{}={}", product_text(factors), product) : fmt::format("{}", product)};
+        factors.size() > 1 ? fmt::format("{}={}", product_text(factors), product) : fmt::format("{}", product)};
   }
 
   struct Fix {
@@ -183,8 +178,8 @@ class FactorFinder {
   };
 
   /// The one factor whose change makes the product right: a loop in time before units, the smallest change first.
-  [[nodiscard]] std::optional<Fix> single_change(const std::vector<std::size_t>& nest, std::int64_t extent,
-                                                 bool ragged) const {
+  [[nodiscard]] std::optional<Fix> single_change(
+      const std::vector<std::size_t>& nest, std::int64_t extent, bool ragged) const {
     std::optional<Fix> best;
     std::pair<bool, double> least;
     for (std::size_t i : nest) {
@@ -202,8 +197,8 @@ class FactorFinder {
     return best;
   }
 
-  [[nodiscard]] tl::unexpected<Error> wrong_product(int d, const std::vector<std::size_t>& nest, std::int64_t product,
-                                                    bool ragged) const {
+  [[nodiscard]] tl::unexpected<Error> wrong_product(
+      int d, const std::vector<std::size_t>& nest, std::int64_t product, bool ragged) const {
     const ChipDim& dim = chip_.dims[d];
     const std::optional<Fix> fix = single_change(nest, dim.extent, ragged);
     const std::size_t blamed = fix ? fix->loop : nest.back();
@@ -216,14 +211,13 @@ class FactorFinder {
         hint = fmt::format("add 'for {}:{}' to the line of a level", dim.name, dim.extent / product);
       else
         hint += fmt::format("{}the factors must divide {}: {}; or write {}:*? for a short last round",
-                            hint.empty() ? "" : "; ", grouped(dim.extent),
-                            divisors_near(dim.extent, loops_[blamed].factor), dim.name);
+            hint.empty() ? "" : "; ", grouped(dim.extent), divisors_near(dim.extent, loops_[blamed].factor), dim.name);
     }
     const std::string too_few = ragged ? ", too few even with '?'" : "";
     return fail(to_text(loops_[blamed].position),
-                fmt::format("{}: {} but extent is {} ({}){}", dim.name, product_shown(nest).second, grouped(dim.extent),
-                            place(loops_[blamed]), too_few),
-                hint);
+        fmt::format("{}: {} but extent is {} ({}){}", dim.name, product_shown(nest).second, grouped(dim.extent),
+            place(loops_[blamed]), too_few),
+        hint);
   }
 
   std::vector<LineLoop>& loops_;

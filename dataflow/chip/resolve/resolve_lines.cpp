@@ -10,20 +10,19 @@ namespace stepcast {
 namespace {
 
 /// Tags that any network may be scoped by, here or not (docs/design.md, section B).
-constexpr const char* scope_tags[] = {"embed",    "norm",     "attn",   "attn.qkv", "attn.core",
-                                      "attn.out", "residual", "mlp",    "router",   "dispatch",
-                                      "expert",   "combine",  "shared", "head",     "loss"};
+constexpr const char* scope_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp",
+    "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
 
 std::string spelled_loop(const ForStatement& loop) {
-  return fmt::format("for {}:{}{}", loop.dim, loop.count == 0 ? "*" : fmt::format("{}", loop.count),
-                     loop.ragged ? "?" : "");
+  return fmt::format(
+      "for {}:{}{}", loop.dim, loop.count == 0 ? "*" : fmt::format("{}", loop.count), loop.ragged ? "?" : "");
 }
 
 bool uses_loop(const WrittenOperator& op, const std::string& loop) {
   const auto in = [&](const WrittenAccess& access) {
     return std::any_of(access.indices.begin(), access.indices.end(), [&](const WrittenIndex& index) {
-      return std::any_of(index.terms.begin(), index.terms.end(),
-                         [&](const WrittenIndex::Term& t) { return t.loop == loop; });
+      return std::any_of(
+          index.terms.begin(), index.terms.end(), [&](const WrittenIndex::Term& t) { return t.loop == loop; });
     });
   };
   return in(op.output) || std::any_of(op.inputs.begin(), op.inputs.end(), in);
@@ -39,10 +38,7 @@ bool uses_tensor(const WrittenOperator& op, const std::string& tensor) {
 class LineReader {
  public:
   LineReader(const MappingProgram& program, ChipProgram& chip)
-      : program_(program),
-        op_(written_operator(program, chip.op)),
-        chip_(chip),
-        kept_(chip.levels.size()),
+      : program_(program), op_(written_operator(program, chip.op)), chip_(chip), kept_(chip.levels.size()),
         timed_(chip.levels.size(), false) {}
 
   Expected<std::vector<LineLoop>> run(const std::vector<Statement>& statements) {
@@ -53,8 +49,7 @@ class LineReader {
       const int level = find_level(line->level);
       if (level < 0) return tl::unexpected(unknown_level(statement, line->level));
       statement_ = &statement;
-      for (const auto& item : line->items)
-        TRY(std::visit([&](const auto& i) { return add(level, i); }, item));
+      for (const auto& item : line->items) TRY(std::visit([&](const auto& i) { return add(level, i); }, item));
     }
     settle_stores();
     return std::move(loops_);
@@ -74,7 +69,7 @@ class LineReader {
     for (const std::string& tag : statement.scope) {
       if (std::find(std::begin(scope_tags), std::end(scope_tags), tag) != std::end(scope_tags)) continue;
       if (std::any_of(program_.operators.begin(), program_.operators.end(),
-                      [&](const WrittenOperator& op) { return holds_for({tag}, op); }))
+              [&](const WrittenOperator& op) { return holds_for({tag}, op); }))
         continue;
       std::vector<std::string> tags;
       for (const WrittenOperator& op : program_.operators) {
@@ -110,16 +105,16 @@ class LineReader {
       if (uses_loop(op, name)) return -1;
     }
     for (const ChipDim& dim : chip_.dims) names.push_back(dim.name);
-    return fail(where(), fmt::format("'{}': operator {} has no loop '{}'", text, op_.name, name),
-                name_hint(name, names));
+    return fail(
+        where(), fmt::format("'{}': operator {} has no loop '{}'", text, op_.name, name), name_hint(name, names));
   }
 
   Expected<void> add(int level, const ChipPar& par) {
     TRY(auto dim, find_dim(par.dim, spelled(par)));
     TRY(auto place, find_axis(program_, chip_, level, par, statement_->position));
     if (applies() && dim >= 0)
-      loops_.push_back({dim, place.first, place.second, par.factor, par.ragged, chip_.levels[level].name,
-                        spelled(par), statement_->position});
+      loops_.push_back({dim, place.first, place.second, par.factor, par.ragged, chip_.levels[level].name, spelled(par),
+          statement_->position});
     return {};
   }
 
@@ -145,16 +140,16 @@ class LineReader {
       }
       if (!known)
         return fail(where(),
-                    fmt::format("level {} keeps '{}', which operator {} does not have", chip_.levels[level].name, name,
-                                op_.name),
-                    name_hint(name, names));
+            fmt::format(
+                "level {} keeps '{}', which operator {} does not have", chip_.levels[level].name, name, op_.name),
+            name_hint(name, names));
     }
     if (!applies()) return {};
     if (kept_[level].written)
       return fail(where(),
-                  fmt::format("level {} has a second list of kept tensors; the first stands at {}",
-                              chip_.levels[level].name, to_text(kept_[level].position)),
-                  "write one list with all that it keeps");
+          fmt::format("level {} has a second list of kept tensors; the first stands at {}", chip_.levels[level].name,
+              to_text(kept_[level].position)),
+          "write one list with all that it keeps");
     kept_[level] = std::move(list);
     return {};
   }
@@ -180,8 +175,8 @@ class LineReader {
 
 }  // namespace
 
-Expected<std::vector<LineLoop>> resolve_lines(const MappingProgram& program, const std::vector<Statement>& statements,
-                                              ChipProgram& chip) {
+Expected<std::vector<LineLoop>> resolve_lines(
+    const MappingProgram& program, const std::vector<Statement>& statements, ChipProgram& chip) {
   return LineReader(program, chip).run(statements);
 }
 

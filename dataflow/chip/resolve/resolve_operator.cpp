@@ -13,13 +13,13 @@ namespace stepcast {
 
 bool holds_for(const std::vector<std::string>& scope, const WrittenOperator& op) {
   return scope.empty() || std::any_of(scope.begin(), scope.end(), [&](const std::string& tag) {
-           return tag == op.name || std::find(op.tags.begin(), op.tags.end(), tag) != op.tags.end();
-         });
+    return tag == op.name || std::find(op.tags.begin(), op.tags.end(), tag) != op.tags.end();
+  });
 }
 
 const WrittenOperator& written_operator(const MappingProgram& program, const std::string& op) {
-  return *std::find_if(program.operators.begin(), program.operators.end(),
-                       [&](const WrittenOperator& o) { return o.name == op; });
+  return *std::find_if(
+      program.operators.begin(), program.operators.end(), [&](const WrittenOperator& o) { return o.name == op; });
 }
 
 namespace {
@@ -34,7 +34,7 @@ Expected<const WrittenOperator*> chosen_operator(const MappingProgram& program, 
     return fail("program", "no operator is written", "write one, such as 'O: O[m,n] += I[m,k] * W[k,n]'");
   if (name.empty() && names.size() > 1)
     return fail("operator", fmt::format("the program has {} operators: {}", names.size(), fmt::join(names, ", ")),
-                "name one of them");
+        "name one of them");
   if (name.empty()) return &program.operators.front();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
@@ -48,12 +48,11 @@ Expected<void> check_no_windows(const WrittenOperator& op) {
     for (const WrittenIndex& index : access.indices)
       if (index.terms.size() > 1 || (index.terms.size() == 1 && index.terms.front().step != 1))
         return fail(to_text(op.position),
-                    fmt::format("operator {} reads windows of {}, which a mesh does not split", op.name, access.tensor),
-                    "leave the mesh out and give the extents of one rank");
+            fmt::format("operator {} reads windows of {}, which a mesh does not split", op.name, access.tensor),
+            "leave the mesh out and give the extents of one rank");
     return {};
   };
-  for (const WrittenAccess& input : op.inputs)
-    TRY(check(input));
+  for (const WrittenAccess& input : op.inputs) TRY(check(input));
   return check(op.output);
 }
 
@@ -63,7 +62,7 @@ bool is_padded(const WrittenOperator& op, const std::string& dim) {
 
 /// What one rank of the mesh does: the extent of a dim after the `par` statements that split the operator.
 Expected<void> take_rank_extents(const MappingProgram& program, const std::vector<Statement>& statements,
-                                 const WrittenOperator& op, ChipProgram& chip) {
+    const WrittenOperator& op, ChipProgram& chip) {
   if (program.meshes.empty()) return {};
   TRY(check_no_windows(op));
   TRY(auto network, network_of(program));
@@ -83,7 +82,7 @@ Expected<void> take_rank_extents(const MappingProgram& program, const std::vecto
       const double local = is_padded(op, dim.name) ? std::ceil(exact) : exact;
       if (local != std::floor(local) || local < 1)
         return fail(to_text(op.position), fmt::format("one rank has {} of {} ({})", local, dim.name, dim.extent),
-                    "levels count whole parts: let the mesh divide it");
+            "levels count whole parts: let the mesh divide it");
       dim.extent = static_cast<std::int64_t>(local);
     }
   }
@@ -96,28 +95,28 @@ class OperatorReader {
       : program_(program), op_(op), chip_(chip) {}
 
   Expected<void> run() {
-    if (std::find(std::begin(functions_without_nest), std::end(functions_without_nest), op_.function) != std::end(functions_without_nest))
+    if (std::find(std::begin(functions_without_nest), std::end(functions_without_nest), op_.function) !=
+        std::end(functions_without_nest))
       return fail(to_text(op_.position),
-                  fmt::format("operator {} is '{}', which is not a plain nest of loops", op_.name, op_.function),
-                  "levels count einsums and pointwise functions");
+          fmt::format("operator {} is '{}', which is not a plain nest of loops", op_.name, op_.function),
+          "levels count einsums and pointwise functions");
     if (!op_.domain.query.empty() || !op_.domain.key.empty())
       return fail(to_text(op_.position),
-                  fmt::format("operator {} works on a part of its loops only (where ...)", op_.name),
-                  "levels count whole nests: map it without 'where', and scale");
+          fmt::format("operator {} works on a part of its loops only (where ...)", op_.name),
+          "levels count whole nests: map it without 'where', and scale");
     chip_.op = op_.name;
     TRY(add_dims());
     for (const WrittenAccess& input : op_.inputs) {
       if (input.tensor == op_.output.tensor)
         return fail(to_text(op_.position), fmt::format("operator {} reads {} and writes it", op_.name, input.tensor),
-                    "give the result a name of its own: += already sums");
+            "give the result a name of its own: += already sums");
       TRY(add_tensor(input, use_of(input.tensor)));
     }
     return add_tensor(op_.output, TensorUse::output);
   }
 
  private:
-  template <typename Visit>
-  void each_term(const Visit& visit) const {
+  template <typename Visit> void each_term(const Visit& visit) const {
     const auto visit_access = [&](const WrittenAccess& access) {
       for (const WrittenIndex& index : access.indices)
         for (const WrittenIndex::Term& term : index.terms) visit(access, term);
@@ -139,8 +138,8 @@ class OperatorReader {
     each_term([&](const WrittenAccess& access, const WrittenIndex::Term& term) {
       if (known && dim_id(term.loop) < 0)
         known = fail(to_text(op_.position), fmt::format("loop '{}' of {} has no extent", term.loop, access.tensor),
-                     nearest_name(term.loop, declared).empty() ? fmt::format("add 'dim {}:EXTENT'", term.loop)
-                                                               : name_hint(term.loop, declared));
+            nearest_name(term.loop, declared).empty() ? fmt::format("add 'dim {}:EXTENT'", term.loop)
+                                                      : name_hint(term.loop, declared));
     });
     if (!known) return known;
     return pad_dims();
@@ -152,8 +151,8 @@ class OperatorReader {
       const int dim = dim_id(pad.dim);
       if (dim < 0)
         return fail(to_text(op_.position),
-                    fmt::format("'pad {}' on operator {}, which has no such loop", pad.dim, op_.name),
-                    name_hint(pad.dim, dim_names_of_chip()));
+            fmt::format("'pad {}' on operator {}, which has no such loop", pad.dim, op_.name),
+            name_hint(pad.dim, dim_names_of_chip()));
       if (pad.factor > 0)
         chip_.dims[dim].extent =
             static_cast<std::int64_t>(std::ceil(static_cast<double>(chip_.dims[dim].extent) * pad.factor - 1e-9));
@@ -176,7 +175,7 @@ class OperatorReader {
   /// As network_of() tells weights: a name in W that no operator writes.
   [[nodiscard]] TensorUse use_of(const std::string& tensor) const {
     const bool made = std::any_of(program_.operators.begin(), program_.operators.end(),
-                                  [&](const WrittenOperator& o) { return o.output.tensor == tensor; });
+        [&](const WrittenOperator& o) { return o.output.tensor == tensor; });
     return !made && tensor.starts_with('W') ? TensorUse::weight : TensorUse::input;
   }
 
@@ -187,14 +186,14 @@ class OperatorReader {
       for (const WrittenIndex::Term& term : index.terms) {
         if (term.step < 1)
           return fail(to_text(op_.position),
-                      fmt::format("{} steps by {} along {}", access.tensor, term.step, term.loop),
-                      "steps of an index are at least 1");
+              fmt::format("{} steps by {} along {}", access.tensor, term.step, term.loop),
+              "steps of an index are at least 1");
         const int dim = dim_id(term.loop);
         for (const ChipIndex::Term& other : resolved.terms)
           if (other.dim == dim)
             return fail(to_text(op_.position),
-                        fmt::format("one index of {} has loop {} twice", access.tensor, term.loop),
-                        "add the steps: 3*a instead of 2*a+a");
+                fmt::format("one index of {} has loop {} twice", access.tensor, term.loop),
+                "add the steps: 3*a instead of 2*a+a");
         resolved.terms.push_back({dim, term.step});
       }
       tensor.indices.push_back(std::move(resolved));
@@ -210,8 +209,8 @@ class OperatorReader {
 
 }  // namespace
 
-Expected<void> resolve_operator(const MappingProgram& program, const std::vector<Statement>& statements,
-                                const std::string& op, ChipProgram& chip) {
+Expected<void> resolve_operator(
+    const MappingProgram& program, const std::vector<Statement>& statements, const std::string& op, ChipProgram& chip) {
   TRY(auto chosen, chosen_operator(program, op));
   TRY(OperatorReader(program, *chosen, chip).run());
   return take_rank_extents(program, statements, *chosen, chip);

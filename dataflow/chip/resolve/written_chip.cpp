@@ -16,12 +16,9 @@ void write_property(ArchLevel& level, const char* name, double value, bool per_c
 
 Fabric written_fabric(const ChipLevel& level) {
   switch (level.fabric) {
-    case FabricClass::bus:
-      return {};
-    case FabricClass::network:
-      return {"switch", level.multicast, level.reduce};
-    case FabricClass::chain:
-      return {"mesh", false, false};
+    case FabricClass::bus: return {};
+    case FabricClass::network: return {"switch", level.multicast, level.reduce};
+    case FabricClass::chain: return {"mesh", false, false};
   }
   return {};
 }
@@ -58,8 +55,8 @@ WrittenAccess written_access(const ChipProgram& chip, const ChipTensor& tensor) 
 
 bool runs_over(const ChipTensor& tensor, int dim) {
   return std::any_of(tensor.indices.begin(), tensor.indices.end(), [&](const ChipIndex& index) {
-    return std::any_of(index.terms.begin(), index.terms.end(),
-                       [&](const ChipIndex::Term& term) { return term.dim == dim; });
+    return std::any_of(
+        index.terms.begin(), index.terms.end(), [&](const ChipIndex::Term& term) { return term.dim == dim; });
   });
 }
 

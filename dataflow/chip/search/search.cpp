@@ -17,7 +17,7 @@ namespace {
 constexpr int start_chains = 4, bounded_chains = 16;
 constexpr std::int64_t start_steps = 10'000;
 constexpr double most_lattice = 200'000;  // tiles; beyond, only annealing
-constexpr double well_used_share = 0.8;         // share of the units; below, ragged tiles are tried
+constexpr double well_used_share = 0.8;   // share of the units; below, ragged tiles are tried
 
 struct Outcome {
   Found found;
@@ -69,7 +69,7 @@ Outcome search_grid(const ChipProgram& start, const Space& space, const Nest& sh
   const std::int64_t share = small ? std::max(most / 20, std::min(most / 2, start_chains * start_steps)) : most;
   const int chains = small ? start_chains : bounded_chains;
   add(out.tally, anneal(space, table, options, shapes, chains,
-                        std::min(small ? start_steps : share, share / chains + 1), out.found));
+                     std::min(small ? start_steps : share, share / chains + 1), out.found));
   if (!small) out.tally.open = root_bound(space, table, options, shapes);
   for (int phase = 0; small && phase < 3; ++phase) {
     SearchOptions rest = options;
@@ -113,7 +113,7 @@ struct Padding {
 /// One dim rounded up to the units of an axis: the two that use the units best, if that is much better than whole
 /// tiles.
 std::vector<Padding> paddings(const ChipProgram& start, const SearchConstraints& constraints,
-                              const std::vector<std::int64_t>& whole, double usable) {
+    const std::vector<std::int64_t>& whole, double usable) {
   std::vector<Padding> all;
   for (int d = 0; d < static_cast<int>(whole.size()); ++d)
     for (const ChipLevel& level : start.levels)
@@ -134,8 +134,8 @@ std::vector<Padding> paddings(const ChipProgram& start, const SearchConstraints&
 }
 
 /// Which one statement stands in the way.
-Error no_mapping(const ChipProgram& start, const SearchConstraints& constraints, const SearchOptions& options,
-                 const Nest& shapes) {
+Error no_mapping(
+    const ChipProgram& start, const SearchConstraints& constraints, const SearchOptions& options, const Nest& shapes) {
   const ScoreTable table = score_table(start);
   const auto works_without = [&](const SearchConstraints& relaxed) {
     auto space = space_of(start, relaxed, stated_extents(start, relaxed));
@@ -154,17 +154,17 @@ Error no_mapping(const ChipProgram& start, const SearchConstraints& constraints,
         loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(i));
         if (works_without(relaxed))
           return {to_text(loop.position),
-                  fmt::format("no mapping obeys all that is stated; without '{}' at {} there are some", loop.text,
-                              start.levels[l].name),
-                  "leave its number open"};
+              fmt::format("no mapping obeys all that is stated; without '{}' at {} there are some", loop.text,
+                  start.levels[l].name),
+              "leave its number open"};
       }
     SearchConstraints relaxed = constraints;
     relaxed.levels[l].keeps = false;
     if (level.keeps && works_without(relaxed))
       return {to_text(level.position),
-              fmt::format("no mapping obeys all that is stated; without the list of {} there are some",
-                          start.levels[l].name),
-              "keep fewer tensors there, or give it a larger cap"};
+          fmt::format(
+              "no mapping obeys all that is stated; without the list of {} there are some", start.levels[l].name),
+          "keep fewer tensors there, or give it a larger cap"};
   }
   return {"search", "no mapping obeys all that is stated, and leaving out one statement does not help", "state less"};
 }
@@ -190,19 +190,16 @@ Expected<SearchResult> search(const ChipProgram& start, const SearchConstraints&
       if (!padded) continue;
       Outcome ragged = search_grid(start, *padded, shapes, options);
       const std::string& name = start.dims[padding.dim].name;
-      result.note +=
-          fmt::format("{}whole tiles use at most {:g} of {:g} units: {} rounded up to {} was searched too",
-                      result.note.empty() ? "" : "; ", usable, units_of(start), name, padding.extents[padding.dim]);
+      result.note += fmt::format("{}whole tiles use at most {:g} of {:g} units: {} rounded up to {} was searched too",
+          result.note.empty() ? "" : "; ", usable, units_of(start), name, padding.extents[padding.dim]);
       const bool better = ragged.found.any() && less(ragged.found.rank, out.found.rank);
       if (better) result.note += fmt::format(", and is better");
       open = std::min(open, ragged.tally.open);
       add(ragged.tally, out.tally);
       ragged.space += out.space;
       ragged.complete = ragged.complete && out.complete;
-      if (better)
-        out = std::move(ragged);
-      else
-        out.tally = ragged.tally, out.space = ragged.space, out.complete = ragged.complete;
+      if (better) out = std::move(ragged);
+      else out.tally = ragged.tally, out.space = ragged.space, out.complete = ragged.complete;
     }
   if (!out.found.any()) return tl::unexpected(no_mapping(start, constraints, options, shapes));
   if (out.tally.left_out)

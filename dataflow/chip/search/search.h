@@ -25,7 +25,7 @@ struct SearchResult {
 };
 
 /// Errors: a constraint that no mapping can meet (which one, the nearest legal value); tiles that fit nowhere.
-Expected<SearchResult> search(const ChipProgram& start, const SearchConstraints& constraints,
-                              const SearchOptions& options);
+Expected<SearchResult> search(
+    const ChipProgram& start, const SearchConstraints& constraints, const SearchOptions& options);
 
 }  // namespace stepcast

@@ -13,7 +13,7 @@ namespace stepcast::mapper {
 namespace {
 
 constexpr double first_heat = 0.3, final_heat = 0.003;  // in logarithms of the objective
-constexpr double tie_weight = 0.02;          // of what only breaks ties
+constexpr double tie_weight = 0.02;                     // of what only breaks ties
 
 struct Point {
   std::array<TensorMask, most_chip_levels> keeps{};
@@ -25,10 +25,7 @@ struct Point {
 class Chain {
  public:
   Chain(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, int number)
-      : space_(space),
-        table_(table),
-        objective_(options.objective),
-        nest_(shapes),
+      : space_(space), table_(table), objective_(options.objective), nest_(shapes),
         random_(options.seed * 1'000'003 + number) {}
 
   void run(std::int64_t steps) {
@@ -36,7 +33,8 @@ class Chain {
     double cost = 0;
     if (!begin(here) || !rate(here, cost)) return;
     for (std::int64_t i = 0; i < steps; ++i) {
-      const double heat = first_heat * std::pow(final_heat / first_heat, static_cast<double>(i) / static_cast<double>(steps));
+      const double heat =
+          first_heat * std::pow(final_heat / first_heat, static_cast<double>(i) / static_cast<double>(steps));
       Point next = here;
       double next_cost = 0;
       ++tally.looked;
@@ -114,15 +112,11 @@ class Chain {
       case 0:
       case 1:
       case 2:
-      case 3:
-        return move_factor(at);
+      case 3: return move_factor(at);
       case 4:
-      case 5:
-        return move_units(at);
-      case 6:
-        return swap_loops(at);
-      default:
-        return change_keeps(at);
+      case 5: return move_units(at);
+      case 6: return swap_loops(at);
+      default: return change_keeps(at);
     }
   }
 
@@ -238,7 +232,7 @@ class Chain {
 }  // namespace
 
 Tally anneal(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, int chains,
-             std::int64_t steps, Found& found) {
+    std::int64_t steps, Found& found) {
   std::vector<Chain> all;
   for (int i = 0; i < chains; ++i) all.emplace_back(space, table, options, shapes, i);
   std::atomic<int> next{0};

@@ -9,6 +9,6 @@ namespace stepcast::mapper {
 /// `chains` independent walks of `steps` each, seeded one by one; the best of all goes to `found` if it is better. The
 /// result depends on the seed only.
 Tally anneal(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, int chains,
-             std::int64_t steps, Found& found);
+    std::int64_t steps, Found& found);
 
 }  // namespace stepcast::mapper

@@ -5,14 +5,9 @@
 namespace stepcast::mapper {
 
 Bounder::Bounder(const Space& space, const ScoreTable& table, const KeepPlan& plan, double cycle_limit, bool quick)
-    : space_(space),
-      table_(table),
-      plan_(plan),
-      least_units_(space.macs / table.macs_per_cycle / cycle_limit * (1 - 1e-9)),
-      quick_(quick),
-      tails_(plan.stages.size()),
-      entries_(plan.stages.size()),
-      merged_(plan.stages.size()),
+    : space_(space), table_(table), plan_(plan),
+      least_units_(space.macs / table.macs_per_cycle / cycle_limit * (1 - 1e-9)), quick_(quick),
+      tails_(plan.stages.size()), entries_(plan.stages.size()), merged_(plan.stages.size()),
       orders_(plan.stages.size()) {
   real_.fill(1);
   std::size_t stride = 1;
@@ -137,7 +132,7 @@ double Bounder::waited(const Frontier& at, int stage) const {
     bool input_stays = false;
     for (int t = 0; t < space_.tensors; ++t)
       input_stays = input_stays || ((plan_.stages[stage].keeps >> t & 1U) && !is_output(t) &&
-                                    at.rounds / at.run[t] <= least * (1 + 1e-12));
+                                       at.rounds / at.run[t] <= least * (1 + 1e-12));
     loads = loads && input_stays;
     const double times = table_.double_buffered[plan_.stages[stage].level] ? 1 : std::max(1.0, least * real_rounds_);
     skew += times * (chain.depth + (loads ? chain.preload : 0)) - chain.depth;

@@ -31,10 +31,10 @@ struct DivisionTable {
 struct Stage {
   int level = 0;
   TensorMask keeps = 0;
-  TensorMask moving = 0;                               ///< kept at a stage further inside
+  TensorMask moving = 0;                                ///< kept at a stage further inside
   std::array<std::int8_t, most_chip_tensors> source{};  ///< stage outside that gives a kept tensor
-  std::vector<SpaceCombo> combos;                      ///< of the levels since the stage before
-  std::vector<PerTensor> repeats;                      ///< by combo: units that need the same part
+  std::vector<SpaceCombo> combos;                       ///< of the levels since the stage before
+  std::vector<PerTensor> repeats;                       ///< by combo: units that need the same part
   std::shared_ptr<const DivisionTable> whole;  ///< combos that divide a tile; none where that is too much to list
   double most_units = 1;                       ///< of all levels up to here
   PerTensor most_repeats_inside{};             ///< by tensor, of all stages inside
@@ -111,8 +111,7 @@ class Bounder {
   const Entry& entry(int stage, const Tile& tile);
   const std::vector<Order>& orders(int stage, std::uint32_t active);
   /// Visits every tile that the loops of a stage can hand on from `from`: (tile, trips, dims with trips > 1).
-  template <typename Visit>
-  void each_tile(int stage, const Tile& from, const Visit& visit) const;
+  template <typename Visit> void each_tile(int stage, const Tile& from, const Visit& visit) const;
 
   /// Bytes more over the outermost boundary for tensors that only it keeps, once a combo is chosen.
   [[nodiscard]] double fed_outermost(const Frontier& at, int stage, int combo) const;
@@ -150,16 +149,15 @@ class Bounder {
   double merged_at(int stage, const Tile& next);
   void relax(int stage, const Tile& next, const Factors& trips, const Order& order, Tail& best);
   [[nodiscard]] double idle_of(int tensor, const Tile& next) const;
-  [[nodiscard]] double cross_tail(int stage, const PerTensor& rounds, const PerTensor& repeats,
-                                  double* out_bytes) const;
+  [[nodiscard]] double cross_tail(
+      int stage, const PerTensor& rounds, const PerTensor& repeats, double* out_bytes) const;
   struct Fed {
     double energy = 0, traffic = 0;
   };
   [[nodiscard]] Fed feed_tail(int stage, int combo) const { return feeds_[stage][combo]; }
   [[nodiscard]] Fed make_feed(int stage, int combo) const;
   [[nodiscard]] bool divide(int stage, int combo, Tile& tile) const;
-  template <typename Visit>
-  void each_combo(int stage, const Tile& tile, const Visit& visit);
+  template <typename Visit> void each_combo(int stage, const Tile& tile, const Visit& visit);
   [[nodiscard]] Tile tile_of(std::size_t node) const;
   const Tail& tail_at(int stage, std::size_t node);
   [[nodiscard]] double feed_cycles(int stage) const;
@@ -182,8 +180,7 @@ class Bounder {
   std::vector<std::map<std::uint32_t, std::vector<Order>>> orders_;
 };
 
-template <typename Visit>
-void Bounder::each_tile(int stage, const Tile& from, const Visit& visit) const {
+template <typename Visit> void Bounder::each_tile(int stage, const Tile& from, const Visit& visit) const {
   const int level = plan_.stages[stage].level;
   const bool free = plan_.keeps[level] != 0;
   Tile next = from;

@@ -18,8 +18,8 @@ std::string stated(const Loop& loop, const ChipLevel& level) {
 }
 
 /// Stated loops over one dim, outer to inner, each with its level.
-std::vector<std::pair<const Loop*, const ChipLevel*>> loops_over(int dim, const ChipProgram& start,
-                                                                 const SearchConstraints& constraints) {
+std::vector<std::pair<const Loop*, const ChipLevel*>> loops_over(
+    int dim, const ChipProgram& start, const SearchConstraints& constraints) {
   std::vector<std::pair<const Loop*, const ChipLevel*>> found;
   for (std::size_t l = 0; l < constraints.levels.size(); ++l)
     for (const auto* list : {&constraints.levels[l].space, &constraints.levels[l].time})
@@ -35,9 +35,9 @@ Expected<void> check_once(const ChipProgram& start, const SearchConstraints& con
         for (std::size_t j = 0; j < i; ++j)
           if ((*list)[i].dim == (*list)[j].dim && (*list)[i].axis == (*list)[j].axis)
             return fail(to_text((*list)[i].position),
-                        fmt::format("{} is a second loop over {} there", stated((*list)[i], start.levels[l]),
-                                    start.dims[(*list)[i].dim].name),
-                        "a search takes one loop per dim and level, or per dim and axis: multiply the two");
+                fmt::format("{} is a second loop over {} there", stated((*list)[i], start.levels[l]),
+                    start.dims[(*list)[i].dim].name),
+                "a search takes one loop per dim and level, or per dim and axis: multiply the two");
   return {};
 }
 
@@ -49,11 +49,10 @@ Expected<void> check_units(const ChipProgram& start, const SearchConstraints& co
       parts[loop.axis] = safe_product(parts[loop.axis], std::max<std::int64_t>(1, loop.trips));
       if (parts[loop.axis] > axis.units)
         return fail(to_text(loop.position),
-                    fmt::format("'{}' makes {} parts on an axis of {} units of {}", loop.text, parts[loop.axis],
-                                axis.units, start.levels[l].name),
-                    fmt::format("at most {} here",
-                                std::max<std::int64_t>(
-                                    1, axis.units / (parts[loop.axis] / std::max<std::int64_t>(1, loop.trips)))));
+            fmt::format("'{}' makes {} parts on an axis of {} units of {}", loop.text, parts[loop.axis], axis.units,
+                start.levels[l].name),
+            fmt::format("at most {} here",
+                std::max<std::int64_t>(1, axis.units / (parts[loop.axis] / std::max<std::int64_t>(1, loop.trips)))));
     }
   }
   return {};
@@ -69,10 +68,10 @@ Expected<void> check_factors(const ChipProgram& start, const SearchConstraints& 
       if (loop->trips == 0 || ragged) continue;
       if (left % loop->trips != 0)
         return fail(to_text(loop->position),
-                    fmt::format("{} does not divide {}, what the other stated factors leave of {} ({})",
-                                stated(*loop, *level), left, start.dims[d].name, start.dims[d].extent),
-                    fmt::format("one of: {}; or '{}:{}?' for a short last round", divisors_near(left, loop->trips),
-                                start.dims[d].name, loop->trips));
+            fmt::format("{} does not divide {}, what the other stated factors leave of {} ({})", stated(*loop, *level),
+                left, start.dims[d].name, start.dims[d].extent),
+            fmt::format("one of: {}; or '{}:{}?' for a short last round", divisors_near(left, loop->trips),
+                start.dims[d].name, loop->trips));
       left /= loop->trips;
       last = loop;
     }
@@ -81,15 +80,15 @@ Expected<void> check_factors(const ChipProgram& start, const SearchConstraints& 
     for (std::size_t l = 0; l < start.levels.size(); ++l) {
       const auto fixed = [&](const Loop& loop) { return loop.dim == d && loop.trips > 0; };
       open = open || (start.levels[l].store &&
-                      std::none_of(constraints.levels[l].time.begin(), constraints.levels[l].time.end(), fixed));
+                         std::none_of(constraints.levels[l].time.begin(), constraints.levels[l].time.end(), fixed));
       open = open || (!start.levels[l].axes.empty() &&
-                      std::none_of(constraints.levels[l].space.begin(), constraints.levels[l].space.end(), fixed));
+                         std::none_of(constraints.levels[l].space.begin(), constraints.levels[l].space.end(), fixed));
     }
     if (!open)
       return fail(to_text(last->position),
-                  fmt::format("the stated factors of {} give {} of {}, and every level states one", start.dims[d].name,
-                              start.dims[d].extent / left, start.dims[d].extent),
-                  fmt::format("leave one of them open, such as '{}:*'", start.dims[d].name));
+          fmt::format("the stated factors of {} give {} of {}, and every level states one", start.dims[d].name,
+              start.dims[d].extent / left, start.dims[d].extent),
+          fmt::format("leave one of them open, such as '{}:*'", start.dims[d].name));
   }
   return {};
 }
@@ -115,8 +114,7 @@ Expected<void> check_tiles(const ChipProgram& start, const SearchConstraints& co
     if (outermost)  // holds all there is, whatever the loops
       for (int d = 0; d < static_cast<int>(start.dims.size()); ++d)
         least.levels[l].time.push_back({d, start.dims[d].extent, -1, true, {}});
-    else if (!constraints.levels[l].keeps)
-      least.levels[l].keeps.assign(start.tensors.size(), false);
+    else if (!constraints.levels[l].keeps) least.levels[l].keeps.assign(start.tensors.size(), false);
     outermost = false;
   }
   return check_capacity(least, places);

@@ -9,7 +9,7 @@ namespace {
 
 /// Where each level is spoken of, and whether a list says what it keeps.
 void read_levels(const MappingProgram& program, const std::vector<Statement>& statements, const WrittenOperator& op,
-                 SearchConstraints& constraints) {
+    SearchConstraints& constraints) {
   for (const ArchLevel& written : program.archs.front().levels) {
     SearchConstraints::Level level;
     level.position = written.position;

@@ -20,7 +20,7 @@ struct SearchOptions {
   SearchObjective objective = SearchObjective::energy;
   std::uint64_t seed = 1;
   int threads = 1;                             ///< the result does not depend on it
-  Windows windows = Windows::exact;    ///< how sliding windows count
+  Windows windows = Windows::exact;            ///< how sliding windows count
   std::int64_t most_evaluations = 30'000'000;  ///< whole and partial mappings looked at
 };
 

@@ -165,10 +165,8 @@ double Space::size() const {
     std::int64_t left = grids[d].padded;
     for (int l = 0; l < levels; ++l) {
       slots += static_cast<double>(chip.levels[l].axes.size());
-      if (fixed_time[l][d] > 0)
-        left /= fixed_time[l][d];
-      else if (chip.levels[l].store)
-        ++slots;
+      if (fixed_time[l][d] > 0) left /= fixed_time[l][d];
+      else if (chip.levels[l].store) ++slots;
       for (const SearchConstraints::Loop& loop : constraints.levels[l].space)
         if (loop.dim == d && loop.trips > 0) left /= loop.trips, --slots;
     }
@@ -188,8 +186,8 @@ double Space::size() const {
   return all;
 }
 
-Expected<Space> space_of(const ChipProgram& start, const SearchConstraints& constraints,
-                         const std::vector<std::int64_t>& padded) {
+Expected<Space> space_of(
+    const ChipProgram& start, const SearchConstraints& constraints, const std::vector<std::int64_t>& padded) {
   Space space;
   space.chip = start;
   space.constraints = constraints;

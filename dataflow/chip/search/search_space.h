@@ -47,7 +47,7 @@ struct SpaceCombo {
 /// A whole mapping. What is not whole tiles is told by the grids.
 struct Mapping {
   std::array<TensorMask, most_chip_levels> keeps{};
-  std::array<Factors, most_chip_levels> time{};                                  ///< trips
+  std::array<Factors, most_chip_levels> time{};                                   ///< trips
   std::array<std::array<std::int8_t, most_chip_dims>, most_chip_levels> order{};  ///< all dims, outer to inner
   std::array<std::vector<ChipLoop>, most_chip_levels> space;
 };
@@ -73,8 +73,8 @@ struct Space {
 double tile_size(const ChipTensor& tensor, const Factors& tile);
 
 /// `padded` by dim, 0 = as whole as the constraints are.
-Expected<Space> space_of(const ChipProgram& start, const SearchConstraints& constraints,
-                         const std::vector<std::int64_t>& padded);
+Expected<Space> space_of(
+    const ChipProgram& start, const SearchConstraints& constraints, const std::vector<std::int64_t>& padded);
 
 /// Combos of the levels first..last.
 std::vector<SpaceCombo> combos_of(const Space& space, int first, int last);

@@ -34,8 +34,7 @@ const Tail& Bounder::tail_at(int stage, std::size_t node) {
 }
 
 /// Visits (combo, node of the tile inside).
-template <typename Visit>
-void Bounder::each_combo(int stage, const Tile& tile, const Visit& visit) {
+template <typename Visit> void Bounder::each_combo(int stage, const Tile& tile, const Visit& visit) {
   const Stage& here = plan_.stages[stage];
   if (here.whole != nullptr) {
     const std::size_t id = node(tile);

@@ -15,12 +15,9 @@ constexpr double equal_within = 1e-9;  // relative; rounding of sums over a few 
 
 Rank rank_of(const ChipScore& score, SearchObjective objective) {
   switch (objective) {
-    case SearchObjective::time:
-      return {score.cycles, score.energy_pj, score.traffic_bytes};
-    case SearchObjective::energy:
-      return {score.energy_pj, score.cycles, score.traffic_bytes};
-    case SearchObjective::traffic:
-      break;
+    case SearchObjective::time: return {score.cycles, score.energy_pj, score.traffic_bytes};
+    case SearchObjective::energy: return {score.energy_pj, score.cycles, score.traffic_bytes};
+    case SearchObjective::traffic: break;
   }
   return {score.traffic_bytes, score.cycles, score.energy_pj};
 }
@@ -28,7 +25,8 @@ Rank rank_of(const ChipScore& score, SearchObjective objective) {
 bool less(const Rank& a, const Rank& b) {
   for (int i = 0; i < 3; ++i) {
     if (a[i] == b[i]) continue;
-    if (std::isfinite(a[i]) && std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= equal_within * std::max(a[i], b[i])) continue;
+    if (std::isfinite(a[i]) && std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= equal_within * std::max(a[i], b[i]))
+      continue;
     return a[i] < b[i];
   }
   return false;
@@ -72,16 +70,14 @@ std::vector<Walker::Child> Walker::children(const Frontier& at, int stage, const
         Frontier inside = outside;
         const Tail* tail = bounder_.arrive(inside, next, combo) ? &bounder_.tail(next, inside.tile) : nullptr;
         const Rank bound = tail != nullptr ? rank_of(bounder_.bound(inside, next, *tail), goal_.objective) : Rank{};
-        if (tail == nullptr || !tail->possible() || !goal_.hopeful(bound, best_))
-          ++tally.pruned;
-        else
-          open.push_back({bound, tile, trips, &order, combo});
+        if (tail == nullptr || !tail->possible() || !goal_.hopeful(bound, best_)) ++tally.pruned;
+        else open.push_back({bound, tile, trips, &order, combo});
       }
     }
   });
   if (spent()) tally.open = std::min(tally.open, own[0]);
   std::stable_sort(open.begin(), open.end(),
-                   [&](const Child& a, const Child& b) { return a.bound[goal_.phase] < b.bound[goal_.phase]; });
+      [&](const Child& a, const Child& b) { return a.bound[goal_.phase] < b.bound[goal_.phase]; });
   return open;
 }
 
@@ -147,8 +143,8 @@ void Walker::add_space(int stage) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const int level = first + static_cast<int>(i);
     for (const ChipLoop& loop : space.space[level][choices[i]].loops)
-      nest_.loop[nest_.loops++] = {static_cast<std::int8_t>(loop.dim), static_cast<std::int8_t>(level), true,
-                                   loop.trips};
+      nest_.loop[nest_.loops++] = {
+          static_cast<std::int8_t>(loop.dim), static_cast<std::int8_t>(level), true, loop.trips};
   }
 }
 

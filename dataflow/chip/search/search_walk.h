@@ -20,7 +20,7 @@ struct Goal {
 
 struct Found {
   Rank rank{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-            std::numeric_limits<double>::infinity()};
+      std::numeric_limits<double>::infinity()};
   ChipScore score;
   Mapping mapping;
   [[nodiscard]] bool any() const { return rank[0] < std::numeric_limits<double>::infinity(); }
@@ -85,6 +85,6 @@ inline constexpr double full_tail_pairs = 3e8;
 
 /// All plans, cheapest first, with `threads`. `found` holds a mapping to beat, or none.
 Tally walk_all(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, int phase,
-               Found& found, double most_tail_pairs = full_tail_pairs);
+    Found& found, double most_tail_pairs = full_tail_pairs);
 
 }  // namespace stepcast::mapper

@@ -77,8 +77,8 @@ Rank root_bound(const Bounder& bounder, SearchObjective objective) {
 }
 
 /// Closer, where tiles are few: with the best tiles further inside.
-double close_root_bound(const Space& space, const ScoreTable& table, const RankedPlan& ranked,
-                        SearchObjective objective) {
+double close_root_bound(
+    const Space& space, const ScoreTable& table, const RankedPlan& ranked, SearchObjective objective) {
   if (objective != SearchObjective::energy || ranked.plan.last() < 2) return ranked.bound[0];
   double combos = 0;
   for (const Stage& stage : ranked.plan.stages) combos += static_cast<double>(stage.combos.size());
@@ -96,7 +96,7 @@ double close_root_bound(const Space& space, const ScoreTable& table, const Ranke
 class PlanWalk {
  public:
   PlanWalk(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, Goal goal,
-           const KeepPlan& plan, double cycle_limit, bool quick)
+      const KeepPlan& plan, double cycle_limit, bool quick)
       : table_(table), options_(options), shapes_(shapes), goal_(goal) {
     for (int i = 0; i < std::max(1, options.threads); ++i)
       bounders_.push_back(std::make_unique<Bounder>(space, table, plan, cycle_limit, quick));
@@ -160,18 +160,15 @@ class PlanWalk {
       Found none = found;
       join(walk, none, tally);
     }
-    std::stable_sort(tasks.begin(), tasks.end(), [&](const Task& a, const Task& b) {
-      return a.child.bound[goal_.phase] < b.child.bound[goal_.phase];
-    });
+    std::stable_sort(tasks.begin(), tasks.end(),
+        [&](const Task& a, const Task& b) { return a.child.bound[goal_.phase] < b.child.bound[goal_.phase]; });
     return tasks;
   }
 
   static void work(const Task& task, Walker& walk) {
     walk.begin(task.combo);
-    if (task.whole)
-      walk.walk(task.at, 0, task.child.bound);
-    else
-      walk.follow(task.at, 0, task.child);
+    if (task.whole) walk.walk(task.at, 0, task.child.bound);
+    else walk.follow(task.at, 0, task.child);
   }
 
   void batch(const std::vector<Task>& tasks, std::size_t first, std::size_t end, Found& found, Tally& tally) {
@@ -201,7 +198,7 @@ class PlanWalk {
 }  // namespace
 
 Tally walk_all(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, int phase,
-               Found& found, double most_tail_pairs) {
+    Found& found, double most_tail_pairs) {
   const Goal goal{options.objective, phase};
   constexpr double no_limit = std::numeric_limits<double>::infinity();
   const int cycles_at = options.objective == SearchObjective::time ? 0 : 1;
@@ -215,7 +212,7 @@ Tally walk_all(const Space& space, const ScoreTable& table, const SearchOptions&
   }
   const bool quick = tile_pairs(space) * static_cast<double>(plans.size()) > most_tail_pairs;
   std::stable_sort(plans.begin(), plans.end(),
-                   [&](const RankedPlan& a, const RankedPlan& b) { return a.bound[phase] < b.bound[phase]; });
+      [&](const RankedPlan& a, const RankedPlan& b) { return a.bound[phase] < b.bound[phase]; });
   for (const RankedPlan& plan : plans) {
     if (!goal.hopeful(plan.bound, found.rank)) {
       ++tally.pruned;

@@ -13,8 +13,8 @@ namespace {
 template <Expected<MappingProgram> (*Read)(const std::string&, const std::string&)>
 Expected<Imported> read_one(std::span<const SourceFile> files) {
   if (files.size() != 1)
-    return fail(files.empty() ? "format" : files[1].name, fmt::format("found {} files", files.size()),
-                "one file says it all");
+    return fail(
+        files.empty() ? "format" : files[1].name, fmt::format("found {} files", files.size()), "one file says it all");
   TRY(auto program, Read(files.front().text, files.front().name));
   Imported read;
   read.program = std::move(program);
@@ -87,12 +87,12 @@ std::vector<ForeignFormat> cluster_formats() {
   const char* const placements_file = "FILE: a mesh, operators, and the placement of each tensor behind its operator";
   return {
       {"dtensor", "PyTorch DTensor: Shard, Replicate, Partial by mesh axis", placements_file, read_one<read_dtensor>,
-       write_view<dtensor_text>},
+          write_view<dtensor_text>},
       {"jax", "JAX: a PartitionSpec for each tensor", placements_file, read_one<read_jax>, write_view<jax_text>},
       {"shardy", "Shardy: sdy.sharding and sharding rules", placements_file, read_one<read_shardy>,
-       write_view<shardy_text>},
+          write_view<shardy_text>},
       {"megatron", "Megatron-LM: classes and flags", "FILE: one layer, 'ColumnParallelLinear m:64 n:64 k:64 tp:8'",
-       read_one<read_megatron>, write_megatron},
+          read_one<read_megatron>, write_megatron},
       {"pope", "layouts of Pope et al., SUMMA, Cannon, 2.5-D", "", nullptr, write_pope},
       {"eyeriss", "the Eyeriss taxonomy: which tensor is stationary", "", nullptr, write_eyeriss},
       {"notation", "this notation, as printed", "FILE.flow", read_one<read_notation>, write_notation},

@@ -20,11 +20,8 @@ struct ReduceWord {
   bool known;
 };
 /// Partial(reduce_op) takes the names of torch.distributed's reduce ops; the merge of a split softmax is none of them.
-constexpr std::array<ReduceWord, 5> reduce_words{{{Monoid::sum, "", true},
-                                                  {Monoid::none, "", true},
-                                                  {Monoid::max, "max", true},
-                                                  {Monoid::min, "min", true},
-                                                  {Monoid::softmax, "softmax", false}}};
+constexpr std::array<ReduceWord, 5> reduce_words{{{Monoid::sum, "", true}, {Monoid::none, "", true},
+    {Monoid::max, "max", true}, {Monoid::min, "min", true}, {Monoid::softmax, "softmax", false}}};
 
 const ReduceWord& reduce_word(Monoid monoid) {
   for (const ReduceWord& row : reduce_words)
@@ -67,26 +64,26 @@ Expected<Slot> dtensor_word(const std::string& text, std::size_t dims, Monoid mo
     const std::string word = argument == "sum" ? "" : argument;
     if (word == reduce_word(monoid).word) return partial_sum;
     return fail("", fmt::format("'{}' is not the reduction of the operator", text),
-                fmt::format("it makes {}", dtensor_slot(partial_sum, monoid)));
+        fmt::format("it makes {}", dtensor_slot(partial_sum, monoid)));
   }
   if (call && (name == "Shard" || name == "S") && argument.size() == 1 &&
       std::isdigit(static_cast<unsigned char>(argument[0])) != 0) {
     const int dim = argument[0] - '0';
     if (dim < static_cast<int>(dims)) return static_cast<Slot>(dim);
     return fail("", fmt::format("'{}' names a dim that the tensor lacks", text),
-                fmt::format("it has {} dims, counted from 0", dims));
+        fmt::format("it has {} dims, counted from 0", dims));
   }
   return fail("", fmt::format("'{}' is no placement", text), "Shard(DIM), Replicate() or Partial()");
 }
 
-Expected<std::vector<Slot>> dtensor_place(const std::string& text, const MeshLine& mesh, std::size_t dims,
-                                          Monoid monoid) {
+Expected<std::vector<Slot>> dtensor_place(
+    const std::string& text, const MeshLine& mesh, std::size_t dims, Monoid monoid) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']')
     return fail("", "a list in brackets is wanted", "such as [Shard(0), Replicate()]");
   const std::vector<std::string> words = split_list(std::string_view(text).substr(1, text.size() - 2));
   if (words.size() != mesh.axes.size())
     return fail("", fmt::format("it has {} placements and the mesh {} axes", words.size(), mesh.axes.size()),
-                "one for each axis, in the order of the mesh line");
+        "one for each axis, in the order of the mesh line");
   std::vector<Slot> slots;
   for (const std::string& word : words) {
     TRY(auto slot, dtensor_word(word, dims, monoid));
@@ -105,19 +102,20 @@ std::string dtensor_text(const PlacementView& view) {
       "first).\nmesh";
   for (const MeshPart& part : view.parts) text += fmt::format(" {}:{}", part.name, part.size);
   return text + "\n" +
-         placement_lines(view, {.comment = "#",
-                                .flat = "DTensor shards along dims (FSDP2 keeps Shard(0), FSDP1 a flat parameter outside "
-                                        "DTensor)",
-                                .spell = [](const OperandPlacement&, const std::vector<Slot>& slots,
-                                            Monoid monoid) { return dtensor_list(slots, monoid); },
-                                .foot = [](const OperatorPlacement& op) -> std::string {
-                                  const auto named = [&](const OperandPlacement& row) {
-                                    return reduce_word(row.output ? op.monoid : Monoid::sum).known ||
-                                           std::find(row.used.begin(), row.used.end(), partial_sum) == row.used.end();
-                                  };
-                                  if (std::all_of(op.operands.begin(), op.operands.end(), named)) return {};
-                                  return "  # no name: DTensor has no reduction that merges parts of a softmax\n";
-                                }});
+         placement_lines(
+             view, {.comment = "#",
+                       .flat = "DTensor shards along dims (FSDP2 keeps Shard(0), FSDP1 a flat parameter outside "
+                               "DTensor)",
+                       .spell = [](const OperandPlacement&, const std::vector<Slot>& slots,
+                                    Monoid monoid) { return dtensor_list(slots, monoid); },
+                       .foot = [](const OperatorPlacement& op) -> std::string {
+                         const auto named = [&](const OperandPlacement& row) {
+                           return reduce_word(row.output ? op.monoid : Monoid::sum).known ||
+                                  std::find(row.used.begin(), row.used.end(), partial_sum) == row.used.end();
+                         };
+                         if (std::all_of(op.operands.begin(), op.operands.end(), named)) return {};
+                         return "  # no name: DTensor has no reduction that merges parts of a softmax\n";
+                       }});
 }
 
 Expected<MappingProgram> read_dtensor(const std::string& text, const std::string& file) {
@@ -132,10 +130,8 @@ std::vector<std::string> split_list(std::string_view text) {
   for (const char c : text) {
     if (c == '\'' || c == '"') quote = quote == 0 ? c : quote == c ? '\0' : quote;
     if (quote == 0) depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-    if (c == ',' && depth == 0 && quote == 0)
-      parts.push_back(std::string(stripped(std::exchange(part, {}))));
-    else
-      part += c;
+    if (c == ',' && depth == 0 && quote == 0) parts.push_back(std::string(stripped(std::exchange(part, {}))));
+    else part += c;
   }
   if (!stripped(part).empty()) parts.push_back(std::string(stripped(part)));
   return parts;
@@ -161,8 +157,8 @@ std::string einsum_rule(const std::string& line) {
   const std::string output(stripped(line.substr(0, equal)));
   std::vector<std::string> reads;
   for (std::size_t i = 0; i < inputs.size(); ++i) reads.push_back(access(arguments[i + 1], inputs[i]));
-  return fmt::format("{}: {} += {}", output, access(output, std::string(stripped(spec.substr(arrow + 2)))),
-                     fmt::join(reads, " * "));
+  return fmt::format(
+      "{}: {} += {}", output, access(output, std::string(stripped(spec.substr(arrow + 2)))), fmt::join(reads, " * "));
 }
 
 }  // namespace stepcast

@@ -33,7 +33,7 @@ std::string unquoted(const std::string& text) {
 bool take_names(const std::string& text, std::vector<std::string>& names) {
   const bool group = !text.empty() && (text.front() == '(' || text.front() == '{');
   for (const std::string& item :
-       group ? split_list(std::string_view(text).substr(1, text.size() - 2)) : std::vector{text}) {
+      group ? split_list(std::string_view(text).substr(1, text.size() - 2)) : std::vector{text}) {
     names.push_back(unquoted(item));
     if (names.back().empty()) return false;
   }
@@ -71,7 +71,7 @@ Expected<void> set_axes(const std::string& text, Slot slot, const MeshLine& mesh
       return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
     if (index > before && slot != partial_sum)
       return fail("", fmt::format("'{}' behind a faster axis", name),
-                  "of several axes on one dim the slower cuts first: write it first");
+          "of several axes on one dim the slower cuts first: write it first");
     before = index;
     slots[index] = slot;
   }
@@ -110,15 +110,16 @@ std::string jax_text(const PlacementView& view) {
       fmt::join(sizes, ", "), comma, fmt::join(names, ", "), comma);
   return text + placement_lines(
                     view, {.comment = "#",
-                           .flat = "a PartitionSpec shards along dims",
-                           .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
-                                        Monoid) { return jax_spec(view, row, slots); },
-                           .note = [&](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
-                             const std::string pending = row.output ? parts_text(view, row.used, partial_sum, jax_axis) : "";
-                             if (pending.empty()) return {};
-                             if (op.monoid == Monoid::sum) return "pending psum over " + pending;
-                             return "no name: an unreduced axis is a sum in JAX, this is none";
-                           }});
+                              .flat = "a PartitionSpec shards along dims",
+                              .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
+                                           Monoid) { return jax_spec(view, row, slots); },
+                              .note = [&](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
+                                const std::string pending =
+                                    row.output ? parts_text(view, row.used, partial_sum, jax_axis) : "";
+                                if (pending.empty()) return {};
+                                if (op.monoid == Monoid::sum) return "pending psum over " + pending;
+                                return "no name: an unreduced axis is a sum in JAX, this is none";
+                              }});
 }
 
 Expected<MappingProgram> read_jax(const std::string& text, const std::string& file) {

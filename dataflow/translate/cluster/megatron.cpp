@@ -36,44 +36,42 @@ constexpr const char* row_why = "k is split: every rank makes a part of the sum"
 
 constexpr std::array class_rows = {
     ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::as_used,
-             "ColumnParallelLinear(gather_output=False)", tp_flag, column_why},
+        "ColumnParallelLinear(gather_output=False)", tp_flag, column_why},
     ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::in_rows, Kept::as_used, Kept::as_used,
-             "ColumnParallelLinear(gather_output=False, sequence_parallel=True)", sp_flag,
-             "n is split and the input is kept in pieces of m: it is gathered first"},
+        "ColumnParallelLinear(gather_output=False, sequence_parallel=True)", sp_flag,
+        "n is split and the input is kept in pieces of m: it is gathered first"},
     ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
-             "ColumnParallelLinear(gather_output=True)", tp_flag, "n is split and the output is gathered"},
+        "ColumnParallelLinear(gather_output=True)", tp_flag, "n is split and the output is gathered"},
     ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
-             "RowParallelLinear(input_is_parallel=True)", tp_flag, row_why},
+        "RowParallelLinear(input_is_parallel=True)", tp_flag, row_why},
     ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::in_rows,
-             "RowParallelLinear(input_is_parallel=True, sequence_parallel=True)", sp_flag,
-             "k is split and the sum is scattered in pieces of m"},
+        "RowParallelLinear(input_is_parallel=True, sequence_parallel=True)", sp_flag,
+        "k is split and the sum is scattered in pieces of m"},
     ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::whole, Kept::as_used, Kept::whole,
-             "RowParallelLinear(input_is_parallel=False)", tp_flag,
-             "k is split and each rank cuts its piece from a whole input"},
+        "RowParallelLinear(input_is_parallel=False)", tp_flag,
+        "k is split and each rank cuts its piece from a whole input"},
     ClassRow{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::whole, "VocabParallelEmbedding",
-             tp_flag, "the table's rows are split: a rank without the row adds zero"},
+        tp_flag, "the table's rows are split: a rank without the row adds zero"},
     ClassRow{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::in_rows,
-             "VocabParallelEmbedding(reduce_scatter_embeddings=True)", sp_flag,
-             "the table's rows are split and the sum is scattered in pieces of the positions"},
+        "VocabParallelEmbedding(reduce_scatter_embeddings=True)", sp_flag,
+        "the table's rows are split and the sum is scattered in pieces of the positions"},
     ClassRow{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "data parallelism",
-             "data-parallel size {} (--context-parallel-size where the loop counts positions)",
-             "m is split and every rank keeps the whole weight"},
+        "data-parallel size {} (--context-parallel-size where the loop counts positions)",
+        "m is split and every rank keeps the whole weight"},
     ClassRow{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::in_shards, Kept::any,
-             "fully sharded data parallelism",
-             "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params",
-             "m is split and the weight is kept in shards, gathered before use"},
+        "fully sharded data parallelism", "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params",
+        "m is split and the weight is kept in shards, gathered before use"},
     ClassRow{LoopRole::batch, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "expert parallelism",
-             "--expert-model-parallel-size {}",
-             "the loop indexes input, weight and output: each rank has its own problems"},
+        "--expert-model-parallel-size {}", "the loop indexes input, weight and output: each rank has its own problems"},
     ClassRow{LoopRole::rows, LinearKind::of_activations, Kept::any, Kept::in_shards, Kept::any, "context parallelism",
-             "--context-parallel-size {} (--cp-comm-type p2p or all_gather)",
-             "queries are split, and the other operand is kept in pieces of the positions but needed whole"},
+        "--context-parallel-size {} (--cp-comm-type p2p or all_gather)",
+        "queries are split, and the other operand is kept in pieces of the positions but needed whole"},
     ClassRow{LoopRole::batch, LinearKind::of_activations, Kept::as_used, Kept::as_used, Kept::as_used,
-             "tensor or data parallelism inside attention", "no flag of its own",
-             "the loop indexes all three operands: each rank has its own heads or sequences"},
+        "tensor or data parallelism inside attention", "no flag of its own",
+        "the loop indexes all three operands: each rank has its own heads or sequences"},
     ClassRow{LoopRole::batch, LinearKind::of_activations, Kept::any, Kept::any, Kept::any,
-             "context parallelism by heads (Ulysses)", "--context-parallel-size {} --cp-comm-type a2a",
-             "the loop indexes all three operands, which are kept in pieces of another"},
+        "context parallelism by heads (Ulysses)", "--context-parallel-size {} --cp-comm-type a2a",
+        "the loop indexes all three operands, which are kept in pieces of another"},
 };
 
 bool is_row_loop(const OperatorPlacement& op, const OperandPlacement& operand, Slot slot) {
@@ -85,26 +83,21 @@ bool fits(Kept wanted, const OperatorPlacement& op, const OperandPlacement* oper
   if (operand == nullptr) return wanted == Kept::as_used;
   const Slot home = operand->home[part], used = operand->used[part];
   switch (wanted) {
-    case Kept::as_used:
-      return home == used;
-    case Kept::whole:
-      return home == replicated && used != replicated;
-    case Kept::in_rows:
-      return home != used && is_row_loop(op, *operand, home);
-    case Kept::in_shards:
-      return home != used && (home == flat_shard || home >= 0);
-    default:
-      return false;
+    case Kept::as_used: return home == used;
+    case Kept::whole: return home == replicated && used != replicated;
+    case Kept::in_rows: return home != used && is_row_loop(op, *operand, home);
+    case Kept::in_shards: return home != used && (home == flat_shard || home >= 0);
+    default: return false;
   }
 }
 
 std::string kept_text(const OperandPlacement* operand, std::size_t part) {
   if (operand == nullptr) return "no such operand";
   const Slot home = operand->home[part];
-  const std::string where = home == replicated ? "whole"
+  const std::string where = home == replicated    ? "whole"
                             : home == partial_sum ? "as an unfinished sum"
-                            : home == flat_shard    ? "in flat shards"
-                                               : "in pieces of " + operand->loops[home];
+                            : home == flat_shard  ? "in flat shards"
+                                                  : "in pieces of " + operand->loops[home];
   return fmt::format("{} is kept {}", operand->name, where);
 }
 
@@ -140,9 +133,8 @@ NameRow class_row(const PlacementView& view, std::size_t index, std::size_t part
   const OperatorParts parts = parts_of(op);
   const MeshPart& axis = view.parts[part];
   const LoopRole role = role_of(op, op.split[part]);
-  NameRow row{"Megatron", op.name,
-              axis.name,  op.split[part].empty() ? "nothing" : fmt::format("{} ({})", op.split[part], to_text(role)),
-              {},         {}};
+  NameRow row{"Megatron", op.name, axis.name,
+      op.split[part].empty() ? "nothing" : fmt::format("{} ({})", op.split[part], to_text(role)), {}, {}};
   if (role == LoopRole::none) {
     row.why =
         fmt::format("the operator does the same work on all {} ranks; {}", axis.size, kept_text(parts.weight, part));
@@ -163,7 +155,7 @@ NameRow class_row(const PlacementView& view, std::size_t index, std::size_t part
     return row;
   }
   row.why = fmt::format("no class splits {} where {}, {} and {}", to_text(role), kept_text(parts.input, part),
-                        kept_text(parts.weight, part), kept_text(parts.output, part));
+      kept_text(parts.weight, part), kept_text(parts.output, part));
   return row;
 }
 
@@ -181,20 +173,13 @@ struct LayerRow {
 };
 
 constexpr std::array layer_rows = {
-    LayerRow{"ColumnParallelLinear",
-             "O[m,n] += I[m,k] * W[k,n]",
-             "n",
-             {{{"sequence_parallel", "home I: m on {0}"}, {"gather_output", "home O: full on {0}"}, {"", ""}}}},
-    LayerRow{"RowParallelLinear",
-             "O[m,n] += I[m,k] * W[k,n]",
-             "k",
-             {{{"sequence_parallel", "home O: m on {0}"},
-               {"input_is_parallel=False", "home I: full on {0}"},
-               {"input_is_parallel", ""}}}},
-    LayerRow{"VocabParallelEmbedding",
-             "O[m,n] += select W[k,n], I[m]",
-             "k",
-             {{{"reduce_scatter_embeddings", "home O: m on {0}"}, {"", ""}, {"", ""}}}},
+    LayerRow{"ColumnParallelLinear", "O[m,n] += I[m,k] * W[k,n]", "n",
+        {{{"sequence_parallel", "home I: m on {0}"}, {"gather_output", "home O: full on {0}"}, {"", ""}}}},
+    LayerRow{"RowParallelLinear", "O[m,n] += I[m,k] * W[k,n]", "k",
+        {{{"sequence_parallel", "home O: m on {0}"}, {"input_is_parallel=False", "home I: full on {0}"},
+            {"input_is_parallel", ""}}}},
+    LayerRow{"VocabParallelEmbedding", "O[m,n] += select W[k,n], I[m]", "k",
+        {{{"reduce_scatter_embeddings", "home O: m on {0}"}, {"", ""}, {"", ""}}}},
 };
 
 /// "sequence_parallel=True" counts as "sequence_parallel"; "=False" is the default of all but one and says nothing.
@@ -253,8 +238,8 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
     }
     if (axis.empty()) return fail(where, "the layer has no axis", fmt::format("as in '{}'", form));
     for (const std::string& option : options) {
-      const auto known = std::find_if(layer->options.begin(), layer->options.end(),
-                                      [&](const LayerOption& row) { return option == row.word; });
+      const auto known = std::find_if(
+          layer->options.begin(), layer->options.end(), [&](const LayerOption& row) { return option == row.word; });
       std::vector<std::string> words_known;
       for (const LayerOption& row : layer->options)
         if (*row.word != 0) words_known.emplace_back(row.word);
@@ -262,8 +247,8 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
         return fail(where, fmt::format("{} has no option '{}'", layer->name, option), name_hint(option, words_known));
       if (*known->statement != 0) statements += fmt::format(fmt::runtime(known->statement), axis) + "\n";
     }
-    written = fmt::format("mesh {}\ndim{}\nlinear: {}\npar {} on {}\n{}", mesh, dims, layer->op, layer->split, axis,
-                          statements);
+    written = fmt::format(
+        "mesh {}\ndim{}\nlinear: {}\npar {} on {}\n{}", mesh, dims, layer->op, layer->split, axis, statements);
     if (dims.empty()) return fail(where, "the layer has no extents", fmt::format("as in '{}'", form));
   }
   if (written.empty()) return fail(file, "the file names no layer", fmt::format("as in '{}'", form));

@@ -16,16 +16,11 @@ bool walks(const OperandPlacement* operand, const std::string& loop) {
 
 const char* to_text(LoopRole role) {
   switch (role) {
-    case LoopRole::none:
-      return "-";
-    case LoopRole::rows:
-      return "m";
-    case LoopRole::columns:
-      return "n";
-    case LoopRole::reduced:
-      return "k";
-    case LoopRole::batch:
-      return "b";
+    case LoopRole::none: return "-";
+    case LoopRole::rows: return "m";
+    case LoopRole::columns: return "n";
+    case LoopRole::reduced: return "k";
+    case LoopRole::batch: return "b";
   }
   return "-";
 }
@@ -35,12 +30,9 @@ OperatorParts parts_of(const OperatorPlacement& op) {
   parts.output = &op.operands.back();
   for (std::size_t i = 0; i + 1 < op.operands.size(); ++i) {
     const OperandPlacement& row = op.operands[i];
-    if (row.weight && (parts.weight == nullptr || !parts.weight->weight))
-      parts.weight = &row;
-    else if (parts.input == nullptr)
-      parts.input = &row;
-    else if (parts.weight == nullptr)
-      parts.weight = &row;
+    if (row.weight && (parts.weight == nullptr || !parts.weight->weight)) parts.weight = &row;
+    else if (parts.input == nullptr) parts.input = &row;
+    else if (parts.weight == nullptr) parts.weight = &row;
   }
   return parts;
 }
@@ -64,8 +56,8 @@ std::string names_text(const std::vector<NameRow>& rows) {
   for (const NameRow& row : rows) {
     const std::string where = row.axis.empty() ? row.op : fmt::format("{} on {}", row.op, row.axis);
     text += fmt::format("{}: {}{}: {} ({})\n", row.vocabulary, where,
-                        row.split.empty() ? "" : fmt::format(", {} split", row.split),
-                        row.name.empty() ? "no name" : row.name, row.why);
+        row.split.empty() ? "" : fmt::format(", {} split", row.split), row.name.empty() ? "no name" : row.name,
+        row.why);
   }
   return text;
 }

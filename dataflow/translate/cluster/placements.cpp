@@ -47,7 +47,7 @@ Placement home_of(const PlacementView& view, const std::vector<OperatorSplit>& s
 }
 
 OperandPlacement operand_row(const PlacementView& view, const std::vector<OperatorSplit>& splits, std::size_t op,
-                             const Access& access, bool output) {
+    const Access& access, bool output) {
   const Tensor& tensor = view.network.tensors[access.tensor];
   OperandPlacement row{access.tensor, tensor.name, {}, output, tensor.role == TensorRole::weight, {}, {}};
   for (const int loop : access.loops) row.loops.push_back(view.network.dims[loop].name);
@@ -67,7 +67,7 @@ void pass_partials(OperatorPlacement& op, bool addition) {
 }
 
 OperatorPlacement operator_row(const PlacementView& view, const std::vector<OperatorSplit>& splits, std::size_t index,
-                               const WrittenOperator& written) {
+    const WrittenOperator& written) {
   const Operator& op = view.network.blocks.front().operators[index];
   MappingProgram alone;
   alone.operators.push_back(written);
@@ -130,8 +130,7 @@ Expected<PlacementView> placement_view(const ChipProgram& chip) {
     for (std::size_t i = level->space.size(); i-- > 0;) {
       const ChipLoop& loop = level->space[i];
       if (loop.ragged)
-        return fail(
-            chip.op,
+        return fail(chip.op,
             fmt::format("{} units at {} take unequal parts of {}", loop.trips, level->name, chip.dims[loop.dim].name),
             "placements are equal parts: let the units divide the loop");
       std::string axis = fmt::format("{}_{}", level->name, loop.axis < 0 ? "units" : level->axes[loop.axis].name);
@@ -149,7 +148,7 @@ Expected<PlacementView> placement_view(const ChipProgram& chip) {
     for (const ChipIndex& index : tensor.indices) {
       if (index.terms.size() != 1 || index.terms.front().step != 1)
         return fail(chip.op, fmt::format("{} is indexed by a sum of loops", tensor.name),
-                    "a sliding window is no shard: placements take one loop for each dim");
+            "a sliding window is no shard: placements take one loop for each dim");
       indices += (indices.empty() ? "" : ",") + chip.dims[index.terms.front().dim].name;
     }
     const std::string access = fmt::format("{}[{}]", tensor.name, indices);
@@ -168,8 +167,8 @@ bool says_home(const OperandPlacement& operand) {
   return operand.home != operand.used || (operand.output && has(partial_sum));
 }
 
-std::string parts_text(const PlacementView& view, const std::vector<Slot>& slots, Slot slot,
-                       std::string (*spell)(const MeshPart&)) {
+std::string parts_text(
+    const PlacementView& view, const std::vector<Slot>& slots, Slot slot, std::string (*spell)(const MeshPart&)) {
   std::vector<std::string> names;
   for (std::size_t p = view.parts.size(); p-- > 0;)
     if (slots[p] == slot && view.parts[p].atom >= 0) names.push_back(spell(view.parts[p]));

@@ -60,7 +60,7 @@ Expected<PlacementView> placement_view(const ChipProgram& chip);
 
 /// How a language writes the placements of a view.
 struct PlacementWords {
-  std::string_view comment, flat;          ///< "#"; why it has no flat shards
+  std::string_view comment, flat;         ///< "#"; why it has no flat shards
   std::string_view words = "placements";  ///< what its sentences are called
   /// Lines behind the operator's own; "" where it is empty.
   std::function<std::string(const OperatorPlacement&)> head = {};
@@ -77,8 +77,8 @@ std::string placement_lines(const PlacementView& view, const PlacementWords& lan
 bool says_home(const OperandPlacement& operand);
 
 /// "x, y": parts whose slot is `slot`, slowest first, each as `spell` writes it.
-std::string parts_text(const PlacementView& view, const std::vector<Slot>& slots, Slot slot,
-                       std::string (*spell)(const MeshPart&));
+std::string parts_text(
+    const PlacementView& view, const std::vector<Slot>& slots, Slot slot, std::string (*spell)(const MeshPart&));
 
 /// A language that says placements, as a reader needs it. All functions take trimmed text.
 struct PlacementSyntax {
@@ -94,8 +94,8 @@ struct PlacementSyntax {
 /// Lines: a mesh, operators (and their dims), and behind each operator "TENSOR = PLACEMENT" or "TENSOR = STORED ->
 /// USED" (output: MADE -> STORED) for each of its tensors. Gives the `par` statement of each axis and operator and the
 /// homes. Errors name the axis, the tensors and what would be consistent.
-Expected<MappingProgram> read_placements(const std::string& text, const std::string& file,
-                                         const PlacementSyntax& syntax);
+Expected<MappingProgram> read_placements(
+    const std::string& text, const std::string& file, const PlacementSyntax& syntax);
 
 // The languages. Each writer's text is read back by its reader with the same placements.
 std::string dtensor_text(const PlacementView& view);

@@ -36,7 +36,7 @@ std::string slot_text(Slot slot) {
 
 bool is_placement_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+                              [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
 }
 
 class PlacementReader {
@@ -52,8 +52,7 @@ class PlacementReader {
     if (!program_.body.empty())
       return fail(file_, "the file has statements of the notation", "placements say all of it");
     TRY(network_, network_of(program_));
-    for (std::size_t o = 0; o < program_.operators.size(); ++o)
-      TRY(read_operator(o));
+    for (std::size_t o = 0; o < program_.operators.size(); ++o) TRY(read_operator(o));
     for (auto& statement : homes_) program_.body.emplace_back(std::move(statement));
     // Parts that do not divide, a Partial where it must not be: the placer's own errors.
     TRY(placement_view(program_));
@@ -119,8 +118,8 @@ class PlacementReader {
     if (found != nullptr) return found;
     const WrittenOperator& written = program_.operators[op];
     return fail(to_text(written.position),
-                fmt::format("operator {} has no placement for its tensor {}", written.name, tensor),
-                fmt::format("add a line '{} = ...' behind the operator", tensor));
+        fmt::format("operator {} has no placement for its tensor {}", written.name, tensor),
+        fmt::format("add a line '{} = ...' behind the operator", tensor));
   }
 
   Expected<void> check_tensors(std::size_t op) const {
@@ -130,7 +129,7 @@ class PlacementReader {
     for (const PlacementLine& line : lines_[op])
       if (std::find(names.begin(), names.end(), line.tensor) == names.end())
         return fail(to_text(line.position), fmt::format("operator {} has no tensor '{}'", o.name, line.tensor),
-                    name_hint(line.tensor, names));
+            name_hint(line.tensor, names));
     return {};
   }
 
@@ -166,10 +165,8 @@ class PlacementReader {
       rows.push_back(std::move(row));
     }
     const MeshLine& mesh = program_.meshes.front();
-    for (std::size_t a = 0; a < mesh.axes.size(); ++a)
-      TRY(split_axis(o, mesh.axes[a].name, a, rows));
-    for (const ReadOperand& row : rows)
-      TRY(state_home(row));
+    for (std::size_t a = 0; a < mesh.axes.size(); ++a) TRY(split_axis(o, mesh.axes[a].name, a, rows));
+    for (const ReadOperand& row : rows) TRY(state_home(row));
     return {};
   }
 
@@ -183,11 +180,11 @@ class PlacementReader {
     return row.output ? partial_sum : replicated;
   }
 
-  Expected<void> split_axis(const Operator& op, const std::string& axis, std::size_t a,
-                            std::vector<ReadOperand>& rows) {
+  Expected<void> split_axis(
+      const Operator& op, const std::string& axis, std::size_t a, std::vector<ReadOperand>& rows) {
     const auto agrees = [&](int loop) {
-      return std::all_of(rows.begin(), rows.end(),
-                         [&](const ReadOperand& row) { return row.used[a] == expected_slot(row, loop); });
+      return std::all_of(
+          rows.begin(), rows.end(), [&](const ReadOperand& row) { return row.used[a] == expected_slot(row, loop); });
     };
     if (agrees(-1)) return {};
     for (const int loop : loops_of(op))
@@ -211,23 +208,23 @@ class PlacementReader {
     return any;
   }
 
-  tl::unexpected<Error> inconsistent(const Operator& op, const std::string& axis, std::size_t a,
-                                     const std::vector<ReadOperand>& rows) const {
+  tl::unexpected<Error> inconsistent(
+      const Operator& op, const std::string& axis, std::size_t a, const std::vector<ReadOperand>& rows) const {
     const auto listed = [&](const auto& slot_of) {
       std::vector<std::string> parts;
       for (const ReadOperand& row : rows) parts.push_back(fmt::format("{} {}", row.tensor, slot_text(slot_of(row))));
       return fmt::format("{}", fmt::join(parts, ", "));
     };
-    std::vector<std::string> legal{"not split: " +
-                                   listed([](const ReadOperand& row) { return expected_slot(row, -1); })};
+    std::vector<std::string> legal{
+        "not split: " + listed([](const ReadOperand& row) { return expected_slot(row, -1); })};
     for (const int loop : loops_of(op))
       legal.push_back(fmt::format("{} split: {}", network_.dims[loop].name,
-                                  listed([&](const ReadOperand& row) { return expected_slot(row, loop); })));
+          listed([&](const ReadOperand& row) { return expected_slot(row, loop); })));
     return fail(to_text(rows.front().position),
-                fmt::format("on axis {} no loop of operator {} gives {}", axis, op.name,
-                            listed([&](const ReadOperand& row) { return row.used[a]; })),
-                fmt::format("consistent are: {}. Where a tensor is kept otherwise write 'STORED -> USED'",
-                            fmt::join(legal, "; ")));
+        fmt::format("on axis {} no loop of operator {} gives {}", axis, op.name,
+            listed([&](const ReadOperand& row) { return row.used[a]; })),
+        fmt::format(
+            "consistent are: {}. Where a tensor is kept otherwise write 'STORED -> USED'", fmt::join(legal, "; ")));
   }
 
   /// A home for every axis, once per tensor.
@@ -237,7 +234,7 @@ class PlacementReader {
     if (!added) {
       if (known->second == row.home) return {};
       return fail(to_text(row.position), fmt::format("{} is stored in two ways", row.tensor),
-                  "a tensor has one home; operators read it from there");
+          "a tensor has one home; operators read it from there");
     }
     HomeStatement home{row.tensor, {}};
     const std::vector<int>& dims =
@@ -245,9 +242,9 @@ class PlacementReader {
     const MeshLine& mesh = program_.meshes.front();
     for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
       const Slot slot = row.home[a];
-      const std::string what = slot == replicated ? "full"
+      const std::string what = slot == replicated    ? "full"
                                : slot == partial_sum ? "partial"
-                                                  : network_.dims[dims[slot]].name;
+                                                     : network_.dims[dims[slot]].name;
       home.places.push_back({what, {mesh.axes[a].name}, {}});
     }
     homes_.push_back({{}, std::move(home), row.position, {}});
@@ -267,8 +264,8 @@ class PlacementReader {
 
 }  // namespace
 
-Expected<MappingProgram> read_placements(const std::string& text, const std::string& file,
-                                         const PlacementSyntax& syntax) {
+Expected<MappingProgram> read_placements(
+    const std::string& text, const std::string& file, const PlacementSyntax& syntax) {
   if (text.size() > (1U << 20U)) return fail(file, fmt::format("found {} bytes of text", text.size()), "at most 1 MiB");
   return PlacementReader(text, file, syntax).run();
 }

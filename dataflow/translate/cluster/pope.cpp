@@ -38,16 +38,15 @@ void name_layout(const AxesByRole& axes, const OperandPlacement& weight, NameRow
     const bool all = axes.gathered.size() == axes.held.size();
     row.name = fmt::format("weight-gathered {}", all ? "XYZ" : axes.gathered.size() == 1 ? "X" : "XY");
     row.why = fmt::format("{} is kept in shards on {} and gathered over {} before use", weight.name,
-                          joined_axes(axes.held), joined_axes(axes.gathered));
+        joined_axes(axes.held), joined_axes(axes.gathered));
   } else if (!axes.columns.empty() && !axes.reduced.empty()) {
     row.name = "2-D weight-stationary";
     row.why = fmt::format("both dims of {} are split, k on {} and n on {}: only activations move", weight.name,
-                          joined_axes(axes.reduced), joined_axes(axes.columns));
+        joined_axes(axes.reduced), joined_axes(axes.columns));
   } else if (!axes.columns.empty() || !axes.reduced.empty()) {
     row.name = "1-D weight-stationary";
-    row.why =
-        fmt::format("one dim of {} is split, {} on {}: only activations move", weight.name,
-                    axes.columns.empty() ? "k" : "n", joined_axes(axes.columns.empty() ? axes.reduced : axes.columns));
+    row.why = fmt::format("one dim of {} is split, {} on {}: only activations move", weight.name,
+        axes.columns.empty() ? "k" : "n", joined_axes(axes.columns.empty() ? axes.reduced : axes.columns));
   } else {
     row.why = fmt::format("{} is whole on every rank; the layouts differ in how they shard it", weight.name);
   }
@@ -62,8 +61,8 @@ Manner manner_of(const PlacementView& view, const std::string& tensor) {
 }
 
 /// On every part that splits `split`, the operand is kept in pieces of a reduced loop though it is needed whole.
-bool in_panels(const PlacementView& view, const OperatorPlacement& op, const OperandPlacement& operand,
-               LoopRole split) {
+bool in_panels(
+    const PlacementView& view, const OperatorPlacement& op, const OperandPlacement& operand, LoopRole split) {
   bool any = false;
   for (std::size_t p = 0; p < view.parts.size(); ++p) {
     if (role_of(op, op.split[p]) != split) continue;
@@ -75,10 +74,10 @@ bool in_panels(const PlacementView& view, const OperatorPlacement& op, const Ope
 }
 
 void name_product(const PlacementView& view, const OperatorPlacement& op, const OperatorParts& parts,
-                  const AxesByRole& axes, NameRow& row) {
+    const AxesByRole& axes, NameRow& row) {
   if (!in_panels(view, op, *parts.input, LoopRole::columns) || !in_panels(view, op, *parts.weight, LoopRole::rows)) {
-    row.why = fmt::format("m and n are split, but {} and {} are not both kept in panels of k", parts.input->name,
-                          parts.weight->name);
+    row.why = fmt::format(
+        "m and n are split, but {} and {} are not both kept in panels of k", parts.input->name, parts.weight->name);
     return;
   }
   const Manner input = manner_of(view, parts.input->name), weight = manner_of(view, parts.weight->name);
@@ -91,10 +90,10 @@ void name_product(const PlacementView& view, const OperatorPlacement& op, const 
                                                 : "SUMMA with one panel (gathered at once)";
   row.name = axes.reduced.empty() ? base : fmt::format("2.5-D ({})", base);
   row.why = fmt::format("{} stays, m on {} and n on {}; panels of {} and {} move{}", parts.output->name,
-                        joined_axes(axes.rows), joined_axes(axes.columns), parts.input->name, parts.weight->name,
-                        axes.reduced.empty() ? ""
-                                             : fmt::format("; k on {}, so that {} is summed there",
-                                                           joined_axes(axes.reduced), parts.output->name));
+      joined_axes(axes.rows), joined_axes(axes.columns), parts.input->name, parts.weight->name,
+      axes.reduced.empty()
+          ? ""
+          : fmt::format("; k on {}, so that {} is summed there", joined_axes(axes.reduced), parts.output->name));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ std::string unreduced_word(Monoid monoid) {
   return "";
 }
 
-std::string shardy_sharding(const PlacementView& view, const OperandPlacement& row, const std::vector<Slot>& slots,
-                            Monoid monoid) {
+std::string shardy_sharding(
+    const PlacementView& view, const OperandPlacement& row, const std::vector<Slot>& slots, Monoid monoid) {
   std::vector<std::string> dims;
   for (std::size_t d = 0; d < row.loops.size(); ++d)
     dims.push_back(fmt::format("{{{}}}", parts_text(view, slots, static_cast<Slot>(d), shardy_axis)));
@@ -67,7 +67,7 @@ std::string shardy_rule_text(const PlacementView& view, const OperatorPlacement&
       if (add(loop)) reduced.push_back(factors[loop]);
   for (std::size_t i = 0; i + 1 < op.operands.size(); ++i) inputs.push_back(dims(op.operands[i]));
   std::string text = fmt::format("#sdy.op_sharding_rule<({})->({}) {{{}}}", fmt::join(inputs, ", "),
-                                 dims(op.operands.back()), fmt::join(sizes, ", "));
+      dims(op.operands.back()), fmt::join(sizes, ", "));
   if (!reduced.empty()) text += fmt::format(" reduction={{{}}}", fmt::join(reduced, ", "));
   return text + ">";
 }
@@ -125,8 +125,8 @@ Expected<void> take_axes(const std::string& list, Slot slot, const MeshLine& mes
   std::size_t before = known.size();
   for (std::string name : split_list(list)) {
     if (name.find("\":(") != std::string::npos)
-      return fail("", fmt::format("'{}' is a part of an axis", name),
-                  "write the parts as axes of their own in the mesh line");
+      return fail(
+          "", fmt::format("'{}' is a part of an axis", name), "write the parts as axes of their own in the mesh line");
     std::erase(name, '"');
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
@@ -135,15 +135,15 @@ Expected<void> take_axes(const std::string& list, Slot slot, const MeshLine& mes
       return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
     if (index > before && slot != partial_sum)
       return fail("", fmt::format("'{}' behind a faster axis", name),
-                  "of several axes on one dim the slower cuts first: write it first");
+          "of several axes on one dim the slower cuts first: write it first");
     before = index;
     slots[index] = slot;
   }
   return {};
 }
 
-Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine& mesh, std::size_t dims,
-                                         Monoid monoid) {
+Expected<std::vector<Slot>> shardy_place(
+    const std::string& text, const MeshLine& mesh, std::size_t dims, Monoid monoid) {
   const std::size_t open = text.find('['), close = text.find(']');
   if (!text.starts_with("#sdy.sharding<@") || open == std::string::npos || close == std::string::npos ||
       text.back() != '>')
@@ -151,15 +151,15 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
   std::vector<Slot> slots(mesh.axes.size(), replicated);
   const std::vector<std::string> entries = split_list(std::string_view(text).substr(open + 1, close - open - 1));
   if (entries.size() != dims)
-    return fail("", fmt::format("{} dims where the tensor has {}", entries.size(), dims),
-                "one pair of braces for each dim");
+    return fail(
+        "", fmt::format("{} dims where the tensor has {}", entries.size(), dims), "one pair of braces for each dim");
   for (std::size_t d = 0; d < entries.size(); ++d) {
     const std::string& entry = entries[d];
     if (entry.size() < 2 || entry.front() != '{' || entry.back() != '}')
       return fail("", fmt::format("'{}' is no list of axes", entry), "{} or {\"x\"}");
     if (entry.find('?') != std::string::npos)
-      return fail("", fmt::format("'{}' is open to propagation", entry),
-                  "write the sharding after propagation, without '?'");
+      return fail(
+          "", fmt::format("'{}' is open to propagation", entry), "write the sharding after propagation, without '?'");
     TRY(take_axes(entry.substr(1, entry.size() - 2), static_cast<Slot>(d), mesh, slots));
   }
   const std::size_t pending = text.find("unreduced=", close);
@@ -167,7 +167,7 @@ Expected<std::vector<Slot>> shardy_place(const std::string& text, const MeshLine
   const std::string word = text.substr(pending + 10, text.find('{', pending) - pending - 10);
   if (word != unreduced_word(monoid) && !(word == "sum" && unreduced_word(monoid).empty()))
     return fail("", fmt::format("'unreduced={}' is not the reduction of the operator", word),
-                "unreduced={...} sums; max and min stand before the brace");
+        "unreduced={...} sums; max and min stand before the brace");
   TRY(take_axes(between_brackets(text, '{', '}', pending), partial_sum, mesh, slots));
   return slots;
 }
@@ -183,18 +183,19 @@ std::string shardy_text(const PlacementView& view) {
       axes.push_back(fmt::format("\"{}\"={}", part.axis, size));
   }
   const std::string text = fmt::format("sdy.mesh @mesh = <[{}]>\n", fmt::join(axes, ", "));
-  return text + placement_lines(
-                    view, {.comment = "//",
-                           .flat = "a sharding cuts dims",
-                           .words = "shardings",
-                           .head = [&](const OperatorPlacement& op) { return "  // " + shardy_rule_text(view, op) + "\n"; },
-                           .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
-                                        Monoid monoid) { return shardy_sharding(view, row, slots, monoid); },
-                           .note = [](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
-                             const bool merges = row.output && op.monoid == Monoid::softmax;
-                             const bool parts = std::count(row.used.begin(), row.used.end(), partial_sum) > 0;
-                             return merges && parts ? "no name: merges parts of a softmax" : "";
-                           }});
+  return text +
+         placement_lines(
+             view, {.comment = "//",
+                       .flat = "a sharding cuts dims",
+                       .words = "shardings",
+                       .head = [&](const OperatorPlacement& op) { return "  // " + shardy_rule_text(view, op) + "\n"; },
+                       .spell = [&](const OperandPlacement& row, const std::vector<Slot>& slots,
+                                    Monoid monoid) { return shardy_sharding(view, row, slots, monoid); },
+                       .note = [](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
+                         const bool merges = row.output && op.monoid == Monoid::softmax;
+                         const bool parts = std::count(row.used.begin(), row.used.end(), partial_sum) > 0;
+                         return merges && parts ? "no name: merges parts of a softmax" : "";
+                       }});
 }
 
 Expected<MappingProgram> read_shardy(const std::string& text, const std::string& file) {

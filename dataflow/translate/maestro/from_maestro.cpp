@@ -31,8 +31,8 @@ struct ClusterLevel {
 
 class LayerTranslation {
  public:
-  LayerTranslation(const MaestroLayer& layer, const MaestroHardware& hardware, const std::string& suffix,
-                   ImportLog& log)
+  LayerTranslation(
+      const MaestroLayer& layer, const MaestroHardware& hardware, const std::string& suffix, ImportLog& log)
       : layer_(layer), hardware_(hardware), suffix_(suffix), log_(log) {}
 
   /// dims and operator, then one list of items per arch level: l2, clusters, l1.
@@ -58,31 +58,31 @@ class LayerTranslation {
   }
 
   void add_operator(MappingProgram& program, const std::string& name) {
-    const auto type = std::find_if(maestro_types.begin(), maestro_types.end(),
-                                   [&](const MaestroType& t) { return t.name == layer_.type; });
+    const auto type = std::find_if(
+        maestro_types.begin(), maestro_types.end(), [&](const MaestroType& t) { return t.name == layer_.type; });
     if (type == maestro_types.end())
-      return log_.refuse(layer_.position, fmt::format("layer {} is of type '{}'", layer_.name, layer_.type),
-                         "CONV, DSCONV or GEMM");
+      return log_.refuse(
+          layer_.position, fmt::format("layer {} is of type '{}'", layer_.name, layer_.type), "CONV, DSCONV or GEMM");
     type_ = &*type;
     for (const char* dim = type_->dims; *dim != 0; ++dim)
       if (layer_.size({*dim}) == 0)
         return log_.refuse(layer_.position, fmt::format("layer {} has no dimension {}", layer_.name, *dim),
-                           fmt::format("a {} has {}", type_->name, type_->dims));
+            fmt::format("a {} has {}", type_->name, type_->dims));
     for (const auto& [dim, size] : layer_.dims) {
       const bool used =
           std::string_view(type_->dims).find(dim) != std::string_view::npos || (dim == "N" && type_->windows);
       if (!used && size != 1)
         return log_.refuse(layer_.position, fmt::format("dimension {} of a {} layer", dim, type_->name),
-                           fmt::format("a {} has {}", type_->name, type_->dims));
+            fmt::format("a {} has {}", type_->name, type_->dims));
       if (!used) continue;
       const MaestroWindow* window = window_of(dim);
-      add_dim(program, window ? window->output : dim,
-              window ? results(*window, size, layer_.size(window->filter)) : size);
+      add_dim(
+          program, window ? window->output : dim, window ? results(*window, size, layer_.size(window->filter)) : size);
     }
     const std::string batch = layer_.size("N") > 0 ? "N," : "";
     const auto step = [](std::int64_t stride) { return stride == 1 ? std::string() : fmt::format("{}*", stride); };
     const std::string text = fmt::format(fmt::runtime(type_->access), fmt::arg("n", batch),
-                                         fmt::arg("sy", step(layer_.stride_y)), fmt::arg("sx", step(layer_.stride_x)));
+        fmt::arg("sy", step(layer_.stride_y)), fmt::arg("sx", step(layer_.stride_x)));
     const auto parsed = parse(fmt::format("{}: {}", name, text), layer_.position.file);
     if (!parsed) return log_.refuse(layer_.position, parsed.error().what, parsed.error().hint);
     WrittenOperator op = parsed->operators.front();
@@ -97,8 +97,7 @@ class LayerTranslation {
   }
   void add_dim(MappingProgram& program, const std::string& dim, std::int64_t extent) {
     if (extent < 1)
-      return log_.refuse(
-          layer_.position,
+      return log_.refuse(layer_.position,
           fmt::format("layer {} has no result along {}: the filter is larger than the image", layer_.name, dim));
     program.dims.push_back({dim + suffix_, extent});
     tile_[dim] = extent;
@@ -124,10 +123,10 @@ class LayerTranslation {
     levels_.front().units = hardware_.pes / inside;
     if (levels_.front().units == 0)
       return log_.refuse(layer_.position, fmt::format("clusters of {} PEs on {} PEs", inside, hardware_.pes),
-                         "make the clusters smaller");
+          "make the clusters smaller");
     if (const std::int64_t idle = hardware_.pes % inside; idle > 0)
-      log_.note(layer_.position,
-                fmt::format("layer {}: {} of {} PEs are in no cluster", layer_.name, idle, hardware_.pes));
+      log_.note(
+          layer_.position, fmt::format("layer {}: {} of {} PEs are in no cluster", layer_.name, idle, hardware_.pes));
   }
 
   std::int64_t value(const MaestroSize& size, const Position& where) {
@@ -162,7 +161,7 @@ class LayerTranslation {
     const std::string dim = window ? window->output : directive.dim;
     if (!tile_.contains(dim))
       return log_.refuse(directive.position,
-                         fmt::format("a {} layer has no dimension '{}'", layer_.type, directive.dim), type_->dims),
+                 fmt::format("a {} layer has no dimension '{}'", layer_.type, directive.dim), type_->dims),
              Piece{};
     const bool by_input = window && directive.dim == window->image;
     if (by_input && tile_[dim] == 1) return {dim, 1};  // one row of results: the window is all there is
@@ -170,14 +169,14 @@ class LayerTranslation {
     const std::int64_t piece = std::min(made, tile_[dim]);
     if (piece < 1)
       return log_.refuse(directive.position, fmt::format("a piece of {} along {} makes no result", size, directive.dim),
-                         fmt::format("at least Sz({})", window->filter)),
+                 fmt::format("at least Sz({})", window->filter)),
              Piece{};
     const bool touches = offset == made || (by_input && offset == capped_product(made, stride(*window)));
     if (piece < tile_[dim] && !touches)
       log_.refuse(directive.position,
-                  fmt::format("pieces of {} ({} results) advance by {} along {}", size, made, offset, directive.dim),
-                  offset < made ? "they would overlap and work twice: the offset must be the results of a piece"
-                                : "they would leave gaps: the offset must be the results of a piece");
+          fmt::format("pieces of {} ({} results) advance by {} along {}", size, made, offset, directive.dim),
+          offset < made ? "they would overlap and work twice: the offset must be the results of a piece"
+                        : "they would leave gaps: the offset must be the results of a piece");
     return {dim, piece};
   }
 
@@ -190,8 +189,8 @@ class LayerTranslation {
       const Piece piece = piece_of(level, directive);
       if (log_.failed()) return;
       if (std::find(seen.begin(), seen.end(), directive.dim) != seen.end())
-        return log_.refuse(directive.position,
-                           fmt::format("{} is mapped twice at one level of clusters", directive.dim));
+        return log_.refuse(
+            directive.position, fmt::format("{} is mapped twice at one level of clusters", directive.dim));
       seen.push_back(directive.dim);
       const std::int64_t tile = tile_[piece.dim], rounds = (tile + piece.size - 1) / piece.size;
       inside[piece.dim] = piece.size;
@@ -200,8 +199,8 @@ class LayerTranslation {
       if (directive.kind == MaestroDirective::Kind::spatial) {
         if (!spatial.empty())
           return log_.refuse(directive.position,
-                             fmt::format("{} and {} in space at one level of clusters", spatial, directive.dim),
-                             "open another level with Cluster(n, P)");
+              fmt::format("{} and {} in space at one level of clusters", spatial, directive.dim),
+              "open another level with Cluster(n, P)");
         spatial = directive.dim;
         parts = std::min(rounds, level.units);
         if (parts > 1)
@@ -271,8 +270,8 @@ WrittenArch maestro_arch(const MaestroHardware& hardware, const LayerTranslation
   return arch;
 }
 
-void add_layer(const MaestroLayer& layer, const MaestroHardware& hardware, bool several, MappingProgram& program,
-               ImportLog& log) {
+void add_layer(
+    const MaestroLayer& layer, const MaestroHardware& hardware, bool several, MappingProgram& program, ImportLog& log) {
   const std::string name = notation_name(layer.name, layer.position, log);
   for (const WrittenOperator& other : program.operators)
     if (other.name == name)
@@ -284,7 +283,7 @@ void add_layer(const MaestroLayer& layer, const MaestroHardware& hardware, bool 
   if (program.archs.empty()) program.archs.push_back(arch);
   if (!(arch == program.archs.front()))
     return log.refuse(layer.position, fmt::format("layer {} has other clusters than the layers before it", layer.name),
-                      "one program has one architecture: give such layers in files of their own");
+        "one program has one architecture: give such layers in files of their own");
   std::vector<std::vector<LevelItem>> lines = translation.take_lines();
   const std::string scope = several ? name : "";
   const Keep all{{"input", "filter", "output"}};

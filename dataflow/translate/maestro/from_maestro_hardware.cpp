@@ -15,8 +15,8 @@ struct HardwareRow {
   double MaestroHardware::*field;
 };
 constexpr std::array hardware_rows{HardwareRow{"l1_size_cstr", &MaestroHardware::l1_bytes},
-                                   HardwareRow{"noc_bw_cstr", &MaestroHardware::noc_bytes_per_cycle},
-                                   HardwareRow{"offchip_bw_cstr", &MaestroHardware::offchip_bytes_per_cycle}};
+    HardwareRow{"noc_bw_cstr", &MaestroHardware::noc_bytes_per_cycle},
+    HardwareRow{"offchip_bw_cstr", &MaestroHardware::offchip_bytes_per_cycle}};
 constexpr std::string_view l2_key = "l2_size_cstr";
 
 void hardware_line(std::string_view line, const Position& where, MaestroHardware& hardware, ImportLog& log) {
@@ -36,14 +36,11 @@ void hardware_line(std::string_view line, const Position& where, MaestroHardware
     return log.note(where, fmt::format("{} left out, no bearing on counts", key));
   }
   if (!value || *value <= 0) return log.refuse(where, fmt::format("{} is '{}'", key, text), "a number above 0");
-  if (row != hardware_rows.end())
-    hardware.*row->field = *value;
+  if (row != hardware_rows.end()) hardware.*row->field = *value;
   else if (key == l2_key)
     log.note(where, "l2_size_cstr left out: L2 holds whole tensors here, as MAESTRO counts its writes");
-  else if (const auto pes = whole_number(text))
-    hardware.pes = *pes, hardware.position = where;
-  else
-    log.refuse(where, fmt::format("num_pes is '{}'", text), "a whole number of at least 1");
+  else if (const auto pes = whole_number(text)) hardware.pes = *pes, hardware.position = where;
+  else log.refuse(where, fmt::format("num_pes is '{}'", text), "a whole number of at least 1");
 }
 
 }  // namespace

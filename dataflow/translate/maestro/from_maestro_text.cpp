@@ -35,10 +35,8 @@ std::vector<MaestroToken> maestro_tokens(const SourceFile& file) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at + 1;
     const bool comment = text.compare(at, 2, "//") == 0;
-    if (comment)
-      end = std::min(text.find('\n', at), text.size());
-    else if (is_word(text[at]) && text[at] != '-')
-      end = word_end(text, at);
+    if (comment) end = std::min(text.find('\n', at), text.size());
+    else if (is_word(text[at]) && text[at] != '-') end = word_end(text, at);
     if (!comment && !is_space(text[at])) tokens.push_back({text.substr(at, end - at), here});
     for (; at < end; ++at) {
       ++here.column;
@@ -54,8 +52,8 @@ struct DirectiveWord {
   MaestroDirective::Kind kind;
 };
 constexpr std::array directive_words{DirectiveWord{"TemporalMap", MaestroDirective::Kind::temporal},
-                                     DirectiveWord{"SpatialMap", MaestroDirective::Kind::spatial},
-                                     DirectiveWord{"Cluster", MaestroDirective::Kind::cluster}};
+    DirectiveWord{"SpatialMap", MaestroDirective::Kind::spatial},
+    DirectiveWord{"Cluster", MaestroDirective::Kind::cluster}};
 
 class MaestroReader {
  public:
@@ -88,9 +86,8 @@ class MaestroReader {
   }
   void expect(std::string_view text) {
     if (accept(text)) return;
-    log_.refuse(peek().position,
-                fmt::format("found {}, expected '{}'",
-                            peek().text.empty() ? "the end of the file" : "'" + peek().text + "'", text));
+    log_.refuse(peek().position, fmt::format("found {}, expected '{}'",
+                                     peek().text.empty() ? "the end of the file" : "'" + peek().text + "'", text));
   }
   std::int64_t number() {
     const MaestroToken& token = next();
@@ -112,21 +109,16 @@ class MaestroReader {
   void entry(MaestroLayer& layer) {
     const MaestroToken key = next();
     accept(":");
-    if (key.text == "Type")
-      layer.type = next().text;
-    else if (key.text == "Stride")
-      stride(layer);
-    else if (key.text == "Dimensions")
-      dimensions(layer);
-    else if (key.text == "Dataflow")
-      dataflow(layer);
+    if (key.text == "Type") layer.type = next().text;
+    else if (key.text == "Stride") stride(layer);
+    else if (key.text == "Dimensions") dimensions(layer);
+    else if (key.text == "Dataflow") dataflow(layer);
     else
       log_.refuse(key.position, fmt::format("'{}' of a layer has no word in the notation", key.text),
-                  name_hint(key.text, std::vector<std::string>{"Type", "Stride", "Dimensions", "Dataflow"}));
+          name_hint(key.text, std::vector<std::string>{"Type", "Stride", "Dimensions", "Dataflow"}));
   }
 
-  template <typename Visit>
-  void pairs(const Visit& visit) {
+  template <typename Visit> void pairs(const Visit& visit) {
     expect("{");
     while (!at_end() && !accept("}")) {
       const MaestroToken key = next();
@@ -137,12 +129,9 @@ class MaestroReader {
   }
   void stride(MaestroLayer& layer) {
     pairs([&](const MaestroToken& key, std::int64_t value) {
-      if (key.text == "X")
-        layer.stride_x = value;
-      else if (key.text == "Y")
-        layer.stride_y = value;
-      else
-        log_.refuse(key.position, fmt::format("a stride along '{}'", key.text), "X and Y have strides");
+      if (key.text == "X") layer.stride_x = value;
+      else if (key.text == "Y") layer.stride_y = value;
+      else log_.refuse(key.position, fmt::format("a stride along '{}'", key.text), "X and Y have strides");
     });
   }
   void dimensions(MaestroLayer& layer) {
@@ -164,21 +153,19 @@ class MaestroReader {
     MaestroDirective out;
     const MaestroToken word = next();
     out.position = word.position;
-    const auto* row = std::find_if(directive_words.begin(), directive_words.end(),
-                                   [&](const DirectiveWord& d) { return d.word == word.text; });
+    const auto* row = std::find_if(
+        directive_words.begin(), directive_words.end(), [&](const DirectiveWord& d) { return d.word == word.text; });
     if (row == directive_words.end()) {
       log_.refuse(word.position, fmt::format("unknown directive '{}'", word.text),
-                  name_hint(word.text, std::vector<std::string>{"TemporalMap", "SpatialMap", "Cluster"}));
+          name_hint(word.text, std::vector<std::string>{"TemporalMap", "SpatialMap", "Cluster"}));
       return out;
     }
     out.kind = row->kind;
     expect("(");
     out.size = size();
     expect(",");
-    if (out.kind == MaestroDirective::Kind::cluster)
-      cluster_kind();
-    else
-      out.offset = size();
+    if (out.kind == MaestroDirective::Kind::cluster) cluster_kind();
+    else out.offset = size();
     expect(")");
     if (out.kind != MaestroDirective::Kind::cluster) out.dim = next().text;
     expect(";");
@@ -200,8 +187,7 @@ class MaestroReader {
         expect("(");
         out.terms.push_back({sign, 0, next().text});
         expect(")");
-      } else
-        out.terms.push_back({sign, number(), ""});
+      } else out.terms.push_back({sign, number(), ""});
       sign = peek().text == "-" ? -1 : 1;
     } while (!log_.failed() && (accept("+") || accept("-")));
     return out;

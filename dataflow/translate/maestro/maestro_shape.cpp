@@ -15,7 +15,7 @@ bool indexes(const ChipTensor& tensor, int dim) {
 
 bool is_plain(const ChipTensor& tensor) {
   return std::all_of(tensor.indices.begin(), tensor.indices.end(),
-                     [](const ChipIndex& i) { return i.terms.size() == 1 && i.terms[0].step == 1; });
+      [](const ChipIndex& i) { return i.terms.size() == 1 && i.terms[0].step == 1; });
 }
 
 class ConvolutionShape {

@@ -79,8 +79,8 @@ class MaestroWriter {
     std::vector<int> order;  // dims in the order of their directives
     for (const ChipLoop& loop : level.time) {
       if (std::find(order.begin(), order.end(), loop.dim) != order.end())
-        return not_maestro(level.where,
-                           fmt::format("two loops over {} outside one level of units", chip_.dims[loop.dim].name));
+        return not_maestro(
+            level.where, fmt::format("two loops over {} outside one level of units", chip_.dims[loop.dim].name));
       order.push_back(loop.dim);
       inside[loop.dim] = ceil_of(inside[loop.dim], loop.trips);
     }
@@ -88,9 +88,9 @@ class MaestroWriter {
       const int dim = level.space->dim;
       const bool folds = std::find(order.begin(), order.end(), dim) != order.end();
       if (folds && level.space->trips != level.units)
-        return not_maestro(level.where,
-                           fmt::format("{} in time over {} of {} units: a spatial map folds over all of them",
-                                       chip_.dims[dim].name, level.space->trips, level.units));
+        return not_maestro(
+            level.where, fmt::format("{} in time over {} of {} units: a spatial map folds over all of them",
+                             chip_.dims[dim].name, level.space->trips, level.units));
       if (!folds) order.push_back(dim);
     }
     hand_on(l, inside);
@@ -119,7 +119,7 @@ class MaestroWriter {
     for (std::size_t l = chip_.levels.size(); l-- > 0;) {
       loops.insert(loops.end(), chip_.levels[l].time.begin(), chip_.levels[l].time.end());
       if (std::any_of(chip_.levels[l].space.begin(), chip_.levels[l].space.end(),
-                      [](const ChipLoop& s) { return s.trips > 1; }))
+              [](const ChipLoop& s) { return s.trips > 1; }))
         break;
     }
     return loops;
@@ -139,9 +139,9 @@ class MaestroWriter {
     const bool diagonal = filter >= 0 && level.space && level.space->dim == filter && tile_[dim] == 1;
     const bool spatial = diagonal || (level.space && level.space->dim == dim);
     lines_.push_back(fmt::format("{}({},{}) {};", spatial ? "SpatialMap" : "TemporalMap", size, inside[dim],
-                                 filter < 0 ? name
-                                 : row      ? "Y"
-                                            : "X"));
+        filter < 0 ? name
+        : row      ? "Y"
+                   : "X"));
   }
 
   Exported written() const {
@@ -165,8 +165,8 @@ class MaestroWriter {
     const bool row = name == "Y_out", column = name == "X_out";
     if (!row && !column) return fmt::format("{}: {}", name, chip_.dims[d].extent);
     const std::int64_t filter = chip_.dims[shape_.find(row ? "R" : "S")].extent;
-    return fmt::format("{}: {}", row ? "Y" : "X",
-                       (chip_.dims[d].extent - 1) * (row ? shape_.stride_y : shape_.stride_x) + filter);
+    return fmt::format(
+        "{}: {}", row ? "Y" : "X", (chip_.dims[d].extent - 1) * (row ? shape_.stride_y : shape_.stride_x) + filter);
   }
 
   std::string hardware_text() const {
@@ -189,8 +189,8 @@ class MaestroWriter {
       for (std::size_t t = 0; t < chip_.tensors.size(); ++t)
         if (level.store && !level.keeps[t]) passed.push_back(chip_.tensors[t].name);
       if (!passed.empty())
-        notes.push_back(fmt::format("{} does not keep {}: MAESTRO's buffers keep every tensor", level.name,
-                                    fmt::join(passed, ", ")));
+        notes.push_back(fmt::format(
+            "{} does not keep {}: MAESTRO's buffers keep every tensor", level.name, fmt::join(passed, ", ")));
       if (level.fabric == FabricClass::chain)
         notes.push_back(fmt::format("{}: MAESTRO's network has no skew", level.name));
     }

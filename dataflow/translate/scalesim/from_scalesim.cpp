@@ -24,8 +24,7 @@ struct ConfigValue {
 };
 using Config = std::map<std::string, ConfigValue>;
 
-template <typename Visit>
-void each_line(const SourceFile& file, const Visit& visit) {
+template <typename Visit> void each_line(const SourceFile& file, const Visit& visit) {
   int number = 0;
   for (std::size_t at = 0; at < file.text.size();) {
     const std::size_t end = std::min(file.text.find('\n', at), file.text.size());
@@ -55,41 +54,37 @@ struct ScalesimArray {
 };
 
 /// Keys that say nothing about counts in the array, the SRAM and the cycles of compute.
-constexpr std::array<std::string_view, 12> unused_keys{
-    "run_name",    "ifmapsramszkb", "filtersramszkb",     "ofmapsramszkb", "ifmapoffset",       "filteroffset",
-    "ofmapoffset", "bandwidth",     "interfacebandwidth", "memorybanks",   "readrequestbuffer", "writerequestbuffer"};
+constexpr std::array<std::string_view, 12> unused_keys{"run_name", "ifmapsramszkb", "filtersramszkb", "ofmapsramszkb",
+    "ifmapoffset", "filteroffset", "ofmapoffset", "bandwidth", "interfacebandwidth", "memorybanks", "readrequestbuffer",
+    "writerequestbuffer"};
 /// Features that would change them.
-constexpr std::array<std::string_view, 4> switched_off{"sparsitysupport", "ifmapcustomlayout", "filtercustomlayout",
-                                                       "optimizedmapping"};
+constexpr std::array<std::string_view, 4> switched_off{
+    "sparsitysupport", "ifmapcustomlayout", "filtercustomlayout", "optimizedmapping"};
 constexpr std::array<std::string_view, 3> used_keys{"arrayheight", "arraywidth", "dataflow"};
 
-template <typename List>
-bool listed(const List& list, std::string_view word) {
+template <typename List> bool listed(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
 std::int64_t array_side(const Config& config, const SourceFile& file, const std::string& key, ImportLog& log) {
   const auto found = config.find(key);
   if (found == config.end())
-    return log.refuse({file.name, 0, 0}, fmt::format("no {} in the config", key),
-                      "[architecture_presets] ArrayHeight: 32"),
+    return log.refuse(
+               {file.name, 0, 0}, fmt::format("no {} in the config", key), "[architecture_presets] ArrayHeight: 32"),
            1;
   const auto value = whole_number(found->second.text);
   if (value && *value > 0) return *value;
-  log.refuse(found->second.position, fmt::format("{} is '{}'", key, found->second.text),
-             "a whole number of at least 1");
+  log.refuse(
+      found->second.position, fmt::format("{} is '{}'", key, found->second.text), "a whole number of at least 1");
   return 1;
 }
 
 ScalesimArray read_array(const SourceFile& file, ImportLog& log) {
   const Config config = read_config(file, log);
-  ScalesimArray array{array_side(config, file, "arrayheight", log),
-                      array_side(config, file, "arraywidth", log),
-                      nullptr,
-                      {file.name, 1, 1}};
+  ScalesimArray array{array_side(config, file, "arrayheight", log), array_side(config, file, "arraywidth", log),
+      nullptr, {file.name, 1, 1}};
   const auto dataflow = config.find("dataflow");
-  if (dataflow == config.end())
-    log.refuse({file.name, 0, 0}, "no Dataflow in the config", "Dataflow: ws, os or is");
+  if (dataflow == config.end()) log.refuse({file.name, 0, 0}, "no Dataflow in the config", "Dataflow: ws, os or is");
   else {
     array.dataflow = scalesim_dataflow(lower_case(dataflow->second.text));
     array.position = dataflow->second.position;
@@ -102,7 +97,7 @@ ScalesimArray read_array(const SourceFile& file, ImportLog& log) {
     const bool off = value.text.empty() || lower_case(value.text) == "false";
     if (listed(switched_off, key) && !off)
       log.refuse(value.position, fmt::format("{} is {}", key, value.text),
-                 "counts are of dense tensors in plain layouts: switch it off");
+          "counts are of dense tensors in plain layouts: switch it off");
     const std::string near = listed(unused_keys, key) || listed(switched_off, key)
                                  ? ""
                                  : nearest_name(key, std::vector<std::string>(used_keys.begin(), used_keys.end()));
@@ -112,9 +107,9 @@ ScalesimArray read_array(const SourceFile& file, ImportLog& log) {
   }
   if (!left_out.empty())
     log.note({file.name, 1, 1},
-             fmt::format("{} left out: SRAM holds the whole layer here, so that its counts and the cycles of compute "
-                         "are SCALE-Sim's; its DRAM traffic and stalls are not modelled",
-                         left_out));
+        fmt::format("{} left out: SRAM holds the whole layer here, so that its counts and the cycles of compute "
+                    "are SCALE-Sim's; its DRAM traffic and stalls are not modelled",
+            left_out));
   return array;
 }
 
@@ -150,7 +145,7 @@ ScalesimLayer lowered(const std::vector<std::string>& fields, const Position& wh
     if (stripped(std::string_view(numbers.back()).substr(0, colon)) !=
         stripped(std::string_view(numbers.back()).substr(colon + 1)))
       return log.refuse(where, fmt::format("layer {} is sparse ({})", layer.name, numbers.back()),
-                        "counts are of dense tensors: 1:1"),
+                 "counts are of dense tensors: 1:1"),
              layer;
     numbers.pop_back();
   }
@@ -158,8 +153,8 @@ ScalesimLayer lowered(const std::vector<std::string>& fields, const Position& wh
   for (const std::string& number : numbers) {
     const auto value = whole_number(number);
     if (!value || *value < 1)
-      return log.refuse(where, fmt::format("layer {} has '{}' for a size", layer.name, number),
-                        "whole numbers of at least 1"),
+      return log.refuse(
+                 where, fmt::format("layer {} has '{}' for a size", layer.name, number), "whole numbers of at least 1"),
              layer;
     values.push_back(*value);
   }
@@ -169,7 +164,7 @@ ScalesimLayer lowered(const std::vector<std::string>& fields, const Position& wh
   }
   if (values.size() + 1 != convolution_fields)
     return log.refuse(where, fmt::format("layer {} has {} sizes", layer.name, values.size()),
-                      "3 (M, N, K), or 7 (image height and width, filter height and width, channels, filters, stride)"),
+               "3 (M, N, K), or 7 (image height and width, filter height and width, channels, filters, stride)"),
            layer;
   const std::int64_t stride = values[6];
   if (values[2] > values[0] || values[3] > values[1])
@@ -193,7 +188,7 @@ std::vector<ScalesimLayer> read_layers(const SourceFile& file, ImportLog& log) {
     const bool numbers = fields.size() > 1 && whole_number(fields[1]).has_value();
     if (header && numbers)
       log.refuse(where, "the first line is a layer",
-                 "SCALE-Sim passes the first line over: put a header there, such as 'Layer, M, N, K,'");
+          "SCALE-Sim passes the first line over: put a header there, such as 'Layer, M, N, K,'");
     if (!header) layers.push_back(lowered(fields, where, log));
     header = false;
   });
@@ -241,8 +236,8 @@ class ScalesimProgram {
   std::string operator_name(const ScalesimLayer& layer) {
     std::string name = notation_name(layer.name, layer.position, log_);
     const auto taken = [&](const std::string& n) {
-      return std::any_of(program_.operators.begin(), program_.operators.end(),
-                         [&](const WrittenOperator& o) { return o.name == n; });
+      return std::any_of(
+          program_.operators.begin(), program_.operators.end(), [&](const WrittenOperator& o) { return o.name == n; });
     };
     if (!taken(name)) return name;
     for (int i = 2;; ++i)
@@ -254,10 +249,10 @@ class ScalesimProgram {
 
   /// Folds in time at the SRAM, one fold's rows and columns in space; the last fold may be short.
   void add_lines(const std::string& op, const std::array<std::string, 3>& names,
-                 const std::array<std::int64_t, 3>& extents, const Position& where) {
+      const std::array<std::int64_t, 3>& extents, const Position& where) {
     const ScalesimDataflow& flow = *array_.dataflow;
-    const std::array<std::int64_t, 3> parts{part_of(0, flow, extents), part_of(1, flow, extents),
-                                            part_of(2, flow, extents)};
+    const std::array<std::int64_t, 3> parts{
+        part_of(0, flow, extents), part_of(1, flow, extents), part_of(2, flow, extents)};
     std::vector<LevelItem> time, space;
     for (const int d : flow.order) {
       const std::int64_t rounds = (extents[d] + parts[d] - 1) / parts[d];

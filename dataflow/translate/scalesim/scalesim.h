@@ -18,8 +18,7 @@ struct ScalesimDataflow {
   std::array<int, 3> order;  ///< folds and streamed loop at the SRAM, outer to inner
 };
 inline constexpr std::array scalesim_dataflows{ScalesimDataflow{"ws", 2, 1, "filter", {1, 2, 0}},
-                                               ScalesimDataflow{"os", 0, 1, "ofmap", {0, 1, 2}},
-                                               ScalesimDataflow{"is", 2, 0, "ifmap", {0, 2, 1}}};
+    ScalesimDataflow{"os", 0, 1, "ofmap", {0, 1, 2}}, ScalesimDataflow{"is", 2, 0, "ifmap", {0, 2, 1}}};
 
 inline const ScalesimDataflow* scalesim_dataflow(std::string_view name) {
   for (const ScalesimDataflow& row : scalesim_dataflows)

@@ -12,8 +12,8 @@ namespace stepcast {
 namespace {
 
 tl::unexpected<Error> not_scalesim(const std::string& where, std::string what) {
-  return fail(where, std::move(what),
-              "SCALE-Sim has no name for it: it knows ws, os and is on one array with two axes");
+  return fail(
+      where, std::move(what), "SCALE-Sim has no name for it: it knows ws, os and is on one array with two axes");
 }
 
 class ScalesimWriter {
@@ -67,7 +67,7 @@ class ScalesimWriter {
     for (const ScalesimDataflow& row : scalesim_dataflows)
       if (fits(row, order)) return &row;
     return not_scalesim(chip_.levels.back().name,
-                        "what stays in the units, what the axes hold and the order of folds are no dataflow of it");
+        "what stays in the units, what the axes hold and the order of folds are no dataflow of it");
   }
 
   [[nodiscard]] bool fits(const ScalesimDataflow& row, const std::vector<int>& order) const {

@@ -22,24 +22,15 @@ struct PartRow {
   TimeloopPart part;
 };
 constexpr std::array part_rows{PartRow{"architecture", TimeloopPart::architecture},
-                               PartRow{"arch", TimeloopPart::architecture},
-                               PartRow{"problem", TimeloopPart::problem},
-                               PartRow{"mapping", TimeloopPart::mapping},
-                               PartRow{"mapper", TimeloopPart::ignored},
-                               PartRow{"mapspace", TimeloopPart::ignored},
-                               PartRow{"mapspace_constraints", TimeloopPart::ignored},
-                               PartRow{"architecture_constraints", TimeloopPart::ignored},
-                               PartRow{"constraints", TimeloopPart::ignored},
-                               PartRow{"model", TimeloopPart::ignored},
-                               PartRow{"ERT", TimeloopPart::ignored},
-                               PartRow{"ART", TimeloopPart::ignored},
-                               PartRow{"ERT_summary", TimeloopPart::ignored},
-                               PartRow{"ART_summary", TimeloopPart::ignored},
-                               PartRow{"energy_reference_table", TimeloopPart::ignored},
-                               PartRow{"compound_components", TimeloopPart::ignored},
-                               PartRow{"sparse_optimizations", TimeloopPart::ignored},
-                               PartRow{"verbose", TimeloopPart::ignored},
-                               PartRow{"output-dir", TimeloopPart::ignored}};
+    PartRow{"arch", TimeloopPart::architecture}, PartRow{"problem", TimeloopPart::problem},
+    PartRow{"mapping", TimeloopPart::mapping}, PartRow{"mapper", TimeloopPart::ignored},
+    PartRow{"mapspace", TimeloopPart::ignored}, PartRow{"mapspace_constraints", TimeloopPart::ignored},
+    PartRow{"architecture_constraints", TimeloopPart::ignored}, PartRow{"constraints", TimeloopPart::ignored},
+    PartRow{"model", TimeloopPart::ignored}, PartRow{"ERT", TimeloopPart::ignored},
+    PartRow{"ART", TimeloopPart::ignored}, PartRow{"ERT_summary", TimeloopPart::ignored},
+    PartRow{"ART_summary", TimeloopPart::ignored}, PartRow{"energy_reference_table", TimeloopPart::ignored},
+    PartRow{"compound_components", TimeloopPart::ignored}, PartRow{"sparse_optimizations", TimeloopPart::ignored},
+    PartRow{"verbose", TimeloopPart::ignored}, PartRow{"output-dir", TimeloopPart::ignored}};
 
 struct Parts {
   std::array<YamlNode, 3> node;  ///< by TimeloopPart
@@ -57,7 +48,7 @@ void sort_entry(const std::string& key, const YamlNode& value, Parts& parts, Imp
   const auto slot = static_cast<std::size_t>(row->part);
   if (parts.found[slot])
     return log.refuse(value.position, fmt::format("a second '{}'", key),
-                      fmt::format("the first stands in {}", parts.node[slot].position.file));
+        fmt::format("the first stands in {}", parts.node[slot].position.file));
   parts.found[slot] = true;
   parts.node[slot] = value;
 }
@@ -82,14 +73,14 @@ Parts sort_files(std::span<const SourceFile> files, ImportLog& log) {
   for (std::size_t p = 0; p < wanted.size(); ++p)
     if (!parts.found[p])
       log.refuse({names, 0, 0}, fmt::format("no {} in these files", wanted[p]),
-                 p == 2 ? "Timeloop's mapper writes one: timeloop-mapper.map.yaml" : "give all files of the run");
+          p == 2 ? "Timeloop's mapper writes one: timeloop-mapper.map.yaml" : "give all files of the run");
   return parts;
 }
 
 class TimeloopProgram {
  public:
   TimeloopProgram(const TimeloopArch& arch, const TimeloopProblem& problem,
-                  const std::vector<TimeloopDirectives>& levels, ImportLog& log)
+      const std::vector<TimeloopDirectives>& levels, ImportLog& log)
       : arch_(arch), problem_(problem), directives_(levels), log_(log) {}
 
   MappingProgram run() {
@@ -100,9 +91,9 @@ class TimeloopProgram {
     program_.archs.front().position = arch_.storage.front().position;
     if (arch_.storage.front().instances != 1)
       log_.refuse(arch_.storage.front().position,
-                  fmt::format("the outermost level {} has {} instances", arch_.storage.front().name,
-                              arch_.storage.front().instances),
-                  "one instance, with the parallel part inside");
+          fmt::format(
+              "the outermost level {} has {} instances", arch_.storage.front().name, arch_.storage.front().instances),
+          "one instance, with the parallel part inside");
     for (std::size_t l = 0; l < arch_.storage.size() && !log_.failed(); ++l) add_storage(l);
     if (!log_.failed()) add_arithmetic();
     return std::move(program_);
@@ -116,10 +107,8 @@ class TimeloopProgram {
     op.position = problem_.position;
     for (std::size_t s = 0; s < problem_.spaces.size(); ++s) {
       WrittenAccess access{tensors_[s], problem_.spaces[s].indices};
-      if (problem_.spaces[s].read_write)
-        op.output = std::move(access);
-      else
-        op.inputs.push_back(std::move(access));
+      if (problem_.spaces[s].read_write) op.output = std::move(access);
+      else op.inputs.push_back(std::move(access));
     }
     return op;
   }
@@ -129,9 +118,9 @@ class TimeloopProgram {
     if (!outer) return {};
     if (level.mesh_x % outer->mesh_x != 0 || level.mesh_y % outer->mesh_y != 0)
       log_.refuse(level.position,
-                  fmt::format("{} on a mesh of {} x {} inside {} on {} x {}", level.name, level.mesh_x, level.mesh_y,
-                              outer->name, outer->mesh_x, outer->mesh_y),
-                  "both sides must be multiples");
+          fmt::format("{} on a mesh of {} x {} inside {} on {} x {}", level.name, level.mesh_x, level.mesh_y,
+              outer->name, outer->mesh_x, outer->mesh_y),
+          "both sides must be multiples");
     std::vector<ArchLevel::Axis> axes;
     if (level.mesh_x > outer->mesh_x) axes.push_back({"x", level.mesh_x / outer->mesh_x});
     if (level.mesh_y > outer->mesh_y) axes.push_back({"y", level.mesh_y / outer->mesh_y});
@@ -163,9 +152,8 @@ class TimeloopProgram {
     for (std::size_t s = 0; s < tensors_.size(); ++s)
       if (directives_[l].keep[s]) keep.tensors.push_back(tensors_[s]);
     items.emplace_back(std::move(keep));
-    program_.body.emplace_back(
-        level_line(out.name, std::move(items),
-                   directives_[l].temporal.written ? directives_[l].temporal.position : level.position));
+    program_.body.emplace_back(level_line(out.name, std::move(items),
+        directives_[l].temporal.written ? directives_[l].temporal.position : level.position));
   }
 
   void add_arithmetic() {
@@ -188,9 +176,9 @@ class TimeloopProgram {
       const std::string axis = static_cast<std::int64_t>(i) < loops.split ? "x" : "y";
       if (std::none_of(level.axes.begin(), level.axes.end(), [&](const ArchLevel::Axis& a) { return a.name == axis; }))
         return log_.refuse(loops.position,
-                           fmt::format("{}{} in space on {}, where {} has one unit", problem_.dims[factor.dim].name,
-                                       factor.end, axis == "x" ? "X" : "Y", level.name),
-                           "look at split, and at meshX and instances of the level inside");
+            fmt::format("{}{} in space on {}, where {} has one unit", problem_.dims[factor.dim].name, factor.end,
+                axis == "x" ? "X" : "Y", level.name),
+            "look at split, and at meshX and instances of the level inside");
       items.emplace_back(ChipPar{problem_.dims[factor.dim].name, axis, factor.end, factor.residual != factor.end});
     }
   }

@@ -20,40 +20,22 @@ struct ClassRow {
   std::string_view part;  // Timeloop looks for the word anywhere in the class
   TimeloopClass kind;
 };
-constexpr std::array class_rows{
-    ClassRow{"DRAM", TimeloopClass::storage},    ClassRow{"SRAM", TimeloopClass::storage},
+constexpr std::array class_rows{ClassRow{"DRAM", TimeloopClass::storage}, ClassRow{"SRAM", TimeloopClass::storage},
     ClassRow{"regfile", TimeloopClass::storage}, ClassRow{"smartbuffer", TimeloopClass::storage},
     ClassRow{"storage", TimeloopClass::storage}, ClassRow{"mac", TimeloopClass::compute},
     ClassRow{"compute", TimeloopClass::compute}};
 
 /// Attributes as timeloop_key() spells them. Names in a row mean the same.
-constexpr std::array<std::string_view, 19> used_attributes{"instances",
-                                                           "meshX",
-                                                           "meshY",
-                                                           "entries",
-                                                           "depth",
-                                                           "memory_depth",
-                                                           "data_storage_depth",
-                                                           "sizeKB",
-                                                           "word_bits",
-                                                           "word_width",
-                                                           "datawidth",
-                                                           "width",
-                                                           "memory_width",
-                                                           "block_size",
-                                                           "n_words",
-                                                           "cluster_size",
-                                                           "shared_bandwidth",
-                                                           "multiple_buffering",
-                                                           "data_storage_width"};
+constexpr std::array<std::string_view, 19> used_attributes{"instances", "meshX", "meshY", "entries", "depth",
+    "memory_depth", "data_storage_depth", "sizeKB", "word_bits", "word_width", "datawidth", "width", "memory_width",
+    "block_size", "n_words", "cluster_size", "shared_bandwidth", "multiple_buffering", "data_storage_width"};
 constexpr std::array<std::string_view, 3> one_way_bandwidths{"read_bandwidth", "write_bandwidth", "bandwidth"};
 constexpr std::array<std::string_view, 3> frame_keys{"name", "class", "attributes"};
 /// Near a used name, but another thing.
-constexpr std::array<std::string_view, 6> known_unused{"num_ports", "n_ports",           "num_banks",
-                                                       "n_banks",   "network_word_bits", "type"};
+constexpr std::array<std::string_view, 6> known_unused{
+    "num_ports", "n_ports", "num_banks", "n_banks", "network_word_bits", "type"};
 
-template <typename List>
-bool holds(const List& list, std::string_view word) {
+template <typename List> bool holds(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
@@ -97,16 +79,16 @@ class ComponentReader {
   void read_mesh(TimeloopLevel& level, std::int64_t multiple) {
     level.instances = whole({"instances"}, multiple);
     if (level.instances == 0)
-      return log_.refuse(level.position, fmt::format("{} does not say its instances", level.name),
-                         "add 'instances: N'");
+      return log_.refuse(
+          level.position, fmt::format("{} does not say its instances", level.name), "add 'instances: N'");
     const bool x_said = find({"meshX"}) != nullptr, y_said = find({"meshY"}) != nullptr;
     level.mesh_x = whole({"meshX"}, y_said ? level.instances / whole({"meshY"}, 1) : level.instances);
     level.mesh_y = whole({"meshY"}, x_said ? level.instances / level.mesh_x : 1);
     if (level.mesh_x < 1 || level.mesh_y != level.instances / level.mesh_x || level.instances % level.mesh_x != 0)
       log_.refuse(level.position,
-                  fmt::format("{} has {} instances on a mesh of {} x {}", level.name, level.instances, level.mesh_x,
-                              level.mesh_y),
-                  "meshX times meshY must give the instances");
+          fmt::format(
+              "{} has {} instances on a mesh of {} x {}", level.name, level.instances, level.mesh_x, level.mesh_y),
+          "meshX times meshY must give the instances");
   }
 
   /// Timeloop: entries are words; a depth counts rows of block-size words; sizeKB counts bits over the word.
@@ -120,14 +102,14 @@ class ComponentReader {
       block = bits / word / number({"cluster_size"}, 1);
       if (block != std::floor(block) || block < 1)
         log_.refuse(width->position, fmt::format("a width of {} bits is no whole number of {}-bit words", bits, word),
-                    "make width a multiple of word-bits times cluster-size");
+            "make width a multiple of word-bits times cluster-size");
     }
     const YamlNode* depth = find({"depth", "memory_depth", "data_storage_depth"});
     const YamlNode* kilobytes = find({"sizeKB"});
     const YamlNode* entries = find({"entries"});
     if ((depth != nullptr) + (kilobytes != nullptr) + (entries != nullptr) > 1)
       return log_.refuse(level.position, fmt::format("{} says its size in several ways", level.name),
-                         "keep one of entries, depth and sizeKB");
+          "keep one of entries, depth and sizeKB");
     if (entries) level.entries = timeloop_number(*entries, 0, "entries", log_);
     if (depth) level.entries = timeloop_number(*depth, 0, "depth", log_) * block;
     if (kilobytes)
@@ -140,16 +122,16 @@ class ComponentReader {
     const double halves = number({"bandwidth"}, 0);
     if (level.words_per_cycle == 0 && one_way + halves > 0) {
       level.words_per_cycle = one_way > 0 ? one_way : halves;
-      log_.note(level.position,
-                fmt::format("{}: bandwidths of reads and of writes are taken together, {} words per cycle", level.name,
-                            level.words_per_cycle));
+      log_.note(
+          level.position, fmt::format("{}: bandwidths of reads and of writes are taken together, {} words per cycle",
+                              level.name, level.words_per_cycle));
     }
     const YamlNode* buffering = find({"multiple_buffering"});
     if (!buffering) return;
     const double buffers = timeloop_number(*buffering, 1, "multiple-buffering", log_);
     if (buffers != std::floor(buffers))
-      return log_.refuse(buffering->position, fmt::format("multiple-buffering of {}", buffers),
-                         "buffers are counted whole here");
+      return log_.refuse(
+          buffering->position, fmt::format("multiple-buffering of {}", buffers), "buffers are counted whole here");
     level.buffers = static_cast<std::int64_t>(buffers);
   }
 
@@ -163,12 +145,12 @@ class ComponentReader {
       const std::string near = holds(known_unused, name) ? "" : nearest_name(name, used);
       if (!near.empty())
         return log_.refuse(node.position, fmt::format("{}: unknown attribute '{}'", level.name, node.key),
-                           fmt::format("did you mean '{}'?", near));
+            fmt::format("did you mean '{}'?", near));
       unused.push_back(node.key);
     }
     if (!unused.empty())
-      log_.note(level.position,
-                fmt::format("{}: {} left out, no bearing on counts", level.name, fmt::join(unused, ", ")));
+      log_.note(
+          level.position, fmt::format("{}: {} left out, no bearing on counts", level.name, fmt::join(unused, ", ")));
   }
 
   const YamlNode& component_;
@@ -205,14 +187,12 @@ class ArchReading {
   TimeloopArch run(const YamlNode& node) {
     if (node.find("nodes"))
       log_.refuse(node.find("nodes")->position, "an architecture of version 0.4 (nodes)",
-                  "write it as version 0.3: subtree and local");
-    else if (node.find("subtree"))
-      tree(node, 1);
-    else if (node.find("storage"))
-      flat(node);
+          "write it as version 0.3: subtree and local");
+    else if (node.find("subtree")) tree(node, 1);
+    else if (node.find("storage")) flat(node);
     else
       log_.refuse(node.position, "an architecture with neither subtree nor storage",
-                  "version 0.3 has 'subtree: - name: system ...'");
+          "version 0.3 has 'subtree: - name: system ...'");
     if (log_.failed()) return arch_;
     if (!has_arithmetic_)
       log_.refuse(node.position, "an architecture without arithmetic", "add a component of class intmac or fpmac");
@@ -231,8 +211,8 @@ class ArchReading {
     const YamlNode* subtree = node.find("subtree");
     if (!subtree || log_.failed()) return;
     if (subtree->items.size() != 1)
-      return log_.refuse(subtree->position, fmt::format("a subtree with {} branches", subtree->items.size()),
-                         "one branch per level");
+      return log_.refuse(
+          subtree->position, fmt::format("a subtree with {} branches", subtree->items.size()), "one branch per level");
     const YamlNode& inside = subtree->items.front();
     tree(inside, multiplied(multiple, element_name(inside, log_).count, inside.position));
   }
@@ -241,12 +221,11 @@ class ArchReading {
     const ElementName element = element_name(component, log_);
     if (log_.failed()) return;
     const YamlNode* kind = component.find("class");
-    const auto row = std::find_if(class_rows.begin(), class_rows.end(), [&](const ClassRow& r) {
-      return kind && kind->text.find(r.part) != std::string::npos;
-    });
+    const auto row = std::find_if(class_rows.begin(), class_rows.end(),
+        [&](const ClassRow& r) { return kind && kind->text.find(r.part) != std::string::npos; });
     if (row == class_rows.end())
       return log_.note(component.position, fmt::format("{} left out: class {} is neither storage nor arithmetic",
-                                                       element.name, kind ? kind->text : "(none)"));
+                                               element.name, kind ? kind->text : "(none)"));
     const std::int64_t instances = multiplied(multiple, element.count, component.position);
     add(ComponentReader(component, log_).read(element.name, instances), row->kind);
   }
@@ -268,16 +247,16 @@ class ArchReading {
   void add(TimeloopLevel level, TimeloopClass kind) {
     if (kind == TimeloopClass::compute) {
       if (has_arithmetic_)
-        return log_.refuse(level.position, "a second arithmetic component",
-                           "one kind of multiply-add per architecture");
+        return log_.refuse(
+            level.position, "a second arithmetic component", "one kind of multiply-add per architecture");
       has_arithmetic_ = true;
       arch_.arithmetic = std::move(level);
       return;
     }
     for (const TimeloopLevel& other : arch_.storage)
       if (other.name == level.name)
-        return log_.refuse(level.position, fmt::format("a second storage level '{}'", level.name),
-                           "level names are distinct");
+        return log_.refuse(
+            level.position, fmt::format("a second storage level '{}'", level.name), "level names are distinct");
     arch_.storage.push_back(std::move(level));
   }
 

@@ -11,8 +11,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 7> directive_keys{"target", "type", "factors", "permutation",
-                                                         "split",  "keep", "bypass"};
+constexpr std::array<std::string_view, 7> directive_keys{
+    "target", "type", "factors", "permutation", "split", "keep", "bypass"};
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_number_digit(char c) { return c >= '0' && c <= '9'; }
@@ -27,7 +27,7 @@ class MappingReader {
   std::vector<TimeloopDirectives> run(const YamlNode& node) {
     if (node.kind != YamlNode::Kind::list)
       log_.refuse(node.position, "a mapping that is no list of directives",
-                  "- target: DRAM, type: temporal, factors: M4, permutation: MNK");
+          "- target: DRAM, type: temporal, factors: M4, permutation: MNK");
     for (const YamlNode& directive : node.items)
       if (!log_.failed()) read(directive);
     for (TimeloopDirectives& level : levels_)
@@ -42,7 +42,7 @@ class MappingReader {
     for (const YamlNode& value : directive.entries)
       if (std::find(directive_keys.begin(), directive_keys.end(), value.key) == directive_keys.end())
         return log_.refuse(value.position, fmt::format("'{}' of a directive has no word in the notation", value.key),
-                           name_hint(value.key, std::vector<std::string>(directive_keys.begin(), directive_keys.end())));
+            name_hint(value.key, std::vector<std::string>(directive_keys.begin(), directive_keys.end())));
     const YamlNode *target = directive.find("target"), *type = directive.find("type");
     if (!target || !type) return log_.refuse(directive.position, "a directive without target and type");
     const auto level = find_level(*target);
@@ -51,7 +51,7 @@ class MappingReader {
     if (type->text == "temporal") return read_loops(directive, levels_[*level].temporal);
     if (type->text == "spatial") return read_loops(directive, levels_[*level].spatial);
     log_.refuse(type->position, fmt::format("directives of type '{}' have no word in the notation", type->text),
-                "temporal, spatial, datatype or bypass");
+        "temporal, spatial, datatype or bypass");
   }
 
   /// By name, or by number from the innermost storage level.
@@ -65,7 +65,7 @@ class MappingReader {
     if (number && *number < static_cast<std::int64_t>(names.size()))
       return names.size() - 1 - static_cast<std::size_t>(*number);
     log_.refuse(target.position, fmt::format("the architecture has no storage level '{}'", target.text),
-                name_hint(target.text, names));
+        name_hint(target.text, names));
     return {};
   }
 
@@ -78,8 +78,8 @@ class MappingReader {
         for (const auto& space : problem_.spaces) names.push_back(space.name);
         const auto found = std::find(names.begin(), names.end(), name);
         if (found == names.end())
-          return log_.refuse(list->position, fmt::format("the problem has no data space '{}'", name),
-                             name_hint(name, names));
+          return log_.refuse(
+              list->position, fmt::format("the problem has no data space '{}'", name), name_hint(name, names));
         level.keep[found - names.begin()] = kept;
       }
     }
@@ -111,8 +111,8 @@ class MappingReader {
         if (!dim) return refuse_dim(node, text.substr(at, end - at));
         for (const TimeloopFactor& other : loops.inner_to_outer)
           if (other.dim == *dim)
-            return log_.refuse(node.position,
-                               fmt::format("permutation '{}' has {} twice", text, problem_.dims[*dim].name));
+            return log_.refuse(
+                node.position, fmt::format("permutation '{}' has {} twice", text, problem_.dims[*dim].name));
         loops.inner_to_outer.push_back({*dim, 1, 1});
         at += problem_.dims[*dim].name.size();
       }
@@ -122,7 +122,7 @@ class MappingReader {
   void complete(TimeloopLoops& loops) const {
     for (int d = 0; d < static_cast<int>(problem_.dims.size()); ++d)
       if (std::none_of(loops.inner_to_outer.begin(), loops.inner_to_outer.end(),
-                       [&](const TimeloopFactor& f) { return f.dim == d; }))
+              [&](const TimeloopFactor& f) { return f.dim == d; }))
         loops.inner_to_outer.push_back({d, 1, 1});
   }
 
@@ -141,7 +141,7 @@ class MappingReader {
         seen.push_back(*dim);
         while (at < text.size() && (text[at] == ' ' || text[at] == '=')) ++at;
         TimeloopFactor& factor = *std::find_if(loops.inner_to_outer.begin(), loops.inner_to_outer.end(),
-                                               [&](const TimeloopFactor& f) { return f.dim == *dim; });
+            [&](const TimeloopFactor& f) { return f.dim == *dim; });
         factor.end = factor.residual = read_count(node, text, at, 0);
         if (at + 1 < text.size() && text[at] == ',' && is_number_digit(text[at + 1]))
           factor.residual = read_count(node, text, ++at, 1);
@@ -155,7 +155,7 @@ class MappingReader {
     const auto value = whole_number(std::string_view(text).substr(start, at - start));
     if (value && *value >= least) return *value;
     log_.refuse(node.position, fmt::format("factors '{}' lack a whole number at character {}", text, start + 1),
-                "M4 N8 K1, or M=4,N=8,K=1");
+        "M4 N8 K1, or M=4,N=8,K=1");
     return 1;
   }
 
@@ -182,11 +182,10 @@ class MappingReader {
     std::vector<std::string> names;
     for (const Dim& dim : problem_.dims) names.push_back(dim.name);
     log_.refuse(node.position, fmt::format("the problem has no dimension '{}' (in '{}')", text, node.text),
-                name_hint(text, names));
+        name_hint(text, names));
   }
 
-  template <typename Visit>
-  void each_factor(int dim, const Visit& visit) {  // outer to inner
+  template <typename Visit> void each_factor(int dim, const Visit& visit) {  // outer to inner
     for (TimeloopDirectives& level : levels_)
       for (TimeloopLoops* loops : {&level.temporal, &level.spatial})
         for (TimeloopFactor& factor : loops->inner_to_outer)
@@ -203,8 +202,7 @@ class MappingReader {
       if (rests == 0) continue;
       const Dim& dim = problem_.dims[d];
       if (rests > 1 || dim.extent % product != 0)
-        return log_.refuse(
-            node.position,
+        return log_.refuse(node.position,
             fmt::format("{}0: {} is left {} times beside a product of {}", dim.name, dim.extent, rests, product),
             "one factor of 0 per dimension, the others dividing it");
       each_factor(d, [&](TimeloopFactor& f) {
@@ -222,12 +220,12 @@ class MappingReader {
         imperfect = imperfect || f.residual != f.end;
         last = capped_product(last, f.end) + f.residual - 1;
         if (f.residual > f.end)
-          log_.refuse(problem_.position, fmt::format("{}{},{}: the last rounds exceed the others",
-                                                     problem_.dims[d].name, f.end, f.residual));
+          log_.refuse(problem_.position,
+              fmt::format("{}{},{}: the last rounds exceed the others", problem_.dims[d].name, f.end, f.residual));
       });
       if (imperfect && last + 1 != problem_.dims[d].extent)
         log_.refuse(problem_.position, fmt::format("the factors of {} with their last rounds give {}, its extent is {}",
-                                                   problem_.dims[d].name, last + 1, problem_.dims[d].extent));
+                                           problem_.dims[d].name, last + 1, problem_.dims[d].extent));
     }
   }
 
@@ -239,8 +237,8 @@ class MappingReader {
 
 }  // namespace
 
-std::vector<TimeloopDirectives> timeloop_mapping(const YamlNode& node, const TimeloopArch& arch,
-                                                 const TimeloopProblem& problem, ImportLog& log) {
+std::vector<TimeloopDirectives> timeloop_mapping(
+    const YamlNode& node, const TimeloopArch& arch, const TimeloopProblem& problem, ImportLog& log) {
   return MappingReader(arch, problem, log).run(node);
 }
 

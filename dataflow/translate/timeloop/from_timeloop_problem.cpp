@@ -28,7 +28,7 @@ data-spaces:
 - {name: Inputs, projection: [[[N]], [[C]], [[R, Wdilation], [P, Wstride]], [[S, Hdilation], [Q, Hstride]]]}
 - {name: Outputs, projection: [[[N]], [[K]], [[Q]], [[P]]], read-write: true}
 )"},
-                                  NamedShape{"gemm_abz", R"(
+    NamedShape{"gemm_abz", R"(
 name: gemm_ABZ
 dimensions: [M, N, K]
 data-spaces:
@@ -52,10 +52,8 @@ class ProblemReader {
     const YamlNode* shape = node_.find("shape");
     if (!shape) log_.note(node_.position, "no shape is given; cnn-layer is taken, as Timeloop does");
     const std::string name = !shape ? "cnn-layer" : shape->text;
-    if (shape && shape->kind == YamlNode::Kind::map)
-      read_all(*shape);
-    else if (const auto known = named_shape(name, shape))
-      read_all(*known);
+    if (shape && shape->kind == YamlNode::Kind::map) read_all(*shape);
+    else if (const auto known = named_shape(name, shape)) read_all(*known);
     return problem_;
   }
 
@@ -67,19 +65,16 @@ class ProblemReader {
       names.emplace_back(row.name);
     }
     log_.refuse(where->position, fmt::format("unknown shape '{}'", name),
-                name_hint(shape_key(name), names) + ", or write the shape out");
+        name_hint(shape_key(name), names) + ", or write the shape out");
     return {};
   }
 
   void read_all(const YamlNode& shape) {
     for (const YamlNode& value : shape.entries) {
       const std::string name = timeloop_key(value.key);
-      if (name == "name")
-        problem_.name = value.text;
-      else if (name == "dimensions")
-        read_dims(value);
-      else if (name == "coefficients")
-        read_coefficients(value);
+      if (name == "name") problem_.name = value.text;
+      else if (name == "dimensions") read_dims(value);
+      else if (name == "coefficients") read_coefficients(value);
       else if (name == "flatten")
         return log_.refuse(value.position, "flattened dimensions", "map the dimensions themselves");
       else if (name != "data_spaces" && name != "version")
@@ -113,8 +108,7 @@ class ProblemReader {
     const YamlNode* instance = node_.find("instance");
     const YamlNode& source = instance ? *instance : node_;
     for (const YamlNode& value : source.entries) {
-      if (const auto dim = dim_index(value.key))
-        problem_.dims[*dim].extent = timeloop_whole(value, 1, value.key, log_);
+      if (const auto dim = dim_index(value.key)) problem_.dims[*dim].extent = timeloop_whole(value, 1, value.key, log_);
       else if (std::int64_t* coefficient = coefficient_value(value.key))
         *coefficient = timeloop_whole(value, 1, value.key, log_);
       else if (value.key == "densities" || value.key == "commonDensity")
@@ -125,11 +119,11 @@ class ProblemReader {
     for (const Dim& dim : problem_.dims)
       if (dim.extent == 0)
         return log_.refuse(source.position, fmt::format("dimension {} has no extent", dim.name),
-                           fmt::format("add '{}: 1' to the instance", dim.name));
+            fmt::format("add '{}: 1' to the instance", dim.name));
     for (const auto& [name, value] : coefficients_)
       if (value == 0)
         return log_.refuse(source.position, fmt::format("coefficient {} has neither a default nor a value", name),
-                           fmt::format("add '{}: 1' to the instance", name));
+            fmt::format("add '{}: 1' to the instance", name));
   }
 
   void read_spaces(const YamlNode& shape) {
@@ -140,7 +134,7 @@ class ProblemReader {
         std::count_if(problem_.spaces.begin(), problem_.spaces.end(), [](const auto& s) { return s.read_write; });
     if (!log_.failed() && (written != 1 || problem_.spaces.size() < 2))
       log_.refuse(shape.position, fmt::format("{} data spaces, {} of them read-write", problem_.spaces.size(), written),
-                  "one result (read-write: true) and at least one operand");
+          "one result (read-write: true) and at least one operand");
   }
 
   void read_space(const YamlNode& item) {
@@ -148,24 +142,21 @@ class ProblemReader {
     const YamlNode* projection = nullptr;
     for (const YamlNode& value : item.entries) {
       const std::string name = timeloop_key(value.key);
-      if (name == "name")
-        space.name = value.text;
-      else if (name == "projection")
-        projection = &value;
+      if (name == "name") space.name = value.text;
+      else if (name == "projection") projection = &value;
       else if (name == "read_write")
         space.read_write = value.text == "true" || value.text == "True" || value.text == "TRUE";
-      else
-        return refuse_key(value.key, value, {"name", "projection", "read_write"});
+      else return refuse_key(value.key, value, {"name", "projection", "read_write"});
     }
     if (space.name.empty() || !projection)
-      return log_.refuse(item.position, "a data space without name and projection",
-                         "- name: A, projection: [ [[M]], [[K]] ]");
+      return log_.refuse(
+          item.position, "a data space without name and projection", "- name: A, projection: [ [[M]], [[K]] ]");
     for (const auto& other : problem_.spaces)
       if (other.name == space.name)
         return log_.refuse(item.position, fmt::format("data space {} stands twice", space.name));
     if (projection->kind != YamlNode::Kind::list)
       return log_.refuse(projection->position, "a projection that is no list",
-                         "[ [[M]], [[K]] ]: one list of terms per dimension of the tensor");
+          "[ [[M]], [[K]] ]: one list of terms per dimension of the tensor");
     for (const YamlNode& index : projection->items) space.indices.push_back(read_index(index));
     problem_.spaces.push_back(std::move(space));
   }
@@ -182,8 +173,8 @@ class ProblemReader {
 
   WrittenIndex::Term read_term(const std::vector<std::string>& words, const YamlNode& where) {
     if (words.empty() || words.size() > 2)
-      return log_.refuse(where.position, "a term is a dimension, or a dimension and its coefficient",
-                         "[P] or [P, Wstride]"),
+      return log_.refuse(
+                 where.position, "a term is a dimension, or a dimension and its coefficient", "[P] or [P, Wstride]"),
              WrittenIndex::Term{};
     if (!dim_index(words[0])) {
       log_.refuse(where.position, fmt::format("unknown dimension '{}'", words[0]), name_hint(words[0], dim_names()));
@@ -239,8 +230,8 @@ std::string timeloop_key(const std::string& key) {
 
 std::int64_t timeloop_whole(const YamlNode& node, std::int64_t least, const std::string& what, ImportLog& log) {
   if (const auto value = whole_number(node.text); value && *value >= least) return *value;
-  log.refuse(node.position, fmt::format("{} is '{}'", what, node.text),
-             fmt::format("a whole number from {} to 2^40", least));
+  log.refuse(
+      node.position, fmt::format("{} is '{}'", what, node.text), fmt::format("a whole number from {} to 2^40", least));
   return least;
 }
 

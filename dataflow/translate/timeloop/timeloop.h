@@ -63,8 +63,8 @@ TimeloopArch timeloop_arch(const YamlNode& node, ImportLog& log);
 TimeloopProblem timeloop_problem(const YamlNode& node, ImportLog& log);
 
 /// By storage level, outermost first; factors of 0 are replaced by what is left of the dim.
-std::vector<TimeloopDirectives> timeloop_mapping(const YamlNode& node, const TimeloopArch& arch,
-                                                 const TimeloopProblem& problem, ImportLog& log);
+std::vector<TimeloopDirectives> timeloop_mapping(
+    const YamlNode& node, const TimeloopArch& arch, const TimeloopProblem& problem, ImportLog& log);
 
 /// Timeloop takes words joined by '-' and by '_' alike in many places: "data-spaces" -> "data_spaces".
 std::string timeloop_key(const std::string& key);

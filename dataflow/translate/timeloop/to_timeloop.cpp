@@ -65,13 +65,12 @@ class TimeloopWriter {
       if (level.axes.size() > 2)
         return no_name(level.name, fmt::format("{} axes of units: a mesh has X and Y", level.axes.size()));
       if (level.fabric != FabricClass::bus)
-        note(fmt::format("{}: units of a chain or network are a mesh with multicast and reduction there, without skew",
-                         level.name));
+        note(fmt::format(
+            "{}: units of a chain or network are a mesh with multicast and reduction there, without skew", level.name));
       if (level.latency_cycles > 0) note(fmt::format("{}: latency has no word there", level.name));
       if (level.energy_pj > 0) note(fmt::format("{}: energy per access comes from tables there", level.name));
       if (level.capacity_bytes > 0 && std::floor(entries(level)) != entries(level))
-        return no_name(
-            level.name,
+        return no_name(level.name,
             fmt::format("{} bytes are no whole number of {}-byte words", level.capacity_bytes, word_bytes(level)),
             "make cap a multiple of the word");
       if (level.word_bytes > 0 && std::floor(level.word_bytes * byte_bits) != level.word_bytes * byte_bits)
@@ -81,14 +80,13 @@ class TimeloopWriter {
       return no_name(chip_.levels.front().name, "units of the outermost level", "put a level of one unit outside it");
     if (chip_.clock_hz > 0) note("the clock has no word there: rates are per cycle");
     if (chip_.macs_per_cycle != 1)
-      return no_name(
-          chip_.levels.back().name,
+      return no_name(chip_.levels.back().name,
           fmt::format("{} multiply-adds per cycle and unit: an arithmetic unit does one", chip_.macs_per_cycle),
           "add a level of units instead of flops");
     for (const ChipTensor& tensor : chip_.tensors)
       if (tensor.bytes_per_element != default_word_bytes)
-        return no_name(tensor.name,
-                       fmt::format("{} bytes per element: words belong to levels there", tensor.bytes_per_element));
+        return no_name(
+            tensor.name, fmt::format("{} bytes per element: words belong to levels there", tensor.bytes_per_element));
     return {};
   }
 
@@ -107,7 +105,7 @@ class TimeloopWriter {
       WrittenFactor& factor = factors[loop.dim];
       if (factor.end != 1)
         return no_name(level, fmt::format("two loops over {} at one level: a directive has one factor per dimension",
-                                          chip_.dims[loop.dim].name));
+                                  chip_.dims[loop.dim].name));
       factor.end = factor.residual = loop.trips;
     }
     return {};
@@ -133,8 +131,7 @@ class TimeloopWriter {
     return {};
   }
 
-  template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
+  template <typename... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += fmt::format(format, std::forward<Args>(args)...) + '\n';
   }
 
@@ -142,8 +139,8 @@ class TimeloopWriter {
   static std::optional<std::size_t> axis_on(const ChipLevel& level, char side) {
     for (std::size_t a = 0; a < level.axes.size(); ++a)
       if (level.axes[a].name == std::string(1, side)) return a;
-    const bool named = std::any_of(level.axes.begin(), level.axes.end(),
-                                   [](const ChipAxis& a) { return a.name == "x" || a.name == "y"; });
+    const bool named = std::any_of(
+        level.axes.begin(), level.axes.end(), [](const ChipAxis& a) { return a.name == "x" || a.name == "y"; });
     const std::size_t wanted = side == 'x' ? 0 : 1;
     if (level.axes.size() == 2 && named) return level.axes[0].name == "x" || level.axes[0].name == "y" ? 1 : 0;
     if (!named && wanted < level.axes.size()) return wanted;
@@ -158,7 +155,7 @@ class TimeloopWriter {
     line("  - name: {}", level.name);
     line("    class: {}", kind);
     std::vector<std::string> attributes{fmt::format("instances: {}", mesh.x * mesh.y), fmt::format("meshX: {}", mesh.x),
-                                        fmt::format("meshY: {}", mesh.y)};
+        fmt::format("meshY: {}", mesh.y)};
     if (level.word_bytes > 0) attributes.push_back(fmt::format("word-bits: {:.0f}", level.word_bytes * byte_bits));
     if (storage && level.capacity_bytes > 0) attributes.push_back(fmt::format("entries: {:.0f}", entries(level)));
     if (storage && level.bytes_per_cycle > 0)
@@ -178,16 +175,16 @@ class TimeloopWriter {
       mesh.y *= units_on(level, 'y');
       const bool arithmetic = is_arithmetic(l);
       write_component(level, mesh,
-                      arithmetic                 ? "intmac"
-                      : l == 0                   ? "DRAM"
-                      : l + 1 < storage_levels() ? "SRAM"
-                                                 : "regfile",
-                      !arithmetic);
+          arithmetic                 ? "intmac"
+          : l == 0                   ? "DRAM"
+          : l + 1 < storage_levels() ? "SRAM"
+                                     : "regfile",
+          !arithmetic);
     }
     ChipLevel multiplier;
     multiplier.name = "MAC";
-    while (std::any_of(chip_.levels.begin(), chip_.levels.end(),
-                       [&](const ChipLevel& l) { return l.name == multiplier.name; }))
+    while (std::any_of(
+        chip_.levels.begin(), chip_.levels.end(), [&](const ChipLevel& l) { return l.name == multiplier.name; }))
       multiplier.name += "C";
     if (storage_levels() == chip_.levels.size()) write_component(multiplier, mesh, "intmac", false);
     text_ = inner + indented(text_);
@@ -255,7 +252,7 @@ class TimeloopWriter {
     for (std::size_t t = 0; t < chip_.tensors.size(); ++t)
       (chip_.levels[l].keeps[t] ? keep : bypass).push_back(chip_.tensors[t].name);
     line("- target: {}\n  type: bypass\n  keep: [{}]\n  bypass: [{}]", chip_.levels[l].name, fmt::join(keep, ", "),
-         fmt::join(bypass, ", "));
+        fmt::join(bypass, ", "));
   }
 
   /// X first in the permutation (innermost), then Y; the split stands between them.
@@ -293,7 +290,7 @@ class TimeloopWriter {
         std::all_of(chip_.dims.begin(), chip_.dims.end(), [](const ChipDim& d) { return d.name.size() == 1; });
     for (const int d : order) names.push_back(chip_.dims[d].name);
     line("- target: {}\n  type: {}\n  factors: \"{}\"\n  permutation: \"{}\"", chip_.levels[l].name, type,
-         fmt::join(written, " "), fmt::join(names, letters ? "" : " "));
+        fmt::join(written, " "), fmt::join(names, letters ? "" : " "));
   }
 
   const ChipProgram& chip_;

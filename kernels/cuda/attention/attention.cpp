@@ -19,8 +19,8 @@ struct AttentionBuffers {
 
   [[nodiscard]] AttentionTensors tensors() const {
     const auto half = [](const DeviceBuffer& buffer) { return buffer.as<std::uint16_t>(); };
-    return {half(queries),        half(keys),         half(values),         half(result_gradient), half(result),
-            half(query_gradient), half(key_gradient), half(value_gradient), lse.as<float>()};
+    return {half(queries), half(keys), half(values), half(result_gradient), half(result), half(query_gradient),
+        half(key_gradient), half(value_gradient), lse.as<float>()};
   }
 };
 
@@ -33,7 +33,7 @@ Expected<void> put(DeviceBuffer& into, Expected<DeviceBuffer> made) {
 class AttentionOperation : public Operation {
  public:
   AttentionOperation(GpuContext& context, const AttentionQuery& query, const AttentionShape& shape,
-                     AttentionKernel forward, AttentionBackwardKernels backward)
+      AttentionKernel forward, AttentionBackwardKernels backward)
       : context_(context), query_(query), shape_(shape), forward_(forward), backward_(backward) {}
 
   /// Forward: queries, keys, values and results. Backward reads these and the gradient of the result, and writes the
@@ -122,11 +122,11 @@ Expected<AttentionShape> shape_of(const AttentionQuery& query) {
   if (query.pass == AttentionPass::decode)
     return fail(where, "our attention has no kernel for decoding", "passes: forward, backward, forward_and_backward");
   if (query.precision != Precision::bf16 && query.precision != Precision::fp16)
-    return fail(where, std::string("our attention has no kernel in ") + to_text(query.precision),
-                "precisions: bf16, fp16");
+    return fail(
+        where, std::string("our attention has no kernel in ") + to_text(query.precision), "precisions: bf16, fp16");
   if (query.head_dim != 64 && query.head_dim != 128)
     return fail(where, "our attention has no kernel for heads of " + std::to_string(static_cast<int>(query.head_dim)),
-                "head_dim: 64, 128");
+        "head_dim: 64, 128");
   if (query.queries != query.keys)
     return fail(where, "our attention wants as many queries as keys, not " +
                            std::to_string(static_cast<std::int64_t>(query.queries)) + " and " +
@@ -137,15 +137,15 @@ Expected<AttentionShape> shape_of(const AttentionQuery& query) {
   if (query.batch > 65535 || query.heads > 65535 ||
       query.batch * (query.queries + 128) * query.heads > std::numeric_limits<int>::max())
     return fail(where, "too many rows for one call", "batch and heads up to 65535, batch x queries x heads up to 2e9");
-  return AttentionShape{static_cast<std::int64_t>(query.batch),    static_cast<std::int64_t>(query.queries),
-                        static_cast<std::int64_t>(query.heads),    static_cast<std::int64_t>(query.kv_heads),
-                        static_cast<std::int64_t>(query.head_dim), query.causal};
+  return AttentionShape{static_cast<std::int64_t>(query.batch), static_cast<std::int64_t>(query.queries),
+      static_cast<std::int64_t>(query.heads), static_cast<std::int64_t>(query.kv_heads),
+      static_cast<std::int64_t>(query.head_dim), query.causal};
 }
 
 Expected<int> shared_bytes_of(const GpuContext& context) {
   int bytes = 0;
   if (auto good = checked(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.index),
-                          "cudaDeviceGetAttribute");
+          "cudaDeviceGetAttribute");
       !good)
     return tl::unexpected(std::move(good.error()));
   return bytes;
@@ -159,7 +159,7 @@ MadeOperation make_attention(GpuContext& context, const AttentionQuery& query) {
   const bool bf16 = query.precision == Precision::bf16;
   if (!context.at_least(7, 5) || (bf16 && !context.at_least(8, 0)))
     return fail(work_name(query), context.device.name + " has no tensor cores for " + to_text(query.precision),
-                "bf16 needs compute capability 8.0, fp16 7.5");
+        "bf16 needs compute capability 8.0, fp16 7.5");
   const auto shared = shared_bytes_of(context);
   if (!shared) return tl::unexpected(shared.error());
   const AttentionKernel forward = attention_forward_kernel_for(bf16, static_cast<int>(shape->head_dim));
@@ -167,13 +167,13 @@ MadeOperation make_attention(GpuContext& context, const AttentionQuery& query) {
       attention_backward_kernels_for(bf16, static_cast<int>(shape->head_dim), *shared);
   if (backward.gradients.function == nullptr || forward.shared_bytes > *shared)
     return fail(work_name(query),
-                "a block of " + context.device.name + " has " + std::to_string(*shared) + " bytes of shared memory",
-                "our attention needs 64 KiB");
+        "a block of " + context.device.name + " has " + std::to_string(*shared) + " bytes of shared memory",
+        "our attention needs 64 KiB");
   const auto compiled = bf16 ? compiled_for_bf16(forward) : Expected<bool>(true);
   if (!compiled) return tl::unexpected(compiled.error());
   if (!*compiled)
     return fail(work_name(query), "the program was compiled for older GPUs, without bf16",
-                "compile with CMAKE_CUDA_ARCHITECTURES of at least 80");
+        "compile with CMAKE_CUDA_ARCHITECTURES of at least 80");
   for (const AttentionKernel& kernel : {forward, backward.gradients})
     if (auto good = admit(kernel); !good) return tl::unexpected(std::move(good.error()));
   return std::make_unique<AttentionOperation>(context, query, *shape, forward, backward);

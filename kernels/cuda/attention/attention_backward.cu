@@ -6,17 +6,15 @@
 namespace stepcast::gpu {
 namespace {
 
-template <HalfType type, typename Tile>
-AttentionBackwardKernels backward_kernels() {
+template <HalfType type, typename Tile> AttentionBackwardKernels backward_kernels() {
   constexpr int head_dim = Tile::head_dim, threads = Tile::threads;
   const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };
-  return {
-      .gradients = {pointer(&attention_backward_kernel<type, Tile>), Tile::keys, Tile::queries, threads,
-                    Tile::shared_bytes},
+  return {.gradients = {pointer(&attention_backward_kernel<type, Tile>), Tile::keys, Tile::queries, threads,
+              Tile::shared_bytes},
       .statistics = {pointer(&attention_statistics_kernel<type, head_dim>), kStatisticsThreads * 8 / head_dim, 0,
-                     kStatisticsThreads, 0},
+          kStatisticsThreads, 0},
       .convert_queries = {pointer(&attention_convert_kernel<type, head_dim, threads, 2, 4>), Tile::queries, 0, threads,
-                          0},
+          0},
       .convert_keys = {pointer(&attention_convert_kernel<type, head_dim, threads, 1, 1>), Tile::keys, 0, threads, 0}};
 }
 
@@ -68,19 +66,17 @@ AttentionWorkspace attention_workspace(const AttentionBackwardKernels& kernels, 
 }
 
 Expected<void> launch_attention_backward(const AttentionBackwardKernels& kernels, const AttentionShape& shape,
-                                         const AttentionTensors& tensors, const DeviceBuffer& workspace,
-                                         cudaStream_t stream) {
+    const AttentionTensors& tensors, const DeviceBuffer& workspace, cudaStream_t stream) {
   const AttentionWorkspace at = attention_workspace(kernels, shape);
   const AttentionSizes sizes = attention_sizes(shape);
   const std::int64_t padded_queries = padded(shape.positions, kernels.gradients.step);
   auto* statistics = workspace.as<float2>(at.statistics);
   auto *query_sums = workspace.as<float>(at.query_sums), *key_sums = workspace.as<float>(at.key_sums),
        *value_sums = workspace.as<float>(at.value_sums);
-  AttentionStatisticsArguments before{tensors.result, tensors.result_gradient,          tensors.lse,
-                                      statistics,     static_cast<int>(padded_queries), sizes};
-  AttentionBackwardArguments main{
-      tensors.queries, tensors.keys, tensors.values,       tensors.result_gradient, statistics, query_sums,
-      key_sums,        value_sums,   tensors.key_gradient, tensors.value_gradient,  sizes};
+  AttentionStatisticsArguments before{
+      tensors.result, tensors.result_gradient, tensors.lse, statistics, static_cast<int>(padded_queries), sizes};
+  AttentionBackwardArguments main{tensors.queries, tensors.keys, tensors.values, tensors.result_gradient, statistics,
+      query_sums, key_sums, value_sums, tensors.key_gradient, tensors.value_gradient, sizes};
   AttentionConvertArguments queries{query_sums, tensors.query_gradient, sizes.heads, sizes.scale, sizes};
   AttentionConvertArguments keys{key_sums, tensors.key_gradient, sizes.heads / sizes.group, sizes.scale, sizes};
   AttentionConvertArguments values{value_sums, tensors.value_gradient, sizes.heads / sizes.group, 1, sizes};

@@ -24,8 +24,7 @@ struct AttentionBackwardArguments {
 /// Scores become probabilities: exp(scale * score - lse). Queries beyond the last have an infinite lse.
 template <typename Tile>
 __device__ __forceinline__ void restore_probabilities(float (&scores)[1][Tile::tiles][4], const AttentionSizes& sizes,
-                                                      SharedAddress statistics, int first_key, int first_query,
-                                                      bool masked) {
+    SharedAddress statistics, int first_key, int first_query, bool masked) {
   STEPCAST_UNROLL
   for (int n = 0; n < Tile::tiles; ++n) {
     const float4 two = load_shared_4(statistics + static_cast<SharedAddress>(n * 64));  // {lse, delta} of two queries
@@ -42,8 +41,8 @@ __device__ __forceinline__ void restore_probabilities(float (&scores)[1][Tile::t
 /// Products of values and result gradients become gradients of scores, p (v . do - delta), packed as probabilities are.
 template <HalfType type, typename Tile>
 __device__ __forceinline__ void score_gradients(std::uint32_t (&gradients)[Tile::tiles / 2][1][4],
-                                                const std::uint32_t (&probabilities)[Tile::tiles / 2][1][4],
-                                                const float (&products)[1][Tile::tiles][4], SharedAddress statistics) {
+    const std::uint32_t (&probabilities)[Tile::tiles / 2][1][4], const float (&products)[1][Tile::tiles][4],
+    SharedAddress statistics) {
   STEPCAST_UNROLL
   for (int n = 0; n < Tile::tiles; ++n) {
     const float4 two = load_shared_4(statistics + static_cast<SharedAddress>(n * 64));
@@ -58,24 +57,22 @@ __device__ __forceinline__ void score_gradients(std::uint32_t (&gradients)[Tile:
 
 /// Rows of 16 keys of a warp, a chunk for each tile of 8 queries.
 template <typename Tile>
-__device__ __forceinline__ void store_score_gradients(SharedAddress tile,
-                                                      const std::uint32_t (&packed)[Tile::tiles / 2][1][4]) {
+__device__ __forceinline__ void store_score_gradients(
+    SharedAddress tile, const std::uint32_t (&packed)[Tile::tiles / 2][1][4]) {
   using Gradients = SwizzledTile<Tile::queries>;
   const int thread = thread_anew(), lane = thread % 32, first_row = thread / 32 * 16;
   STEPCAST_UNROLL
-  for (int k = 0; k < Tile::tiles / 2; ++k)
-    STEPCAST_UNROLL
-    for (int i = 0; i < 4; ++i)
-      store_shared(Gradients::chunk(tile, first_row + lane / 4 + i % 2 * 8, k * 2 + i / 2) +
-                       static_cast<SharedAddress>(lane % 4 * 4),
-                   packed[k][0][i]);
+  for (int k = 0; k < Tile::tiles / 2; ++k) STEPCAST_UNROLL
+  for (int i = 0; i < 4; ++i)
+    store_shared(Gradients::chunk(tile, first_row + lane / 4 + i % 2 * 8, k * 2 + i / 2) +
+                     static_cast<SharedAddress>(lane % 4 * 4),
+        packed[k][0][i]);
 }
 
 /// One warp's gradients of keys or values, times a factor: straight to their tensor.
 template <HalfType type, typename Tile>
 __device__ __forceinline__ void store_key_rows(std::uint16_t* tensor, const float (&sums)[1][Tile::head_dim / 8][4],
-                                               float factor, const AttentionSizes& sizes, int batch, int head,
-                                               int first_key, int column) {
+    float factor, const AttentionSizes& sizes, int batch, int head, int first_key, int column) {
   STEPCAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     const int key = first_key + half * 8;
@@ -107,13 +104,12 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
     const SharedAddress stage = shared + Tile::stage_at(step % Tile::stages);
     const int from = step * Tile::queries, stride = sizes.heads * head_dim;
     const std::int64_t offset = row_offset(sizes, sizes.heads, head_dim, batch, from, head);
-    load_tile<head_dim, Tile::queries, Tile::threads>(stage, arguments.queries + offset, stride,
-                                                      sizes.positions - from);
-    load_tile<head_dim, Tile::queries, Tile::threads>(stage + Tile::gradient_at, arguments.result_gradient + offset,
-                                                      stride, sizes.positions - from);
+    load_tile<head_dim, Tile::queries, Tile::threads>(
+        stage, arguments.queries + offset, stride, sizes.positions - from);
+    load_tile<head_dim, Tile::queries, Tile::threads>(
+        stage + Tile::gradient_at, arguments.result_gradient + offset, stride, sizes.positions - from);
     if (threadIdx.x < Tile::queries / 2)  // 16 bytes are two queries' statistics
-      cp_async_16(
-          stage + Tile::statistics_at + threadIdx.x * 16,
+      cp_async_16(stage + Tile::statistics_at + threadIdx.x * 16,
           arguments.statistics + static_cast<std::int64_t>(first_of_head + step) * Tile::queries + threadIdx.x * 2,
           true);
     cp_async_commit();
@@ -161,8 +157,8 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
     }
     {
       float products[1][tiles][4] = {};
-      multiply_rows<type, head_dim>(products, values_by_row,
-                                    read_right_first<head_dim>(stage + Tile::gradient_at, 0, 0, lane));
+      multiply_rows<type, head_dim>(
+          products, values_by_row, read_right_first<head_dim>(stage + Tile::gradient_at, 0, 0, lane));
       score_gradients<type, Tile>(gradients, probabilities, products, statistics);
     }
     store_score_gradients<Tile>(shared + Tile::scores_at, gradients);
@@ -189,8 +185,8 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
   }
 
   if (sizes.group == 1) {
-    store_key_rows<type, Tile>(arguments.key_gradient, key_sums, sizes.scale, sizes, batch, head, first_key,
-                               lane % 4 * 2);
+    store_key_rows<type, Tile>(
+        arguments.key_gradient, key_sums, sizes.scale, sizes, batch, head, first_key, lane % 4 * 2);
     store_key_rows<type, Tile>(arguments.value_gradient, value_sums, 1, sizes, batch, head, first_key, lane % 4 * 2);
   } else {
     const std::int64_t block = (static_cast<std::int64_t>(batch) * kv_heads + kv_head) * gridDim.x + blockIdx.x;

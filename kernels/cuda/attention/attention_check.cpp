@@ -46,15 +46,15 @@ struct Sampled {
     const auto pitch = static_cast<std::size_t>(all * shape.head_dim) * sizeof(std::uint16_t);
     const std::uint16_t* from = tensor + (batch * shape.positions * all + into.first) * shape.head_dim;
     return checked(cudaMemcpy2D(into.bits.data(), width, from, pitch, width, static_cast<std::size_t>(shape.positions),
-                                cudaMemcpyDeviceToHost),
-                   "cudaMemcpy2D");
+                       cudaMemcpyDeviceToHost),
+        "cudaMemcpy2D");
   }
   /// [heads of the group][positions]
   Expected<void> fetch_lse(std::vector<float>& into, const float* lse) const {
     into.resize(static_cast<std::size_t>(shape.group() * shape.positions));
     return checked(cudaMemcpy(into.data(), lse + (batch * shape.heads + first_head()) * shape.positions,
-                              into.size() * sizeof(float), cudaMemcpyDeviceToHost),
-                   "cudaMemcpy");
+                       into.size() * sizeof(float), cudaMemcpyDeviceToHost),
+        "cudaMemcpy");
   }
   [[nodiscard]] std::size_t lse_at(const AttentionRow& query) const {
     return static_cast<std::size_t>((query.head - first_head()) * shape.positions + query.position);
@@ -66,8 +66,8 @@ struct HeldTensors {
   std::vector<float> lse;
 };
 
-Expected<void> fetch_all(HeldTensors& held, const Sampled& sampled, const AttentionTensors& tensors,
-                         bool with_gradients) {
+Expected<void> fetch_all(
+    HeldTensors& held, const Sampled& sampled, const AttentionTensors& tensors, bool with_gradients) {
   auto good = sampled.fetch(held.queries, tensors.queries, false);
   if (good) good = sampled.fetch(held.keys, tensors.keys, true);
   if (good) good = sampled.fetch(held.values, tensors.values, true);
@@ -95,8 +95,8 @@ std::vector<std::int64_t> sampled_positions(const AttentionShape& shape, std::mt
 
 }  // namespace
 
-Expected<Check> check_attention(GpuContext& context, const AttentionShape& shape, bool bf16,
-                                const AttentionTensors& tensors, bool with_gradients) {
+Expected<Check> check_attention(
+    GpuContext& context, const AttentionShape& shape, bool bf16, const AttentionTensors& tensors, bool with_gradients) {
   if (auto good = context.wait("attention"); !good) return tl::unexpected(std::move(good.error()));
   std::mt19937_64 random(context.seed);
   const auto below = [&](std::int64_t count) {
@@ -120,8 +120,8 @@ Expected<Check> check_attention(GpuContext& context, const AttentionShape& shape
     const double error = std::abs(static_cast<double>(held.lse[sampled.lse_at(query)]) - forward.lse);
     if (!(error <= lse_error)) lse_error = error;
     if (with_gradients)
-      query_gradients.add(held.query_gradient.row(position, query.head),
-                          attention_query_gradient(shape, accessor, query));
+      query_gradients.add(
+          held.query_gradient.row(position, query.head), attention_query_gradient(shape, accessor, query));
   }
   if (with_gradients) {
     std::vector<AttentionRow> keys;

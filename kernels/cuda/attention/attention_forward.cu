@@ -6,11 +6,10 @@
 namespace stepcast::gpu {
 namespace {
 
-template <HalfType type, int head_dim>
-AttentionKernel forward_kernel() {
+template <HalfType type, int head_dim> AttentionKernel forward_kernel() {
   using Tile = ForwardTile<head_dim>;
   return {reinterpret_cast<const void*>(&attention_forward_kernel<type, head_dim>), Tile::queries, Tile::keys,
-          Tile::threads, Tile::shared_bytes};
+      Tile::threads, Tile::shared_bytes};
 }
 
 }  // namespace
@@ -20,10 +19,10 @@ AttentionKernel attention_forward_kernel_for(bool bf16, int head_dim) {
   return bf16 ? forward_kernel<HalfType::bf16, 128>() : forward_kernel<HalfType::fp16, 128>();
 }
 
-Expected<void> launch_attention_forward(const AttentionKernel& kernel, const AttentionShape& shape,
-                                        const AttentionTensors& tensors, cudaStream_t stream) {
-  AttentionForwardArguments arguments{tensors.queries, tensors.keys, tensors.values,
-                                      tensors.result,  tensors.lse,  attention_sizes(shape)};
+Expected<void> launch_attention_forward(
+    const AttentionKernel& kernel, const AttentionShape& shape, const AttentionTensors& tensors, cudaStream_t stream) {
+  AttentionForwardArguments arguments{
+      tensors.queries, tensors.keys, tensors.values, tensors.result, tensors.lse, attention_sizes(shape)};
   return launch_kernel(kernel, shape, shape.heads, shape.positions, &arguments, stream);
 }
 
@@ -41,12 +40,12 @@ Expected<bool> compiled_for_bf16(const AttentionKernel& kernel) {
 }
 
 Expected<void> launch_kernel(const AttentionKernel& kernel, const AttentionShape& shape, std::int64_t heads,
-                             std::int64_t positions, void* arguments, cudaStream_t stream) {
+    std::int64_t positions, void* arguments, cudaStream_t stream) {
   const dim3 blocks(static_cast<unsigned>((positions + kernel.rows - 1) / kernel.rows), static_cast<unsigned>(heads),
-                    static_cast<unsigned>(shape.batch));
+      static_cast<unsigned>(shape.batch));
   return checked(cudaLaunchKernel(kernel.function, blocks, dim3(static_cast<unsigned>(kernel.threads)), &arguments,
-                                  static_cast<std::size_t>(kernel.shared_bytes), stream),
-                 "cudaLaunchKernel");
+                     static_cast<std::size_t>(kernel.shared_bytes), stream),
+      "cudaLaunchKernel");
 }
 
 }  // namespace stepcast::gpu

@@ -9,8 +9,7 @@ namespace stepcast::gpu {
 
 /// 16 keys for each warp; each step brings `queries` queries. The queries' gradient is cut into 32 rows by a quarter of
 /// head_dim for each warp.
-template <int head_dim_, int warps_, int queries_, int stages_>
-struct BackwardTile {
+template <int head_dim_, int warps_, int queries_, int stages_> struct BackwardTile {
   static constexpr int head_dim = head_dim_, warps = warps_, queries = queries_, stages = stages_;
   static constexpr int keys = warps * 16, threads = warps * 32, tiles = queries / 8;
   static_assert(warps == queries / 32 * 4);
@@ -32,9 +31,8 @@ struct BackwardTile {
 template <int threads, int tiles_m, int tiles_n>
 __device__ __forceinline__ void add_fragments(float* into, const float (&sums)[tiles_m][tiles_n][4]) {
   STEPCAST_UNROLL
-  for (int m = 0; m < tiles_m; ++m)
-    STEPCAST_UNROLL
-    for (int n = 0; n < tiles_n; ++n) add_fragment(into, m * tiles_n + n, threads, sums[m][n]);
+  for (int m = 0; m < tiles_m; ++m) STEPCAST_UNROLL
+  for (int n = 0; n < tiles_n; ++n) add_fragment(into, m * tiles_n + n, threads, sums[m][n]);
 }
 
 struct AttentionStatisticsArguments {

@@ -31,12 +31,12 @@ Expected<void> admit(const AttentionKernel& kernel);
 Expected<bool> compiled_for_bf16(const AttentionKernel& kernel);
 /// One block for each `rows` positions of each of `heads` heads.
 Expected<void> launch_kernel(const AttentionKernel& kernel, const AttentionShape& shape, std::int64_t heads,
-                             std::int64_t positions, void* arguments, cudaStream_t stream);
+    std::int64_t positions, void* arguments, cudaStream_t stream);
 
 /// By head_dim (64, 128); fp16 or bf16.
 AttentionKernel attention_forward_kernel_for(bool bf16, int head_dim);
-Expected<void> launch_attention_forward(const AttentionKernel& kernel, const AttentionShape& shape,
-                                        const AttentionTensors& tensors, cudaStream_t stream);
+Expected<void> launch_attention_forward(
+    const AttentionKernel& kernel, const AttentionShape& shape, const AttentionTensors& tensors, cudaStream_t stream);
 
 /// The backward pass is four to six launches: memory to zero, statistics of queries, gradients, conversions.
 struct AttentionBackwardKernels {
@@ -51,7 +51,6 @@ struct AttentionWorkspace {
 };
 AttentionWorkspace attention_workspace(const AttentionBackwardKernels& kernels, const AttentionShape& shape);
 Expected<void> launch_attention_backward(const AttentionBackwardKernels& kernels, const AttentionShape& shape,
-                                         const AttentionTensors& tensors, const DeviceBuffer& workspace,
-                                         cudaStream_t stream);
+    const AttentionTensors& tensors, const DeviceBuffer& workspace, cudaStream_t stream);
 
 }  // namespace stepcast::gpu

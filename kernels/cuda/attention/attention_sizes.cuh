@@ -8,9 +8,8 @@ namespace stepcast::gpu {
 
 inline AttentionSizes attention_sizes(const AttentionShape& shape) {
   constexpr double log2_e = 1.4426950408889634;
-  return {static_cast<int>(shape.positions), static_cast<int>(shape.heads),
-          static_cast<int>(shape.group()),   shape.causal,
-          static_cast<float>(shape.scale()), static_cast<float>(shape.scale() * log2_e)};
+  return {static_cast<int>(shape.positions), static_cast<int>(shape.heads), static_cast<int>(shape.group()),
+      shape.causal, static_cast<float>(shape.scale()), static_cast<float>(shape.scale() * log2_e)};
 }
 
 }  // namespace stepcast::gpu

@@ -20,14 +20,13 @@ struct AttentionSizes {
 
 /// Element offset of (batch, position, head) in a tensor of that many heads. Rows fit 32 bits (make_attention sees to
 /// it).
-__device__ __forceinline__ std::int64_t row_offset(const AttentionSizes& sizes, int heads, int head_dim, int batch,
-                                                   int position, int head) {
+__device__ __forceinline__ std::int64_t row_offset(
+    const AttentionSizes& sizes, int heads, int head_dim, int batch, int position, int head) {
   return static_cast<std::int64_t>((batch * sizes.positions + position) * heads + head) * head_dim;
 }
 
 /// A tile of rows of `columns` 2-byte elements. Its address is a multiple of a row's bytes.
-template <int columns>
-struct SwizzledTile {
+template <int columns> struct SwizzledTile {
   static constexpr int chunks = columns / 8;
   static constexpr int row_bytes = columns * 2;
   static_assert(chunks == 4 || chunks == 8 || chunks == 16);
@@ -42,8 +41,7 @@ struct SwizzledTile {
 /// Where a lane's row of an ldmatrix lies; at() moves on by multiples of 8 rows and 2 chunks, which leave the turn as
 /// it is: chunks by exclusive or, as the lane's own chunk differs from an even one in bits that the even one does not
 /// have.
-template <int columns>
-struct MatrixReader {
+template <int columns> struct MatrixReader {
   SharedAddress lane_row;
   [[nodiscard]] __device__ __forceinline__ SharedAddress at(int rows, int chunks) const {
     return (lane_row ^ static_cast<SharedAddress>(chunks * 16)) +
@@ -82,8 +80,8 @@ __device__ __forceinline__ void load_tile(SharedAddress tile, const std::uint16_
 
 /// sums[m][n] += a b over `depth`: `tiles_m` tiles of 16 rows of an [m][k] tile, tiles_n of 8 rows of an [n][k] tile.
 template <HalfType type, int depth, int tiles_m, int tiles_n, int columns>
-__device__ __forceinline__ void multiply_rows(float (&sums)[tiles_m][tiles_n][4], const MatrixReader<columns>& a_rows,
-                                              const MatrixReader<columns>& b_rows) {
+__device__ __forceinline__ void multiply_rows(
+    float (&sums)[tiles_m][tiles_n][4], const MatrixReader<columns>& a_rows, const MatrixReader<columns>& b_rows) {
   // Not unrolled in full: loads that the compiler moves ahead would take more registers than there are.
   STEPCAST_UNROLL_BY(4)
   for (int k = 0; k < depth / 16; ++k) {
@@ -106,7 +104,7 @@ __device__ __forceinline__ void multiply_rows(float (&sums)[tiles_m][tiles_n][4]
 /// sums[n] += a b for one step of 16 of the depth, a in registers, b 16 rows of a [k][n] tile.
 template <HalfType type, int tiles_m, int tiles_n, int columns>
 __device__ __forceinline__ void multiply_step(float (&sums)[tiles_m][tiles_n][4], const std::uint32_t (&a)[tiles_m][4],
-                                              const MatrixReader<columns>& b_rows, int k) {
+    const MatrixReader<columns>& b_rows, int k) {
   STEPCAST_UNROLL
   for (int n = 0; n < tiles_n / 2; ++n) {
     std::uint32_t b[4];

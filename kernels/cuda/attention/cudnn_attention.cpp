@@ -16,12 +16,14 @@ namespace stepcast::gpu {
 namespace {
 
 /// What the host gives to the graphs by value.
-struct AttentionScalars { float scale = 1, minus_infinity = 0, one = 1; };
+struct AttentionScalars {
+  float scale = 1, minus_infinity = 0, one = 1;
+};
 
 class CudnnAttention : public Operation {
  public:
   CudnnAttention(GpuContext& context, const CudnnAttentionShape& shape, AttentionPass pass, AttentionScalars scalars,
-                 CudnnPlan forward, CudnnPlan backward)
+      CudnnPlan forward, CudnnPlan backward)
       : context_(context), shape_(shape), pass_(pass), scalars_(scalars), forward_(std::move(forward)),
         backward_(std::move(backward)) {}
 
@@ -152,13 +154,12 @@ Expected<CudnnAttentionShape> attention_shape(const AttentionQuery& query) {
     return fail(where, "cuDNN's attention is timed in bf16 and fp16 only");
   if (query.pass == AttentionPass::decode || query.queries != query.keys || query.keys < 2)
     return fail(where, "cuDNN's attention is timed on whole sequences",
-                "as many queries as keys, two at least, forward or backward");
+        "as many queries as keys, two at least, forward or backward");
   if (std::fmod(query.heads, query.kv_heads) != 0)
     return fail(where, "heads are no multiple of the heads of keys and values");
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
   return CudnnAttentionShape{whole(query.batch), whole(query.queries), whole(query.heads), whole(query.kv_heads),
-                             whole(query.head_dim), query.causal,
-                             query.precision == Precision::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};
+      whole(query.head_dim), query.causal, query.precision == Precision::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};
 }
 
 /// What NVIDIA's own front end works around or refuses by version (NVIDIA/cudnn-frontend at 3929da2,
@@ -171,15 +172,15 @@ Expected<void> version_allows(std::size_t version, const AttentionQuery& query) 
   if (version == 91000 || version == 91001)
     return fail(where, "cuDNN 9.10.0 and 9.10.1 compute wrong gradients of attention", "cuDNN 9.10.2 or newer");
   if (version <= 91500 && std::fmod(query.keys, 128) != 0)
-    return fail(where, "cuDNN before 9.15.1 needs multiples of 128 keys for gradients",
-                "another length, or a newer cuDNN");
+    return fail(
+        where, "cuDNN before 9.15.1 needs multiples of 128 keys for gradients", "another length, or a newer cuDNN");
   return {};
 }
 
 using WriteGraph = void (*)(CudnnGraph&, const CudnnAttentionShape&);
 
-Expected<CudnnPlan> plan_of(const CudnnLibrary& library, cudnnHandle_t handle, const CudnnAttentionShape& shape,
-                            WriteGraph write) {
+Expected<CudnnPlan> plan_of(
+    const CudnnLibrary& library, cudnnHandle_t handle, const CudnnAttentionShape& shape, WriteGraph write) {
   CudnnGraph graph(library);
   write(graph, shape);
   if (auto good = graph.finish(handle); !good) return tl::unexpected(std::move(good.error()));
@@ -213,15 +214,15 @@ MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& qu
   // Before 9.10 its kernels take the lowest number for what no query sees (the same front end, get_negative_inf_value).
   using Limits = std::numeric_limits<float>;
   scalars.minus_infinity = version < 91000 ? Limits::lowest() : -Limits::infinity();
-  return std::make_unique<CudnnAttention>(context, *shape, query.pass, scalars, std::move(*forward),
-                                          std::move(backward));
+  return std::make_unique<CudnnAttention>(
+      context, *shape, query.pass, scalars, std::move(*forward), std::move(backward));
 }
 
 #else
 
 MadeOperation make_cudnn_attention(GpuContext&, const AttentionQuery& query) {
   return fail(work_name(query), "this program was built without cuDNN's headers",
-              "install them (cudnn.h beside CUDA's headers) and build again");
+      "install them (cudnn.h beside CUDA's headers) and build again");
 }
 
 #endif

@@ -25,7 +25,9 @@ struct HeadSlice {
 };
 
 /// Which part of the tensors is looked at: a batch and a head of keys.
-struct Part { std::int64_t batch = 0, kv_head = 0; };
+struct Part {
+  std::int64_t batch = 0, kv_head = 0;
+};
 
 class AttentionPart {
  public:
@@ -50,10 +52,11 @@ class AttentionPart {
     take(d_v, set.d_v, shape_.kv_heads, part_.kv_head, 1);
     if (!good) return good;
     lse_.resize(static_cast<std::size_t>(group_ * shape_.positions));
-    const auto* statistics = static_cast<const float*>(set.statistics) +
-                             (part_.batch * shape_.heads + first) * shape_.positions;
-    good = checked(cudaMemcpyAsync(lse_.data(), statistics, lse_.size() * sizeof(float), cudaMemcpyDeviceToHost,
-                                   context_.stream), "cudaMemcpyAsync");
+    const auto* statistics =
+        static_cast<const float*>(set.statistics) + (part_.batch * shape_.heads + first) * shape_.positions;
+    good = checked(
+        cudaMemcpyAsync(lse_.data(), statistics, lse_.size() * sizeof(float), cudaMemcpyDeviceToHost, context_.stream),
+        "cudaMemcpyAsync");
     return good ? context_.wait("cudaMemcpyAsync") : good;
   }
 
@@ -91,12 +94,13 @@ class AttentionPart {
     into.heads = heads;
     into.head_dim = shape_.head_dim;
     into.numbers.resize(static_cast<std::size_t>(shape_.positions * heads * shape_.head_dim));
-    const auto* first = static_cast<const std::uint16_t*>(tensor) +
-                        (part_.batch * shape_.positions * all + from) * shape_.head_dim;
+    const auto* first =
+        static_cast<const std::uint16_t*>(tensor) + (part_.batch * shape_.positions * all + from) * shape_.head_dim;
     const auto bytes = [&](std::int64_t of) { return static_cast<std::size_t>(of * shape_.head_dim) * 2; };
     const auto rows = static_cast<std::size_t>(shape_.positions);
     return checked(cudaMemcpy2DAsync(into.numbers.data(), bytes(heads), first, bytes(all), bytes(heads), rows,
-                                     cudaMemcpyDeviceToHost, context_.stream), "cudaMemcpy2DAsync");
+                       cudaMemcpyDeviceToHost, context_.stream),
+        "cudaMemcpy2DAsync");
   }
 
   GpuContext& context_;
@@ -132,14 +136,14 @@ void check_forward(Check& check, const AttentionPart& part, std::span<const Atte
 }
 
 void check_backward(Check& check, const AttentionPart& part, std::span<const AttentionRow> queries,
-                    std::span<const AttentionRow> keys) {
+    std::span<const AttentionRow> keys) {
   std::vector<double> got(static_cast<std::size_t>(part.shape().head_dim));
   for (const AttentionRow& row : queries) {
     part.values(part.d_q, row.position, row.head, got);
     compare(check, got, attention_query_gradient(part.shape(), part.inputs(), row));
   }
-  const auto gradients = attention_key_gradients(part.shape(), part.inputs(), keys,
-                                                 [&](const AttentionRow& query) { return part.statistics(query); });
+  const auto gradients = attention_key_gradients(
+      part.shape(), part.inputs(), keys, [&](const AttentionRow& query) { return part.statistics(query); });
   for (std::size_t at = 0; at < keys.size(); ++at) {
     part.values(part.d_k, keys[at].position, 0, got);
     compare(check, got, gradients[at].keys);

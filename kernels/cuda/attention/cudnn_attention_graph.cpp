@@ -16,9 +16,9 @@ struct AttentionSizes {
   explicit AttentionSizes(const CudnnAttentionShape& s)
       : queries{s.batch, s.heads, s.positions, s.head_dim}, keys{s.batch, s.kv_heads, s.positions, s.head_dim},
         keys_of_all{s.batch, s.heads, s.positions, s.head_dim},
-        turned_keys{s.batch, s.kv_heads, s.head_dim, s.positions},
-        scores{s.batch, s.heads, s.positions, s.positions}, rows{s.batch, s.heads, s.positions, 1},
-        query_strides{s.positions * s.heads * s.head_dim, s.head_dim, s.heads * s.head_dim, 1},
+        turned_keys{s.batch, s.kv_heads, s.head_dim, s.positions}, scores{s.batch, s.heads, s.positions, s.positions},
+        rows{s.batch, s.heads, s.positions, 1}, query_strides{s.positions * s.heads * s.head_dim, s.head_dim,
+                                                    s.heads * s.head_dim, 1},
         key_strides{s.positions * s.kv_heads * s.head_dim, s.head_dim, s.kv_heads * s.head_dim, 1},
         turned_key_strides{key_strides[0], key_strides[1], 1, key_strides[2]},
         turned_score_strides{s.heads * s.positions * s.positions, s.positions * s.positions, 1, s.positions} {}
@@ -51,7 +51,7 @@ Tensor scaled_scores(CudnnGraph& graph, const AttentionSizes& sizes, Tensor q, T
 /// A gradient of keys or values: turned weights times what belongs to the queries, summed over the heads that share a
 /// head of keys.
 void key_gradient(CudnnGraph& graph, const CudnnAttentionShape& shape, const AttentionSizes& sizes, Tensor weights,
-                  Tensor queries, Tensor result) {
+    Tensor queries, Tensor result) {
   const Tensor turned = graph.passed(shape.type, sizes.scores, sizes.turned_score_strides);
   graph.reshape(weights, turned);
   if (shape.heads == shape.kv_heads) {

@@ -14,12 +14,14 @@ struct CudnnAttentionShape {
   cudnnDataType_t type = CUDNN_DATA_BFLOAT16;
 };
 
+// clang-format off
 /// Ids of what calls give addresses for. statistics: fp32 [batch, heads, positions], logarithms of the softmax's sums.
 /// query_sums: fp32 [batch, heads, positions, head_dim], row_sums as statistics: scratch of the backward pass.
 enum CudnnAttentionId : std::int64_t {
   id_q = 1, id_k, id_v, id_o, id_statistics, id_scale, id_minus_infinity, id_one,
   id_do, id_dq, id_dk, id_dv, id_query_sums, id_row_sums
 };
+// clang-format on
 
 void write_attention_forward(CudnnGraph& graph, const CudnnAttentionShape& shape);
 void write_attention_backward(CudnnGraph& graph, const CudnnAttentionShape& shape);

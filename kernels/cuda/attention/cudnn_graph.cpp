@@ -8,8 +8,8 @@ namespace stepcast::gpu {
 
 CudnnDims dense_strides(const CudnnDims& dims) { return {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1}; }
 
-cudnnBackendDescriptor_t CudnnGraph::finished(cudnnBackendDescriptorType_t type,
-                                              const std::vector<Attribute>& attributes) {
+cudnnBackendDescriptor_t CudnnGraph::finished(
+    cudnnBackendDescriptorType_t type, const std::vector<Attribute>& attributes) {
   if (!good_) return nullptr;
   auto made = CudnnDescriptor::make(*library_, type);
   if (!made) {
@@ -24,21 +24,21 @@ cudnnBackendDescriptor_t CudnnGraph::finished(cudnnBackendDescriptorType_t type,
 }
 
 CudnnGraph::Tensor CudnnGraph::describe(std::int64_t id, cudnnDataType_t type, const CudnnDims& dims,
-                                        const CudnnDims& strides, bool is_passed, bool by_value) {
+    const CudnnDims& strides, bool is_passed, bool by_value) {
   constexpr std::int64_t alignment = 16;  // bytes; buffers have more
-  tensors_.push_back(finished(CUDNN_BACKEND_TENSOR_DESCRIPTOR,
-                              {{CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type},
-                               {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims.data()},
-                               {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides.data()},
-                               {CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id},
-                               {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment},
-                               {CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_passed},
-                               {CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &by_value}}));
+  tensors_.push_back(finished(
+      CUDNN_BACKEND_TENSOR_DESCRIPTOR, {{CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type},
+                                           {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims.data()},
+                                           {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides.data()},
+                                           {CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id},
+                                           {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment},
+                                           {CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_passed},
+                                           {CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &by_value}}));
   return tensors_.size() - 1;
 }
 
-CudnnGraph::Tensor CudnnGraph::stored(std::int64_t id, cudnnDataType_t type, const CudnnDims& dims,
-                                      const CudnnDims& strides) {
+CudnnGraph::Tensor CudnnGraph::stored(
+    std::int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnDims& strides) {
   return describe(id, type, dims, strides, false, false);
 }
 
@@ -58,52 +58,50 @@ void CudnnGraph::multiply(Tensor a, Tensor b, Tensor c) {
   constexpr cudnnDataType_t math = CUDNN_DATA_FLOAT;
   const auto how =
       finished(CUDNN_BACKEND_MATMUL_DESCRIPTOR, {{CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &math}});
-  operations_.push_back(
-      finished(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR,
-               {{CUDNN_ATTR_OPERATION_MATMUL_ADESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[a]},
-                {CUDNN_ATTR_OPERATION_MATMUL_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[b]},
-                {CUDNN_ATTR_OPERATION_MATMUL_CDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[c]},
-                {CUDNN_ATTR_OPERATION_MATMUL_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &how}}));
+  operations_.push_back(finished(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR,
+      {{CUDNN_ATTR_OPERATION_MATMUL_ADESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[a]},
+          {CUDNN_ATTR_OPERATION_MATMUL_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[b]},
+          {CUDNN_ATTR_OPERATION_MATMUL_CDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[c]},
+          {CUDNN_ATTR_OPERATION_MATMUL_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &how}}));
 }
 
 void CudnnGraph::reduce(cudnnReduceTensorOp_t how, Tensor x, Tensor y) {
   constexpr cudnnDataType_t math = CUDNN_DATA_FLOAT;
   const auto described = finished(CUDNN_BACKEND_REDUCTION_DESCRIPTOR,
-                                  {{CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &math},
-                                   {CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &how}});
-  operations_.push_back(
-      finished(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR,
-               {{CUDNN_ATTR_OPERATION_REDUCTION_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &described},
-                {CUDNN_ATTR_OPERATION_REDUCTION_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[x]},
-                {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[y]}}));
+      {{CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &math},
+          {CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &how}});
+  operations_.push_back(finished(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR,
+      {{CUDNN_ATTR_OPERATION_REDUCTION_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &described},
+          {CUDNN_ATTR_OPERATION_REDUCTION_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[x]},
+          {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[y]}}));
 }
 
 void CudnnGraph::reshape(Tensor x, Tensor y) {
-  operations_.push_back(
-      finished(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR,
-               {{CUDNN_ATTR_OPERATION_RESHAPE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[x]},
-                {CUDNN_ATTR_OPERATION_RESHAPE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[y]}}));
+  operations_.push_back(finished(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR,
+      {{CUDNN_ATTR_OPERATION_RESHAPE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[x]},
+          {CUDNN_ATTR_OPERATION_RESHAPE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[y]}}));
 }
 
 void CudnnGraph::apply(cudnnPointwiseMode_t how, std::initializer_list<Tensor> inputs, Tensor y, cudnnDataType_t math) {
   pointwise(finished(CUDNN_BACKEND_POINTWISE_DESCRIPTOR,
-                     {{CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &how},
-                      {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &math}}), inputs, y);
+                {{CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &how},
+                    {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &math}}),
+      inputs, y);
 }
 
 void CudnnGraph::position(std::int64_t axis, Tensor x, Tensor y) {
   constexpr cudnnPointwiseMode_t how = CUDNN_POINTWISE_GEN_INDEX;
   constexpr cudnnDataType_t math = CUDNN_DATA_FLOAT;
-  pointwise(finished(CUDNN_BACKEND_POINTWISE_DESCRIPTOR,
-                     {{CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &how},
-                      {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &math},
-                      {CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &axis}}), {x}, y);
+  pointwise(
+      finished(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, {{CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &how},
+                                                       {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &math},
+                                                       {CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &axis}}),
+      {x}, y);
 }
 
 void CudnnGraph::pointwise(cudnnBackendDescriptor_t how, const std::vector<Tensor>& inputs, Tensor y) {
-  constexpr cudnnBackendAttributeName_t names[] = {CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
-                                                   CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
-                                                   CUDNN_ATTR_OPERATION_POINTWISE_TDESC};
+  constexpr cudnnBackendAttributeName_t names[] = {
+      CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_ATTR_OPERATION_POINTWISE_TDESC};
   std::vector<Attribute> attributes{
       {CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &how},
       {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensors_[y]}};
@@ -118,7 +116,7 @@ Expected<void> CudnnGraph::finish(cudnnHandle_t handle) {
   if (!graph) return tl::unexpected(std::move(graph.error()));
   graph_ = std::move(*graph);
   good_ = graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                     static_cast<std::int64_t>(operations_.size()), operations_.data());
+      static_cast<std::int64_t>(operations_.size()), operations_.data());
   if (good_ && handle != nullptr) good_ = graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
   if (good_) good_ = graph_.finalize();
   return good_;

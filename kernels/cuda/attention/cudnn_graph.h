@@ -38,7 +38,7 @@ class CudnnGraph {
   void reshape(Tensor x, Tensor y);
   /// y = how(x); y = how(x, b); y = t ? x : b for CUDNN_POINTWISE_BINARY_SELECT.
   void apply(cudnnPointwiseMode_t how, std::initializer_list<Tensor> inputs, Tensor y,
-             cudnnDataType_t math = CUDNN_DATA_FLOAT);
+      cudnnDataType_t math = CUDNN_DATA_FLOAT);
   /// y = the position along `axis`.
   void position(std::int64_t axis, Tensor x, Tensor y);
 
@@ -54,7 +54,7 @@ class CudnnGraph {
     const void* values;
   };
   Tensor describe(std::int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnDims& strides,
-                  bool is_passed, bool by_value);
+      bool is_passed, bool by_value);
   cudnnBackendDescriptor_t finished(cudnnBackendDescriptorType_t type, const std::vector<Attribute>& attributes);
   void pointwise(cudnnBackendDescriptor_t how, const std::vector<Tensor>& inputs, Tensor y);
 
@@ -62,7 +62,7 @@ class CudnnGraph {
   std::deque<CudnnDescriptor> kept_;
   std::vector<cudnnBackendDescriptor_t> tensors_, operations_;
   CudnnDescriptor graph_;
-  std::int64_t next_passed_ = 1000;   ///< ids of what is passed on, beyond those of what is stored
+  std::int64_t next_passed_ = 1000;  ///< ids of what is passed on, beyond those of what is stored
   Expected<void> good_;
 };
 

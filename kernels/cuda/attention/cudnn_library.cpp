@@ -78,13 +78,13 @@ Expected<CudnnDescriptor> CudnnDescriptor::make(const CudnnLibrary& library, cud
   return descriptor;
 }
 
-Expected<void> CudnnDescriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                                    std::int64_t count, const void* values) {
+Expected<void> CudnnDescriptor::set(
+    cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
   return library_->checked(library_->attribute_set(raw_, name, type, count, values), "cudnnBackendSetAttribute");
 }
 
 Expected<void> CudnnDescriptor::get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                                    std::int64_t most, std::int64_t* count, void* values) const {
+    std::int64_t most, std::int64_t* count, void* values) const {
   return library_->checked(library_->attribute_get(raw_, name, type, most, count, values), "cudnnBackendGetAttribute");
 }
 

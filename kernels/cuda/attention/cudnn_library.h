@@ -50,10 +50,10 @@ class CudnnDescriptor {
   ~CudnnDescriptor() {
     if (raw_ != nullptr) (void)library_->descriptor_destroy(raw_);
   }
-  Expected<void> set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
-                     const void* values);
+  Expected<void> set(
+      cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values);
   Expected<void> get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t most,
-                     std::int64_t* count, void* values) const;
+      std::int64_t* count, void* values) const;
   Expected<void> finalize();
   [[nodiscard]] cudnnBackendDescriptor_t raw() const { return raw_; }
 

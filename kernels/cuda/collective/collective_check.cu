@@ -19,7 +19,7 @@ __global__ void write_exact(__nv_bfloat16* send, std::int64_t count, bool sums, 
 
 /// The largest difference as the bits of a float: for numbers that are not negative they are in the numbers' own order.
 __global__ void largest_difference(const __nv_bfloat16* received, std::int64_t count, CollectiveKind kind,
-                                   std::int64_t share, int ranks, int rank, unsigned* largest) {
+    std::int64_t share, int ranks, int rank, unsigned* largest) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   unsigned worst = 0;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
@@ -39,8 +39,8 @@ unsigned blocks_for(std::int64_t count) {
 }  // namespace
 
 Expected<void> fill_exact(const CollectiveCall& call, void* send, cudaStream_t stream) {
-  write_exact<<<blocks_for(call.sent()), threads, 0, stream>>>(static_cast<__nv_bfloat16*>(send), call.sent(),
-                                                               call.sums(), call.ranks, call.rank);
+  write_exact<<<blocks_for(call.sent()), threads, 0, stream>>>(
+      static_cast<__nv_bfloat16*>(send), call.sent(), call.sums(), call.ranks, call.rank);
   return checked(cudaGetLastError(), "write_exact");
 }
 
@@ -51,9 +51,8 @@ Expected<Check> compare_exact(const CollectiveCall& call, const void* received, 
   unsigned bits = 0;
   auto good = checked(cudaMemsetAsync(largest->as(), 0, sizeof bits, stream), "cudaMemsetAsync");
   if (good) {
-    largest_difference<<<blocks_for(call.received()), threads, 0, stream>>>(
-        static_cast<const __nv_bfloat16*>(received), call.received(), call.kind, call.share(), call.ranks, call.rank,
-        largest->as<unsigned>());
+    largest_difference<<<blocks_for(call.received()), threads, 0, stream>>>(static_cast<const __nv_bfloat16*>(received),
+        call.received(), call.kind, call.share(), call.ranks, call.rank, largest->as<unsigned>());
     good = checked(cudaGetLastError(), "largest_difference");
   }
   if (good)

@@ -35,15 +35,15 @@ Expected<void> all_good(std::initializer_list<std::function<Expected<void>()>> s
 
 Expected<void> CollectiveRank::start() {
   return all_good({[&] { return context_.use(); }, [&] { return make_stream(context_.stream); },
-                   [&] { return make_stream(context_.side_stream); }, [&] { return make_event(begin_); },
-                   [&] { return make_event(end_); }, [&] { return make_event(neighbour_runs_); },
-                   [&] { return make_event(neighbour_ends_); },
-                   [&]() -> Expected<void> {
-                     auto made = context_.filled(2 * small_elements, Fill::bf16);
-                     if (!made) return tl::unexpected(std::move(made.error()));
-                     small_ = std::move(*made);
-                     return {};
-                   }});
+      [&] { return make_stream(context_.side_stream); }, [&] { return make_event(begin_); },
+      [&] { return make_event(end_); }, [&] { return make_event(neighbour_runs_); },
+      [&] { return make_event(neighbour_ends_); },
+      [&]() -> Expected<void> {
+        auto made = context_.filled(2 * small_elements, Fill::bf16);
+        if (!made) return tl::unexpected(std::move(made.error()));
+        small_ = std::move(*made);
+        return {};
+      }});
 }
 
 void CollectiveRank::finish() {
@@ -123,13 +123,11 @@ Expected<void> CollectiveRank::wait_for(const StreamEvent& event, const char* wh
     const NcclCommunicator communicator = communicator_;
     NcclResult state = NcclResult::success;
     Expected<void> good;
-    if (communicator == nullptr || *abandon_)
-      good = fail(what, given_up, "another rank failed");
+    if (communicator == nullptr || *abandon_) good = fail(what, given_up, "another rank failed");
     else if (good = nccl_.checked(nccl_.async_error(communicator, &state), "ncclCommGetAsyncError", communicator); good)
       good = state == NcclResult::in_progress ? Expected<void>{} : nccl_.checked(state, what, communicator);
     if (good && std::chrono::steady_clock::now() > until)
-      good = fail(
-          what, "did not end within a minute",
+      good = fail(what, "did not end within a minute",
           "a rank is missing, or the network between the hosts does not work: NCCL_DEBUG=INFO shows which NCCL chose");
     if (!good) {
       abort();
@@ -144,10 +142,10 @@ Expected<Check> CollectiveRank::check(CollectiveKind kind, Bytes buffer) {
   const cudaStream_t stream = context_.stream;
   const auto bytes = static_cast<std::size_t>(call.received() * collective_element);
   auto good = all_good({[&] { return fill_exact(call, send_.as(), stream); },
-                        // All bits set is no number: what the call leaves alone is seen.
-                        [&] { return checked(cudaMemsetAsync(receive_.as(), 0xff, bytes, stream), "cudaMemsetAsync"); },
-                        [&] { return enqueue_call(call, stream); }, [&] { return end_.record(stream); },
-                        [&] { return wait_for(end_, to_text(kind)); }});
+      // All bits set is no number: what the call leaves alone is seen.
+      [&] { return checked(cudaMemsetAsync(receive_.as(), 0xff, bytes, stream), "cudaMemsetAsync"); },
+      [&] { return enqueue_call(call, stream); }, [&] { return end_.record(stream); },
+      [&] { return wait_for(end_, to_text(kind)); }});
   if (!good) return tl::unexpected(std::move(good.error()));
   auto found = compare_exact(call, receive_.as(), stream);
   // Zeros and small integers switch fewer transistors than data does: random numbers again before anything is timed.
@@ -230,8 +228,8 @@ Expected<Seconds> CollectiveRank::timed_beside(const Row& row, const Row& neighb
   if (!overlap) return overlap;
   if (!span) return span;
   if (overlap->value() <= 0)
-    return fail("interference", "the neighbour ended before what was timed beside it",
-                "is another program on the GPU?");
+    return fail(
+        "interference", "the neighbour ended before what was timed beside it", "is another program on the GPU?");
   return *span / row.calls;
 }
 

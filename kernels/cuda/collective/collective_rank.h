@@ -22,8 +22,8 @@ inline constexpr const char* given_up = "given up";
 class CollectiveRank {
  public:
   /// `abandon` is set when another rank of this process failed: nobody waits for the call that it left.
-  CollectiveRank(const NcclLibrary& nccl, int index, const DeviceInfo& device,
-                 std::shared_ptr<const std::atomic<bool>> abandon)
+  CollectiveRank(
+      const NcclLibrary& nccl, int index, const DeviceInfo& device, std::shared_ptr<const std::atomic<bool>> abandon)
       : nccl_(nccl), abandon_(std::move(abandon)) {
     context_.index = index;
     context_.device = device;

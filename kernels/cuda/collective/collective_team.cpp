@@ -29,15 +29,15 @@ CollectiveTeam::~CollectiveTeam() {
   });
 }
 
-Expected<CollectiveTeam> CollectiveTeam::make(const NcclLibrary& nccl, std::span<const int> indices,
-                                              std::span<const DeviceInfo> devices) {
+Expected<CollectiveTeam> CollectiveTeam::make(
+    const NcclLibrary& nccl, std::span<const int> indices, std::span<const DeviceInfo> devices) {
   CollectiveTeam team;
   std::vector<int> all;
   for (const int index : indices) {
     all.push_back(static_cast<int>(all.size()));
     team.members_.push_back(
         {std::make_shared<CollectiveRank>(nccl, index, devices[static_cast<std::size_t>(index)], team.abandon_),
-         std::make_unique<Worker>()});
+            std::make_unique<Worker>()});
   }
   auto started = team.each<Nothing>(all, [](CollectiveRank& rank, int) -> Expected<Nothing> {
     if (auto good = rank.start(); !good) return tl::unexpected(std::move(good.error()));

@@ -23,15 +23,15 @@ class CollectiveTeam {
   CollectiveTeam& operator=(CollectiveTeam&&) noexcept;
   ~CollectiveTeam();
   /// One member per GPU of `indices` (driver order), started.
-  static Expected<CollectiveTeam> make(const NcclLibrary& nccl, std::span<const int> indices,
-                                       std::span<const DeviceInfo> devices);
+  static Expected<CollectiveTeam> make(
+      const NcclLibrary& nccl, std::span<const int> indices, std::span<const DeviceInfo> devices);
 
   /// `step` on these members beside each other, on the thread of each: what each gave, in the order of `members`. Fails
   /// with the first member's error. Who does not come back at all loses the team: nothing runs any more.
   /// The step outlives the caller where a thread hangs: it captures values, no references.
   template <typename T>
-  Expected<std::vector<T>> each(const std::vector<int>& members,
-                                std::function<Expected<T>(CollectiveRank&, int place)> step);
+  Expected<std::vector<T>> each(
+      const std::vector<int>& members, std::function<Expected<T>(CollectiveRank&, int place)> step);
 
   [[nodiscard]] bool lost() const { return lost_; }
   [[nodiscard]] std::size_t size() const { return members_.size(); }
@@ -50,8 +50,8 @@ class CollectiveTeam {
 };
 
 template <typename T>
-Expected<std::vector<T>> CollectiveTeam::each(const std::vector<int>& members,
-                                              std::function<Expected<T>(CollectiveRank&, int)> step) {
+Expected<std::vector<T>> CollectiveTeam::each(
+    const std::vector<int>& members, std::function<Expected<T>(CollectiveRank&, int)> step) {
   if (lost_) return fail("GPUs", "a thread of an earlier call hangs", "start again");
   struct Shared {
     std::function<Expected<T>(CollectiveRank&, int)> step;
@@ -71,7 +71,7 @@ Expected<std::vector<T>> CollectiveTeam::each(const std::vector<int>& members,
   }
   if (!all_come_back(members))
     return fail("NCCL", "a call did not return and could not be aborted",
-                "start again; NCCL_DEBUG=INFO shows what it waits for");
+        "start again; NCCL_DEBUG=INFO shows what it waits for");
   // An error that came by itself tells more than those of members who gave up because of it.
   const Error* first = nullptr;
   std::vector<T> out;

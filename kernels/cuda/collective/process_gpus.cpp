@@ -43,7 +43,7 @@ Expected<HostShare> share_of_host(Rendezvous& all, const RankDescription& here) 
   if (!hosts) return tl::unexpected(hosts.error());
   const auto mine = hosts->begin() + all.process();
   return HostShare{static_cast<int>(std::count(hosts->begin(), mine, *mine)),
-                   static_cast<int>(std::count(hosts->begin(), hosts->end(), *mine))};
+      static_cast<int>(std::count(hosts->begin(), hosts->end(), *mine))};
 }
 
 Expected<std::vector<double>> free_bytes(CollectiveTeam& team) {

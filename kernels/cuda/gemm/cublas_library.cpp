@@ -49,8 +49,10 @@ Expected<CublasLibrary> load_cublas() {
   // The plain name may lead to any version: structs and enumerators are those of one major version.
   const std::size_t version = functions.version();
   if (version / 10000 != CUBLAS_VER_MAJOR)
-    return fail(library->path(), "cuBLASLt " + std::to_string(version) + ", but this program was built with version " +
-                                     std::to_string(CUBLAS_VER_MAJOR), kGetCublas);
+    return fail(library->path(),
+        "cuBLASLt " + std::to_string(version) + ", but this program was built with version " +
+            std::to_string(CUBLAS_VER_MAJOR),
+        kGetCublas);
   return functions;
 }
 

@@ -18,9 +18,9 @@ class GemmOperation : public Operation {
   /// x, w and y once. A weight gradient's y is read and written, 8 bytes per element moved for 4 touched.
   [[nodiscard]] Bytes touched() const override {
     const NumberFormat operand = problem_.precision->operand_format;
-    return Bytes(static_cast<double>(bytes_for(operand, problem_.x_elements()) +
-                                     bytes_for(operand, problem_.w_elements()) +
-                                     bytes_for(problem_.result_format(), problem_.y_elements())));
+    return Bytes(
+        static_cast<double>(bytes_for(operand, problem_.x_elements()) + bytes_for(operand, problem_.w_elements()) +
+                            bytes_for(problem_.result_format(), problem_.y_elements())));
   }
   [[nodiscard]] std::string kernel() const override { return call_.algorithm(); }
 

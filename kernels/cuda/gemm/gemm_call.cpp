@@ -16,7 +16,9 @@
 namespace stepcast::gpu {
 namespace {
 
-struct StoredAs { cublasOperation_t w, x; };
+struct StoredAs {
+  cublasOperation_t w, x;
+};
 constexpr StoredAs operations[] = {{CUBLAS_OP_T, CUBLAS_OP_N}, {CUBLAS_OP_N, CUBLAS_OP_N}, {CUBLAS_OP_N, CUBLAS_OP_T}};
 
 /// NVIDIA's recommendation for cublasSetWorkspace (cuBLAS documentation, section 2.4.8), which frameworks follow.
@@ -48,8 +50,8 @@ GemmCall::GemmCall(const CublasLibrary& library, cublasLtHandle_t handle, bool a
       w_(nullptr, library.matrix_destroy), x_(nullptr, library.matrix_destroy), y_(nullptr, library.matrix_destroy),
       beta_(accumulates ? 1.0F : 0.0F) {}
 
-Expected<GemmCall> GemmCall::make(const GpuContext& context, const CublasLibrary& library, const GemmProblem& problem,
-                                  const GemmFactors& factors) {
+Expected<GemmCall> GemmCall::make(
+    const GpuContext& context, const CublasLibrary& library, const GemmProblem& problem, const GemmFactors& factors) {
   auto handle = cublas_handle(context.index);
   if (!handle) return tl::unexpected(std::move(handle.error()));
   GemmCall call(library, *handle, problem.accumulates());
@@ -58,10 +60,9 @@ Expected<GemmCall> GemmCall::make(const GpuContext& context, const CublasLibrary
   return call;
 }
 
-template <typename Value>
-Expected<void> GemmCall::set(cublasLtMatmulDescAttributes_t attribute, Value value) {
-  return library_->checked(library_->product_set(product_.get(), attribute, &value, sizeof value),
-                           "cublasLtMatmulDescSetAttribute");
+template <typename Value> Expected<void> GemmCall::set(cublasLtMatmulDescAttributes_t attribute, Value value) {
+  return library_->checked(
+      library_->product_set(product_.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
 }
 
 Expected<void> GemmCall::describe(const GemmProblem& problem, const GemmFactors& factors) {
@@ -100,11 +101,11 @@ Expected<void> GemmCall::describe_factors(const GemmProblem& problem, const Gemm
   return set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, factors.x());
 }
 
-Expected<GemmCall::Matrix> GemmCall::matrix(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
-                                            std::int64_t batch) const {
+Expected<GemmCall::Matrix> GemmCall::matrix(
+    cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t batch) const {
   cublasLtMatrixLayout_t made = nullptr;
-  const cublasStatus_t created = library_->matrix_create(&made, type, static_cast<std::uint64_t>(rows),
-                                                         static_cast<std::uint64_t>(columns), rows);
+  const cublasStatus_t created =
+      library_->matrix_create(&made, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows);
   if (auto good = library_->checked(created, "cublasLtMatrixLayoutCreate"); !good)
     return tl::unexpected(std::move(good.error()));
   Matrix owned(made, library_->matrix_destroy);
@@ -127,15 +128,14 @@ Expected<void> GemmCall::choose_algorithm(const GpuContext& context, const GemmP
     return good;
   const Owned<cublasLtMatmulPreference_t> preference(made, library_->preference_destroy);
   const std::uint64_t workspace = recommended_workspace(context.device);
-  const cublasStatus_t set = library_->preference_set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                                      sizeof workspace);
+  const cublasStatus_t set =
+      library_->preference_set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
   if (auto good = library_->checked(set, "cublasLtMatmulPreferenceSetAttribute"); !good) return good;
 
   std::array<cublasLtMatmulHeuristicResult_t, 8> found{};
   int count = 0;
-  const cublasStatus_t asked =
-      library_->heuristic(handle_, product_.get(), w_.get(), x_.get(), y_.get(), y_.get(), made,
-                          static_cast<int>(found.size()), found.data(), &count);
+  const cublasStatus_t asked = library_->heuristic(handle_, product_.get(), w_.get(), x_.get(), y_.get(), y_.get(),
+      made, static_cast<int>(found.size()), found.data(), &count);
   for (int at = 0; asked == CUBLAS_STATUS_SUCCESS && at < count; ++at) {
     const cublasLtMatmulHeuristicResult_t& one = found[static_cast<std::size_t>(at)];
     if (one.state != CUBLAS_STATUS_SUCCESS) continue;
@@ -146,14 +146,13 @@ Expected<void> GemmCall::choose_algorithm(const GpuContext& context, const GemmP
   const std::string why =
       asked == CUBLAS_STATUS_SUCCESS ? "there is no algorithm for it" : library_->status_text(asked);
   return fail(work_name(problem.query), "cublasLtMatmulAlgoGetHeuristic: " + why,
-              "another layout or size, or a newer cuBLASLt than " + std::to_string(library_->version()));
+      "another layout or size, or a newer cuBLASLt than " + std::to_string(library_->version()));
 }
 
 Expected<void> GemmCall::launch(const GemmSet& set, void* workspace, cudaStream_t stream) const {
   const float alpha = 1;
-  const cublasStatus_t status =
-      library_->multiply(handle_, product_.get(), &alpha, set.w, w_.get(), set.x, x_.get(), &beta_, set.y, y_.get(),
-                         set.y, y_.get(), &algorithm_, workspace, workspace_bytes_, stream);
+  const cublasStatus_t status = library_->multiply(handle_, product_.get(), &alpha, set.w, w_.get(), set.x, x_.get(),
+      &beta_, set.y, y_.get(), set.y, y_.get(), &algorithm_, workspace, workspace_bytes_, stream);
   return library_->checked(status, "cublasLtMatmul");
 }
 
@@ -170,11 +169,12 @@ long long GemmCall::config(cublasLtMatmulAlgoConfigAttributes_t attribute) const
 }
 
 std::string GemmCall::algorithm() const {
-  struct Named { const char* name; cublasLtMatmulAlgoConfigAttributes_t attribute; };
-  constexpr Named parts[] = {{"algorithm", CUBLASLT_ALGO_CONFIG_ID},
-                             {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID},
-                             {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID},
-                             {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID}};
+  struct Named {
+    const char* name;
+    cublasLtMatmulAlgoConfigAttributes_t attribute;
+  };
+  constexpr Named parts[] = {{"algorithm", CUBLASLT_ALGO_CONFIG_ID}, {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID},
+      {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID}, {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID}};
   std::string text = "cublasLt";
   for (const auto& [name, attribute] : parts) {
     const long long value = config(attribute);

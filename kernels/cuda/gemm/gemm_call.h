@@ -14,8 +14,8 @@ namespace stepcast::gpu {
 class GemmCall {
  public:
   /// Fails where cuBLASLt has no kernel for the problem. The library and the factors outlive the call.
-  static Expected<GemmCall> make(const GpuContext& context, const CublasLibrary& library, const GemmProblem& problem,
-                                 const GemmFactors& factors);
+  static Expected<GemmCall> make(
+      const GpuContext& context, const CublasLibrary& library, const GemmProblem& problem, const GemmFactors& factors);
   /// y = factors * x w, or y += that for weight gradients. Enqueued only.
   Expected<void> launch(const GemmSet& set, void* workspace, cudaStream_t stream) const;
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
@@ -31,10 +31,9 @@ class GemmCall {
   Expected<void> describe(const GemmProblem& problem, const GemmFactors& factors);
   Expected<void> describe_factors(const GemmProblem& problem, const GemmFactors& factors);
   Expected<void> choose_algorithm(const GpuContext& context, const GemmProblem& problem);
-  template <typename Value>
-  Expected<void> set(cublasLtMatmulDescAttributes_t attribute, Value value);
-  [[nodiscard]] Expected<Matrix> matrix(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
-                                        std::int64_t batch) const;
+  template <typename Value> Expected<void> set(cublasLtMatmulDescAttributes_t attribute, Value value);
+  [[nodiscard]] Expected<Matrix> matrix(
+      cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t batch) const;
   [[nodiscard]] long long config(cublasLtMatmulAlgoConfigAttributes_t attribute) const;
 
   const CublasLibrary* library_;

@@ -29,7 +29,7 @@ struct Gathered {
 
 template <typename Element>
 Expected<void> start_gather(const GpuContext& context, const void* from, const DeviceBuffer& lines, std::size_t count,
-                            std::int64_t length, const DeviceBuffer& into) {
+    std::int64_t length, const DeviceBuffer& into) {
   constexpr unsigned int kThreads = 256;
   gather_lines<<<static_cast<unsigned int>(count), kThreads, 0, context.stream>>>(
       static_cast<const Element*>(from), lines.as<OperandLine>(), length, into.as<Element>());
@@ -38,8 +38,7 @@ Expected<void> start_gather(const GpuContext& context, const void* from, const D
 
 /// Elements of the size that the format takes; of fp4, whose lines are whole numbers of bytes, pairs.
 Expected<void> start_gather_of(const GpuContext& context, NumberFormat format, const void* from,
-                               const DeviceBuffer& lines, std::size_t count, std::int64_t length,
-                               const DeviceBuffer& into) {
+    const DeviceBuffer& lines, std::size_t count, std::int64_t length, const DeviceBuffer& into) {
   switch (bits_of(format)) {
     case 32: return start_gather<std::uint32_t>(context, from, lines, count, length, into);
     case 16: return start_gather<std::uint16_t>(context, from, lines, count, length, into);
@@ -49,7 +48,7 @@ Expected<void> start_gather_of(const GpuContext& context, NumberFormat format, c
 }
 
 Expected<Gathered> gather(const GpuContext& context, NumberFormat format, const void* from,
-                          std::vector<OperandLine> lines, std::int64_t length) {
+    std::vector<OperandLine> lines, std::int64_t length) {
   if (format == NumberFormat::e2m1) {
     for (OperandLine& line : lines) line.first /= 2;
   }
@@ -62,11 +61,12 @@ Expected<Gathered> gather(const GpuContext& context, NumberFormat format, const 
   if (!into) return tl::unexpected(std::move(into.error()));
   // All on one stream: it may be one that does not wait for the default stream, where plain copies run.
   auto good = checked(cudaMemcpyAsync(where->as<>(), lines.data(), line_bytes, cudaMemcpyHostToDevice, context.stream),
-                      "cudaMemcpyAsync");
+      "cudaMemcpyAsync");
   if (good) good = start_gather_of(context, format, from, *where, lines.size(), length, *into);
   if (good)
     good = checked(cudaMemcpyAsync(gathered.bytes.data(), into->as<>(), gathered.bytes.size(), cudaMemcpyDeviceToHost,
-                                   context.stream), "cudaMemcpyAsync");
+                       context.stream),
+        "cudaMemcpyAsync");
   if (good) good = context.wait("gather_lines");
   if (!good) return tl::unexpected(std::move(good.error()));
   return gathered;
@@ -91,8 +91,8 @@ void take_error(Check& check, double error) {
 
 }  // namespace
 
-Expected<Check> check_gemm(GpuContext& context, const GemmProblem& problem, const GemmSet& set,
-                           const std::function<Expected<void>()>& run) {
+Expected<Check> check_gemm(
+    GpuContext& context, const GemmProblem& problem, const GemmSet& set, const std::function<Expected<void>()>& run) {
   const ProductShape& shape = problem.shape;
   const NumberFormat operand = problem.precision->operand_format, result = problem.result_format();
   const std::vector<EntryPlace> places = sample_entries(shape, kEntries, context.seed);

@@ -11,7 +11,7 @@
 namespace stepcast::gpu {
 
 /// `run` computes the product once on this set, enqueued on the context's stream.
-Expected<Check> check_gemm(GpuContext& context, const GemmProblem& problem, const GemmSet& set,
-                           const std::function<Expected<void>()>& run);
+Expected<Check> check_gemm(
+    GpuContext& context, const GemmProblem& problem, const GemmSet& set, const std::function<Expected<void>()>& run);
 
 }  // namespace stepcast::gpu

@@ -54,7 +54,10 @@ Expected<void> fill_operand(GpuContext& context, NumberFormat format, void* data
 
 /// Bytes of the pattern of one factor, and how many of it a matrix of `lines` x `k` takes. Sizes are rounded up as the
 /// largest of the modes asks for: tiles of 128 lines by 4 factors (cuBLAS documentation, sections 3.1.4 and 3.1.5).
-struct FactorArray { std::vector<unsigned char> one; std::size_t count = 0; };
+struct FactorArray {
+  std::vector<unsigned char> one;
+  std::size_t count = 0;
+};
 
 FactorArray factors_for(GemmScales scales, double value, std::int64_t lines, std::int64_t k) {
   const auto single = static_cast<float>(value);
@@ -110,9 +113,7 @@ Expected<void> GemmOperands::allocate(GpuContext& context, const GemmProblem& pr
   return fill_operand(context, problem.result_format(), y_.at(0), y_.bytes());
 }
 
-GemmSet GemmOperands::set(int copy) const {
-  return {x_.at(copy), w_.at(copy), y_.at(copy)};
-}
+GemmSet GemmOperands::set(int copy) const { return {x_.at(copy), w_.at(copy), y_.at(copy)}; }
 
 Expected<GemmFactors> GemmFactors::make(const GpuContext& context, const GemmProblem& problem) {
   const ProductShape& shape = problem.shape;

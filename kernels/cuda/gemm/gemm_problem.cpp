@@ -13,24 +13,26 @@ namespace {
 // accumulate in fp32, and alpha and beta are fp32. Training keeps 16-bit results of 16-bit and of narrower operands.
 constexpr GemmPrecision rows[] = {
     {Precision::fp32, false, CUDA_R_32F, CUDA_R_32F, NumberFormat::fp32, NumberFormat::fp32, CUBLAS_COMPUTE_32F,
-     GemmScales::none, GemmScales::none, 0, ""},
+        GemmScales::none, GemmScales::none, 0, ""},
     {Precision::tf32, false, CUDA_R_32F, CUDA_R_32F, NumberFormat::fp32, NumberFormat::fp32,
-     CUBLAS_COMPUTE_32F_FAST_TF32, GemmScales::none, GemmScales::none, 80, "tf32 needs compute capability 8.0 (A100)"},
+        CUBLAS_COMPUTE_32F_FAST_TF32, GemmScales::none, GemmScales::none, 80,
+        "tf32 needs compute capability 8.0 (A100)"},
     {Precision::fp16, false, CUDA_R_16F, CUDA_R_16F, NumberFormat::fp16, NumberFormat::fp16, CUBLAS_COMPUTE_32F,
-     GemmScales::none, GemmScales::none, 0, ""},
+        GemmScales::none, GemmScales::none, 0, ""},
     {Precision::bf16, false, CUDA_R_16BF, CUDA_R_16BF, NumberFormat::bf16, NumberFormat::bf16, CUBLAS_COMPUTE_32F,
-     GemmScales::none, GemmScales::none, 80, "bf16 needs compute capability 8.0 (A100)"},
+        GemmScales::none, GemmScales::none, 80, "bf16 needs compute capability 8.0 (A100)"},
     {Precision::fp8, false, CUDA_R_8F_E4M3, CUDA_R_16BF, NumberFormat::e4m3, NumberFormat::bf16, CUBLAS_COMPUTE_32F,
-     GemmScales::one, GemmScales::one, 89, "fp8 needs compute capability 8.9 (L40S) or 9.0 (H100)"},
+        GemmScales::one, GemmScales::one, 89, "fp8 needs compute capability 8.9 (L40S) or 9.0 (H100)"},
 #if CUBLAS_VER_MAJOR * 100 + CUBLAS_VER_MINOR >= 1208
     {Precision::mxfp8, false, CUDA_R_8F_E4M3, CUDA_R_16BF, NumberFormat::e4m3, NumberFormat::bf16, CUBLAS_COMPUTE_32F,
-     GemmScales::per_32, GemmScales::per_32, 100, "mxfp8 needs compute capability 10.0 (B200)"},
+        GemmScales::per_32, GemmScales::per_32, 100, "mxfp8 needs compute capability 10.0 (B200)"},
     {Precision::nvfp4, false, CUDA_R_4F_E2M1, CUDA_R_16BF, NumberFormat::e2m1, NumberFormat::bf16, CUBLAS_COMPUTE_32F,
-     GemmScales::per_16, GemmScales::per_16, 100, "nvfp4 needs compute capability 10.0 (B200)"},
+        GemmScales::per_16, GemmScales::per_16, 100, "nvfp4 needs compute capability 10.0 (B200)"},
 #endif
 #if CUBLAS_VER_MAJOR * 100 + CUBLAS_VER_MINOR >= 1209
     {Precision::fp8, true, CUDA_R_8F_E4M3, CUDA_R_16BF, NumberFormat::e4m3, NumberFormat::bf16, CUBLAS_COMPUTE_32F,
-     GemmScales::per_128, GemmScales::per_128x128, 90, "fp8 with scales per block of 128 needs compute capability 9.0"},
+        GemmScales::per_128, GemmScales::per_128x128, 90,
+        "fp8 with scales per block of 128 needs compute capability 9.0"},
 #endif
 };
 
@@ -47,16 +49,16 @@ bool whole_size(double size) {
 Expected<void> sizes_allowed(const GemmQuery& q) {
   for (const double size : {q.m, q.n, q.k, q.batch})
     if (!whole_size(size))
-      return fail(work_name(q), "m, n, k and batch are whole numbers from 1 to 2147483647, not " +
-                                    std::to_string(size));
+      return fail(
+          work_name(q), "m, n, k and batch are whole numbers from 1 to 2147483647, not " + std::to_string(size));
   return {};
 }
 
 Expected<void> gpu_allows(const GpuContext& context, const GemmPrecision& row, const std::string& where) {
   const DeviceInfo& device = context.device;
   const int capability = 10 * device.capability_major + device.capability_minor;
-  const std::string has = device.name + " has " + std::to_string(device.capability_major) + "." +
-                          std::to_string(device.capability_minor);
+  const std::string has =
+      device.name + " has " + std::to_string(device.capability_major) + "." + std::to_string(device.capability_minor);
   if (capability < row.capability) return fail(where, row.needs, has);
   // Scales of 128 are Hopper's: later chips have the finer blocks of mxfp8 (cuBLAS documentation, section 3.1.5).
   if (row.block_scaled && device.capability_major != 9)
@@ -64,13 +66,13 @@ Expected<void> gpu_allows(const GpuContext& context, const GemmPrecision& row, c
   return {};
 }
 
-Expected<void> layout_allowed(const GpuContext& context, const GemmPrecision& row, const GemmQuery& query,
-                              const std::string& where) {
+Expected<void> layout_allowed(
+    const GpuContext& context, const GemmPrecision& row, const GemmQuery& query, const std::string& where) {
   const bool narrow = bits_of(row.operand_format) < 16;
   const bool everywhere = !narrow || (context.device.capability_major == 10 && row.precision != Precision::nvfp4);
   if (query.layout != GemmLayout::tn && !everywhere)
     return fail(where, "cuBLASLt computes this precision only as tn on this GPU",
-                "training keeps a transposed copy and runs its gradients as tn too: ask for tn");
+        "training keeps a transposed copy and runs its gradients as tn too: ask for tn");
   // 16 bytes are what the narrow kernels load at once (cuBLAS documentation, section 3.4.17); rows of y are 16-bit.
   const double step = row.operand_format == NumberFormat::e2m1 ? 32 : 16;
   if (narrow && (std::fmod(query.n, 16) != 0 || std::fmod(query.k, step) != 0))
@@ -86,13 +88,14 @@ Expected<GemmProblem> gemm_problem(const GpuContext& context, const GemmQuery& q
   if (auto good = sizes_allowed(query); !good) return tl::unexpected(std::move(good.error()));
   const std::string where = work_name(query);
   if (query.casts_x)
-    return fail(where, "the cast of x is a call of its own here",
-                "time the product without it, and 'quantize' by itself");
+    return fail(
+        where, "the cast of x is a call of its own here", "time the product without it, and 'quantize' by itself");
   const GemmPrecision* row = row_of(query);
   if (row == nullptr)
-    return fail(where, "this build's cuBLASLt " + std::to_string(CUBLAS_VER_MAJOR) + "." +
-                           std::to_string(CUBLAS_VER_MINOR) + " has no such product",
-                "scales per block of 128 exist for fp8, from CUDA 12.9 on; mxfp8 and nvfp4 from 12.8 on");
+    return fail(where,
+        "this build's cuBLASLt " + std::to_string(CUBLAS_VER_MAJOR) + "." + std::to_string(CUBLAS_VER_MINOR) +
+            " has no such product",
+        "scales per block of 128 exist for fp8, from CUDA 12.9 on; mxfp8 and nvfp4 from 12.8 on");
   if (auto good = gpu_allows(context, *row, where); !good) return tl::unexpected(std::move(good.error()));
   if (auto good = layout_allowed(context, *row, query, where); !good) return tl::unexpected(std::move(good.error()));
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };

@@ -17,12 +17,12 @@ enum class GemmScales : std::uint8_t { none, one, per_16, per_32, per_128, per_1
 struct GemmPrecision {
   Precision precision;
   bool block_scaled;
-  cudaDataType_t operand, result;     ///< nt stores fp32 whatever `result` says
+  cudaDataType_t operand, result;  ///< nt stores fp32 whatever `result` says
   NumberFormat operand_format, result_format;
   cublasComputeType_t compute;
   GemmScales x_scales, w_scales;
-  int capability;                     ///< least, as 10 * major + minor
-  const char* needs;                  ///< what the error says where the GPU is older
+  int capability;     ///< least, as 10 * major + minor
+  const char* needs;  ///< what the error says where the GPU is older
 };
 
 struct GemmProblem {

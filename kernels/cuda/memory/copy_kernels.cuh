@@ -19,19 +19,22 @@ __global__ void __launch_bounds__(kStreamThreads)
     read_kernel(const uint4* data, std::int64_t vectors, unsigned* result) {
   __shared__ unsigned of_warps[kWarp];
   unsigned seen = 0;
-  for_each_vector<8>(vectors, [&](std::int64_t i) { return load_streaming(data, i); },
-                     [&](std::int64_t, uint4 v) { seen ^= v.x ^ v.y ^ v.z ^ v.w; });
+  for_each_vector<8>(
+      vectors, [&](std::int64_t i) { return load_streaming(data, i); },
+      [&](std::int64_t, uint4 v) { seen ^= v.x ^ v.y ^ v.z ^ v.w; });
   seen = over_block<Xor>(seen, of_warps);
   if (threadIdx.x == 0) atomicXor(result + blockIdx.x % kReadWords * kReadStride, seen);
 }
 
 __global__ void __launch_bounds__(kStreamThreads) write_kernel(uint4* data, std::int64_t vectors, uint4 value) {
-  for_each_vector<4>(vectors, [](std::int64_t) { return 0; }, [&](std::int64_t i, int) { store(data, i, value); });
+  for_each_vector<4>(
+      vectors, [](std::int64_t) { return 0; }, [&](std::int64_t i, int) { store(data, i, value); });
 }
 
 __global__ void __launch_bounds__(kStreamThreads) copy_kernel(const uint4* from, uint4* to, std::int64_t vectors) {
-  for_each_vector<4>(vectors, [&](std::int64_t i) { return load_streaming(from, i); },
-                     [&](std::int64_t i, uint4 v) { store(to, i, v); });
+  for_each_vector<4>(
+      vectors, [&](std::int64_t i) { return load_streaming(from, i); },
+      [&](std::int64_t i, uint4 v) { store(to, i, v); });
 }
 
 }  // namespace stepcast::gpu

@@ -6,15 +6,13 @@
 
 namespace stepcast::gpu {
 
-template <typename T, int Reads, int Writes>
-struct Arrays {
+template <typename T, int Reads, int Writes> struct Arrays {
   const T* in[Reads];
   T* out[Writes];
 };
 
 /// The same place of each input.
-template <int Reads>
-struct Slice { uint4 of[Reads]; };
+template <int Reads> struct Slice { uint4 of[Reads]; };
 
 /// Op: constants `reads` and `writes`, and operator()(const float (&in)[reads], float (&out)[writes]). A result may be
 /// written over an input. Elements beyond the last whole vector are done by single lanes.

@@ -31,8 +31,7 @@ __global__ void __launch_bounds__(kRowCopyThreads)
 __device__ inline void add_to(float* sums, std::uint16_t raw, Bf16) { atomicAdd(sums, to_float(Bf16{raw})); }
 __device__ inline void add_to(float* sums, std::uint16_t raw, Fp16) { atomicAdd(sums, to_float(Fp16{raw})); }
 /// Which of several comes first makes no difference: they are different floats.
-template <typename T>
-__device__ void add_to(float* sums, uint2 raw, T) {
+template <typename T> __device__ void add_to(float* sums, uint2 raw, T) {
   const float2 low = pair_to_floats<T>(raw.x), high = pair_to_floats<T>(raw.y);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   atomicAdd(reinterpret_cast<float4*>(sums), make_float4(low.x, low.y, high.x, high.y));
@@ -45,8 +44,7 @@ __device__ void add_to(float* sums, uint2 raw, T) {
 }
 
 /// to[i] += from[i], by a block. Raw: what a lane loads at once, of T's elements. `Together` loads are under way.
-template <typename T, typename Raw, int Together>
-__device__ void add_row(const T* from, float* to, int columns) {
+template <typename T, typename Raw, int Together> __device__ void add_row(const T* from, float* to, int columns) {
   constexpr int kEach = static_cast<int>(sizeof(Raw) / sizeof(T));
   const int count = columns / kEach, step = static_cast<int>(blockDim.x);
   for (int i = static_cast<int>(threadIdx.x); i < count; i += Together * step) {
@@ -75,10 +73,8 @@ __global__ void __launch_bounds__(kRowCopyThreads)
 #endif
   for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     float* to = table + static_cast<std::int64_t>(ids[r]) * columns;
-    if constexpr ((AtOnce == 0 ? kChip : AtOnce) == 4)
-      add_row<T, uint2, 4>(dy + r * columns, to, columns);
-    else
-      add_row<T, std::uint16_t, 8>(dy + r * columns, to, columns);
+    if constexpr ((AtOnce == 0 ? kChip : AtOnce) == 4) add_row<T, uint2, 4>(dy + r * columns, to, columns);
+    else add_row<T, std::uint16_t, 8>(dy + r * columns, to, columns);
   }
 }
 

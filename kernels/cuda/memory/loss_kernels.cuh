@@ -9,9 +9,8 @@ namespace stepcast::gpu {
 /// memory bounds it: each logit is read and each gradient written once; 4 bytes of target and 4 of loss per row beside
 /// them.
 template <typename T, typename Storage, bool OneWarp>
-__global__ void __launch_bounds__(1024)
-    cross_entropy_kernel(T* logits, const int* targets, float* loss, std::int64_t rows, int columns,
-                         int shared_vectors) {
+__global__ void __launch_bounds__(1024) cross_entropy_kernel(
+    T* logits, const int* targets, float* loss, std::int64_t rows, int columns, int shared_vectors) {
   const std::int64_t r = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (r >= rows) return;
   const RowPlace<T> place(r, columns);
@@ -25,7 +24,7 @@ __global__ void __launch_bounds__(1024)
   const SoftmaxRow all = softmax_row<T, OneWarp>(row, place);
   if (threadIdx.x == 0) loss[r] = logf(all.sum) + (all.top - wanted);
   const float scale = 1.0f / all.sum;
-  row.for_each(place, [&](int v, float (&e)[kWidth<T>]) {
+  row.for_each(place, [&](int v, float(&e)[kWidth<T>]) {
     float gradient[kWidth<T>];
     STEPCAST_UNROLL
     for (int i = 0; i < kWidth<T>; ++i) {

@@ -1,4 +1,5 @@
-// The operators that device memory bounds, by their name in model/profile/query.cpp's table, and what each of them accepts.
+// The operators that device memory bounds, by their name in model/profile/query.cpp's table, and what each of them
+// accepts.
 #include <cmath>
 #include <limits>
 
@@ -21,7 +22,8 @@ struct MemoryOperator {
   Columns columns = Columns::any;
 };
 
-#define STEPCAST_TWO_BYTES(make) {make<Fp16>, make<Bf16>}
+#define STEPCAST_TWO_BYTES(make) \
+  { make<Fp16>, make<Bf16> }
 #define STEPCAST_ALL_ELEMENTS(make) {make<float>, make<float>}, STEPCAST_TWO_BYTES(make)
 const MemoryOperator operators[] = {
     {"read", STEPCAST_ALL_ELEMENTS(make_read), Columns::whole_array},
@@ -55,7 +57,10 @@ const MemoryOperator* find_operator(std::string_view op) {
 }
 
 /// Elements that must be whole 16-byte vectors, and what they are.
-struct Grain { double elements; const char* name; };
+struct Grain {
+  double elements;
+  const char* name;
+};
 Grain grain_of(const MemoryOperator& row, const MemoryQuery& query) {
   constexpr double kLongestHead = 256;
   switch (row.columns) {
@@ -81,7 +86,7 @@ Expected<void> check_shape(const MemoryOperator& row, const MemoryQuery& query) 
   const double vector = 16 / query.element_bytes;
   if (std::fmod(grain.elements, vector) != 0)
     return refuse(std::string(grain.name) + " is not whole 16-byte vectors",
-                  "give a multiple of " + std::to_string(static_cast<int>(vector)) + " elements");
+        "give a multiple of " + std::to_string(static_cast<int>(vector)) + " elements");
   if (row.columns == Columns::whole_halves && query.columns > 256 && std::fmod(query.columns, 64) != 0)
     return refuse("longer rows than 256 are taken for heads of 128 or 64", "give a multiple of 64 columns");
   return {};
@@ -91,7 +96,9 @@ Expected<Make> make_of(const MemoryOperator& row, const MemoryQuery& query, bool
   const Make make = query.element_bytes == 4 ? row.four[bf16] : query.element_bytes == 2 ? row.two[bf16] : nullptr;
   if (make != nullptr) return make;
   return fail(work_name(query), "no kernel for elements of this size",
-              row.four[bf16] == nullptr ? "2 bytes" : row.two[bf16] == nullptr ? "4 bytes" : "2 or 4 bytes");
+      row.four[bf16] == nullptr  ? "2 bytes"
+      : row.two[bf16] == nullptr ? "4 bytes"
+                                 : "2 or 4 bytes");
 }
 
 Expected<MemoryShape> shape_of(const GpuContext& context, const MemoryQuery& query) {

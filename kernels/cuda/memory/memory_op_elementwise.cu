@@ -11,8 +11,7 @@ using reference::Values;
 /// The results for one place of the inputs, in float64.
 using Reference = Values (*)(std::span<const double> in);
 
-template <typename Op, typename T>
-class Elementwise : public MemoryOperation {
+template <typename Op, typename T> class Elementwise : public MemoryOperation {
  public:
   Elementwise(GpuContext& context, const MemoryShape& shape, Op op, Reference reference)
       : MemoryOperation(context, shape), op_(op), reference_(reference) {}
@@ -34,8 +33,7 @@ class Elementwise : public MemoryOperation {
   Reference reference_;
 };
 
-template <typename Op, typename T>
-Expected<void> Elementwise<Op, T>::launch(int copy, cudaStream_t stream) {
+template <typename Op, typename T> Expected<void> Elementwise<Op, T>::launch(int copy, cudaStream_t stream) {
   Arrays<T, Op::reads, Op::writes> at;
   for (int r = 0; r < Op::reads; ++r) at.in[r] = arrays_.template at<T>(r, copy);
   for (int w = 0; w < Op::writes; ++w) at.out[w] = arrays_.template at<T>(Op::reads + w, copy);
@@ -45,8 +43,7 @@ Expected<void> Elementwise<Op, T>::launch(int copy, cudaStream_t stream) {
   return start_kernel("elementwise", elementwise_kernel<Op, T>, shape, stream, op_, at, shape_.elements());
 }
 
-template <typename Op, typename T>
-double Elementwise<Op, T>::row_error(const Band& band, std::int64_t row) const {
+template <typename Op, typename T> double Elementwise<Op, T>::row_error(const Band& band, std::int64_t row) const {
   std::vector<Values> want(Op::writes);
   Values in(Op::reads);
   for (std::size_t c = 0; c < static_cast<std::size_t>(shape_.columns); ++c) {
@@ -70,39 +67,31 @@ constexpr float kScalar = 0.75f;  // exact in every format
 
 }  // namespace
 
-template <typename T>
-MadeMemoryOperation make_triad(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, Triad{kScalar}, [](std::span<const double> in) {
-    return Values{in[0] + static_cast<double>(kScalar) * in[1]};
-  });
+template <typename T> MadeMemoryOperation make_triad(GpuContext& context, const MemoryShape& shape) {
+  return elementwise<T>(context, shape, Triad{kScalar},
+      [](std::span<const double> in) { return Values{in[0] + static_cast<double>(kScalar) * in[1]}; });
 }
-template <typename T>
-MadeMemoryOperation make_add(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, AddResidual{},
-                        [](std::span<const double> in) { return Values{in[0] + in[1]}; });
+template <typename T> MadeMemoryOperation make_add(GpuContext& context, const MemoryShape& shape) {
+  return elementwise<T>(
+      context, shape, AddResidual{}, [](std::span<const double> in) { return Values{in[0] + in[1]}; });
 }
-template <typename T>
-MadeMemoryOperation make_add_scalar(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_add_scalar(GpuContext& context, const MemoryShape& shape) {
   return elementwise<T>(context, shape, AddScalar{kScalar},
-                        [](std::span<const double> in) { return Values{in[0] + static_cast<double>(kScalar)}; });
+      [](std::span<const double> in) { return Values{in[0] + static_cast<double>(kScalar)}; });
 }
-template <typename T>
-MadeMemoryOperation make_gelu(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, Gelu{},
-                        [](std::span<const double> in) { return Values{reference::gelu(in[0])}; });
+template <typename T> MadeMemoryOperation make_gelu(GpuContext& context, const MemoryShape& shape) {
+  return elementwise<T>(
+      context, shape, Gelu{}, [](std::span<const double> in) { return Values{reference::gelu(in[0])}; });
 }
-template <typename T>
-MadeMemoryOperation make_gelu_backward(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_gelu_backward(GpuContext& context, const MemoryShape& shape) {
   return elementwise<T>(context, shape, GeluBackward{},
-                        [](std::span<const double> in) { return Values{reference::gelu_gradient(in[0], in[1])}; });
+      [](std::span<const double> in) { return Values{reference::gelu_gradient(in[0], in[1])}; });
 }
-template <typename T>
-MadeMemoryOperation make_swiglu(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, SwiGlu{},
-                        [](std::span<const double> in) { return Values{reference::silu(in[0]) * in[1]}; });
+template <typename T> MadeMemoryOperation make_swiglu(GpuContext& context, const MemoryShape& shape) {
+  return elementwise<T>(
+      context, shape, SwiGlu{}, [](std::span<const double> in) { return Values{reference::silu(in[0]) * in[1]}; });
 }
-template <typename T>
-MadeMemoryOperation make_swiglu_backward(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_swiglu_backward(GpuContext& context, const MemoryShape& shape) {
   return elementwise<T>(context, shape, SwiGluBackward{}, [](std::span<const double> in) {
     const auto gradient = reference::swiglu_gradient(in[0], in[1], in[2]);
     return Values{gradient.gate, gradient.up};

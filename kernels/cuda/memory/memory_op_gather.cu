@@ -12,8 +12,8 @@ namespace {
 /// For a grid-stride loop over rows: as many blocks as all multiprocessors hold at once. More would wait for the first
 /// to end, and leave the GPU half empty after that.
 template <typename... Parameters>
-Expected<LaunchShape> row_shape(void (*kernel)(Parameters...), std::int64_t rows, int sm_count, unsigned threads,
-                                std::size_t shared_bytes = 0) {
+Expected<LaunchShape> row_shape(
+    void (*kernel)(Parameters...), std::int64_t rows, int sm_count, unsigned threads, std::size_t shared_bytes = 0) {
   const auto each = blocks_per_sm(kernel, threads, shared_bytes);
   if (!each) return tl::unexpected(each.error());
   const std::int64_t blocks = std::min(rows, static_cast<std::int64_t>(*each) * sm_count);
@@ -22,24 +22,21 @@ Expected<LaunchShape> row_shape(void (*kernel)(Parameters...), std::int64_t rows
 
 /// A table of as many rows as are taken from it, each once, in random order: what is read is what is counted. Ids that
 /// come often, as in text, would be found in the cache.
-template <typename T>
-class Embedding : public MemoryOperation {
+template <typename T> class Embedding : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const auto shape = row_shape(embedding_kernel<T>, shape_.rows, shape_.sm_count, kRowCopyThreads);
     if (!shape) return tl::unexpected(shape.error());
-    return start_kernel("embedding", embedding_kernel<T>, *shape, stream,
-                        arrays_.template at<T>(kTable, copy), arrays_.template at<int>(kIds, copy),
-                        arrays_.template at<T>(kOut, copy), shape_.rows, shape_.columns);
+    return start_kernel("embedding", embedding_kernel<T>, *shape, stream, arrays_.template at<T>(kTable, copy),
+        arrays_.template at<int>(kIds, copy), arrays_.template at<T>(kOut, copy), shape_.rows, shape_.columns);
   }
 
  protected:
   static constexpr int kTable = 0, kIds = 1, kOut = 2;
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
-    return {matrix(element_of<T>()),
-            {.rows = shape_.rows, .element = Element::int32, .content = Content::permutation},
-            matrix(element_of<T>(), Content::zero)};
+    return {matrix(element_of<T>()), {.rows = shape_.rows, .element = Element::int32, .content = Content::permutation},
+        matrix(element_of<T>(), Content::zero)};
   }
   [[nodiscard]] const reference::Values* rows_of(int array) const override { return array == kTable ? &ids_ : nullptr; }
   Expected<void> prepare_check() override {
@@ -57,8 +54,7 @@ class Embedding : public MemoryOperation {
 };
 
 /// Into a table in fp32 that starts at zero; also each row once.
-template <typename T>
-class EmbeddingBackward : public Embedding<T> {
+template <typename T> class EmbeddingBackward : public Embedding<T> {
  public:
   using Embedding<T>::Embedding;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -66,16 +62,16 @@ class EmbeddingBackward : public Embedding<T> {
         row_shape(embedding_backward_kernel<T>, this->shape_.rows, this->shape_.sm_count, kRowCopyThreads);
     if (!shape) return tl::unexpected(shape.error());
     return start_kernel("embedding-backward", embedding_backward_kernel<T>, *shape, stream,
-                        this->arrays_.template at<T>(kDy, copy), this->arrays_.template at<int>(this->kIds, copy),
-                        this->arrays_.template at<float>(this->kTable, copy), this->shape_.rows, this->shape_.columns);
+        this->arrays_.template at<T>(kDy, copy), this->arrays_.template at<int>(this->kIds, copy),
+        this->arrays_.template at<float>(this->kTable, copy), this->shape_.rows, this->shape_.columns);
   }
 
  protected:
   static constexpr int kDy = 2;  // where the forward pass has its result
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
     return {this->matrix(Element::fp32, Content::zero),
-            {.rows = this->shape_.rows, .element = Element::int32, .content = Content::permutation},
-            this->matrix(element_of<T>())};
+        {.rows = this->shape_.rows, .element = Element::int32, .content = Content::permutation},
+        this->matrix(element_of<T>())};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
     const auto before = band.before(this->kTable, row), dy = band.before(kDy, row);
@@ -88,18 +84,17 @@ class EmbeddingBackward : public Embedding<T> {
 
 /// A row of up to 256 columns is one head, 32 of them to a position; longer rows are a position each, of heads of 128
 /// or 64.
-template <typename T>
-class Rope : public MemoryOperation {
+template <typename T> class Rope : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const int head_dim = this->head_dim(), heads = this->heads();
     const std::int64_t total = shape_.elements() / head_dim;
-    const auto shape = row_shape(rope_kernel<T>, (total + heads - 1) / heads, shape_.sm_count, kRopeThreads,
-                                 RopeTurns::bytes(head_dim / 2));
+    const auto shape = row_shape(
+        rope_kernel<T>, (total + heads - 1) / heads, shape_.sm_count, kRopeThreads, RopeTurns::bytes(head_dim / 2));
     if (!shape) return tl::unexpected(shape.error());
     return start_kernel("rope", rope_kernel<T>, *shape, stream, arrays_.template at<T>(0, copy),
-                        arrays_.template at<T>(1, copy), total, head_dim, heads, kPeriod);
+        arrays_.template at<T>(1, copy), total, head_dim, heads, kPeriod);
   }
 
  protected:
@@ -122,16 +117,13 @@ class Rope : public MemoryOperation {
 
 }  // namespace
 
-template <typename T>
-MadeMemoryOperation make_embedding(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_embedding(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<Embedding<T>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_embedding_backward(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_embedding_backward(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<EmbeddingBackward<T>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_rope(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_rope(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<Rope<T>>(context, shape);
 }
 STEPCAST_FOR_ELEMENTS(make_embedding)

@@ -7,13 +7,11 @@
 namespace stepcast::gpu {
 namespace {
 
-template <typename T>
-ArrayPlan weight_plan(const MemoryShape& shape) {
+template <typename T> ArrayPlan weight_plan(const MemoryShape& shape) {
   return {.columns = shape.columns, .element = element_of<T>(), .by_row = false};
 }
 
-template <typename T>
-class Norm : public MemoryOperation {
+template <typename T> class Norm : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -21,9 +19,8 @@ class Norm : public MemoryOperation {
     Expected<void> started;
     with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
       started = start_kernel("norm", norm_kernel<T, Storage, OneWarp>, plan.shape, stream,
-                             arrays_.template at<T>(kX, copy), arrays_.template at<T>(kWeight, copy),
-                             arrays_.template at<T>(kY, copy), shape_.rows,
-                             shape_.columns, plan.shared_vectors);
+          arrays_.template at<T>(kX, copy), arrays_.template at<T>(kWeight, copy), arrays_.template at<T>(kY, copy),
+          shape_.rows, shape_.columns, plan.shared_vectors);
     });
     return started;
   }
@@ -34,13 +31,12 @@ class Norm : public MemoryOperation {
     return {matrix(element_of<T>()), weight_plan<T>(shape_), matrix(element_of<T>(), Content::zero)};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
-    return reference::largest_error(band.after(kY, row),
-                                    reference::rms_norm(band.before(kX, row), band.before(kWeight, row)));
+    return reference::largest_error(
+        band.after(kY, row), reference::rms_norm(band.before(kX, row), band.before(kWeight, row)));
   }
 };
 
-template <typename T>
-class NormBackward : public MemoryOperation {
+template <typename T> class NormBackward : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override { return start(shape_.rows, copy, stream); }
@@ -52,13 +48,13 @@ class NormBackward : public MemoryOperation {
     return norm_backward_plan<T>(rows, shape_.columns, shape_.sm_count);
   }
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
-    return {matrix(element_of<T>()),
-            matrix(element_of<T>()),
-            weight_plan<T>(shape_),
-            matrix(element_of<T>(), Content::zero),
-            {.columns = shape_.columns, .content = Content::zero, .by_row = false},
-            {.rows = plan(shape_.rows).rows.blocks, .columns = shape_.columns, .content = Content::zero,
-             .by_row = false, .same_for_all = true}};
+    return {matrix(element_of<T>()), matrix(element_of<T>()), weight_plan<T>(shape_),
+        matrix(element_of<T>(), Content::zero), {.columns = shape_.columns, .content = Content::zero, .by_row = false},
+        {.rows = plan(shape_.rows).rows.blocks,
+            .columns = shape_.columns,
+            .content = Content::zero,
+            .by_row = false,
+            .same_for_all = true}};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
     const auto want =
@@ -71,24 +67,22 @@ class NormBackward : public MemoryOperation {
   Expected<double> weight_error(std::int64_t rows) const;
 };
 
-template <typename T>
-Expected<void> NormBackward<T>::start(std::int64_t rows, int copy, cudaStream_t stream) {
+template <typename T> Expected<void> NormBackward<T>::start(std::int64_t rows, int copy, cudaStream_t stream) {
   const NormBackwardPlan plan = this->plan(rows);
   const auto kernel = plan.held == 2   ? norm_backward_kernel<T, 2>
                       : plan.held == 4 ? norm_backward_kernel<T, 4>
                                        : norm_backward_long_kernel<T>;
   float *partial = arrays_.template at<float>(kPartial, copy), *dweight = arrays_.template at<float>(kDweight, copy);
   auto started = start_kernel("norm-backward", kernel, plan.rows, stream, arrays_.template at<T>(kX, copy),
-                              arrays_.template at<T>(kDy, copy), arrays_.template at<T>(kWeight, copy),
-                              arrays_.template at<T>(kDx, copy), partial, dweight, rows, shape_.columns);
+      arrays_.template at<T>(kDy, copy), arrays_.template at<T>(kWeight, copy), arrays_.template at<T>(kDx, copy),
+      partial, dweight, rows, shape_.columns);
   if (!started) return started;
-  return start_kernel("weight gradient", weight_gradient_kernel, plan.sums, stream, partial, dweight,
-                      plan.rows.blocks, shape_.columns);
+  return start_kernel(
+      "weight gradient", weight_gradient_kernel, plan.sums, stream, partial, dweight, plan.rows.blocks, shape_.columns);
 }
 
 /// The gradient of the weight is a sum over all rows: it is checked on a second call, over the first of them only.
-template <typename T>
-Expected<Check> NormBackward<T>::check() {
+template <typename T> Expected<Check> NormBackward<T>::check() {
   constexpr std::int64_t kMostElements = 1 << 22;
   auto check = MemoryOperation::check();
   if (!check) return check;
@@ -105,8 +99,7 @@ Expected<Check> NormBackward<T>::check() {
   return check;
 }
 
-template <typename T>
-Expected<double> NormBackward<T>::weight_error(std::int64_t rows) const {
+template <typename T> Expected<double> NormBackward<T>::weight_error(std::int64_t rows) const {
   const std::int64_t columns = shape_.columns;
   const auto x = arrays_.values(kX, 0, rows * columns), dy = arrays_.values(kDy, 0, rows * columns);
   const auto weight = arrays_.values(kWeight, 0, columns), got = arrays_.values(kDweight, 0, columns);
@@ -115,8 +108,8 @@ Expected<double> NormBackward<T>::weight_error(std::int64_t rows) const {
   reference::Values want(static_cast<std::size_t>(columns));
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto first = static_cast<std::size_t>(r * columns), count = static_cast<std::size_t>(columns);
-    const auto gradient = reference::rms_norm_gradient(std::span(*x).subspan(first, count),
-                                                       std::span(*dy).subspan(first, count), *weight);
+    const auto gradient = reference::rms_norm_gradient(
+        std::span(*x).subspan(first, count), std::span(*dy).subspan(first, count), *weight);
     for (std::size_t c = 0; c < count; ++c) want[c] += gradient.weight[c];
   }
   return reference::largest_error(*got, want);
@@ -124,12 +117,10 @@ Expected<double> NormBackward<T>::weight_error(std::int64_t rows) const {
 
 }  // namespace
 
-template <typename T>
-MadeMemoryOperation make_norm(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_norm(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<Norm<T>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_norm_backward(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_norm_backward(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<NormBackward<T>>(context, shape);
 }
 STEPCAST_FOR_ELEMENTS(make_norm)

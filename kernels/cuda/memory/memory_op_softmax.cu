@@ -9,8 +9,7 @@
 namespace stepcast::gpu {
 namespace {
 
-template <typename T>
-class Softmax : public MemoryOperation {
+template <typename T> class Softmax : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -18,8 +17,8 @@ class Softmax : public MemoryOperation {
     Expected<void> started;
     with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
       started = start_kernel("softmax", softmax_kernel<T, Storage, OneWarp>, plan.shape, stream,
-                             arrays_.template at<T>(0, copy), arrays_.template at<T>(1, copy), shape_.rows,
-                             shape_.columns, plan.shared_vectors);
+          arrays_.template at<T>(0, copy), arrays_.template at<T>(1, copy), shape_.rows, shape_.columns,
+          plan.shared_vectors);
     });
     return started;
   }
@@ -34,8 +33,7 @@ class Softmax : public MemoryOperation {
 };
 
 /// The gradient of a softmax whose result is taken to be normal numbers: the kernel does the same with them.
-template <typename T>
-class SoftmaxBackward : public MemoryOperation {
+template <typename T> class SoftmaxBackward : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -44,8 +42,8 @@ class SoftmaxBackward : public MemoryOperation {
     Expected<void> started;
     with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
       started = start_kernel("softmax-backward", softmax_backward_kernel<T, Storage, OneWarp>, plan.shape, stream,
-                             arrays_.template at<T>(0, copy), arrays_.template at<T>(1, copy),
-                             arrays_.template at<T>(2, copy), shape_.rows, shape_.columns, plan.shared_vectors);
+          arrays_.template at<T>(0, copy), arrays_.template at<T>(1, copy), arrays_.template at<T>(2, copy),
+          shape_.rows, shape_.columns, plan.shared_vectors);
     });
     return started;
   }
@@ -55,8 +53,8 @@ class SoftmaxBackward : public MemoryOperation {
     return {matrix(element_of<T>()), matrix(element_of<T>()), matrix(element_of<T>(), Content::zero)};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
-    return reference::largest_error(band.after(2, row),
-                                    reference::softmax_gradient(band.before(0, row), band.before(1, row)));
+    return reference::largest_error(
+        band.after(2, row), reference::softmax_gradient(band.before(0, row), band.before(1, row)));
   }
   /// The sum of products may cancel: its error is that of its largest terms.
   [[nodiscard]] double allowed() const override {
@@ -65,8 +63,7 @@ class SoftmaxBackward : public MemoryOperation {
 };
 
 /// Over the logits themselves: every replay but the first has the gradient of the one before for logits, in [-1, 1].
-template <typename T>
-class CrossEntropy : public MemoryOperation {
+template <typename T> class CrossEntropy : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -74,8 +71,8 @@ class CrossEntropy : public MemoryOperation {
     Expected<void> started;
     with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
       started = start_kernel("cross-entropy", cross_entropy_kernel<T, Storage, OneWarp>, plan.shape, stream,
-                             arrays_.template at<T>(kLogits, copy), arrays_.template at<int>(kTargets, copy),
-                             arrays_.template at<float>(kLoss, copy), shape_.rows, shape_.columns, plan.shared_vectors);
+          arrays_.template at<T>(kLogits, copy), arrays_.template at<int>(kTargets, copy),
+          arrays_.template at<float>(kLoss, copy), shape_.rows, shape_.columns, plan.shared_vectors);
     });
     return started;
   }
@@ -84,8 +81,8 @@ class CrossEntropy : public MemoryOperation {
   static constexpr int kLogits = 0, kTargets = 1, kLoss = 2;
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
     return {matrix(element_of<T>()),
-            {.rows = shape_.rows, .element = Element::int32, .content = Content::below, .below = shape_.columns},
-            {.rows = shape_.rows, .element = Element::fp32, .content = Content::zero}};
+        {.rows = shape_.rows, .element = Element::int32, .content = Content::below, .below = shape_.columns},
+        {.rows = shape_.rows, .element = Element::fp32, .content = Content::zero}};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
     const int target = static_cast<int>(band.before(kTargets, row)[0]);
@@ -98,16 +95,13 @@ class CrossEntropy : public MemoryOperation {
 
 }  // namespace
 
-template <typename T>
-MadeMemoryOperation make_softmax(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_softmax(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<Softmax<T>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_softmax_backward(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_softmax_backward(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<SoftmaxBackward<T>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_cross_entropy(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_cross_entropy(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<CrossEntropy<T>>(context, shape);
 }
 STEPCAST_FOR_ELEMENTS(make_softmax)

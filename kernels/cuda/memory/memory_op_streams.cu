@@ -17,15 +17,14 @@ Expected<LaunchShape> filling(const MemoryShape& shape, void (*kernel)(Parameter
   return stream_shape(vectors_of(shape), shape.sm_count, *blocks);
 }
 
-template <typename T>
-class CopyOperation : public MemoryOperation {
+template <typename T> class CopyOperation : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const auto shape = filling(shape_, copy_kernel);
     if (!shape) return tl::unexpected(shape.error());
     return start_kernel("copy", copy_kernel, *shape, stream, arrays_.at<uint4>(0, copy), arrays_.at<uint4>(1, copy),
-                        vectors_of(shape_));
+        vectors_of(shape_));
   }
 
  protected:
@@ -39,8 +38,7 @@ class CopyOperation : public MemoryOperation {
 };
 
 /// Ones, as 4-byte or 2-byte numbers.
-template <typename T>
-class WriteOperation : public MemoryOperation {
+template <typename T> class WriteOperation : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -65,8 +63,7 @@ class WriteOperation : public MemoryOperation {
 };
 
 /// Checked by what it read: on the beginning of the array, which the host reads too.
-template <typename T>
-class ReadOperation : public MemoryOperation {
+template <typename T> class ReadOperation : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override { return start(copy, vectors_of(shape_), stream); }
@@ -76,19 +73,20 @@ class ReadOperation : public MemoryOperation {
   Expected<void> start(int copy, std::int64_t vectors, cudaStream_t stream) {
     const auto shape = filling(shape_, read_kernel);
     if (!shape) return tl::unexpected(shape.error());
-    return start_kernel("read", read_kernel, *shape, stream, arrays_.at<uint4>(0, copy), vectors,
-                        arrays_.at<unsigned>(1, copy));
+    return start_kernel(
+        "read", read_kernel, *shape, stream, arrays_.at<uint4>(0, copy), vectors, arrays_.at<unsigned>(1, copy));
   }
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
-    return {matrix(element_of<T>()),
-            {.columns = kReadWords * kReadStride, .element = Element::int32, .content = Content::below, .by_row = false,
-             .same_for_all = true}};
+    return {matrix(element_of<T>()), {.columns = kReadWords * kReadStride,
+                                         .element = Element::int32,
+                                         .content = Content::below,
+                                         .by_row = false,
+                                         .same_for_all = true}};
   }
   [[nodiscard]] double row_error(const Band&, std::int64_t) const override { return 0; }
 };
 
-template <typename T>
-Expected<Check> ReadOperation<T>::check() {
+template <typename T> Expected<Check> ReadOperation<T>::check() {
   constexpr std::int64_t kMostVectors = 1 << 20;  // 16 MiB
   const std::int64_t vectors = std::min(vectors_of(shape_), kMostVectors);
   unsigned* result = arrays_.template at<unsigned>(1, 0);
@@ -100,9 +98,13 @@ Expected<Check> ReadOperation<T>::check() {
   if (auto good = context_.wait("check"); !good) return tl::unexpected(std::move(good.error()));
   std::vector<unsigned> words(static_cast<std::size_t>(vectors) * 4);
   unsigned got = 0, want = 0;
-  struct Download { void* to; const void* from; std::size_t bytes; };
+  struct Download {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
   const Download downloads[] = {{words.data(), this->arrays_.template at<void>(0, 0), words.size() * sizeof got},
-                                {results.data(), result, result_bytes}};
+      {results.data(), result, result_bytes}};
   for (const auto& [to, from, bytes] : downloads) {
     if (auto good = checked(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
       return tl::unexpected(std::move(good.error()));
@@ -114,16 +116,13 @@ Expected<Check> ReadOperation<T>::check() {
 
 }  // namespace
 
-template <typename T>
-MadeMemoryOperation make_read(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_read(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<ReadOperation<T>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_write(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_write(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<WriteOperation<T>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_copy(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_copy(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<CopyOperation<T>>(context, shape);
 }
 STEPCAST_FOR_ELEMENTS(make_read)

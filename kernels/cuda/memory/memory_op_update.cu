@@ -12,8 +12,7 @@ namespace {
 
 /// Always the step of one and the same time: the moments follow the gradient, and a weight moves by at most the rate
 /// each time, so that thousands of replays stay finite. Copy: the 16-bit type of the chip.
-template <typename Copy>
-class Adam : public MemoryOperation {
+template <typename Copy> class Adam : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -21,9 +20,9 @@ class Adam : public MemoryOperation {
     if (!blocks) return tl::unexpected(blocks.error());
     const std::int64_t vectors = shape_.elements() / kWidth<float>;
     const AdamArrays at{arrays_.template at<float>(kGradient, copy), arrays_.template at<float>(kWeight, copy),
-                        arrays_.template at<float>(kMean, copy), arrays_.template at<float>(kSquare, copy)};
+        arrays_.template at<float>(kMean, copy), arrays_.template at<float>(kSquare, copy)};
     return start_kernel("adam", adam_kernel<Copy>, stream_shape(vectors, shape_.sm_count, *blocks), stream, step(), at,
-                        arrays_.template at<Copy>(kCopy, copy), vectors);
+        arrays_.template at<Copy>(kCopy, copy), vectors);
   }
 
  protected:
@@ -37,7 +36,7 @@ class Adam : public MemoryOperation {
   }
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
     return {matrix(Element::fp32), matrix(Element::fp32), matrix(Element::fp32, Content::zero),
-            matrix(Element::fp32, Content::zero), matrix(element_of<Copy>(), Content::zero)};
+        matrix(Element::fp32, Content::zero), matrix(element_of<Copy>(), Content::zero)};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
     const AdamStep s = step();
@@ -45,8 +44,8 @@ class Adam : public MemoryOperation {
     const auto count = static_cast<std::size_t>(shape_.columns);
     reference::Values weight(count), mean(count), square(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto after = reference::adam(
-          rates, {band.before(kWeight, row)[i], band.before(kMean, row)[i], band.before(kSquare, row)[i]},
+      const auto after = reference::adam(rates,
+          {band.before(kWeight, row)[i], band.before(kMean, row)[i], band.before(kSquare, row)[i]},
           band.before(kGradient, row)[i]);
       weight[i] = after.weight, mean[i] = after.mean, square[i] = after.square;
     }
@@ -64,8 +63,7 @@ class Adam : public MemoryOperation {
   }
 };
 
-template <typename T>
-class Quantize : public MemoryOperation {
+template <typename T> class Quantize : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
@@ -73,8 +71,8 @@ class Quantize : public MemoryOperation {
     if (!blocks) return tl::unexpected(blocks.error());
     const std::int64_t vectors = shape_.elements() / kWidth<T>;
     return start_kernel("quantize", quantize_kernel<T>, stream_shape(vectors, shape_.sm_count, *blocks), stream,
-                        arrays_.template at<T>(kX, copy), arrays_.template at<Fp8E4m3>(kY, copy), kScale,
-                        arrays_.template at<float>(kLargest, copy), vectors);
+        arrays_.template at<T>(kX, copy), arrays_.template at<Fp8E4m3>(kY, copy), kScale,
+        arrays_.template at<float>(kLargest, copy), vectors);
   }
 
  protected:
@@ -83,8 +81,8 @@ class Quantize : public MemoryOperation {
   // sqrt(2 ln 2^24) = 5.77, the largest radius of normal_pair (fill_kernel.cuh), and its rounding to bf16.
   static constexpr double kLargestNormal = 5.8;
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
-    return {matrix(element_of<T>()), matrix(Element::fp8_e4m3, Content::zero),
-            {.content = Content::zero, .by_row = false}};
+    return {
+        matrix(element_of<T>()), matrix(Element::fp8_e4m3, Content::zero), {.content = Content::zero, .by_row = false}};
   }
   /// Bit for bit. The largest value is at least that of the rows which are looked at, and no larger than any that the
   /// array is filled with.
@@ -104,12 +102,10 @@ class Quantize : public MemoryOperation {
 
 }  // namespace
 
-template <typename Copy>
-MadeMemoryOperation make_adam(GpuContext& context, const MemoryShape& shape) {
+template <typename Copy> MadeMemoryOperation make_adam(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<Adam<Copy>>(context, shape);
 }
-template <typename T>
-MadeMemoryOperation make_quantize(GpuContext& context, const MemoryShape& shape) {
+template <typename T> MadeMemoryOperation make_quantize(GpuContext& context, const MemoryShape& shape) {
   return std::make_unique<Quantize<T>>(context, shape);
 }
 template MadeMemoryOperation make_adam<Fp16>(GpuContext&, const MemoryShape&);

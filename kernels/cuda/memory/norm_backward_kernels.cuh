@@ -11,8 +11,7 @@
 namespace stepcast::gpu {
 
 /// Sums of one block for the columns of a row that each thread holds.
-template <typename T, int Vectors>
-struct HeldSums {
+template <typename T, int Vectors> struct HeldSums {
   float sum[Vectors][kWidth<T>] = {};
   __device__ void write(float* partial, int vectors) {
     STEPCAST_UNROLL
@@ -46,9 +45,8 @@ __device__ inline void clear(float* dweight, int columns) {
 
 /// `partial`: blocks x columns. For rows of up to Vectors vectors per thread.
 template <typename T, int Vectors>
-__global__ void __launch_bounds__(512)
-    norm_backward_kernel(const T* x, const T* dy, const T* weight, T* dx, float* partial, float* dweight,
-                         std::int64_t rows, int columns) {
+__global__ void __launch_bounds__(512) norm_backward_kernel(
+    const T* x, const T* dy, const T* weight, T* dx, float* partial, float* dweight, std::int64_t rows, int columns) {
   constexpr int W = kWidth<T>;
   clear(dweight, columns);
   HeldSums<T, Vectors> sums;
@@ -58,7 +56,7 @@ __global__ void __launch_bounds__(512)
     row.load(x, place, 0);
     gradient.load(dy, place, 0);
     float squares = 0, dot = 0;
-    for_both(row, gradient, place, [&](int v, float (&a)[W], float (&d)[W]) {
+    for_both(row, gradient, place, [&](int v, float(&a)[W], float(&d)[W]) {
       float w[W];
       unpack<T>(load_cached(weight, v), w);
       STEPCAST_UNROLL
@@ -90,9 +88,8 @@ __global__ void __launch_bounds__(512)
 /// Longer rows: twice over each, the second time mostly from the level-2 cache; the block's sums stay where they are
 /// written in the end, also mostly in that cache.
 template <typename T>
-__global__ void __launch_bounds__(512)
-    norm_backward_long_kernel(const T* x, const T* dy, const T* weight, T* dx, float* partial, float* dweight,
-                              std::int64_t rows, int columns) {
+__global__ void __launch_bounds__(512) norm_backward_long_kernel(
+    const T* x, const T* dy, const T* weight, T* dx, float* partial, float* dweight, std::int64_t rows, int columns) {
   constexpr int W = kWidth<T>;
   clear(dweight, columns);
   float* sums = partial + static_cast<std::int64_t>(blockIdx.x) * columns;
@@ -104,7 +101,7 @@ __global__ void __launch_bounds__(512)
     row.load(x, place, 0);
     gradient.load(dy, place, 0);
     float squares = 0, dot = 0;
-    for_both(row, gradient, place, [&](int v, float (&a)[W], float (&d)[W]) {
+    for_both(row, gradient, place, [&](int v, float(&a)[W], float(&d)[W]) {
       float w[W];
       unpack<T>(load_cached(weight, v), w);
       for (int e = 0; e < W; ++e) {
@@ -113,7 +110,7 @@ __global__ void __launch_bounds__(512)
       }
     });
     const NormGradient all = norm_gradient(squares, dot, columns);
-    for_both(row, gradient, place, [&](int v, float (&a)[W], float (&d)[W]) {
+    for_both(row, gradient, place, [&](int v, float(&a)[W], float(&d)[W]) {
       float w[W], out[W];
       unpack<T>(load_cached(weight, v), w);
       for (int e = 0; e < W; ++e) {
@@ -129,7 +126,7 @@ __global__ void __launch_bounds__(512)
 /// several blocks to the same columns where the columns alone would leave multiprocessors idle; each adds its part to
 /// dweight.
 constexpr unsigned kSumLanes = 32;
-__global__ void __launch_bounds__(kWarp * kSumLanes)
+__global__ void __launch_bounds__(kWarp* kSumLanes)
     weight_gradient_kernel(const float* partial, float* dweight, int partials, int columns) {
   float* sums = dynamic_shared<float>();
   const unsigned groups = (static_cast<unsigned>(columns) + kWarp - 1) / kWarp;
@@ -155,10 +152,8 @@ inline LaunchShape weight_gradient_shape(unsigned partials, int columns, int sm_
   const unsigned useful = (partials + kSumLanes - 1) / kSumLanes;
   const unsigned filling = static_cast<unsigned>(sm_count) / groups;
   const unsigned parts = filling > useful ? useful : filling > 1 ? filling : 1;
-  return {.blocks = groups * parts,
-          .threads = kWarp,
-          .rows_at_once = lanes,
-          .shared_bytes = sizeof(float) * kWarp * lanes};
+  return {
+      .blocks = groups * parts, .threads = kWarp, .rows_at_once = lanes, .shared_bytes = sizeof(float) * kWarp * lanes};
 }
 
 struct NormBackwardPlan {
@@ -166,8 +161,7 @@ struct NormBackwardPlan {
   int held = 0;  ///< vectors per thread; 0: the kernel for long rows
 };
 
-template <typename T>
-NormBackwardPlan norm_backward_plan(std::int64_t rows, int columns, int sm_count) {
+template <typename T> NormBackwardPlan norm_backward_plan(std::int64_t rows, int columns, int sm_count) {
   constexpr unsigned kMostThreads = 512;
   const unsigned vectors = static_cast<unsigned>(columns / kWidth<T>);
   NormBackwardPlan plan;

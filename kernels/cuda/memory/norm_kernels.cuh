@@ -20,13 +20,13 @@ __global__ void __launch_bounds__(1024)
   Storage row(kept_vectors(), shared_vectors);
   row.load(x, place, 0);
   float squares = 0;
-  row.for_each(place, [&](int, float (&a)[kWidth<T>]) {
+  row.for_each(place, [&](int, float(&a)[kWidth<T>]) {
     STEPCAST_UNROLL
     for (int e = 0; e < kWidth<T>; ++e) squares = fmaf(a[e], a[e], squares);
   });
   const float mean = over_row<Sum, OneWarp>(squares, scratch()) / static_cast<float>(columns);
   const float scale = rsqrtf(mean + kNormEpsilon);
-  row.for_each(place, [&](int v, float (&a)[kWidth<T>]) {
+  row.for_each(place, [&](int v, float(&a)[kWidth<T>]) {
     float w[kWidth<T>], out[kWidth<T>];
     unpack<T>(load_cached(weight, v), w);
     STEPCAST_UNROLL

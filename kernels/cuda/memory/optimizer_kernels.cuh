@@ -10,7 +10,7 @@ namespace stepcast::gpu {
 
 struct AdamStep {
   float rate = 1e-4f, beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, decay = 0.1f;  // arXiv 2005.14165 appendix B
-  float correction1 = 1, correction2 = 1;  ///< 1 / (1 - beta^t)
+  float correction1 = 1, correction2 = 1;                                          ///< 1 / (1 - beta^t)
 };
 
 struct AdamArrays {
@@ -19,14 +19,16 @@ struct AdamArrays {
 };
 
 /// The four arrays at one place.
-struct AdamSlice { uint4 gradient, weight, mean, square; };
+struct AdamSlice {
+  uint4 gradient, weight, mean, square;
+};
 
 template <typename Copy>
 __global__ void __launch_bounds__(kStreamThreads)
     adam_kernel(AdamStep step, AdamArrays at, Copy* copy, std::int64_t vectors) {
   const auto load = [&](std::int64_t i) {
     return AdamSlice{load_streaming(at.gradient, i), load_streaming(at.weight, i), load_streaming(at.mean, i),
-                     load_streaming(at.square, i)};
+        load_streaming(at.square, i)};
   };
   for_each_vector<2>(vectors, load, [&](std::int64_t i, const AdamSlice& slice) {
     float g[4], w[4], m[4], v[4];

@@ -10,27 +10,29 @@
 namespace stepcast::gpu {
 
 /// `amax` holds a float that is not negative; such floats have the order of their bits as integers. At most one atomic
-/// operation per block, and none where `amax` is as large already: thousands on one address would outlast the data. What
-/// is read there may be older than another block's maximum, which costs an operation more and changes no result.
+/// operation per block, and none where `amax` is as large already: thousands on one address would outlast the data.
+/// What is read there may be older than another block's maximum, which costs an operation more and changes no result.
 template <typename T>
 __global__ void __launch_bounds__(kStreamThreads)
     quantize_kernel(const T* x, Fp8E4m3* y, float scale, float* amax, std::int64_t vectors) {
   __shared__ float of_warps[kWarp];
   float largest = 0;
-  for_each_vector<4>(vectors, [&](std::int64_t i) { return load_streaming(x, i); }, [&](std::int64_t i, uint4 raw) {
-    float a[kWidth<T>];
-    unpack<T>(raw, a);
-    std::uint32_t words[2];
-    STEPCAST_UNROLL
-    for (int w = 0; w < 2; ++w) {
-      const std::uint32_t low = fp8_pair_from_floats(a[4 * w] * scale, a[4 * w + 1] * scale);
-      const std::uint32_t high = fp8_pair_from_floats(a[4 * w + 2] * scale, a[4 * w + 3] * scale);
-      words[w] = low | high << 16;
-    }
-    STEPCAST_UNROLL
-    for (int e = 0; e < kWidth<T>; ++e) largest = fmaxf(largest, fabsf(a[e]));
-    reinterpret_cast<uint2*>(y)[i] = make_uint2(words[0], words[1]);
-  });
+  for_each_vector<4>(
+      vectors, [&](std::int64_t i) { return load_streaming(x, i); },
+      [&](std::int64_t i, uint4 raw) {
+        float a[kWidth<T>];
+        unpack<T>(raw, a);
+        std::uint32_t words[2];
+        STEPCAST_UNROLL
+        for (int w = 0; w < 2; ++w) {
+          const std::uint32_t low = fp8_pair_from_floats(a[4 * w] * scale, a[4 * w + 1] * scale);
+          const std::uint32_t high = fp8_pair_from_floats(a[4 * w + 2] * scale, a[4 * w + 3] * scale);
+          words[w] = low | high << 16;
+        }
+        STEPCAST_UNROLL
+        for (int e = 0; e < kWidth<T>; ++e) largest = fmaxf(largest, fabsf(a[e]));
+        reinterpret_cast<uint2*>(y)[i] = make_uint2(words[0], words[1]);
+      });
   largest = over_block<Max>(largest, of_warps);
   if (threadIdx.x == 0 && largest > *static_cast<volatile const float*>(amax))
     atomicMax(reinterpret_cast<int*>(amax), __float_as_int(largest));

@@ -20,16 +20,14 @@ struct Xor {
   __device__ static unsigned of(unsigned a, unsigned b) { return a ^ b; }
 };
 
-template <typename How, typename X>
-__device__ X over_warp(X x) {
+template <typename How, typename X> __device__ X over_warp(X x) {
   STEPCAST_UNROLL
   for (int across = 16; across > 0; across /= 2) x = How::of(x, __shfl_xor_sync(kAllLanes, x, across));
   return x;
 }
 
 /// Of a block in one dimension of whole warps. `scratch` is 32 numbers of shared memory; it may be used again at once.
-template <typename How, typename X>
-__device__ X over_block(X x, X* scratch) {
+template <typename How, typename X> __device__ X over_block(X x, X* scratch) {
   x = over_warp<How>(x);
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
   if (warps == 1) return x;
@@ -40,12 +38,9 @@ __device__ X over_block(X x, X* scratch) {
 }
 
 /// Over the threads that share a row: one warp of several in the block, or the whole block.
-template <typename How, bool OneWarp>
-__device__ float over_row(float x, float* scratch) {
-  if constexpr (OneWarp)
-    return over_warp<How>(x);
-  else
-    return over_block<How>(x, scratch);
+template <typename How, bool OneWarp> __device__ float over_row(float x, float* scratch) {
+  if constexpr (OneWarp) return over_warp<How>(x);
+  else return over_block<How>(x, scratch);
 }
 
 }  // namespace stepcast::gpu

@@ -9,8 +9,7 @@ namespace stepcast::gpu {
 
 /// Where a row lies in 16-byte vectors. Rows need not start on one: the first and last vector may hold elements of the
 /// neighbours, which are read with them and left alone. Buffers end on a whole vector.
-template <typename T>
-struct RowPlace {
+template <typename T> struct RowPlace {
   std::int64_t first;  ///< vector
   int skip, end;       ///< elements of the first vector that are not ours; skip + columns
   int vectors;
@@ -42,8 +41,7 @@ struct RowPlace {
 
 /// In registers, as it came: vectors thread, thread + threads, ... of the row. Numbers of two bytes take half the
 /// registers that their floats would: two blocks of 512 threads that hold two rows each fit on a multiprocessor.
-template <typename T, int Vectors>
-struct HeldRow {
+template <typename T, int Vectors> struct HeldRow {
   static constexpr bool in_registers = true;
   uint4 raw[Vectors];
   float neutral = 0;
@@ -66,8 +64,7 @@ struct HeldRow {
     place.expand(raw[k], v, neutral, x);
   }
   /// body(vector, its elements).
-  template <typename Body>
-  __device__ void for_each(const RowPlace<T>& place, Body body) {
+  template <typename Body> __device__ void for_each(const RowPlace<T>& place, Body body) {
     STEPCAST_UNROLL
     for (int k = 0; k < Vectors; ++k) {
       const int v = static_cast<int>(threadIdx.x + k * blockDim.x);
@@ -80,8 +77,7 @@ struct HeldRow {
 };
 
 /// Of any length: the first vectors in shared memory, the rest read again, mostly from the level-2 cache.
-template <typename T>
-struct LongRow {
+template <typename T> struct LongRow {
   static constexpr bool in_registers = false;
   uint4* kept;
   int capacity;
@@ -110,8 +106,7 @@ struct LongRow {
   __device__ uint4 at(const RowPlace<T>& place, int v) const {
     return v < capacity ? kept[v] : reinterpret_cast<const uint4*>(data)[place.first + v];
   }
-  template <typename Body>
-  __device__ void for_each(const RowPlace<T>& place, Body body) {
+  template <typename Body> __device__ void for_each(const RowPlace<T>& place, Body body) {
     for (int v = static_cast<int>(threadIdx.x); v < place.vectors; v += static_cast<int>(blockDim.x)) {
       float x[kWidth<T>];
       place.expand(at(place, v), v, neutral, x);

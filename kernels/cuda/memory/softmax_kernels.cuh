@@ -22,18 +22,18 @@ template <typename T, bool OneWarp, typename Storage>
 __device__ SoftmaxRow softmax_row(Storage& row, const RowPlace<T>& place) {
   float largest = kMasked, sum = 0;
   if constexpr (Storage::in_registers) {
-    row.for_each(place, [&](int, float (&x)[kWidth<T>]) {
+    row.for_each(place, [&](int, float(&x)[kWidth<T>]) {
       STEPCAST_UNROLL
       for (int e = 0; e < kWidth<T>; ++e) largest = fmaxf(largest, x[e]);
     });
     const SoftmaxRow all{over_row<Max, OneWarp>(largest, scratch()), 0};
-    row.for_each(place, [&](int, float (&x)[kWidth<T>]) {
+    row.for_each(place, [&](int, float(&x)[kWidth<T>]) {
       STEPCAST_UNROLL
       for (int e = 0; e < kWidth<T>; ++e) sum += all.of(x[e]);
     });
     return {all.top, over_row<Sum, OneWarp>(sum, scratch())};
   } else {
-    row.for_each(place, [&](int, float (&x)[kWidth<T>]) {
+    row.for_each(place, [&](int, float(&x)[kWidth<T>]) {
       float here = largest;
       STEPCAST_UNROLL
       for (int e = 0; e < kWidth<T>; ++e) here = fmaxf(here, x[e]);
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(1024)
   row.load(x, place, kMasked);
   const SoftmaxRow all = softmax_row<T, OneWarp>(row, place);
   const float scale = 1.0f / all.sum;
-  row.for_each(place, [&](int v, float (&e)[kWidth<T>]) {
+  row.for_each(place, [&](int v, float(&e)[kWidth<T>]) {
     float result[kWidth<T>];
     STEPCAST_UNROLL
     for (int i = 0; i < kWidth<T>; ++i) result[i] = all.of(e[i]) * scale;
@@ -77,12 +77,12 @@ __global__ void __launch_bounds__(512)
   result.load(y, place, 0);
   gradient.load(dy, place, 0);
   float dot = 0;
-  for_both(result, gradient, place, [&](int, float (&a)[kWidth<T>], float (&b)[kWidth<T>]) {
+  for_both(result, gradient, place, [&](int, float(&a)[kWidth<T>], float(&b)[kWidth<T>]) {
     STEPCAST_UNROLL
     for (int e = 0; e < kWidth<T>; ++e) dot = fmaf(a[e], b[e], dot);
   });
   dot = over_row<Sum, OneWarp>(dot, scratch());
-  for_both(result, gradient, place, [&](int v, float (&a)[kWidth<T>], float (&b)[kWidth<T>]) {
+  for_both(result, gradient, place, [&](int v, float(&a)[kWidth<T>], float(&b)[kWidth<T>]) {
     float out[kWidth<T>];
     STEPCAST_UNROLL
     for (int e = 0; e < kWidth<T>; ++e) out[e] = a[e] * (b[e] - dot);

@@ -53,7 +53,7 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
   const std::string what = architecture.empty() ? "the config names no architecture"
                                                 : fmt::format("the architecture '{:.60}' is not known", architecture);
   return fail(file.where("architectures"), what,
-              fmt::format("known: {}; --as llama tries it as a Llama", known_architectures()));
+      fmt::format("known: {}; --as llama tries it as a Llama", known_architectures()));
 }
 
 /// "meta-llama/Llama-3.1-8B" or ".../Llama-3.1-8B/config.json" gives llama-3.1-8b.

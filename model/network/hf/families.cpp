@@ -38,8 +38,8 @@ void llama(HfReader& r) {
   bool attention = false, mlp = false;
   r.config.optional("attention_bias", attention);
   r.config.optional("mlp_bias", mlp);
-  r.config.require(!mlp || attention, "mlp_bias", "biases on the MLP alone are none of our forms",
-                   "attention_bias too, or neither");
+  r.config.require(
+      !mlp || attention, "mlp_bias", "biases on the MLP alone are none of our forms", "attention_bias too, or neither");
   r.spec.linear_bias = mlp && attention;
   r.spec.qkv_bias = r.spec.out_bias = attention && !mlp;
 }
@@ -95,7 +95,7 @@ void qwen_experts(HfReader& r) {
   r.config.optional("mlp_only_layers", plain, IntegerRange{0, 1 << 20});
   for (std::size_t i = 0; i < plain.size(); ++i)
     r.config.require(plain[i] == static_cast<std::int64_t>(i) && n.experts.every == 1, "mlp_only_layers",
-                     "layers without experts stand between layers with them", "leading layers only: 0, 1, ...");
+        "layers without experts stand between layers with them", "leading layers only: 0, 1, ...");
   n.experts.dense_layers = static_cast<std::int64_t>(plain.size());
 }
 
@@ -232,8 +232,8 @@ void nemotron(HfReader& r) {
   attention_biases(r, false);
   bool mlp = false;
   r.config.optional("mlp_bias", mlp);
-  r.config.require(mlp == n.qkv_bias, "mlp_bias", "biases on one half of the layer are none of our forms",
-                   "as attention_bias");
+  r.config.require(
+      mlp == n.qkv_bias, "mlp_bias", "biases on one half of the layer are none of our forms", "as attention_bias");
   n.linear_bias = mlp;
 }
 
@@ -257,7 +257,7 @@ void opt(HfReader& r) {
   n.max_positions = n.sequence + 2;
   const std::int64_t width = r.config.has("word_embed_proj_dim") ? r.size("word_embed_proj_dim") : n.hidden;
   r.config.require(width == n.hidden, "word_embed_proj_dim",
-                   fmt::format("embeddings of width {} are projected to {}", width, n.hidden), "hidden_size");
+      fmt::format("embeddings of width {} are projected to {}", width, n.hidden), "hidden_size");
   bool before = true;
   r.config.optional("do_layer_norm_before", before);
   r.config.require(before, "do_layer_norm_before", "norms behind the layers are none of our forms", "true");

@@ -36,10 +36,8 @@ std::int64_t HfReader::size(const char* key) {
 
 std::int64_t HfReader::size_or(const char* key, std::int64_t absent) {
   std::int64_t value = absent;
-  if (config.has(key))
-    config.read(key, value, sizes_or_none);
-  else
-    note(fmt::format("{} {} (not in the file)", key, absent));
+  if (config.has(key)) config.read(key, value, sizes_or_none);
+  else note(fmt::format("{} {} (not in the file)", key, absent));
   return value;
 }
 
@@ -47,10 +45,8 @@ std::int64_t HfReader::either(const char* key, const char* other) { return size(
 
 bool HfReader::flag_or(const char* key, bool absent) {
   bool value = absent;
-  if (config.has(key))
-    config.read(key, value);
-  else
-    note(fmt::format("{} {} (not in the file)", key, absent));
+  if (config.has(key)) config.read(key, value);
+  else note(fmt::format("{} {} (not in the file)", key, absent));
   return value;
 }
 
@@ -76,8 +72,8 @@ void HfReader::activation(const char* key, const char* absent, bool gated) {
     if (name == row.name) return void(spec.activation = gated ? row.gated : row.plain);
   }
   config.require(false, key,
-                 fmt::format("the activation '{:.40}' of {} MLP is not known", name, gated ? "a gated" : "a plain"),
-                 name_hint(name, known));
+      fmt::format("the activation '{:.40}' of {} MLP is not known", name, gated ? "a gated" : "a plain"),
+      name_hint(name, known));
 }
 
 void HfReader::length(const char* key) {

@@ -75,9 +75,8 @@ class RankBound {
 
   /// Stages of the same direction on this rank that a unit has passed when it is through `way`, that one included.
   [[nodiscard]] int passed(const StageWay* way) const {
-    return static_cast<int>(std::count_if(own_.begin(), own_.end(), [&](const StageWay* other) {
-      return other->direction == way->direction && other <= way;
-    }));
+    return static_cast<int>(std::count_if(own_.begin(), own_.end(),
+        [&](const StageWay* other) { return other->direction == way->direction && other <= way; }));
   }
 
   /// Up to the first input gradient of a stage. Stages whose first input gradient comes no earlier have run nothing but
@@ -93,8 +92,8 @@ class RankBound {
       }
       const bool later = way->direction == stage->direction && way > stage;
       const double fits = later && cap_ < units_ ? std::floor((cap_ - 1) / passed(stage)) : units_;
-      window.work += std::min<double>(way->units, fits) *
-                     (way->most_forward + way->most_input_grad + way->most_weight_grad);
+      window.work +=
+          std::min<double>(way->units, fits) * (way->most_forward + way->most_input_grad + way->most_weight_grad);
     }
     window.work += longest(held, cap_);
     return window;

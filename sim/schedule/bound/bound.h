@@ -9,8 +9,8 @@ namespace stepcast {
 
 struct LowerBound {
   Seconds makespan;
-  Seconds span;                            ///< of max over ranks (last end - first start)
-  int rank = 0;                            ///< whose argument gives the makespan's
+  Seconds span;  ///< of max over ranks (last end - first start)
+  int rank = 0;  ///< whose argument gives the makespan's
 };
 LowerBound lower_bound(const BoundProblem& problem, const StageTimes& times);
 

@@ -30,8 +30,8 @@ class UnitTimes {
   }
 
  private:
-  [[nodiscard]] double scaled(const std::vector<Seconds>& means, const std::vector<double>& each, int stage,
-                              int unit) const {
+  [[nodiscard]] double scaled(
+      const std::vector<Seconds>& means, const std::vector<double>& each, int stage, int unit) const {
     const double slow = times_.rank_slowdown.empty() ? 1.0 : times_.rank_slowdown[problem_.rank_of[stage]];
     return pace_ * slow * (each.empty() ? means[stage].value() : each[stage * problem_.units + unit]);
   }
@@ -66,8 +66,8 @@ void run_alone(const UnitTimes& times, int unit, LoneRun& run) {
 
 /// From the end of the input gradient at `stage` to the end of all that must follow it: each lower stage's weight
 /// gradient, and its own. `seen_by` is the only rank that looks, or -1.
-double time_after(const UnitTimes& times, const BoundProblem& problem, const LoneRun& run, int unit, int stage,
-                  int seen_by) {
+double time_after(
+    const UnitTimes& times, const BoundProblem& problem, const LoneRun& run, int unit, int stage, int seen_by) {
   double end = run.input_grad_end[stage];
   for (int s = run.first; s <= stage; ++s) {
     if (seen_by >= 0 && problem.rank_of[s] != seen_by) continue;
@@ -88,7 +88,7 @@ void add_unit(const UnitTimes& times, int stage, int unit, StageWay& way) {
 }
 
 void add_way(const UnitTimes& times, const BoundProblem& problem, const LoneRun& run, int unit, int stage,
-             bool within_rank, StageWay& way) {
+    bool within_rank, StageWay& way) {
   int from = run.first;
   while (within_rank && problem.rank_of[from] != problem.rank_of[stage]) ++from;
   const double start = run.forward[from];
@@ -111,9 +111,11 @@ std::vector<StageWay> gather(const BoundProblem& problem, const StageTimes& stag
     run.first = direction * length;
     run.last = run.first + length;
     for (int s = run.first; s < run.last; ++s) {
+      // clang-format off
       ways[s] = {.rank = problem.rank_of[s], .direction = direction, .units = units, .forward_starts = endless,
                  .input_grad_starts = endless, .after_input_grad = endless, .life = endless,
                  .least_forward = endless, .least_weight_grad = endless};
+      // clang-format on
     }
     const int differing = times.all_alike() ? 1 : units;
     for (int unit = direction * units; unit < direction * units + differing; ++unit) {

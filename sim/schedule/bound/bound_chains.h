@@ -11,14 +11,14 @@ namespace stepcast::bounds {
 /// One virtual stage. Times hold for every unit: the least or the largest where units differ.
 struct StageWay {
   int rank = 0, direction = 0, units = 0;
-  double forward_starts = 0;        ///< earliest start of any forward
-  double input_grad_starts = 0;     ///< earliest start of any input gradient
-  double after_input_grad = 0;      ///< from the end of any input gradient to the end of the step
-  double alone = 0;                 ///< from a unit's first start to its last end, as far as it passes here
-  double life = 0;                  ///< from the start of a forward to the end of its weight gradient
+  double forward_starts = 0;     ///< earliest start of any forward
+  double input_grad_starts = 0;  ///< earliest start of any input gradient
+  double after_input_grad = 0;   ///< from the end of any input gradient to the end of the step
+  double alone = 0;              ///< from a unit's first start to its last end, as far as it passes here
+  double life = 0;               ///< from the start of a forward to the end of its weight gradient
   double least_forward = 0, least_weight_grad = 0;
   double most_forward = 0, most_input_grad = 0, most_weight_grad = 0;
-  double work = 0;                  ///< of all units
+  double work = 0;  ///< of all units
 };
 
 std::vector<StageWay> stage_ways(const BoundProblem& problem, const StageTimes& times);

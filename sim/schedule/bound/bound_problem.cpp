@@ -4,11 +4,11 @@ namespace stepcast {
 
 BoundProblem bound_problem(const Order& order) {
   return {.ranks = order.ranks,
-          .stages = order.stages(),
-          .units = order.units(),
-          .directions = order.directions,
-          .rank_of = order.rank_of,
-          .memory_cap = {}};
+      .stages = order.stages(),
+      .units = order.units(),
+      .directions = order.directions,
+      .rank_of = order.rank_of,
+      .memory_cap = {}};
 }
 
 BoundProblem bound_problem(const Order& order, const Timeline& timeline) {

@@ -43,8 +43,8 @@ std::string waiting_text(const Order& order, std::int32_t position) {
 }  // namespace
 
 Error name_deadlock(const Order& order, const EngineWorkspace& workspace) {
-  const auto stuck = std::find_if(workspace.ranks.begin(), workspace.ranks.end(),
-                                  [](const EngineRank& rank) { return rank.next < rank.end; });
+  const auto stuck = std::find_if(
+      workspace.ranks.begin(), workspace.ranks.end(), [](const EngineRank& rank) { return rank.next < rank.end; });
   auto rank = static_cast<std::int32_t>(stuck - workspace.ranks.begin());
   std::vector<std::int32_t> walked;
   std::vector<std::string> waits;
@@ -61,7 +61,7 @@ Error name_deadlock(const Order& order, const EngineWorkspace& workspace) {
   }
   const auto loop = std::find(walked.begin(), walked.end(), rank) - walked.begin();
   return Error{"order", fmt::format("cannot run: {}", fmt::join(waits.begin() + loop, waits.end(), "; ")),
-               "these actions wait for each other: move one of them earlier on its rank"};
+      "these actions wait for each other: move one of them earlier on its rank"};
 }
 
 }  // namespace stepcast::engine

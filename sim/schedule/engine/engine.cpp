@@ -38,19 +38,11 @@ struct Step {
 };
 
 /// One run over one order. The template parameters keep questions out of runs that need not ask them.
-template <bool blocking, bool each>
-class Loop {
+template <bool blocking, bool each> class Loop {
  public:
   Loop(const Order& order, const StageTimes& times, Timeline& out, EngineWorkspace& work)
-      : slots_(order),
-        units_(order, times),
-        pair_factor_(times.pair_factor),
-        actions_(order.actions.data()),
-        stages_(work.stages.data()),
-        ranks_(work.ranks.data()),
-        done_(work.done.data()),
-        ready_(work.ready),
-        out_(out),
+      : slots_(order), units_(order, times), pair_factor_(times.pair_factor), actions_(order.actions.data()),
+        stages_(work.stages.data()), ranks_(work.ranks.data()), done_(work.done.data()), ready_(work.ready), out_(out),
         batches_always_(order.chunks > 1) {}
 
   void run_all() {
@@ -224,8 +216,8 @@ void run_loop(const Order& order, const StageTimes& times, Timeline& out, Engine
 }
 
 bool finished(const EngineWorkspace& work) {
-  return std::all_of(work.ranks.begin(), work.ranks.end(),
-                     [](const EngineRank& rank) { return rank.next == rank.end; });
+  return std::all_of(
+      work.ranks.begin(), work.ranks.end(), [](const EngineRank& rank) { return rank.next == rank.end; });
 }
 
 }  // namespace

@@ -16,9 +16,7 @@ void gather_stages(const Order& order, const StageTimes& times, EngineWorkspace&
 class UnitDurations {
  public:
   UnitDurations(const Order& order, const StageTimes& times)
-      : units_(order.units()),
-        forward_(data(times.forward_each)),
-        input_grad_(data(times.input_grad_each)),
+      : units_(order.units()), forward_(data(times.forward_each)), input_grad_(data(times.input_grad_each)),
         weight_grad_(data(times.weight_grad_each)) {}
 
   [[nodiscard]] double of(const Action& action, const EngineStage& stage) const {

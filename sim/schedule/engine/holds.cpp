@@ -16,7 +16,8 @@ class HoldWalk {
     ends_.assign(std::size_t{2} * order.stages() * order.units(), 0.0);
     for (std::size_t i = 0; i < order.actions.size(); ++i) {
       const Action& action = order.actions[i];
-      if (action.kind != ActionKind::weight_grad) end_of(direction_of(action), action.stage, action.micro_batch) = timeline.end[i].value();
+      if (action.kind != ActionKind::weight_grad)
+        end_of(direction_of(action), action.stage, action.micro_batch) = timeline.end[i].value();
     }
   }
 
@@ -35,9 +36,13 @@ class HoldWalk {
 
  private:
   static constexpr int nobody = -1, pair_peers = -2;
-  struct Receive { double begins, hop; };
+  struct Receive {
+    double begins, hop;
+  };
 
-  static int direction_of(const Action& action) { return action.kind == ActionKind::forward ? engine::ahead : engine::back; }
+  static int direction_of(const Action& action) {
+    return action.kind == ActionKind::forward ? engine::ahead : engine::back;
+  }
   double& end_of(int direction, int stage, int unit) {
     return ends_[(static_cast<std::size_t>(direction) * order_.stages() + stage) * order_.units() + unit];
   }
@@ -54,7 +59,8 @@ class HoldWalk {
       const double input = end_of(direction, stage.from[direction], action.micro_batch);
       receives.push_back({std::max(batched ? free_ : free_ + send_, input), stage.hop[direction]});
     }
-    std::sort(receives.begin(), receives.end(), [](const Receive& one, const Receive& other) { return one.begins < other.begins; });
+    std::sort(receives.begin(), receives.end(),
+        [](const Receive& one, const Receive& other) { return one.begins < other.begins; });
     for (const Receive& one : receives) hold(one.begins, one.begins + one.hop);
   }
 

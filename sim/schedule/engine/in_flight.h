@@ -17,8 +17,7 @@ inline constexpr ChangeByKind pending_weight_grad = {0, 0, 1, -1};
 
 /// Calls `add(action, change)` in the order in which memory changes: what runs at once with the next action frees
 /// nothing before that one has taken its share.
-template <typename Add>
-void walk_changes(std::span<const Action> actions, const ChangeByKind& changes, Add add) {
+template <typename Add> void walk_changes(std::span<const Action> actions, const ChangeByKind& changes, Add add) {
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const std::int32_t change = changes[static_cast<std::size_t>(actions[i].kind)];
     if (actions[i].with_next && change < 0 && i + 1 < actions.size()) {

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -76,7 +75,7 @@ std::optional<std::string> means_warning(const Replay& replay, double tolerance)
   const double gap = replay.means_gap();
   if (std::abs(gap) <= tolerance) return std::nullopt;
   return fmt::format("stage means make the step {:.1f} % {}: durations of single micro-batches are needed here",
-                     100 * std::abs(gap), gap < 0 ? "shorter" : "longer");
+      100 * std::abs(gap), gap < 0 ? "shorter" : "longer");
 }
 
 }  // namespace stepcast

@@ -25,9 +25,9 @@ struct TimedOrder {
 void set_stage_means(const Order& order, StageTimes& times);
 
 struct Replay {
-  Timeline single;                       ///< every unit with its own duration
-  int slowest = 0;                       ///< the copy that it is of
-  Timeline means;                        ///< every unit of a stage with the stage's mean
+  Timeline single;  ///< every unit with its own duration
+  int slowest = 0;  ///< the copy that it is of
+  Timeline means;   ///< every unit of a stage with the stage's mean
   /// Makespan with means against the one with single durations, -0.27: 27 % shorter.
   [[nodiscard]] double means_gap() const;
 };

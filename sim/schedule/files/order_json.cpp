@@ -27,7 +27,7 @@ Expected<ActionKind> kind_of(const pytorch::CellStep& step, const std::string& w
     case pytorch::Verb::weight_grad: return ActionKind::weight_grad;
     default:
       return fail(where, fmt::format("'{}' is no action of an order", pytorch::text_of(step)),
-                  "F, I, W, or B for I and W in one");
+          "F, I, W, or B for I and W in one");
   }
 }
 
@@ -62,8 +62,8 @@ void read_placement(JsonObject& file, Order& order) {
   if (file.failed()) return;
   file.require(order.ranks > 0, "ranks", "the list is empty", "one object per rank");
   file.require(order.ranks > 0 && !rank_of.empty() && rank_of.size() % static_cast<std::size_t>(order.ranks) == 0,
-               "rank_of", fmt::format("{} stages on {} ranks", rank_of.size(), order.ranks),
-               "the rank of every virtual stage, the same number for every rank");
+      "rank_of", fmt::format("{} stages on {} ranks", rank_of.size(), order.ranks),
+      "the rank of every virtual stage, the same number for every rank");
   if (!file.failed() && order.ranks > 0) order.chunks = static_cast<int>(rank_of.size()) / order.ranks;
 }
 
@@ -71,7 +71,7 @@ void read_each(JsonObject& stage, const char* key, std::size_t units, std::vecto
   std::vector<double> durations;
   stage.read(key, durations, durations_range);
   stage.require(stage.failed() || durations.size() == units, key, fmt::format("{} durations", durations.size()),
-                fmt::format("{}: one per micro-batch and slice", units));
+      fmt::format("{}: one per micro-batch and slice", units));
   each.insert(each.end(), durations.begin(), durations.end());
 }
 
@@ -81,7 +81,7 @@ void read_durations(JsonObject& file, TimedOrder& timed) {
   const auto units = static_cast<std::size_t>(order.units());
   std::vector<JsonObject> stages = file.objects("durations");
   file.require(stages.size() == order.rank_of.size(), "durations", fmt::format("{} stages", stages.size()),
-               fmt::format("{}: one object per virtual stage", order.rank_of.size()));
+      fmt::format("{}: one object per virtual stage", order.rank_of.size()));
   for (JsonObject& stage : stages) {
     read_each(stage, "forward", units, timed.times.forward_each);
     read_each(stage, "input_grad", units, timed.times.input_grad_each);
@@ -126,8 +126,8 @@ Expected<void> checked(const std::string& where, const Order& order) {
   return {};
 }
 
-std::vector<double> durations_of(const std::vector<double>& each, const std::vector<Seconds>& means, int stage,
-                                 int units) {
+std::vector<double> durations_of(
+    const std::vector<double>& each, const std::vector<Seconds>& means, int stage, int units) {
   const auto count = static_cast<std::size_t>(units);
   if (each.empty()) return std::vector<double>(count, means[stage].value());
   const auto first = each.begin() + static_cast<std::ptrdiff_t>(stage) * units;

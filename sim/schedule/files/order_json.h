@@ -29,10 +29,10 @@
 namespace stepcast {
 
 struct OrderFile {
-  TimedOrder timed;             ///< the order has passed check_order(); times with their means, hops 0
-  bool has_durations = false;   ///< else `timed.times` is empty
+  TimedOrder timed;                ///< the order has passed check_order(); times with their means, hops 0
+  bool has_durations = false;      ///< else `timed.times` is empty
   std::vector<TimedOrder> copies;  ///< of "copies", `timed` is the first; else empty
-  bool in_seconds = false;      ///< what the durations are bare numbers of
+  bool in_seconds = false;         ///< what the durations are bare numbers of
   std::optional<double> tail, measured;
 };
 

@@ -35,12 +35,13 @@ Numbering numbering_of(const Order& order, int rank) {
 Expected<void> check_lane(const std::string& where, const char* name, const PrimusLane& lane, std::size_t count) {
   if (lane.start.size() != count || lane.end.size() != count) {
     return fail(where, fmt::format("{} starts and {} ends of {}", lane.start.size(), lane.end.size(), name),
-                fmt::format("{} of each: micro-batches x chunks", count));
+        fmt::format("{} of each: micro-batches x chunks", count));
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (lane.end[i] >= lane.start[i]) continue;
-    return fail(where, fmt::format("{} {} ends at {} ms, before its start at {} ms", name, i, lane.end[i],
-                                   lane.start[i]), "ends after starts");
+    return fail(where,
+        fmt::format("{} {} ends at {} ms, before its start at {} ms", name, i, lane.end[i], lane.start[i]),
+        "ends after starts");
   }
   const auto whole = [&](const auto& list) { return list.empty() || list.size() == count; };
   if (whole(lane.micro_batch) && whole(lane.chunk)) return {};
@@ -68,7 +69,7 @@ class RankReader {
     add(rank_.backward, numbers_.backward, split ? ActionKind::input_grad : ActionKind::backward);
     if (split) add(rank_.weight_grad, numbers_.backward, ActionKind::weight_grad);
     std::stable_sort(actions_.begin(), actions_.end(),
-                     [](const MeasuredAction& a, const MeasuredAction& b) { return a.start < b.start; });
+        [](const MeasuredAction& a, const MeasuredAction& b) { return a.start < b.start; });
     for (const MeasuredAction& measured : actions_) {
       TRY(check_inside(measured.action));
     }
@@ -86,7 +87,7 @@ class RankReader {
         !rank_.forward.chunk.empty() && !rank_.backward.chunk.empty() && !rank_.weight_grad.chunk.empty();
     if (size_.chunks == 1 || names) return {};
     return fail(rank_.where, "split backward on several chunks, and nothing says which operation is whose",
-                "fwd_chunk, bwd_chunk, wgrad_chunk and the _minibatch lists");
+        "fwd_chunk, bwd_chunk, wgrad_chunk and the _minibatch lists");
   }
 
   Expected<void> check_inside(const Action& action) const {
@@ -94,7 +95,7 @@ class RankReader {
         action.stage < size_.ranks * size_.chunks)
       return {};
     return fail(rank_.where, fmt::format("{} is outside of the step", to_text(action)),
-                fmt::format("micro-batches 0 to {}, chunks 0 to {}", size_.micro_batches - 1, size_.chunks - 1));
+        fmt::format("micro-batches 0 to {}, chunks 0 to {}", size_.micro_batches - 1, size_.chunks - 1));
   }
 
   void add(const PrimusLane& lane, const std::vector<Action>& numbers, ActionKind kind) {
@@ -164,7 +165,7 @@ class TimelineBuilder {
 Expected<PrimusTimeline> primus_timeline(const PrimusSize& size, std::span<const PrimusRank> ranks) {
   if (ranks.size() != static_cast<std::size_t>(size.ranks)) {
     return fail("timeline", fmt::format("{} ranks are there", ranks.size()),
-                fmt::format("{}: one per pipeline rank", size.ranks));
+        fmt::format("{}: one per pipeline rank", size.ranks));
   }
   TRY(const auto megatron, megatron_order(size));
   TimelineBuilder builder(size, megatron);

@@ -23,18 +23,18 @@ struct PrimusSize {
 
 /// Starts and ends of one kind of operation on one rank.
 struct PrimusLane {
-  std::vector<double> start, end;                 ///< milliseconds
-  std::vector<std::int64_t> micro_batch, chunk;   ///< empty: not named
+  std::vector<double> start, end;                ///< milliseconds
+  std::vector<std::int64_t> micro_batch, chunk;  ///< empty: not named
 };
 
 struct PrimusRank {
-  std::string where;                              ///< file and JSON pointer, for errors
-  PrimusLane forward, backward, weight_grad;      ///< the last one empty: backward is fused
+  std::string where;                          ///< file and JSON pointer, for errors
+  PrimusLane forward, backward, weight_grad;  ///< the last one empty: backward is fused
 };
 
 struct PrimusTimeline {
-  TimedOrder timed;                               ///< order and durations; hops 0
-  Seconds measured;                               ///< rank 0's first start to its last end, on its own clock
+  TimedOrder timed;  ///< order and durations; hops 0
+  Seconds measured;  ///< rank 0's first start to its last end, on its own clock
 };
 
 Expected<PrimusSize> read_primus_config(std::string_view text, const std::string& where);

@@ -52,7 +52,7 @@ Expected<PrimusRank> read_primus_rank(std::string_view text, const std::string& 
   if (!file.failed() && !file.has(key)) {
     const std::vector<std::string> there = file.keys();
     return fail(where, fmt::format("iteration {} is not there", iteration),
-                there.empty() ? "the file has none" : fmt::format("{} to {}", there.front(), there.back()));
+        there.empty() ? "the file has none" : fmt::format("{} to {}", there.front(), there.back()));
   }
   JsonObject child = file.object(key);
   PrimusRank rank = read_rank(child);

@@ -91,7 +91,7 @@ Expected<CellStep> single_action(const Cell& cell, std::string_view text, CellSt
   if (!text.empty()) return cell.refuse(fmt::format("goes on after the action with '{}'", text), "one action per cell");
   if (micro_batch.empty() && verb.of_micro_batch)
     return cell.refuse(fmt::format("has no micro-batch after {}", verb.name),
-                       fmt::format("{}{}0, for micro-batch 0", stage, verb.name));
+        fmt::format("{}{}0, for micro-batch 0", stage, verb.name));
   step.verb = verb.verb;
   step.stage = number_of(stage);
   step.micro_batch = micro_batch.empty() ? -1 : number_of(micro_batch);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast::pytorch {
 namespace {
 
@@ -49,7 +48,7 @@ Expected<void> read_row(std::string_view row, Cells& cells) {
   }
   if (cells.steps.size() > before) return {};
   return fail(fmt::format("{}:{}", cells.where, cells.ranks + 1), fmt::format("rank {} has no action", cells.ranks),
-              "one row per rank, from rank 0, without header or blank rows");
+      "one row per rank, from rank 0, without header or blank rows");
 }
 
 }  // namespace

@@ -11,29 +11,31 @@
 
 namespace stepcast::pytorch {
 
+// clang-format off
 /// As written: what B stands for is the dialect's matter.
 enum class Verb : std::uint8_t {
   forward, input_grad, backward, backward_weight, weight_grad,
   send_forward, receive_forward, send_backward, receive_backward,
   unshard, reshard, reduce_grad
 };
+// clang-format on
 constexpr bool computes(Verb verb) { return verb <= Verb::weight_grad; }
 constexpr bool carries(Verb verb) { return verb >= Verb::send_forward && verb <= Verb::receive_backward; }
 
 struct CellStep {
   Verb verb = Verb::forward;
-  bool with_next = false;       ///< first of a fused pair
+  bool with_next = false;  ///< first of a fused pair
   std::int32_t stage = 0;
   std::int32_t micro_batch = -1;
-  std::int32_t rank = 0;        ///< row - 1
+  std::int32_t rank = 0;  ///< row - 1
   std::int32_t column = 1;
 };
 
 struct Cells {
-  std::string where;            ///< the file
+  std::string where;  ///< the file
   int ranks = 0;
   bool pauses = false;          ///< an empty cell before an action
-  std::vector<CellStep> steps;      ///< in reading order
+  std::vector<CellStep> steps;  ///< in reading order
 };
 
 /// "file:row:column".

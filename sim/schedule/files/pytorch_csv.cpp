@@ -27,8 +27,8 @@ constexpr DialectName dialect_names[] = {
     {"detect", CsvDialect::detect}, {"today", CsvDialect::today}, {"older", CsvDialect::older}};
 
 const CellStep* first_of(const Cells& cells, Verb verb) {
-  const auto at = std::find_if(cells.steps.begin(), cells.steps.end(),
-                               [&](const CellStep& step) { return step.verb == verb; });
+  const auto at =
+      std::find_if(cells.steps.begin(), cells.steps.end(), [&](const CellStep& step) { return step.verb == verb; });
   return at == cells.steps.end() ? nullptr : &*at;
 }
 
@@ -49,7 +49,7 @@ Expected<CsvDialect> dialect_by_weight_grads(const Cells& cells) {
   if (weight.empty()) return CsvDialect::today;
   if (backward == weight) return CsvDialect::older;
   return pytorch::refuse(cells, *first_of(cells, Verb::weight_grad),
-                         "leaves open what B means: some micro-batches have B and W, others one of them", dialect_flag);
+      "leaves open what B means: some micro-batches have B and W, others one of them", dialect_flag);
 }
 
 Expected<CsvDialect> detect_dialect(const Cells& cells) {
@@ -57,9 +57,9 @@ Expected<CsvDialect> detect_dialect(const Cells& cells) {
   const CellStep* const fused = first_of(cells, Verb::backward_weight);
   if (input_grad != nullptr && fused != nullptr) {
     return pytorch::refuse(cells, *fused,
-                           fmt::format("is of the older dialect, but {} at {} of today's",
-                                       pytorch::text_of(*input_grad), pytorch::place(cells, *input_grad)),
-                           dialect_flag);
+        fmt::format("is of the older dialect, but {} at {} of today's", pytorch::text_of(*input_grad),
+            pytorch::place(cells, *input_grad)),
+        dialect_flag);
   }
   if (input_grad != nullptr) return CsvDialect::today;
   if (fused != nullptr) return CsvDialect::older;
@@ -92,8 +92,8 @@ Expected<void> translate(Reading& reading, CsvDialect dialect) {
     if (!pytorch::computes(step.verb)) continue;
     const auto kind = kind_under(dialect, step.verb);
     if (!kind) {
-      return pytorch::refuse(reading.cells, step,
-                             fmt::format("is not of the dialect '{}'", name_of(dialect)), dialect_flag);
+      return pytorch::refuse(
+          reading.cells, step, fmt::format("is not of the dialect '{}'", name_of(dialect)), dialect_flag);
     }
     reading.steps.push_back(&step);
     reading.actions.push_back({*kind, step.stage, step.micro_batch, step.with_next});
@@ -109,7 +109,7 @@ Expected<int> count_dense(const std::string& where, const char* what, std::vecto
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == static_cast<int>(i)) continue;
     return fail(where, fmt::format("{} {} is there, but {} {} is not", what, numbers.back(), what, i),
-                fmt::format("{} numbers from 0 on without gaps", what));
+        fmt::format("{} numbers from 0 on without gaps", what));
   }
   return static_cast<int>(numbers.size());
 }
@@ -131,12 +131,12 @@ Expected<void> find_placement(Reading& reading) {
     std::int32_t& rank = order.rank_of[step->stage];
     if (rank < 0) rank = step->rank;
     if (rank != step->rank)
-      return pytorch::refuse(reading.cells, *step, fmt::format("is on rank {}, but the stage began on rank {}",
-                                                               step->rank, rank), "each stage on one rank");
+      return pytorch::refuse(reading.cells, *step,
+          fmt::format("is on rank {}, but the stage began on rank {}", step->rank, rank), "each stage on one rank");
   }
   if (stage_count % order.ranks != 0)
     return fail(where, fmt::format("{} stages on {} ranks", stage_count, order.ranks),
-                "the same number of stages for every rank, one row per rank");
+        "the same number of stages for every rank, one row per rank");
   order.chunks = stage_count / order.ranks;
   return {};
 }
@@ -145,8 +145,8 @@ Expected<void> set_slices(Reading& reading, int slices) {
   Order& order = reading.order;
   if (slices < 1 || order.micro_batches % slices != 0) {
     return fail(reading.cells.where,
-                fmt::format("{} units cannot be micro-batches of {} slices", order.micro_batches, slices),
-                "a number of slices that divides them");
+        fmt::format("{} units cannot be micro-batches of {} slices", order.micro_batches, slices),
+        "a number of slices that divides them");
   }
   order.slices = slices;
   order.micro_batches /= slices;
@@ -178,8 +178,8 @@ std::vector<StagePass> sorted_passes(const Reading& reading) {
 tl::unexpected<Error> missing(const Reading& reading, int stage, int unit, const char* what) {
   const int rank = reading.order.rank_of[stage];
   return fail(fmt::format("{}:{}", reading.cells.where, rank + 1),
-              fmt::format("micro-batch {} has no {} on stage {}", unit, what, stage),
-              fmt::format("one forward and one backward (or input and weight gradient) of each on row {}", rank + 1));
+      fmt::format("micro-batch {} has no {} on stage {}", unit, what, stage),
+      fmt::format("one forward and one backward (or input and weight gradient) of each on row {}", rank + 1));
 }
 
 /// Every (stage, micro-batch) has its F and its backward once: what is missing or twice is named before order matters.
@@ -196,7 +196,7 @@ Expected<void> check_complete(const Reading& reading) {
         const auto kind = static_cast<int>(std::get<2>(passes[at]));
         if (has[kind])
           return pytorch::refuse(reading.cells, *reading.steps[std::get<3>(passes[at])], "is there twice",
-                                 "each micro-batch once per stage");
+              "each micro-batch once per stage");
         has[kind] = true;
       }
       const auto there = [&](ActionKind kind) { return has[static_cast<int>(kind)]; };
@@ -233,11 +233,10 @@ void write_ranks(Reading& reading) {
 
 std::vector<std::string> notes_on(const Cells& cells) {
   std::vector<std::string> notes;
-  const auto carried = std::count_if(cells.steps.begin(), cells.steps.end(),
-                                     [](const CellStep& step) { return pytorch::carries(step.verb); });
-  const auto handled = std::count_if(cells.steps.begin(), cells.steps.end(), [](const CellStep& step) {
-    return !pytorch::carries(step.verb) && !pytorch::computes(step.verb);
-  });
+  const auto carried = std::count_if(
+      cells.steps.begin(), cells.steps.end(), [](const CellStep& step) { return pytorch::carries(step.verb); });
+  const auto handled = std::count_if(cells.steps.begin(), cells.steps.end(),
+      [](const CellStep& step) { return !pytorch::carries(step.verb) && !pytorch::computes(step.verb); });
   if (carried > 0)
     notes.push_back(fmt::format("{} sends and receives left out: the engine places messages itself", carried));
   if (handled > 0)
@@ -287,10 +286,8 @@ std::vector<std::string> pytorch_actions(const Order& order, int rank) {
   for (const Action& action : order.of_rank(rank)) {
     const std::string text =
         fmt::format("{}{}{}", action.stage, "FBIW"[static_cast<int>(action.kind)], action.micro_batch);
-    if (paired)
-      cells.back() += ";" + text + ")OVERLAP_F_B";
-    else
-      cells.push_back(action.with_next ? "(" + text : text);
+    if (paired) cells.back() += ";" + text + ")OVERLAP_F_B";
+    else cells.push_back(action.with_next ? "(" + text : text);
     paired = action.with_next;
   }
   return cells;

@@ -31,7 +31,7 @@ struct CsvOptions {
 };
 
 struct CsvOrder {
-  Order order;                     ///< has passed check_order()
+  Order order;  ///< has passed check_order()
   CsvDialect dialect = CsvDialect::today;
   std::vector<std::string> notes;  ///< what was read and left out
 };

@@ -19,7 +19,7 @@ struct Message {
 
 Message message_of(Verb verb) {
   return {verb == Verb::send_forward || verb == Verb::send_backward,
-          verb == Verb::send_forward || verb == Verb::receive_forward};
+      verb == Verb::send_forward || verb == Verb::receive_forward};
 }
 
 bool begins_backward(Verb verb) {
@@ -43,11 +43,11 @@ class MessageCheck {
  private:
   Expected<void> check_place(const CellStep& step) const {
     if (step.stage >= order_.stages())
-      return refuse(cells_, step, "is of a stage that never computes", fmt::format("stages 0 to {}",
-                                                                                  order_.stages() - 1));
+      return refuse(
+          cells_, step, "is of a stage that never computes", fmt::format("stages 0 to {}", order_.stages() - 1));
     if (order_.rank_of[step.stage] == step.rank) return {};
     return refuse(cells_, step, fmt::format("is on rank {}", step.rank),
-                  fmt::format("stage {} sits on rank {}", step.stage, order_.rank_of[step.stage]));
+        fmt::format("stage {} sits on rank {}", step.stage, order_.rank_of[step.stage]));
   }
 
   Expected<void> check_message(const CellStep& step) {
@@ -55,8 +55,8 @@ class MessageCheck {
     const bool to_next = message.ahead == message.sends;  // a receive ahead comes from the stage before
     const int peer = to_next ? order_.after(step.stage) : order_.before(step.stage);
     if (peer < 0 || order_.rank_of[peer] == step.rank)
-      return refuse(cells_, step, "has no other rank to talk to",
-                    "messages between neighbouring stages of different ranks");
+      return refuse(
+          cells_, step, "has no other rank to talk to", "messages between neighbouring stages of different ranks");
     const bool computed = computed_.contains({message.ahead, step.stage, step.micro_batch});
     if (message.sends && !computed) return refuse(cells_, step, "sends what is not computed yet", "compute, then send");
     if (!message.sends && computed) return refuse(cells_, step, "comes after what needs it", "receive, then compute");
@@ -93,8 +93,8 @@ class MessageCheck {
       const bool hops = from >= 0 && order_.rank_of[from] != order_.rank_of[stage];
       if (!hops || received_.contains({ahead, stage, micro_batch})) continue;
       return fail(fmt::format("{}:{}", cells_.where, order_.rank_of[stage] + 1),
-                  fmt::format("{}RECV_{}{} is missing", stage, ahead ? 'F' : 'B', micro_batch),
-                  "all messages, or none (computation alone)");
+          fmt::format("{}RECV_{}{} is missing", stage, ahead ? 'F' : 'B', micro_batch),
+          "all messages, or none (computation alone)");
     }
     return {};
   }
@@ -109,8 +109,8 @@ class MessageCheck {
 }  // namespace
 
 Expected<void> check_messages(const Cells& cells, const Order& order) {
-  const bool any = std::any_of(cells.steps.begin(), cells.steps.end(),
-                               [](const CellStep& step) { return !computes(step.verb); });
+  const bool any =
+      std::any_of(cells.steps.begin(), cells.steps.end(), [](const CellStep& step) { return !computes(step.verb); });
   return any ? MessageCheck(cells, order).walk() : Expected<void>{};
 }
 

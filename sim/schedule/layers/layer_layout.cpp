@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -53,7 +52,7 @@ class LayoutReader {
     const char letter = text_[at_];
     if (letters.find(letter) == std::string_view::npos)
       return refuse(at_, fmt::format("'{}' is no part of a layout", letter),
-                    "E, t, m, L, | between stages, x*3 or (tt|)*3 to repeat");
+          "E, t, m, L, | between stages, x*3 or (tt|)*3 to repeat");
     items_.push_back({letter, static_cast<int>(at_) + 1});
     ++at_;
     return {};
@@ -160,8 +159,8 @@ int LayerLayout::layers() const {
 }
 
 int LayerLayout::predictions() const {
-  return std::accumulate(stages.begin(), stages.end(), 0,
-                         [](int n, const StageLayers& s) { return n + s.predictions; });
+  return std::accumulate(
+      stages.begin(), stages.end(), 0, [](int n, const StageLayers& s) { return n + s.predictions; });
 }
 
 Expected<LayerLayout> read_layer_layout(std::string_view text, const std::string& where) {
@@ -196,23 +195,24 @@ Expected<LayerLayout> read_layers(std::string_view text, const std::string& wher
   return list ? read_layer_list(text, where) : read_layer_layout(text, where);
 }
 
-Expected<void> check_layers(const LayerLayout& layout, int layers, int predictions, int ranks, int chunks,
-                            const std::string& where) {
+Expected<void> check_layers(
+    const LayerLayout& layout, int layers, int predictions, int ranks, int chunks, const std::string& where) {
   const auto stages = static_cast<std::int64_t>(ranks) * chunks;
   if (static_cast<std::int64_t>(layout.stages.size()) != stages) {
-    return fail(where, fmt::format("{} stages in the layout, {} on {} ranks with {} chunks", layout.stages.size(),
-                                   stages, ranks, chunks),
-                fmt::format("{} bars between the stages", stages - 1));
+    return fail(where,
+        fmt::format(
+            "{} stages in the layout, {} on {} ranks with {} chunks", layout.stages.size(), stages, ranks, chunks),
+        fmt::format("{} bars between the stages", stages - 1));
   }
   if (layout.layers() != layers) {
     return fail(where, fmt::format("{} decoder layers in the layout, {} in the model", layout.layers(), layers),
-                layout.layers() < layers ? fmt::format("{} more t", layers - layout.layers())
-                                         : fmt::format("{} fewer t", layout.layers() - layers));
+        layout.layers() < layers ? fmt::format("{} more t", layers - layout.layers())
+                                 : fmt::format("{} fewer t", layout.layers() - layers));
   }
   if (layout.predictions() != predictions) {
-    return fail(where, fmt::format("{} prediction layers m in the layout, {} in the model", layout.predictions(),
-                                   predictions),
-                fmt::format("{} m, after the last t", predictions));
+    return fail(where,
+        fmt::format("{} prediction layers m in the layout, {} in the model", layout.predictions(), predictions),
+        fmt::format("{} m, after the last t", predictions));
   }
   return {};
 }

@@ -13,10 +13,10 @@
 namespace stepcast {
 
 struct StageLayers {
-  bool embedding = false;   ///< before its layers
-  int layers = 0;           ///< decoder layers
-  int predictions = 0;      ///< multi-token prediction layers, after the decoder layers
-  bool loss = false;        ///< LM head and loss, after everything
+  bool embedding = false;  ///< before its layers
+  int layers = 0;          ///< decoder layers
+  int predictions = 0;     ///< multi-token prediction layers, after the decoder layers
+  bool loss = false;       ///< LM head and loss, after everything
   friend bool operator==(const StageLayers&, const StageLayers&) = default;
 };
 
@@ -34,8 +34,8 @@ Expected<LayerLayout> read_layer_list(std::string_view text, const std::string& 
 Expected<LayerLayout> read_layers(std::string_view text, const std::string& where);
 
 /// Does it hold the whole model on this pipeline? The nearest layouts' numbers are in the hint.
-Expected<void> check_layers(const LayerLayout& layout, int layers, int predictions, int ranks, int chunks,
-                            const std::string& where);
+Expected<void> check_layers(
+    const LayerLayout& layout, int layers, int predictions, int ranks, int chunks, const std::string& where);
 
 /// Megatron's notation: runs of three or more t as t*n, runs of equal stages as (t|)*n. Reads back the same.
 std::string write_layer_layout(const LayerLayout& layout);

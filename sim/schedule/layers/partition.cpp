@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -24,14 +23,14 @@ Expected<void> check(const PartitionProblem& problem) {
     }
   }
   if (bad(problem.embedding) || bad(problem.head) || bad(problem.loss)) {
-    return fail("embedding, head, loss",
-                fmt::format("cost {}, {}, {}", problem.embedding, problem.head, problem.loss), "costs of 0 or more");
+    return fail("embedding, head, loss", fmt::format("cost {}, {}, {}", problem.embedding, problem.head, problem.loss),
+        "costs of 0 or more");
   }
   const int bare = problem.bare_ends ? std::min(2, problem.stages) : 0;
   const auto layers = static_cast<int>(problem.layers.size());
   if (layers >= problem.stages - bare) return {};
   return fail("stages", fmt::format("{} layers cannot fill {} stages", layers, problem.stages),
-              fmt::format("at most {} stages", layers + bare));
+      fmt::format("at most {} stages", layers + bare));
 }
 
 class Splitter {
@@ -52,11 +51,12 @@ class Splitter {
   /// The least maximum first; then, with no stage above it, the least sum of squares.
   [[nodiscard]] std::vector<int> best() const {
     std::vector<int> ignored;
-    const double most = solve(ignored, impossible, [](double a, double b) { return std::max(a, b); },
-                              [](double cost) { return cost; });
+    const double most = solve(
+        ignored, impossible, [](double a, double b) { return std::max(a, b); }, [](double cost) { return cost; });
     std::vector<int> counts;
-    solve(counts, most * (1 + rounding), [](double a, double b) { return a + b; },
-          [](double cost) { return cost * cost; });
+    solve(
+        counts, most * (1 + rounding), [](double a, double b) { return a + b; },
+        [](double cost) { return cost * cost; });
     return counts;
   }
 
@@ -105,9 +105,8 @@ class Splitter {
 Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<int>& layers) {
   const int sum = std::accumulate(layers.begin(), layers.end(), 0);
   if (layers.size() != static_cast<std::size_t>(problem.stages) || sum != static_cast<int>(problem.layers.size())) {
-    return fail("layers per stage",
-                fmt::format("{} stages hold {} layers", layers.size(), sum),
-                fmt::format("{} counts that add up to {}", problem.stages, problem.layers.size()));
+    return fail("layers per stage", fmt::format("{} stages hold {} layers", layers.size(), sum),
+        fmt::format("{} counts that add up to {}", problem.stages, problem.layers.size()));
   }
   const int fewest = *std::min_element(layers.begin(), layers.end());
   if (fewest < 0) return fail("layers per stage", fmt::format("a stage holds {}", fewest), "0 or more");

@@ -10,18 +10,18 @@ namespace stepcast {
 
 /// Costs are times, or anything that adds up, of one micro-batch.
 struct PartitionProblem {
-  std::vector<double> layers;      ///< cost of each, in order
-  double embedding = 0;            ///< on the first stage
-  double head = 0, loss = 0;       ///< on the last stage
+  std::vector<double> layers;  ///< cost of each, in order
+  double embedding = 0;        ///< on the first stage
+  double head = 0, loss = 0;   ///< on the last stage
   int stages = 1;
   /// First and last stage may hold embedding or head alone, as Megatron-LM's pipeline layouts allow ("E|t|t|L").
   bool bare_ends = false;
 };
 
 struct Partition {
-  std::vector<int> layers;         ///< how many each stage holds
-  std::vector<double> cost;        ///< of each stage, with embedding, head and loss
-  double most = 0, mean = 0;       ///< over stages
+  std::vector<int> layers;    ///< how many each stage holds
+  std::vector<double> cost;   ///< of each stage, with embedding, head and loss
+  double most = 0, mean = 0;  ///< over stages
   /// 1 = all alike; a pipeline with many micro-batches takes this many times as long as one that is.
   [[nodiscard]] double imbalance() const { return mean > 0 ? most / mean : 1; }
 };

@@ -1,4 +1,5 @@
-// The generators behind the rows of the schedule table (fixed_kinds.cpp), one file per family, and what they write with.
+// The generators behind the rows of the schedule table (fixed_kinds.cpp), one file per family, and what they write
+// with.
 #pragma once
 
 #include <cstdint>

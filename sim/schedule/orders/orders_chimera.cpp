@@ -40,11 +40,11 @@ Order make_chimera(const ScheduleSize& size) {
 
 ScheduleKind chimera_kind() {
   return {.id = "chimera",
-          .name = "Chimera (two pipelines)",
-          .source = "Li and Hoefler, arXiv 2107.06925; github.com/Shigangli/Chimera",
-          .directions = 2,
-          .legal = legal_chimera,
-          .make = make_chimera};
+      .name = "Chimera (two pipelines)",
+      .source = "Li and Hoefler, arXiv 2107.06925; github.com/Shigangli/Chimera",
+      .directions = 2,
+      .legal = legal_chimera,
+      .make = make_chimera};
 }
 
 }  // namespace stepcast::orders

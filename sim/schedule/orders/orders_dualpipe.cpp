@@ -135,24 +135,24 @@ Order make_dualpipev(const ScheduleSize& size) {
 
 std::vector<ScheduleKind> both_ways_kinds() {
   return {{.id = "dualpipe",
-           .name = "DualPipe",
-           .source = "DeepSeek-V3, arXiv 2412.19437; github.com/deepseek-ai/DualPipe dualpipe.py",
-           .directions = 2,
-           .splits_backward = true,
-           .pairs = true,
-           .legal = legal_dualpipe,
-           .make = make_dualpipe,
-           .peak = [](const ScheduleSize& s, int) { return s.ranks + 1; }},
-          {.id = "dualpipev",
-           .name = "DualPipeV",
-           .source = "github.com/deepseek-ai/DualPipe dualpipev.py; PyTorch ScheduleDualPipeV",
-           .own_chunks = 2,
-           .splits_backward = true,
-           .pairs = true,
-           .legal = legal_dualpipev,
-           .make = make_dualpipev,
-           .peak = [](const ScheduleSize& s, int) { return 2 * s.ranks + 1; }},
-          chimera_kind()};
+              .name = "DualPipe",
+              .source = "DeepSeek-V3, arXiv 2412.19437; github.com/deepseek-ai/DualPipe dualpipe.py",
+              .directions = 2,
+              .splits_backward = true,
+              .pairs = true,
+              .legal = legal_dualpipe,
+              .make = make_dualpipe,
+              .peak = [](const ScheduleSize& s, int) { return s.ranks + 1; }},
+      {.id = "dualpipev",
+          .name = "DualPipeV",
+          .source = "github.com/deepseek-ai/DualPipe dualpipev.py; PyTorch ScheduleDualPipeV",
+          .own_chunks = 2,
+          .splits_backward = true,
+          .pairs = true,
+          .legal = legal_dualpipev,
+          .make = make_dualpipev,
+          .peak = [](const ScheduleSize& s, int) { return 2 * s.ranks + 1; }},
+      chimera_kind()};
 }
 
 }  // namespace stepcast::orders

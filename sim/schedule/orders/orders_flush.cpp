@@ -56,22 +56,22 @@ Order make_eager_1f1b(const ScheduleSize& size) {
 
 std::vector<ScheduleKind> flush_kinds() {
   return {{.id = "gpipe",
-           .name = "GPipe",
-           .source = "Huang et al., arXiv 1811.06965; backward in micro-batch order as in DeepSpeed and PyTorch",
-           .holds_all = true,
-           .make = make_gpipe,
-           .peak = [](const ScheduleSize& s, int) { return s.micro_batches; }},
-          {.id = "1f1b",
-           .name = "1F1B (PipeDream-flush)",
-           .source = "Narayanan et al., arXiv 2006.09503; Megatron-LM, DeepSpeed TrainSchedule",
-           .one_by_one = true,
-           .make = make_1f1b,
-           .peak = [](const ScheduleSize& s, int r) { return std::min(s.micro_batches, s.ranks - r); }},
-          {.id = "eager-1f1b",
-           .name = "Eager 1F1B",
-           .source = "Zhuang et al., arXiv 2211.05322; PaddlePaddle pull request 57605",
-           .make = make_eager_1f1b,
-           .peak = [](const ScheduleSize& s, int r) { return std::min(s.micro_batches, 2 * (s.ranks - r) - 1); }}};
+              .name = "GPipe",
+              .source = "Huang et al., arXiv 1811.06965; backward in micro-batch order as in DeepSpeed and PyTorch",
+              .holds_all = true,
+              .make = make_gpipe,
+              .peak = [](const ScheduleSize& s, int) { return s.micro_batches; }},
+      {.id = "1f1b",
+          .name = "1F1B (PipeDream-flush)",
+          .source = "Narayanan et al., arXiv 2006.09503; Megatron-LM, DeepSpeed TrainSchedule",
+          .one_by_one = true,
+          .make = make_1f1b,
+          .peak = [](const ScheduleSize& s, int r) { return std::min(s.micro_batches, s.ranks - r); }},
+      {.id = "eager-1f1b",
+          .name = "Eager 1F1B",
+          .source = "Zhuang et al., arXiv 2211.05322; PaddlePaddle pull request 57605",
+          .make = make_eager_1f1b,
+          .peak = [](const ScheduleSize& s, int r) { return std::min(s.micro_batches, 2 * (s.ranks - r) - 1); }}};
 }
 
 }  // namespace stepcast::orders

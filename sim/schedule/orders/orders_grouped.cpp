@@ -18,7 +18,7 @@ Expected<void> legal_grouped(const ScheduleSize& size) {
   const int group = own_group(size);
   if (group >= half_of(size.ranks) && group <= size.ranks) return {};
   return fail("group", fmt::format("gis on {} ranks has no group of {}", size.ranks, group),
-              fmt::format("group {} to {}", half_of(size.ranks), size.ranks));
+      fmt::format("group {} to {}", half_of(size.ranks), size.ranks));
 }
 
 /// Slots of the building block. A chunk starts `chunk_step` after the one before, plus a group's work whenever the
@@ -67,13 +67,13 @@ Order make_grouped(const ScheduleSize& size) {
 
 std::vector<ScheduleKind> grouped_kinds() {
   return {{.id = "gis",
-           .name = "Grouped interleaving (PipeOffload)",
-           .source = "Wan et al., arXiv 2503.01328; sail-sg/zero-bubble group_interleaved_1f1b.py",
-           .takes_chunks = true,
-           .takes_group = true,
-           .splits_backward = true,
-           .legal = legal_grouped,
-           .make = make_grouped}};
+      .name = "Grouped interleaving (PipeOffload)",
+      .source = "Wan et al., arXiv 2503.01328; sail-sg/zero-bubble group_interleaved_1f1b.py",
+      .takes_chunks = true,
+      .takes_group = true,
+      .splits_backward = true,
+      .legal = legal_grouped,
+      .make = make_grouped}};
 }
 
 }  // namespace stepcast::orders

@@ -55,25 +55,25 @@ std::vector<InterleavedUnit> unit_table(const ScheduleSize& size) {
   return table;
 }
 
-/// Megatron refuses one chunk here, and has the rule for the short last block. It also refuses one rank, where the order
-/// is whole all the same.
+/// Megatron refuses one chunk here, and has the rule for the short last block. It also refuses one rank, where the
+/// order is whole all the same.
 Expected<void> legal_interleaved(const ScheduleSize& size) {
   const int p = size.ranks, m = size.micro_batches, group = group_of(size);
   if (size.chunks < 2)
-    return fail("chunks", "interleaved-1f1b with 1 chunk per rank is not interleaved",
-                "chunks 2 or more, or schedule 1f1b");
+    return fail(
+        "chunks", "interleaved-1f1b with 1 chunk per rank is not interleaved", "chunks 2 or more, or schedule 1f1b");
   if (fills_ranks(p, group, m)) return {};
   const int other = near_group(p, group, m);
   if (group < p)
     return fail("group", fmt::format("group {} is smaller than {} ranks", group, p),
-                other > 0 ? fmt::format("group {}", other)
-                          : fmt::format("leave it out, and micro-batches {}: no group of {} fills the ranks", p, m));
+        other > 0 ? fmt::format("group {}", other)
+                  : fmt::format("leave it out, and micro-batches {}: no group of {} fills the ranks", p, m));
   return fail("micro-batches",
-              fmt::format("interleaved-1f1b on {} ranks cannot run {} micro-batches in groups of {}: a last group of "
-                          "{} would not fill the ranks",
-                          p, m, group, m % group),
-              fmt::format("micro-batches {}{}", near_micro_batches(p, group, m),
-                          other > 0 ? fmt::format(", or group {}", other) : ""));
+      fmt::format("interleaved-1f1b on {} ranks cannot run {} micro-batches in groups of {}: a last group of "
+                  "{} would not fill the ranks",
+          p, m, group, m % group),
+      fmt::format(
+          "micro-batches {}{}", near_micro_batches(p, group, m), other > 0 ? fmt::format(", or group {}", other) : ""));
 }
 
 /// Rank r runs k = 2(p-1-r) + (v-1)g units ahead, then [F, B] pairs, then the backwards left. Backward takes the same
@@ -135,9 +135,9 @@ Expected<void> equal_rounds(const char* kind, int ranks, int micro_batches) {
   while (!divides(below)) --below;
   while (!divides(above)) ++above;
   return fail("micro-batches",
-              fmt::format("{} on {} ranks runs micro-batches in {} rounds, which do not divide {}", kind, ranks,
-                          micro_batches / ranks, micro_batches),
-              fmt::format("micro-batches {} or {}", below, above));
+      fmt::format("{} on {} ranks runs micro-batches in {} rounds, which do not divide {}", kind, ranks,
+          micro_batches / ranks, micro_batches),
+      fmt::format("micro-batches {} or {}", below, above));
 }
 
 std::int32_t chunk_peak(const ScheduleSize& size, int group, int ahead) {
@@ -146,34 +146,32 @@ std::int32_t chunk_peak(const ScheduleSize& size, int group, int ahead) {
 
 std::vector<ScheduleKind> interleaved_kinds() {
   return {{.id = "interleaved-1f1b",
-           .name = "Interleaved 1F1B (Megatron)",
-           .source = "Narayanan et al., arXiv 2104.04473; Megatron-LM core/pipeline_parallel/schedules.py",
-           .takes_chunks = true,
-           .takes_group = true,
-           .legal = legal_interleaved,
-           .make = make_interleaved_1f1b,
-           .peak =
-               [](const ScheduleSize& s, int r) {
-                 return chunk_peak(s, s.group > 0 ? s.group : s.ranks, 2 * (s.ranks - 1 - r));
-               }},
-          {.id = "interleaved-flex",
-           .name = "Interleaved 1F1B in equal rounds (PyTorch)",
-           .source = "PyTorch torch.distributed.pipelining, ScheduleInterleaved1F1B (schedules.py)",
-           .takes_chunks = true,
-           .equal_rounds = true,
-           .legal = legal_interleaved_flex,
-           .make = make_interleaved_flex,
-           .peak =
-               [](const ScheduleSize& s, int r) {
-                 return chunk_peak(s, group_of_rounds(s.ranks, s.micro_batches), 2 * (s.ranks - 1 - r));
-               }},
-          {.id = "looped-bfs",
-           .name = "Looped breadth-first",
-           .source = "Lamy-Poirier, arXiv 2211.05953; backward in reverse as PyTorch's ScheduleLoopedBFS",
-           .takes_chunks = true,
-           .holds_all = true,
-           .make = make_looped_bfs,
-           .peak = [](const ScheduleSize& s, int) { return s.micro_batches * s.chunks; }}};
+              .name = "Interleaved 1F1B (Megatron)",
+              .source = "Narayanan et al., arXiv 2104.04473; Megatron-LM core/pipeline_parallel/schedules.py",
+              .takes_chunks = true,
+              .takes_group = true,
+              .legal = legal_interleaved,
+              .make = make_interleaved_1f1b,
+              .peak = [](const ScheduleSize& s,
+                          int r) { return chunk_peak(s, s.group > 0 ? s.group : s.ranks, 2 * (s.ranks - 1 - r)); }},
+      {.id = "interleaved-flex",
+          .name = "Interleaved 1F1B in equal rounds (PyTorch)",
+          .source = "PyTorch torch.distributed.pipelining, ScheduleInterleaved1F1B (schedules.py)",
+          .takes_chunks = true,
+          .equal_rounds = true,
+          .legal = legal_interleaved_flex,
+          .make = make_interleaved_flex,
+          .peak =
+              [](const ScheduleSize& s, int r) {
+                return chunk_peak(s, group_of_rounds(s.ranks, s.micro_batches), 2 * (s.ranks - 1 - r));
+              }},
+      {.id = "looped-bfs",
+          .name = "Looped breadth-first",
+          .source = "Lamy-Poirier, arXiv 2211.05953; backward in reverse as PyTorch's ScheduleLoopedBFS",
+          .takes_chunks = true,
+          .holds_all = true,
+          .make = make_looped_bfs,
+          .peak = [](const ScheduleSize& s, int) { return s.micro_batches * s.chunks; }}};
 }
 
 }  // namespace stepcast::orders

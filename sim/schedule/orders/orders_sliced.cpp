@@ -44,21 +44,19 @@ Order make_terapipe(const ScheduleSize& size) {
 
 std::vector<ScheduleKind> sliced_kinds() {
   return {{.id = "seq-1f1b",
-           .name = "Seq1F1B",
-           .source = "Sun et al., arXiv 2406.03488; sail-sg/zero-bubble seq1f1b.py",
-           .takes_slices = true,
-           .make = make_seq_1f1b,
-           .peak =
-               [](const ScheduleSize& s, int r) {
-                 return std::min(s.micro_batches * s.slices, s.ranks - 1 - r + s.slices);
-               }},
-          {.id = "terapipe",
-           .name = "TeraPipe",
-           .source = "Li et al., arXiv 2102.07988: GPipe over the slices of the sequences",
-           .takes_slices = true,
-           .holds_all = true,
-           .make = make_terapipe,
-           .peak = [](const ScheduleSize& s, int) { return s.micro_batches * s.slices; }}};
+              .name = "Seq1F1B",
+              .source = "Sun et al., arXiv 2406.03488; sail-sg/zero-bubble seq1f1b.py",
+              .takes_slices = true,
+              .make = make_seq_1f1b,
+              .peak = [](const ScheduleSize& s,
+                          int r) { return std::min(s.micro_batches * s.slices, s.ranks - 1 - r + s.slices); }},
+      {.id = "terapipe",
+          .name = "TeraPipe",
+          .source = "Li et al., arXiv 2102.07988: GPipe over the slices of the sequences",
+          .takes_slices = true,
+          .holds_all = true,
+          .make = make_terapipe,
+          .peak = [](const ScheduleSize& s, int) { return s.micro_batches * s.slices; }}};
 }
 
 }  // namespace stepcast::orders

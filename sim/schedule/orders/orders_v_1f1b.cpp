@@ -163,10 +163,10 @@ Order make_v_1f1b(const ScheduleSize& size) {
 
 ScheduleKind v_1f1b_kind() {
   return {.id = "v-1f1b",
-          .name = "V-1F1B",
-          .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble v1f1b.py",
-          .own_chunks = 2,
-          .make = make_v_1f1b};
+      .name = "V-1F1B",
+      .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble v1f1b.py",
+      .own_chunks = 2,
+      .make = make_v_1f1b};
 }
 
 }  // namespace stepcast::orders

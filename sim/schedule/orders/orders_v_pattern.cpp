@@ -153,18 +153,18 @@ Order make_v_min(const ScheduleSize& size) { return make_v_pattern(size, v_min_b
 
 std::vector<ScheduleKind> v_pattern_kinds() {
   return {{.id = "v-half",
-           .name = "V-Half",
-           .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble zbv_greedy.py",
-           .own_chunks = 2,
-           .splits_backward = true,
-           .make = make_v_half},
-          {.id = "v-min",
-           .name = "V-Min",
-           .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble zbv_greedy.py",
-           .own_chunks = 2,
-           .splits_backward = true,
-           .make = make_v_min},
-          v_1f1b_kind()};
+              .name = "V-Half",
+              .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble zbv_greedy.py",
+              .own_chunks = 2,
+              .splits_backward = true,
+              .make = make_v_half},
+      {.id = "v-min",
+          .name = "V-Min",
+          .source = "Qi et al., arXiv 2405.15362; sail-sg/zero-bubble zbv_greedy.py",
+          .own_chunks = 2,
+          .splits_backward = true,
+          .make = make_v_min},
+      v_1f1b_kind()};
 }
 
 }  // namespace stepcast::orders

@@ -12,8 +12,8 @@ namespace greedy {
 
 Found search(const Problem& problem, const AutoOptions& options) {
   Found found = search(problem);
-  Search more(problem, std::move(found.choice), found.bound.makespan.value() * (1 + options.gap), options.effort,
-              options.seed);
+  Search more(
+      problem, std::move(found.choice), found.bound.makespan.value() * (1 + options.gap), options.effort, options.seed);
   more.try_all();
   found.choice = std::move(more.choice);
   found.tried += more.tried;
@@ -29,14 +29,14 @@ Expected<greedy::Problem> problem_of(ScheduleSize size, const OrderTimes& times)
   const bool v = entries == 2 * ranks;
   if ((entries != ranks && !v) || times.input_grad.size() != entries || times.weight_grad.size() != entries) {
     return fail("times",
-                fmt::format("{}, {} and {} forward, input_grad and weight_grad times for {} ranks", entries,
-                            times.input_grad.size(), times.weight_grad.size(), ranks),
-                fmt::format("{} of each, or {} for a V", ranks, 2 * ranks));
+        fmt::format("{}, {} and {} forward, input_grad and weight_grad times for {} ranks", entries,
+            times.input_grad.size(), times.weight_grad.size(), ranks),
+        fmt::format("{} of each, or {} for a V", ranks, 2 * ranks));
   }
   size.chunks = v ? 2 : 1;
   if (times.memory_cap != 0 && times.memory_cap < size.chunks) {
     return fail("memory-cap", fmt::format("no micro-batch can pass while a rank holds at most {}", times.memory_cap),
-                fmt::format("{} or more", size.chunks));
+        fmt::format("{} or more", size.chunks));
   }
   const int cap = static_cast<int>(std::min(std::floor(times.memory_cap + 1e-9), 1e9));
   return greedy::make_problem(size, v ? orders::Placement::v_shape : orders::Placement::looped, times, cap);
@@ -52,11 +52,11 @@ Expected<AutoOrder> find_order(const ScheduleSize& size, const OrderTimes& times
   }
   const greedy::Layout& best = found.choice.best();
   return AutoOrder{.order = greedy::to_order(problem, best),
-                   .makespan = Seconds(best.makespan),
-                   .span = Seconds(best.span),
-                   .bound = found.bound,
-                   .from = found.choice.from(),
-                   .tried = found.tried};
+      .makespan = Seconds(best.makespan),
+      .span = Seconds(best.span),
+      .bound = found.bound,
+      .from = found.choice.from(),
+      .tried = found.tried};
 }
 
 }  // namespace stepcast

@@ -23,9 +23,9 @@ struct AutoOptions {
 struct AutoOrder {
   Order order;
   Seconds makespan, span;
-  LowerBound bound;             ///< under the cap that was asked for
-  std::string from;             ///< which way of making orders found it
-  int tried = 0;                ///< orders laid out
+  LowerBound bound;  ///< under the cap that was asked for
+  std::string from;  ///< which way of making orders found it
+  int tried = 0;     ///< orders laid out
   [[nodiscard]] double gap() const { return makespan.value() / bound.makespan.value() - 1; }
 };
 

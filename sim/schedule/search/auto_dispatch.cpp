@@ -11,11 +11,10 @@ constexpr double squeezes[] = {1.0, 0.8, 1.2, 0.9, 1.5, 0.7, 2.0};
 constexpr double paces[] = {0, 1.0, 1.1, 0.9, 1.05, 1.2, 1.15, 1.3};
 constexpr double patiences[] = {0, 0.5, 1, 0.25, 2};
 constexpr double idles[] = {0, 0.4, 0.1, 0.2, 0.05};
-constexpr int draws = 250;         ///< of rules before the best is changed
+constexpr int draws = 250;          ///< of rules before the best is changed
 constexpr int most_failures = 400;  ///< changes in a row that help nothing
 
-template <std::size_t n>
-double one_of(const double (&values)[n], int draw) {
+template <std::size_t n> double one_of(const double (&values)[n], int draw) {
   return values[static_cast<std::size_t>(draw) % n];
 }
 
@@ -59,10 +58,10 @@ void Search::try_dispatch() {
   for (int i = 0; i < draws && !done(); ++i) {
     const bool as_found = draw(3) == 0;
     attempt({.in_flight = as_found ? observed : shared_limits(problem_, one_of(squeezes, draw(7))),
-             .patience = one_of(patiences, draw(5)) * input_grad,
-             .idle_allowed = one_of(idles, draw(5)) * all,
-             .pace = one_of(paces, draw(8)) * unit,
-             .far_first = draw(2) == 0});
+        .patience = one_of(patiences, draw(5)) * input_grad,
+        .idle_allowed = one_of(idles, draw(5)) * all,
+        .pace = one_of(paces, draw(8)) * unit,
+        .far_first = draw(2) == 0});
   }
   if (best.in_flight.empty()) return;
   for (int failed = 0; failed < most_failures && !done(); ++failed) {

@@ -6,7 +6,7 @@
 namespace stepcast::greedy {
 namespace {
 
-constexpr double longest_period = 1.5;   ///< of the work per unit; beyond, the dispatch rules do better
+constexpr double longest_period = 1.5;  ///< of the work per unit; beyond, the dispatch rules do better
 constexpr double next_period = 1.01;
 constexpr double beyond_first = 1.04;    ///< periods worth a try once the shortest with a pattern is known
 constexpr double share_of_effort = 0.4;  ///< the rest is for what comes after

@@ -18,11 +18,11 @@ StageTimes stage_times(const Problem& problem) {
 
 LowerBound bound_of(const Problem& problem) {
   const BoundProblem asked{.ranks = problem.ranks(),
-                           .stages = problem.stages(),
-                           .units = problem.units(),
-                           .directions = 1,
-                           .rank_of = problem.rank_of,
-                           .memory_cap = std::vector<double>(static_cast<std::size_t>(problem.ranks()), problem.cap)};
+      .stages = problem.stages(),
+      .units = problem.units(),
+      .directions = 1,
+      .rank_of = problem.rank_of,
+      .memory_cap = std::vector<double>(static_cast<std::size_t>(problem.ranks()), problem.cap)};
   return lower_bound(asked, stage_times(problem));
 }
 

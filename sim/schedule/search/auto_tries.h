@@ -25,18 +25,17 @@ class Search {
  public:
   /// Goes on from `found`, until a makespan of `enough` or the effort is spent.
   Search(const Problem& problem, Choice found, double enough, std::int64_t effort, std::uint32_t seed)
-      : choice(std::move(found)), problem_(problem), enough_(enough), effort_(effort), left_(effort),
-        random_(seed) {}
+      : choice(std::move(found)), problem_(problem), enough_(enough), effort_(effort), left_(effort), random_(seed) {}
 
   Choice choice;
   int tried = 0;
 
-  void try_all();        ///< auto_tries.cpp: all of these in turn
-  void try_kinds();      ///< auto_kinds.cpp: orders of fixed kinds on this placement, weight gradients placed anew
-  void try_patterns();   ///< auto_patterns.cpp: repeating patterns, from the shortest period that the cap allows
-  void try_dispatch();   ///< auto_dispatch.cpp: rules of dispatch over a grid, then changes of the best ones
-  void try_one_by_one(); ///< auto_dispatch.cpp: a single unit in each stage, which passes under any cap
-  void try_swaps();      ///< auto_swaps.cpp: the best order with neighbours swapped
+  void try_all();         ///< auto_tries.cpp: all of these in turn
+  void try_kinds();       ///< auto_kinds.cpp: orders of fixed kinds on this placement, weight gradients placed anew
+  void try_patterns();    ///< auto_patterns.cpp: repeating patterns, from the shortest period that the cap allows
+  void try_dispatch();    ///< auto_dispatch.cpp: rules of dispatch over a grid, then changes of the best ones
+  void try_one_by_one();  ///< auto_dispatch.cpp: a single unit in each stage, which passes under any cap
+  void try_swaps();       ///< auto_swaps.cpp: the best order with neighbours swapped
 
   [[nodiscard]] bool done() const { return left_ <= 0 || reached(); }
   [[nodiscard]] std::int64_t spent() const { return effort_ - left_; }

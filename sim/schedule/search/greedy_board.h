@@ -21,8 +21,8 @@ struct Problem {
   std::vector<std::vector<std::int32_t>> stages_of;  ///< by rank
   std::vector<double> duration[4];                   ///< by ActionKind and virtual stage
   double hop = 0;
-  int cap = 0;                                       ///< activations per rank
-  bool half_freed = false;                           ///< an input gradient frees half of its activation, not nothing
+  int cap = 0;              ///< activations per rank
+  bool half_freed = false;  ///< an input gradient frees half of its activation, not nothing
   [[nodiscard]] int ranks() const { return size.ranks; }
   [[nodiscard]] int stages() const { return static_cast<int>(rank_of.size()); }
   [[nodiscard]] int units() const { return size.micro_batches; }

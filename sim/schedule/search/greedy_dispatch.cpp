@@ -25,7 +25,7 @@ class Dispatcher {
     for (int r = 0; r < problem_.ranks(); ++r) choose(r);
     for (int left = 2 * problem_.stages() * problem_.units(); left > 0; --left) {
       const auto next = std::min_element(candidates_.begin(), candidates_.end(),
-                                         [](const Candidate& a, const Candidate& b) { return a.start < b.start; });
+          [](const Candidate& a, const Candidate& b) { return a.start < b.start; });
       if (next->stage < 0 || next->start > limit_) return {};
       place(static_cast<int>(next - candidates_.begin()), *next);
     }

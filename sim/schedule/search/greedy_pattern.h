@@ -10,9 +10,9 @@ namespace stepcast::greedy {
 
 struct Pattern {
   double period = 0;
-  std::vector<double> start[4];   ///< by ActionKind and virtual stage, of unit 0
-  std::vector<int> peak;          ///< by rank: most activations that it holds when many units run
-  double life = 0;                ///< of a unit's activations, summed over stages
+  std::vector<double> start[4];  ///< by ActionKind and virtual stage, of unit 0
+  std::vector<int> peak;         ///< by rank: most activations that it holds when many units run
+  double life = 0;               ///< of a unit's activations, summed over stages
 };
 
 struct PatternRule {

@@ -81,8 +81,8 @@ std::optional<Layout> play(const Problem& problem, const Sequences& sequences, c
 Sequences without_weights(const Layout& layout) {
   Sequences sequences = layout.ranks;
   for (auto& rank : sequences) {
-    rank.erase(std::remove_if(rank.begin(), rank.end(), [](const Action& a) { return a.kind == weight_grad; }),
-               rank.end());
+    rank.erase(
+        std::remove_if(rank.begin(), rank.end(), [](const Action& a) { return a.kind == weight_grad; }), rank.end());
   }
   return sequences;
 }

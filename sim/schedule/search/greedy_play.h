@@ -9,13 +9,13 @@ namespace stepcast::greedy {
 using Sequences = std::vector<std::vector<Action>>;
 
 struct PlayRule {
-  bool fill = true;          ///< put weight gradients into gaps and where memory wants it; false: they are in the order
-  double idle_allowed = 0;   ///< one that delays what comes next is put where the rank has idled more than this
+  bool fill = true;         ///< put weight gradients into gaps and where memory wants it; false: they are in the order
+  double idle_allowed = 0;  ///< one that delays what comes next is put where the rank has idled more than this
 };
 
 /// Nothing if the order cannot run under the cap, or takes longer than `limit`.
-std::optional<Layout> play(const Problem& problem, const Sequences& sequences, const PlayRule& rule,
-                           double limit = not_known);
+std::optional<Layout> play(
+    const Problem& problem, const Sequences& sequences, const PlayRule& rule, double limit = not_known);
 
 /// The forwards and input gradients of a layout.
 Sequences without_weights(const Layout& layout);

@@ -58,8 +58,8 @@ class PlainRounds {
     if (board_.all_put(forward, r)) return false;
     const bool ahead_of_next = r + 1 < ranks_ && board_.count(forward, r) >= board_.count(forward, r + 1) + 2;
     if (!rule_.prefer_input_grad || !ahead_of_next) return true;
-    const double returns = board_.now(r + 1) + problem_.time(forward, r + 1) + problem_.time(input_grad, r + 1) +
-                           problem_.hop;
+    const double returns =
+        board_.now(r + 1) + problem_.time(forward, r + 1) + problem_.time(input_grad, r + 1) + problem_.hop;
     if (board_.now(r) >= returns) return false;
     const double room = board_.time_to_room(r).value_or(0);
     if (board_.now(r) + problem_.time(forward, r) + room <= returns) return true;

@@ -19,8 +19,8 @@ Expected<void> times_fit(const char* kind, std::size_t stages, const OrderTimes&
   for (const auto* list : {&times.forward, &times.input_grad, &times.weight_grad}) {
     if (list->size() == stages) continue;
     return fail("times",
-                fmt::format("{} schedules {} virtual stages, but a list has {} times", kind, stages, list->size()),
-                fmt::format("{} entries in each of forward, input_grad and weight_grad", stages));
+        fmt::format("{} schedules {} virtual stages, but a list has {} times", kind, stages, list->size()),
+        fmt::format("{} entries in each of forward, input_grad and weight_grad", stages));
   }
   return {};
 }
@@ -30,7 +30,7 @@ Expected<int> whole_cap(const char* kind, double cap, int least) {
   if (cap == 0) return 0;
   if (cap >= least) return static_cast<int>(std::min(std::floor(cap + 1e-9), 1e9));
   return fail("memory-cap", fmt::format("{} cannot pass a micro-batch while a rank holds at most {}", kind, cap),
-              fmt::format("{} or more", least));
+      fmt::format("{} or more", least));
 }
 
 /// What the rounds find with the least span, or of equal spans the least makespan.
@@ -74,8 +74,8 @@ Expected<Order> make_searched(const char* kind, ScheduleSize size, Placement pla
   const Problem problem = greedy::make_problem(size, placement, times, cap);
   const greedy::Found found = greedy::search(problem);
   if (found.choice.empty()) {
-    return fail("memory-cap", fmt::format("{} found no order that holds at most {} activations", kind, cap),
-                "a larger cap");
+    return fail(
+        "memory-cap", fmt::format("{} found no order that holds at most {} activations", kind, cap), "a larger cap");
   }
   return greedy::to_order(problem, found.choice.best());
 }
@@ -92,7 +92,7 @@ Expected<Order> make_zb_v_auto(const ScheduleSize& size, const OrderTimes& times
 }
 
 ScheduleKind timed(const char* id, const char* name, const char* source,
-                   Expected<Order> (*make)(const ScheduleSize&, const OrderTimes&)) {
+    Expected<Order> (*make)(const ScheduleSize&, const OrderTimes&)) {
   return {.id = id, .name = name, .source = source, .splits_backward = true, .legal = legal_timed, .make_timed = make};
 }
 
@@ -103,8 +103,7 @@ std::vector<ScheduleKind> timed_kinds() {
   ScheduleKind any = timed("zb-auto", "Zero bubble under a memory cap", paper, make_zb_auto);
   any.takes_cap = true;
   ScheduleKind v = timed("zb-v-auto", "Zero bubble on a V under a memory cap",
-                         "Qi et al., arXiv 2405.15362; rounds after github.com/sail-sg/zero-bubble, zbv.py",
-                         make_zb_v_auto);
+      "Qi et al., arXiv 2405.15362; rounds after github.com/sail-sg/zero-bubble, zbv.py", make_zb_v_auto);
   v.takes_cap = true;
   v.own_chunks = 2;
   return {timed("zb-1p", "ZB-1p", paper, make_zb_1p), timed("zb-2p", "ZB-2p", paper, make_zb_2p), any, v};

@@ -26,7 +26,10 @@ std::string notes_text(const std::vector<std::string>& notes, const Console& con
 }
 
 /// Rows that share a kind and a context.
-struct ReadRows { std::string kind, gpu, fabric, software, regime; std::size_t rows = 0; };
+struct ReadRows {
+  std::string kind, gpu, fabric, software, regime;
+  std::size_t rows = 0;
+};
 
 std::vector<ReadRows> rows_by_kind(const Measurements& measurements) {
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::size_t> counts;
@@ -48,14 +51,8 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 }  // namespace
 
 Table error_table(const std::vector<LawFit>& laws) {
-  Table table({{"law"},
-               {"samples", Align::right},
-               {"uncorrected", Align::right},
-               {"MAPE", Align::right},
-               {"median", Align::right},
-               {"p95", Align::right},
-               {"in 80 %", Align::right},
-               {"bias", Align::right}});
+  Table table({{"law"}, {"samples", Align::right}, {"uncorrected", Align::right}, {"MAPE", Align::right},
+      {"median", Align::right}, {"p95", Align::right}, {"in 80 %", Align::right}, {"bias", Align::right}});
   const auto add = [&](std::string name, int samples, double base, const HeldOut& error, std::string bias) {
     std::vector<std::string> cells{std::move(name), fmt::format("{}", samples), base > 0 ? percent(base) : "-"};
     for (std::string& cell : held_out_cells(error)) cells.push_back(std::move(cell));
@@ -83,7 +80,9 @@ bool was_fitted(const LawRow& row, const std::vector<LawFit>& laws) {
 }
 
 /// Laws of the start profile that stand as they were, and laws that follow from fitted ones (fp16 from bf16).
-struct Unmeasured { std::vector<LawRow> kept, derived; };
+struct Unmeasured {
+  std::vector<LawRow> kept, derived;
+};
 
 Unmeasured unmeasured(const FitReport& report) {
   Unmeasured out;
@@ -110,7 +109,7 @@ std::string parameter_lines(const FitReport& report, std::size_t columns) {
     if (!was_fitted(row, report.fitted.laws)) continue;
     const std::string whose = row.software.empty() ? "" : fmt::format(" ({})", row.software);
     text += paragraph(fmt::format("{}{}", parameters_text(row), whose), fmt::format("  {:<22} ", row.law),
-                      std::string(25, ' '), columns);
+        std::string(25, ' '), columns);
   }
   return text;
 }
@@ -158,7 +157,7 @@ std::string import_report(const ImportedTimings& imported, const std::string& ou
   Table kinds({{"kind"}, {"GPU"}, {"fabric"}, {"software"}, {"regime"}, {"rows", Align::right}});
   for (const ReadRows& row : rows_by_kind(imported.measurements))
     kinds.add({row.kind, or_dash(row.gpu), or_dash(row.fabric), or_dash(row.software), row.regime,
-               fmt::format("{}", row.rows)});
+        fmt::format("{}", row.rows)});
   text += kinds.text("  ") + "\n";
   text += notes_text(imported.measurements.notes, console);
   return text + fmt::format("  {} rows in {}\n", imported.measurements.rows.size(), output);

@@ -17,14 +17,14 @@ std::string import_json(const ImportedTimings& imported, const std::string& outp
 
 struct FitReport {
   const FittedProfile& fitted;
-  const Profile& start;               ///< gave what was not measured
+  const Profile& start;  ///< gave what was not measured
   std::string output;
-  std::size_t rows = 0;               ///< measurements of the GPU
-  std::vector<std::string> notes;     ///< those of the fit and of what its figures say
+  std::size_t rows = 0;            ///< measurements of the GPU
+  std::vector<std::string> notes;  ///< those of the fit and of what its figures say
 };
 /// What a reader should know of the figures: few samples, intervals that miss, sustained tables.
-std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measurements& measurements,
-                                   const std::string& gpu);
+std::vector<std::string> doubts_of(
+    const std::vector<LawFit>& laws, const Measurements& measurements, const std::string& gpu);
 
 /// Held-out errors; under a law of products those of training size, and of each layout where there are several.
 Table error_table(const std::vector<LawFit>& laws);

@@ -19,15 +19,14 @@ constexpr double largest_bias = 0.05;
 
 /// Curves of collectives pass through their points and have no corrections to gain.
 bool of_a_collective(const LawFit& fit) {
-  return std::any_of(std::begin(collective_names), std::end(collective_names), [&](const Choice<CollectiveKind>& kind) {
-    return fit.law.starts_with(std::string(kind.name) + " ");
-  });
+  return std::any_of(std::begin(collective_names), std::end(collective_names),
+      [&](const Choice<CollectiveKind>& kind) { return fit.law.starts_with(std::string(kind.name) + " "); });
 }
 
 std::string doubt_of_samples(const LawFit& fit) {
   if (fit.samples >= few_samples || of_a_collective(fit) || fit.held_out.samples == 0) return {};
-  return fmt::format("{}: {} samples give the parameters, but no corrections; more shapes make it better", fit.law,
-                     fit.samples);
+  return fmt::format(
+      "{}: {} samples give the parameters, but no corrections; more shapes make it better", fit.law, fit.samples);
 }
 
 std::string doubt_of_coverage(const LawFit& fit) {
@@ -44,8 +43,8 @@ std::string doubt_of_bias(const LawFit& fit) {
 
 }  // namespace
 
-std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measurements& measurements,
-                                   const std::string& gpu) {
+std::vector<std::string> doubts_of(
+    const std::vector<LawFit>& laws, const Measurements& measurements, const std::string& gpu) {
   std::vector<std::string> notes;
   for (const LawFit& fit : laws)
     for (const auto doubt : {doubt_of_samples, doubt_of_coverage, doubt_of_bias})
@@ -53,7 +52,7 @@ std::vector<std::string> doubts_of(const std::vector<LawFit>& laws, const Measur
   for (const MeasurementContext& context : measurements.contexts)
     if (context.gpu == gpu && context.regime == "sustained")
       notes.push_back(fmt::format("{} was measured sustained: it gives the slow-down of long runs, not the rates",
-                                  context.software.empty() ? context.source : context.software));
+          context.software.empty() ? context.source : context.software));
   return notes;
 }
 

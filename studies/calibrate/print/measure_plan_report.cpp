@@ -52,8 +52,7 @@ std::string phases_text(const std::vector<PhaseSum>& sums, const Console& consol
   std::string text = fmt::format("  {:<14}{:>6}{:>9}{:>10}\n", "phase", "works", "takes", "left out");
   for (const PhaseSum& sum : sums) {
     const std::string head = fmt::format("  {:<14}{:>6}{:>9}{:>10}  ", sum.phase->id, sum.works,
-                                         sum.works > 0 ? format_seconds(sum.estimate) : "-",
-                                         sum.left_out > 0 ? fmt::format("{}", sum.left_out) : "-");
+        sum.works > 0 ? format_seconds(sum.estimate) : "-", sum.left_out > 0 ? fmt::format("{}", sum.left_out) : "-");
     text += paragraph(sum.phase->about, head, std::string(head.size(), ' '), columns);
   }
   return text;
@@ -93,14 +92,14 @@ std::string plan_report(const PlanReport& report, const Console& console) {
       report.device.empty() ? fmt::format("{}, which is not here", report.gpu.name) : report.device;
   std::string text = fmt::format("{} {}\n\n", paint.bold("Plan for"), where);
   text += phases_text(phase_sums(plan), console) + "\n" + own_text(plan, columns);
-  text += fmt::format("  {} of {}: {} works", format_seconds(plan.estimate), format_seconds(plan.budget),
-                      plan.works.size());
+  text += fmt::format(
+      "  {} of {}: {} works", format_seconds(plan.estimate), format_seconds(plan.budget), plan.works.size());
   if (!plan.left_out.empty())
     text += fmt::format("; {} left out, a longer --budget takes them in", plan.left_out.size());
   text += "\n";
   text +=
       paragraph("estimates are by the datasheet; what takes longer is left out at the end, never the budget overdrawn",
-                "  ", "  ", columns);
+          "  ", "  ", columns);
   for (const std::string& note : plan.notes) text += paragraph(note, "  note: ", "        ", columns);
   if (!report.missing.empty()) text += paragraph(report.missing, "  missing: ", "           ", columns);
   return text;

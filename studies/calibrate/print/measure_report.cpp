@@ -40,8 +40,7 @@ std::string kernels_text(const std::vector<KernelShare>& kernels, bool places) {
   Table table(std::move(columns));
   for (const KernelShare& kernel : kernels) {
     std::vector<std::string> cells{kernel.kernel, kernel_rate(kernel),
-                                   kernel.share > 0 ? fmt::format("{:.0f} %", 100 * kernel.share) : "-",
-                                   kernel.roof.empty() ? "-" : kernel.roof};
+        kernel.share > 0 ? fmt::format("{:.0f} %", 100 * kernel.share) : "-", kernel.roof.empty() ? "-" : kernel.roof};
     if (places) cells.push_back(kernel.at);
     table.add(std::move(cells));
   }
@@ -56,7 +55,7 @@ std::string behaviour_text(const Verdict& verdict, std::size_t columns) {
   std::string text;
   for (const SlowdownVerdict& slowdown : verdict.slowdowns) {
     text += fmt::format("  {}: {:.3f} times as long ({})", slowdown.what, slowdown.factor,
-                        counted(static_cast<std::size_t>(slowdown.samples), "sample"));
+        counted(static_cast<std::size_t>(slowdown.samples), "sample"));
     const bool sustained = slowdown.what == sustained_law_name;
     if (sustained && verdict.time_constant.value() > 0)
       text += fmt::format(", 63 % of it after {}", format_seconds(verdict.time_constant));
@@ -64,7 +63,7 @@ std::string behaviour_text(const Verdict& verdict, std::size_t columns) {
   }
   if (verdict.repeats > 0)
     text += fmt::format("  drift: {} in the median of {} timed early and late\n", format_percent(verdict.drift),
-                        counted(static_cast<std::size_t>(verdict.repeats), "work"));
+        counted(static_cast<std::size_t>(verdict.repeats), "work"));
   if (const std::string host = host_costs_text(verdict.host); !host.empty())
     text += paragraph(host, "  starting work: ", std::string(17, ' '), columns);
   return text;

@@ -45,7 +45,7 @@ Table measured_roofs_table(const std::vector<MeasuredRoof>& roofs) {
   Table table(std::move(columns));
   for (const MeasuredRoof& roof : roofs) {
     std::vector<std::string> cells{roof.of, rate_or_dash(roof, roof.burst), rate_or_dash(roof, roof.sustained),
-                                   rate_or_dash(roof, roof.datasheet), share_or_dash(roof)};
+        rate_or_dash(roof, roof.datasheet), share_or_dash(roof)};
     if (places) cells.push_back(roof.at);
     table.add(std::move(cells));
   }
@@ -58,7 +58,7 @@ void write_measured_roofs(JsonWriter& json, const std::vector<MeasuredRoof>& roo
     json.open();
     json.field("of", roof.of);
     for (const auto& [name, rate] :
-         {std::pair{"burst_", roof.burst}, {"sustained_", roof.sustained}, {"datasheet_", roof.datasheet}})
+        {std::pair{"burst_", roof.burst}, {"sustained_", roof.sustained}, {"datasheet_", roof.datasheet}})
       if (rate > 0) json.field(name + roof.key, rate);
     if (!roof.at.empty()) json.field("at", roof.at);
     json.close();
@@ -68,9 +68,8 @@ void write_measured_roofs(JsonWriter& json, const std::vector<MeasuredRoof>& roo
 
 std::vector<HostCostRow> host_cost_rows(const HostCosts& host) {
   std::vector<HostCostRow> rows{{"stream_kernel_s", "a kernel into a stream", host.stream_kernel},
-                                {"graph_kernel_s", "a kernel of a graph", host.graph_kernel},
-                                {"graph_s", "a graph of one kernel", host.graph},
-                                {"event_s", "an event", host.event}};
+      {"graph_kernel_s", "a kernel of a graph", host.graph_kernel}, {"graph_s", "a graph of one kernel", host.graph},
+      {"event_s", "an event", host.event}};
   std::erase_if(rows, [](const HostCostRow& row) { return !(row.time.value() > 0); });
   return rows;
 }

@@ -25,11 +25,11 @@ double roof_at(const GemmQuery& query, double compute, double memory) {
 std::vector<LawRoof> roofs_of(const Profile& profile, const Gpu* gpu) {
   std::vector<LawRoof> roofs;
   for (const RooflineLaw& law : profile.gemm)
-    roofs.push_back({fmt::format("{}{}", to_text(law.precision), law.block_scaled ? " block-scaled" : ""),
-                     "flops_per_s", gpu != nullptr ? gpu->peak[static_cast<int>(law.precision)].value() : 0,
-                     law.compute.value(), law.source});
+    roofs.push_back(
+        {fmt::format("{}{}", to_text(law.precision), law.block_scaled ? " block-scaled" : ""), "flops_per_s",
+            gpu != nullptr ? gpu->peak[static_cast<int>(law.precision)].value() : 0, law.compute.value(), law.source});
   roofs.push_back({"device memory", "bytes_per_s", gpu != nullptr ? gpu->memory_bandwidth.value() : 0,
-                   profile.memory.memory.value(), profile.memory.source});
+      profile.memory.memory.value(), profile.memory.source});
   return roofs;
 }
 

@@ -13,18 +13,18 @@ namespace stepcast {
 
 /// A rate per second of the datasheet and of the fitted law.
 struct LawRoof {
-  std::string name;                   ///< "bf16", "device memory"
-  std::string key;                    ///< unit: "flops_per_s" or "bytes_per_s"
-  double datasheet = 0, fitted = 0;   ///< datasheet 0: not known
+  std::string name;                  ///< "bf16", "device memory"
+  std::string key;                   ///< unit: "flops_per_s" or "bytes_per_s"
+  double datasheet = 0, fitted = 0;  ///< datasheet 0: not known
   Source source = Source::assumed;
 };
 std::vector<LawRoof> roofs_of(const Profile& profile, const Gpu* gpu);
 
 struct BusRow {
   const CollectiveCurve* curve = nullptr;
-  std::vector<BytesPerSecond> bus;    ///< at bus_sizes
+  std::vector<BytesPerSecond> bus;  ///< at bus_sizes
 };
-inline constexpr double bus_sizes[] = {1048576, 67108864, 1073741824};   ///< of the whole buffer
+inline constexpr double bus_sizes[] = {1048576, 67108864, 1073741824};  ///< of the whole buffer
 std::vector<BusRow> bus_rows(const Profile& profile);
 
 /// bf16 (else fp16) products over m at n = k = 4096, and the roofs above them.

@@ -11,17 +11,17 @@ namespace {
 
 using Parameters = std::vector<std::pair<std::string, double>>;
 
-template <typename Law>
-LawRow row_of_refined(std::string name, const Law& law, Parameters parameters) {
+template <typename Law> LawRow row_of_refined(std::string name, const Law& law, Parameters parameters) {
   const Refinement& refinement = law.refinement;
   const bool refined = !refinement.correction.empty() || !refinement.width.empty();
-  return {std::move(name), refinement.software, law.source, refined ? refinement.spread : law.spread, refinement.held_out,
-          !refinement.correction.empty(), refinement.use, error_alone(law.alone, refinement), std::move(parameters)};
+  return {std::move(name), refinement.software, law.source, refined ? refinement.spread : law.spread,
+      refinement.held_out, !refinement.correction.empty(), refinement.use, error_alone(law.alone, refinement),
+      std::move(parameters)};
 }
 
 LawRow row_of(const std::string& kind, const RooflineLaw& law) {
   Parameters parameters{{"rate_flops_per_s", law.compute.value()}, {"memory_bytes_per_s", law.memory.value()},
-                        {"t0_s", law.t0.value()}, {"softness", law.softness}};
+      {"t0_s", law.t0.value()}, {"softness", law.softness}};
   if (law.cast.value() > 0) {
     parameters.emplace_back("cast_bytes_per_s", law.cast.value());
     parameters.emplace_back("cast_t0_s", law.cast_t0.value());
@@ -44,39 +44,24 @@ LawRow row_of(const AttentionLaw& law) {
 
 LawRow row_of(const MemoryLaw& law) {
   return row_of_refined(law.op.empty() ? "memory-bound, any" : law.op, law,
-                        {{"memory_bytes_per_s", law.memory.value()}, {"t0_s", law.t0.value()}});
+      {{"memory_bytes_per_s", law.memory.value()}, {"t0_s", law.t0.value()}});
 }
 
 LawRow row_of(const CollectiveCurve& curve) {
   std::string name =
       fmt::format("{} {} x{}", to_text(curve.kind), name_of<FabricKind>(fabric_names, curve.fabric), curve.ranks);
   if (curve.nodes > 1) name += fmt::format(" on {} nodes", curve.nodes);
-  return {std::move(name),
-          curve.network,
-          curve.source,
-          curve.spread,
-          curve.held_out,
-          !curve.points.empty(),
-          CorrectionUse::none,
-          {},
-          {{"bus_bytes_per_s", curve.bandwidth.value()},
-           {"latency_s", curve.latency.value()},
-           {"half_bytes", curve.half.value()}}};
+  return {std::move(name), curve.network, curve.source, curve.spread, curve.held_out, !curve.points.empty(),
+      CorrectionUse::none, {},
+      {{"bus_bytes_per_s", curve.bandwidth.value()}, {"latency_s", curve.latency.value()},
+          {"half_bytes", curve.half.value()}}};
 }
 
 LawRow row_of(const ScaleOutLaw& law) {
-  return {fmt::format("across nodes, {}", name_of<FabricKind>(fabric_names, law.fabric)),
-          "",
-          law.source,
-          law.spread,
-          {},
-          false,
-          CorrectionUse::none,
-          {},
-          {{"efficiency", law.efficiency},
-           {"base_s", law.base.value()},
-           {"per_doubling_s", law.per_doubling.value()},
-           {"per_node_s", law.per_node.value()}}};
+  return {fmt::format("across nodes, {}", name_of<FabricKind>(fabric_names, law.fabric)), "", law.source, law.spread,
+      {}, false, CorrectionUse::none, {},
+      {{"efficiency", law.efficiency}, {"base_s", law.base.value()}, {"per_doubling_s", law.per_doubling.value()},
+          {"per_node_s", law.per_node.value()}}};
 }
 
 }  // namespace
@@ -130,20 +115,12 @@ std::vector<std::pair<std::string, std::string>> condition_rows(const Profile& p
   const auto number = [](double value, const char* unit) {
     return value > 0 ? fmt::format("{:g} {}", value, unit) : std::string();
   };
-  return {{"gpu", profile.gpu},
-          {"regime", profile.regime},
-          {"device", c.device},
-          {"driver", c.driver},
-          {"cuda", c.cuda},
-          {"cublas", c.cublas},
-          {"nccl", c.nccl},
-          {"date", c.date},
-          {"launch mode", c.launch_mode},
-          {"sm clock", number(c.sm_clock_mhz, "MHz")},
-          {"memory clock", number(c.memory_clock_mhz, "MHz")},
-          {"power limit", number(c.power_limit_w, "W")},
-          {"sustained over burst",
-           profile.sustained_slowdown != 1 ? fmt::format("{:.3f}", profile.sustained_slowdown) : ""}};
+  return {{"gpu", profile.gpu}, {"regime", profile.regime}, {"device", c.device}, {"driver", c.driver},
+      {"cuda", c.cuda}, {"cublas", c.cublas}, {"nccl", c.nccl}, {"date", c.date}, {"launch mode", c.launch_mode},
+      {"sm clock", number(c.sm_clock_mhz, "MHz")}, {"memory clock", number(c.memory_clock_mhz, "MHz")},
+      {"power limit", number(c.power_limit_w, "W")},
+      {"sustained over burst",
+          profile.sustained_slowdown != 1 ? fmt::format("{:.3f}", profile.sustained_slowdown) : ""}};
 }
 
 void write_held_out(JsonWriter& json, std::string_view key, const HeldOut& held_out) {

@@ -13,13 +13,13 @@
 namespace stepcast {
 
 struct LawRow {
-  std::string law, software;          ///< named as LawFit names them: "gemm bf16", "trtllm 1.3.0rc20"
+  std::string law, software;  ///< named as LawFit names them: "gemm bf16", "trtllm 1.3.0rc20"
   Source source = Source::assumed;
   Spread spread;
   HeldOut held_out;
-  bool corrected = false;             ///< carries tables learned from measurements
-  CorrectionUse use = CorrectionUse::none;  ///< of a kernel's law: whose prices take its correction
-  LawError alone;                     ///< without the correction; samples 0: not kept
+  bool corrected = false;                                  ///< carries tables learned from measurements
+  CorrectionUse use = CorrectionUse::none;                 ///< of a kernel's law: whose prices take its correction
+  LawError alone;                                          ///< without the correction; samples 0: not kept
   std::vector<std::pair<std::string, double>> parameters;  ///< by JSON key, which ends in the unit: "t0_s"
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_listed = 12;  ///< runs of a pool that get a line each
 constexpr std::size_t report_columns = 110;
-constexpr double bound_share = 1e-3;     ///< this near the end of a range a search was stopped by it
+constexpr double bound_share = 1e-3;  ///< this near the end of a range a search was stopped by it
 
 double mean_miss(const FitPool& pool, const std::vector<MeasuredRun>& runs, const std::vector<double>& seconds) {
   double sum = 0, n = 0;
@@ -37,8 +37,8 @@ std::string parameter_lines(const FitPool& pool) {
   std::string text;
   for (const StepValue& value : pool.result.values) {
     const StepParameterRow& row = row_of(value.parameter);
-    const std::string head = fmt::format("{} {} ({} to {} is plausible)", name_without_unit(row), value_text(row, value.value),
-                                         value_text(row, row.low), value_text(row, row.high));
+    const std::string head = fmt::format("{} {} ({} to {} is plausible)", name_without_unit(row),
+        value_text(row, value.value), value_text(row, row.low), value_text(row, row.high));
     text += paragraph(fmt::format("{}: {}", head, row.meaning), "  ", "    ", report_columns);
   }
   return text;
@@ -53,34 +53,42 @@ std::string bound_lines(const FitPool& pool) {
     if (lowest || value.value >= (1 - bound_share) * row.high) ends.push_back(name_without_unit(row));
   }
   if (ends.empty()) return {};
-  return paragraph(fmt::format("{} at the end of the plausible range: the runs differ from their forecasts by more than such numbers stand for. "
-                               "Look for arguments that were not taken into account, another machine or a slow part of it.",
-                               fmt::join(ends, ", ")),
-                   "  ", "    ", report_columns);
+  return paragraph(
+      fmt::format("{} at the end of the plausible range: the runs differ from their forecasts by more than such "
+                  "numbers stand for. "
+                  "Look for arguments that were not taken into account, another machine or a slow part of it.",
+          fmt::join(ends, ", ")),
+      "  ", "    ", report_columns);
 }
 
-std::string signed_miss(double forecast, double measured) { return fmt::format("{:+.1f} %", 100 * (forecast / measured - 1)); }
+std::string signed_miss(double forecast, double measured) {
+  return fmt::format("{:+.1f} %", 100 * (forecast / measured - 1));
+}
 
 std::string run_lines(const FitPool& pool, const std::vector<MeasuredRun>& runs, const std::vector<double>& neutral) {
   if (pool.members.size() > most_listed) return {};
-  Table table({{"run", Align::left}, {"measured", Align::right}, {"laws alone", Align::right}, {"fitted", Align::right}, {"left out", Align::right}});
+  Table table({{"run", Align::left}, {"measured", Align::right}, {"laws alone", Align::right}, {"fitted", Align::right},
+      {"left out", Align::right}});
   for (std::size_t i = 0; i < pool.members.size(); ++i) {
     const MeasuredRun& run = runs[pool.members[i]];
-    table.add({run.id + (run.witness ? "" : " (doubtful, not fitted)"), format_seconds(Seconds(run.seconds)), signed_miss(neutral[i], run.seconds),
-               signed_miss(pool.result.fitted[i], run.seconds), pool.result.held_out.empty() ? "" : signed_miss(pool.result.held_out[i], run.seconds)});
+    table.add({run.id + (run.witness ? "" : " (doubtful, not fitted)"), format_seconds(Seconds(run.seconds)),
+        signed_miss(neutral[i], run.seconds), signed_miss(pool.result.fitted[i], run.seconds),
+        pool.result.held_out.empty() ? "" : signed_miss(pool.result.held_out[i], run.seconds)});
   }
   return table.text("  ");
 }
 
 std::string pool_text(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   const auto neutral = forecast_steps(runs, pool.members, nullptr);
-  std::string text = fmt::format("{} {}{}, {}: {} run{}\n", pool.stack, to_text(pool.precision), pool.experts ? " with experts" : "", pool.hardware, pool.result.runs,
-                                 pool.result.runs == 1 ? "" : "s");
+  std::string text = fmt::format("{} {}{}, {}: {} run{}\n", pool.stack, to_text(pool.precision),
+      pool.experts ? " with experts" : "", pool.hardware, pool.result.runs, pool.result.runs == 1 ? "" : "s");
   if (pool.result.runs == 0) return text + "  doubtful records only: nothing is fitted\n\n";
-  text += fmt::format("  mean error {:.1f} % by the laws alone, {:.1f} % fitted", 100 * mean_miss(pool, runs, neutral), 100 * pool.result.mape);
+  text += fmt::format("  mean error {:.1f} % by the laws alone, {:.1f} % fitted", 100 * mean_miss(pool, runs, neutral),
+      100 * pool.result.mape);
   if (pool.result.groups > 0)
-    text += fmt::format(", {:.1f} % with the {} left out ({} of them); measured over forecast {:.2f} to {:.2f}", 100 * pool.result.held_out_mape,
-                        to_text(pool.leave), pool.result.groups, pool.result.spread.p10, pool.result.spread.p90);
+    text += fmt::format(", {:.1f} % with the {} left out ({} of them); measured over forecast {:.2f} to {:.2f}",
+        100 * pool.result.held_out_mape, to_text(pool.leave), pool.result.groups, pool.result.spread.p10,
+        pool.result.spread.p90);
   return text + '\n' + parameter_lines(pool) + bound_lines(pool) + run_lines(pool, runs, neutral) + '\n';
 }
 

@@ -7,14 +7,13 @@
 
 #include "studies/records/step_fitting.h"
 
-
 namespace stepcast {
 
 struct RunsReport {
   std::vector<MeasuredRun> runs;
   std::vector<FitPool> pools;
   std::vector<std::string> notes;
-  std::string output;                  ///< file or folder; "" = nothing was written
+  std::string output;  ///< file or folder; "" = nothing was written
 };
 std::string runs_report(const RunsReport& report);
 std::string runs_json(const RunsReport& report);

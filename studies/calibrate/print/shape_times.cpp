@@ -84,7 +84,7 @@ Times times_of(const ScaleOutLaw& law) {
   for (const std::int64_t nodes : {2, 8, 64})
     for (const double size : {1048576.0, 67108864.0, 1073741824.0})
       times.push_back({fmt::format("{} on {} nodes", format_bytes(Bytes(size)), nodes),
-                       scale_out_time(law, Bytes(size), nodes, 8, BytesPerSecond(50e9))});
+          scale_out_time(law, Bytes(size), nodes, 8, BytesPerSecond(50e9))});
   return times;
 }
 

@@ -9,7 +9,7 @@
 namespace stepcast {
 
 struct ShapeTime {
-  std::string shape;                  ///< "m 8192, n 4096, k 4096"
+  std::string shape;  ///< "m 8192, n 4096, k 4096"
   Seconds time;
 };
 

@@ -10,18 +10,20 @@ namespace stepcast {
 namespace {
 
 std::string held_out_cell(const StepFit& fit) {
-  return fit.groups > 0 ? fmt::format("{:.1f} % ({} left out)", 100 * fit.held_out_mape, fit.left_out) : "nothing left out";
+  return fit.groups > 0 ? fmt::format("{:.1f} % ({} left out)", 100 * fit.held_out_mape, fit.left_out)
+                        : "nothing left out";
 }
 
 }  // namespace
 
 std::string step_fits_text(const Profile& profile) {
   Table table({{"software", Align::left}, {"precision", Align::left}, {"runs", Align::right}, {"fitted", Align::right},
-               {"held out", Align::left}, {"80 %", Align::left}, {"parameters", Align::left}});
+      {"held out", Align::left}, {"80 %", Align::left}, {"parameters", Align::left}});
   for (const StepFit& fit : profile.steps)
-    table.add({fit.stack + (fit.experts ? ", experts" : ""), to_text(fit.precision), fmt::format("{}", fit.runs), fmt::format("{:.1f} %", 100 * fit.mape),
-               held_out_cell(fit), fmt::format("{:.2f} to {:.2f}", fit.spread.p10, fit.spread.p90),
-               fit_text(fit) + (fitted_on(fit, profile.gpu) ? "" : fmt::format(" (of {})", fmt::join(fit.gpus, ", ")))});
+    table.add({fit.stack + (fit.experts ? ", experts" : ""), to_text(fit.precision), fmt::format("{}", fit.runs),
+        fmt::format("{:.1f} %", 100 * fit.mape), held_out_cell(fit),
+        fmt::format("{:.2f} to {:.2f}", fit.spread.p10, fit.spread.p90),
+        fit_text(fit) + (fitted_on(fit, profile.gpu) ? "" : fmt::format(" (of {})", fmt::join(fit.gpus, ", ")))});
   return table.empty() ? std::string() : table.text("  ");
 }
 

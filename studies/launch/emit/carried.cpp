@@ -6,12 +6,11 @@
 
 #include "studies/cli/shell_word.h"
 
-
 namespace stepcast {
 namespace {
 
-constexpr std::string_view carried_prefixes[] = {"CUDA_",  "NCCL_", "NVTE_", "TORCH_",   "PYTORCH_", "OMP_", "UB_",
-                                                 "NVSHMEM_", "UCX_",  "GLOO_", "TOKENIZERS_", "HF_",      "WANDB_"};
+constexpr std::string_view carried_prefixes[] = {"CUDA_", "NCCL_", "NVTE_", "TORCH_", "PYTORCH_", "OMP_", "UB_",
+    "NVSHMEM_", "UCX_", "GLOO_", "TOKENIZERS_", "HF_", "WANDB_"};
 
 /// "--save" of "--save", "save" and "--no_save".
 std::string as_argument(const GivenArgument& given) {
@@ -48,7 +47,8 @@ std::string carried_value(const GivenArgument& given, const ArgumentFact* fact) 
   const bool several = (fact == nullptr || fact->takes == "list") && given.value.find("${") == std::string::npos &&
                        given.value.find("$(") == std::string::npos;
   const auto word = [&](const std::string& text) {
-    return given.unset.empty() || text.find_first_of("$`") == std::string::npos ? shell_word(text) : with_variables(text);
+    return given.unset.empty() || text.find_first_of("$`") == std::string::npos ? shell_word(text)
+                                                                                : with_variables(text);
   };
   if (!several) return word(given.value);
   std::string text;
@@ -72,7 +72,8 @@ std::vector<const GivenArgument*> kept_arguments(const Launch& like, const std::
   for (const GivenArgument& given : like.arguments) {
     const ArgumentFact* fact = like.framework->table().find(given.name);
     const std::string& name = fact == nullptr ? given.name : fact->name;
-    if (like.counts(given) && !is_of_step(fact) && !written.contains(name) && !says_off(given, fact)) kept.push_back(&given);
+    if (like.counts(given) && !is_of_step(fact) && !written.contains(name) && !says_off(given, fact))
+      kept.push_back(&given);
   }
   return kept;
 }
@@ -90,7 +91,8 @@ std::string left_out_because(const Launch& like, const GivenArgument& given) {
   if (fact == nullptr) return {};
   if (lacks_value(given, fact)) return "has no value there";
   if (table.releases().empty() || table.knows(*fact, "")) return {};
-  return fact->instead.empty() ? "is gone since " + fact->until : fmt::format("is gone since {}, {} took its place", fact->until, fact->instead);
+  return fact->instead.empty() ? "is gone since " + fact->until
+                               : fmt::format("is gone since {}, {} took its place", fact->until, fact->instead);
 }
 
 }  // namespace
@@ -111,7 +113,8 @@ EmittedGroup carried_arguments(const Launch& like, const std::set<std::string>& 
 std::vector<std::string> not_carried(const Launch& like, const std::set<std::string>& written) {
   std::vector<std::string> texts;
   for (const GivenArgument* given : kept_arguments(like, written))
-    if (const std::string why = left_out_because(like, *given); !why.empty()) texts.push_back(fmt::format("{} {}", as_argument(*given), why));
+    if (const std::string why = left_out_because(like, *given); !why.empty())
+      texts.push_back(fmt::format("{} {}", as_argument(*given), why));
   return texts;
 }
 
@@ -120,7 +123,8 @@ std::set<std::string> variables_of(const Launch& like, const EmittedGroup& carri
   for (const GivenArgument& given : like.arguments)
     for (const std::string& name : given.unset)
       for (const EmittedArgument& row : carried.arguments)
-        if ("--" + row.name == as_argument(given) && !name.starts_with('$') && !name.starts_with('`')) names.insert("$" + name);
+        if ("--" + row.name == as_argument(given) && !name.starts_with('$') && !name.starts_with('`'))
+          names.insert("$" + name);
   return names;
 }
 

@@ -9,8 +9,8 @@
 
 namespace stepcast {
 
-/// Arguments of the launch that no question asks for, and its tokenizer, less those of `written` (names with underscores). Values are shell words;
-/// variables that the launch did not set stand in double quotes.
+/// Arguments of the launch that no question asks for, and its tokenizer, less those of `written` (names with
+/// underscores). Values are shell words; variables that the launch did not set stand in double quotes.
 EmittedGroup carried_arguments(const Launch& like, const std::set<std::string>& written);
 /// Those among them that are left out, each with why: today's release does not know it, or it had no value.
 std::vector<std::string> not_carried(const Launch& like, const std::set<std::string>& written);

@@ -44,7 +44,10 @@ Expected<const EmitTarget*> find_emit_target(const std::string& id, const std::s
 }
 
 Flag emit_flag(std::string_view group) {
-  return {.name = emit_name, .key = "", .value = "TARGET", .group = group, .doc = emit_targets_text(), .check = check_emit_target};
+  // clang-format off
+  return {.name = emit_name, .key = "", .value = "TARGET", .group = group, .doc = emit_targets_text(),
+          .check = check_emit_target};
+  // clang-format on
 }
 
 }  // namespace stepcast

@@ -20,25 +20,28 @@ namespace stepcast {
 struct EmitPlan {
   const Scenario* scenario = nullptr;
   Split split;
-  std::vector<std::string> apart;     ///< statements behind those of the split, which no flag says
-  const Launch* like = nullptr;       ///< the launch that it came from: what does not touch the step is written again
+  std::vector<std::string> apart;  ///< statements behind those of the split, which no flag says
+  const Launch* like = nullptr;    ///< the launch that it came from: what does not touch the step is written again
 };
 /// Error: a mapping of the user's own, which may do what no framework does.
 Expected<EmitPlan> plan_to_emit(const Scenario& scenario);
 
 struct Emission {
-  std::string text;                   ///< script or file, with comments where the format has them, ending in a line's end
-  std::vector<std::string> unsaid;    ///< what the framework cannot express, each with what it does instead; "" = all is said
-  std::string beside;                 ///< flags that stand beside the file when it is read back, since its program, not the file,
-                                      ///< says them: "--gpus 64 --micro-batch 2"; "" = the text has all
+  /// script or file, with comments where the format has them, ending in a line's end
+  std::string text;
+  /// what the framework cannot express, each with what it does instead; "" = all is said
+  std::vector<std::string> unsaid;
+  /// flags that stand beside the file when it is read back, since its program, not the file, says them: "--gpus 64
+  /// --micro-batch 2"; "" = the text has all
+  std::string beside;
 };
 
 /// What --emit takes.
 struct EmitTarget {
-  std::string_view id;                ///< "megatron"
-  std::string_view file;              ///< what the text is called by its users: "run.sh", "ds_config.json"
-  std::string_view framework;         ///< id of the framework that reads it back
-  std::string_view flag;              ///< and the flag that takes it: "--megatron"
+  std::string_view id;         ///< "megatron"
+  std::string_view file;       ///< what the text is called by its users: "run.sh", "ds_config.json"
+  std::string_view framework;  ///< id of the framework that reads it back
+  std::string_view flag;       ///< and the flag that takes it: "--megatron"
   Emission (*emit)(const EmitPlan& plan);
 };
 std::span<const EmitTarget> emit_targets();

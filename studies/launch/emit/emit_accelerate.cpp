@@ -39,7 +39,8 @@ EmittedGroup accelerate_machines(const EmitPlan& plan) {
 EmittedGroup accelerate_fp8(const EmitPlan& plan, AccelerateEngine engine) {
   EmittedGroup group{"fp8_config", {}};
   if (plan.scenario->plan.precision == Precision::fp8)
-    group.add("backend", engine == AccelerateEngine::fsdp ? "AO" : "TE", engine == AccelerateEngine::fsdp ? "torchao" : "Transformer Engine");
+    group.add("backend", engine == AccelerateEngine::fsdp ? "AO" : "TE",
+        engine == AccelerateEngine::fsdp ? "torchao" : "Transformer Engine");
   return group;
 }
 
@@ -47,9 +48,11 @@ EmittedGroup accelerate_fsdp(const Split& split) {
   EmittedGroup group{"fsdp_config", {}};
   group.add("fsdp_version", 2);
   group.add("fsdp_reshard_after_forward", true_false(split.zero == 3),
-            split.zero == 3 ? "zero 3: weights are gathered for forward and again for backward" : "zero 2: gathered weights stay until backward is done");
+      split.zero == 3 ? "zero 3: weights are gathered for forward and again for backward"
+                      : "zero 2: gathered weights stay until backward is done");
   group.add("fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP", "layer by layer");
-  group.add("fsdp_activation_checkpointing", true_false(split.recompute.kind == Recompute::Kind::full), "every layer or none");
+  group.add("fsdp_activation_checkpointing", true_false(split.recompute.kind == Recompute::Kind::full),
+      "every layer or none");
   group.add("fsdp_offload_params", "false");
   group.add("fsdp_state_dict_type", "SHARDED_STATE_DICT");
   group.add("fsdp_cpu_ram_efficient_loading", "true");
@@ -65,7 +68,7 @@ EmittedGroup accelerate_mesh(const Split& split) {
   group.add("parallelism_config_cp_size", split.cp);
   if (split.cp > 1)
     group.add("parallelism_config_cp_comm_strategy", split.context == ContextKind::gather ? "allgather" : "alltoall",
-              split.context == ContextKind::gather ? "keys and values are gathered" : "keys and values go from rank to rank");
+        split.context == ContextKind::gather ? "keys and values are gathered" : "keys and values go from rank to rank");
   return group;
 }
 
@@ -80,7 +83,8 @@ EmittedGroup accelerate_deepspeed(const EmitPlan& plan) {
   return group;
 }
 
-/// Left out, the granularity is "full" and the context ranks are two (MegatronLMPlugin since 1.13): both are always written.
+/// Left out, the granularity is "full" and the context ranks are two (MegatronLMPlugin since 1.13): both are always
+/// written.
 EmittedGroup accelerate_megatron(const Split& split) {
   const auto named = [](const char* name) { return fmt::format("megatron_lm_{}", name); };
   EmittedGroup group{"megatron_lm_config", {}};
@@ -93,25 +97,29 @@ EmittedGroup accelerate_megatron(const Split& split) {
   group.add(named("sequence_parallelism"), true_false(split.sequence));
   group.add(named("use_distributed_optimizer"), true_false(split.zero > 0), "zero 1");
   group.add(named("recompute_granularity"), split.recompute.kind == Recompute::Kind::selective ? "selective" : "full",
-            split.recompute.kind == Recompute::Kind::none ? "there is no word for none" : "");
+      split.recompute.kind == Recompute::Kind::none ? "there is no word for none" : "");
   if (split.recompute.kind == Recompute::Kind::full) {
     group.add(named("recompute_method"), split.recompute.layers > 0 ? "block" : "uniform");
     group.add(named("recompute_num_layers"), std::max<std::int64_t>(1, split.recompute.layers),
-              split.recompute.layers > 0 ? "layers of each stage" : "layers of a group");
+        split.recompute.layers > 0 ? "layers of each stage" : "layers of a group");
   }
-  if (const std::int64_t last = accelerate_last_layers(split); last > 0) group.add(named("decoder_last_pipeline_num_layers"), last);
+  if (const std::int64_t last = accelerate_last_layers(split); last > 0)
+    group.add(named("decoder_last_pipeline_num_layers"), last);
   group.add(named("gradient_clipping"), "1.0");
   return group;
 }
 
-/// A setting of the file that the plan came from goes where it stood, if there is such a section now, in place of the one there.
+/// A setting of the file that the plan came from goes where it stood, if there is such a section now, in place of the
+/// one there.
 void take_carried(std::vector<EmittedGroup>& groups, const NestedSetting& setting) {
   const std::size_t dot = setting.name.find('.');
   const std::string heading = dot == setting.name.npos ? "" : setting.name.substr(0, dot);
   const std::string name = dot == setting.name.npos ? setting.name : setting.name.substr(dot + 1);
-  const auto group = std::find_if(groups.begin(), groups.end(), [&](const EmittedGroup& row) { return row.heading == heading; });
+  const auto group =
+      std::find_if(groups.begin(), groups.end(), [&](const EmittedGroup& row) { return row.heading == heading; });
   if (group == groups.end() || !is_plain_name(name)) return;
-  const auto own = std::find_if(group->arguments.begin(), group->arguments.end(), [&](const EmittedArgument& row) { return row.name == name; });
+  const auto own = std::find_if(
+      group->arguments.begin(), group->arguments.end(), [&](const EmittedArgument& row) { return row.name == name; });
   const EmittedArgument carried{name, setting.value, setting.followed ? "" : "no forecast follows it"};
   if (own == group->arguments.end()) group->arguments.push_back(carried);
   else *own = carried;
@@ -146,14 +154,16 @@ std::string section_text(const EmittedGroup& group) {
 /// What the program says, as the Hugging Face Trainer has it and as it stands beside the file here.
 std::string program_line(const EmitPlan& plan) {
   const Plan& run = plan.scenario->plan;
-  return fmt::format("The program says the rest; for one with the Trainer: --per_device_train_batch_size {} --gradient_accumulation_steps {}.",
-                     run.micro_batch, plan.split.micro_batches);
+  return fmt::format("The program says the rest; for one with the Trainer: --per_device_train_batch_size {} "
+                     "--gradient_accumulation_steps {}.",
+      run.micro_batch, plan.split.micro_batches);
 }
 
 std::string accelerate_head(const EmitPlan& plan, const Emission& emission) {
   std::string text;
   for (const std::string& line : header_of(plan, "accelerate")) text += comment_lines(line);
-  text += comment_lines("For accelerate 1.14: accelerate launch --config_file accelerate.yaml PROGRAM. " + program_line(plan));
+  text += comment_lines(
+      "For accelerate 1.14: accelerate launch --config_file accelerate.yaml PROGRAM. " + program_line(plan));
   text += comment_lines("Network and batch are not in this file; it is read back by");
   text += fmt::format("#   {}\n", read_back_line(plan, accelerate_flag, accelerate_file, emission.beside));
   for (const std::string& gap : emission.unsaid) text += comment_lines("It cannot say: " + gap + ".");
@@ -163,7 +173,8 @@ std::string accelerate_head(const EmitPlan& plan, const Emission& emission) {
 std::string accelerate_beside(const EmitPlan& plan) {
   const Plan& run = plan.scenario->plan;
   std::string flags = fmt::format("--micro-batch {}", run.micro_batch);
-  if (!accelerate_says_batches(accelerate_engine(plan.split))) flags += fmt::format(" --global-batch {}", run.global_batch);
+  if (!accelerate_says_batches(accelerate_engine(plan.split)))
+    flags += fmt::format(" --global-batch {}", run.global_batch);
   const std::string sequence = seq_beside(plan);
   return sequence.empty() ? flags : flags + " " + sequence;
 }
@@ -186,15 +197,20 @@ std::string_view to_text(AccelerateEngine engine) {
   return names[static_cast<std::size_t>(engine)];
 }
 
-std::int64_t accelerate_gpus_each(const EmitPlan& plan) { return std::gcd(plan.scenario->plan.gpus, gpus_per_node(plan)); }
+std::int64_t accelerate_gpus_each(const EmitPlan& plan) {
+  return std::gcd(plan.scenario->plan.gpus, gpus_per_node(plan));
+}
 
 std::int64_t accelerate_last_layers(const Split& split) {
   if (split.layers.size() < 2 || split.chunks > 1) return 0;
-  const bool same = std::all_of(split.layers.begin(), split.layers.end() - 1, [&](std::int64_t layers) { return layers == split.layers.front(); });
+  const bool same = std::all_of(split.layers.begin(), split.layers.end() - 1,
+      [&](std::int64_t layers) { return layers == split.layers.front(); });
   return same ? split.layers.back() : 0;
 }
 
-bool accelerate_says_batches(AccelerateEngine engine) { return engine == AccelerateEngine::deepspeed || engine == AccelerateEngine::megatron; }
+bool accelerate_says_batches(AccelerateEngine engine) {
+  return engine == AccelerateEngine::deepspeed || engine == AccelerateEngine::megatron;
+}
 
 Emission emit_accelerate(const EmitPlan& plan) {
   Emission emission;

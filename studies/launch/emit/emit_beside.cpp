@@ -11,7 +11,9 @@
 namespace stepcast {
 namespace {
 
-std::string flag_beside(std::string_view flag, const std::string& id) { return id.empty() ? "" : fmt::format(" {} {}", flag, shell_word(id)); }
+std::string flag_beside(std::string_view flag, const std::string& id) {
+  return id.empty() ? "" : fmt::format(" {} {}", flag, shell_word(id));
+}
 
 std::vector<MeshAxis> axes_of_several(const Split& split) {
   const std::int64_t sizes[] = {split.tp, split.cp, split.dp, split.pp};
@@ -29,11 +31,12 @@ std::string seq_beside(const EmitPlan& plan) {
   return own ? "" : fmt::format("--seq {}", scenario.plan.sequence);
 }
 
-std::string read_back_line(const EmitPlan& plan, std::string_view flag, std::string_view file, const std::string& beside) {
+std::string read_back_line(
+    const EmitPlan& plan, std::string_view flag, std::string_view file, const std::string& beside) {
   const Scenario& scenario = *plan.scenario;
   const std::string network = scenario.network.id.empty() ? "NETWORK.json" : shell_word(scenario.network.id);
   return fmt::format("stepcast predict {} {} {}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,
-                     flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id));
+      flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id));
 }
 
 bool lies_as_usual(const Split& split) {
@@ -57,7 +60,8 @@ const Stack* habit_of(const EmitPlan& plan) {
 std::string boundary_gap(const EmitPlan& plan) {
   const Stack* habit = habit_of(plan);
   const Stack& row = plan.scenario->stack.row;
-  const bool switched = habit != nullptr && (habit->statements != row.statements || habit->boundary_sends != row.boundary_sends);
+  const bool switched =
+      habit != nullptr && (habit->statements != row.statements || habit->boundary_sends != row.boundary_sends);
   if (!switched && plan.split.scatter != Scatter::stated) return {};
   return "how the stream crosses between stages; the file has no switch for it";
 }
@@ -65,9 +69,11 @@ std::string boundary_gap(const EmitPlan& plan) {
 std::vector<std::string> beside_unsaid(const EmitPlan& plan, std::string_view name) {
   std::vector<std::string> unsaid = unsaid_by_all(plan, name);
   if (plan.scenario->plan.lora_rank > 0)
-    unsaid.push_back(fmt::format("adapters of rank {}; its program makes them (PEFT), else all weights are trained", plan.scenario->plan.lora_rank));
+    unsaid.push_back(fmt::format("adapters of rank {}; its program makes them (PEFT), else all weights are trained",
+        plan.scenario->plan.lora_rank));
   if (plan.scenario->plan.precision == Precision::tf32)
-    unsaid.emplace_back("tf32 products; its program sets them (torch.backends.cuda.matmul.allow_tf32), else products are fp32");
+    unsaid.emplace_back(
+        "tf32 products; its program sets them (torch.backends.cuda.matmul.allow_tf32), else products are fp32");
   return unsaid;
 }
 

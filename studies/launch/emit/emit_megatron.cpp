@@ -21,7 +21,8 @@ struct ScriptGroup {
 
 /// The launch that the plan came from, if it is one of this program.
 const Launch* megatron_like(const EmitPlan& plan) {
-  const bool same = plan.like != nullptr && plan.like->framework != nullptr && plan.like->framework->id == "megatron-lm";
+  const bool same =
+      plan.like != nullptr && plan.like->framework != nullptr && plan.like->framework->id == "megatron-lm";
   return same ? plan.like : nullptr;
 }
 
@@ -37,20 +38,19 @@ EmittedGroup run_needs(const Launch* like) {
 
 /// What stands beside the arguments in the head.
 struct ScriptRemarks {
-  std::vector<std::string> left_out;     ///< of the launch that the plan came from
-  std::set<std::string> variables;       ///< "$DATA", which that launch took from outside
+  std::vector<std::string> left_out;  ///< of the launch that the plan came from
+  std::set<std::string> variables;    ///< "$DATA", which that launch took from outside
 };
 
-std::vector<ScriptGroup> megatron_groups(const EmitPlan& plan, const Launch* like, ScriptRemarks& remarks, Unsaid& unsaid) {
+std::vector<ScriptGroup> megatron_groups(
+    const EmitPlan& plan, const Launch* like, ScriptRemarks& remarks, Unsaid& unsaid) {
   std::vector<ScriptGroup> groups = {{"NETWORK_ARGS", megatron_network(plan, unsaid)},
-                                     {"VOCABULARY_ARGS", megatron_vocabulary(plan, gives_any(like, {"tokenizer_type", "tokenizer_model", "vocab_file"}), unsaid)},
-                                     {"EXPERT_ARGS", megatron_experts(plan, unsaid)},
-                                     {"SPLIT_ARGS", megatron_split(plan, unsaid)},
-                                     {"HOME_ARGS", megatron_homes(plan, unsaid)},
-                                     {"RECOMPUTE_ARGS", megatron_recompute(plan, unsaid)},
-                                     {"BATCH_ARGS", megatron_batch(plan, unsaid)},
-                                     {"NUMBER_ARGS", megatron_precision(plan, unsaid)},
-                                     {"RUN_ARGS", run_needs(like)}};
+      {"VOCABULARY_ARGS",
+          megatron_vocabulary(plan, gives_any(like, {"tokenizer_type", "tokenizer_model", "vocab_file"}), unsaid)},
+      {"EXPERT_ARGS", megatron_experts(plan, unsaid)}, {"SPLIT_ARGS", megatron_split(plan, unsaid)},
+      {"HOME_ARGS", megatron_homes(plan, unsaid)}, {"RECOMPUTE_ARGS", megatron_recompute(plan, unsaid)},
+      {"BATCH_ARGS", megatron_batch(plan, unsaid)}, {"NUMBER_ARGS", megatron_precision(plan, unsaid)},
+      {"RUN_ARGS", run_needs(like)}};
   if (like != nullptr) {
     std::set<std::string> written;
     for (const ScriptGroup& row : groups)
@@ -81,8 +81,8 @@ std::string array_text(const ScriptGroup& row) {
   return text + ")\n";
 }
 
-/// Megatron-LM wants one queue into the GPU where collectives overlap with products (before Blackwell), and Megatron-FSDP
-/// several (validate_args of core_v0.19.0).
+/// Megatron-LM wants one queue into the GPU where collectives overlap with products (before Blackwell), and
+/// Megatron-FSDP several (validate_args of core_v0.19.0).
 std::string environment_text(const EmitPlan& plan, const Launch* like) {
   const char* connections = "CUDA_DEVICE_MAX_CONNECTIONS";
   std::string text;
@@ -96,21 +96,25 @@ std::string environment_text(const EmitPlan& plan, const Launch* like) {
   return text;
 }
 
-struct StartedNodes { std::int64_t nodes, gpus; };
+struct StartedNodes {
+  std::int64_t nodes, gpus;
+};
 
 /// torchrun starts as many on each node: where the last node is not full, fewer on all.
 StartedNodes started_nodes(const EmitPlan& plan, Unsaid& unsaid) {
   const std::int64_t gpus = plan.scenario->plan.gpus, per_node = gpus_per_node(plan), each = std::gcd(gpus, per_node);
   if (each != per_node)
-    unsaid.push_back(fmt::format("{} GPUs on nodes of {}, the last not full; torchrun starts as many on each: {} on {} nodes", gpus,
-                                 per_node, each, gpus / each));
+    unsaid.push_back(
+        fmt::format("{} GPUs on nodes of {}, the last not full; torchrun starts as many on each: {} on {} nodes", gpus,
+            per_node, each, gpus / each));
   return {gpus / each, each};
 }
 
 std::string launcher_text(const StartedNodes& started, const std::vector<ScriptGroup>& groups) {
   std::string text = fmt::format("torchrun --nproc-per-node {} --nnodes {}", started.gpus, started.nodes);
   if (started.nodes > 1)
-    text += " \\\n  --node-rank \"${NODE_RANK:-0}\" --master-addr \"${MASTER_ADDR:-localhost}\" --master-port \"${MASTER_PORT:-6000}\"";
+    text += " \\\n  --node-rank \"${NODE_RANK:-0}\" --master-addr \"${MASTER_ADDR:-localhost}\" --master-port "
+            "\"${MASTER_PORT:-6000}\"";
   text += " \\\n  pretrain_gpt.py";
   for (const ScriptGroup& row : groups) text += fmt::format(" \\\n  \"${{{}[@]}}\"", row.array);
   return text + "\n";
@@ -118,16 +122,19 @@ std::string launcher_text(const StartedNodes& started, const std::vector<ScriptG
 
 std::string remarks_text(const Launch& like, const ScriptRemarks& remarks) {
   std::string text;
-  if (!remarks.left_out.empty()) text += comment_lines(fmt::format("Left out of {}: {}.", like.where, fmt::join(remarks.left_out, "; ")));
+  if (!remarks.left_out.empty())
+    text += comment_lines(fmt::format("Left out of {}: {}.", like.where, fmt::join(remarks.left_out, "; ")));
   if (!remarks.variables.empty())
-    text += comment_lines(fmt::format("It takes from outside, as {} did: {}.", like.where, fmt::join(remarks.variables, ", ")));
+    text += comment_lines(
+        fmt::format("It takes from outside, as {} did: {}.", like.where, fmt::join(remarks.variables, ", ")));
   return text;
 }
 
 std::string script_head(const EmitPlan& plan, const std::string& remarks, const Unsaid& unsaid) {
   std::string text = "#!/bin/bash\n";
   for (const std::string& line : header_of(plan, "megatron")) text += comment_lines(line);
-  text += comment_lines("For Megatron-LM core 0.19; run it in its checkout, on each node with NODE_RANK and MASTER_ADDR set.");
+  text += comment_lines(
+      "For Megatron-LM core 0.19; run it in its checkout, on each node with NODE_RANK and MASTER_ADDR set.");
   for (const std::string& line : unsaid) text += comment_lines("It cannot say: " + line + ".");
   return text + remarks + "set -euo pipefail\n\n";
 }
@@ -143,9 +150,11 @@ Emission emit_megatron(const EmitPlan& plan) {
   const StartedNodes started = started_nodes(plan, emission.unsaid);
   emission.beside = stack_beside(plan, "megatron-core");
   if (const Chosen<Stack>& stack = plan.scenario->stack; stack.id.empty())
-    emission.unsaid.push_back(fmt::format("the software {}, of which the catalogue has no row; Megatron-LM is today's", stack.row.name));
+    emission.unsaid.push_back(
+        fmt::format("the software {}, of which the catalogue has no row; Megatron-LM is today's", stack.row.name));
   emission.text = script_head(plan, like == nullptr ? "" : remarks_text(*like, remarks), emission.unsaid);
-  if (const std::string environment = environment_text(plan, like); !environment.empty()) emission.text += environment + "\n";
+  if (const std::string environment = environment_text(plan, like); !environment.empty())
+    emission.text += environment + "\n";
   for (const ScriptGroup& row : groups) emission.text += array_text(row) + "\n";
   emission.text += launcher_text(started, groups);
   return emission;

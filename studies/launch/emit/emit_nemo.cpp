@@ -1,5 +1,6 @@
 // --emit nemo: settings in YAML, as Megatron-Bridge merges them over a recipe (the --config-file of its scripts,
-// training/utils/omegaconf_utils.py). The file says the whole step: of the recipe only data, tokenizer and learning rate are left.
+// training/utils/omegaconf_utils.py). The file says the whole step: of the recipe only data, tokenizer and learning
+// rate are left.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -50,18 +51,20 @@ bool nemo_says(const std::vector<NemoSettings>& settings, std::string_view secti
 /// As YAML has it: words, numbers and truths as they are; in quotes where a sign in them would be one of YAML's.
 std::string nemo_written(const std::string& value) {
   if (value.empty()) return "null";
-  const bool plain = std::all_of(value.begin(), value.end(), [](char c) { return is_argument_letter(c) || c == '/' || c == '+'; });
+  const bool plain =
+      std::all_of(value.begin(), value.end(), [](char c) { return is_argument_letter(c) || c == '/' || c == '+'; });
   return plain && value != "-" && !value.starts_with("--") ? value : json_literal(value);
 }
 
-/// What the launch that this came from says beside the step: "optimizer.lr". Only of the same framework, since others call
-/// it otherwise, and only what stands directly in a section.
+/// What the launch that this came from says beside the step: "optimizer.lr". Only of the same framework, since others
+/// call it otherwise, and only what stands directly in a section.
 void keep_beside(NemoFile& file, const EmitPlan& plan, const std::vector<NemoSettings>& settings) {
   if (plan.like == nullptr || plan.like->framework == nullptr || plan.like->framework->id != "megatron-bridge") return;
   for (const GivenArgument& given : plan.like->arguments) {
     const std::size_t dot = given.name.find('.');
     const bool nested = dot != std::string::npos && given.name.find('.', dot + 1) == std::string::npos;
-    if (!nested || !is_plain_name(given.name) || !given.unset.empty() || plan.like->find(given.name) != &given) continue;
+    if (!nested || !is_plain_name(given.name) || !given.unset.empty() || plan.like->find(given.name) != &given)
+      continue;
     const std::string section = given.name.substr(0, dot), name = given.name.substr(dot + 1);
     const ArgumentFact* fact = plan.like->framework->table().find(given.name);
     if ((fact != nullptr && fact->asks) || nemo_says(settings, section, name)) continue;
@@ -74,7 +77,7 @@ std::string nemo_header(const EmitPlan& plan) {
   for (const std::string& line : header_of(plan, "nemo")) text += comment_lines(line);
   text += "# Settings over a recipe of Megatron-Bridge, for a script that takes such a file:\n";
   return text + fmt::format("#   torchrun --nproc_per_node={} --nnodes={} pretrain.py --config-file overrides.yaml\n",
-                            gpus_per_node(plan), nodes_of(plan));
+                    gpus_per_node(plan), nodes_of(plan));
 }
 
 }  // namespace
@@ -92,7 +95,8 @@ Emission emit_nemo(const EmitPlan& plan) {
   emission.unsaid = nemo_unsaid(plan);
   emission.beside = stack_beside(plan, "nemo");
   if (!emission.unsaid.empty()) emission.text += "\n";
-  for (const std::string& unsaid : emission.unsaid) emission.text += comment_lines(fmt::format("Not said here: {}.", unsaid));
+  for (const std::string& unsaid : emission.unsaid)
+    emission.text += comment_lines(fmt::format("Not said here: {}.", unsaid));
   return emission;
 }
 

@@ -1,5 +1,5 @@
-// Facts of Megatron-Bridge 0.6.0 with Megatron Core 0.19: models/gpt_provider.py, training/config.py, training/comm_overlap.py,
-// core/transformer/transformer_config.py.
+// Facts of Megatron-Bridge 0.6.0 with Megatron Core 0.19: models/gpt_provider.py, training/config.py,
+// training/comm_overlap.py, core/transformer/transformer_config.py.
 #include "studies/launch/emit/emit_nemo_settings.h"
 
 #include <algorithm>
@@ -35,15 +35,13 @@ struct NemoActivation {
   bool gated;
   const char* function;
 };
-constexpr NemoActivation nemo_activations[] = {{Activation::swiglu, true, "silu"},
-                                               {Activation::geglu, true, "gelu"},
-                                               {Activation::gelu, false, "gelu"},
-                                               {Activation::relu, false, "relu"},
-                                               {Activation::squared_relu, false, "squared_relu"}};
+constexpr NemoActivation nemo_activations[] = {{Activation::swiglu, true, "silu"}, {Activation::geglu, true, "gelu"},
+    {Activation::gelu, false, "gelu"}, {Activation::relu, false, "relu"},
+    {Activation::squared_relu, false, "squared_relu"}};
 
 NemoActivation nemo_activation(const NetworkSpec& n) {
   return *std::find_if(std::begin(nemo_activations), std::end(nemo_activations),
-                       [&](const auto& row) { return row.activation == n.activation; });
+      [&](const auto& row) { return row.activation == n.activation; });
 }
 
 /// Alibi has no word: see nemo_unsaid.
@@ -71,7 +69,9 @@ std::string nemo_layout(const EmitPlan& plan) {
 }
 
 /// `block` counts layers from the start of each chunk, a split over all chunks of a stage.
-std::int64_t nemo_recompute_layers(const Split& split) { return std::max<std::int64_t>(1, split.recompute.layers / split.chunks); }
+std::int64_t nemo_recompute_layers(const Split& split) {
+  return std::max<std::int64_t>(1, split.recompute.layers / split.chunks);
+}
 
 /// Axes that hold more than one rank, fastest first.
 std::vector<MeshAxis> nemo_axes(const Split& split, const MeshOrder& order) {
@@ -82,43 +82,36 @@ std::vector<MeshAxis> nemo_axes(const Split& split, const MeshOrder& order) {
   return axes;
 }
 constexpr MeshOrder nemo_stages_inside{MeshAxis::tp, MeshAxis::cp, MeshAxis::pp, MeshAxis::dp};
-bool nemo_lies_as(const Split& split, const MeshOrder& order) { return nemo_axes(split, split.order) == nemo_axes(split, order); }
-bool nemo_maps_inside(const Split& split) { return !nemo_lies_as(split, usual_order) && nemo_lies_as(split, nemo_stages_inside); }
+bool nemo_lies_as(const Split& split, const MeshOrder& order) {
+  return nemo_axes(split, split.order) == nemo_axes(split, order);
+}
+bool nemo_maps_inside(const Split& split) {
+  return !nemo_lies_as(split, usual_order) && nemo_lies_as(split, nemo_stages_inside);
+}
 
 NemoSettings network_settings(const EmitPlan& plan) {
   const NetworkSpec& n = plan.scenario->network.row;
   const NemoActivation activation = nemo_activation(n);
   const bool latent = n.latent.kv_rank > 0;
   const std::string dropout = n.dropout ? "0.1" : "0.0";
-  return {"model",
-          "the network",
-          {{"seq_length", nemo_number(nemo_sequence(plan))},
-           {"num_layers", nemo_number(n.layers)},
-           {"hidden_size", nemo_number(n.hidden)},
-           {"ffn_hidden_size", nemo_number(n.ffn_hidden)},
-           {"num_attention_heads", nemo_number(n.heads)},
-           {"num_query_groups", nemo_number(n.kv_heads)},
-           {"kv_channels", nemo_if(!latent, nemo_number(n.head_dim)), "size of a head"},
-           {"vocab_size", nemo_number(n.vocab), "rows of the embedding"},
-           {"should_pad_vocab", "false"},
-           {"make_vocab_size_divisible_by", "1"},
-           {"share_embeddings_and_output_weights", true_false(n.tied_embeddings)},
-           {"normalization", n.norm == Norm::rmsnorm ? "RMSNorm" : "LayerNorm"},
-           {"gated_linear_unit", true_false(activation.gated)},
-           {"activation_func", activation.function},
-           {"position_embedding_type", nemo_positions(n)},
-           {"add_bias_linear", true_false(nemo_all_biases(n))},
-           {"add_qkv_bias", true_false(n.qkv_bias)},
-           {"qk_layernorm", true_false(n.qk_norm)},
-           {"attention_dropout", dropout},
-           {"hidden_dropout", dropout},
-           {"mtp_num_layers", nemo_or_null(n.mtp_layers)},
-           {"multi_latent_attention", true_false(latent)},
-           {"q_lora_rank", nemo_if(latent, nemo_or_null(n.latent.q_rank))},
-           {"kv_lora_rank", nemo_if(latent, nemo_number(n.latent.kv_rank))},
-           {"qk_head_dim", nemo_if(latent, nemo_number(n.latent.nope_dim))},
-           {"qk_pos_emb_head_dim", nemo_if(latent, nemo_number(n.latent.rope_dim))},
-           {"v_head_dim", nemo_if(latent, nemo_number(n.latent.value_dim))}}};
+  return {"model", "the network",
+      {{"seq_length", nemo_number(nemo_sequence(plan))}, {"num_layers", nemo_number(n.layers)},
+          {"hidden_size", nemo_number(n.hidden)}, {"ffn_hidden_size", nemo_number(n.ffn_hidden)},
+          {"num_attention_heads", nemo_number(n.heads)}, {"num_query_groups", nemo_number(n.kv_heads)},
+          {"kv_channels", nemo_if(!latent, nemo_number(n.head_dim)), "size of a head"},
+          {"vocab_size", nemo_number(n.vocab), "rows of the embedding"}, {"should_pad_vocab", "false"},
+          {"make_vocab_size_divisible_by", "1"}, {"share_embeddings_and_output_weights", true_false(n.tied_embeddings)},
+          {"normalization", n.norm == Norm::rmsnorm ? "RMSNorm" : "LayerNorm"},
+          {"gated_linear_unit", true_false(activation.gated)}, {"activation_func", activation.function},
+          {"position_embedding_type", nemo_positions(n)}, {"add_bias_linear", true_false(nemo_all_biases(n))},
+          {"add_qkv_bias", true_false(n.qkv_bias)}, {"qk_layernorm", true_false(n.qk_norm)},
+          {"attention_dropout", dropout}, {"hidden_dropout", dropout}, {"mtp_num_layers", nemo_or_null(n.mtp_layers)},
+          {"multi_latent_attention", true_false(latent)},
+          {"q_lora_rank", nemo_if(latent, nemo_or_null(n.latent.q_rank))},
+          {"kv_lora_rank", nemo_if(latent, nemo_number(n.latent.kv_rank))},
+          {"qk_head_dim", nemo_if(latent, nemo_number(n.latent.nope_dim))},
+          {"qk_pos_emb_head_dim", nemo_if(latent, nemo_number(n.latent.rope_dim))},
+          {"v_head_dim", nemo_if(latent, nemo_number(n.latent.value_dim))}}};
 }
 
 NemoSettings expert_settings(const EmitPlan& plan) {
@@ -126,71 +119,63 @@ NemoSettings expert_settings(const EmitPlan& plan) {
   const Stack& stack = plan.scenario->stack.row;
   const Experts& x = n.experts;
   if (x.count == 0) return {"model", "experts", {{"num_moe_experts", "null"}}};
-  return {"model",
-          "experts",
-          {{"num_moe_experts", nemo_number(x.count)},
-           {"moe_router_topk", nemo_number(x.top_k)},
-           {"moe_ffn_hidden_size", nemo_number(x.ffn_hidden)},
-           {"moe_shared_expert_intermediate_size", nemo_or_null(x.shared_ffn_hidden), "all shared experts together"},
-           {"moe_shared_expert_gate", true_false(x.shared_gate)},
-           {"moe_router_enable_expert_bias", true_false(x.router_bias && !nemo_all_biases(n)),
-            "beside add_bias_linear the router has one anyway"},
-           {"moe_layer_freq", nemo_expert_layers(n), "1: a layer of experts"},
-           {"moe_expert_capacity_factor", x.capacity_factor > 0 ? number_text(x.capacity_factor) : "null"},
-           {"moe_pad_expert_input_to_capacity", true_false(x.capacity_factor > 0)},
-           {"moe_token_dispatcher_type", stack.expert_dispatch == Dispatch::tokens ? "flex" : "alltoall"},
-           {"moe_grouped_gemm", true_false(stack.calls_per_expert == 0)}}};
+  return {"model", "experts",
+      {{"num_moe_experts", nemo_number(x.count)}, {"moe_router_topk", nemo_number(x.top_k)},
+          {"moe_ffn_hidden_size", nemo_number(x.ffn_hidden)},
+          {"moe_shared_expert_intermediate_size", nemo_or_null(x.shared_ffn_hidden), "all shared experts together"},
+          {"moe_shared_expert_gate", true_false(x.shared_gate)},
+          {"moe_router_enable_expert_bias", true_false(x.router_bias && !nemo_all_biases(n)),
+              "beside add_bias_linear the router has one anyway"},
+          {"moe_layer_freq", nemo_expert_layers(n), "1: a layer of experts"},
+          {"moe_expert_capacity_factor", x.capacity_factor > 0 ? number_text(x.capacity_factor) : "null"},
+          {"moe_pad_expert_input_to_capacity", true_false(x.capacity_factor > 0)},
+          {"moe_token_dispatcher_type", stack.expert_dispatch == Dispatch::tokens ? "flex" : "alltoall"},
+          {"moe_grouped_gemm", true_false(stack.calls_per_expert == 0)}}};
 }
 
 NemoSettings split_settings(const EmitPlan& plan) {
   const Split& s = plan.split;
-  return {"model",
-          "the split",
-          {{"tensor_model_parallel_size", nemo_number(s.tp)},
-           {"sequence_parallel", true_false(s.sequence)},
-           {"context_parallel_size", nemo_number(s.cp)},
-           {"cp_comm_type", nemo_context(s), "p2p: ring; a2a: by heads"},
-           {"pipeline_model_parallel_size", nemo_number(s.pp)},
-           {"virtual_pipeline_model_parallel_size", nemo_or_null(s.chunks > 1 ? s.chunks : 0), "chunks of a stage"},
-           {"pipeline_model_parallel_layout", nemo_layout(plan)},
-           {"expert_model_parallel_size", nemo_number(s.ep)},
-           {"expert_tensor_parallel_size", nemo_number(s.etp)}}};
+  return {"model", "the split",
+      {{"tensor_model_parallel_size", nemo_number(s.tp)}, {"sequence_parallel", true_false(s.sequence)},
+          {"context_parallel_size", nemo_number(s.cp)}, {"cp_comm_type", nemo_context(s), "p2p: ring; a2a: by heads"},
+          {"pipeline_model_parallel_size", nemo_number(s.pp)},
+          {"virtual_pipeline_model_parallel_size", nemo_or_null(s.chunks > 1 ? s.chunks : 0), "chunks of a stage"},
+          {"pipeline_model_parallel_layout", nemo_layout(plan)}, {"expert_model_parallel_size", nemo_number(s.ep)},
+          {"expert_tensor_parallel_size", nemo_number(s.etp)}}};
 }
 
 NemoSettings recompute_settings(const Split& s) {
   using Kind = Recompute::Kind;
   const bool full = s.recompute.kind == Kind::full, some = s.recompute.layers > 0;
   constexpr const char* words[] = {"null", "selective", "full"};
-  return {"model",
-          "recomputation",
-          {{"recompute_granularity", words[static_cast<std::size_t>(s.recompute.kind)]},
-           {"recompute_modules", nemo_if(s.recompute.kind == Kind::selective, "[core_attn]")},
-           {"recompute_method", !full  ? "null"
-                                : some ? "block"
-                                       : "uniform"},
-           {"recompute_num_layers",
-            !full  ? "null"
-            : some ? nemo_number(nemo_recompute_layers(s))
-                   : "1",
-            "block: of each chunk; uniform: kept at once"}}};
+  return {"model", "recomputation",
+      {{"recompute_granularity", words[static_cast<std::size_t>(s.recompute.kind)]},
+          {"recompute_modules", nemo_if(s.recompute.kind == Kind::selective, "[core_attn]")},
+          {"recompute_method", !full  ? "null"
+                               : some ? "block"
+                                      : "uniform"},
+          {"recompute_num_layers",
+              !full  ? "null"
+              : some ? nemo_number(nemo_recompute_layers(s))
+                     : "1",
+              "block: of each chunk; uniform: kept at once"}}};
 }
 
 /// Stage 1 is the distributed optimizer, 2 and 3 are Megatron-FSDP's, which takes checkpoints of its own form only.
 std::vector<NemoSettings> home_settings(const Split& s) {
   const std::string sharded = true_false(s.zero > 0), fully = true_false(s.zero >= 2);
-  return {{"ddp",
-           "",
-           {{"use_distributed_optimizer", sharded, "true: ZeRO stage 1"},
-            {"num_distributed_optimizer_instances", nemo_if(s.replicas > 1, nemo_number(s.replicas)), "copies of what is in shards"},
-            {"use_megatron_fsdp", fully},
-            {"data_parallel_sharding_strategy", nemo_if(s.zero >= 2, s.zero == 3 ? "optim_grads_params" : "optim_grads"),
-             "ZeRO stage 3 or 2"}}},
-          {"optimizer", "", {{"use_distributed_optimizer", sharded}}},
-          {"dist",
-           "",
-           {{"use_megatron_fsdp", fully},
-            {"use_tp_pp_dp_mapping", true_false(nemo_maps_inside(s)), "true: stages nearer than data ranks"}}},
-          {"checkpoint", "", {{"ckpt_format", nemo_if(s.zero >= 2, "fsdp_dtensor"), "the only one for Megatron-FSDP"}}}};
+  return {{"ddp", "",
+              {{"use_distributed_optimizer", sharded, "true: ZeRO stage 1"},
+                  {"num_distributed_optimizer_instances", nemo_if(s.replicas > 1, nemo_number(s.replicas)),
+                      "copies of what is in shards"},
+                  {"use_megatron_fsdp", fully},
+                  {"data_parallel_sharding_strategy",
+                      nemo_if(s.zero >= 2, s.zero == 3 ? "optim_grads_params" : "optim_grads"), "ZeRO stage 3 or 2"}}},
+      {"optimizer", "", {{"use_distributed_optimizer", sharded}}},
+      {"dist", "",
+          {{"use_megatron_fsdp", fully},
+              {"use_tp_pp_dp_mapping", true_false(nemo_maps_inside(s)), "true: stages nearer than data ranks"}}},
+      {"checkpoint", "", {{"ckpt_format", nemo_if(s.zero >= 2, "fsdp_dtensor"), "the only one for Megatron-FSDP"}}}};
 }
 
 /// Asked for; without chunks they do anyway, whatever the stack's row says of others.
@@ -200,24 +185,21 @@ bool stages_wait(const EmitPlan& plan) { return plan.split.pp > 1 && !plan.scena
 NemoSettings overlap_settings(const EmitPlan& plan) {
   const Stack& stack = plan.scenario->stack.row;
   const auto beside = [](Manners manners) { return true_false(manners == Manners::overlapped); };
-  return {"comm_overlap",
-          "",
-          {{"_target_", "megatron.bridge.training.comm_overlap.CommOverlapConfig"},
-           {"data_parallel_size", nemo_number(plan.split.dp), "set again from the number of GPUs on starting"},
-           {"tp_comm_overlap", beside(stack.activation_moves)},
-           {"overlap_grad_reduce", beside(stack.gradient_reduces)},
-           {"overlap_param_gather", nemo_if(plan.split.zero > 0, beside(stack.weight_gathers))},
-           {"overlap_p2p_comm", nemo_if(plan.split.chunks > 1 || stages_wait(plan), beside(stack.boundary_sends)),
-            "heard with chunks only"}}};
+  return {"comm_overlap", "",
+      {{"_target_", "megatron.bridge.training.comm_overlap.CommOverlapConfig"},
+          {"data_parallel_size", nemo_number(plan.split.dp), "set again from the number of GPUs on starting"},
+          {"tp_comm_overlap", beside(stack.activation_moves)}, {"overlap_grad_reduce", beside(stack.gradient_reduces)},
+          {"overlap_param_gather", nemo_if(plan.split.zero > 0, beside(stack.weight_gathers))},
+          {"overlap_p2p_comm", nemo_if(plan.split.chunks > 1 || stages_wait(plan), beside(stack.boundary_sends)),
+              "heard with chunks only"}}};
 }
 
 NemoSettings adapter_settings(const Plan& run) {
   if (run.lora_rank == 0) return {"peft", "", {}};
-  return {"peft",
-          "",
-          {{"_target_", "megatron.bridge.peft.lora.LoRA"},
-           {"target_modules", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},
-           {"dim", nemo_number(run.lora_rank), "rank of the adapters"}}};
+  return {"peft", "",
+      {{"_target_", "megatron.bridge.peft.lora.LoRA"},
+          {"target_modules", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},
+          {"dim", nemo_number(run.lora_rank), "rank of the adapters"}}};
 }
 
 struct NemoGap {
@@ -234,28 +216,30 @@ std::vector<NemoGap> split_gaps(const EmitPlan& plan) {
       {s.schedule != own, fmt::format("the schedule {}; Megatron-Bridge runs {}", s.schedule, own)},
       {s.chunks > 1 && s.pp == 1, "chunks of a single stage; Megatron-Bridge takes them with two stages or more"},
       {!nemo_lies_as(s, usual_order) && !nemo_lies_as(s, nemo_stages_inside),
-       fmt::format("the order {}; Megatron-Bridge lays ranks out as {} or {}", to_text(s.order), to_text(usual_order),
-                   to_text(nemo_stages_inside))},
+          fmt::format("the order {}; Megatron-Bridge lays ranks out as {} or {}", to_text(s.order),
+              to_text(usual_order), to_text(nemo_stages_inside))},
       {s.zero >= 2 && nemo_maps_inside(s),
-       fmt::format("ZeRO stage {} with stages nearer than data ranks; Megatron-FSDP refuses that order", s.zero)},
+          fmt::format("ZeRO stage {} with stages nearer than data ranks; Megatron-FSDP refuses that order", s.zero)},
       {!s.kept_gathers.empty(), "inputs kept gathered for backward; Megatron Core gathers them again"},
       {s.scatter == Scatter::stated,
-       "a stream sent between stages in pieces; without sequence_parallel Megatron Core sends it whole"},
+          "a stream sent between stages in pieces; without sequence_parallel Megatron Core sends it whole"},
       {!scenario.ways.scatter_boundary.value_or(true),
-       "a stream sent whole between stages where the stack cuts it; no setting says either"},
+          "a stream sent whole between stages where the stack cuts it; no setting says either"},
       {s.recompute.layers > 0 && s.recompute.layers % s.chunks != 0,
-       fmt::format("recomputation of {} layers over {} chunks; Megatron Core takes the same number, here {}, of each",
-                   s.recompute.layers, s.chunks, nemo_recompute_layers(s))},
+          fmt::format(
+              "recomputation of {} layers over {} chunks; Megatron Core takes the same number, here {}, of each",
+              s.recompute.layers, s.chunks, nemo_recompute_layers(s))},
       {s.ep > 1 && s.tp > 1 && !s.sequence,
-       "experts beside tensor parallelism without sequence_parallel; Megatron Core refuses to train so"},
-      {tp_overlap && s.tp > 1 && !s.sequence,
-       "tensor-parallel moves beside compute without sequence_parallel; Megatron-Bridge switches tp_comm_overlap off"},
-      {s.tp > 1 && !s.vocabulary,
-       fmt::format("a vocabulary of {} that {} tensor-parallel ranks hold whole; Megatron Core splits it, and wants a multiple",
-                   scenario.network.row.vocab, s.tp)},
+          "experts beside tensor parallelism without sequence_parallel; Megatron Core refuses to train so"},
+      {tp_overlap && s.tp > 1 && !s.sequence, "tensor-parallel moves beside compute without sequence_parallel; "
+                                              "Megatron-Bridge switches tp_comm_overlap off"},
+      {s.tp > 1 && !s.vocabulary, fmt::format("a vocabulary of {} that {} tensor-parallel ranks hold whole; Megatron "
+                                              "Core splits it, and wants a multiple",
+                                      scenario.network.row.vocab, s.tp)},
       {s.pp > 1 && s.chunks == 1 && scenario.ways.pp_overlap.value_or(false),
-       "sends between stages beside compute without chunks; Megatron Core waits for them in plain 1F1B"},
-      {scenario.plan.precision == Precision::tf32, "tf32; matrix products follow torch's own switch, and fp32 is written"},
+          "sends between stages beside compute without chunks; Megatron Core waits for them in plain 1F1B"},
+      {scenario.plan.precision == Precision::tf32,
+          "tf32; matrix products follow torch's own switch, and fp32 is written"},
   };
 }
 
@@ -265,26 +249,27 @@ std::vector<NemoGap> network_gaps(const EmitPlan& plan) {
   return {
       {n.positions == Positions::alibi, "alibi positions; none are written"},
       {n.positions == Positions::learned && n.max_positions != nemo_sequence(plan),
-       fmt::format("a table of {} positions; Megatron-Bridge makes it as long as the sequence, {}", n.max_positions,
-                   nemo_sequence(plan))},
+          fmt::format("a table of {} positions; Megatron-Bridge makes it as long as the sequence, {}", n.max_positions,
+              nemo_sequence(plan))},
       {n.embedding_norm, "a norm behind the embedding; Megatron Core has none"},
       {n.parallel_block, "attention and MLP side by side; Megatron Core runs one behind the other"},
       {(n.out_bias || x.expert_bias) && !nemo_all_biases(n),
-       "biases on some projections only; Megatron Core has them on q, k and v or on all"},
+          "biases on some projections only; Megatron Core has them on q, k and v or on all"},
       {x.count > 0 && nemo_all_biases(n) && has_plain_mlp(n),
-       "biases on experts beside dense layers without; Megatron Core gives them to both"},
+          "biases on experts beside dense layers without; Megatron Core gives them to both"},
       {x.count > 0 && nemo_all_biases(n) && !x.router_bias,
-       "a router without a bias beside experts with them; Megatron Core gives it one"},
+          "a router without a bias beside experts with them; Megatron Core gives it one"},
       {x.count > 0 && x.imbalance != 1,
-       fmt::format("a fullest rank with {} times the mean of rows; what the router does is no setting", x.imbalance)},
+          fmt::format(
+              "a fullest rank with {} times the mean of rows; what the router does is no setting", x.imbalance)},
   };
 }
 
 }  // namespace
 
 std::string nemo_precision(const EmitPlan& plan) {
-  constexpr const char* names[] = {
-      "", "", "fp16_mixed", "bf16_mixed", "bf16_with_fp8_current_scaling_mixed", "bf16_with_mxfp8_mixed", "bf16_with_nvfp4_mixed"};
+  constexpr const char* names[] = {"", "", "fp16_mixed", "bf16_mixed", "bf16_with_fp8_current_scaling_mixed",
+      "bf16_with_mxfp8_mixed", "bf16_with_nvfp4_mixed"};
   return names[static_cast<std::size_t>(plan.scenario->plan.precision)];
 }
 
@@ -292,14 +277,12 @@ std::vector<NemoSettings> nemo_settings(const EmitPlan& plan) {
   const Plan& run = plan.scenario->plan;
   std::vector<NemoSettings> file = {
       {"dataset", "", {{"seq_length", nemo_number(nemo_sequence(plan)), "the same as model.seq_length"}}},
-      network_settings(plan),
-      expert_settings(plan),
-      split_settings(plan),
-      recompute_settings(plan.split),
-      {"train", "", {{"micro_batch_size", nemo_number(run.micro_batch)}, {"global_batch_size", nemo_number(run.global_batch)}}}};
+      network_settings(plan), expert_settings(plan), split_settings(plan), recompute_settings(plan.split),
+      {"train", "",
+          {{"micro_batch_size", nemo_number(run.micro_batch)}, {"global_batch_size", nemo_number(run.global_batch)}}}};
   if (nemo_precision(plan).empty())
-    file.push_back(
-        {"mixed_precision", "", {{"_target_", "megatron.bridge.training.mixed_precision.MixedPrecisionConfig"}, {"fp32", "true"}}});
+    file.push_back({"mixed_precision", "",
+        {{"_target_", "megatron.bridge.training.mixed_precision.MixedPrecisionConfig"}, {"fp32", "true"}}});
   for (NemoSettings& homes : home_settings(plan.split)) file.push_back(std::move(homes));
   file.push_back(overlap_settings(plan));
   file.push_back(adapter_settings(run));

@@ -11,7 +11,7 @@ namespace stepcast {
 
 struct NemoSetting {
   const char* name;
-  std::string value;      ///< "": it has no place in this plan's file
+  std::string value;  ///< "": it has no place in this plan's file
   const char* why = "";
 };
 /// Settings of one section; several headings may follow each other in one section.

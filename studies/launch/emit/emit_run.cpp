@@ -20,7 +20,8 @@ Expected<std::optional<Launch>> launch_asked(const Arguments& arguments) {
 }
 
 void print_limits(const EmitTarget& target, const Emission& emission, Console& console) {
-  for (const std::string& line : emission.unsaid) console.err << fmt::format("stepcast: {} cannot say: {}\n", target.id, line);
+  for (const std::string& line : emission.unsaid)
+    console.err << fmt::format("stepcast: {} cannot say: {}\n", target.id, line);
   if (!emission.beside.empty())
     console.err << fmt::format("stepcast: read it back with {} {} {}\n", target.flag, target.file, emission.beside);
 }

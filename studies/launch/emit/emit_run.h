@@ -10,9 +10,9 @@
 
 namespace stepcast {
 
-/// The text goes to stdout. Lines on stderr name what the framework cannot say ("stepcast: megatron cannot say: ..."), and the
-/// flags that have to stand beside the file when it is read back. Where the arguments name a launch, what it says beside the step is
-/// written again.
+/// The text goes to stdout. Lines on stderr name what the framework cannot say ("stepcast: megatron cannot say: ..."),
+/// and the flags that have to stand beside the file when it is read back. Where the arguments name a launch, what it
+/// says beside the step is written again.
 Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Console& console);
 
 }  // namespace stepcast

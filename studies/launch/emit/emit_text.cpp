@@ -15,7 +15,9 @@ void EmittedGroup::add(std::string name, std::string value, std::string comment)
 void EmittedGroup::add(std::string name, std::int64_t value, std::string comment) {
   add(std::move(name), std::to_string(value), std::move(comment));
 }
-void EmittedGroup::add_flag(std::string name, std::string comment) { add(std::move(name), std::string(), std::move(comment)); }
+void EmittedGroup::add_flag(std::string name, std::string comment) {
+  add(std::move(name), std::string(), std::move(comment));
+}
 
 std::string true_false(bool on) { return on ? "true" : "false"; }
 std::string number_text(double number) { return fmt::format("{}", number); }
@@ -57,8 +59,8 @@ std::int64_t nodes_of(const EmitPlan& plan) {
 
 std::vector<std::string> header_of(const EmitPlan& plan, std::string_view target) {
   const Scenario& scenario = *plan.scenario;
-  std::vector<std::string> lines = {
-      fmt::format("{} on {} GPUs of {}: {}.", scenario.network.row.name, scenario.plan.gpus, scenario.machine.row.name, in_words(scenario)),
+  std::vector<std::string> lines = {fmt::format("{} on {} GPUs of {}: {}.", scenario.network.row.name,
+                                        scenario.plan.gpus, scenario.machine.row.name, in_words(scenario)),
       fmt::format("Written by stepcast --emit {}.", target)};
   if (scenario.plan.gpus > gpus_per_node(plan) && scenario.plan.gpus % gpus_per_node(plan) != 0)
     lines.push_back(fmt::format("{} GPUs do not fill their last node of {}.", scenario.plan.gpus, gpus_per_node(plan)));
@@ -73,12 +75,15 @@ std::string stack_beside(const EmitPlan& plan, std::string_view usual) {
 std::vector<std::string> unsaid_by_all(const EmitPlan& plan, std::string_view name) {
   std::vector<std::string> unsaid;
   for (const std::string& statement : plan.apart)
-    unsaid.push_back(fmt::format("the statement '{}' of the mapping; {} has no argument for it and runs without it", statement, name));
+    unsaid.push_back(fmt::format(
+        "the statement '{}' of the mapping; {} has no argument for it and runs without it", statement, name));
   const PipelineChoice& pipeline = plan.scenario->pipeline;
   if (pipeline.slices > 1)
-    unsaid.push_back(fmt::format("a sequence cut into {} slices along the pipeline; {} sends whole sequences", pipeline.slices, name));
+    unsaid.push_back(fmt::format(
+        "a sequence cut into {} slices along the pipeline; {} sends whole sequences", pipeline.slices, name));
   if (pipeline.memory_cap > 0)
-    unsaid.push_back(fmt::format("a cap of {} held activations; {} holds as many as its schedule needs", pipeline.memory_cap, name));
+    unsaid.push_back(
+        fmt::format("a cap of {} held activations; {} holds as many as its schedule needs", pipeline.memory_cap, name));
   return unsaid;
 }
 

@@ -30,11 +30,12 @@ std::string true_false(bool on);
 /// The fewest digits that read back to the same number: "1.25".
 std::string number_text(double number);
 
-/// Letters, digits, _ . and - only, and no more of them than names have: what else stands in a launch where a name should would be
-/// something else in the file that is written (a quote, a command, a section).
+/// Letters, digits, _ . and - only, and no more of them than names have: what else stands in a launch where a name
+/// should would be something else in the file that is written (a quote, a command, a section).
 bool is_plain_name(std::string_view name);
 
-/// Words on lines of at most `width` letters, each behind `mark` ("# "); ends in a line's end. Words that are longer stand alone.
+/// Words on lines of at most `width` letters, each behind `mark` ("# "); ends in a line's end. Words that are longer
+/// stand alone.
 std::string comment_lines(std::string_view text, std::string_view mark = "# ", std::size_t width = 110);
 
 /// What stands on top of every file: what it trains, where, how it is split, and which command reads it back.
@@ -43,10 +44,12 @@ std::vector<std::string> header_of(const EmitPlan& plan, std::string_view target
 std::int64_t gpus_per_node(const EmitPlan& plan);
 std::int64_t nodes_of(const EmitPlan& plan);
 
-/// "--stack megatron-2022" where the plan's software is not the row that a reading takes: no script says what is beneath it.
+/// "--stack megatron-2022" where the plan's software is not the row that a reading takes: no script says what is
+/// beneath it.
 std::string stack_beside(const EmitPlan& plan, std::string_view usual);
 
-/// What no framework here can be told: statements of the mapping that no flag says, slices, caps of memory. `name`: "Megatron-LM".
+/// What no framework here can be told: statements of the mapping that no flag says, slices, caps of memory. `name`:
+/// "Megatron-LM".
 std::vector<std::string> unsaid_by_all(const EmitPlan& plan, std::string_view name);
 
 }  // namespace stepcast

@@ -48,13 +48,11 @@ std::string titan_converters(const EmitPlan& plan) {
   const std::string experts = plan.split.experts ? fmt::format(", \"quantize.grouped_mm.{}\"", kind) : "";
   return fmt::format("[\"quantize.linear.{}\"{}]", kind, experts);
 }
-template <Precision precision>
-std::string titan_left_out(const EmitPlan& plan) {
+template <Precision precision> std::string titan_left_out(const EmitPlan& plan) {
   if (!titan_quantized(plan, precision)) return {};
   return plan.split.experts ? "[\"output\", \"router.gate\"]" : "[\"output\"]";
 }
-template <Precision precision>
-std::string titan_expert_modules(const EmitPlan& plan) {
+template <Precision precision> std::string titan_expert_modules(const EmitPlan& plan) {
   return titan_quantized(plan, precision) && plan.split.experts ? "[\"experts\"]" : "";
 }
 
@@ -85,7 +83,8 @@ std::string titan_parts(const EmitPlan& plan) {
   for (const std::vector<std::string>& part : parts) {
     std::string line = "   ";
     for (std::size_t i = 0; i < part.size(); ++i) {
-      const std::string word = fmt::format(" {}\"{}\"{}", i == 0 ? "[" : "", part[i], i + 1 == part.size() ? "]," : ",");
+      const std::string word =
+          fmt::format(" {}\"{}\"{}", i == 0 ? "[" : "", part[i], i + 1 == part.size() ? "]," : ",");
       constexpr std::size_t width = 110;
       if (line.size() + word.size() > width) text += line + "\n", line = "    ";
       line += word;
@@ -102,8 +101,7 @@ std::string titan_context(const EmitPlan& plan) {
 }
 
 /// A rank of the axes of experts; nothing for dense networks.
-template <std::int64_t Split::* size>
-std::string titan_expert_axis(const EmitPlan& plan) {
+template <std::int64_t Split::*size> std::string titan_expert_axis(const EmitPlan& plan) {
   return plan.split.experts ? titan_count(plan.split.*size) : "";
 }
 
@@ -145,29 +143,34 @@ const TitanSetting titan_settings[] = {
     {"training", "seq_len", titan_sequence},
     {"training", "mixed_precision_param", titan_precision},
     {"parallelism", "data_parallel_replicate_degree", titan_replicas},
-    {"parallelism", "data_parallel_shard_degree", [](const EmitPlan& p) { return titan_count(torchtitan_shards(p.split).shard); }},
+    {"parallelism", "data_parallel_shard_degree",
+        [](const EmitPlan& p) { return titan_count(torchtitan_shards(p.split).shard); }},
     {"parallelism", "fsdp_reshard_after_forward",
-     [](const EmitPlan& p) {
-       const std::string_view reshard = torchtitan_shards(p.split).reshard;
-       return reshard.empty() ? std::string() : titan_quoted(reshard);
-     },
-     "always: weights are gathered anew for backward (zero 3); never: they are kept from forward on (zero 2)"},
-    {"parallelism", "tensor_parallel_degree", [](const EmitPlan& p) { return titan_count(p.split.tp); }, "with sequence parallelism"},
+        [](const EmitPlan& p) {
+          const std::string_view reshard = torchtitan_shards(p.split).reshard;
+          return reshard.empty() ? std::string() : titan_quoted(reshard);
+        },
+        "always: weights are gathered anew for backward (zero 3); never: they are kept from forward on (zero 2)"},
+    {"parallelism", "tensor_parallel_degree", [](const EmitPlan& p) { return titan_count(p.split.tp); },
+        "with sequence parallelism"},
     {"parallelism", "enable_async_tensor_parallel",
-     [](const EmitPlan& p) {
-       const bool beside = p.scenario->stack.row.activation_moves == Manners::overlapped;
-       return true_false(beside && titan_compiles(p));
-     }},
+        [](const EmitPlan& p) {
+          const bool beside = p.scenario->stack.row.activation_moves == Manners::overlapped;
+          return true_false(beside && titan_compiles(p));
+        }},
     {"parallelism", "context_parallel_degree", [](const EmitPlan& p) { return titan_count(p.split.cp); }},
     {"parallelism", "context_parallel_rotate_method", titan_context},
-    {"parallelism", "expert_parallel_degree", titan_expert_axis<&Split::ep>, "takes its ranks from data, context and tensor parallelism"},
+    {"parallelism", "expert_parallel_degree", titan_expert_axis<&Split::ep>,
+        "takes its ranks from data, context and tensor parallelism"},
     {"parallelism", "expert_tensor_parallel_degree", titan_expert_axis<&Split::etp>},
     {"parallelism", "pipeline_parallel_degree", [](const EmitPlan& p) { return titan_count(p.split.pp); }},
     {"parallelism", "pipeline_parallel_schedule",
-     [](const EmitPlan& p) { return titan_staged(p) ? titan_quoted(torch_schedule(p.split).torch) : std::string(); }},
+        [](const EmitPlan& p) {
+          return titan_staged(p) ? titan_quoted(torch_schedule(p.split).torch) : std::string();
+        }},
     {"parallelism", "pipeline_parallel_microbatch_size",
-     [](const EmitPlan& p) { return titan_staged(p) ? titan_count(p.scenario->plan.micro_batch) : std::string(); },
-     "sequences; the local batch is cut into these"},
+        [](const EmitPlan& p) { return titan_staged(p) ? titan_count(p.scenario->plan.micro_batch) : std::string(); },
+        "sequences; the local batch is cut into these"},
     {"parallelism", "pipeline_parallel_layers_per_stage", titan_layers_per_stage},
     {"parallelism", "pipeline_parallel_first_stage_less_layers", titan_no_less},
     {"parallelism", "pipeline_parallel_last_stage_less_layers", titan_no_less},
@@ -176,17 +179,20 @@ const TitanSetting titan_settings[] = {
     {"activation_checkpoint", "selective_ac_option", titan_option, "a number n: every n-th layer whole"},
     {"compile", "enable", [](const EmitPlan& p) { return true_false(titan_compiles(p)); }},
     {"quantize.linear.float8", "recipe_name",
-     [](const EmitPlan& p) { return titan_quantized(p, Precision::fp8) ? titan_quoted("rowwise") : std::string(); }},
+        [](const EmitPlan& p) { return titan_quantized(p, Precision::fp8) ? titan_quoted("rowwise") : std::string(); }},
     {"quantize.linear.float8", "filter_fqns", titan_left_out<Precision::fp8>, "these stay as they are"},
     {"quantize.grouped_mm.float8", "fqns", titan_expert_modules<Precision::fp8>},
     {"quantize.linear.mx", "recipe_name",
-     [](const EmitPlan& p) { return titan_quantized(p, Precision::mxfp8) ? titan_quoted("mxfp8_cublas") : std::string(); }},
+        [](const EmitPlan& p) {
+          return titan_quantized(p, Precision::mxfp8) ? titan_quoted("mxfp8_cublas") : std::string();
+        }},
     {"quantize.linear.mx", "filter_fqns", titan_left_out<Precision::mxfp8>, "these stay as they are"},
     {"quantize.grouped_mm.mx", "fqns", titan_expert_modules<Precision::mxfp8>},
 };
 
 EmittedGroup& titan_section(std::vector<EmittedGroup>& sections, std::string_view heading) {
-  const auto found = std::find_if(sections.begin(), sections.end(), [&](const EmittedGroup& row) { return row.heading == heading; });
+  const auto found =
+      std::find_if(sections.begin(), sections.end(), [&](const EmittedGroup& row) { return row.heading == heading; });
   if (found != sections.end()) return *found;
   sections.push_back({std::string(heading), {}});
   return sections.back();
@@ -200,8 +206,8 @@ std::string titan_written(const ArgumentFact* fact, const std::string& value) {
   return plain ? value : titan_quoted(value);
 }
 
-/// What the launch that the plan came from says beside the plan: paths, logging, learning rates. Returns the names of those that
-/// this release does not take, or whose value nothing sets.
+/// What the launch that the plan came from says beside the plan: paths, logging, learning rates. Returns the names of
+/// those that this release does not take, or whose value nothing sets.
 std::vector<std::string> add_as_before(std::vector<EmittedGroup>& sections, const EmitPlan& plan) {
   if (plan.like == nullptr || plan.like->framework == nullptr || plan.like->framework->id != "torchtitan") return {};
   const ArgumentTable& table = argument_table("torchtitan");
@@ -210,13 +216,15 @@ std::vector<std::string> add_as_before(std::vector<EmittedGroup>& sections, cons
     const ArgumentFact* fact = table.find(given.name);
     if (!plan.like->counts(given) || (fact != nullptr && (fact->asks || fact->reach == Reach::step))) continue;
     const std::size_t dot = given.name.rfind('.');
-    if (dot == given.name.npos || !is_plain_name(given.name) || !given.unset.empty() || (fact != nullptr && !table.knows(*fact, titan_release))) {
+    if (dot == given.name.npos || !is_plain_name(given.name) || !given.unset.empty() ||
+        (fact != nullptr && !table.knows(*fact, titan_release))) {
       left.push_back(given.name);
       continue;
     }
     const bool uncovered = fact == nullptr || fact->reach == Reach::uncovered;
     titan_section(sections, given.name.substr(0, dot))
-        .add(given.name.substr(dot + 1), titan_written(fact, given.value), uncovered ? "as before; no forecast follows it" : "as before");
+        .add(given.name.substr(dot + 1), titan_written(fact, given.value),
+            uncovered ? "as before; no forecast follows it" : "as before");
   }
   return left;
 }
@@ -239,9 +247,11 @@ std::string titan_text(const EmittedGroup& section) {
 std::string titan_command(const EmitPlan& plan) {
   const std::int64_t nodes = nodes_of(plan), each = gpus_per_node(plan);
   if (nodes == 1) return fmt::format("# NGPU={} CONFIG_FILE=./run.toml ./run_train.sh\n", each);
-  return fmt::format("# On each of {} nodes, with the name of the first as HOST:\n"
-                     "# torchrun --nnodes={} --nproc_per_node={} --rdzv_backend=c10d --rdzv_endpoint=HOST:29500 -m torchtitan.train "
-                     "--job.config_file=./run.toml\n", nodes, nodes, each);
+  return fmt::format(
+      "# On each of {} nodes, with the name of the first as HOST:\n"
+      "# torchrun --nnodes={} --nproc_per_node={} --rdzv_backend=c10d --rdzv_endpoint=HOST:29500 -m torchtitan.train "
+      "--job.config_file=./run.toml\n",
+      nodes, nodes, each);
 }
 
 }  // namespace
@@ -251,14 +261,17 @@ Emission emit_torchtitan(const EmitPlan& plan) {
   emission.unsaid = unsaid_torchtitan(plan);
   emission.beside = stack_beside(plan, "pytorch-fsdp");
   for (const std::string& line : header_of(plan, "torchtitan")) emission.text += comment_lines(line);
-  emission.text += fmt::format("# For torchtitan {}: later releases read no TOML; on the command line most of these fields go by the same "
-                               "names.\n", titan_release);
+  emission.text += fmt::format(
+      "# For torchtitan {}: later releases read no TOML; on the command line most of these fields go by the same "
+      "names.\n",
+      titan_release);
   emission.text += titan_command(plan);
   for (const std::string& line : emission.unsaid) emission.text += comment_lines("Not said: " + line + ".");
   std::vector<EmittedGroup> sections = titan_sections(plan);
   const std::vector<std::string> left = add_as_before(sections, plan);
   if (!left.empty())
-    emission.text += comment_lines(fmt::format("Left out, as it does not take them, or nothing sets them: {}.", fmt::join(left, ", ")));
+    emission.text += comment_lines(
+        fmt::format("Left out, as it does not take them, or nothing sets them: {}.", fmt::join(left, ", ")));
   for (const EmittedGroup& section : sections) emission.text += titan_text(section);
   return emission;
 }

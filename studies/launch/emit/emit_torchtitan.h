@@ -15,15 +15,15 @@ namespace stepcast {
 /// torch.distributed.pipelining/schedules.py, get_schedule_class.
 struct TorchSchedule {
   std::string_view ours, torch;
-  bool one_stage = true;   ///< a stage per rank and no more
-  bool same = true;        ///< the same order of actions; else the nearest that there is
+  bool one_stage = true;  ///< a stage per rank and no more
+  bool same = true;       ///< the same order of actions; else the nearest that there is
 };
 TorchSchedule torch_schedule(const Split& split);
 
 /// Data ranks as torchtitan counts them.
 struct TorchtitanShards {
   std::int64_t replicate = 1, shard = 1;
-  std::string_view reshard;    ///< fsdp_reshard_after_forward; "" where nothing is in shards
+  std::string_view reshard;  ///< fsdp_reshard_after_forward; "" where nothing is in shards
 };
 TorchtitanShards torchtitan_shards(const Split& split);
 /// Ranks over which weights could be in shards: data and context ranks of one copy, and those of an expert's.
@@ -32,7 +32,8 @@ std::int64_t torchtitan_sharded_ranks(const Split& split);
 /// Every which layer is recomputed whole: 1 all, 0 none; -1 where no such number gives the plan's layers per stage.
 std::int64_t torchtitan_recompute_every(const EmitPlan& plan);
 
-/// Is this statement of a mapping, as it is printed, what torchtitan's selective kind by operators does (launch/ways_reader.cpp)?
+/// Is this statement of a mapping, as it is printed, what torchtitan's selective kind by operators does
+/// (launch/ways_reader.cpp)?
 bool torchtitan_by_operator(std::string_view statement);
 
 /// Modules of every part where layers per stage do not say it; empty where they do.

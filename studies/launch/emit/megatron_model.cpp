@@ -19,13 +19,15 @@ void write_sizes(const NetworkSpec& network, EmittedGroup& group) {
   group.add("num-attention-heads", network.heads);
   if (network.kv_heads != network.heads && network.latent.kv_rank == 0) {
     group.add_flag("group-query-attention");
-    group.add("num-query-groups", network.kv_heads, "key and value heads; without the flag above Megatron-LM takes as many as heads");
+    group.add("num-query-groups", network.kv_heads,
+        "key and value heads; without the flag above Megatron-LM takes as many as heads");
   }
   if (network.head_dim * network.heads != network.hidden && network.latent.kv_rank == 0)
     group.add("kv-channels", network.head_dim, "size of a head, which is not hidden size / heads");
 }
 
-/// The norms of the compressed queries, keys and values come with --qk-layernorm (multi_latent_attention.py of core_v0.19.0).
+/// The norms of the compressed queries, keys and values come with --qk-layernorm (multi_latent_attention.py of
+/// core_v0.19.0).
 void write_latent(const NetworkSpec& network, EmittedGroup& group) {
   const LatentAttention& latent = network.latent;
   if (latent.kv_rank == 0) return;
@@ -55,16 +57,18 @@ void write_positions(const NetworkSpec& network, std::int64_t sequence, EmittedG
   constexpr const char* words[] = {"rope", "learned_absolute", "none", "none"};
   group.add("position-embedding-type", words[static_cast<std::size_t>(network.positions)]);
   const bool learned = network.positions == Positions::learned;
-  group.add("max-position-embeddings", std::max(network.max_positions, sequence), learned ? "rows of the learned table" : "");
+  group.add(
+      "max-position-embeddings", std::max(network.max_positions, sequence), learned ? "rows of the learned table" : "");
   if (network.positions == Positions::alibi) unsaid.emplace_back("ALiBi; Megatron-LM runs without positions");
 }
 
-/// Biases everywhere, on queries, keys and values, or nowhere. Beside experts everywhere means attention, experts and router
-/// (moe/router.py of core_v0.19.0 adds one number per expert), which our networks say one by one.
+/// Biases everywhere, on queries, keys and values, or nowhere. Beside experts everywhere means attention, experts and
+/// router (moe/router.py of core_v0.19.0 adds one number per expert), which our networks say one by one.
 void write_biases(const NetworkSpec& network, EmittedGroup& group, Unsaid& unsaid) {
   const Experts& experts = network.experts;
   const bool all_parts = network.qkv_bias && network.out_bias && experts.expert_bias && !has_plain_mlp(network);
-  if (all_parts && !experts.router_bias) unsaid.emplace_back("a router without a bias beside experts with them; Megatron-LM gives it one");
+  if (all_parts && !experts.router_bias)
+    unsaid.emplace_back("a router without a bias beside experts with them; Megatron-LM gives it one");
   if (network.linear_bias || all_parts) return;
   group.add_flag("disable-bias-linear");
   if (network.qkv_bias) group.add_flag("add-qkv-bias");
@@ -74,7 +78,8 @@ void write_biases(const NetworkSpec& network, EmittedGroup& group, Unsaid& unsai
 
 void write_block_form(const NetworkSpec& network, Unsaid& unsaid) {
   if (network.parallel_block)
-    unsaid.emplace_back("attention and MLP side by side (parallel block); Megatron-LM runs one after the other, with two norms");
+    unsaid.emplace_back(
+        "attention and MLP side by side (parallel block); Megatron-LM runs one after the other, with two norms");
   if (network.embedding_norm) unsaid.emplace_back("a norm behind the embedding; Megatron-LM runs without it");
 }
 
@@ -94,7 +99,8 @@ std::string expert_layer_pattern(const NetworkSpec& network) {
   std::string pattern;
   const auto add = [&](const std::string& part) { pattern += (pattern.empty() ? "" : "+") + part; };
   if (experts.dense_layers > 0) add(pattern_run(0, experts.dense_layers));
-  const std::int64_t rest = network.layers - experts.dense_layers, turns = rest / experts.every, left = rest % experts.every;
+  const std::int64_t rest = network.layers - experts.dense_layers, turns = rest / experts.every,
+                     left = rest % experts.every;
   if (experts.every == 1) add(pattern_run(1, rest));
   else if (turns > 0) add(fmt::format("({}+[1])*{}", pattern_run(0, experts.every - 1), turns));
   if (left > 0) add(pattern_run(0, left));
@@ -116,7 +122,8 @@ EmittedGroup megatron_network(const EmitPlan& plan, Unsaid& unsaid) {
   group.add("attention-dropout", dropout);
   group.add("hidden-dropout", dropout);
   if (!network.tied_embeddings) group.add_flag("untie-embeddings-and-output-weights");
-  if (network.mtp_layers > 0) group.add("mtp-num-layers", network.mtp_layers, "prediction modules behind the last layer");
+  if (network.mtp_layers > 0)
+    group.add("mtp-num-layers", network.mtp_layers, "prediction modules behind the last layer");
   if (network.mtp_layers > 0 && network.positions != Positions::rope && network.positions != Positions::none)
     unsaid.emplace_back("prediction modules beside learned positions; Megatron-LM refuses them");
   return group;
@@ -134,8 +141,10 @@ EmittedGroup megatron_vocabulary(const EmitPlan& plan, bool own_tokenizer, Unsai
     group.add("make-vocab-size-divisible-by", 1, "padded to a multiple of tp and no further");
   }
   if (padded != vocabulary)
-    unsaid.push_back(fmt::format("embedding and LM head whole on every rank, as vocabulary {} does not divide by tp {}; Megatron-LM pads "
-                                 "it to {} and splits it", vocabulary, tp, padded));
+    unsaid.push_back(fmt::format(
+        "embedding and LM head whole on every rank, as vocabulary {} does not divide by tp {}; Megatron-LM pads "
+        "it to {} and splits it",
+        vocabulary, tp, padded));
   return group;
 }
 
@@ -163,12 +172,14 @@ void write_router(const Experts& experts, EmittedGroup& group) {
 void say_expert_limits(const EmitPlan& plan, Unsaid& unsaid) {
   const Experts& experts = plan.scenario->network.row.experts;
   if (plan.split.tp > 1 && !plan.split.sequence)
-    unsaid.emplace_back("experts beside tp without sequence parallelism; Megatron-LM refuses to train that: it needs --sequence-parallel");
+    unsaid.emplace_back("experts beside tp without sequence parallelism; Megatron-LM refuses to train that: it needs "
+                        "--sequence-parallel");
   if (experts.expert_bias && plan.split.etp > 1)
     unsaid.emplace_back("biases on experts that are split (etp); Megatron-LM refuses them");
   if (experts.imbalance != 1)
-    unsaid.push_back(fmt::format("{} times the mean rows on the fullest rank; in Megatron-LM they fall as the router has learned",
-                                 number_text(experts.imbalance)));
+    unsaid.push_back(
+        fmt::format("{} times the mean rows on the fullest rank; in Megatron-LM they fall as the router has learned",
+            number_text(experts.imbalance)));
 }
 
 }  // namespace
@@ -188,7 +199,8 @@ EmittedGroup megatron_experts(const EmitPlan& plan, Unsaid& unsaid) {
     group.add("moe-layer-freq", pattern, "1: a layer with experts, 0: one with the plain MLP");
   if (experts.capacity_factor > 0) {
     group.add("moe-expert-capacity-factor", number_text(experts.capacity_factor));
-    group.add_flag("moe-pad-expert-input-to-capacity", "rows per expert are cut or padded to the factor times their mean");
+    group.add_flag(
+        "moe-pad-expert-input-to-capacity", "rows per expert are cut or padded to the factor times their mean");
   }
   write_dispatch(plan.scenario->stack.row, group);
   say_expert_limits(plan, unsaid);

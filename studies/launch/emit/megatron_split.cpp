@@ -16,7 +16,10 @@ namespace {
 /// The axes that split anything, in their order.
 std::vector<MeshAxis> split_axes(const Split& split, const MeshOrder& order) {
   const auto size = [&](MeshAxis axis) {
-    return axis == MeshAxis::tp ? split.tp : axis == MeshAxis::cp ? split.cp : axis == MeshAxis::dp ? split.dp : split.pp;
+    return axis == MeshAxis::tp   ? split.tp
+           : axis == MeshAxis::cp ? split.cp
+           : axis == MeshAxis::dp ? split.dp
+                                  : split.pp;
   };
   std::vector<MeshAxis> axes;
   std::copy_if(order.begin(), order.end(), std::back_inserter(axes), [&](MeshAxis axis) { return size(axis) > 1; });
@@ -30,21 +33,24 @@ void write_order(const Split& split, EmittedGroup& group, Unsaid& unsaid) {
   const auto in_use = split_axes(split, split.order);
   if (in_use == split_axes(split, usual_order)) return;
   if (in_use != split_axes(split, stages_inside)) {
-    unsaid.push_back(fmt::format("the order {} of axes on the ranks; Megatron-LM has tp-cp-dp-pp and tp-cp-pp-dp, and runs the first",
-                                 to_text(split.order)));
+    unsaid.push_back(fmt::format(
+        "the order {} of axes on the ranks; Megatron-LM has tp-cp-dp-pp and tp-cp-pp-dp, and runs the first",
+        to_text(split.order)));
     return;
   }
   group.add_flag("use-tp-pp-dp-mapping", "stages lie on neighbours, data ranks far apart");
   if (split.experts && split.etp * split.ep != split.tp * split.cp)
-    unsaid.push_back(fmt::format("stages inside of data ranks with etp {} x ep {} experts' ranks on tp {} x cp {}; Megatron-LM refuses "
-                                 "them where the two differ", split.etp, split.ep, split.tp, split.cp));
+    unsaid.push_back(fmt::format(
+        "stages inside of data ranks with etp {} x ep {} experts' ranks on tp {} x cp {}; Megatron-LM refuses "
+        "them where the two differ",
+        split.etp, split.ep, split.tp, split.cp));
 }
 
 void write_context(const Split& split, EmittedGroup& group) {
   if (split.cp == 1) return;
   constexpr const char* words[] = {"p2p", "all_gather", "a2a"};
-  constexpr const char* says[] = {"keys and values go round in a ring", "keys and values are gathered before the attention core",
-                                  "the attention core is split by heads (Ulysses)"};
+  constexpr const char* says[] = {"keys and values go round in a ring",
+      "keys and values are gathered before the attention core", "the attention core is split by heads (Ulysses)"};
   const auto kind = static_cast<std::size_t>(split.context);
   group.add("context-parallel-size", split.cp, "the sequence is split on so many ranks");
   group.add("cp-comm-type", words[kind], says[kind]);
@@ -52,7 +58,7 @@ void write_context(const Split& split, EmittedGroup& group) {
 
 struct MegatronStages {
   std::int64_t chunks = 1;
-  std::vector<std::int64_t> layers;   ///< per virtual stage; empty: even
+  std::vector<std::int64_t> layers;  ///< per virtual stage; empty: even
 };
 
 /// Layers of all the chunks of a rank together. Schedules with chunks of their own run there and back.
@@ -69,7 +75,8 @@ std::vector<std::int64_t> layers_of_ranks(const Split& split) {
 /// Interleaved where the plan has chunks and Megatron can run them; else one stage per rank.
 MegatronStages stages_of_megatron(const EmitPlan& plan, Unsaid& unsaid) {
   const Split& split = plan.split;
-  const bool runs = split.chunks == 1 || (split.pp > 1 && runs_schedule("interleaved-1f1b", split.pp, split.chunks, split.micro_batches));
+  const bool runs = split.chunks == 1 ||
+                    (split.pp > 1 && runs_schedule("interleaved-1f1b", split.pp, split.chunks, split.micro_batches));
   MegatronStages stages{split.chunks, split.layers};
   if (!runs) {
     stages.chunks = 1;
@@ -78,8 +85,8 @@ MegatronStages stages_of_megatron(const EmitPlan& plan, Unsaid& unsaid) {
   const char* own = split.chunks > 1 ? "interleaved-1f1b" : "1f1b";
   if (split.schedule != own || !runs)
     unsaid.push_back(fmt::format("the schedule {} on {} stages{}; Megatron-LM runs 1F1B{}", split.schedule, split.pp,
-                                 split.chunks > 1 ? fmt::format(" with {} chunks", split.chunks) : "",
-                                 stages.chunks > 1 ? fmt::format(", interleaved with {} chunks", stages.chunks) : ""));
+        split.chunks > 1 ? fmt::format(" with {} chunks", split.chunks) : "",
+        stages.chunks > 1 ? fmt::format(", interleaved with {} chunks", stages.chunks) : ""));
   return stages;
 }
 
@@ -87,14 +94,16 @@ void write_stage_split(const EmitPlan& plan, EmittedGroup& group, Unsaid& unsaid
   const NetworkSpec& network = plan.scenario->network.row;
   group.add("pipeline-model-parallel-size", plan.split.pp, "stages of layers");
   if (plan.split.scatter != Scatter::none && plan.split.pp > 1 && plan.split.tp > 1 && !plan.split.sequence)
-    unsaid.emplace_back("the stream sent between stages in tp pieces; Megatron-Core sends it whole from every rank without "
-                        "--sequence-parallel");
+    unsaid.emplace_back(
+        "the stream sent between stages in tp pieces; Megatron-Core sends it whole from every rank without "
+        "--sequence-parallel");
   const MegatronStages stages = stages_of_megatron(plan, unsaid);
   if (!stages.layers.empty() && plan.split.pp > 1) {
     const std::string layout = write_layer_layout(layout_of(stages.layers, network.mtp_layers));
     group.add("pipeline-model-parallel-layout", layout, "layers t of each virtual stage; E embedding, L loss");
   } else if (stages.chunks > 1) {
-    group.add("num-virtual-stages-per-pipeline-rank", stages.chunks, "chunks of layers per rank: the interleaved schedule");
+    group.add(
+        "num-virtual-stages-per-pipeline-rank", stages.chunks, "chunks of layers per rank: the interleaved schedule");
   }
 }
 
@@ -104,7 +113,8 @@ bool overlaps(Manners manners) { return manners == Manners::overlapped; }
 void write_stage_overlap(const EmitPlan& plan, EmittedGroup& group, Unsaid& unsaid) {
   const std::optional<bool>& asked = plan.scenario->ways.pp_overlap;
   if (!asked || plan.split.pp == 1) return;
-  if (!*asked && plan.split.chunks > 1) group.add_flag("no-overlap-p2p-communication", "stages wait for what they send");
+  if (!*asked && plan.split.chunks > 1)
+    group.add_flag("no-overlap-p2p-communication", "stages wait for what they send");
   if (*asked && plan.split.chunks == 1)
     unsaid.emplace_back("sends between stages beside compute without chunks; Megatron-LM waits for them in plain 1F1B");
 }
@@ -112,18 +122,22 @@ void write_stage_overlap(const EmitPlan& plan, EmittedGroup& group, Unsaid& unsa
 void write_overlap(const EmitPlan& plan, EmittedGroup& group, Unsaid& unsaid) {
   write_stage_overlap(plan, group, unsaid);
   const Stack& stack = plan.scenario->stack.row;
-  const bool gradients = overlaps(stack.gradient_reduces), weights = overlaps(stack.weight_gathers) && plan.split.zero > 0;
+  const bool gradients = overlaps(stack.gradient_reduces),
+             weights = overlaps(stack.weight_gathers) && plan.split.zero > 0;
   if (gradients) group.add_flag("overlap-grad-reduce", "gradients are reduced beside backward");
   if (weights && gradients) group.add_flag("overlap-param-gather", "weights are gathered beside forward");
   if (weights && !gradients)
-    unsaid.emplace_back("weights gathered beside compute while gradients are not; Megatron-LM overlaps both or none, and runs none");
+    unsaid.emplace_back(
+        "weights gathered beside compute while gradients are not; Megatron-LM overlaps both or none, and runs none");
   const Split& split = plan.split;
   if (!overlaps(stack.activation_moves)) return;
   if (split.tp == 1 && (split.cp > 1 || split.ep > 1 || split.etp > 1))
     unsaid.emplace_back("moves of activations beside products without tp; Megatron-LM overlaps those of tp alone");
   if (split.tp == 1) return;
   if (split.sequence) group.add_flag("tp-comm-overlap", "gathers and scatters of activations run beside the products");
-  else unsaid.emplace_back("moves of activations beside products without sequence parallelism; Megatron-LM overlaps none of them");
+  else
+    unsaid.emplace_back(
+        "moves of activations beside products without sequence parallelism; Megatron-LM overlaps none of them");
 }
 
 struct MegatronNumbers {
@@ -132,13 +146,12 @@ struct MegatronNumbers {
 };
 
 const std::vector<MegatronNumbers>& megatron_numbers() {
-  static const std::vector<MegatronNumbers> rows = {
-      {Precision::fp32, {}},
-      {Precision::tf32, {}},
-      {Precision::fp16, {{"fp16", "", ""}}},
-      {Precision::bf16, {{"bf16", "", ""}}},
-      {Precision::fp8, {{"bf16", "", ""}, {"fp8-format", "hybrid", ""}, {"fp8-recipe", "tensorwise", "one scale per tensor"}}},
-      {Precision::mxfp8, {{"bf16", "", ""}, {"fp8-format", "e4m3", ""}, {"fp8-recipe", "mxfp8", "one scale per 32 numbers"}}},
+  static const std::vector<MegatronNumbers> rows = {{Precision::fp32, {}}, {Precision::tf32, {}},
+      {Precision::fp16, {{"fp16", "", ""}}}, {Precision::bf16, {{"bf16", "", ""}}},
+      {Precision::fp8,
+          {{"bf16", "", ""}, {"fp8-format", "hybrid", ""}, {"fp8-recipe", "tensorwise", "one scale per tensor"}}},
+      {Precision::mxfp8,
+          {{"bf16", "", ""}, {"fp8-format", "e4m3", ""}, {"fp8-recipe", "mxfp8", "one scale per 32 numbers"}}},
       {Precision::nvfp4, {{"bf16", "", ""}, {"fp4-format", "e2m1", ""}}}};
   return rows;
 }
@@ -150,10 +163,11 @@ void write_software(const EmitPlan& plan, EmittedGroup& group) {
   const bool wide = gradient_bytes(stack, precision) >= 4;
   if (precision == Precision::fp16 && wide) group.add_flag("accumulate-allreduce-grads-in-fp32");
   const bool narrow = precision != Precision::fp32 && precision != Precision::tf32 && precision != Precision::fp16;
-  if (narrow && !wide)
-    group.add_flag("grad-reduce-in-bf16", "gradients are summed in two bytes");
-  if (stack.attention == AttentionForm::unfused) group.add("attention-backend", "unfused", "scores are written to memory");
-  if (std::find(stack.fused.begin(), stack.fused.end(), "loss") != stack.fused.end()) group.add_flag("cross-entropy-loss-fusion");
+  if (narrow && !wide) group.add_flag("grad-reduce-in-bf16", "gradients are summed in two bytes");
+  if (stack.attention == AttentionForm::unfused)
+    group.add("attention-backend", "unfused", "scores are written to memory");
+  if (std::find(stack.fused.begin(), stack.fused.end(), "loss") != stack.fused.end())
+    group.add_flag("cross-entropy-loss-fusion");
 }
 
 }  // namespace
@@ -180,12 +194,13 @@ EmittedGroup megatron_split(const EmitPlan& plan, Unsaid& unsaid) {
 EmittedGroup megatron_homes(const EmitPlan& plan, Unsaid& unsaid) {
   const Split& split = plan.split;
   constexpr const char* headings[] = {"Weights, gradients and optimizer whole on every data rank",
-                                      "Optimizer in shards over the data ranks",
-                                      "Optimizer and gradients in shards over the data ranks",
-                                      "Weights, gradients and optimizer in shards over the data ranks"};
+      "Optimizer in shards over the data ranks", "Optimizer and gradients in shards over the data ranks",
+      "Weights, gradients and optimizer in shards over the data ranks"};
   EmittedGroup group{headings[split.zero], {}};
   if (split.zero > 0) group.add_flag("use-distributed-optimizer");
-  if (split.replicas > 1) group.add("num-distributed-optimizer-instances", split.replicas, fmt::format("copies, each in shards over {} data ranks", split.dp / split.replicas));
+  if (split.replicas > 1)
+    group.add("num-distributed-optimizer-instances", split.replicas,
+        fmt::format("copies, each in shards over {} data ranks", split.dp / split.replicas));
   if (uses_megatron_fsdp(split)) {
     group.add_flag("use-megatron-fsdp");
     group.add("data-parallel-sharding-strategy", split.zero == 2 ? "optim_grads" : "optim_grads_params");
@@ -197,18 +212,20 @@ EmittedGroup megatron_homes(const EmitPlan& plan, Unsaid& unsaid) {
 
 namespace {
 
-/// Statements that --recompute-modules says (transformer_config.py of core_v0.19.0), printed as dataflow/notation/print.cpp does.
-struct RecomputedModule { std::string_view statement, module; };
-constexpr RecomputedModule recomputed_modules[] = {{"recompute norm", "layernorm"},
-                                                   {"recompute mlp", "mlp"},
-                                                   {"recompute router dispatch expert combine", "moe"},
-                                                   {"recompute shared", "shared_experts"}};
+/// Statements that --recompute-modules says (transformer_config.py of core_v0.19.0), printed as
+/// dataflow/notation/print.cpp does.
+struct RecomputedModule {
+  std::string_view statement, module;
+};
+constexpr RecomputedModule recomputed_modules[] = {{"recompute norm", "layernorm"}, {"recompute mlp", "mlp"},
+    {"recompute router dispatch expert combine", "moe"}, {"recompute shared", "shared_experts"}};
 
 std::vector<std::string> modules_of(const EmitPlan& plan) {
   std::vector<std::string> modules;
   if (plan.split.recompute.kind == Recompute::Kind::selective) modules.emplace_back("core_attn");
   for (const RecomputedModule& row : recomputed_modules)
-    if (std::find(plan.apart.begin(), plan.apart.end(), row.statement) != plan.apart.end()) modules.emplace_back(row.module);
+    if (std::find(plan.apart.begin(), plan.apart.end(), row.statement) != plan.apart.end())
+      modules.emplace_back(row.module);
   return modules;
 }
 
@@ -239,8 +256,9 @@ EmittedGroup megatron_recompute(const EmitPlan& plan, Unsaid& unsaid) {
   if (recompute.layers == 0) group.add("recompute-num-layers", 1, "each layer by itself");
   else group.add("recompute-num-layers", layers, "the first layers of each virtual stage; the rest are kept");
   if (recompute.layers > 0 && layers * chunks != recompute.layers)
-    unsaid.push_back(fmt::format("recomputation of {} layers in {} chunks; Megatron-LM counts by chunk and recomputes {}", recompute.layers,
-                                 chunks, layers * chunks));
+    unsaid.push_back(
+        fmt::format("recomputation of {} layers in {} chunks; Megatron-LM counts by chunk and recomputes {}",
+            recompute.layers, chunks, layers * chunks));
   return group;
 }
 
@@ -250,7 +268,7 @@ EmittedGroup megatron_batch(const EmitPlan& plan, Unsaid&) {
   group.add("seq-length", run.sequence);
   group.add("micro-batch-size", run.micro_batch);
   group.add("global-batch-size", run.global_batch,
-            fmt::format("{} micro-batches on each of {} data ranks", plan.split.micro_batches, plan.split.dp));
+      fmt::format("{} micro-batches on each of {} data ranks", plan.split.micro_batches, plan.split.dp));
   return group;
 }
 

@@ -17,7 +17,8 @@ std::string first_part(std::string_view name) { return std::string(name.substr(0
 std::vector<NestedSetting> settings_below(const std::vector<NestedSetting>& settings, const std::string& section) {
   std::vector<NestedSetting> below;
   for (const NestedSetting& setting : settings)
-    if (setting.name.starts_with(section + ".")) below.push_back({setting.name.substr(section.size() + 1), setting.value});
+    if (setting.name.starts_with(section + "."))
+      below.push_back({setting.name.substr(section.size() + 1), setting.value});
   return below;
 }
 
@@ -28,7 +29,8 @@ std::string nested_object(const std::vector<NestedSetting>& settings, std::size_
   for (const NestedSetting& setting : settings) {
     const std::string part = first_part(setting.name);
     if (!done.insert(part).second) continue;
-    const std::string value = part == setting.name ? setting.value : nested_object(settings_below(settings, part), depth + 1);
+    const std::string value =
+        part == setting.name ? setting.value : nested_object(settings_below(settings, part), depth + 1);
     text += fmt::format("{}{}{}: {}", text.empty() ? "\n" : ",\n", indent, json_quoted(part), value);
   }
   return fmt::format("{{{}\n{}}}", text, std::string(2 * depth, ' '));
@@ -76,12 +78,15 @@ std::string json_literal(std::string_view plain) {
   return list ? quoted_items(plain) : json_quoted(plain);
 }
 
-std::vector<NestedSetting> carried_settings(const Launch* like, std::string_view framework, const std::set<std::string>& written) {
+std::vector<NestedSetting> carried_settings(
+    const Launch* like, std::string_view framework, const std::set<std::string>& written) {
   std::vector<NestedSetting> settings;
   if (like == nullptr || like->framework == nullptr || like->framework->id != framework) return settings;
   for (const GivenArgument& given : like->arguments) {
     const ArgumentFact* fact = like->framework->table().find(given.name);
-    if (given.spelled.starts_with("-") || stands_in_list(given.name) || !given.unset.empty() || written.contains(given.name)) continue;
+    if (given.spelled.starts_with("-") || stands_in_list(given.name) || !given.unset.empty() ||
+        written.contains(given.name))
+      continue;
     constexpr std::size_t longest = 200;  // each dot is a level of the file
     if (given.spelled.size() > longest || !is_beside_step(fact) || !like->counts(given)) continue;
     settings.push_back({given.spelled, json_literal(given.value), fact == nullptr || fact->reach != Reach::uncovered});

@@ -27,7 +27,8 @@ Expected<std::string> printed_statement(const std::string& text, const std::stri
 Expected<EmitPlan> plan_to_emit(const Scenario& scenario) {
   const std::string& where = scenario.plan.mapping_where;
   if (!scenario.split)
-    return fail(where, "a mapping of your own cannot be written for a framework", "say the split by flags: --tp 8 --pp 4 ...");
+    return fail(
+        where, "a mapping of your own cannot be written for a framework", "say the split by flags: --tp 8 --pp 4 ...");
   EmitPlan plan;
   plan.scenario = &scenario;
   plan.split = without_idle_choices(*scenario.split);

@@ -42,7 +42,8 @@ const ArgumentFact* ArgumentTable::row_above(std::string_view name) const {
 }
 
 const ArgumentFact* ArgumentTable::find(std::string_view name) const {
-  // Rows have up to a hundred letters and sections a few more; of a name of thousands of dots every part would be looked up.
+  // Rows have up to a hundred letters and sections a few more; of a name of thousands of dots every part would be
+  // looked up.
   constexpr std::size_t longest = 512;
   if (name.size() > longest) return nullptr;
   for (const auto look : {&ArgumentTable::row_of, &ArgumentTable::row_above})

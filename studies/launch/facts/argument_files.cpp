@@ -42,8 +42,8 @@ void read_argument_question(JsonObject& row, ArgumentFact& fact) {
   row.optional_choice("reach", fact.reach, argument_reaches);
   if (asks.empty()) return;
   fact.asks = asked_of(asks);
-  row.require(fact.asks.has_value(), "asks", fmt::format("'{}' is no question", asks),
-              "those of studies/launch/facts/asked.h");
+  row.require(
+      fact.asks.has_value(), "asks", fmt::format("'{}' is no question", asks), "those of studies/launch/facts/asked.h");
   row.require(!row.has("reach"), "reach", "stands beside \"asks\"", "what answers a question always reaches the step");
   fact.reach = Reach::step;
 }
@@ -64,7 +64,7 @@ ArgumentFact read_argument(JsonObject& row, const std::string& topic) {
   row.read("takes", fact.takes);
   const std::vector<std::string>& kinds = argument_kinds();
   row.require(std::find(kinds.begin(), kinds.end(), fact.takes) != kinds.end(), "takes",
-              fmt::format("found '{}'", fact.takes), name_hint(fact.takes, kinds));
+      fmt::format("found '{}'", fact.takes), name_hint(fact.takes, kinds));
   row.read("what", fact.what);
   row.require(!fact.what.empty() && fact.what.back() == '.', "what", "is no sentence", "end it with a full stop");
   row.optional("since", fact.since);
@@ -79,13 +79,13 @@ ArgumentFact read_argument(JsonObject& row, const std::string& topic) {
 
 void read_argument_program(JsonObject& file, ArgumentSource& source) {
   file.require(!file.has("releases") == !source.releases.empty(), "releases",
-               source.releases.empty() ? "none" : "given twice", "the first file of a program holds its releases");
+      source.releases.empty() ? "none" : "given twice", "the first file of a program holds its releases");
   for (JsonObject& row : file.optional_objects("releases")) {
     Release release;
     row.read("id", release.id);
     row.read("date", release.date);
     row.require(source.releases.empty() || source.releases.back().date <= release.date, "date",
-                "is before that of the release above it", "releases stand in order of time");
+        "is before that of the release above it", "releases stand in order of time");
     row.require(!source.has(release.id), "id", fmt::format("'{}' is there already", release.id));
     source.releases.push_back(release);
   }
@@ -113,11 +113,11 @@ Expected<bool> read_argument_file(const EmbeddedFile& from, ArgumentSources& sou
   return file.finish(true);
 }
 
-Expected<bool> check_argument_release(const ArgumentSource& source, std::size_t row, const std::string& key,
-                                      const std::string& release) {
+Expected<bool> check_argument_release(
+    const ArgumentSource& source, std::size_t row, const std::string& key, const std::string& release) {
   if (release.empty() || source.has(release)) return true;
   return fail(fmt::format("{}/{}", source.where[row], key), fmt::format("'{}' is no release", release),
-              name_hint(release, source.release_names()));
+      name_hint(release, source.release_names()));
 }
 
 /// Releases that a row names are there and in order of time.
@@ -125,15 +125,14 @@ Expected<bool> check_argument_times(const ArgumentSource& source, const Argument
   const ArgumentFact& fact = source.facts[row];
   std::vector<std::pair<std::string, std::string>> named{{"since", fact.since}, {"until", fact.until}};
   for (const auto& [from, value] : fact.defaults) named.emplace_back("defaults", from);
-  for (const auto& [key, release] : named)
-    TRY(check_argument_release(source, row, key, release));
+  for (const auto& [key, release] : named) TRY(check_argument_release(source, row, key, release));
   if (!fact.since.empty() && !fact.until.empty() && !table.before(fact.since, fact.until))
     return fail(source.where[row] + "/until", fmt::format("'{}' is not after '{}'", fact.until, fact.since));
   for (std::size_t i = 1; i < fact.defaults.size(); ++i)
     if (fact.defaults[i].first.empty() ||
         (!fact.defaults[i - 1].first.empty() && !table.before(fact.defaults[i - 1].first, fact.defaults[i].first)))
       return fail(source.where[row] + "/defaults", fmt::format("'{}' is out of order", fact.defaults[i].first),
-                  "releases in order of time");
+          "releases in order of time");
   return true;
 }
 
@@ -156,7 +155,7 @@ Expected<ArgumentTable> argument_table_of(const ArgumentSource& source, const Ar
   for (std::size_t row = 0; row < facts.size(); ++row)
     if (const auto [first, added] = own.emplace(facts[row].name, row); !added)
       return fail(source.where[row] + "/name",
-                  fmt::format("'{}' stands in {} already", first->first, source.where[first->second]));
+          fmt::format("'{}' stands in {} already", first->first, source.where[first->second]));
   if (base != nullptr)
     for (ArgumentFact& fact : facts_at(*base, source.base_release))
       if (!own.contains(fact.name)) facts.push_back(std::move(fact));
@@ -165,15 +164,15 @@ Expected<ArgumentTable> argument_table_of(const ArgumentSource& source, const Ar
     TRY(check_argument_times(source, table, row));
     const std::string& instead = source.facts[row].instead;
     if (!instead.empty() && table.find(instead) == nullptr)
-      return fail(source.where[row] + "/instead", fmt::format("'{}' is no row", instead),
-                  name_hint(instead, table.names()));
+      return fail(
+          source.where[row] + "/instead", fmt::format("'{}' is no row", instead), name_hint(instead, table.names()));
   }
   return table;
 }
 
 /// Makes the table of a program, that of the program it extends before it. `open`: those on the way.
-Expected<bool> add_argument_table(const std::string& program, const ArgumentSources& sources, ArgumentTables& tables,
-                                  std::set<std::string>& open) {
+Expected<bool> add_argument_table(
+    const std::string& program, const ArgumentSources& sources, ArgumentTables& tables, std::set<std::string>& open) {
   if (tables.contains(program)) return true;
   const ArgumentSource& source = sources.find(program)->second;
   const ArgumentTable* base = nullptr;
@@ -186,7 +185,7 @@ Expected<bool> add_argument_table(const std::string& program, const ArgumentSour
     base = &tables.find(source.base)->second;
     if (!base->has_release(source.base_release))
       return fail(source.extends_where, fmt::format("'{}' is no release of {}", source.base_release, source.base),
-                  name_hint(source.base_release, sources.find(source.base)->second.release_names()));
+          name_hint(source.base_release, sources.find(source.base)->second.release_names()));
   }
   TRY(auto table, argument_table_of(source, base));
   tables.emplace(program, std::move(table));
@@ -197,8 +196,7 @@ Expected<bool> add_argument_table(const std::string& program, const ArgumentSour
 
 Expected<ArgumentTables> read_argument_tables(std::span<const EmbeddedFile> files) {
   ArgumentSources sources;
-  for (const EmbeddedFile& file : files)
-    TRY(read_argument_file(file, sources));
+  for (const EmbeddedFile& file : files) TRY(read_argument_file(file, sources));
   ArgumentTables tables;
   for (const auto& [program, source] : sources) {
     std::set<std::string> open;

@@ -18,16 +18,18 @@ struct AskedWord {
   Asked asked;
   std::string_view text;  ///< {} is the value
 };
+// clang-format off
 constexpr AskedWord asked_words[] = {
     {Asked::tp, "tp {}"}, {Asked::pp, "pp {}"}, {Asked::cp, "cp {}"}, {Asked::ep, "ep {}"}, {Asked::etp, "etp {}"},
     {Asked::ulysses, "cp {}, Ulysses"}, {Asked::zero, "zero {}"}, {Asked::chunks, "{} chunks per stage"},
     {Asked::layers_per_chunk, "chunks of {} layers"}, {Asked::sequence_parallel, "sp"}, {Asked::replicas, "rep {}"},
-    {Asked::shards, "shard {}"}, {Asked::shard_ranks, "shard {}"}, {Asked::micro_batch, "micro-batch {}"}, {Asked::global_batch, "global batch {}"},
-    {Asked::accumulation, "{} micro-batches"}, {Asked::layers, "layer:{}"}, {Asked::hidden, "h:{}"},
-    {Asked::ffn_hidden, "f:{}"}, {Asked::heads, "g*r:{}"}, {Asked::kv_heads, "g:{}"}, {Asked::head_dim, "d:{}"}, {Asked::sequence, "s:{}"},
-    {Asked::vocabulary, "v:{}"}, {Asked::experts, "e:{}"}, {Asked::top_k, "top {}"}, {Asked::expert_ffn, "j:{}"},
-    {Asked::lora_rank, "LoRA rank {}"},
+    {Asked::shards, "shard {}"}, {Asked::shard_ranks, "shard {}"}, {Asked::micro_batch, "micro-batch {}"},
+    {Asked::global_batch, "global batch {}"}, {Asked::accumulation, "{} micro-batches"}, {Asked::layers, "layer:{}"},
+    {Asked::hidden, "h:{}"}, {Asked::ffn_hidden, "f:{}"}, {Asked::heads, "g*r:{}"}, {Asked::kv_heads, "g:{}"},
+    {Asked::head_dim, "d:{}"}, {Asked::sequence, "s:{}"}, {Asked::vocabulary, "v:{}"}, {Asked::experts, "e:{}"},
+    {Asked::top_k, "top {}"}, {Asked::expert_ffn, "j:{}"}, {Asked::lora_rank, "LoRA rank {}"},
 };
+// clang-format on
 
 /// "", "on" of flags; long values are cut in the middle, where paths say least.
 std::string shown_value(const std::string& value) {
@@ -52,11 +54,12 @@ std::string of_no_table(const Launch& launch, const GivenArgument& given) {
     const ArgumentFact* fact = &other == launch.framework ? nullptr : other.table().find(given.name);
     if (fact != nullptr && fact->name == given.name) known.push_back(other.name);
   }
-  if (!known.empty()) return fmt::format("an argument of {}, not known of {}", fmt::join(known, ", "), launch.framework->name);
+  if (!known.empty())
+    return fmt::format("an argument of {}, not known of {}", fmt::join(known, ", "), launch.framework->name);
   const std::vector<std::string> names = launch.framework->table().names();
   const std::string near = nearest_name(given.name, names);
   return fmt::format("not known of any release of {}{}", launch.framework->name,
-                     near.empty() ? "" : fmt::format("; near it: {}", spelled_name(*launch.framework, near)));
+      near.empty() ? "" : fmt::format("; near it: {}", spelled_name(*launch.framework, near)));
 }
 
 /// "1.0", or "2.0 to 23.04".
@@ -71,7 +74,8 @@ std::string knowing_releases(const ArgumentTable& table, const ArgumentFact& fac
 }
 
 std::string took_its_place(const Launch& launch, const ArgumentFact& fact) {
-  return fact.instead.empty() ? "nothing took its place" : fmt::format("{} took its place", spelled_name(*launch.framework, fact.instead));
+  return fact.instead.empty() ? "nothing took its place"
+                              : fmt::format("{} took its place", spelled_name(*launch.framework, fact.instead));
 }
 
 /// Outside the releases that know it: of the launch's release, or of the newest; and what went since the launch's.
@@ -83,8 +87,8 @@ std::string of_other_releases(const Launch& launch, const ArgumentFact& fact) {
   const std::string release = launch.release.empty() ? "today's release" : fmt::format("release {}", launch.release);
   if (!fact.since.empty() && table.before(launch.release, fact.since))
     return fmt::format("{} does not know it yet: it came with {}", release, fact.since);
-  return fmt::format("{} does not know it any more: known of {}, gone with {}; {}", release, knowing_releases(table, fact), fact.until,
-                     took_its_place(launch, fact));
+  return fmt::format("{} does not know it any more: known of {}, gone with {}; {}", release,
+      knowing_releases(table, fact), fact.until, took_its_place(launch, fact));
 }
 
 std::string of_default(const Launch& launch, const ArgumentFact& fact, const std::string& value) {
@@ -95,8 +99,8 @@ std::string of_default(const Launch& launch, const ArgumentFact& fact, const std
 
 std::string of_values(const ArgumentFact& fact, const GivenArgument& given) {
   if (fact.known.empty() || !given.unset.empty() || given.value.find(' ') != given.value.npos) return {};
-  const bool known = std::any_of(fact.known.begin(), fact.known.end(),
-                                 [&](const std::string& value) { return same_value(value, given.value); });
+  const bool known = std::any_of(
+      fact.known.begin(), fact.known.end(), [&](const std::string& value) { return same_value(value, given.value); });
   return known ? "" : fmt::format("'{:.40}' is none of its values: {}", given.value, fmt::join(fact.known, ", "));
 }
 
@@ -104,7 +108,7 @@ std::string of_values(const ArgumentFact& fact, const GivenArgument& given) {
 
 std::string argument_meaning(const ArgumentFact& fact, const std::string& value) {
   const auto row = std::find_if(std::begin(asked_words), std::end(asked_words),
-                                [&](const AskedWord& word) { return fact.asks && word.asked == *fact.asks; });
+      [&](const AskedWord& word) { return fact.asks && word.asked == *fact.asks; });
   const bool off = fact.takes == "flag" && is_switched_off(value);
   if (off) return "Off: " + fact.what;
   if (row == std::end(asked_words)) return fact.what;

@@ -6,19 +6,20 @@
 namespace stepcast {
 namespace {
 
+// clang-format off
 /// In the order of the enumeration.
 constexpr auto asked_names = std::to_array<std::string_view>({
     "layers", "hidden", "ffn_hidden", "heads", "kv_heads", "grouped_queries", "head_dim", "sequence", "vocabulary",
-    "padded_vocabulary", "vocabulary_divisor", "tokenizer", "max_positions", "norm", "activation", "gated_mlp", "squared_relu",
-    "positions", "no_positions", "rotary", "linear_bias", "no_linear_bias", "qkv_bias", "qk_norm", "parallel_block",
-    "embedding_norm", "attention_dropout", "hidden_dropout", "untied", "tied", "mamba_layers", "experts", "top_k",
-    "expert_ffn", "shared_ffn", "shared_gate", "router_bias", "expert_layers", "capacity", "mtp_layers", "latent",
-    "query_rank", "key_rank", "nope_dim", "rope_dim", "value_dim", "model_name", "model_flavor", "config_file",
-    "config_name", "lora_rank", "expansion",
+    "padded_vocabulary", "vocabulary_divisor", "tokenizer", "max_positions", "norm", "activation", "gated_mlp",
+    "squared_relu", "positions", "no_positions", "rotary", "linear_bias", "no_linear_bias", "qkv_bias", "qk_norm",
+    "parallel_block", "embedding_norm", "attention_dropout", "hidden_dropout", "untied", "tied", "mamba_layers",
+    "experts", "top_k", "expert_ffn", "shared_ffn", "shared_gate", "router_bias", "expert_layers", "capacity",
+    "mtp_layers", "latent", "query_rank", "key_rank", "nope_dim", "rope_dim", "value_dim", "model_name", "model_flavor",
+    "config_file", "config_name", "lora_rank", "expansion",
     "micro_batch", "global_batch", "accumulation", "stage_batch", "micro_batches", "tokens_per_rank",
-    "world", "nodes", "gpus_per_node", "tp", "pp", "cp", "ep", "etp", "replicas", "shards", "shard_ranks", "no_stages", "chunks",
-    "layers_per_chunk", "schedule", "layout", "first_layers", "last_layers", "embedding_as_layer", "loss_as_layer",
-    "context_kind", "ulysses", "stages_inside", "sequence_parallel", "engine",
+    "world", "nodes", "gpus_per_node", "tp", "pp", "cp", "ep", "etp", "replicas", "shards", "shard_ranks", "no_stages",
+    "chunks", "layers_per_chunk", "schedule", "layout", "first_layers", "last_layers", "embedding_as_layer",
+    "loss_as_layer", "context_kind", "ulysses", "stages_inside", "sequence_parallel", "engine",
     "data_parallel",
     "zero", "sharded_optimizer", "fully_sharded", "sharding", "optimizer_name", "keep_weights", "offload_weights",
     "offload_optimizer",
@@ -28,6 +29,7 @@ constexpr auto asked_names = std::to_array<std::string_view>({
     "overlap_gradients", "overlap_weights", "overlap_tensor", "overlap_stages", "no_overlap_stages",
     "compiled",
 });
+// clang-format on
 static_assert(asked_names.size() == static_cast<std::size_t>(Asked::compiled) + 1);
 
 }  // namespace

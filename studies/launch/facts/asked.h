@@ -1,5 +1,5 @@
-// What a forecast asks of a launch. The arguments of every framework answer in these words: its table (arguments/*.json)
-// says which argument answers which question.
+// What a forecast asks of a launch. The arguments of every framework answer in these words: its table
+// (arguments/*.json) says which argument answers which question.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace stepcast {
 
+// clang-format off
 enum class Asked : std::uint8_t {
   // what is trained
   layers, hidden, ffn_hidden, heads, kv_heads, grouped_queries, head_dim, sequence, vocabulary, padded_vocabulary,
-  vocabulary_divisor, tokenizer, max_positions, norm, activation, gated_mlp, squared_relu, positions, no_positions, rotary, linear_bias,
-  no_linear_bias, qkv_bias, qk_norm, parallel_block, embedding_norm, attention_dropout, hidden_dropout, untied, tied,
-  mamba_layers, experts, top_k, expert_ffn, shared_ffn, shared_gate, router_bias, expert_layers, capacity, mtp_layers,
-  latent, query_rank, key_rank, nope_dim, rope_dim, value_dim, model_name, model_flavor, config_file, config_name, lora_rank,
-  expansion,  // MLP width over hidden size (llm-foundry)
+  vocabulary_divisor, tokenizer, max_positions, norm, activation, gated_mlp, squared_relu, positions, no_positions,
+  rotary, linear_bias, no_linear_bias, qkv_bias, qk_norm, parallel_block, embedding_norm, attention_dropout,
+  hidden_dropout, untied, tied, mamba_layers, experts, top_k, expert_ffn, shared_ffn, shared_gate, router_bias,
+  expert_layers, capacity, mtp_layers, latent, query_rank, key_rank, nope_dim, rope_dim, value_dim, model_name,
+  model_flavor, config_file, config_name, lora_rank, expansion,  // MLP width over hidden size (llm-foundry)
   // batch
   micro_batch, global_batch, accumulation, stage_batch, micro_batches, tokens_per_rank,
   // where: ranks and axes
-  world, nodes, gpus_per_node, tp, pp, cp, ep, etp, replicas, shards, shard_ranks, no_stages, chunks, layers_per_chunk, schedule,
-  layout, first_layers, last_layers, embedding_as_layer, loss_as_layer, context_kind, ulysses, stages_inside, sequence_parallel,
-  engine,  // what runs it where a program has several: DEEPSPEED, FSDP, MEGATRON_LM
+  world, nodes, gpus_per_node, tp, pp, cp, ep, etp, replicas, shards, shard_ranks, no_stages, chunks, layers_per_chunk,
+  schedule, layout, first_layers, last_layers, embedding_as_layer, loss_as_layer, context_kind, ulysses, stages_inside,
+  sequence_parallel, engine,  // what runs it where a program has several: DEEPSPEED, FSDP, MEGATRON_LM
   data_parallel,
   // homes
   zero, sharded_optimizer, fully_sharded, sharding, optimizer_name, keep_weights, offload_weights, offload_optimizer,
@@ -32,6 +33,7 @@ enum class Asked : std::uint8_t {
   // what runs beside what
   overlap_gradients, overlap_weights, overlap_tensor, overlap_stages, no_overlap_stages, compiled,
 };
+// clang-format on
 
 /// The word of the tables for it: "vocabulary_divisor".
 std::string_view asked_name(Asked asked);

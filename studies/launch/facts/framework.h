@@ -11,28 +11,32 @@
 
 namespace stepcast {
 
-
 struct Framework {
-  std::string_view id = {};         ///< "megatron-lm"; that of its argument table, and TrainingLog::framework
-  std::string_view name = {};       ///< "Megatron-LM"
-  std::string_view software = {};   ///< as the stack rules know it (validation/stack_rule.h)
-  std::string_view stack = {};      ///< id of the stack that stands for today's release
+  std::string_view id = {};        ///< "megatron-lm"; that of its argument table, and TrainingLog::framework
+  std::string_view name = {};      ///< "Megatron-LM"
+  std::string_view software = {};  ///< as the stack rules know it (validation/stack_rule.h)
+  std::string_view stack = {};     ///< id of the stack that stands for today's release
   // what it does unless told otherwise
   std::string_view precision = "fp32";
-  std::int64_t micro_batch = 0;     ///< 0: it must be told
+  std::int64_t micro_batch = 0;  ///< 0: it must be told
   std::int64_t top_k = 1;
-  int zero = -1;                    ///< -1: asked of the arguments
-  bool tied = true;                 ///< embeddings and LM head
+  int zero = -1;     ///< -1: asked of the arguments
+  bool tied = true;  ///< embeddings and LM head
   std::string_view recompute = "none";
-  bool expert_tp = false;           ///< experts are split like the rest over tp, unless told otherwise
-  bool quiet_overlap = false;       ///< what is not asked for does not overlap (Megatron's flags); else the stack's habit
-  bool sequence_parallel = false;   ///< beside tp without a word
-  bool micro_follows = false;  ///< a micro-batch that is not told is what global batch, ranks and accumulation leave (DeepSpeed)
+  bool expert_tp = false;  ///< experts are split like the rest over tp, unless told otherwise
+  /// what is not asked for does not overlap (Megatron's flags); else the stack's habit
+  bool quiet_overlap = false;
+  bool sequence_parallel = false;  ///< beside tp without a word
+  /// a micro-batch that is not told is what global batch, ranks and accumulation leave (DeepSpeed)
+  bool micro_follows = false;
   bool micro_at_most_local = false;  ///< a micro-batch larger than a rank's batch is all of it (Composer)
-  bool stages_cut_batch = false;     ///< with stages a rank's batch is told, and cut into pieces of one sequence unless told (torch)
-  bool ends_are_layers = false;      ///< embedding and head stand for numbers of layers where layers are laid on stages (torchtitan)
-  bool bf16_shards = false;          ///< its bf16 optimizer keeps its states in shards at ZeRO stage 0 too (DeepSpeed's BF16_Optimizer)
-  bool hydra = false;                ///< --config-path and --config-name name its configuration
+  /// with stages a rank's batch is told, and cut into pieces of one sequence unless told (torch)
+  bool stages_cut_batch = false;
+  /// embedding and head stand for numbers of layers where layers are laid on stages (torchtitan)
+  bool ends_are_layers = false;
+  /// its bf16 optimizer keeps its states in shards at ZeRO stage 0 too (DeepSpeed's BF16_Optimizer)
+  bool bf16_shards = false;
+  bool hydra = false;  ///< --config-path and --config-name name its configuration
 
   [[nodiscard]] const ArgumentTable& table() const { return argument_table(id); }
 };
@@ -42,7 +46,7 @@ const Framework* find_framework(std::string_view id);
 /// A flag of the command line that hands a launch in: "--megatron".
 struct LaunchFlag {
   std::string_view flag, value, doc;
-  std::string_view usual;      ///< framework of a launch that has no mark of another in it
+  std::string_view usual;  ///< framework of a launch that has no mark of another in it
 };
 std::span<const LaunchFlag> launch_flags();
 

@@ -5,8 +5,8 @@
 namespace stepcast {
 
 const GivenArgument* Launch::find(std::string_view name) const {
-  const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
-                                  [&](const GivenArgument& given) { return given.name == name; });
+  const auto found = std::find_if(
+      arguments.rbegin(), arguments.rend(), [&](const GivenArgument& given) { return given.name == name; });
   return found == arguments.rend() ? nullptr : &*found;
 }
 

@@ -17,13 +17,14 @@ constexpr const char* words_alone = "command line";
 
 struct Launch {
   const Framework* framework = nullptr;
-  std::string where;                       ///< the file, or words_alone
-  std::string release;                     ///< id of a release of the framework's table; "" = the newest that knows the arguments
-  std::vector<GivenArgument> arguments;    ///< in their order; the last of a name counts, as argparse has it
-  ArgumentMap environment;                 ///< set in the script or in front of the command
-  std::int64_t gpus = 0, gpus_per_node = 0, logged_batch = 0;   ///< as the launcher, or a log, says; 0 = not said
-  std::string device;                      ///< the GPU's name where a log prints it
-  std::vector<std::string> notes;          ///< what was chosen or left out in reading
+  std::string where;  ///< the file, or words_alone
+  /// id of a release of the framework's table; "" = the newest that knows the arguments
+  std::string release;
+  std::vector<GivenArgument> arguments;  ///< in their order; the last of a name counts, as argparse has it
+  ArgumentMap environment;               ///< set in the script or in front of the command
+  std::int64_t gpus = 0, gpus_per_node = 0, logged_batch = 0;  ///< as the launcher, or a log, says; 0 = not said
+  std::string device;                                          ///< the GPU's name where a log prints it
+  std::vector<std::string> notes;                              ///< what was chosen or left out in reading
 
   /// The one that counts; null where it was not given.
   [[nodiscard]] const GivenArgument* find(std::string_view name) const;

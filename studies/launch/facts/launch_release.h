@@ -8,7 +8,7 @@
 namespace stepcast {
 
 struct KnownReleases {
-  std::string first, last;   ///< ids; "" = no release knows all of the arguments that any release knows
+  std::string first, last;  ///< ids; "" = no release knows all of the arguments that any release knows
 };
 KnownReleases known_releases(const Launch& launch);
 

@@ -5,10 +5,10 @@
 
 #include "model/base/text.h"
 
-
 namespace stepcast {
 namespace {
 
+// clang-format off
 /// Parts of names of what frameworks speed up, slow down or split.
 constexpr std::string_view effect_words[] = {
     "overlap", "offload", "cuda_graph", "recompute", "checkpoint_activ", "fp8", "fp4", "float8", "parallel", "fusion",
@@ -65,17 +65,19 @@ constexpr std::pair<std::string_view, std::string_view> usual_values[] = {
     {"parallelism.spmd_backend", "spmd_types"}, {"distributed_backend", "nccl"},
     {"moe_use_legacy_grouped_gemm", "false"}, {"zero_optimization.contiguous_gradients", "true"},
     {"zero_optimization.reduce_scatter", "true"}, {"zero_optimization.allgather_partitions", "true"},
-    {"async_tensor_model_parallel_allreduce", "true"}, {"gradient_reduce_div_fusion", "true"}, {"use_layer_wise_param_layout", "true"}, {"cp_comm_type", "p2p"},
-    {"cp_comm_type", "['p2p']"}, {"attention_backend", "attnbackend.flash"}, {"attention_backend", "attnbackend.fused"},
+    {"async_tensor_model_parallel_allreduce", "true"}, {"gradient_reduce_div_fusion", "true"},
+    {"use_layer_wise_param_layout", "true"}, {"cp_comm_type", "p2p"}, {"cp_comm_type", "['p2p']"}, {"attention_backend",
+        "attnbackend.flash"}, {"attention_backend", "attnbackend.fused"},
 };
+// clang-format on
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 }  // namespace
 
 bool is_off(std::string_view value) {
-  constexpr std::string_view off[] = {"",   "false", "none",     "null", "0", "0.0", "[]",
-                                      "{}", "no",    "disabled", "-1",   "1", "~",   "()"};
+  constexpr std::string_view off[] = {
+      "", "false", "none", "null", "0", "0.0", "[]", "{}", "no", "disabled", "-1", "1", "~", "()"};
   return std::find(std::begin(off), std::end(off), lower_case(value)) != std::end(off);
 }
 
@@ -92,7 +94,7 @@ bool may_change_step(std::string_view name, std::string_view value) {
   for (const auto& [usual, setting] : usual_values)
     if ((usual == name || usual == part) && setting == plain) return false;
   const bool named = std::any_of(std::begin(effect_words), std::end(effect_words),
-                                 [&](std::string_view word) { return name.find(word) != name.npos; });
+      [&](std::string_view word) { return name.find(word) != name.npos; });
   return named && !is_off(value);
 }
 

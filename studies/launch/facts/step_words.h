@@ -1,5 +1,5 @@
-// Whether an argument that no question asks for might change the step's time: known by words of its name ("overlap", "fp8",
-// "offload"). Of those that a table knows, its reach says it better; this is for the rest.
+// Whether an argument that no question asks for might change the step's time: known by words of its name ("overlap",
+// "fp8", "offload"). Of those that a table knows, its reach says it better; this is for the rest.
 #pragma once
 
 #include <string_view>

@@ -8,8 +8,8 @@
 namespace stepcast {
 namespace {
 
-// In 0.2.2 qwen3 and gpt_oss have no pipelining function. The DeepSeek flavors and gpt_oss run flex attention, which 0.2.2 does
-// not split over context-parallel ranks. Llama 2 left with pull request 712, Llama 4 in June 2026.
+// In 0.2.2 qwen3 and gpt_oss have no pipelining function. The DeepSeek flavors and gpt_oss run flex attention, which
+// 0.2.2 does not split over context-parallel ranks. Llama 2 left with pull request 712, Llama 4 in June 2026.
 constexpr TorchtitanModel titan_models[] = {
     {"llama3-8b", "llama3", "8B", "", ""},
     {"llama3-8b", "llama3", "8B_flex", "2025-12", "2026-03"},
@@ -42,7 +42,7 @@ std::span<const TorchtitanModel> torchtitan_models() { return titan_models; }
 
 const TorchtitanModel* torchtitan_model(std::string_view network) {
   const auto found = std::find_if(std::begin(titan_models), std::end(titan_models),
-                                  [&](const TorchtitanModel& row) { return row.network == network; });
+      [&](const TorchtitanModel& row) { return row.network == network; });
   return found == std::end(titan_models) ? nullptr : found;
 }
 

@@ -17,7 +17,8 @@ namespace {
 std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
 
 std::optional<double> number_in(std::string_view plain) {
-  if (plain.starts_with('[') && plain.ends_with(']')) plain = plain.substr(1, plain.size() - 2);  // nargs='+' prints [8]
+  // nargs='+' prints [8]
+  if (plain.starts_with('[') && plain.ends_with(']')) plain = plain.substr(1, plain.size() - 2);
   double value = 0;
   const auto end = std::from_chars(plain.data(), plain.data() + plain.size(), value);
   if (end.ec != std::errc() || end.ptr != plain.data() + plain.size() || !std::isfinite(value)) return std::nullopt;
@@ -36,13 +37,14 @@ bool says_none(std::string_view value) {
   return plain.empty() || plain == "none" || plain == "null" || plain == "~" || plain == "auto";
 }
 
-/// By the first row of the table that is given with a value; of nested names that end in it the least nested one (the model's own
-/// before that of one of its parts), and of one name the last.
+/// By the first row of the table that is given with a value; of nested names that end in it the least nested one (the
+/// model's own before that of one of its parts), and of one name the last.
 const GivenArgument* LaunchAnswers::answering(Asked asked) const {
   for (const ArgumentFact* row : table_.answering(asked)) {
     const GivenArgument* best = nullptr;
     for (const GivenArgument& given : launch_.arguments)
-      if (names_argument(given.name, row->name) && (best == nullptr || depth_of(given.name) <= depth_of(best->name))) best = &given;
+      if (names_argument(given.name, row->name) && (best == nullptr || depth_of(given.name) <= depth_of(best->name)))
+        best = &given;
     if (best != nullptr && !says_none(best->value)) return best;
   }
   return nullptr;
@@ -54,9 +56,12 @@ Error LaunchAnswers::unset_value(const GivenArgument& given) const {
   const bool command = first.starts_with("$(") || first.starts_with('`');
   const std::string name = command ? first : "$" + first;
   const bool whole = given.value == name || given.value == "${" + first + "}";
-  const std::string what = whole ? fmt::format("nothing sets {}", name) : fmt::format("{:.60} hangs on {}, which nothing sets", given.value, name);
-  if (command) return {where(given), fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
-                       "the value in a copy of the launch, or --define of a variable that it is put in"};
+  const std::string what = whole ? fmt::format("nothing sets {}", name)
+                                 : fmt::format("{:.60} hangs on {}, which nothing sets", given.value, name);
+  if (command)
+    return {where(given),
+        fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
+        "the value in a copy of the launch, or --define of a variable that it is put in"};
   return {where(given), what, fmt::format("--define {}=VALUE, or the value in the launch", first)};
 }
 
@@ -66,8 +71,7 @@ const GivenArgument* LaunchAnswers::find(Asked asked) {
       if (names_argument(given.name, row->name)) used_.insert(given.name);
   const GivenArgument* found = answering(asked);
   const bool by_its_end = asked == Asked::tokenizer;  // a file's last part names it, whatever folder it lies in
-  if (found != nullptr && !found->unset.empty() && !error_ && !by_its_end)
-    error_ = unset_value(*found);
+  if (found != nullptr && !found->unset.empty() && !error_ && !by_its_end) error_ = unset_value(*found);
   return found;
 }
 
@@ -122,7 +126,8 @@ std::optional<std::int64_t> LaunchAnswers::count(Asked asked) {
 
 Error LaunchAnswers::no_count(const GivenArgument& given) const {
   if (given.value == "true") return {where(given), "has no value", "a whole number behind it"};
-  if (given.value == "\?\?\?") return {where(given), "'\?\?\?' is left for the user to say", "a whole number in its place"};
+  if (given.value == "\?\?\?")
+    return {where(given), "'\?\?\?' is left for the user to say", "a whole number in its place"};
   return {where(given), fmt::format("'{:.60}' is no whole number up to 2,000,000", given.value), "a whole number"};
 }
 
@@ -138,7 +143,8 @@ std::optional<bool> LaunchAnswers::flag(Asked asked) {
   if (find(asked) == nullptr) return std::nullopt;
   for (const ArgumentFact* row : table_.answering(asked))
     for (const GivenArgument& given : launch_.arguments)
-      if (names_argument(given.name, row->name) && !says_none(given.value) && !is_switched_off(given.value)) return true;
+      if (names_argument(given.name, row->name) && !says_none(given.value) && !is_switched_off(given.value))
+        return true;
   return false;
 }
 
@@ -155,16 +161,19 @@ bool LaunchAnswers::may_matter(const GivenArgument& given) const {
   const ArgumentFact* fact = table_.find(given.name);
   if (fact == nullptr) return may_change_step(given.name, given.value);
   if (fact->reach != Reach::uncovered || is_off(given.value)) return false;
-  return lower_case(given.value) != lower_case(table_.default_of(*fact, launch_.release)) && may_change_step(given.name, given.value);
+  return lower_case(given.value) != lower_case(table_.default_of(*fact, launch_.release)) &&
+         may_change_step(given.name, given.value);
 }
 
-/// Named in full where it is nearly one that is known: a slip of the pen, for which the framework would stop or pass it over.
+/// Named in full where it is nearly one that is known: a slip of the pen, for which the framework would stop or pass it
+/// over.
 std::string LaunchAnswers::slip(const GivenArgument& given) const {
   if (table_.find(given.name) != nullptr) return {};
   const std::string near = nearest_name(given.name, table_.names());
   const ArgumentFact* meant = near.empty() ? nullptr : table_.find(near);
-  return meant != nullptr && meant->asks ? fmt::format("{} is not known of {}; did you mean {}?", where(given), launch_.framework->name,
-                                                         spelled_name(*launch_.framework, near)) : "";
+  return meant != nullptr && meant->asks ? fmt::format("{} is not known of {}; did you mean {}?", where(given),
+                                               launch_.framework->name, spelled_name(*launch_.framework, near))
+                                         : "";
 }
 
 std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
@@ -174,7 +183,8 @@ std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
     if (used_.contains(given.name)) {
       const GivenArgument* last = launch_.find(given.name);
       if (last != &given && last->value != given.value)
-        notes.push_back(fmt::format("{} {:.40} is given again, and the last counts: {:.40}", where(given), given.value, last->value));
+        notes.push_back(fmt::format(
+            "{} {:.40} is given again, and the last counts: {:.40}", where(given), given.value, last->value));
       continue;
     }
     if (std::string text = slip(given); !text.empty()) {
@@ -184,8 +194,7 @@ std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
     const bool of_experts = given.name.substr(given.name.rfind('.') + 1).starts_with("moe_");
     if (may_matter(given) && (experts || !of_experts))
       named.push_back(fmt::format("{}={:.60}", given.name, given.value));
-    else
-      ++others;
+    else ++others;
   }
   if (!named.empty()) notes.push_back(fmt::format("not taken into account: {}", fmt::join(named, ", ")));
   if (others > 0)

@@ -40,8 +40,8 @@ class LaunchAnswers {
   /// The first value that was no number where one is needed, or that hangs on a variable that nothing sets.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] const std::set<std::string>& used() const { return used_; }
-  /// In words: what is given twice, slips of the pen, arguments that nothing asked for and that may change the step, and how many
-  /// others there are. Those of experts ("moe_...") say nothing of a dense model.
+  /// In words: what is given twice, slips of the pen, arguments that nothing asked for and that may change the step,
+  /// and how many others there are. Those of experts ("moe_...") say nothing of a dense model.
   [[nodiscard]] std::vector<std::string> left_over(bool experts) const;
 
  private:

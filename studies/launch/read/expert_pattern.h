@@ -13,7 +13,9 @@ namespace stepcast {
 std::optional<std::vector<int>> read_expert_pattern(std::string_view text);
 
 /// Dense layers in front, then experts in every n-th layer (is_expert_layer).
-struct ExpertLayers { std::int64_t dense = 0, every = 1; };
+struct ExpertLayers {
+  std::int64_t dense = 0, every = 1;
+};
 /// Nothing where the pattern is of another kind.
 std::optional<ExpertLayers> expert_layers_of(const std::vector<int>& pattern);
 

@@ -33,7 +33,8 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
   if (const auto found = set.find("CONFIG_FILE"); found != set.end()) names.push_back(launch_stem(found->second));
   if (const auto found = set.find("CONFIG"); found != set.end()) names.push_back(found->second);
   if (name && subject.framework.id == "torchtitan")
-    if (const TorchtitanModel* model = torchtitan_model(*name, flavor.value_or("")); model != nullptr) names.insert(names.begin(), std::string(model->network));
+    if (const TorchtitanModel* model = torchtitan_model(*name, flavor.value_or("")); model != nullptr)
+      names.insert(names.begin(), std::string(model->network));
   const std::size_t whole = names.size();
   for (std::size_t i = 0; i < whole; ++i)  // recipes: "llama3_8b_pretrain_config"
     for (std::size_t end = names[i].rfind('_'); end != std::string::npos && end > 0; end = names[i].rfind('_', end - 1))
@@ -47,21 +48,24 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
 }
 
 /// What a word for the MLP's function means without and with a gate.
-struct ActivationWord { std::string_view word; Activation plain, gated; };
-constexpr ActivationWord activation_words[] = {
-    {"gelu", Activation::gelu, Activation::geglu},          {"fast-gelu", Activation::gelu, Activation::geglu},
-    {"silu", Activation::gelu, Activation::swiglu},         {"swish", Activation::gelu, Activation::swiglu},
-    {"swiglu", Activation::swiglu, Activation::swiglu},     {"fast-swiglu", Activation::swiglu, Activation::swiglu},
-    {"geglu", Activation::geglu, Activation::geglu},        {"fast-geglu", Activation::geglu, Activation::geglu},
-    {"relu", Activation::relu, Activation::swiglu},         {"squared-relu", Activation::squared_relu, Activation::swiglu},
-    {"squared_relu", Activation::squared_relu, Activation::swiglu},
-    {"mptmlp", Activation::gelu, Activation::gelu},         {"te_ln_mlp", Activation::gelu, Activation::gelu},
-    {"mptglu", Activation::geglu, Activation::geglu},
-    {"openai_gelu", Activation::gelu, Activation::geglu},   {"quick_gelu", Activation::gelu, Activation::geglu}};
+struct ActivationWord {
+  std::string_view word;
+  Activation plain, gated;
+};
+constexpr ActivationWord activation_words[] = {{"gelu", Activation::gelu, Activation::geglu},
+    {"fast-gelu", Activation::gelu, Activation::geglu}, {"silu", Activation::gelu, Activation::swiglu},
+    {"swish", Activation::gelu, Activation::swiglu}, {"swiglu", Activation::swiglu, Activation::swiglu},
+    {"fast-swiglu", Activation::swiglu, Activation::swiglu}, {"geglu", Activation::geglu, Activation::geglu},
+    {"fast-geglu", Activation::geglu, Activation::geglu}, {"relu", Activation::relu, Activation::swiglu},
+    {"squared-relu", Activation::squared_relu, Activation::swiglu},
+    {"squared_relu", Activation::squared_relu, Activation::swiglu}, {"mptmlp", Activation::gelu, Activation::gelu},
+    {"te_ln_mlp", Activation::gelu, Activation::gelu}, {"mptglu", Activation::geglu, Activation::geglu},
+    {"openai_gelu", Activation::gelu, Activation::geglu}, {"quick_gelu", Activation::gelu, Activation::geglu}};
 
 class GeometryReader {
  public:
-  explicit GeometryReader(const LaunchSubject& subject) : subject_(subject), ask_(subject.answers), spec_(subject.out.network) {}
+  explicit GeometryReader(const LaunchSubject& subject)
+      : subject_(subject), ask_(subject.answers), spec_(subject.out.network) {}
 
   Expected<void> read() {
     TRY(base());
@@ -83,9 +87,11 @@ class GeometryReader {
     const std::string named = from_ == nullptr ? "" : from_->id;
     if (const auto& hint = subject_.hints.network) {
       if (!named.empty() && !hint->id.empty() && named != hint->id && subject_.hints.must_agree)
-        return fail(subject_.launch.where, fmt::format("the launch names {}, but {} was asked for", named, hint->id), "leave one of them out");
+        return fail(subject_.launch.where, fmt::format("the launch names {}, but {} was asked for", named, hint->id),
+            "leave one of them out");
       from_ = &hint->row;
-      subject_.note(fmt::format("geometry of {} where {} has none", hint->row.id.empty() ? hint->row.name : hint->row.id, subject_.launch.where));
+      subject_.note(fmt::format("geometry of {} where {} has none",
+          hint->row.id.empty() ? hint->row.name : hint->row.id, subject_.launch.where));
     }
     if (from_ != nullptr) return void(spec_ = *from_), Expected<void>{};
     spec_.id = spec_.name = launch_stem(subject_.launch.where);
@@ -99,13 +105,14 @@ class GeometryReader {
     const bool its_defaults = from_ == nullptr && !ask_.text(Asked::model_name);
     const auto value = its_defaults ? ask_.count_or_default(asked) : ask_.count(asked);
     if (!value) return;
-    if (from_ != nullptr && into != *value && into != 0) differs(name, std::to_string(*value), std::to_string(into), asked);
+    if (from_ != nullptr && into != *value && into != 0)
+      differs(name, std::to_string(*value), std::to_string(into), asked);
     into = *value;
   }
   void differs(const char* name, const std::string& here, const std::string& there, Asked asked) {
     if (subject_.hints.must_agree && subject_.hints.network && !clash_)
       clash_ = Error{ask_.where(asked), fmt::format("{} {}, where {} has {}", name, here, from_->name, there),
-                     "leave out the network, or the argument"};
+          "leave out the network, or the argument"};
     subject_.note(fmt::format("{} {} as given, where {} has {}", name, here, from_->id, there));
   }
 
@@ -117,22 +124,18 @@ class GeometryReader {
     // torchtitan's sequences are as long as it says, whatever the network is made for
     const bool own = subject_.framework.id == "torchtitan" && subject_.hints.must_agree;
     const auto sequence = own ? ask_.count_or_default(Asked::sequence) : ask_.count(Asked::sequence);
-    if (own && sequence && !ask_.is_given(Asked::sequence)) subject_.note(fmt::format("sequences of {}, as the program has them unless told", *sequence));
+    if (own && sequence && !ask_.is_given(Asked::sequence))
+      subject_.note(fmt::format("sequences of {}, as the program has them unless told", *sequence));
     spec_.sequence = sequence.value_or(spec_.sequence);
     subject_.said("sequence", Asked::sequence);
     // Megatron takes as many groups as heads where the flag that switches them on is absent, and prints 1 then.
     const auto groups = ask_.count(Asked::kv_heads);
     const bool grouped = !subject_.has_row(Asked::grouped_queries) || ask_.flag(Asked::grouped_queries, from_alias());
-    if (groups && grouped)
-      spec_.kv_heads = *groups;
-    else if (from_ == nullptr || (groups && !grouped))
-      spec_.kv_heads = spec_.heads;
-    if (ask_.text(Asked::tied))
-      spec_.tied_embeddings = *ask_.flag(Asked::tied);
-    else if (const auto untied = ask_.flag(Asked::untied))
-      spec_.tied_embeddings = !*untied;
-    else if (from_ == nullptr)
-      spec_.tied_embeddings = subject_.framework.tied;
+    if (groups && grouped) spec_.kv_heads = *groups;
+    else if (from_ == nullptr || (groups && !grouped)) spec_.kv_heads = spec_.heads;
+    if (ask_.text(Asked::tied)) spec_.tied_embeddings = *ask_.flag(Asked::tied);
+    else if (const auto untied = ask_.flag(Asked::untied)) spec_.tied_embeddings = !*untied;
+    else if (from_ == nullptr) spec_.tied_embeddings = subject_.framework.tied;
   }
   /// Where groups are named under another name than Megatron's they need no switch.
   [[nodiscard]] bool from_alias() const { return !names_argument(ask_.name(Asked::kv_heads), "num_query_groups"); }
@@ -141,7 +144,8 @@ class GeometryReader {
   void widths() {
     activation();
     take(Asked::ffn_hidden, "MLP width", spec_.ffn_hidden);
-    if (const auto ratio = ask_.count_or_default(Asked::expansion); ratio && spec_.ffn_hidden == 0) spec_.ffn_hidden = *ratio * spec_.hidden;
+    if (const auto ratio = ask_.count_or_default(Asked::expansion); ratio && spec_.ffn_hidden == 0)
+      spec_.ffn_hidden = *ratio * spec_.hidden;
     if (spec_.ffn_hidden > 0 || spec_.hidden == 0) return;
     constexpr std::int64_t multiple = 64;
     const bool narrows = !names_argument(ask_.name(Asked::gated_mlp), "glu_activation");  // BigScience's keeps 4 h
@@ -155,15 +159,12 @@ class GeometryReader {
     const ActivationWord* row = word ? launch_word(activation_words, *word) : nullptr;
     const ActivationWord* by_gate = gate ? launch_word(activation_words, *gate) : nullptr;  // "fast-swiglu" says both
     if (word && row == nullptr) subject_.note(fmt::format("activation '{:.40}' is not known", *word));
-    if (by_gate != nullptr)
-      spec_.activation = by_gate->plain;
+    if (by_gate != nullptr) spec_.activation = by_gate->plain;
     else if (gate)
       spec_.activation = ask_.flag(Asked::gated_mlp, false) ? (row == nullptr ? Activation::swiglu : row->gated)
                                                             : (row == nullptr ? Activation::gelu : row->plain);
-    else if (row != nullptr)
-      spec_.activation = row->plain;
-    else if (from_ == nullptr)
-      spec_.activation = Activation::gelu;
+    else if (row != nullptr) spec_.activation = row->plain;
+    else if (from_ == nullptr) spec_.activation = Activation::gelu;
     if (ask_.flag(Asked::squared_relu, false)) spec_.activation = Activation::squared_relu;
   }
 
@@ -185,12 +186,13 @@ class GeometryReader {
     experts.shared_gate = gate.value_or(experts.shared_gate);
     experts.router_bias = bias.value_or(experts.router_bias);
     if (ask_.is_given(Asked::capacity)) experts.capacity_factor = ask_.number_or_default(Asked::capacity).value_or(0);
-    else if (capacity && drops) experts.capacity_factor = *capacity;  // Megatron-DeepSpeed cuts to its capacity unless told
+    // Megatron-DeepSpeed cuts to its capacity unless told
+    else if (capacity && drops) experts.capacity_factor = *capacity;
     if (layers) expert_layers(*layers);
   }
 
-  /// A number n for every n-th layer, or a pattern. Megatron's n-th are the first of their group and ours the last, which only tells
-  /// where the number of layers is no multiple.
+  /// A number n for every n-th layer, or a pattern. Megatron's n-th are the first of their group and ours the last,
+  /// which only tells where the number of layers is no multiple.
   void expert_layers(const std::string& text) {
     Experts& experts = spec_.experts;
     const bool number = std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -204,16 +206,19 @@ class GeometryReader {
     }
     const auto first = pattern ? std::find(pattern->begin(), pattern->end(), 1) - pattern->begin() : 0;
     experts.dense_layers = first, experts.every = 1;
-    subject_.note(fmt::format("layers with experts '{:.40}' are not {}: forecast as {} dense layers and experts in all behind them", text,
-                              "dense ones in front and then every n-th", first));
+    subject_.note(fmt::format(
+        "layers with experts '{:.40}' are not {}: forecast as {} dense layers and experts in all behind them", text,
+        "dense ones in front and then every n-th", first));
   }
 
   /// Megatron's defaults of MLATransformerConfig where only the flag is given.
   void latent() {
     const bool on = ask_.flag(Asked::latent, false);
-    const auto of = [&](Asked asked, std::int64_t otherwise) { return ask_.count_or_default(asked).value_or(otherwise); };
+    const auto of = [&](Asked asked, std::int64_t otherwise) {
+      return ask_.count_or_default(asked).value_or(otherwise);
+    };
     const LatentAttention latent{ask_.count(Asked::query_rank, 0), of(Asked::key_rank, 512), of(Asked::nope_dim, 128),
-                                 of(Asked::rope_dim, 64), of(Asked::value_dim, 128)};
+        of(Asked::rope_dim, 64), of(Asked::value_dim, 128)};
     if (!on) return;
     spec_.latent = latent;
     spec_.kv_heads = spec_.heads;
@@ -225,21 +230,26 @@ class GeometryReader {
     const auto rows = subject_.framework.table().answering(asked);
     const bool alone = asked == Asked::vocabulary && subject_.hints.must_agree && !rows.empty();
     if (!alone) return subject_.hints.how_to_name;
-    return fmt::format("-- {} N at the end of the command, or {}", spelled_name(subject_.framework, rows.front()->name), subject_.hints.how_to_name);
+    return fmt::format("-- {} N at the end of the command, or {}", spelled_name(subject_.framework, rows.front()->name),
+        subject_.hints.how_to_name);
   }
 
   Expected<void> complete() {
     if (clash_) return tl::unexpected(*clash_);
     if (ask_.text(Asked::mamba_layers)) subject_.out.run.model.attention = "hybrid";
-    const struct { const char* name; std::int64_t value; Asked asked; } needed[] = {
-        {"layers", spec_.layers, Asked::layers}, {"hidden size", spec_.hidden, Asked::hidden},
+    const struct {
+      const char* name;
+      std::int64_t value;
+      Asked asked;
+    } needed[] = {{"layers", spec_.layers, Asked::layers}, {"hidden size", spec_.hidden, Asked::hidden},
         {"attention heads", spec_.heads, Asked::heads}, {"sequence length", spec_.sequence, Asked::sequence},
         {"vocabulary", spec_.vocab, Asked::vocabulary}};
     for (const auto& [name, value, asked] : needed)
       if (value == 0)
         return fail(subject_.launch.where, fmt::format("its arguments do not tell the {}", name), how_to_tell(asked));
     if (spec_.kv_heads > 0 && spec_.heads % spec_.kv_heads != 0)
-      return fail(ask_.where(Asked::kv_heads), fmt::format("{} query groups do not divide {} heads", spec_.kv_heads, spec_.heads));
+      return fail(ask_.where(Asked::kv_heads),
+          fmt::format("{} query groups do not divide {} heads", spec_.kv_heads, spec_.heads));
     return {};
   }
 
@@ -274,8 +284,8 @@ RunModel model_of_network(const NetworkSpec& spec) {
   model.tied_embeddings = spec.tied_embeddings;
   const Experts& x = spec.experts;
   if (x.count > 0)
-    model.experts = RunExperts{x.count,        x.top_k, x.ffn_hidden,    x.shared_ffn_hidden,
-                               x.dense_layers, x.every, spec.mtp_layers, x.capacity_factor > 0};
+    model.experts = RunExperts{x.count, x.top_k, x.ffn_hidden, x.shared_ffn_hidden, x.dense_layers, x.every,
+        spec.mtp_layers, x.capacity_factor > 0};
   const LatentAttention& l = spec.latent;
   if (l.kv_rank > 0) model.latent = RunLatent{l.q_rank, l.kv_rank, l.nope_dim, l.rope_dim, l.value_dim};
   return model;

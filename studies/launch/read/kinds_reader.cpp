@@ -4,16 +4,22 @@
 namespace stepcast {
 namespace {
 
-struct NormWord { std::string_view word; Norm norm; };
-constexpr NormWord norm_words[] = {{"layernorm", Norm::layernorm},   {"layernorm1p", Norm::layernorm}, {"low_precision_layernorm", Norm::layernorm},
-                                   {"low_precision_layer_norm", Norm::layernorm},
-                                   {"rmsnorm", Norm::rmsnorm}, {"low_precision_rmsnorm", Norm::rmsnorm}, {"rms_norm", Norm::rmsnorm}};
+struct NormWord {
+  std::string_view word;
+  Norm norm;
+};
+constexpr NormWord norm_words[] = {{"layernorm", Norm::layernorm}, {"layernorm1p", Norm::layernorm},
+    {"low_precision_layernorm", Norm::layernorm}, {"low_precision_layer_norm", Norm::layernorm},
+    {"rmsnorm", Norm::rmsnorm}, {"low_precision_rmsnorm", Norm::rmsnorm}, {"rms_norm", Norm::rmsnorm}};
 
-struct PositionsWord { std::string_view word; Positions positions; };
-constexpr PositionsWord positions_words[] = {
-    {"learned_absolute", Positions::learned}, {"absolute", Positions::learned}, {"learned", Positions::learned},
-    {"rope", Positions::rope}, {"rotary", Positions::rope}, {"yarn", Positions::rope}, {"mrope", Positions::rope},
-    {"alibi", Positions::alibi}, {"true", Positions::alibi},  // llm-foundry's switch attn_config.alibi
+struct PositionsWord {
+  std::string_view word;
+  Positions positions;
+};
+constexpr PositionsWord positions_words[] = {{"learned_absolute", Positions::learned}, {"absolute", Positions::learned},
+    {"learned", Positions::learned}, {"rope", Positions::rope}, {"rotary", Positions::rope}, {"yarn", Positions::rope},
+    {"mrope", Positions::rope}, {"alibi", Positions::alibi},
+    {"true", Positions::alibi},  // llm-foundry's switch attn_config.alibi
     {"none", Positions::none}, {"nope", Positions::none}};
 
 class KindsReader {
@@ -24,19 +30,22 @@ class KindsReader {
   void read() {
     const bool told = subject_.has_row(Asked::norm) && subject_.has_row(Asked::positions);
     if (from_ == nullptr && !told) by_family();
-    else if (from_ == nullptr) spec_.norm = Norm::layernorm, spec_.positions = Positions::learned;  // of releases without a word for them
+    // of releases without a word for them
+    else if (from_ == nullptr) spec_.norm = Norm::layernorm, spec_.positions = Positions::learned;
     if (const auto norm = from_ == nullptr ? ask_.text_or_default(Asked::norm) : ask_.text(Asked::norm))
       if (const NormWord* row = launch_word(norm_words, *norm)) spec_.norm = row->norm;
     positions();
     if (const auto bias = ask_.flag(Asked::linear_bias)) spec_.linear_bias = *bias;
     else if (from_ == nullptr && told) spec_.linear_bias = true;
     if (ask_.flag(Asked::no_linear_bias, false)) spec_.linear_bias = false;
-    if (spec_.experts.count > 0 && spec_.linear_bias) {  // networks of experts say each of their biases (model/network/network.h)
+    // networks of experts say each of their biases (model/network/network.h)
+    if (spec_.experts.count > 0 && spec_.linear_bias) {
       spec_.linear_bias = false;
       spec_.qkv_bias = spec_.out_bias = spec_.experts.expert_bias = spec_.experts.router_bias = true;
     }
     spec_.qkv_bias = ask_.flag(Asked::qkv_bias, spec_.qkv_bias) && !spec_.linear_bias;
-    spec_.qk_norm = ask_.flag(Asked::qk_norm, spec_.qk_norm) && spec_.latent.kv_rank == 0;  // else it norms the latents, as ours always are
+    // else it norms the latents, as ours always are
+    spec_.qk_norm = ask_.flag(Asked::qk_norm, spec_.qk_norm) && spec_.latent.kv_rank == 0;
     spec_.parallel_block = ask_.flag(Asked::parallel_block, spec_.parallel_block);
     spec_.embedding_norm = ask_.flag(Asked::embedding_norm, spec_.embedding_norm);
     if (spec_.latent.kv_rank > 0 && (spec_.linear_bias || spec_.qkv_bias || spec_.out_bias)) {
@@ -63,13 +72,12 @@ class KindsReader {
     if (word)
       if (const PositionsWord* row = launch_word(positions_words, *word)) spec_.positions = row->positions;
     if (ask_.flag(Asked::rotary, false)) spec_.positions = Positions::rope;
-    if (ask_.flag(Asked::no_positions, false) && spec_.positions == Positions::learned) spec_.positions = Positions::none;
+    if (ask_.flag(Asked::no_positions, false) && spec_.positions == Positions::learned)
+      spec_.positions = Positions::none;
     if (spec_.latent.kv_rank > 0) spec_.positions = Positions::rope;
     const auto rows = ask_.count(Asked::max_positions);
-    if (spec_.positions != Positions::learned)
-      spec_.max_positions = from_ == nullptr ? 0 : spec_.max_positions;
-    else if (rows || from_ == nullptr)
-      spec_.max_positions = rows.value_or(spec_.sequence);
+    if (spec_.positions != Positions::learned) spec_.max_positions = from_ == nullptr ? 0 : spec_.max_positions;
+    else if (rows || from_ == nullptr) spec_.max_positions = rows.value_or(spec_.sequence);
   }
 
   void dropout() {

@@ -23,7 +23,7 @@ Expected<void> check_launch_bytes(std::string_view text, const std::string& wher
         static_cast<unsigned char>(c) < ' ' && std::string_view("\n\r\t\f\v\x1b").find(c) == std::string_view::npos;
     if (control)
       return fail(fmt::format("{}:{}", where, line), fmt::format("byte {} is no text", static_cast<int>(c)),
-                  std::string(launch_forms));
+          std::string(launch_forms));
     line += c == '\n' ? 1 : 0;
   }
   return {};
@@ -45,7 +45,7 @@ Expected<void> check_source(std::string_view text, const std::string& where, con
   for (const auto& [name, value] : source.defined)
     if (text.find(name) == text.npos)
       return fail("--define", fmt::format("'{:.60}' does not occur in {}", name, where),
-                  "a variable of the launch, or 1 for the first argument of the script");
+          "a variable of the launch, or 1 for the first argument of the script");
   return {};
 }
 
@@ -80,8 +80,7 @@ Expected<void> check_unclosed(const LaunchLine& line, const std::string& where) 
   if (line.unclosed.empty()) return {};
   const auto& [name, at] = *line.unclosed.begin();
   return fail(fmt::format("{}:{}", where, at),
-              fmt::format("the value of {} has a quote or bracket that does not close", name),
-              "close it before the launch");
+      fmt::format("the value of {} has a quote or bracket that does not close", name), "close it before the launch");
 }
 
 Expected<void> check_release(const Launch& launch, const LaunchSource& source) {
@@ -90,7 +89,7 @@ Expected<void> check_release(const Launch& launch, const LaunchSource& source) {
   for (const Release& release : launch.framework->table().releases()) ids.push_back(release.id);
   if (std::find(ids.begin(), ids.end(), source.release) != ids.end()) return {};
   return fail("--release", fmt::format("{} has no release '{:.40}' here", launch.framework->name, source.release),
-              name_hint(source.release, ids));
+      name_hint(source.release, ids));
 }
 
 std::string other_flags(const std::string& nearest) {
@@ -108,11 +107,10 @@ Expected<void> check_names(const Launch& launch) {
   if (table.facts().empty() || std::any_of(launch.arguments.begin(), launch.arguments.end(), known)) return {};
   const GivenArgument& first = launch.arguments.front();
   return fail(first.line > 0 ? fmt::format("{}:{}", launch.where, first.line) : launch.where,
-              launch.arguments.size() == 1
-                  ? fmt::format("{:.60} is no argument of {}", first.spelled, launch.framework->name)
-                  : fmt::format("none of {} names is an argument of {}: {:.60}, ...", launch.arguments.size(),
-                                launch.framework->name, first.spelled),
-              other_flags(nearest_name(first.name, table.names())));
+      launch.arguments.size() == 1 ? fmt::format("{:.60} is no argument of {}", first.spelled, launch.framework->name)
+                                   : fmt::format("none of {} names is an argument of {}: {:.60}, ...",
+                                         launch.arguments.size(), launch.framework->name, first.spelled),
+      other_flags(nearest_name(first.name, table.names())));
 }
 
 /// One flag takes whatever is built on Megatron-LM; of others a flag says what the user believes it to be.
@@ -121,7 +119,8 @@ bool is_of_megatron(std::string_view id) { return id.starts_with("megatron") || 
 void doubt_framework(Launch& launch, const LaunchSource& source) {
   if (source.flag == nullptr || source.flag->usual == launch.framework->id) return;
   if (is_of_megatron(source.flag->usual) && is_of_megatron(launch.framework->id)) return;
-  launch.notes.push_back(fmt::format("by its program or names a launch of {}, and read as that in spite of {}", launch.framework->name, source.flag->flag));
+  launch.notes.push_back(fmt::format("by its program or names a launch of {}, and read as that in spite of {}",
+      launch.framework->name, source.flag->flag));
 }
 
 void take_line(Launch& launch, const LaunchLine& line) {
@@ -136,7 +135,7 @@ void take_line(Launch& launch, const LaunchLine& line) {
   const bool unknown = line.nodes < 0 || line.gpus_per_node < 0 || line.ranks < 0;
   if (unknown && launch.gpus == 0)
     launch.notes.push_back(fmt::format("how many GPUs the launcher starts hangs on what nothing sets: {}",
-                                       line.unknown.empty() ? "the job's header" : line.unknown.front()));
+        line.unknown.empty() ? "the job's header" : line.unknown.front()));
 }
 
 /// Behind those of the file, so that they count.
@@ -148,8 +147,8 @@ void add_words(Launch& launch, const LaunchSource& source) {
   }
 }
 
-Expected<Launch> finish_launch(Launch launch, const LaunchLine* line, const LaunchSource& source,
-                               const std::optional<std::string>& folder) {
+Expected<Launch> finish_launch(
+    Launch launch, const LaunchLine* line, const LaunchSource& source, const std::optional<std::string>& folder) {
   launch.release = source.release;
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
   TRY(add_named_files(launch, line, folder));
@@ -167,7 +166,7 @@ Expected<Launch> finish_launch(Launch launch, const LaunchLine* line, const Laun
 }
 
 Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const std::string& where,
-                                  const LaunchSource& source, const std::optional<std::string>& folder) {
+    const LaunchSource& source, const std::optional<std::string>& folder) {
   Launch launch;
   launch.where = where;
   TRY(const auto line, training_launch(lines, where, launch.notes));
@@ -177,7 +176,7 @@ Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const st
 }
 
 Expected<Launch> launch_of_config(std::string_view text, const std::string& where, const LaunchSource& source,
-                                  const std::optional<std::string>& folder) {
+    const std::optional<std::string>& folder) {
   TRY(auto read, read_config_arguments(text, where));
   Launch launch;
   launch.where = where;
@@ -186,12 +185,13 @@ Expected<Launch> launch_of_config(std::string_view text, const std::string& wher
 }
 
 Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
-                                const std::optional<std::string>& folder) {
+    const std::optional<std::string>& folder) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
   const std::string_view first = first_words(text);
   const bool blank = stripped(text).empty();
-  if (first.empty()) return fail(where, blank ? "the file is empty" : "nothing but comments", std::string(launch_forms));
+  if (first.empty())
+    return fail(where, blank ? "the file is empty" : "nothing but comments", std::string(launch_forms));
   if (is_argument_file(first)) {
     TRY(const auto lines, find_launches("A=( " + text + "\n)\npython train.py \"${A[@]}\"\n", where, source.defined));
     return launch_of_script(lines, where, source, folder);
@@ -219,7 +219,7 @@ Expected<Launch> read_launch(const LaunchSource& source) {
   if (source.file == "--" || source.file.empty()) {
     if (source.words.empty())
       return fail(source.flag != nullptr ? std::string(source.flag->flag) : "--", "no words behind --",
-                  "-- --tensor-model-parallel-size 8 ...");
+          "-- --tensor-model-parallel-size 8 ...");
     std::string all;
     for (const std::string& word : source.words) all += word + " ";
     TRY(check_source(all, "the command line", source));

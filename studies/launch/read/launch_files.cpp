@@ -16,9 +16,8 @@ namespace stepcast {
 namespace {
 
 /// Arguments whose value is a file with more of them.
-constexpr std::string_view file_arguments[] = {"deepspeed_config", "deepspeed",   "yaml_cfg",
-                                               "job.config_file",  "config_file", "deepspeed_config_file",
-                                               "fsdp_config"};
+constexpr std::string_view file_arguments[] = {"deepspeed_config", "deepspeed", "yaml_cfg", "job.config_file",
+    "config_file", "deepspeed_config_file", "fsdp_config"};
 
 char first_letter(std::string_view text) {
   const std::size_t at = text.find_first_not_of(" \t\r\n");
@@ -59,7 +58,7 @@ std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line)
   if (const std::string* name = last_value(line->given, "config_name"); name != nullptr && hydra) {
     const std::string* path = last_value(line->given, "config_path");
     files.push_back({(path != nullptr ? *path + "/" : "") + *name + (looks_like_config(*name) ? "" : ".yaml"),
-                     name->find('$') != std::string::npos});
+        name->find('$') != std::string::npos});
   }
   for (const GivenArgument& word : line->positional)
     if (looks_like_config(word.value)) add(word);
@@ -94,10 +93,10 @@ std::string file_beside(const std::string& folder, const std::string& name) {
 void put_in_front(Launch& launch, std::vector<GivenArgument> read, const std::string& file) {
   for (const GivenArgument& given : read)
     if (const GivenArgument* own = launch.find(given.name); own != nullptr && own->value != given.value)
-      launch.notes.push_back(fmt::format("{} is {} in {} and {} on the command line, which counts", given.name,
-                                         given.value, file, own->value));
-  launch.arguments.insert(launch.arguments.begin(), std::make_move_iterator(read.begin()),
-                          std::make_move_iterator(read.end()));
+      launch.notes.push_back(fmt::format(
+          "{} is {} in {} and {} on the command line, which counts", given.name, given.value, file, own->value));
+  launch.arguments.insert(
+      launch.arguments.begin(), std::make_move_iterator(read.begin()), std::make_move_iterator(read.end()));
 }
 
 /// JSON with ${NAME} where a value stands: as a string, so that the rest can be read.
@@ -124,8 +123,8 @@ Expected<void> take_written(Launch& launch, const LaunchFile& file) {
   auto read = read_config_arguments(with_quoted_variables(file), first);
   if (!read && !file.unset.empty())
     return fail(read.error().where,
-                fmt::format("{}; ${} in it is set by nothing", read.error().what, fmt::join(file.unset, ", $")),
-                fmt::format("--define {}=VALUE", file.unset.front()));
+        fmt::format("{}; ${} in it is set by nothing", read.error().what, fmt::join(file.unset, ", $")),
+        fmt::format("--define {}=VALUE", file.unset.front()));
   if (!read) return tl::unexpected(read.error());
   resolve_references(*read, file.unset);
   for (GivenArgument& given : *read) given.line += file.line - 1;
@@ -175,9 +174,8 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std
   for (std::size_t taken = 0; taken < most_files; ++taken) {
     // A file that was read may name another one.
     const auto files = named_files(launch, line);
-    const auto next = std::find_if(files.begin(), files.end(), [&](const NamedFile& file) {
-      return std::find(done.begin(), done.end(), file.name) == done.end();
-    });
+    const auto next = std::find_if(files.begin(), files.end(),
+        [&](const NamedFile& file) { return std::find(done.begin(), done.end(), file.name) == done.end(); });
     if (next == files.end()) break;
     done.push_back(next->name);
     if (const LaunchFile* file = written_file(line, next->name)) {

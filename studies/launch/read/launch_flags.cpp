@@ -10,8 +10,8 @@ namespace stepcast {
 namespace {
 
 template <typename Row, typename Choose>
-Expected<void> take_noun(std::optional<Chosen<Row>>& slot, const Arguments& arguments, std::string_view flag,
-                         Choose choose) {
+Expected<void> take_noun(
+    std::optional<Chosen<Row>>& slot, const Arguments& arguments, std::string_view flag, Choose choose) {
   const auto given = arguments.flags.find(flag);
   if (given == arguments.flags.end()) return {};
   TRY(slot, choose(given->second, given->first));
@@ -62,7 +62,8 @@ Expected<std::optional<LaunchSource>> launch_source(const Arguments& arguments) 
   std::optional<LaunchSource> source;
   for (const LaunchFlag& row : launch_flags()) {
     if (!arguments.has(row.flag)) continue;
-    if (source) return fail(std::string(row.flag), fmt::format("{} names a launch already", source->flag->flag), "one of them");
+    if (source)
+      return fail(std::string(row.flag), fmt::format("{} names a launch already", source->flag->flag), "one of them");
     source = LaunchSource{};
     source->flag = &row;
     source->file = arguments.value(row.flag);
@@ -79,17 +80,21 @@ Expected<std::optional<LaunchSource>> launch_source(const Arguments& arguments) 
 
 Expected<LaunchHints> launch_hints(const Arguments& arguments) {
   LaunchHints hints;
-  RunWishes beside;   // what is no number is an error of the flags themselves
+  RunWishes beside;  // what is no number is an error of the flags themselves
   for (const FieldId id : {FieldId::gpus, FieldId::micro_batch})
-    if (const std::string flag = flag_of(id); arguments.has(flag)) (void)field(id).type.read(arguments.value(flag), flag, beside);
+    if (const std::string flag = flag_of(id); arguments.has(flag))
+      (void)field(id).type.read(arguments.value(flag), flag, beside);
   if (arguments.has("--gpus")) hints.gpus = beside.gpus;
   if (arguments.has("--micro-batch")) hints.micro_batch = beside.micro_batch;
-  for (const char* flag : {"--gpus", "--tp", "--pp", "--cp", "--global-batch", "--micro-batch"}) hints.resized |= arguments.has(flag);
+  for (const char* flag : {"--gpus", "--tp", "--pp", "--cp", "--global-batch", "--micro-batch"})
+    hints.resized |= arguments.has(flag);
   if (arguments.words.empty()) return hints;
   const std::string& word = arguments.words[0];
   if (names_a_file(word)) {
     TRY(const auto text, read_text_file(word));
-    if (is_scenario(text)) return fail("NETWORK", fmt::format("{:.60} is a scenario file, and a launch says a whole run too", word), "one of them");
+    if (is_scenario(text))
+      return fail(
+          "NETWORK", fmt::format("{:.60} is a scenario file, and a launch says a whole run too", word), "one of them");
   }
   TRY(auto network, choose_network_as(word, "NETWORK", arguments.value("--as")));
   hints.network = std::move(network);

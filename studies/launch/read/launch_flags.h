@@ -1,5 +1,5 @@
-// Reads what flags say of a run: a launch (--megatron run.sh and its kin, --define, --release, and words behind --), what
-// stands beside it, and the run flags that go over it.
+// Reads what flags say of a run: a launch (--megatron run.sh and its kin, --define, --release, and words behind --),
+// what stands beside it, and the run flags that go over it.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace stepcast {
 
-/// Nothing where no flag names a launch. Errors: two launches, --define or --release without one, words behind -- without one.
+/// Nothing where no flag names a launch. Errors: two launches, --define or --release without one, words behind --
+/// without one.
 Expected<std::optional<LaunchSource>> launch_source(const Arguments& arguments);
 
 /// What stands beside a launch: the network of the command's word, --gpus.

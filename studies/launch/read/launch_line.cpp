@@ -10,7 +10,8 @@ namespace stepcast {
 std::string launch_words(const Arguments& arguments) {
   std::string text;
   for (const LaunchFlag& row : launch_flags())
-    if (arguments.has(row.flag) && arguments.value(row.flag) != "--") text = fmt::format("{} {}", row.flag, shell_word(arguments.value(row.flag)));
+    if (arguments.has(row.flag) && arguments.value(row.flag) != "--")
+      text = fmt::format("{} {}", row.flag, shell_word(arguments.value(row.flag)));
   for (const std::string& defined : arguments.values("--define")) text += " --define " + shell_word(defined);
   if (arguments.has("--release")) text += " --release " + shell_word(arguments.value("--release"));
   return text;

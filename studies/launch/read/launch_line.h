@@ -7,7 +7,8 @@
 
 namespace stepcast {
 
-/// "--megatron run.sh --define A=1 --release 2.4": what names the launch and completes it; "" without a launch in a file.
+/// "--megatron run.sh --define A=1 --release 2.4": what names the launch and completes it; "" without a launch in a
+/// file.
 std::string launch_words(const Arguments& arguments);
 
 /// " --megatron -- ARGS", or " -- ARGS" over a file: what has to stand at the end of a printed command; "" without a

@@ -63,14 +63,10 @@ constexpr LaunchMark launch_marks[] = {
 
 bool has_mark(const Launch& launch, const LaunchLine* line, const LaunchMark& mark) {
   switch (mark.kind) {
-    case MarkKind::program:
-      return line != nullptr && line->program == mark.text;
-    case MarkKind::launcher:
-      return line != nullptr && line->launcher == mark.text;
-    case MarkKind::argument:
-      return launch.find(mark.text) != nullptr;
-    case MarkKind::section:
-      break;
+    case MarkKind::program: return line != nullptr && line->program == mark.text;
+    case MarkKind::launcher: return line != nullptr && line->launcher == mark.text;
+    case MarkKind::argument: return launch.find(mark.text) != nullptr;
+    case MarkKind::section: break;
   }
   return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
     return given.name.size() > mark.text.size() && given.name.starts_with(mark.text) &&
@@ -78,17 +74,22 @@ bool has_mark(const Launch& launch, const LaunchLine* line, const LaunchMark& ma
   });
 }
 
-/// Parts of a program's name that tell what else it does: Megatron-LM's pretrain_bert.py, pretrain_t5.py, pretrain_vision_dino.py,
-/// generate_samples_gpt.py, run_text_generation_server.py, tools/checkpoint/convert.py and their kin.
+/// Parts of a program's name that tell what else it does: Megatron-LM's pretrain_bert.py, pretrain_t5.py,
+/// pretrain_vision_dino.py, generate_samples_gpt.py, run_text_generation_server.py, tools/checkpoint/convert.py and
+/// their kin.
 struct ProgramWord {
   std::string_view part;
   bool trains;
 };
+// clang-format off
 constexpr ProgramWord program_words[] = {
-    {"bert", true},        {"_t5", true},       {"vision", true},      {"biencoder", true}, {"_ict", true},    {"realm", true},
+    {"bert", true},        {"_t5", true},       {"vision", true},      {"biencoder", true}, {"_ict", true},    {"realm",
+                                                                                                                true},
     {"retro", true},       {"multimodal", true}, {"_vlm", true},       {"generate", false}, {"generation", false},
-    {"inference", false},  {"evaluate", false}, {"preprocess", false}, {"convert", false},  {"merge_mp", false}, {"checkpoint", false},
+    {"inference", false},  {"evaluate", false}, {"preprocess", false}, {"convert", false},  {"merge_mp", false},
+    {"checkpoint", false},
 };
+// clang-format on
 
 /// How many of its arguments say something that a forecast asks for, in the words of whichever framework.
 std::size_t telling_arguments(const LaunchLine& launch) {
@@ -104,7 +105,7 @@ std::size_t telling_arguments(const LaunchLine& launch) {
 bool names_training(const LaunchLine& launch) {
   constexpr std::string_view parts[] = {"train", "finetune", "nemo"};
   return std::any_of(std::begin(parts), std::end(parts),
-                     [&](std::string_view part) { return launch.program.find(part) != std::string::npos; });
+      [&](std::string_view part) { return launch.program.find(part) != std::string::npos; });
 }
 
 bool same_launch(const LaunchLine& a, const LaunchLine& b) {
@@ -124,7 +125,7 @@ std::string launches_text(const std::vector<const LaunchLine*>& launches) {
 
 std::string program_doubt(std::string_view program) {
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
-                                [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
+      [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
   if (row == std::end(program_words)) return {};
   return row->trains ? fmt::format("{} trains another kind of network: forecast is a decoder of these sizes", program)
                      : fmt::format("{} does not train: forecast is a training step of these sizes", program);
@@ -137,35 +138,35 @@ const Framework* framework_of(const Launch& launch, const LaunchLine* line, std:
   return find_framework(usual);
 }
 
-Expected<const LaunchLine*> training_launch(const std::vector<LaunchLine>& launches, const std::string& where,
-                                            std::vector<std::string>& notes) {
+Expected<const LaunchLine*> training_launch(
+    const std::vector<LaunchLine>& launches, const std::string& where, std::vector<std::string>& notes) {
   std::vector<const LaunchLine*> telling, others;
   for (const LaunchLine& launch : launches) {
     const bool names_file = launch.launcher == "accelerate" || launch.launcher == "composer" ||
                             !launch.positional.empty() || names_training(launch);
     const std::size_t told = telling_arguments(launch);
-    const bool known = std::any_of(telling.begin(), telling.end(),
-                                   [&](const LaunchLine* other) { return same_launch(*other, launch); });
+    const bool known = std::any_of(
+        telling.begin(), telling.end(), [&](const LaunchLine* other) { return same_launch(*other, launch); });
     if (!known) (told > 0 || (names_file && launches.size() == 1) ? telling : others).push_back(&launch);
   }
   if (telling.size() > 1 &&
       std::any_of(telling.begin(), telling.end(), [](const LaunchLine* launch) { return names_training(*launch); })) {
-    const auto middle = std::stable_partition(telling.begin(), telling.end(),
-                                              [](const LaunchLine* launch) { return names_training(*launch); });
+    const auto middle = std::stable_partition(
+        telling.begin(), telling.end(), [](const LaunchLine* launch) { return names_training(*launch); });
     others.insert(others.end(), middle, telling.end());
     telling.erase(middle, telling.end());
   }
   if (telling.empty())
     return fail(where,
-                others.empty() ? "no command that starts a training"
-                               : fmt::format("none of {} has arguments of a training", launches_text(others)),
-                "a script with its launch (torchrun, srun, deepspeed, ... PROGRAM.py ARGUMENTS), a configuration, or "
-                "the arguments behind --");
+        others.empty() ? "no command that starts a training"
+                       : fmt::format("none of {} has arguments of a training", launches_text(others)),
+        "a script with its launch (torchrun, srun, deepspeed, ... PROGRAM.py ARGUMENTS), a configuration, or "
+        "the arguments behind --");
   if (telling.size() > 1)
     return fail(fmt::format("{}:{}", where, telling.front()->line),
-                fmt::format("{} launches that differ: {}", telling.size(), launches_text(telling)),
-                "--define the variable that chooses between them, leave one in a copy of the script, or give its "
-                "arguments behind --");
+        fmt::format("{} launches that differ: {}", telling.size(), launches_text(telling)),
+        "--define the variable that chooses between them, leave one in a copy of the script, or give its "
+        "arguments behind --");
   if (!others.empty())
     notes.push_back(fmt::format("read: {}; not read: {}", launches_text(telling), launches_text(others)));
   return telling.front();

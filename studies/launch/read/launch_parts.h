@@ -12,8 +12,8 @@
 namespace stepcast {
 
 /// Finds the command that trains; of equal ones it takes the first. Errors: none has an argument, two that differ.
-Expected<const LaunchLine*> training_launch(const std::vector<LaunchLine>& launches, const std::string& where,
-                                            std::vector<std::string>& notes);
+Expected<const LaunchLine*> training_launch(
+    const std::vector<LaunchLine>& launches, const std::string& where, std::vector<std::string>& notes);
 
 /// Tells the framework by marks of programs and names; `usual` where there is none.
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);

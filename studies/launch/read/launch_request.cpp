@@ -21,25 +21,30 @@ std::string recompute_text(const Recompute& recompute) {
   return recompute.layers > 0 ? fmt::format("full:{}", recompute.layers) : "full";
 }
 
-/// Called by the network that it is but for dropout, where there is one; a launch's own, whose name is the file's, by its size.
+/// Called by the network that it is but for dropout, where there is one; a launch's own, whose name is the file's, by
+/// its size.
 NetworkSpec named_by_kin(NetworkSpec spec, const std::string& where) {
   NetworkSpec other = spec;
   other.dropout = !spec.dropout;
-  if (const NetworkSpec* kin = recognised(other)) spec.name = fmt::format("{}, {} dropout", kin->name, spec.dropout ? "with" : "without");
-  else if (spec.name == launch_stem(where)) spec.name = fmt::format("Own network of {:.3g} B parameters", 1e-9 * static_cast<double>(parameter_count(spec)));
+  if (const NetworkSpec* kin = recognised(other))
+    spec.name = fmt::format("{}, {} dropout", kin->name, spec.dropout ? "with" : "without");
+  else if (spec.name == launch_stem(where))
+    spec.name = fmt::format("Own network of {:.3g} B parameters", 1e-9 * static_cast<double>(parameter_count(spec)));
   return spec;
 }
 
 /// Puts what a launch sets under the keys of a scenario.
 class RequestWriter {
  public:
-  RequestWriter(const Launch& launch, const LaunchedRun& from, Request& request) : launch_(launch), from_(from), request_(request) {}
+  RequestWriter(const Launch& launch, const LaunchedRun& from, Request& request)
+      : launch_(launch), from_(from), request_(request) {}
 
   Expected<void> write() {
     nouns();
     sizes();
     ways();
-    for (const std::string& statement : from_.statements) request_.statements.push_back({statement, FieldId::recompute, launch_.where});
+    for (const std::string& statement : from_.statements)
+      request_.statements.push_back({statement, FieldId::recompute, launch_.where});
     return done_;
   }
 
@@ -51,8 +56,12 @@ class RequestWriter {
     if (!said && done_) done_ = std::move(said);
   }
   void put(const char* key, std::int64_t count) { put(key, std::to_string(count)); }
-  void put(const char* key, const MaybeCount& count) { if (count) put(key, *count); }
-  void put(const char* key, const MaybeFlag& on) { if (on) put(key, std::string(on_off(*on))); }
+  void put(const char* key, const MaybeCount& count) {
+    if (count) put(key, *count);
+  }
+  void put(const char* key, const MaybeFlag& on) {
+    if (on) put(key, std::string(on_off(*on)));
+  }
 
   void nouns() {
     const NetworkSpec* row = recognised(from_.network);
@@ -61,9 +70,12 @@ class RequestWriter {
     Run dated = from_.run;
     dated.id.clear();
     const auto releases = launch_.framework->table().releases();
-    const auto release = std::find_if(releases.begin(), releases.end(), [&](const Release& r) { return r.id == launch_.release; });
+    const auto release =
+        std::find_if(releases.begin(), releases.end(), [&](const Release& r) { return r.id == launch_.release; });
     if (release != releases.end()) dated.date = release->date;
-    const std::string stack = !from_.stack.empty() ? from_.stack : launch_.release.empty() ? std::string(launch_.framework->stack) : stack_of(dated).id;
+    const std::string stack = !from_.stack.empty()      ? from_.stack
+                              : launch_.release.empty() ? std::string(launch_.framework->stack)
+                                                        : stack_of(dated).id;
     if (const auto found = find_row(catalog().stacks, stack, "stack")) request_.stack = Chosen<Stack>{**found, stack};
   }
 
@@ -104,12 +116,11 @@ class RequestWriter {
 
 }  // namespace
 
-Expected<LaunchedRun> read_launched_run(const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers,
-                                        std::vector<std::string>& notes) {
+Expected<LaunchedRun> read_launched_run(
+    const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers, std::vector<std::string>& notes) {
   LaunchedRun out;
   const LaunchSubject subject{launch, hints, *launch.framework, answers, notes, out};
-  for (const auto part : {read_geometry, read_split, read_batch, read_ways})
-    TRY(part(subject));
+  for (const auto part : {read_geometry, read_split, read_batch, read_ways}) TRY(part(subject));
   return out;
 }
 
@@ -119,7 +130,8 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
   Launch counted = counting_sections(launch, reading.notes);
   counted.release = release_in_force(counted);
   if (counted.release != launch.release)
-    reading.notes.push_back(fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
+    reading.notes.push_back(
+        fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
   LaunchAnswers answers(counted);
   TRY(auto run, read_launched_run(counted, hints, answers, reading.notes));
   TRY(RequestWriter(counted, run, reading.request).write());

@@ -12,23 +12,24 @@
 namespace stepcast {
 
 struct LaunchReading {
-  Request request;                      ///< values' `where`: "run.sh:12 --micro-batch-size"
-  std::vector<std::string> notes;       ///< what was assumed, and what is not taken into account
-  std::set<std::string> used;           ///< names of arguments that were asked for
+  Request request;                 ///< values' `where`: "run.sh:12 --micro-batch-size"
+  std::vector<std::string> notes;  ///< what was assumed, and what is not taken into account
+  std::set<std::string> used;      ///< names of arguments that were asked for
 };
 
 /// What the user says beside the launch.
 struct LaunchHints {
-  std::optional<Chosen<NetworkSpec>> network;   ///< geometry that the launch does not tell; what both tell must agree
-  std::int64_t gpus = 0;                        ///< 0: as the launch says
-  std::int64_t micro_batch = 0;                 ///< 0: as the launch says; files of some frameworks have no place for it
-  bool resized = false;                         ///< flags give another split or batch: the launch's own need not divide
-  bool must_agree = true;                       ///< else what the launch says goes before the network, with a note
+  std::optional<Chosen<NetworkSpec>> network;  ///< geometry that the launch does not tell; what both tell must agree
+  std::int64_t gpus = 0;                       ///< 0: as the launch says
+  /// 0: as the launch says; files of some frameworks have no place for it
+  std::int64_t micro_batch = 0;
+  bool resized = false;    ///< flags give another split or batch: the launch's own need not divide
+  bool must_agree = true;  ///< else what the launch says goes before the network, with a note
   std::string how_to_name = "NETWORK in front: stepcast predict llama3-8b ... (stepcast list networks)";
 };
 
-/// Errors: a value that is no number where one is needed, a variable that nothing sets in an argument that counts, geometry or
-/// sizes that are missing or contradict each other (with the two places and the nearest that would do).
+/// Errors: a value that is no number where one is needed, a variable that nothing sets in an argument that counts,
+/// geometry or sizes that are missing or contradict each other (with the two places and the nearest that would do).
 Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hints);
 
 }  // namespace stepcast

@@ -23,18 +23,18 @@ namespace stepcast {
 struct LaunchHints;
 
 struct LaunchedRun {
-  Run run;                              ///< model, split, batch, number types, recomputation and overlap
+  Run run;  ///< model, split, batch, number types, recomputation and overlap
   NetworkSpec network;
-  Recompute recompute;                  ///< layers are those of a stage
+  Recompute recompute;  ///< layers are those of a stage
   std::optional<ContextKind> context;
-  std::string layout;                   ///< as --layout takes it; "" = even
-  std::string schedule;                 ///< as --schedule takes it; "" = the usual one
+  std::string layout;    ///< as --layout takes it; "" = even
+  std::string schedule;  ///< as --schedule takes it; "" = the usual one
   std::optional<MeshOrder> order;
   std::int64_t lora_rank = 0;
   std::int64_t replicas = 1;            ///< of what is in shards, as --dp-replicate takes it
   std::string stack;                    ///< id, where an argument tells it; "" = the framework's
   std::vector<std::string> statements;  ///< of the notation: what is recomputed, where no flag says it
-  std::map<std::string, std::string, std::less<>> where;   ///< by scenario key, of what was given
+  std::map<std::string, std::string, std::less<>> where;  ///< by scenario key, of what was given
 };
 
 /// One launch being read: the parts share it.
@@ -51,7 +51,8 @@ struct LaunchSubject {
   [[nodiscard]] bool has_row(Asked asked) const { return !framework.table().answering(asked).empty(); }
   /// Is anything given whose name begins so?
   [[nodiscard]] bool has_section(std::string_view head) const {
-    return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) { return given.name.starts_with(head); });
+    return std::any_of(launch.arguments.begin(), launch.arguments.end(),
+        [&](const GivenArgument& given) { return given.name.starts_with(head); });
   }
   /// A switch that only one framework has, and that answers no question of others.
   [[nodiscard]] bool is_on(std::string_view name) const {
@@ -68,15 +69,15 @@ struct LaunchSubject {
 Expected<void> read_geometry(const LaunchSubject& subject);
 /// Rows of the vocabulary into the network, padded as the launch has it; returns those without padding.
 std::int64_t read_vocabulary(const LaunchSubject& subject, const NetworkSpec* from);
-/// Once the network is whole: where the padded one is no known network's and the plain one is, the network is that, and its figures
-/// are those of its name; a note says so.
+/// Once the network is whole: where the padded one is no known network's and the plain one is, the network is that, and
+/// its figures are those of its name; a note says so.
 void settle_vocabulary(const LaunchSubject& subject, std::int64_t plain);
 /// Finds a network by a name as frameworks write it: "Llama3_8B"; null where the catalogue has none.
 const NetworkSpec* catalogue_network(std::string name);
 /// "llama3-8b" of "train_configs/llama3-8b.toml".
 std::string launch_stem(std::string_view path);
-/// Its norm, positions, biases and dropout: as given, else those of `from`; without one the framework's default, else those of the
-/// family that the sizes belong to.
+/// Its norm, positions, biases and dropout: as given, else those of `from`; without one the framework's default, else
+/// those of the family that the sizes belong to.
 void read_kinds(const LaunchSubject& subject, const NetworkSpec* from);
 /// Schedule, chunks, layers; once the axes are known.
 void read_stages(const LaunchSubject& subject);
@@ -86,16 +87,17 @@ Expected<void> read_batch(const LaunchSubject& subject);
 /// Precision, recomputation, overlap, software.
 Expected<void> read_ways(const LaunchSubject& subject);
 
-Expected<LaunchedRun> read_launched_run(const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers,
-                                        std::vector<std::string>& notes);
+Expected<LaunchedRun> read_launched_run(
+    const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers, std::vector<std::string>& notes);
 
-/// The catalogue's network of these sizes and kinds, whatever it is called and however long its sequences are; null if none.
+/// The catalogue's network of these sizes and kinds, whatever it is called and however long its sequences are; null if
+/// none.
 const NetworkSpec* recognised(const NetworkSpec& spec);
 RunModel model_of_network(const NetworkSpec& spec);
 
-/// The row of a table whose `word` it is, letters of either case and behind dots: "torch.nn.functional.gelu" is "gelu"; null if none.
-template <typename Row, std::size_t Count>
-const Row* launch_word(const Row (&rows)[Count], std::string word) {
+/// The row of a table whose `word` it is, letters of either case and behind dots: "torch.nn.functional.gelu" is "gelu";
+/// null if none.
+template <typename Row, std::size_t Count> const Row* launch_word(const Row (&rows)[Count], std::string word) {
   word = lower_case(word);
   word = word.substr(word.rfind('.') + 1);
   const auto found = std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.word == word; });

@@ -56,8 +56,8 @@ Expected<void> check_logged_batch(const TrainingLog& log, const Run& run) {
   const std::int64_t logged = log.steps.back().global_batch;
   if (logged == 0 || logged == run.global_batch) return {};
   return fail(fmt::format("{}:{}", log.where, log.steps.back().line),
-              fmt::format("a global batch of {}, but the arguments say {}", logged, run.global_batch),
-              "the arguments belong to another run, or the batch was still ramping up");
+      fmt::format("a global batch of {}, but the arguments say {}", logged, run.global_batch),
+      "the arguments belong to another run, or the batch was still ramping up");
 }
 
 /// What the log tells of how its run was started, as a launch that was read.
@@ -86,7 +86,7 @@ Expected<LaunchHints> launch_hints_of(const LoggedRunHints& said) {
 }  // namespace
 
 Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHints& hints, std::int64_t gpus_per_node,
-                                      std::vector<std::string>& assumptions) {
+    std::vector<std::string>& assumptions) {
   RunHardware hardware;
   if (const std::string& hint = hints.machine; !hint.empty()) {
     if (const Machine* machine = machine_of_hint(hint)) return take_machine(*machine, hardware), hardware;
@@ -97,9 +97,9 @@ Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHin
     hardware.gpu = gpu_of_device(log.device);
     if (hardware.gpu.empty())
       return fail(log.where,
-                  log.device.empty() ? "the log does not name its GPU"
-                                     : fmt::format("a GPU '{:.60}' that the catalogue does not know", log.device),
-                  "--machine (stepcast list machines)");
+          log.device.empty() ? "the log does not name its GPU"
+                             : fmt::format("a GPU '{:.60}' that the catalogue does not know", log.device),
+          "--machine (stepcast list machines)");
     assumptions.push_back(fmt::format("GPU {} by its name '{}'", hardware.gpu, log.device));
   }
   if (log.gpus_per_node > 0) hardware.gpus_per_node = log.gpus_per_node;

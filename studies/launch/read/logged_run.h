@@ -33,6 +33,6 @@ struct LoggedRun {
 Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hints);
 
 Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHints& hints, std::int64_t gpus_per_node,
-                                      std::vector<std::string>& assumptions);
+    std::vector<std::string>& assumptions);
 
 }  // namespace stepcast

@@ -13,7 +13,9 @@ namespace stepcast {
 namespace {
 
 /// Arguments that begin with `section` count only where `chooser` has one of `values` (lower case, between blanks).
-struct SectionRule { std::string_view framework, section, chooser, values; };
+struct SectionRule {
+  std::string_view framework, section, chooser, values;
+};
 constexpr SectionRule section_rules[] = {
     // accelerate: utils/dataclasses.py and commands/launch.py hand a section over for its own distributed_type only
     {"accelerate", "fsdp_config.", "distributed_type", " fsdp "},
@@ -24,17 +26,22 @@ constexpr SectionRule section_rules[] = {
     {"deepspeed", "expert_parallel.", "expert_parallel.enabled", " true 1 "},
 };
 
-/// What an engine does where it is told nothing: without `name` and `instead`, where `chooser` has `value`, it is as if `name` were
-/// `becomes`; from release `since` on, and only beside `beside`, where those are not empty.
-struct EngineDefault { std::string_view framework, chooser, value, name, becomes, since = {}, beside = {}, instead = {}; };
+/// What an engine does where it is told nothing: without `name` and `instead`, where `chooser` has `value`, it is as if
+/// `name` were `becomes`; from release `since` on, and only beside `beside`, where those are not empty.
+struct EngineDefault {
+  std::string_view framework, chooser, value, name, becomes, since = {}, beside = {}, instead = {};
+};
 constexpr EngineDefault engine_defaults[] = {
-    {"accelerate", "distributed_type", "deepspeed", "deepspeed_config.zero_stage", "2", "", "", "zero_optimization.stage"},
+    {"accelerate", "distributed_type", "deepspeed", "deepspeed_config.zero_stage", "2", "", "",
+        "zero_optimization.stage"},
     {"accelerate", "distributed_type", "fsdp", "fsdp_config.fsdp_sharding_strategy", "FULL_SHARD"},
-    {"accelerate", "distributed_type", "fsdp", "parallelism_config.parallelism_config_cp_comm_strategy", "allgather", "",
-     "parallelism_config.parallelism_config_cp_size"},
+    {"accelerate", "distributed_type", "fsdp", "parallelism_config.parallelism_config_cp_comm_strategy", "allgather",
+        "", "parallelism_config.parallelism_config_cp_size"},
     // utils/dataclasses.py, MegatronLMPlugin
-    {"accelerate", "distributed_type", "megatron_lm", "megatron_lm_config.megatron_lm_recompute_granularity", "full", "1.13.0"},
-    {"accelerate", "distributed_type", "megatron_lm", "megatron_lm_config.megatron_lm_context_parallel_size", "2", "1.13.0"},
+    {"accelerate", "distributed_type", "megatron_lm", "megatron_lm_config.megatron_lm_recompute_granularity", "full",
+        "1.13.0"},
+    {"accelerate", "distributed_type", "megatron_lm", "megatron_lm_config.megatron_lm_context_parallel_size", "2",
+        "1.13.0"},
     // runtime/zero/config.py: overlap_comm is on in stage 3 only
     {"deepspeed", "zero_optimization.stage", "3", "zero_optimization.overlap_comm", "true"},
     {"deepspeed", "zero_optimization.stage", "2", "zero_optimization.overlap_comm", "false"},
@@ -48,7 +55,8 @@ std::string value_or_nothing(const Launch& launch, std::string_view name) {
 
 bool is_counted(const Launch& launch, const GivenArgument& given) {
   return std::none_of(std::begin(section_rules), std::end(section_rules), [&](const SectionRule& rule) {
-    if (rule.framework != launch.framework->id || !given.name.starts_with(rule.section) || given.name == rule.chooser) return false;
+    if (rule.framework != launch.framework->id || !given.name.starts_with(rule.section) || given.name == rule.chooser)
+      return false;
     return rule.values.find(fmt::format(" {} ", value_or_nothing(launch, rule.chooser))) == rule.values.npos;
   });
 }
@@ -80,7 +88,8 @@ Launch counting_sections(Launch launch, std::vector<std::string>& notes) {
   std::set<std::string> passed_over;
   for (const GivenArgument& given : launch.arguments)
     if (!is_counted(launch, given)) passed_over.insert(given.name.substr(0, given.name.find('.')));
-  if (!passed_over.empty()) notes.push_back(fmt::format("switched off, so passed over: {}", fmt::join(passed_over, ", ")));
+  if (!passed_over.empty())
+    notes.push_back(fmt::format("switched off, so passed over: {}", fmt::join(passed_over, ", ")));
   Launch counted = launch;
   std::erase_if(counted.arguments, [&](const GivenArgument& given) { return !is_counted(launch, given); });
   settle_fsdp(counted);
@@ -88,7 +97,8 @@ Launch counting_sections(Launch launch, std::vector<std::string>& notes) {
   for (const EngineDefault& row : engine_defaults)
     if (is_default_here(row, counted, release)) {
       counted.arguments.push_back({std::string(row.name), std::string(row.name), std::string(row.becomes), 0, {}});
-      notes.push_back(fmt::format("{} {}, as {} has it there unless told", row.name, row.becomes, counted.framework->name));
+      notes.push_back(
+          fmt::format("{} {}, as {} has it there unless told", row.name, row.becomes, counted.framework->name));
     }
   return counted;
 }

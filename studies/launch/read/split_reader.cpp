@@ -1,4 +1,5 @@
-// Sizes of a launch's split: ranks and axes, and which homes are in shards. Each framework tells some of them, and the rest follows.
+// Sizes of a launch's split: ranks and axes, and which homes are in shards. Each framework tells some of them, and the
+// rest follows.
 #include <algorithm>
 #include <numeric>
 
@@ -21,14 +22,14 @@ std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
 
 namespace {
 
+// clang-format off
 /// FSDP's words for what is in shards, as ZeRO counts it.
 struct ShardingWord { std::string_view word; std::int64_t zero; bool replicated; };
-constexpr ShardingWord sharding_words[] = {
-    {"no_shard", 0, false},      {"optim", 1, false},         {"optim_grads", 2, false},        {"optim_grads_params", 3, false},
-    {"full_shard", 3, false},    {"shard_grad_op", 2, false}, {"hybrid_shard", 3, true},        {"hybrid_shard_zero2", 2, true},
-    {"1", 3, false},             {"2", 2, false},             {"3", 0, false},                  {"4", 3, true},
-    {"5", 2, true},              {"_hybrid_shard_zero2", 2, true}, {"full", 3, false},        {"hybrid", 3, true},
-    {"grad", 2, false}};
+// clang-format on
+constexpr ShardingWord sharding_words[] = {{"no_shard", 0, false}, {"optim", 1, false}, {"optim_grads", 2, false},
+    {"optim_grads_params", 3, false}, {"full_shard", 3, false}, {"shard_grad_op", 2, false}, {"hybrid_shard", 3, true},
+    {"hybrid_shard_zero2", 2, true}, {"1", 3, false}, {"2", 2, false}, {"3", 0, false}, {"4", 3, true}, {"5", 2, true},
+    {"_hybrid_shard_zero2", 2, true}, {"full", 3, false}, {"hybrid", 3, true}, {"grad", 2, false}};
 
 class SplitReader {
  public:
@@ -78,27 +79,27 @@ class SplitReader {
     std::int64_t gpus;
   };
 
-  /// By what was printed, the launcher, the mesh or the user. What two of them say must agree, but for a user who wants another
-  /// number than the launch has.
+  /// By what was printed, the launcher, the mesh or the user. What two of them say must agree, but for a user who wants
+  /// another number than the launch has.
   Expected<void> world() {
     const auto shards = ask_.count(Asked::shards), replicas = ask_.count(Asked::replicas);
     const auto data = ask_.count(Asked::data_parallel);
-    const auto nodes = ask_.count(Asked::nodes), per_node = ask_.count(Asked::gpus_per_node), printed = ask_.count(Asked::world);
+    const auto nodes = ask_.count(Asked::nodes), per_node = ask_.count(Asked::gpus_per_node),
+               printed = ask_.count(Asked::world);
     const std::int64_t hint = subject_.hints.gpus;
-    const SaidWorld said[] = {{"world_size", printed.value_or(0)},
-                              {"--gpus", subject_.hints.must_agree ? 0 : hint},
-                              {"the device mesh", shards ? bounded_product({*shards, replicas.value_or(1), model_ranks()}) : 0},
-                              {"the size of the data axis", data ? bounded_product({*data, model_ranks()}) : 0},
-                              {"the nodes and devices of the configuration", per_node ? bounded_product({*per_node, nodes.value_or(1)}) : 0},
-                              {"the launcher", subject_.launch.gpus}};
+    const SaidWorld said[] = {{"world_size", printed.value_or(0)}, {"--gpus", subject_.hints.must_agree ? 0 : hint},
+        {"the device mesh", shards ? bounded_product({*shards, replicas.value_or(1), model_ranks()}) : 0},
+        {"the size of the data axis", data ? bounded_product({*data, model_ranks()}) : 0},
+        {"the nodes and devices of the configuration", per_node ? bounded_product({*per_node, nodes.value_or(1)}) : 0},
+        {"the launcher", subject_.launch.gpus}};
     const SaidWorld* first = nullptr;
     for (const SaidWorld& row : said) {
       if (row.gpus <= 0) continue;
-      if (first == nullptr)
-        first = &row;
+      if (first == nullptr) first = &row;
       else if (row.gpus != first->gpus && !one_node_of(row.by, first->gpus))
-        return fail(subject_.launch.where, fmt::format("{} GPUs by {}, but {} by {}", first->gpus, first->by, row.gpus, row.by),
-                    "the arguments belong to another run, or --gpus N is wrong");
+        return fail(subject_.launch.where,
+            fmt::format("{} GPUs by {}, but {} by {}", first->gpus, first->by, row.gpus, row.by),
+            "the arguments belong to another run, or --gpus N is wrong");
     }
     if (hint > 0 && subject_.hints.must_agree) p_.gpus = hint;
     else if (first != nullptr) p_.gpus = first->gpus;
@@ -120,20 +121,23 @@ class SplitReader {
     }
     const std::int64_t below = p_.gpus / model_ranks() * model_ranks(), above = below + model_ranks();
     return fail(subject_.launch.where,
-                fmt::format("{} GPUs are no multiple of tp {} x pp {} x cp {} = {}", p_.gpus, p_.tp, p_.pp, p_.cp, model_ranks()),
-                below > 0 ? fmt::format("{} or {} GPUs", below, above) : fmt::format("{} GPUs", above));
+        fmt::format(
+            "{} GPUs are no multiple of tp {} x pp {} x cp {} = {}", p_.gpus, p_.tp, p_.pp, p_.cp, model_ranks()),
+        below > 0 ? fmt::format("{} or {} GPUs", below, above) : fmt::format("{} GPUs", above));
   }
 
   /// A launcher that was told the GPUs of a node only: their number may come from a variable of the cluster.
   [[nodiscard]] bool one_node_of(std::string_view by, std::int64_t gpus) const {
-    return by == "the launcher" && subject_.launch.gpus == subject_.launch.gpus_per_node && gpus % subject_.launch.gpus == 0;
+    return by == "the launcher" && subject_.launch.gpus == subject_.launch.gpus_per_node &&
+           gpus % subject_.launch.gpus == 0;
   }
 
   /// Which of weights, gradients and optimizer are in shards over the data ranks, and over how many.
   Expected<void> homes() {
     const bool fully = ask_.flag(Asked::fully_sharded, false) || subject_.has_section("fsdp_config.");
     const bool torch = subject_.is_on("use_torch_fsdp2");  // it takes no strategy
-    const auto zero = ask_.text(Asked::zero), sharding = fully && !torch ? ask_.text_or_default(Asked::sharding) : ask_.text(Asked::sharding);
+    const auto zero = ask_.text(Asked::zero),
+               sharding = fully && !torch ? ask_.text_or_default(Asked::sharding) : ask_.text(Asked::sharding);
     const std::string optimizer = lower_case(ask_.text(Asked::optimizer_name).value_or(""));
     const bool distributed = ask_.flag(Asked::sharded_optimizer, optimizer.find("distributed") != optimizer.npos);
     // the one flag that says it the other way round
@@ -142,18 +146,24 @@ class SplitReader {
                                      : lower_case(ask_.text(Asked::keep_weights).value_or("default"));
     const auto replicas = ask_.count(Asked::replicas);
     // DeepSpeed's oldest files say only that there is ZeRO: its first stage
-    const auto stage = zero && lower_case(*zero) == "true" ? MaybeCount(1) : zero && is_off(*zero) && *zero != "1" ? MaybeCount() : ask_.count(Asked::zero);
+    const auto stage = zero && lower_case(*zero) == "true"     ? MaybeCount(1)
+                       : zero && is_off(*zero) && *zero != "1" ? MaybeCount()
+                                                               : ask_.count(Asked::zero);
     const int always = subject_.framework.zero;
     const bool trainers = ask_.name(Asked::sharding) == "fsdp";  // the Trainer's, which is a switch too
-    const bool switched = fully || trainers || always >= 0 || subject_.framework.table().answering(Asked::fully_sharded).empty();
+    const bool switched =
+        fully || trainers || always >= 0 || subject_.framework.table().answering(Asked::fully_sharded).empty();
     if (sharding && switched) p_.zero_stage = sharded(*sharding, always >= 0 ? always : 3);
     else if (always >= 0) p_.zero_stage = always;
     else if (fully) p_.zero_stage = 3;
     else p_.zero_stage = zero ? stage.value_or(0) : distributed ? 1 : 0;
-    if (*p_.zero_stage == 3 && (kept == "never" || kept == "false" || (kept == "default" && p_.pp > 1 && always == 3))) p_.zero_stage = 2;
+    if (*p_.zero_stage == 3 && (kept == "never" || kept == "false" || (kept == "default" && p_.pp > 1 && always == 3)))
+      p_.zero_stage = 2;
     if (always >= 0 && replicas && *replicas == p_.dp && p_.cp == 1) {
       p_.zero_stage = 0;
-      if (*replicas > 1 && model_ranks() > 1) subject_.note("copies alone are on every data rank: torchtitan refuses these beside tensor parallelism or stages");
+      if (*replicas > 1 && model_ranks() > 1)
+        subject_.note(
+            "copies alone are on every data rank: torchtitan refuses these beside tensor parallelism or stages");
     }
     if (*p_.zero_stage == 0 && subject_.framework.bf16_shards && ask_.flag(Asked::bf16, false)) {
       p_.zero_stage = 1;
@@ -162,7 +172,8 @@ class SplitReader {
     if (replicas && !torch) repeat(*replicas, Asked::replicas);
     else TRY(repeat_groups());
     p_.sequence_parallel = ask_.flag(Asked::sequence_parallel, subject_.framework.sequence_parallel) && p_.tp > 1;
-    for (const Asked asked : {Asked::zero, Asked::sharding, Asked::fully_sharded, Asked::sharded_optimizer}) subject_.said("zero", asked);
+    for (const Asked asked : {Asked::zero, Asked::sharding, Asked::fully_sharded, Asked::sharded_optimizer})
+      subject_.said("zero", asked);
     subject_.said("sp", Asked::sequence_parallel);
     for (const Asked asked : {Asked::offload_weights, Asked::offload_optimizer}) offload(asked);
     return {};
@@ -176,20 +187,23 @@ class SplitReader {
     subject_.said("dp_replicate", asked);
     const auto shards = ask_.count(Asked::shards);
     if (shards && p_.dp % replicas == 0 && *shards != p_.dp / replicas)
-      subject_.note(fmt::format("shards over {} data ranks, not over {}, as there are {} GPUs", p_.dp / replicas, *shards, p_.gpus));
-    const bool outer = std::any_of(subject_.launch.arguments.begin(), subject_.launch.arguments.end(), [](const GivenArgument& given) {
-      return names_argument(given.name, "outer_dp_sharding_strategy") && lower_case(given.value) == "optim";
-    });
+      subject_.note(fmt::format(
+          "shards over {} data ranks, not over {}, as there are {} GPUs", p_.dp / replicas, *shards, p_.gpus));
+    const bool outer =
+        std::any_of(subject_.launch.arguments.begin(), subject_.launch.arguments.end(), [](const GivenArgument& given) {
+          return names_argument(given.name, "outer_dp_sharding_strategy") && lower_case(given.value) == "optim";
+        });
     if (outer && *p_.zero_stage >= 2)
-      subject_.note("outer_dp_sharding_strategy optim: optimizer states in shards over the copies too are not covered, each copy has its own here");
+      subject_.note("outer_dp_sharding_strategy optim: optimizer states in shards over the copies too are not covered, "
+                    "each copy has its own here");
   }
 
   /// Megatron cuts data and context ranks together; copies of ours are of data ranks.
   [[nodiscard]] std::int64_t copies_of_data(std::int64_t copies) const {
     const std::int64_t nearest = std::gcd(p_.dp, copies);
     if (nearest == copies || p_.dp * p_.cp % copies != 0) return copies;
-    subject_.note(fmt::format("{} copies of shards over {} data and context ranks, forecast as {} copies over {}", copies, p_.dp * p_.cp / copies, nearest,
-                              p_.dp * p_.cp / nearest));
+    subject_.note(fmt::format("{} copies of shards over {} data and context ranks, forecast as {} copies over {}",
+        copies, p_.dp * p_.cp / copies, nearest, p_.dp * p_.cp / nearest));
     return nearest;
   }
 
@@ -198,23 +212,31 @@ class SplitReader {
     const auto ranks = ask_.count(Asked::shard_ranks);
     if (ranks && *p_.zero_stage == 3) {
       if (p_.dp * p_.cp % *ranks != 0 || *ranks % p_.cp != 0)
-        return fail(ask_.where(Asked::shard_ranks), fmt::format("shards over {} ranks do not divide {} data and context ranks", *ranks, p_.dp * p_.cp),
-                    fmt::format("{}{}", nearest_values(divisors(p_.dp), *ranks / p_.cp), p_.cp > 1 ? fmt::format(", times cp {}", p_.cp) : ""));
+        return fail(ask_.where(Asked::shard_ranks),
+            fmt::format("shards over {} ranks do not divide {} data and context ranks", *ranks, p_.dp * p_.cp),
+            fmt::format("{}{}", nearest_values(divisors(p_.dp), *ranks / p_.cp),
+                p_.cp > 1 ? fmt::format(", times cp {}", p_.cp) : ""));
       repeat(p_.dp * p_.cp / *ranks, Asked::shard_ranks);
     }
     if (within_nodes_) repeat_nodes();
     if (subject_.out.replicas > 1 && subject_.hints.resized)
-      subject_.note(fmt::format("{} copies of shards over {} data ranks, as the launch is split: with other flags, --dp-replicate N", subject_.out.replicas, p_.dp));
+      subject_.note(fmt::format(
+          "{} copies of shards over {} data ranks, as the launch is split: with other flags, --dp-replicate N",
+          subject_.out.replicas, p_.dp));
     return {};
   }
 
   /// FSDP's hybrid strategies keep shards within a node.
   void repeat_nodes() {
-    const std::int64_t per_node = ranks_of_node(), shards = ask_.count(Asked::shards).value_or(per_node / bounded_product({p_.tp, p_.cp}));
+    const std::int64_t per_node = ranks_of_node(),
+                       shards = ask_.count(Asked::shards).value_or(per_node / bounded_product({p_.tp, p_.cp}));
     if (shards >= p_.dp) return;
     if (shards > 0 && p_.dp % shards == 0) repeat(p_.dp / shards, Asked::sharding);
-    else subject_.note(fmt::format("shards within a node and copies between them: {}, so that without --dp-replicate N shards lie over all data ranks",
-                                   per_node > 0 ? "data ranks do not divide by the node's" : "the launch does not say how many GPUs a node has"));
+    else
+      subject_.note(fmt::format("shards within a node and copies between them: {}, so that without --dp-replicate N "
+                                "shards lie over all data ranks",
+          per_node > 0 ? "data ranks do not divide by the node's"
+                       : "the launch does not say how many GPUs a node has"));
   }
 
   /// By the launcher, or what the configuration says of nodes; 0: not said.
@@ -229,7 +251,8 @@ class SplitReader {
     std::string word = lower_case(words);
     word = word.substr(word.rfind('.') + 1);
     word = word.substr(0, word.find(' '));  // "full_shard auto_wrap"
-    const auto row = std::find_if(std::begin(sharding_words), std::end(sharding_words), [&](const ShardingWord& w) { return w.word == word; });
+    const auto row = std::find_if(
+        std::begin(sharding_words), std::end(sharding_words), [&](const ShardingWord& w) { return w.word == word; });
     if (row == std::end(sharding_words)) {
       subject_.note(fmt::format("sharding '{:.40}' is not known: taken as ZeRO stage {}", words, otherwise));
       return otherwise;
@@ -241,13 +264,15 @@ class SplitReader {
   void offload(Asked asked) {
     const std::string word = lower_case(ask_.text(asked).value_or("none"));
     if (word == "none" || word == "false" || word == "0") return;
-    subject_.note(fmt::format("{} {}: what is kept in host memory or on disk is not covered, and is forecast as if it stayed on the GPU",
-                              ask_.name(asked), word));
+    subject_.note(fmt::format(
+        "{} {}: what is kept in host memory or on disk is not covered, and is forecast as if it stayed on the GPU",
+        ask_.name(asked), word));
   }
 
   /// How the axes lie on the machine, and how cp brings keys and values together.
   void places() {
-    if (ask_.flag(Asked::stages_inside, false)) subject_.out.order = MeshOrder{MeshAxis::tp, MeshAxis::cp, MeshAxis::pp, MeshAxis::dp};
+    if (ask_.flag(Asked::stages_inside, false))
+      subject_.out.order = MeshOrder{MeshAxis::tp, MeshAxis::cp, MeshAxis::pp, MeshAxis::dp};
     subject_.said("order", Asked::stages_inside);
     subject_.said("cp_kind", Asked::context_kind);
     const auto kind = ask_.text_or_default(Asked::context_kind);

@@ -16,7 +16,10 @@ namespace stepcast {
 namespace {
 
 /// What frameworks call the schedules that we have, and how many chunks a rank holds under them (0 = as told).
-struct ScheduleWord { std::string_view word, schedule; std::int64_t chunks; };
+struct ScheduleWord {
+  std::string_view word, schedule;
+  std::int64_t chunks;
+};
 constexpr ScheduleWord schedule_words[] = {
     // torch.distributed.pipelining; several stages per rank are two unless told (torchtitan's pipeline_parallel.py)
     {"1f1b", "1f1b", 1},
@@ -30,7 +33,8 @@ constexpr ScheduleWord schedule_words[] = {
 
 class StagesReader {
  public:
-  explicit StagesReader(const LaunchSubject& subject) : subject_(subject), ask_(subject.answers), run_(subject.out.run), p_(run_.parallel) {}
+  explicit StagesReader(const LaunchSubject& subject)
+      : subject_(subject), ask_(subject.answers), run_(subject.out.run), p_(run_.parallel) {}
 
   /// Chunks per stage: said, or by the layers of one; torch's schedules by their name.
   void schedule() {
@@ -41,14 +45,16 @@ class StagesReader {
     subject_.said("schedule", Asked::schedule);
     p_.chunks = 1;
     if (p_.pp == 1) return;
-    const auto row = std::find_if(std::begin(schedule_words), std::end(schedule_words), [&](const ScheduleWord& words) { return words.word == word; });
+    const auto row = std::find_if(std::begin(schedule_words), std::end(schedule_words),
+        [&](const ScheduleWord& words) { return words.word == word; });
     const bool known = row != std::end(schedule_words) && find_schedule(std::string(row->schedule));
     if (said) p_.chunks = said;
     else if (layers) p_.chunks = std::max<std::int64_t>(1, weighed_layers(*layers));
     else if (row != std::end(schedule_words)) p_.chunks = row->chunks;
     p_.schedule = *p_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
     if (known && row->chunks == 1 && *p_.chunks > 1)
-      subject_.note(fmt::format("{} runs one part per rank, and {} are asked for, which {} refuses", word, *p_.chunks, subject_.framework.name));
+      subject_.note(fmt::format("{} runs one part per rank, and {} are asked for, which {} refuses", word, *p_.chunks,
+          subject_.framework.name));
     if (known) subject_.out.schedule = row->schedule;
     else if (subject_.is_on("enable_zbh1_pipeline")) subject_.out.schedule = "zb-h1";  // Megatron-DeepSpeed
     else if (!word.empty()) subject_.note(fmt::format("schedule {} forecast as {}", word, *p_.schedule));
@@ -61,12 +67,15 @@ class StagesReader {
     if (counts_ends()) {
       const std::int64_t parts = (all + of_chunk - 1) / of_chunk;
       if (parts % p_.pp != 0)
-        subject_.note(fmt::format("{} layers, {} a part, are {} parts: torchtitan refuses what does not divide over pp {}", all, of_chunk, parts, p_.pp));
+        subject_.note(
+            fmt::format("{} layers, {} a part, are {} parts: torchtitan refuses what does not divide over pp {}", all,
+                of_chunk, parts, p_.pp));
       return parts / p_.pp;
     }
     if (all % p_.pp != 0 || all / p_.pp % of_chunk != 0)
-      subject_.note(fmt::format("{} layers on pp {} do not divide into chunks of {}, which {} refuses: forecast as {} per stage", all, p_.pp, of_chunk,
-                                subject_.framework.name, std::max<std::int64_t>(1, all / p_.pp / of_chunk)));
+      subject_.note(
+          fmt::format("{} layers on pp {} do not divide into chunks of {}, which {} refuses: forecast as {} per stage",
+              all, p_.pp, of_chunk, subject_.framework.name, std::max<std::int64_t>(1, all / p_.pp / of_chunk)));
     return all / p_.pp / of_chunk;
   }
 
@@ -83,16 +92,18 @@ class StagesReader {
     return counts_ends() ? ask_.count_or_default(asked).value_or(0) : ask_.flag(asked, false) ? 1 : 0;
   }
 
-  /// A layout in Megatron's own string or as torchtitan's lists of modules, layers of the first and last stage, or embedding and
-  /// head counted as layers.
+  /// A layout in Megatron's own string or as torchtitan's lists of modules, layers of the first and last stage, or
+  /// embedding and head counted as layers.
   void layers() {
     const auto text = ask_.text(Asked::layout);
     const auto first = ask_.count(Asked::first_layers), last = ask_.count(Asked::last_layers);
     // BLOOM: "type:transformer|embedding" counts the embedding in front and the tied head behind as a layer each
     const GivenArgument* parts = subject_.launch.find("pp_partition_method");
     const std::int64_t both = parts != nullptr && parts->value.find("embedding") != std::string::npos ? 1 : 0;
-    const std::int64_t embedding = std::max(both, ends(Asked::embedding_as_layer)), loss = std::max(both, ends(Asked::loss_as_layer));
-    for (const Asked asked : {Asked::layout, Asked::first_layers, Asked::last_layers, Asked::embedding_as_layer, Asked::loss_as_layer})
+    const std::int64_t embedding = std::max(both, ends(Asked::embedding_as_layer)),
+                       loss = std::max(both, ends(Asked::loss_as_layer));
+    for (const Asked asked :
+        {Asked::layout, Asked::first_layers, Asked::last_layers, Asked::embedding_as_layer, Asked::loss_as_layer})
       subject_.said("layout", asked);
     if (p_.pp == 1) return;
     if (text) given_layout(*text);
@@ -106,32 +117,40 @@ class StagesReader {
     std::int64_t count = static_cast<std::int64_t>(parts.size());
     subject_.out.layout = parts.empty() ? text : fmt::format("{}", fmt::join(parts, ","));
     if (parts.empty())
-      if (const auto layout = read_layers(text, ask_.where(Asked::layout))) count = static_cast<std::int64_t>(layout->stages.size());
+      if (const auto layout = read_layers(text, ask_.where(Asked::layout)))
+        count = static_cast<std::int64_t>(layout->stages.size());
     if (count % p_.pp == 0) p_.chunks = std::max<std::int64_t>(1, count / p_.pp);
     if (subject_.out.schedule.empty()) p_.schedule = *p_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
   }
 
-  /// Megatron's decoder-first and -last-pipeline-num-layers: those stages hold so many, over all their chunks; the others share the rest.
+  /// Megatron's decoder-first and -last-pipeline-num-layers: those stages hold so many, over all their chunks; the
+  /// others share the rest.
   void ends_given(MaybeCount first, MaybeCount last) {
     const std::int64_t ends = (first ? 1 : 0) + (last ? 1 : 0), chunks = *p_.chunks;
     const std::int64_t rest = *run_.model.layers - first.value_or(0) - last.value_or(0), middle = p_.pp - ends;
     std::vector<std::int64_t> counts;
     for (std::int64_t part = 0; part < p_.pp * chunks; ++part) {
       const std::int64_t stage = part % p_.pp;
-      const std::int64_t whole = stage == 0 && first ? *first : stage == p_.pp - 1 && last ? *last : middle > 0 ? rest / middle : 0;
+      const std::int64_t whole = stage == 0 && first          ? *first
+                                 : stage == p_.pp - 1 && last ? *last
+                                 : middle > 0                 ? rest / middle
+                                                              : 0;
       counts.push_back(whole / chunks);
     }
     subject_.out.layout = fmt::format("{}", fmt::join(counts, ","));
   }
 
-  /// Embedding and head take the place of layers on the first and the last virtual stage; what does not divide goes to the first ones.
+  /// Embedding and head take the place of layers on the first and the last virtual stage; what does not divide goes to
+  /// the first ones.
   void ends_lighter(std::int64_t embedding, std::int64_t loss) {
     const std::int64_t parts = p_.pp * *p_.chunks, all = *run_.model.layers + embedding + loss;
     std::vector<std::int64_t> counts(static_cast<std::size_t>(parts), all / parts);
     if (all % parts != 0 && !counts_ends())
-      subject_.note(fmt::format("{} layers, embedding or head among them, do not divide over {} parts, which {} refuses: the first ones get one more",
-                                all, parts, subject_.framework.name));
-    for (std::int64_t i = 0; i < all % parts; ++i) ++counts[static_cast<std::size_t>(i + (lays_middle_first() ? 1 : 0))];
+      subject_.note(fmt::format("{} layers, embedding or head among them, do not divide over {} parts, which {} "
+                                "refuses: the first ones get one more",
+          all, parts, subject_.framework.name));
+    for (std::int64_t i = 0; i < all % parts; ++i)
+      ++counts[static_cast<std::size_t>(i + (lays_middle_first() ? 1 : 0))];
     counts.front() -= embedding;
     counts.back() -= loss;
     if (std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end()) return;

@@ -23,10 +23,14 @@ std::string launch_stem(std::string_view path) {
 
 namespace {
 
-/// Tokens of tokenizers that no network of the catalogue is called by: OpenAI's GPT-2 vocabulary, Meta's of Llama and Llama 2.
-struct TokenizerWord { std::string_view part; std::int64_t rows; };
-constexpr TokenizerWord tokenizer_words[] = {{"gpt2", 50257}, {"gpt-2", 50257}, {"llama2tokenizer", 32000}, {"llama-2", 32000}, {"llama2", 32000},
-                                             {"llama-3", 128256}, {"llama3", 128256}};
+/// Tokens of tokenizers that no network of the catalogue is called by: OpenAI's GPT-2 vocabulary, Meta's of Llama and
+/// Llama 2.
+struct TokenizerWord {
+  std::string_view part;
+  std::int64_t rows;
+};
+constexpr TokenizerWord tokenizer_words[] = {{"gpt2", 50257}, {"gpt-2", 50257}, {"llama2tokenizer", 32000},
+    {"llama-2", 32000}, {"llama2", 32000}, {"llama-3", 128256}, {"llama3", 128256}};
 
 std::int64_t tokenizer_rows(const std::string& name) {
   for (const std::string& candidate : {name, std::string(last_of_path(name)), launch_stem(name)})
@@ -48,7 +52,8 @@ std::int64_t rows_of_tokenizer(const LaunchSubject& subject) {
       return rows;
     }
   if (subject.launch.find("merge_file") == nullptr) return 0;
-  constexpr std::int64_t gpt2_rows = 50257;  // of GPT-2's byte pairs, which pretrain_gpt.py takes where no tokenizer is named
+  // of GPT-2's byte pairs, which pretrain_gpt.py takes where no tokenizer is named
+  constexpr std::int64_t gpt2_rows = 50257;
   subject.note(fmt::format("vocabulary {}, of GPT-2's tokenizer, whose merge_file is given", gpt2_rows));
   return gpt2_rows;
 }
@@ -68,7 +73,8 @@ std::int64_t made_up_rows(const LaunchSubject& subject) {
 std::int64_t read_vocabulary(const LaunchSubject& subject, const NetworkSpec* from) {
   LaunchAnswers& ask = subject.answers;
   std::int64_t& rows = subject.out.network.vocab;
-  const auto padded = ask.count(Asked::padded_vocabulary), said = from == nullptr ? ask.count_or_default(Asked::vocabulary) : ask.count(Asked::vocabulary);
+  const auto padded = ask.count(Asked::padded_vocabulary),
+             said = from == nullptr ? ask.count_or_default(Asked::vocabulary) : ask.count(Asked::vocabulary);
   const std::int64_t plain = said ? *said + made_up_rows(subject) : from == nullptr ? rows_of_tokenizer(subject) : 0;
   const std::int64_t multiple = ask.count_or_default(Asked::vocabulary_divisor).value_or(0) * ask.count(Asked::tp, 1);
   if (padded) rows = *padded;
@@ -81,8 +87,10 @@ void settle_vocabulary(const LaunchSubject& subject, std::int64_t plain_rows) {
   if (plain_rows == spec.vocab) return;
   NetworkSpec plain = spec;
   plain.vocab = plain_rows;
-  const bool named = recognised(spec) == nullptr && recognised(plain) != nullptr && plain_rows % subject.answers.count(Asked::tp, 1) == 0;
-  subject.note(fmt::format("vocabulary {} padded to {}{}", plain_rows, spec.vocab, named ? "; forecast without the padding" : ""));
+  const bool named = recognised(spec) == nullptr && recognised(plain) != nullptr &&
+                     plain_rows % subject.answers.count(Asked::tp, 1) == 0;
+  subject.note(fmt::format(
+      "vocabulary {} padded to {}{}", plain_rows, spec.vocab, named ? "; forecast without the padding" : ""));
   if (named) spec.vocab = plain_rows;
 }
 

@@ -17,15 +17,17 @@ struct RecomputeWords {
   std::string_view words, record;
   Recompute::Kind kind;
 };
+// clang-format off
 constexpr RecomputeWords recompute_words[] = {
     {"full", "full", Recompute::Kind::full},           {"uniform", "full", Recompute::Kind::full},
     {"block", "full", Recompute::Kind::full},          {"selective", "selective", Recompute::Kind::selective},
     {"true", "selective", Recompute::Kind::selective}, {"none", "none", Recompute::Kind::none},
 };
 
-/// Megatron-Core's --recompute-modules (core/transformer/transformer_config.py) as tags or operators of our networks; each that the
-/// network lacks is left out of its line.
+/// Megatron-Core's --recompute-modules (core/transformer/transformer_config.py) as tags or operators of our networks;
+/// each that the network lacks is left out of its line.
 struct RecomputeModule { std::string_view module, tags; };
+// clang-format on
 constexpr RecomputeModule recompute_modules[] = {
     {"core_attn", ""},  // what `selective` does
     {"layernorm", "norm"},
@@ -42,7 +44,8 @@ bool has_tag(const NetworkSpec& spec, std::string_view tag) {
   const bool latent = spec.latent.kv_rank > 0;
   if (tag == "mlp") return has_plain_mlp(spec);
   if (tag == "shared") return spec.experts.shared_ffn_hidden > 0;
-  if (tag == "router" || tag == "dispatch" || tag == "combine" || tag.starts_with("expert")) return spec.experts.count > 0;
+  if (tag == "router" || tag == "dispatch" || tag == "combine" || tag.starts_with("expert"))
+    return spec.experts.count > 0;
   if (tag == "attn.up.Q") return latent && spec.latent.q_rank > 0;
   return !tag.starts_with("attn.") || latent;
 }
@@ -56,25 +59,32 @@ class RecomputeReader {
     const auto asked = ask_.text(Asked::recompute), option = ask_.text(Asked::recompute_option);
     // DeepSpeed's pipeline engine alone reads activation_checkpoint_interval
     const bool by_stages = names_argument(ask_.name(Asked::recompute_all), "activation_checkpoint_interval");
-    const bool everything = ask_.flag(Asked::recompute_all, false) && (!by_stages || run_.parallel.pp > 1), not_selective = ask_.flag(Asked::no_selective, false);
+    const bool everything = ask_.flag(Asked::recompute_all, false) && (!by_stages || run_.parallel.pp > 1),
+               not_selective = ask_.flag(Asked::no_selective, false);
     for (const Asked word : {Asked::recompute_all, Asked::recompute}) subject_.said("recompute", word);
     const std::string usual(subject_.framework.recompute);
     const bool said_none = !asked && ask_.is_given(Asked::recompute);
-    const std::string word = everything ? "full" : not_selective || said_none ? "none" : lower_case(asked.value_or(usual));
+    const std::string word = everything                   ? "full"
+                             : not_selective || said_none ? "none"
+                                                          : lower_case(asked.value_or(usual));
     const auto row = std::find_if(std::begin(recompute_words), std::end(recompute_words),
-                                  [&](const RecomputeWords& words) { return words.words == word; });
+        [&](const RecomputeWords& words) { return words.words == word; });
     const bool known = row != std::end(recompute_words);
     run_.recompute = known ? std::string(row->record) : usual;
     if (known) recompute_.kind = row->kind;
-    if (!known && word != usual) subject_.note(fmt::format("recomputation '{:.40}' is not known: taken as {}", word, *run_.recompute));
-    if (subject_.framework.id == "torchtitan" && run_.recompute->starts_with("selective")) of_torchtitan(option.value_or("2"));
+    if (!known && word != usual)
+      subject_.note(fmt::format("recomputation '{:.40}' is not known: taken as {}", word, *run_.recompute));
+    if (subject_.framework.id == "torchtitan" && run_.recompute->starts_with("selective"))
+      of_torchtitan(option.value_or("2"));
     layers();
     modules();
     if (!asked && !everything) subject_.note(fmt::format("recomputation: {}", *run_.recompute));
   }
 
  private:
-  [[nodiscard]] std::int64_t stage_layers() const { return std::max<std::int64_t>(1, *run_.model.layers / run_.parallel.pp); }
+  [[nodiscard]] std::int64_t stage_layers() const {
+    return std::max<std::int64_t>(1, *run_.model.layers / run_.parallel.pp);
+  }
 
   /// Every n-th layer, or by operator: which of a layer's products are kept is written in the notation
   /// (torchtitan's _custom_policy: all compute operators are kept, except every second product).
@@ -117,12 +127,13 @@ class RecomputeReader {
     std::vector<std::string> unknown;
     for (const std::string& word : words_of(*text)) {
       const auto row = std::find_if(std::begin(recompute_modules), std::end(recompute_modules),
-                                    [&](const RecomputeModule& module) { return module.module == word; });
+          [&](const RecomputeModule& module) { return module.module == word; });
       if (row == std::end(recompute_modules)) unknown.push_back(word);
       else if (row->tags.empty()) recompute_.kind = Recompute::Kind::selective;
       else recompute_tags(row->tags);
     }
-    if (!unknown.empty()) subject_.note(fmt::format("recomputation of {} is not taken into account", fmt::join(unknown, ", ")));
+    if (!unknown.empty())
+      subject_.note(fmt::format("recomputation of {} is not taken into account", fmt::join(unknown, ", ")));
   }
 
   void recompute_tags(std::string_view tags) {
@@ -156,10 +167,12 @@ std::string precision_of_launch(const LaunchSubject& subject) {
   const auto fp8 = ask.text(Asked::fp8), fp4 = ask.text(Asked::fp4);
   const bool bf16 = ask.flag(Asked::bf16, false), fp16 = ask.flag(Asked::fp16, false);
   const std::string recipe = lower_case(ask.text(Asked::fp8_recipe).value_or(""));
-  for (const Asked asked : {Asked::fp16, Asked::bf16, Asked::precision, Asked::converters, Asked::fp8, Asked::fp4}) subject.said("precision", asked);
+  for (const Asked asked : {Asked::fp16, Asked::bf16, Asked::precision, Asked::converters, Asked::fp8, Asked::fp4})
+    subject.said("precision", asked);
   const auto holds = [](const std::string& words, std::string_view part) { return words.find(part) != words.npos; };
   if ((fp4 && !is_off(*fp4)) || holds(named, "fp4")) return "nvfp4";
-  const bool eight = (fp8 && !is_off(*fp8)) || (fp8 && *fp8 == "1") || holds(named, "fp8") || holds(converters, "float8") || holds(converters, "mx");
+  const bool eight = (fp8 && !is_off(*fp8)) || (fp8 && *fp8 == "1") || holds(named, "fp8") ||
+                     holds(converters, "float8") || holds(converters, "mx");
   if (eight) return holds(recipe, "mx") || holds(named, "mxfp8") || holds(converters, "mx") ? "mxfp8" : "fp8";
   if (bf16 && fp16) subject.note("both bf16 and fp16 are on: forecast as bf16");
   if (bf16 || holds(named, "bf16") || holds(named, "bfloat16")) return "bf16";
@@ -173,7 +186,8 @@ std::string precision_of_launch(const LaunchSubject& subject) {
 void read_overlap(const LaunchSubject& subject) {
   LaunchAnswers& ask = subject.answers;
   RunOverlap& overlap = subject.out.run.overlap;
-  // accelerate hands DeepSpeed and Megatron-LM no overlap of its own, and both leave it off then, but for DeepSpeed's stage 3
+  // accelerate hands DeepSpeed and Megatron-LM no overlap of its own, and both leave it off then, but for DeepSpeed's
+  // stage 3
   const std::string engine = lower_case(ask.text(Asked::engine).value_or(""));
   const bool behind = engine == "deepspeed" && subject.out.run.parallel.zero_stage != 3;
   const bool silent = subject.framework.quiet_overlap || behind || engine == "megatron_lm";
@@ -187,21 +201,24 @@ void read_overlap(const LaunchSubject& subject) {
   overlap.tp = of("tp_overlap", Asked::overlap_tensor);
   overlap.pp = ask.flag(Asked::overlap_stages);
   subject.said("pp_overlap", Asked::overlap_stages);
-  if (const auto without = ask.flag(Asked::no_overlap_stages)) overlap.pp = !*without, subject.said("pp_overlap", Asked::no_overlap_stages);
+  if (const auto without = ask.flag(Asked::no_overlap_stages))
+    overlap.pp = !*without, subject.said("pp_overlap", Asked::no_overlap_stages);
 }
 
 }  // namespace
 
 namespace {
 
-/// FSDP sums its copies' gradients as soon as they are made (torch/distributed/fsdp: set_requires_all_reduce), and these programs leave it so.
+/// FSDP sums its copies' gradients as soon as they are made (torch/distributed/fsdp: set_requires_all_reduce), and
+/// these programs leave it so.
 void note_copies(const LaunchSubject& subject) {
   const Run& run = subject.out.run;
   const std::int64_t each = bounded_product({run.micro_batch.value_or(1), run.parallel.dp});
   const bool reduces_each = subject.framework.id == "torchtitan" || subject.framework.id == "llm-foundry";
   if (subject.out.replicas == 1 || !reduces_each || run.global_batch <= each) return;
-  subject.note(fmt::format("gradients of {} copies are summed once per step here; {} does it in each of {} micro-batches (home grads: full on rep, in a mapping)",
-                           subject.out.replicas, subject.framework.name, run.global_batch / each));
+  subject.note(fmt::format("gradients of {} copies are summed once per step here; {} does it in each of {} "
+                           "micro-batches (home grads: full on rep, in a mapping)",
+      subject.out.replicas, subject.framework.name, run.global_batch / each));
 }
 
 }  // namespace

@@ -90,19 +90,22 @@ class LaunchExplainer {
 
   /// Of one that no table knows by the words of its name.
   static Reach reach_of(const ExplainedArgument& argument) {
-    if (argument.fact == nullptr) return may_change_step(argument.given.name, argument.given.value) ? Reach::uncovered : Reach::nothing;
+    if (argument.fact == nullptr)
+      return may_change_step(argument.given.name, argument.given.value) ? Reach::uncovered : Reach::nothing;
     return argument.fact->asks ? Reach::step : argument.fact->reach;
   }
 
   /// Why one that answers a question changes nothing here; "" where it counts.
   [[nodiscard]] std::string idle_because(const GivenArgument& given, const ArgumentFact* fact) const {
     if (const GivenArgument* last = launch_.find(given.name); last != nullptr && last != &given)
-      return last->line == 0 ? "given again, which counts" : fmt::format("given again in line {}, which counts", last->line);
+      return last->line == 0 ? "given again, which counts"
+                             : fmt::format("given again in line {}, which counts", last->line);
     if (fact == nullptr || !fact->asks) return {};
     if (says_none(given.value)) return "says nothing, as if it were left out";
     const GivenArgument* winner = answers_.answering(*fact->asks);
     const bool all_count = *fact->asks == Asked::tokenizer;
-    if (winner != nullptr && winner->name != given.name && !all_count) return fmt::format("overruled by {}", spelled_argument(*winner));
+    if (winner != nullptr && winner->name != given.name && !all_count)
+      return fmt::format("overruled by {}", spelled_argument(*winner));
     if (base_ && !base_->reading.used.contains(given.name)) return "nothing asks for it in this run";
     return {};
   }
@@ -110,8 +113,9 @@ class LaunchExplainer {
   void take_effect(ExplainedArgument& argument) const {
     const auto other = forecast_launch(without(launch_, argument.given.name), hints_, over_);
     if (!base_) {
-      if (other) argument.said.push_back(fmt::format("without it the launch can be forecast: {} a step",
-                                                     format_seconds(other->prediction.step.step_time)));
+      if (other)
+        argument.said.push_back(fmt::format(
+            "without it the launch can be forecast: {} a step", format_seconds(other->prediction.step.step_time)));
       return;
     }
     ArgumentEffect effect;

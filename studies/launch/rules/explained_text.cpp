@@ -1,4 +1,5 @@
-// The page of stepcast explain --megatron: what shapes the step, what touches it, what does not, and what does not go together.
+// The page of stepcast explain --megatron: what shapes the step, what touches it, what does not, and what does not go
+// together.
 #include <algorithm>
 #include <optional>
 
@@ -32,9 +33,11 @@ std::string releases_text(const ExplainedLaunch& explained) {
   if (releases.empty()) return {};
   if (explained.first_release.empty()) return "no release knows all of its arguments";
   const auto unknown = std::count_if(explained.arguments.begin(), explained.arguments.end(),
-                                     [](const ExplainedArgument& argument) { return argument.fact == nullptr; });
-  const std::string all = unknown == 0 ? "all of its arguments" : fmt::format("all of its arguments but {}, which nobody knows", unknown);
-  if (explained.first_release == explained.last_release) return fmt::format("release {} alone knows {}", explained.first_release, all);
+      [](const ExplainedArgument& argument) { return argument.fact == nullptr; });
+  const std::string all =
+      unknown == 0 ? "all of its arguments" : fmt::format("all of its arguments but {}, which nobody knows", unknown);
+  if (explained.first_release == explained.last_release)
+    return fmt::format("release {} alone knows {}", explained.first_release, all);
   if (explained.last_release != releases.back().id)
     return fmt::format("releases {} to {} know {}", explained.first_release, explained.last_release, all);
   if (explained.first_release == releases.front().id) return fmt::format("every release knows {}", all);
@@ -68,12 +71,15 @@ std::string forecast_text(const LaunchPage& page) {
   const StepReport& step = explained.prediction->step;
   const std::string fits = step.memory.fits ? "" : page.paint.bad(", does NOT fit");
   return wrapped({fmt::format("{} on {}", scenario.network.row.name, scenario.machine.row.name), in_words(scenario),
-                  fmt::format("{} micro-batches of {} x {}", scenario.micro_batches, scenario.plan.micro_batch, scenario.plan.sequence),
-                  to_text(scenario.plan.precision)}, "; ", "", page_columns) +
+                     fmt::format("{} micro-batches of {} x {}", scenario.micro_batches, scenario.plan.micro_batch,
+                         scenario.plan.sequence),
+                     to_text(scenario.plan.precision)},
+             "; ", "", page_columns) +
          paragraph(fmt::format("forecast: {} a step ({} to {}), MFU {}, {} of {} on the fullest rank{}",
-                               page.paint.bold(format_seconds(step.step_time)),
-                     format_seconds(step.p10), format_seconds(step.p90), format_percent(explained.prediction->mfu),
-                     format_bytes(step.memory.peak), format_bytes(step.memory.capacity), fits), "", "  ", page_columns);
+                       page.paint.bold(format_seconds(step.step_time)), format_seconds(step.p10),
+                       format_seconds(step.p90), format_percent(explained.prediction->mfu),
+                       format_bytes(step.memory.peak), format_bytes(step.memory.capacity), fits),
+             "", "  ", page_columns);
 }
 
 /// Values as long as paths are cut in the middle.
@@ -81,20 +87,20 @@ std::string typed_text(const GivenArgument& given, std::size_t most) {
   const std::string name = spelled_argument(given);
   const bool flag = given.value.empty() || given.value == "true";
   std::string value = flag ? "" : given.value;
-  std::replace_if(value.begin(), value.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::replace_if(
+      value.begin(), value.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   const std::size_t room = most > name.size() + 13 ? most - name.size() - 1 : 12;
-  if (value.size() > room) value = fmt::format("{}...{}", utf8_head(value, room / 2 - 2), utf8_tail(value, room / 2 - 1));
+  if (value.size() > room)
+    value = fmt::format("{}...{}", utf8_head(value, room / 2 - 2), utf8_tail(value, room / 2 - 1));
   return flag ? name : name + " " + value;
 }
 
 /// Rounding of sums in other orders is no change.
-template <typename Q>
-bool same_figure(Q one, Q other) {
+template <typename Q> bool same_figure(Q one, Q other) {
   return std::abs((one - other).value()) <= 1e-9 * std::max(std::abs(one.value()), std::abs(other.value()));
 }
 
-template <typename Q, typename Format>
-std::string change_text(const char* what, Q with, Q without, Format format) {
+template <typename Q, typename Format> std::string change_text(const char* what, Q with, Q without, Format format) {
   if (same_figure(with, without)) return {};
   const bool more = with > without;
   return fmt::format("{} {}{}", what, more ? "+" : "-", format(more ? with - without : without - with));
@@ -103,8 +109,8 @@ std::string change_text(const char* what, Q with, Q without, Format format) {
 std::string effect_text(const ArgumentEffect& effect) {
   std::vector<std::string> parts;
   for (std::string part : {change_text("step", effect.with_time, effect.without_time, format_seconds),
-                           change_text("memory", effect.with_memory, effect.without_memory, format_bytes),
-                           change_text("received", effect.with_moved, effect.without_moved, format_bytes_decimal)})
+           change_text("memory", effect.with_memory, effect.without_memory, format_bytes),
+           change_text("received", effect.with_moved, effect.without_moved, format_bytes_decimal)})
     if (!part.empty()) parts.push_back(std::move(part));
   return parts.empty() ? "changes nothing here" : fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -113,7 +119,8 @@ std::string step_argument(const LaunchPage& page, const ExplainedArgument& argum
   std::string text = fmt::format("  {}\n", page.paint.bold(typed_text(argument.given, page_columns - 4)));
   const auto add = [&](const std::string& label, const std::string& body) {
     if (body.empty()) return;
-    text += paragraph(label.empty() ? body : page.paint.dim(label) + " " + body, body_indent, body_indent, page_columns);
+    text +=
+        paragraph(label.empty() ? body : page.paint.dim(label) + " " + body, body_indent, body_indent, page_columns);
   };
   add("", argument.meaning);
   for (const std::string& line : argument.mapping)
@@ -130,11 +137,13 @@ std::string step_arguments(const LaunchPage& page) {
   for (const ExplainedArgument& argument : page.explained.arguments)
     if (argument.reach == Reach::step) text += step_argument(page, argument);
   if (text.empty()) return {};
-  return page.heading("What shapes the step", "each against the run without it: step, fullest rank, bytes per rank") + text;
+  return page.heading("What shapes the step", "each against the run without it: step, fullest rank, bytes per rank") +
+         text;
 }
 
 /// One line each where it fits; of no reach: those that no table knows.
-std::string listed_arguments(const LaunchPage& page, std::optional<Reach> reach, const char* title, const char* beside) {
+std::string listed_arguments(
+    const LaunchPage& page, std::optional<Reach> reach, const char* title, const char* beside) {
   constexpr std::size_t name_columns = 38;
   std::string text;
   for (const ExplainedArgument& argument : page.explained.arguments) {
@@ -176,9 +185,11 @@ std::string launch_notes(const LaunchPage& page) {
 std::string explained_text(const ExplainedLaunch& explained, const Console& console) {
   const LaunchPage page{explained, Paint(console)};
   return launch_head(page) + forecast_text(page) + interactions_text(page) + step_arguments(page) +
-         listed_arguments(page, std::nullopt, "Not known", "a slip of the pen, of another program, or somebody's own: not part of the forecast") +
+         listed_arguments(page, std::nullopt, "Not known",
+             "a slip of the pen, of another program, or somebody's own: not part of the forecast") +
          listed_arguments(page, Reach::uncovered, "What touches the step and is not forecast", "") +
-         listed_arguments(page, Reach::beside, "Beside the step", "checkpoints, evaluation, profiling: not part of the forecast") +
+         listed_arguments(
+             page, Reach::beside, "Beside the step", "checkpoints, evaluation, profiling: not part of the forecast") +
          listed_arguments(page, Reach::nothing, "Without effect on the step", "") + launch_notes(page);
 }
 

@@ -1,5 +1,5 @@
-// Arguments of a launch that belong together, rule by rule: what has no effect beside another, what a framework refuses, what is
-// likely a mistake. Each rule is a row; the rows of a subject share a file.
+// Arguments of a launch that belong together, rule by rule: what has no effect beside another, what a framework
+// refuses, what is likely a mistake. Each rule is a row; the rows of a subject share a file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace stepcast {
 
-/// A launch as its rules see it. Sizes are those of its arguments, and of the forecast where there is one; 0 = not known.
+/// A launch as its rules see it. Sizes are those of its arguments, and of the forecast where there is one; 0 = not
+/// known.
 struct LaunchView {
   explicit LaunchView(const ExplainedLaunch& of);
 
@@ -23,9 +24,9 @@ struct LaunchView {
   const Prediction* prediction;
 
   std::int64_t tp = 1, pp = 1, cp = 1, ep = 1, etp = 1, dp = 0, gpus = 0, gpus_per_node = 0;
-  std::int64_t chunks = 1;               ///< virtual stages of a rank
+  std::int64_t chunks = 1;  ///< virtual stages of a rank
   std::int64_t layers = 0, heads = 0, experts = 0, sequence = 0;
-  std::int64_t micro_batch = 0, global_batch = 0, micro_batches = 0;   // 0: not told
+  std::int64_t micro_batch = 0, global_batch = 0, micro_batches = 0;  // 0: not told
   bool sp = false;
 
   /// The last of that name that is not "none"; null where it is not given.
@@ -43,9 +44,9 @@ struct LaunchView {
 /// Frameworks that a rule is about; several or'ed.
 enum FrameworkBits : unsigned {
   megatron_lm = 1,
-  megatron_core = 2,       ///< Megatron-LM and what is built on its core: NeMo, Megatron-Bridge
+  megatron_core = 2,  ///< Megatron-LM and what is built on its core: NeMo, Megatron-Bridge
   megatron_deepspeed = 4,
-  deepspeed = 8,           ///< DeepSpeed's engine, also under Megatron-DeepSpeed
+  deepspeed = 8,  ///< DeepSpeed's engine, also under Megatron-DeepSpeed
   torchtitan = 16,
   any_framework = 32,
 };
@@ -55,8 +56,8 @@ struct InteractionRule {
   std::string_view id;
   unsigned frameworks;
   bool wrong;
-  std::string_view about;                ///< questions and names of arguments, with blanks between
-  std::string (*say)(LaunchView& run);   ///< "" where it does not hold
+  std::string_view about;               ///< questions and names of arguments, with blanks between
+  std::string (*say)(LaunchView& run);  ///< "" where it does not hold
 };
 
 std::span<const InteractionRule> split_rules_of_launches();

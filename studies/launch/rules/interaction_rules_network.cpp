@@ -1,5 +1,6 @@
-// Rules about the network, its number types and what Megatron-LM's defaults make of it: those are GPT-2's (megatron/training/
-// arguments.py, main of 2026-08), while most launches of today train something like Llama. And about releases.
+// Rules about the network, its number types and what Megatron-LM's defaults make of it: those are GPT-2's
+// (megatron/training/ arguments.py, main of 2026-08), while most launches of today train something like Llama. And
+// about releases.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,8 +13,9 @@ namespace {
 std::string ignored_groups(LaunchView& run) {
   const auto groups = run.ask.count(Asked::kv_heads);
   if (!groups || run.ask.flag(Asked::grouped_queries, false)) return {};
-  return fmt::format("{} {} is ignored without {}: attention is multi-head, with {} groups", run.called(Asked::kv_heads), *groups,
-                     run.called(Asked::grouped_queries), run.heads > 0 ? std::to_string(run.heads) : "as many as heads");
+  return fmt::format("{} {} is ignored without {}: attention is multi-head, with {} groups",
+      run.called(Asked::kv_heads), *groups, run.called(Asked::grouped_queries),
+      run.heads > 0 ? std::to_string(run.heads) : "as many as heads");
 }
 
 bool is_gated(LaunchView& run) { return run.ask.flag(Asked::gated_mlp, false); }
@@ -22,8 +24,8 @@ bool is_gated(LaunchView& run) { return run.ask.flag(Asked::gated_mlp, false); }
 std::string gated_without_width(LaunchView& run) {
   const auto hidden = run.ask.count(Asked::hidden);
   if (!is_gated(run) || run.ask.answering(Asked::ffn_hidden) != nullptr || !hidden) return {};
-  return fmt::format("{} without {}: the MLP becomes {} wide, 8/3 of hidden {} in whole 64s", run.called(Asked::gated_mlp),
-                     run.called(Asked::ffn_hidden), 8 * *hidden / 3 / 64 * 64, *hidden);
+  return fmt::format("{} without {}: the MLP becomes {} wide, 8/3 of hidden {} in whole 64s",
+      run.called(Asked::gated_mlp), run.called(Asked::ffn_hidden), 8 * *hidden / 3 / 64 * 64, *hidden);
 }
 
 bool rotates(LaunchView& run) {
@@ -43,8 +45,9 @@ std::string default_dropout(LaunchView& run) {
     if (rate > 0) left.push_back(fmt::format("{} {:g}", run.called(asked), rate));
   }
   if (left.empty()) return {};
-  return fmt::format("dropout stays on by default ({}), with kernels and masks of its own; networks with {} train without",
-                     fmt::join(left, ", "), rotates(run) ? "rotary positions" : "RMSNorm");
+  return fmt::format(
+      "dropout stays on by default ({}), with kernels and masks of its own; networks with {} train without",
+      fmt::join(left, ", "), rotates(run) ? "rotary positions" : "RMSNorm");
 }
 
 std::string default_network(LaunchView& run) {
@@ -61,7 +64,8 @@ std::string default_network(LaunchView& run) {
 
 std::string tied_by_default(LaunchView& run) {
   if (!is_gated(run) || run.ask.is_given(Asked::untied) || run.ask.is_given(Asked::tied)) return {};
-  return fmt::format("without {} the LM head is the embedding; networks with a gated MLP mostly keep two", run.called(Asked::untied));
+  return fmt::format(
+      "without {} the LM head is the embedding; networks with a gated MLP mostly keep two", run.called(Asked::untied));
 }
 
 /// megatron/training/tokenizer: the vocabulary grows until tensor ranks hold alike.
@@ -72,7 +76,7 @@ std::string padded_vocabulary(LaunchView& run) {
   const std::int64_t step = static_cast<std::int64_t>(divisor) * run.tp, padded = (*words + step - 1) / step * step;
   if (padded == *words) return {};
   return fmt::format("vocabulary {} is padded to {}, a multiple of {} {:g} x tp {}", *words, padded,
-                     run.called(Asked::vocabulary_divisor), divisor, run.tp);
+      run.called(Asked::vocabulary_divisor), divisor, run.tp);
 }
 
 std::string two_number_types(LaunchView& run) {
@@ -83,7 +87,8 @@ std::string two_number_types(LaunchView& run) {
 std::string no_number_type(LaunchView& run) {
   for (const Asked asked : {Asked::bf16, Asked::fp16, Asked::precision})
     if (run.ask.is_given(asked)) return {};
-  return fmt::format("neither {} nor {}: everything is trained in fp32", run.called(Asked::bf16), run.called(Asked::fp16));
+  return fmt::format(
+      "neither {} nor {}: everything is trained in fp32", run.called(Asked::bf16), run.called(Asked::fp16));
 }
 
 std::string two_eights(LaunchView& run) {
@@ -95,14 +100,16 @@ std::string two_eights(LaunchView& run) {
 std::string limited_experts(LaunchView& run) {
   const auto factor = run.ask.text(Asked::capacity);
   if (!factor || factor->starts_with("-") || run.experts < 2) return {};
-  return fmt::format("{} {}: an expert takes at most {} x the mean rows and drops the rest{}", run.called(Asked::capacity), *factor,
-                     *factor, run.has("moe_pad_expert_input_to_capacity") ? ", padded to it" : ", unpadded, so that shapes still change");
+  return fmt::format("{} {}: an expert takes at most {} x the mean rows and drops the rest{}",
+      run.called(Asked::capacity), *factor, *factor,
+      run.has("moe_pad_expert_input_to_capacity") ? ", padded to it" : ", unpadded, so that shapes still change");
 }
 
 std::string experts_one_by_one(LaunchView& run) {
   const std::int64_t local = run.experts / run.ep;
   if (run.experts < 2 || local < 2 || run.has("moe_grouped_gemm")) return {};
-  return fmt::format("without {} the {} experts of a rank are multiplied one after another", run.called("moe_grouped_gemm"), local);
+  return fmt::format(
+      "without {} the {} experts of a rank are multiplied one after another", run.called("moe_grouped_gemm"), local);
 }
 
 /// validate_args: rows of the position table.
@@ -120,11 +127,14 @@ std::string no_common_release(LaunchView& run) {
   for (const GivenArgument& given : run.launch.arguments) {
     const ArgumentFact* fact = table.find(given.name);
     if (fact == nullptr) continue;
-    if (!fact->until.empty() && (gone == nullptr || table.before(fact->until, until))) gone = &given, until = fact->until;
-    if (!fact->since.empty() && (came == nullptr || table.before(since, fact->since))) came = &given, since = fact->since;
+    if (!fact->until.empty() && (gone == nullptr || table.before(fact->until, until)))
+      gone = &given, until = fact->until;
+    if (!fact->since.empty() && (came == nullptr || table.before(since, fact->since)))
+      came = &given, since = fact->since;
   }
   if (gone == nullptr || came == nullptr || table.before(since, until)) return {};
-  return fmt::format("{} went with release {} and {} came with {}: no release takes both", gone->spelled, until, came->spelled, since);
+  return fmt::format(
+      "{} went with release {} and {} came with {}: no release takes both", gone->spelled, until, came->spelled, since);
 }
 
 constexpr InteractionRule network_interaction_rules[] = {
@@ -134,7 +144,8 @@ constexpr InteractionRule network_interaction_rules[] = {
     {"default dropout", megatron_lm | megatron_deepspeed, false, "rotary positions norm", default_dropout},
     {"default network", megatron_lm | megatron_deepspeed, false, "gated_mlp", default_network},
     {"tied by default", megatron_lm | megatron_deepspeed, false, "gated_mlp", tied_by_default},
-    {"padded vocabulary", megatron_core | megatron_deepspeed, false, "vocabulary vocabulary_divisor tp", padded_vocabulary},
+    {"padded vocabulary", megatron_core | megatron_deepspeed, false, "vocabulary vocabulary_divisor tp",
+        padded_vocabulary},
     {"two number types", megatron_core | megatron_deepspeed | deepspeed, true, "bf16 fp16", two_number_types},
     {"no number type", megatron_lm | megatron_deepspeed, false, "", no_number_type},
     {"two narrow types", megatron_core, true, "fp8 fp4", two_eights},

@@ -1,5 +1,5 @@
-// Rules about ranks and axes: tensor, sequence, context and expert parallelism. Refusals of Megatron are those of validate_args
-// (megatron/training/arguments.py, main of 2026-08) unless another file is named.
+// Rules about ranks and axes: tensor, sequence, context and expert parallelism. Refusals of Megatron are those of
+// validate_args (megatron/training/arguments.py, main of 2026-08) unless another file is named.
 #include <fmt/format.h>
 
 #include "studies/launch/read/launch.h"
@@ -12,14 +12,15 @@ namespace {
 
 std::string sp_without_tp(LaunchView& run) {
   if (run.tp > 1 || !run.ask.flag(Asked::sequence_parallel, false)) return {};
-  return fmt::format("{} has no effect at tp 1: there is nothing beside which to split", run.called(Asked::sequence_parallel));
+  return fmt::format(
+      "{} has no effect at tp 1: there is nothing beside which to split", run.called(Asked::sequence_parallel));
 }
 
 /// An assertion from core 0.5 on; megatron/core/transformer/moe/moe_layer.py from 0.7 on.
 std::string experts_want_sp(LaunchView& run) {
   if (run.experts < 2 || run.tp < 2 || run.sp) return {};
-  return fmt::format("experts at tp {} need {}: Megatron refuses to train them without", run.tp,
-                     run.called(Asked::sequence_parallel));
+  return fmt::format(
+      "experts at tp {} need {}: Megatron refuses to train them without", run.tp, run.called(Asked::sequence_parallel));
 }
 
 std::string heads_over_tp(LaunchView& run) {
@@ -30,26 +31,28 @@ std::string heads_over_tp(LaunchView& run) {
 /// megatron/core/transformer/transformer_config.py: a multiple or a divisor.
 std::string groups_over_tp(LaunchView& run) {
   const std::int64_t groups = run.ask.count(Asked::kv_heads, 0);
-  if (groups == 0 || !run.ask.flag(Asked::grouped_queries, true) || groups % run.tp == 0 || run.tp % groups == 0) return {};
+  if (groups == 0 || !run.ask.flag(Asked::grouped_queries, true) || groups % run.tp == 0 || run.tp % groups == 0)
+    return {};
   return fmt::format("tp {} neither divides {} query groups nor is a multiple of them", run.tp, groups);
 }
 
 std::string repeated_groups(LaunchView& run) {
   const std::int64_t groups = run.ask.count(Asked::kv_heads, 0);
   if (groups == 0 || !run.ask.flag(Asked::grouped_queries, true) || run.tp <= groups || run.tp % groups != 0) return {};
-  return fmt::format("tp {} over {} query groups: {} ranks each make the same keys and values", run.tp, groups, run.tp / groups);
+  return fmt::format(
+      "tp {} over {} query groups: {} ranks each make the same keys and values", run.tp, groups, run.tp / groups);
 }
 
 std::string tp_across_nodes(LaunchView& run) {
   if (run.gpus_per_node == 0 || run.tp <= run.gpus_per_node) return {};
-  return fmt::format("tp {} spans {} nodes of {} GPUs: what every layer gathers and reduces crosses the slow network", run.tp,
-                     (run.tp + run.gpus_per_node - 1) / run.gpus_per_node, run.gpus_per_node);
+  return fmt::format("tp {} spans {} nodes of {} GPUs: what every layer gathers and reduces crosses the slow network",
+      run.tp, (run.tp + run.gpus_per_node - 1) / run.gpus_per_node, run.gpus_per_node);
 }
 
 std::string tensor_overlap_without_sp(LaunchView& run) {
   if (!run.ask.flag(Asked::overlap_tensor, false) || (run.sp && run.tp > 1)) return {};
   return fmt::format("{} needs {} at tp 2 or more: Megatron refuses it otherwise", run.called(Asked::overlap_tensor),
-                     run.called(Asked::sequence_parallel));
+      run.called(Asked::sequence_parallel));
 }
 
 constexpr const char* connections_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
@@ -61,8 +64,8 @@ bool one_connection(const LaunchView& run) {
 
 bool shards_fully(LaunchView& run) { return run.ask.flag(Asked::fully_sharded, false); }
 
-/// Compute and communication streams then keep the order of their launches; not asked for from Blackwell on, nor before 23.04. Of words
-/// on a command line, and of a file of arguments, nobody knows what is set around them.
+/// Compute and communication streams then keep the order of their launches; not asked for from Blackwell on, nor before
+/// 23.04. Of words on a command line, and of a file of arguments, nobody knows what is set around them.
 std::string one_connection_missing(LaunchView& run) {
   const std::string chip = run.scenario != nullptr ? run.scenario->machine.row.gpu.architecture : "";
   const bool newer = chip == "blackwell" || chip.starts_with("cdna");
@@ -70,26 +73,26 @@ std::string one_connection_missing(LaunchView& run) {
   const bool older = table.before(release_in_force(run.launch), "23.04");
   const bool bare = !has_surroundings(run.launch.where);
   if ((run.tp < 2 && run.cp < 2) || bare || newer || older || one_connection(run) || shards_fully(run)) return {};
-  return fmt::format("tp {}, cp {}: Megatron-LM stops unless {}=1 is in the environment, and nothing sets it here{}", run.tp, run.cp,
-                     connections_variable, chip.empty() ? " (not asked for on Blackwell)" : "");
+  return fmt::format("tp {}, cp {}: Megatron-LM stops unless {}=1 is in the environment, and nothing sets it here{}",
+      run.tp, run.cp, connections_variable, chip.empty() ? " (not asked for on Blackwell)" : "");
 }
 
 std::string one_connection_under_fsdp(LaunchView& run) {
   if (!shards_fully(run) || !one_connection(run)) return {};
-  return fmt::format("{} is refused beside {}=1: its gathers would wait behind the kernels", run.called(Asked::fully_sharded),
-                     connections_variable);
+  return fmt::format("{} is refused beside {}=1: its gathers would wait behind the kernels",
+      run.called(Asked::fully_sharded), connections_variable);
 }
 
 std::string sequence_over_cp(LaunchView& run) {
   if (run.cp < 2 || run.sequence == 0 || run.sequence % (2 * run.cp) == 0) return {};
-  return fmt::format("sequence {} is no multiple of 2 x cp {} = {}: each rank holds one piece of either half", run.sequence, run.cp,
-                     2 * run.cp);
+  return fmt::format("sequence {} is no multiple of 2 x cp {} = {}: each rank holds one piece of either half",
+      run.sequence, run.cp, 2 * run.cp);
 }
 
 std::string sequence_over_tp(LaunchView& run) {
   if (!run.sp || run.tp < 2 || run.sequence == 0 || run.sequence % (run.tp * run.cp) == 0) return {};
-  return fmt::format("sequence {} is no multiple of tp {} x cp {}, which sequence parallelism splits it over", run.sequence, run.tp,
-                     run.cp);
+  return fmt::format("sequence {} is no multiple of tp {} x cp {}, which sequence parallelism splits it over",
+      run.sequence, run.tp, run.cp);
 }
 
 std::string ep_without_experts(LaunchView& run) {
@@ -106,7 +109,8 @@ std::string ep_over_experts(LaunchView& run) {
 std::string experts_over_ranks(LaunchView& run) {
   const std::int64_t stage = run.tp * run.cp * run.dp;
   if (run.experts < 2 || stage == 0 || stage % (run.ep * run.etp) == 0) return {};
-  return fmt::format("ep {} x etp {} = {} does not divide the {} ranks of a stage", run.ep, run.etp, run.ep * run.etp, stage);
+  return fmt::format(
+      "ep {} x etp {} = {} does not divide the {} ranks of a stage", run.ep, run.etp, run.ep * run.etp, stage);
 }
 
 std::string ranks_over_axes(LaunchView& run) {

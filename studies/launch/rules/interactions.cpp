@@ -59,14 +59,14 @@ void take_network(LaunchView& run) {
   run.sequence = spec != nullptr ? run.scenario->plan.sequence : ask.count(Asked::sequence, 0);
 }
 
-/// Without a word Megatron takes one micro-batch per step; torchtitan's stages cut a rank's batch into pieces of one sequence.
+/// Without a word Megatron takes one micro-batch per step; torchtitan's stages cut a rank's batch into pieces of one
+/// sequence.
 void take_batch(LaunchView& run) {
   LaunchAnswers& ask = run.ask;
   run.micro_batch = ask.count(Asked::micro_batch, 0);
   run.global_batch = ask.count(Asked::global_batch, 0);
   const std::int64_t each = bounded_product({run.micro_batch, run.dp});
-  if (run.scenario != nullptr)
-    run.micro_batches = run.scenario->micro_batches;
+  if (run.scenario != nullptr) run.micro_batches = run.scenario->micro_batches;
   else if (each > 0)
     run.micro_batches = run.global_batch > 0 ? run.global_batch / each : ask.count(Asked::accumulation, 1);
   const bool cuts = (framework_bits(*run.launch.framework) & torchtitan) != 0 && run.pp > 1;
@@ -80,7 +80,8 @@ std::vector<std::string> names_about(const LaunchView& run, std::string_view abo
   for (std::string word; words >> word;) {
     const auto asked = asked_of(word);
     const GivenArgument* given = asked ? run.ask.answering(*asked) : run.given(word);
-    if (given != nullptr && std::find(names.begin(), names.end(), given->name) == names.end()) names.push_back(given->name);
+    if (given != nullptr && std::find(names.begin(), names.end(), given->name) == names.end())
+      names.push_back(given->name);
   }
   return names;
 }
@@ -89,7 +90,7 @@ std::vector<std::string> names_about(const LaunchView& run, std::string_view abo
 
 unsigned framework_bits(const Framework& framework) {
   const auto row = std::find_if(std::begin(framework_bits_rows), std::end(framework_bits_rows),
-                                [&](const FrameworkBitsRow& bits) { return bits.id == framework.id; });
+      [&](const FrameworkBitsRow& bits) { return bits.id == framework.id; });
   return any_framework | (row == std::end(framework_bits_rows) ? 0 : row->bits);
 }
 
@@ -135,7 +136,7 @@ std::vector<FoundInteraction> find_interactions(const ExplainedLaunch& explained
   const unsigned bits = framework_bits(*run.launch.framework);
   std::vector<FoundInteraction> found;
   for (const auto rules : {split_rules_of_launches(), pipeline_rules_of_launches(), memory_rules_of_launches(),
-                           network_rules_of_launches()})
+           network_rules_of_launches()})
     for (const InteractionRule& rule : rules) {
       if ((rule.frameworks & bits) == 0) continue;
       std::string text = rule.say(run);

@@ -47,7 +47,8 @@ bool any_axis_splits(const std::string& product, const std::set<std::string>& ax
   return false;
 }
 
-/// Does the line split or keep something on axes, all of them of size 1? One with a schedule says how many micro-batches there are.
+/// Does the line split or keep something on axes, all of them of size 1? One with a schedule says how many
+/// micro-batches there are.
 bool idle_line(const std::string& line, const std::set<std::string>& axes) {
   const MappingWords words = mapping_words(line);
   bool named = false;
@@ -68,13 +69,11 @@ std::vector<std::string> speaking_lines(const std::string& text) {
 }
 
 void add_missing(std::vector<std::string>& found, const char* sign, const std::vector<std::string>& lines,
-                 std::vector<std::string> others) {
+    std::vector<std::string> others) {
   for (const std::string& line : lines) {
     const auto same = std::find(others.begin(), others.end(), line);
-    if (same != others.end())
-      others.erase(same);
-    else
-      found.push_back(sign + line);
+    if (same != others.end()) others.erase(same);
+    else found.push_back(sign + line);
   }
 }
 

@@ -21,13 +21,13 @@ namespace {
 constexpr double weight_gradient_bytes = 4;
 
 void add_moves(const Network& network, const PlacedNetwork& placed, const std::vector<PlacedItem>& items,
-               const char* pass, std::vector<TermMove>& moves) {
+    const char* pass, std::vector<TermMove>& moves) {
   const PlacedBlock& block = placed.blocks.front();
   for (const PlacedItem& item : items) {
     if (item.kind != PlacedKind::move || item.move == MoveKind::slice || item.move == MoveKind::mask) continue;
     const Copy& from = block.copies[item.reads.front()];
     moves.push_back({pass, to_text(item.move), (from.gradient ? "d" : "") + network.tensors[from.tensor].name,
-                     placed.mesh.label(item.atoms), item.received});
+        placed.mesh.label(item.atoms), item.received});
   }
 }
 
@@ -37,10 +37,8 @@ std::string placement_lines(const PlacementView& view) {
   for (const std::string& line : split_lines(dtensor_text(view))) {
     if (line.starts_with("  #") || line.starts_with("#") || line.starts_with("mesh ") || line.starts_with("dim "))
       continue;
-    if (line.starts_with("  "))
-      text += line;
-    else
-      text += fmt::format("{}{}:", text.empty() ? "" : "\n", line.substr(0, line.find(':')));
+    if (line.starts_with("  ")) text += line;
+    else text += fmt::format("{}{}:", text.empty() ? "" : "\n", line.substr(0, line.find(':')));
   }
   return text;
 }
@@ -85,7 +83,7 @@ std::string level_line(const ChipProgram& chip, const Counts& counts, int level)
   }
   const std::int64_t instances = counts.instances[level];
   return fmt::format("{}{}: {}", chip.levels[level].name, instances > 1 ? fmt::format(" (each of {})", instances) : "",
-                     fmt::join(parts, "; "));
+      fmt::join(parts, "; "));
 }
 
 Expected<PlacedTerm> count_on_chip(const MappingProgram& program) {
@@ -98,8 +96,8 @@ Expected<PlacedTerm> count_on_chip(const MappingProgram& program) {
     if (chip.levels[l].store) out.counts.push_back(level_line(chip, counts, l));
   const ChipAccount account_of = account(chip, counts);
   out.counts.push_back(fmt::format("{} cycles, {} of them fill and drain; {} multiply-adds on {} units",
-                                   grouped_digits(account_of.cycles), grouped_digits(account_of.skew_cycles),
-                                   grouped_digits(static_cast<double>(counts.macs)), counts.units));
+      grouped_digits(account_of.cycles), grouped_digits(account_of.skew_cycles),
+      grouped_digits(static_cast<double>(counts.macs)), counts.units));
   const NameRow name = taxonomy_name(chip);
   out.stationary = name.name;
   out.names = names_text({name});

@@ -15,12 +15,12 @@ struct TermMove {
 };
 
 struct PlacedTerm {
-  bool on_mesh = false;                  ///< else on an architecture, or without a program
-  std::vector<TermMove> moves;           ///< in order; local slices and masks left out
-  std::string placements;                ///< in DTensor's words, "" for an architecture
-  std::string names;                     ///< what the program is called
-  std::string stationary;                ///< of an architecture: its name in the Eyeriss taxonomy
-  std::vector<std::string> counts;       ///< of an architecture: a line per level, cycles
+  bool on_mesh = false;             ///< else on an architecture, or without a program
+  std::vector<TermMove> moves;      ///< in order; local slices and masks left out
+  std::string placements;           ///< in DTensor's words, "" for an architecture
+  std::string names;                ///< what the program is called
+  std::string stationary;           ///< of an architecture: its name in the Eyeriss taxonomy
+  std::vector<std::string> counts;  ///< of an architecture: a line per level, cycles
 };
 
 /// The lines of a text without their ends.

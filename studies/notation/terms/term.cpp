@@ -79,8 +79,8 @@ std::vector<std::string> near_terms(const std::string& word) {
     names.insert(names.end(), term.aliases.begin(), term.aliases.end());
     all.insert(all.end(), names.begin(), names.end());
     const bool holds = wanted.size() > 2 && std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-                         return normalised_term(name).find(wanted) != std::string::npos;
-                       });
+      return normalised_term(name).find(wanted) != std::string::npos;
+    });
     if (holds && near.size() < most) near.push_back(term.name);
   }
   const std::string spelled = nearest_name(word, all);
@@ -125,7 +125,7 @@ Expected<const Term*> find_term(const std::string& word) {
   }
   const std::vector<std::string> near = near_terms(word);
   return fail(word.substr(0, 60), "unknown term",
-              near.empty() ? "'stepcast explain' lists all terms" : fmt::format("near it: {}", fmt::join(near, ", ")));
+      near.empty() ? "'stepcast explain' lists all terms" : fmt::format("near it: {}", fmt::join(near, ", ")));
 }
 
 }  // namespace stepcast

@@ -1,6 +1,6 @@
-// The terms that `stepcast explain` answers: rows of studies/notation/terms/*.json. A term says in both vocabularies which loop
-// is split, which tensor moves and how much; where a small program can show it, the row states every collective that
-// must follow with its formula, and a test places the program and compares.
+// The terms that `stepcast explain` answers: rows of studies/notation/terms/*.json. A term says in both vocabularies
+// which loop is split, which tensor moves and how much; where a small program can show it, the row states every
+// collective that must follow with its formula, and a test places the program and compares.
 #pragma once
 
 #include <map>

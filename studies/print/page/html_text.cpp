@@ -11,18 +11,12 @@ namespace {
 
 const char* entity_of(char letter) {
   switch (letter) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    case '\'':
-      return "&#39;";
-    default:
-      return nullptr;
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    default: return nullptr;
   }
 }
 
@@ -36,10 +30,8 @@ const char* cell_class(const HtmlColumn& column) {
 std::string html_escaped(std::string_view text) {
   std::string safe;
   for (const char letter : text) {
-    if (const char* entity = entity_of(letter))
-      safe += entity;
-    else
-      safe += letter;
+    if (const char* entity = entity_of(letter)) safe += entity;
+    else safe += letter;
   }
   return safe;
 }
@@ -91,7 +83,7 @@ void HtmlTable::row(const std::vector<std::string>& cells) {
 std::string HtmlTable::text() const {
   std::string text =
       fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n<thead><tr>",
-                  html_escaped(label_));
+          html_escaped(label_));
   for (const HtmlColumn& column : columns_) {
     const std::string about = *column.about != 0 ? fmt::format(" title=\"{}\"", html_escaped(column.about)) : "";
     text += fmt::format("<th scope=\"col\"{}{}>{}</th>", cell_class(column), about, column.title);

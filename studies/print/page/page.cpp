@@ -19,10 +19,8 @@ constexpr std::string_view head =
 std::string data_element(const std::string& json) {
   std::string text = "<script id=\"data\" type=\"application/json\">";
   for (const char letter : json) {
-    if (letter == '<')
-      text += "\\u003c";
-    else
-      text += letter;
+    if (letter == '<') text += "\\u003c";
+    else text += letter;
   }
   return text + "</script>\n";
 }
@@ -40,12 +38,14 @@ std::string texts_ending_with(std::span<const EmbeddedFile> files, std::string_v
   return text;
 }
 
-std::string page_mark(std::string_view mark) { return fmt::format("<meta name=\"generator\" content=\"stepcast {} ", mark); }
+std::string page_mark(std::string_view mark) {
+  return fmt::format("<meta name=\"generator\" content=\"stepcast {} ", mark);
+}
 
 std::string page_text(const PageParts& parts) {
-  std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{}{}\">\n{}<title>{}</title>\n<style>{}{}</style>\n"
-      "</head>\n<body>\n",
+  std::string text = fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta "
+                                 "charset=\"utf-8\">\n{}{}\">\n{}<title>{}</title>\n<style>{}{}</style>\n"
+                                 "</head>\n<body>\n",
       page_mark(parts.mark), version(), head, html_escaped(parts.title), html_style(), parts.style);
   text += parts.body;
   if (!parts.data.empty()) text += data_element(parts.data);

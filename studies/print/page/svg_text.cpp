@@ -13,12 +13,16 @@ namespace {
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr std::string_view ellipsis = "\xE2\x80\xA6";     // U+2026
 
-/// Bytes of the character that `text` begins with; 0 where that is not UTF-8 or nothing that XML 1.0 holds (section 2.2).
+/// Bytes of the character that `text` begins with; 0 where that is not UTF-8 or nothing that XML 1.0 holds (section
+/// 2.2).
 std::size_t svg_character_size(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   if (first < 0x80) return first >= 0x20 || first == '\n' || first == '\t' ? (first == 0x7F ? 0 : 1) : 0;
-  const std::size_t size = first >= 0xF0 && first <= 0xF4 ? 4 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xC2 && first < 0xE0 ? 2 : 0;
+  const std::size_t size = first >= 0xF0 && first <= 0xF4  ? 4
+                           : first >= 0xE0 && first < 0xF0 ? 3
+                           : first >= 0xC2 && first < 0xE0 ? 2
+                                                           : 0;
   if (size == 0 || text.size() < size) return 0;
   for (std::size_t i = 1; i < size; ++i)
     if ((byte(i) & 0xC0U) != 0x80U) return 0;
@@ -105,14 +109,16 @@ std::vector<double> spread_apart(std::span<const double> wanted, double gap, dou
     for (int i = 0; i < block.count; ++i) places.push_back(block.place() + gap * i);
   // The ends push those beyond them back, which keeps the gaps.
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = std::max(places[i], low + gap * static_cast<double>(i));
-  for (std::size_t i = places.size(); i-- > 0;) places[i] = std::min(places[i], high - gap * static_cast<double>(places.size() - 1 - i));
+  for (std::size_t i = places.size(); i-- > 0;)
+    places[i] = std::min(places[i], high - gap * static_cast<double>(places.size() - 1 - i));
   return places;
 }
 
 bool LabelRoom::is_free(const SvgBox& box, const SvgBox& own) const {
   if (!box.inside(frame_)) return false;
   return std::none_of(taken_.begin(), taken_.end(), [&](const SvgBox& other) {
-    const bool is_own = other.left == own.left && other.right == own.right && other.top == own.top && other.bottom == own.bottom;
+    const bool is_own =
+        other.left == own.left && other.right == own.right && other.top == own.top && other.bottom == own.bottom;
     return !is_own && box.overlaps(other);
   });
 }
@@ -124,18 +130,20 @@ bool LabelRoom::take_if_free(const SvgBox& box) {
   return true;
 }
 
-std::optional<LabelPlace> LabelRoom::place(double x, double y, double radius, double width, double height, const SvgBox& own) {
+std::optional<LabelPlace> LabelRoom::place(
+    double x, double y, double radius, double width, double height, const SvgBox& own) {
   // Beside the mark first, then above and below, then farther away in wider and wider turns.
   struct Try {
     double dx, dy;
     bool from_end;
   };
   for (const double far : {0.0, 10.0, 20.0, 32.0, 46.0}) {
-    const double side = radius + 5 + far / 3, up = radius + 5 + far, low = radius + height + 1 + far, slant = 0.7 * radius + 3 + far;
-    const Try tries[] = {
-        {side, 0.35 * height - far, false}, {-side, 0.35 * height - far, true}, {slant, -slant, false},   {-slant, -slant, true},
-        {slant, slant + height / 2, false}, {-slant, slant + height / 2, true}, {-width / 2, -up, false}, {-width / 2, low, false},
-        {side, 0.35 * height + far, false}, {-side, 0.35 * height + far, true}};
+    const double side = radius + 5 + far / 3, up = radius + 5 + far, low = radius + height + 1 + far,
+                 slant = 0.7 * radius + 3 + far;
+    const Try tries[] = {{side, 0.35 * height - far, false}, {-side, 0.35 * height - far, true}, {slant, -slant, false},
+        {-slant, -slant, true}, {slant, slant + height / 2, false}, {-slant, slant + height / 2, true},
+        {-width / 2, -up, false}, {-width / 2, low, false}, {side, 0.35 * height + far, false},
+        {-side, 0.35 * height + far, true}};
     for (const Try& one : tries) {
       const double left = x + one.dx - (one.from_end ? width : 0), base = y + one.dy;
       const SvgBox box{left, base - 0.8 * height, left + width, base + 0.2 * height};

@@ -23,8 +23,8 @@ double svg_text_width(std::string_view text, double font_size);
 /// Coordinates as short as a hundredth of a pixel needs: "12", "12.5", "12.34".
 std::string svg_number(double value);
 
-/// Places between low and high in the order of `wanted` (ascending), at least `gap` apart and as near as can be to what is wanted;
-/// where they are too many they share the room evenly.
+/// Places between low and high in the order of `wanted` (ascending), at least `gap` apart and as near as can be to what
+/// is wanted; where they are too many they share the room evenly.
 std::vector<double> spread_apart(std::span<const double> wanted, double gap, double low, double high);
 
 struct SvgBox {
@@ -51,8 +51,8 @@ class LabelRoom {
   void take(const SvgBox& box) { taken_.push_back(box); }
   /// Whether there was room, which is taken then.
   bool take_if_free(const SvgBox& box);
-  /// A free place beside a mark of `radius` at x, y, which is taken then; none where everything near is full. The boxes of `own`
-  /// (the mark itself) do not count.
+  /// A free place beside a mark of `radius` at x, y, which is taken then; none where everything near is full. The boxes
+  /// of `own` (the mark itself) do not count.
   std::optional<LabelPlace> place(double x, double y, double radius, double width, double height, const SvgBox& own);
 
  private:

@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t drawn_operators = 6, fewest_columns = 4;
 constexpr double grid_top = 66, operator_height = 128, name_width = 168, cell_gap = 6, cell_height = 118, side = 16;
 
-/// Outer sides of all operators' boundaries, innermost first; one that only some have stands behind what it follows there.
+/// Outer sides of all operators' boundaries, innermost first; one that only some have stands behind what it follows
+/// there.
 std::vector<std::string> boundary_columns(const std::vector<OperatorBoundaries>& operators, std::size_t count) {
   std::vector<std::string> columns;
   for (std::size_t i = 0; i < count; ++i) {
@@ -33,10 +34,13 @@ struct BoundaryGrid {
   std::vector<std::string> columns;
   double cell_width = 0;
   explicit BoundaryGrid(std::vector<std::string> names) : columns(std::move(names)) {
-    const auto count = static_cast<double>(std::max(columns.size() + 1, fewest_columns));  // and one for the multiply-adds
+    // and one for the multiply-adds
+    const auto count = static_cast<double>(std::max(columns.size() + 1, fewest_columns));
     cell_width = (picture_width - 2 * side - name_width) / count - cell_gap;
   }
-  [[nodiscard]] double x(std::size_t column) const { return side + name_width + static_cast<double>(column) * (cell_width + cell_gap); }
+  [[nodiscard]] double x(std::size_t column) const {
+    return side + name_width + static_cast<double>(column) * (cell_width + cell_gap);
+  }
   [[nodiscard]] std::size_t characters(double font) const {
     return static_cast<std::size_t>(std::max(4.0, (cell_width - 16) / (0.55 * font)));
   }
@@ -52,20 +56,24 @@ double longest_time(const OperatorBoundaries& one) {
 }
 
 /// A bar of the row's own scale, with a tick where the multiply-adds end.
-std::string time_bar(const BoundaryGrid& grid, const OperatorBoundaries& one, Seconds time, RoofBasis basis = RoofBasis::datasheet) {
+std::string time_bar(
+    const BoundaryGrid& grid, const OperatorBoundaries& one, Seconds time, RoofBasis basis = RoofBasis::datasheet) {
   const double most = longest_time(one), room = grid.cell_width - 16;
   if (!(most > 0)) return {};
-  const double width = std::clamp(time.value() / most, 0.0, 1.0) * room, tick = 8 + std::clamp(one.compute.value() / most, 0.0, 1.0) * room;
-  return fmt::format(
-      "<rect class=\"time-bar{}\" x=\"8\" y=\"54\" width=\"{}\" height=\"9\"/><path class=\"compute-tick\" d=\"M{} 51v15\"/>",
-      basis == RoofBasis::assumed ? " assumed" : "", svg_number(time.value() > 0 ? std::max(1.0, width) : 0), svg_number(tick));
+  const double width = std::clamp(time.value() / most, 0.0, 1.0) * room,
+               tick = 8 + std::clamp(one.compute.value() / most, 0.0, 1.0) * room;
+  return fmt::format("<rect class=\"time-bar{}\" x=\"8\" y=\"54\" width=\"{}\" height=\"9\"/><path "
+                     "class=\"compute-tick\" d=\"M{} 51v15\"/>",
+      basis == RoofBasis::assumed ? " assumed" : "", svg_number(time.value() > 0 ? std::max(1.0, width) : 0),
+      svg_number(tick));
 }
 
-std::string cell_frame(const BoundaryGrid& grid, std::size_t column, double y, const std::string& attributes, const std::string& title,
-                       const std::string& inside) {
-  return fmt::format("<g {} transform=\"translate({} {})\">{}<rect class=\"cell\" rx=\"4\" width=\"{}\" height=\"{}\"/>{}</g>\n",
-                     attributes, svg_number(grid.x(column)), svg_number(y), picture_title(title), svg_number(grid.cell_width),
-                     svg_number(cell_height), inside);
+std::string cell_frame(const BoundaryGrid& grid, std::size_t column, double y, const std::string& attributes,
+    const std::string& title, const std::string& inside) {
+  return fmt::format(
+      "<g {} transform=\"translate({} {})\">{}<rect class=\"cell\" rx=\"4\" width=\"{}\" height=\"{}\"/>{}</g>\n",
+      attributes, svg_number(grid.x(column)), svg_number(y), picture_title(title), svg_number(grid.cell_width),
+      svg_number(cell_height), inside);
 }
 
 /// "1.23 ms, 0.8 x compute".
@@ -79,18 +87,23 @@ std::string crossing_time(const OperatorBoundaries& one, Seconds time) {
 std::string stationary_lines(const BoundaryGrid& grid, const BoundaryRow& row) {
   if (row.stationary.empty()) return "";
   const std::string words = row.stationary == "none" ? "keeps nothing" : "keeps " + row.stationary;
-  const std::size_t room = grid.characters(11), broken = words.size() > room ? words.rfind(' ', room) : std::string::npos;
+  const std::size_t room = grid.characters(11),
+                    broken = words.size() > room ? words.rfind(' ', room) : std::string::npos;
   if (broken == std::string::npos) return picture_text(8, 81, "small", svg_shortened(words, room));
   return picture_text(8, 81, "small", words.substr(0, broken)) +
          picture_text(8, 95, "small", svg_shortened(words.substr(broken + 1), room));
 }
 
 /// Where the outline alone would not say it.
-std::string limit_word(const BoundaryGrid& grid) { return picture_text(grid.cell_width - 8, 111, "end limit-word strong small", "limits"); }
+std::string limit_word(const BoundaryGrid& grid) {
+  return picture_text(grid.cell_width - 8, 111, "end limit-word strong small", "limits");
+}
 
 std::string crossing_title(const OperatorBoundaries& one, const BoundaryRow& row) {
-  std::string text = fmt::format("{}: {} to {}\n{} in one call", one.name, row.outer, row.inner, format_bytes_decimal(row.bytes));
-  if (row.rate.value() > 0) text += fmt::format(" at {} ({}): {}", format_rate(row.rate), to_text(row.basis), format_seconds(row.time));
+  std::string text =
+      fmt::format("{}: {} to {}\n{} in one call", one.name, row.outer, row.inner, format_bytes_decimal(row.bytes));
+  if (row.rate.value() > 0)
+    text += fmt::format(" at {} ({}): {}", format_rate(row.rate), to_text(row.basis), format_seconds(row.time));
   if (row.flops_per_byte > 0) text += "\n" + flops_per_byte_text(row.flops_per_byte);
   if (row.ridge > 0) text += fmt::format(", the ridge is at {}", flops_per_byte_text(row.ridge));
   if (!row.stationary.empty()) text += "\nstationary: " + row.stationary;
@@ -98,7 +111,8 @@ std::string crossing_title(const OperatorBoundaries& one, const BoundaryRow& row
   return row.limits ? text + "\nthis boundary limits the operator" : text;
 }
 
-std::string crossing_cell(const BoundaryGrid& grid, const OperatorBoundaries& one, std::size_t operator_index, std::size_t i, double y) {
+std::string crossing_cell(
+    const BoundaryGrid& grid, const OperatorBoundaries& one, std::size_t operator_index, std::size_t i, double y) {
   const BoundaryRow& row = one.rows[i];
   const std::string crosses = row.bytes.value() > 0 ? format_bytes_decimal(row.bytes) : "nothing crosses";
   const bool timed = row.rate.value() > 0 || row.time.value() > 0;
@@ -106,24 +120,27 @@ std::string crossing_cell(const BoundaryGrid& grid, const OperatorBoundaries& on
                        picture_text(8, 35, "", row.flops_per_byte > 0 ? flops_per_byte_text(row.flops_per_byte) : "");
   if (timed) inside += time_bar(grid, one, row.time, row.basis);
   inside += picture_text(8, 49, "small",
-                         timed                   ? crossing_time(one, row.time)
-                         : row.bytes.value() > 0 ? "rate not known"
-                                                 : "") +
+                timed                   ? crossing_time(one, row.time)
+                : row.bytes.value() > 0 ? "rate not known"
+                                        : "") +
             stationary_lines(grid, row);
-  return cell_frame(
-      grid, grid.column_of(row.outer), y,
-      fmt::format("class=\"crossing{}\" data-operator=\"{}\" data-boundary=\"{}\"", row.limits ? " limits" : "", operator_index, i),
+  return cell_frame(grid, grid.column_of(row.outer), y,
+      fmt::format("class=\"crossing{}\" data-operator=\"{}\" data-boundary=\"{}\"", row.limits ? " limits" : "",
+          operator_index, i),
       crossing_title(one, row), inside);
 }
 
 std::string compute_cell(const BoundaryGrid& grid, const OperatorBoundaries& one, std::size_t i, double y) {
   const bool limits = one.limit == "compute";
   const std::string inside = picture_text(8, 18, "strong", format_flops(one.flops)) + (limits ? limit_word(grid) : "") +
-                             picture_text(8, 35, "", "at peak") + picture_text(8, 49, "small", format_seconds(one.compute)) +
+                             picture_text(8, 35, "", "at peak") +
+                             picture_text(8, 49, "small", format_seconds(one.compute)) +
                              time_bar(grid, one, one.compute);
-  return cell_frame(grid, 0, y, fmt::format("class=\"multiply-adds{}\" data-operator=\"{}\"", limits ? " limits" : "", i),
-                    fmt::format("{}: {} at the datasheet's peak take {}", one.name, format_flops(one.flops), format_seconds(one.compute)),
-                    inside);
+  return cell_frame(grid, 0, y,
+      fmt::format("class=\"multiply-adds{}\" data-operator=\"{}\"", limits ? " limits" : "", i),
+      fmt::format(
+          "{}: {} at the datasheet's peak take {}", one.name, format_flops(one.flops), format_seconds(one.compute)),
+      inside);
 }
 
 std::string operator_head(const OperatorBoundaries& one, double y) {
@@ -131,16 +148,18 @@ std::string operator_head(const OperatorBoundaries& one, double y) {
     return picture_text(side, y + dy, classes, svg_shortened(text, 25));
   };
   return "<g class=\"operator kind-" + std::string(to_text(one.kind)) + "\">" +
-         picture_title(fmt::format("{}, {} of {}\n{}\n{}", one.name, pass_text(one.pass), one.block, one.shape, one.nest)) +
-         fmt::format("<rect class=\"swatch\" x=\"{}\" y=\"{}\" width=\"4\" height=\"{}\"/>", svg_number(side - 9), svg_number(y),
-                     svg_number(cell_height)) +
+         picture_title(
+             fmt::format("{}, {} of {}\n{}\n{}", one.name, pass_text(one.pass), one.block, one.shape, one.nest)) +
+         fmt::format("<rect class=\"swatch\" x=\"{}\" y=\"{}\" width=\"4\" height=\"{}\"/>", svg_number(side - 9),
+             svg_number(y), svg_number(cell_height)) +
          line(18, "strong", one.name) + line(35, "small", one.shape) +
          line(51, "small", fmt::format("{}, {}", pass_text(one.pass), one.block)) +
          line(67, "small", fmt::format("{} a call, {}", format_seconds(one.time), html_percent(one.share))) +
          line(83, "small", one.limit.empty() ? "" : "limited by " + one.limit) + "</g>\n";
 }
 
-std::string column_heads(const BoundaryGrid& grid, const std::vector<OperatorBoundaries>& operators, std::size_t count) {
+std::string column_heads(
+    const BoundaryGrid& grid, const std::vector<OperatorBoundaries>& operators, std::size_t count) {
   std::string text = picture_text(grid.x(0) + 8, grid_top - 22, "strong", "multiply-adds") +
                      picture_text(grid.x(0) + 8, grid_top - 8, "small soft", "innermost");
   for (std::size_t c = 0; c < grid.columns.size(); ++c) {
@@ -150,7 +169,9 @@ std::string column_heads(const BoundaryGrid& grid, const std::vector<OperatorBou
         if (row.outer == grid.columns[c]) inner = row.inner;
     const double x = grid.x(c + 1) + 8;
     text += picture_text(x, grid_top - 22, "strong", svg_shortened(grid.columns[c], grid.characters(12))) +
-            (inner.empty() ? "" : picture_text(x, grid_top - 8, "small soft", svg_shortened("to " + inner, grid.characters(11))));
+            (inner.empty()
+                    ? ""
+                    : picture_text(x, grid_top - 8, "small soft", svg_shortened("to " + inner, grid.characters(11))));
   }
   return text;
 }
@@ -162,7 +183,8 @@ std::string boundaries_svg(const RooflineReport& report) {
   const BoundaryGrid grid(boundary_columns(report.boundaries, count));
   std::string body =
       picture_heading("Dataflow by boundary",
-                      fmt::format("bytes of one call that cross, and their time beside that of the multiply-adds: {}", report.network)) +
+          fmt::format(
+              "bytes of one call that cross, and their time beside that of the multiply-adds: {}", report.network)) +
       column_heads(grid, report.boundaries, count);
   double y = grid_top;
   for (std::size_t i = 0; i < count; ++i, y += operator_height) {
@@ -171,15 +193,16 @@ std::string boundaries_svg(const RooflineReport& report) {
     for (std::size_t row = 0; row < one.rows.size(); ++row) body += crossing_cell(grid, one, i, row, y);
   }
   if (count == 0) body += picture_text(picture_width / 2, y += 20, "mid", "no operator has a loop nest to show");
-  const std::string rest = report.boundaries.size() > count
-                               ? fmt::format("{} lighter operators stand in the table and the JSON.", report.boundaries.size() - count)
-                               : "";
+  const std::string rest =
+      report.boundaries.size() > count
+          ? fmt::format("{} lighter operators stand in the table and the JSON.", report.boundaries.size() - count)
+          : "";
   body += picture_text(side, y += 14, "soft",
-                       "Bars: time, one scale per operator; pale: by an assumed rate; dashed: where the multiply-adds end; \"keeps\": "
-                       "tensors that stay inside.");
+      "Bars: time, one scale per operator; pale: by an assumed rate; dashed: where the multiply-adds end; \"keeps\": "
+      "tensors that stay inside.");
   if (!rest.empty()) body += picture_text(side, y += 18, "soft", rest);
-  return picture_element("boundaries", y + 14, fmt::format("Boundaries of the {} heaviest operators of {}", count, report.network), "",
-                         body);
+  return picture_element("boundaries", y + 14,
+      fmt::format("Boundaries of the {} heaviest operators of {}", count, report.network), "", body);
 }
 
 }  // namespace stepcast

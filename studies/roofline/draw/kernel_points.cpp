@@ -32,7 +32,8 @@ void move_inside(const Plane& plane, KernelMark& mark) {
   if (mark.place.down != 0) mark.place.y = mark.place.down < 0 ? plane.top + room : plane.bottom() - room;
 }
 
-/// Those that have neither intensity nor rate to show stand side by side in rows along the lower edge; `corner` is their room.
+/// Those that have neither intensity nor rate to show stand side by side in rows along the lower edge; `corner` is
+/// their room.
 std::vector<KernelMark> kernel_marks(const RooflineReport& report, const Plane& plane, SvgBox& corner) {
   std::vector<KernelMark> marks;
   corner = {plane.left, plane.bottom(), plane.left, plane.bottom()};
@@ -65,26 +66,26 @@ SvgBox corner_heading(const SvgBox& corner) {
 std::string corner_ground(const SvgBox& corner) {
   if (corner.right <= corner.left) return {};
   const double right = std::max(corner.right, corner_heading(corner).right), top = corner_heading(corner).top;
-  return fmt::format("<rect class=\"corner\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", svg_number(corner.left), svg_number(top),
-                     svg_number(right - corner.left), svg_number(corner.bottom - top)) +
+  return fmt::format("<rect class=\"corner\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", svg_number(corner.left),
+             svg_number(top), svg_number(right - corner.left), svg_number(corner.bottom - top)) +
          picture_text(corner.left + 6, corner.top - 4, "soft", corner_words);
 }
 
 std::string point_title(const OperatorPoint& point) {
-  std::string text =
-      fmt::format("{}, {} of {}\n{}{}", point.name, pass_text(point.pass), point.block, point.shape, point.shape.empty() ? "" : ", ") +
-      to_text(point.precision);
+  std::string text = fmt::format("{}, {} of {}\n{}{}", point.name, pass_text(point.pass), point.block, point.shape,
+                         point.shape.empty() ? "" : ", ") +
+                     to_text(point.precision);
   if (point.flops.value() > 0)
     text += fmt::format("\n{} of HBM, {} of L2; {}", flops_per_byte_text(point.intensity(MemoryLevel::hbm)),
-                        flops_per_byte_text(point.intensity(MemoryLevel::l2)), format_flops(point.rate));
-  else
-    text += "\n" + format_rate(point.bandwidth) + " of HBM";
-  text += fmt::format(", {} of the roof, limited by {}\n{:.6g} x {} a step: {} of it\n{}{}{}", format_percent(point.share_of_roof),
-                      point.bound, point.calls, format_seconds(point.time), format_percent(point.share), to_text(point.source),
-                      point.law.empty() ? "" : ": ", point.law);
+        flops_per_byte_text(point.intensity(MemoryLevel::l2)), format_flops(point.rate));
+  else text += "\n" + format_rate(point.bandwidth) + " of HBM";
+  text += fmt::format(", {} of the roof, limited by {}\n{:.6g} x {} a step: {} of it\n{}{}{}",
+      format_percent(point.share_of_roof), point.bound, point.calls, format_seconds(point.time),
+      format_percent(point.share), to_text(point.source), point.law.empty() ? "" : ": ", point.law);
   if (point.measured)
     text += fmt::format("\nmeasured {} ({}): {}", format_seconds(point.measured->time),
-                        html_plural(static_cast<std::size_t>(std::max(0, point.measured->rows)), "row", "rows"), point.measured->source);
+        html_plural(static_cast<std::size_t>(std::max(0, point.measured->rows)), "row", "rows"),
+        point.measured->source);
   if (!point.outside.empty()) text += "\n" + point.outside;
   if (!point.warning.empty()) text += "\n" + point.warning;
   return text;
@@ -94,7 +95,8 @@ std::string point_title(const OperatorPoint& point) {
 std::string others_here(const RooflineReport& report, const std::vector<KernelMark>& marks, std::size_t i) {
   std::vector<std::string_view> names;
   for (std::size_t other = 0; other < marks.size(); ++other)
-    if (other != i && std::hypot(marks[other].place.x - marks[i].place.x, marks[other].place.y - marks[i].place.y) < 0.5)
+    if (other != i &&
+        std::hypot(marks[other].place.x - marks[i].place.x, marks[other].place.y - marks[i].place.y) < 0.5)
       names.push_back(report.points[other].name);
   return same_place_text(names);
 }
@@ -104,10 +106,8 @@ std::optional<KernelMark> timed_mark(const Plane& plane, const OperatorPoint& po
   if (!point.measured) return std::nullopt;
   const double share = point.time.value() > 0 ? point.share * (point.measured->time / point.time) : point.share;
   KernelMark timed{place_on(plane, point.intensity(MemoryLevel::hbm), point.measured->rate), mark_radius(share)};
-  if (mark.place.outside())
-    timed.place = mark.place;
-  else
-    move_inside(plane, timed);
+  if (mark.place.outside()) timed.place = mark.place;
+  else move_inside(plane, timed);
   return timed;
 }
 
@@ -117,14 +117,14 @@ std::string measured_mark(const Plane& plane, const OperatorPoint& point, const 
   if (!timed) return {};
   const std::string dx = svg_number(timed->place.x - mark.place.x), dy = svg_number(timed->place.y - mark.place.y);
   const std::string arrow = mark.place.outside() ? "" : edge_arrow(timed->place, timed->radius);
-  return fmt::format(
-      "<line class=\"between\" x1=\"0\" y1=\"0\" x2=\"{0}\" y2=\"{1}\"/><g class=\"mark measured\" "
-      "transform=\"translate({0} {1})\"><path d=\"{2}\"/>{3}</g>",
+  return fmt::format("<line class=\"between\" x1=\"0\" y1=\"0\" x2=\"{0}\" y2=\"{1}\"/><g class=\"mark measured\" "
+                     "transform=\"translate({0} {1})\"><path d=\"{2}\"/>{3}</g>",
       dx, dy, mark_outline(point_pass(point.pass), timed->radius), arrow);
 }
 
 std::string point_label(const OperatorPoint& point, const KernelMark& mark, LabelRoom& room) {
-  return mark_label(svg_shortened(point.name, longest_label) + " " + html_percent(point.share), mark.place, mark.radius, room);
+  return mark_label(
+      svg_shortened(point.name, longest_label) + " " + html_percent(point.share), mark.place, mark.radius, room);
 }
 
 /// From the place by HBM bytes to that by L2 bytes, as far as the frame shows it.
@@ -132,18 +132,20 @@ std::string joined_line(const Plane& plane, std::size_t i, const OperatorPoint& 
   if (mark.place.outside() || !(point.l2.value() > 0)) return {};
   const PlanePlace l2 = place_on(plane, point.intensity(MemoryLevel::l2), point.rate);
   const std::string x = svg_number(l2.x), y = svg_number(mark.place.y);
-  const std::string end =
-      l2.outside() ? "" : fmt::format("<path class=\"joined-end\" data-point=\"{}\" d=\"M{} {}v8\"/>", i, x, svg_number(mark.place.y - 4));
-  return fmt::format("<g class=\"kind-{}\"><line class=\"joined\" data-point=\"{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>{}</g>\n",
-                     to_text(point.kind), i, svg_number(mark.place.x), y, x, y, end);
+  const std::string end = l2.outside() ? ""
+                                       : fmt::format("<path class=\"joined-end\" data-point=\"{}\" d=\"M{} {}v8\"/>", i,
+                                             x, svg_number(mark.place.y - 4));
+  return fmt::format(
+      "<g class=\"kind-{}\"><line class=\"joined\" data-point=\"{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>{}</g>\n",
+      to_text(point.kind), i, svg_number(mark.place.x), y, x, y, end);
 }
 
 std::string loose_title(const LoosePoint& point) {
   std::string text = fmt::format("{} {}, {}\nmeasured {}, {}", point.kind, point.shape, to_text(point.precision),
-                                 format_seconds(point.time), point.source);
+      format_seconds(point.time), point.source);
   if (point.flops.value() > 0)
     text += fmt::format("\n{}, {}, {} of the roof", flops_per_byte_text(point.flops_per_byte), format_flops(point.rate),
-                        format_percent(point.share_of_roof));
+        format_percent(point.share_of_roof));
   if (!point.outside.empty()) text += "\n" + point.outside;
   if (!point.warning.empty()) text += "\n" + point.warning;
   return text;
@@ -164,12 +166,14 @@ std::string operator_marks(const RooflineReport& report, const Plane& plane, Lab
     const OperatorPoint& point = report.points[i];
     const PlanePlace& place = marks[i].place;
     lines += joined_line(plane, i, point, marks[i]);
-    points += fmt::format("<g class=\"point kind-{} pass-{}{}\" data-point=\"{}\" transform=\"translate({} {})\">", to_text(point.kind),
-                          to_text(point_pass(point.pass)), place.outside() ? " outside" : "", i, svg_number(place.x), svg_number(place.y)) +
-              picture_title(point_title(point) + others_here(report, marks, i)) +
-              fmt::format("<path class=\"mark forecast\" d=\"{}\"/>", mark_outline(point_pass(point.pass), marks[i].radius)) +
-              measured_mark(plane, point, marks[i]) + edge_arrow(place, marks[i].radius) +
-              (i < labelled_points ? point_label(point, marks[i], room) : "") + "</g>\n";
+    points +=
+        fmt::format("<g class=\"point kind-{} pass-{}{}\" data-point=\"{}\" transform=\"translate({} {})\">",
+            to_text(point.kind), to_text(point_pass(point.pass)), place.outside() ? " outside" : "", i,
+            svg_number(place.x), svg_number(place.y)) +
+        picture_title(point_title(point) + others_here(report, marks, i)) +
+        fmt::format("<path class=\"mark forecast\" d=\"{}\"/>", mark_outline(point_pass(point.pass), marks[i].radius)) +
+        measured_mark(plane, point, marks[i]) + edge_arrow(place, marks[i].radius) +
+        (i < labelled_points ? point_label(point, marks[i], room) : "") + "</g>\n";
   }
   return lines + points;
 }
@@ -180,8 +184,8 @@ std::string loose_marks(const RooflineReport& report, const Plane& plane) {
     const LoosePoint& point = report.loose[i];
     KernelMark mark{place_on(plane, point.flops_per_byte, point.rate), loose_radius};
     move_inside(plane, mark);
-    text += fmt::format("<g class=\"loose{}\" data-loose=\"{}\" transform=\"translate({} {})\">", mark.place.outside() ? " outside" : "", i,
-                        svg_number(mark.place.x), svg_number(mark.place.y)) +
+    text += fmt::format("<g class=\"loose{}\" data-loose=\"{}\" transform=\"translate({} {})\">",
+                mark.place.outside() ? " outside" : "", i, svg_number(mark.place.x), svg_number(mark.place.y)) +
             picture_title(loose_title(point)) + fmt::format("<circle class=\"mark\" r=\"{:g}\"/>", loose_radius) +
             edge_arrow(mark.place, loose_radius) + "</g>\n";
   }

@@ -18,16 +18,19 @@ constexpr double foot_of_plane = 52;  ///< numbers and name of the x axis
 constexpr double key_radius = 6;
 
 /// "quiet" roofs are of other types than the plan's: thin, without labels at their ridges.
-const char* loudness(Precision precision, const RooflineReport& report) { return precision == report.precision ? "main" : "quiet"; }
+const char* loudness(Precision precision, const RooflineReport& report) {
+  return precision == report.precision ? "main" : "quiet";
+}
 
 std::vector<DrawnRoof> drawn_compute_roofs(const RooflineReport& report) {
   std::vector<DrawnRoof> drawn;
   for (std::size_t i = 0; i < report.roofs.compute.size(); ++i) {
     const ComputeRoof& roof = report.roofs.compute[i];
-    drawn.push_back({roof.rate.value(), fmt::format("compute {} {}", to_text(roof.basis), loudness(roof.precision, report)),
-                     fmt::format("data-roof=\"{}\"", i),
-                     fmt::format("{} {} {}", to_text(roof.precision), format_flops(roof.rate), basis_text(roof)),
-                     fmt::format("{} multiply-adds: {}\n{}", to_text(roof.precision), format_flops(roof.rate), roof.from)});
+    drawn.push_back(
+        {roof.rate.value(), fmt::format("compute {} {}", to_text(roof.basis), loudness(roof.precision, report)),
+            fmt::format("data-roof=\"{}\"", i),
+            fmt::format("{} {} {}", to_text(roof.precision), format_flops(roof.rate), basis_text(roof)),
+            fmt::format("{} multiply-adds: {}\n{}", to_text(roof.precision), format_flops(roof.rate), roof.from)});
   }
   return drawn;
 }
@@ -36,16 +39,16 @@ std::vector<DrawnRoof> drawn_memory_roofs(const RooflineReport& report) {
   std::vector<DrawnRoof> drawn;
   for (std::size_t i = 0; i < report.roofs.memory.size(); ++i) {
     const MemoryRoof& roof = report.roofs.memory[i];
-    drawn.push_back({roof.rate.value(), fmt::format("memory {}{}", to_text(roof.basis), roof.level == MemoryLevel::l2 ? " l2" : ""),
-                     fmt::format("data-roof=\"{}\"", i),
-                     fmt::format("{} {} {}", to_text(roof.level), format_rate(roof.rate), to_text(roof.basis)),
-                     fmt::format("{}: {}\n{}", to_text(roof.level), format_rate(roof.rate), roof.from)});
+    drawn.push_back(
+        {roof.rate.value(), fmt::format("memory {}{}", to_text(roof.basis), roof.level == MemoryLevel::l2 ? " l2" : ""),
+            fmt::format("data-roof=\"{}\"", i),
+            fmt::format("{} {} {}", to_text(roof.level), format_rate(roof.rate), to_text(roof.basis)),
+            fmt::format("{}: {}\n{}", to_text(roof.level), format_rate(roof.rate), roof.from)});
   }
   return drawn;
 }
 
-template <typename Roof>
-double highest_rate(const std::vector<Roof>& roofs) {
+template <typename Roof> double highest_rate(const std::vector<Roof>& roofs) {
   double most = 0;
   for (const Roof& roof : roofs) most = std::max(most, roof.rate.value());
   return most;
@@ -57,17 +60,20 @@ std::string ridge_label(const PlanePlace& place, const std::string& label, Label
   double up = 7;
   const auto box = [&] { return SvgBox{place.x - 6 - width, place.y - up - 12, place.x + 8, place.y - up + 4}; };
   while (up < 150 && !room.take_if_free(box())) up += 15;
-  const std::string leader = up > 7 ? fmt::format("<path class=\"leader\" d=\"M-2 -4L-5 {}\"/>", svg_number(-up + 2)) : "";
-  return leader + fmt::format("<text class=\"ridge-label end\" x=\"-6\" y=\"{}\">{}</text>", svg_number(-up), svg_escaped(label));
+  const std::string leader =
+      up > 7 ? fmt::format("<path class=\"leader\" d=\"M-2 -4L-5 {}\"/>", svg_number(-up + 2)) : "";
+  return leader + fmt::format("<text class=\"ridge-label end\" x=\"-6\" y=\"{}\">{}</text>", svg_number(-up),
+                      svg_escaped(label));
 }
 
 std::string ridge_mark(const RooflineReport& report, std::size_t i, const Plane& plane, LabelRoom& room) {
   const Ridge& ridge = report.roofs.ridges[i];
   const PlanePlace place = place_on(plane, ridge.flops_per_byte, ridge.rate);
-  const std::string words =
-      fmt::format("{} ridge, {}: {}", to_text(ridge.level), to_text(ridge.basis), flops_per_byte_text(ridge.flops_per_byte));
-  return fmt::format("<g class=\"ridge {}{}\" data-ridge=\"{}\" transform=\"translate({} {})\">", loudness(ridge.precision, report),
-                     place.outside() ? " outside" : "", i, svg_number(place.x), svg_number(place.y)) +
+  const std::string words = fmt::format(
+      "{} ridge, {}: {}", to_text(ridge.level), to_text(ridge.basis), flops_per_byte_text(ridge.flops_per_byte));
+  return fmt::format("<g class=\"ridge {}{}\" data-ridge=\"{}\" transform=\"translate({} {})\">",
+             loudness(ridge.precision, report), place.outside() ? " outside" : "", i, svg_number(place.x),
+             svg_number(place.y)) +
          picture_title(fmt::format("{}\n{}: {}", words, to_text(ridge.precision), format_flops(ridge.rate))) +
          fmt::format("<path class=\"drop\" d=\"M0 0V{}\"/><circle r=\"3.5\"/>", svg_number(plane.bottom() - place.y)) +
          edge_arrow(place, 3.5) + ridge_label(place, words, room) + "</g>\n";
@@ -78,7 +84,7 @@ std::vector<std::size_t> ridges_from_left(const Roofs& roofs) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < roofs.ridges.size(); ++i) order.push_back(i);
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return roofs.ridges[a].flops_per_byte < roofs.ridges[b].flops_per_byte; });
+      [&](std::size_t a, std::size_t b) { return roofs.ridges[a].flops_per_byte < roofs.ridges[b].flops_per_byte; });
   return order;
 }
 
@@ -88,19 +94,20 @@ std::string key_mark(PointPass pass, const char* classes) {
 
 void add_kinds(PictureLegend& legend, const RooflineReport& report) {
   for (const PointKind kind : point_kinds()) {
-    const bool present =
-        std::any_of(report.points.begin(), report.points.end(), [&](const OperatorPoint& point) { return point.kind == kind; });
+    const bool present = std::any_of(
+        report.points.begin(), report.points.end(), [&](const OperatorPoint& point) { return point.kind == kind; });
     if (present)
       legend.entry(
-          fmt::format("<g class=\"kind-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>", to_text(kind)), 12,
-          point_kind_name(kind));
+          fmt::format("<g class=\"kind-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>",
+              to_text(kind)),
+          12, point_kind_name(kind));
   }
 }
 
 void add_shapes(PictureLegend& legend, const RooflineReport& report) {
   for (const PointPass pass : {PointPass::forward, PointPass::backward, PointPass::recompute, PointPass::step}) {
-    const bool present =
-        std::any_of(report.points.begin(), report.points.end(), [&](const OperatorPoint& point) { return point_pass(point.pass) == pass; });
+    const bool present = std::any_of(report.points.begin(), report.points.end(),
+        [&](const OperatorPoint& point) { return point_pass(point.pass) == pass; });
     if (present) legend.entry(key_mark(pass, "forecast"), 14, pass == PointPass::step ? "once a step" : to_text(pass));
   }
 }
@@ -109,9 +116,10 @@ void add_sources(PictureLegend& legend, const RooflineReport& report) {
   legend.entry(key_mark(PointPass::forward, "forecast"), 14, "hollow: forecast");
   const auto& points = report.points;
   if (std::any_of(points.begin(), points.end(), [](const OperatorPoint& point) { return point.measured.has_value(); }))
-    legend.entry("<g class=\"mark measured\"><path d=\"" + mark_outline(PointPass::forward, key_radius) + "\"/></g>", 14,
-                 "filled: measured");
-  if (!report.loose.empty()) legend.entry("<g class=\"loose\"><circle class=\"mark\" r=\"3\"/></g>", 8, "other measured kernels");
+    legend.entry("<g class=\"mark measured\"><path d=\"" + mark_outline(PointPass::forward, key_radius) + "\"/></g>",
+        14, "filled: measured");
+  if (!report.loose.empty())
+    legend.entry("<g class=\"loose\"><circle class=\"mark\" r=\"3\"/></g>", 8, "other measured kernels");
   if (std::any_of(points.begin(), points.end(), [](const OperatorPoint& point) { return point.l2.value() > 0; }))
     legend.entry("<path class=\"joined\" d=\"M-12 0H10M-12 -4v8\"/>", 24, "the same by bytes of L2");
 }
@@ -125,10 +133,11 @@ std::string kernel_legend(const RooflineReport& report, double& bottom) {
   legend.new_line(8);
   legend.entry("<path class=\"roof datasheet main\" d=\"M-13 0H13\"/>", 26, "datasheet");
   legend.entry("<path class=\"roof burst main\" d=\"M-13 0H13\"/>", 26, "measured or fitted");
-  if (has_assumed(report.roofs.memory)) legend.entry("<path class=\"roof assumed main\" d=\"M-13 0H13\"/>", 26, "assumed");
+  if (has_assumed(report.roofs.memory))
+    legend.entry("<path class=\"roof assumed main\" d=\"M-13 0H13\"/>", 26, "assumed");
   for (const double share : {0.01, 0.05, 0.2})
-    legend.entry(fmt::format("<circle class=\"area-key\" r=\"{}\"/>", svg_number(mark_radius(share))), 2 * mark_radius(share),
-                 fmt::format("{:.0f} %{}", 100 * share, share == 0.2 ? " of the step" : ""));
+    legend.entry(fmt::format("<circle class=\"area-key\" r=\"{}\"/>", svg_number(mark_radius(share))),
+        2 * mark_radius(share), fmt::format("{:.0f} %{}", 100 * share, share == 0.2 ? " of the step" : ""));
   bottom = legend.bottom() + 20;
   return legend.text();
 }
@@ -145,23 +154,24 @@ std::string kernel_roofline_svg(const RooflineReport& report) {
   std::map<Precision, LabelRoom> quiet_rooms;
   for (const std::size_t i : ridges_from_left(report.roofs)) {
     const Precision precision = report.roofs.ridges[i].precision;
-    LabelRoom& own = precision == report.precision ? room : quiet_rooms.try_emplace(precision, room.frame()).first->second;
+    LabelRoom& own =
+        precision == report.precision ? room : quiet_rooms.try_emplace(precision, room.frame()).first->second;
     ridges += ridge_mark(report, i, plane, own);
   }
   double bottom = plane.bottom() + foot_of_plane;
   const std::string legend = kernel_legend(report, bottom);
   const std::string body =
-      picture_heading(
-          "Kernel roofline",
+      picture_heading("Kernel roofline",
           fmt::format("{} in {}, per GPU: {} on {}, {}", report.gpu, to_text(report.precision), report.network,
-                      html_plural(static_cast<std::size_t>(std::max<std::int64_t>(0, report.gpus)), "GPU", "GPUs"), report.split)) +
+              html_plural(static_cast<std::size_t>(std::max<std::int64_t>(0, report.gpus)), "GPU", "GPUs"),
+              report.split)) +
       plane_grid(plane, "FLOP per byte", "FLOP/s") + loose_marks(report, plane) +
       flat_roofs(plane, drawn_compute_roofs(report), highest_rate(report.roofs.memory)) +
-      slope_roofs(plane, drawn_memory_roofs(report), highest_rate(report.roofs.compute)) + ridges + operator_marks(report, plane, room) +
-      legend;
-  return picture_element(
-      "kernel-roofline", bottom,
-      fmt::format("Kernel roofline of {} on {}: {} operators of {}", report.network, report.gpu, report.points.size(), report.machine),
+      slope_roofs(plane, drawn_memory_roofs(report), highest_rate(report.roofs.compute)) + ridges +
+      operator_marks(report, plane, room) + legend;
+  return picture_element("kernel-roofline", bottom,
+      fmt::format("Kernel roofline of {} on {}: {} operators of {}", report.network, report.gpu, report.points.size(),
+          report.machine),
       plane_attributes(plane), body);
 }
 

@@ -21,7 +21,7 @@ struct AxisColor {
   const char *axis, *name;
 };
 constexpr AxisColor axis_colors[] = {{"tp", "tensor parallel"}, {"cp", "context parallel"}, {"dp", "data parallel"},
-                                     {"ep", "expert parallel"}, {"pp", "pipeline"},         {"stage", "between stages"}};
+    {"ep", "expert parallel"}, {"pp", "pipeline"}, {"stage", "between stages"}};
 const char* axis_class(const std::string& axis) {
   for (const AxisColor& color : axis_colors)
     if (axis == color.axis) return color.axis;
@@ -36,13 +36,16 @@ struct Ring {
   PlanePlace place;
   double radius = 0;
   [[nodiscard]] SvgBox box() const { return {place.x - radius, place.y - radius, place.x + radius, place.y + radius}; }
-  [[nodiscard]] bool meets(const Ring& other) const { return std::hypot(place.x - other.place.x, place.y - other.place.y) < 1; }
+  [[nodiscard]] bool meets(const Ring& other) const {
+    return std::hypot(place.x - other.place.x, place.y - other.place.y) < 1;
+  }
 };
 
 std::vector<Ring> network_rings(const RooflineReport& report, const Plane& plane) {
   std::vector<Ring> rings;
   for (const LinkPoint& point : report.links.points) {
-    Ring ring{place_on(plane, point.flops_per_byte, point.rate), std::max(smallest_ring, mark_radius(share_of_step(report, point.time)))};
+    Ring ring{place_on(plane, point.flops_per_byte, point.rate),
+        std::max(smallest_ring, mark_radius(share_of_step(report, point.time)))};
     const double room = ring.radius + ring_room;
     if (ring.place.right != 0) ring.place.x = ring.place.right < 0 ? plane.left + room : plane.right() - room;
     if (ring.place.down != 0) ring.place.y = ring.place.down < 0 ? plane.top + room : plane.bottom() - room;
@@ -61,12 +64,14 @@ std::vector<std::size_t> collectives_at(const std::vector<Ring>& rings, std::siz
 
 std::string collective_title(const RooflineReport& report, const LinkPoint& point) {
   std::string text =
-      fmt::format("{}, {}, {} of {} over {}\n{:.6g} x {} received by each\n{}; {}\n", point.name, pass_text(point.pass), point.kind,
-                  html_plural(static_cast<std::size_t>(std::max<std::int64_t>(0, point.group_size)), "GPU", "GPUs"), point.link,
-                  point.calls, format_bytes_decimal(point.bytes), flops_per_byte_text(point.flops_per_byte), format_flops(point.rate)) +
-      fmt::format("{} a step, {} of it; {} exposed\n{}, {} of the link, limited by {}\n{}{}{}", format_seconds(point.time),
-                  format_percent(share_of_step(report, point.time)), format_percent(point.exposed_share()), format_rate(point.bus),
-                  format_percent(point.share_of_roof), point.bound, to_text(point.source), point.law.empty() ? "" : ": ", point.law);
+      fmt::format("{}, {}, {} of {} over {}\n{:.6g} x {} received by each\n{}; {}\n", point.name, pass_text(point.pass),
+          point.kind, html_plural(static_cast<std::size_t>(std::max<std::int64_t>(0, point.group_size)), "GPU", "GPUs"),
+          point.link, point.calls, format_bytes_decimal(point.bytes), flops_per_byte_text(point.flops_per_byte),
+          format_flops(point.rate)) +
+      fmt::format("{} a step, {} of it; {} exposed\n{}, {} of the link, limited by {}\n{}{}{}",
+          format_seconds(point.time), format_percent(share_of_step(report, point.time)),
+          format_percent(point.exposed_share()), format_rate(point.bus), format_percent(point.share_of_roof),
+          point.bound, to_text(point.source), point.law.empty() ? "" : ": ", point.law);
   text += point.limits ? "\nbelow the compute roof: the step waits unless other work hides it"
                        : "\nabove the compute roof: the GPU computes longer than this takes";
   for (const std::string* more : {&point.because, &point.outside, &point.warning})
@@ -74,28 +79,33 @@ std::string collective_title(const RooflineReport& report, const LinkPoint& poin
   return text;
 }
 
-std::string collective_label(const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, LabelRoom& room) {
+std::string collective_label(
+    const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, LabelRoom& room) {
   const std::vector<std::size_t> same = collectives_at(rings, i);
-  if (std::any_of(same.begin(), same.end(), [&](std::size_t other) { return other < i; })) return {};  // said at the longest one
+  // said at the longest one
+  if (std::any_of(same.begin(), same.end(), [&](std::size_t other) { return other < i; })) return {};
   Seconds time = report.links.points[i].time;
   for (const std::size_t other : same) time += report.links.points[other].time;
   const std::string more = same.empty() ? "" : fmt::format(" and {} more here", same.size());
-  const std::string label = svg_shortened(report.links.points[i].name, longest_collective) + more + ": " + format_seconds(time);
+  const std::string label =
+      svg_shortened(report.links.points[i].name, longest_collective) + more + ": " + format_seconds(time);
   return mark_label(label, rings[i].place, rings[i].radius, room);
 }
 
-std::string collective_mark(const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, const std::string& label) {
+std::string collective_mark(
+    const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, const std::string& label) {
   const LinkPoint& point = report.links.points[i];
   const auto& [place, radius] = rings[i];
   std::vector<std::string_view> same;
   for (const std::size_t other : collectives_at(rings, i)) same.push_back(report.links.points[other].name);
   const std::string title = collective_title(report, point) + same_place_text(same);
   const double exposed = std::clamp(point.exposed_share(), 0.0, 1.0);
-  return fmt::format("<g class=\"link-point axis-{}{}{}\" data-link=\"{}\" transform=\"translate({} {})\">", axis_class(point.axis),
-                     point.limits ? " limits" : "", place.outside() ? " outside" : "", i, svg_number(place.x), svg_number(place.y)) +
+  return fmt::format("<g class=\"link-point axis-{}{}{}\" data-link=\"{}\" transform=\"translate({} {})\">",
+             axis_class(point.axis), point.limits ? " limits" : "", place.outside() ? " outside" : "", i,
+             svg_number(place.x), svg_number(place.y)) +
          picture_title(title) +
          fmt::format("<circle class=\"ring\" r=\"{}\"/><circle class=\"exposed\" r=\"{}\"/>", svg_number(radius),
-                     svg_number(radius * std::sqrt(exposed))) +
+             svg_number(radius * std::sqrt(exposed))) +
          edge_arrow(place, radius) + label + "</g>\n";
 }
 
@@ -104,8 +114,8 @@ std::vector<DrawnRoof> drawn_link_roofs(const NetworkRoofline& links) {
   for (std::size_t i = 0; i < links.roofs.size(); ++i) {
     const LinkRoof& roof = links.roofs[i];
     drawn.push_back({roof.rate.value(), fmt::format("link {}", to_text(roof.basis)), fmt::format("data-roof=\"{}\"", i),
-                     fmt::format("{} {} {}", svg_shortened(roof.name, 28), format_rate(roof.rate), to_text(roof.basis)),
-                     fmt::format("{}: {}\n{}", roof.name, format_rate(roof.rate), roof.from)});
+        fmt::format("{} {} {}", svg_shortened(roof.name, 28), format_rate(roof.rate), to_text(roof.basis)),
+        fmt::format("{}: {}\n{}", roof.name, format_rate(roof.rate), roof.from)});
   }
   return drawn;
 }
@@ -133,10 +143,10 @@ std::string bent_curve(const RooflineReport& report, std::size_t i, const Plane&
   for (int step = 0; step <= static_cast<int>(bent_steps); ++step) {
     const double x = from * std::pow(to / from, step / bent_steps);
     path += fmt::format("{}{} {}", step == 0 ? "M" : "L", svg_number(plane.x(x)),
-                        svg_number(plane.y(bent_roof(x, BytesPerSecond(rate), point.calls, point.latency, Flops(flops)).value())));
+        svg_number(plane.y(bent_roof(x, BytesPerSecond(rate), point.calls, point.latency, Flops(flops)).value())));
   }
-  return fmt::format("<path class=\"bent axis-{}{}\" data-link=\"{}\" d=\"{}\"/>\n", axis_class(point.axis), quiet ? " quiet" : "", i,
-                     path);
+  return fmt::format("<path class=\"bent axis-{}{}\" data-link=\"{}\" d=\"{}\"/>\n", axis_class(point.axis),
+      quiet ? " quiet" : "", i, path);
 }
 
 /// The compute roof, and what it means to be on either side.
@@ -148,10 +158,11 @@ std::string compute_roof(const RooflineReport& report, const Plane& plane) {
   if (place.outside()) return {};
   const double x = plane.right() + 18;
   return fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
-                     svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
+             svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
          flat_roofs(plane, {{peak, "compute datasheet main", "", words + " datasheet", words}}, 0) +
          picture_text(x, place.y - 18, "soft", "above: compute takes longer") +
-         picture_text(x, place.y + 26, "soft", "below: the step waits") + picture_text(x, place.y + 41, "soft", "where nothing hides it");
+         picture_text(x, place.y + 26, "soft", "below: the step waits") +
+         picture_text(x, place.y + 41, "soft", "where nothing hides it");
 }
 
 std::string network_legend(const RooflineReport& report, double& bottom) {
@@ -159,27 +170,29 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
   const auto& points = report.links.points;
   const auto is_there = [&](const char* name) {
     return std::any_of(points.begin(), points.end(),
-                       [&](const LinkPoint& point) { return std::string_view(axis_class(point.axis)) == name; });
+        [&](const LinkPoint& point) { return std::string_view(axis_class(point.axis)) == name; });
   };
   const auto swatch = [](const char* name) {
-    return fmt::format("<g class=\"axis-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>", name);
+    return fmt::format(
+        "<g class=\"axis-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>", name);
   };
   for (const AxisColor& color : axis_colors)
     if (is_there(color.axis)) legend.entry(swatch(color.axis), 12, color.name);
   if (is_there("other")) legend.entry(swatch("other"), 12, "other");
   legend.new_line();
   legend.entry("<g class=\"limits\"><circle class=\"ring\" r=\"9\"/><circle class=\"exposed\" r=\"5.5\"/></g>", 20,
-               "ring: time in the step by area; disc inside: the part of it that is exposed");
+      "ring: time in the step by area; disc inside: the part of it that is exposed");
   legend.entry("<circle class=\"ring\" r=\"7\"/>", 16, "above the compute roof");
   legend.new_line(4);
   legend.entry("<path class=\"roof datasheet link\" d=\"M-13 0H13\"/>", 26, "datasheet");
   legend.entry("<path class=\"roof burst link\" d=\"M-13 0H13\"/>", 26, "measured");
-  if (has_assumed(report.links.roofs)) legend.entry("<path class=\"roof assumed link\" d=\"M-13 0H13\"/>", 26, "assumed");
+  if (has_assumed(report.links.roofs))
+    legend.entry("<path class=\"roof assumed link\" d=\"M-13 0H13\"/>", 26, "assumed");
   legend.entry("<path class=\"bent\" d=\"M-13 6C-6 -4 0 -5 13 -5\"/>", 26, "with the latency of the calls");
   for (const double share : {0.01, 0.1}) {
     const double radius = std::max(smallest_ring, mark_radius(share));
     legend.entry(fmt::format("<circle class=\"area-key\" r=\"{}\"/>", svg_number(radius)), 2 * radius,
-                 fmt::format("{:.0f} %{}", 100 * share, share == 0.1 ? " of the step" : ""));
+        fmt::format("{:.0f} %{}", 100 * share, share == 0.1 ? " of the step" : ""));
   }
   bottom = legend.bottom() + 14;
   return legend.text();
@@ -187,7 +200,9 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
 
 }  // namespace
 
-Plane network_plane(const RooflineReport& report) { return Plane{.frame = report.links.frame, .top = 34, .width = 646}; }
+Plane network_plane(const RooflineReport& report) {
+  return Plane{.frame = report.links.frame, .top = 34, .width = 646};
+}
 
 std::string network_roofline_svg(const RooflineReport& report) {
   const Plane plane = network_plane(report);
@@ -204,17 +219,19 @@ std::string network_roofline_svg(const RooflineReport& report) {
   }
   double bottom = plane.bottom() + network_foot;
   const std::string legend = network_legend(report, bottom);
-  const std::string nothing = rings.empty() ? picture_text(plane.left + plane.width / 2, plane.top + plane.height / 2, "mid strong",
-                                                           "this run sends nothing between GPUs")
+  const std::string nothing = rings.empty() ? picture_text(plane.left + plane.width / 2, plane.top + plane.height / 2,
+                                                  "mid strong", "this run sends nothing between GPUs")
                                             : "";
-  const std::string body =
-      picture_heading("Network roofline", fmt::format("what compute could reach if one collective were the only limit: {} on {}",
-                                                      report.network, report.machine)) +
-      plane_grid(plane, "FLOP of the step per byte received", "FLOP/s") + compute_roof(report, plane) +
-      slope_roofs(plane, drawn_link_roofs(report.links), std::pow(10.0, plane.frame.y_high)) + curves + marks + nothing + legend;
+  const std::string body = picture_heading("Network roofline",
+                               fmt::format("what compute could reach if one collective were the only limit: {} on {}",
+                                   report.network, report.machine)) +
+                           plane_grid(plane, "FLOP of the step per byte received", "FLOP/s") +
+                           compute_roof(report, plane) +
+                           slope_roofs(plane, drawn_link_roofs(report.links), std::pow(10.0, plane.frame.y_high)) +
+                           curves + marks + nothing + legend;
   return picture_element("network-roofline", bottom,
-                         fmt::format("Network roofline of {} on {}: {} collectives", report.network, report.machine, rings.size()),
-                         plane_attributes(plane), body);
+      fmt::format("Network roofline of {} on {}: {} collectives", report.network, report.machine, rings.size()),
+      plane_attributes(plane), body);
 }
 
 }  // namespace stepcast

@@ -1,4 +1,5 @@
-// The tables of the roofline's page: all rows, in the order of the JSON's lists, so that the n-th row is the n-th of the list.
+// The tables of the roofline's page: all rows, in the order of the JSON's lists, so that the n-th row is the n-th of
+// the list.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@ namespace stepcast {
 
 /// HTML, escaped. "" where there is nothing to list.
 std::string kernel_table(const RooflineReport& report);
-std::string loose_table(const RooflineReport& report);       ///< timed kernels that are no operator of the run
-std::string roof_table(const RooflineReport& report);        ///< of the GPU and of the links
+std::string loose_table(const RooflineReport& report);  ///< timed kernels that are no operator of the run
+std::string roof_table(const RooflineReport& report);   ///< of the GPU and of the links
 std::string network_table(const RooflineReport& report);
 std::string boundaries_table(const RooflineReport& report);  ///< a row per operator and boundary
 std::string waterfall_table(const RooflineReport& report);

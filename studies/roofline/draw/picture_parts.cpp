@@ -24,13 +24,14 @@ struct SlopePart {
 SlopePart visible_part(const Frame& frame, double rate, double most) {
   if (!(rate > 0)) return {};
   const double top = std::min(most, std::pow(10.0, frame.y_high));
-  return {std::max(std::pow(10.0, frame.x_low), std::pow(10.0, frame.y_low) / rate), std::min(std::pow(10.0, frame.x_high), top / rate)};
+  return {std::max(std::pow(10.0, frame.x_low), std::pow(10.0, frame.y_low) / rate),
+      std::min(std::pow(10.0, frame.x_high), top / rate)};
 }
 
 std::string roof_line(const DrawnRoof& roof, double x1, double y1, double x2, double y2, bool visible) {
   return fmt::format("<line class=\"roof {}{}\" {} x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\">{}</line>\n", roof.classes,
-                     visible ? "" : " outside", roof.attributes, svg_number(x1), svg_number(y1), svg_number(x2), svg_number(y2),
-                     picture_title(roof.title));
+      visible ? "" : " outside", roof.attributes, svg_number(x1), svg_number(y1), svg_number(x2), svg_number(y2),
+      picture_title(roof.title));
 }
 
 std::string slope_label(const Plane& plane, const DrawnRoof& roof, double from, double along, bool above) {
@@ -38,16 +39,18 @@ std::string slope_label(const Plane& plane, const DrawnRoof& roof, double from, 
   const double rise = plane.height / (frame.y_high - frame.y_low), run = plane.width / (frame.x_high - frame.x_low);
   const double length = std::hypot(rise, run), x = plane.x(from) + along * run / length,
                y = plane.y(from * roof.rate) - along * rise / length;
-  return fmt::format("<g class=\"roof-label {}\" {} transform=\"translate({} {}) rotate({})\"><text y=\"{}\">{}</text></g>\n", roof.classes,
-                     roof.attributes, svg_number(x), svg_number(y), svg_number(-std::atan2(rise, run) * 180 / std::numbers::pi),
-                     above ? "-5" : "13", svg_escaped(roof.label));
+  return fmt::format(
+      "<g class=\"roof-label {}\" {} transform=\"translate({} {}) rotate({})\"><text y=\"{}\">{}</text></g>\n",
+      roof.classes, roof.attributes, svg_number(x), svg_number(y),
+      svg_number(-std::atan2(rise, run) * 180 / std::numbers::pi), above ? "-5" : "13", svg_escaped(roof.label));
 }
 
 std::string flat_label(const Plane& plane, const DrawnRoof& roof, double y, double label_y) {
   const double right = plane.right();
-  return fmt::format("<g class=\"roof-label {}\" {}><path class=\"leader\" d=\"M{} {}L{} {}\"/><text x=\"{}\" y=\"{}\">{}</text></g>\n",
-                     roof.classes, roof.attributes, svg_number(right + 2), svg_number(y), svg_number(right + 15), svg_number(label_y),
-                     svg_number(right + 18), svg_number(label_y + 4), svg_escaped(roof.label));
+  return fmt::format("<g class=\"roof-label {}\" {}><path class=\"leader\" d=\"M{} {}L{} {}\"/><text x=\"{}\" "
+                     "y=\"{}\">{}</text></g>\n",
+      roof.classes, roof.attributes, svg_number(right + 2), svg_number(y), svg_number(right + 15), svg_number(label_y),
+      svg_number(right + 18), svg_number(label_y + 4), svg_escaped(roof.label));
 }
 
 }  // namespace
@@ -57,10 +60,10 @@ double mark_radius(double share) {
 }
 
 std::string picture_element(std::string_view id, double height, const std::string& label, const std::string& attributes,
-                            const std::string& body) {
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}\" class=\"picture wide\" width=\"{:.0f}\" height=\"{:.0f}\" "
-             "viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" {}>\n",
+    const std::string& body) {
+  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}\" class=\"picture wide\" width=\"{:.0f}\" "
+                     "height=\"{:.0f}\" "
+                     "viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" {}>\n",
              id, picture_width, height, picture_width, height, svg_escaped(svg_shortened(label, 600)), attributes) +
          "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
 }
@@ -68,15 +71,18 @@ std::string picture_element(std::string_view id, double height, const std::strin
 std::string picture_heading(const std::string& title, const std::string& about) {
   const double room = picture_width - 40 - svg_text_width(title, 14);
   const auto most = static_cast<std::size_t>(std::max(10.0, room / (0.6 * picture_font)));
-  return fmt::format("<text class=\"heading\" x=\"16\" y=\"16\">{}<tspan class=\"about\" dx=\"10\">{}</tspan></text>\n", svg_escaped(title),
-                     svg_escaped(svg_shortened(about, most)));
+  return fmt::format("<text class=\"heading\" x=\"16\" y=\"16\">{}<tspan class=\"about\" dx=\"10\">{}</tspan></text>\n",
+      svg_escaped(title), svg_escaped(svg_shortened(about, most)));
 }
 
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text) {
-  return fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", classes, svg_number(x), svg_number(y), svg_escaped(text));
+  return fmt::format(
+      "<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", classes, svg_number(x), svg_number(y), svg_escaped(text));
 }
 
-std::string picture_title(const std::string& text) { return text.empty() ? "" : "<title>" + svg_escaped(text) + "</title>"; }
+std::string picture_title(const std::string& text) {
+  return text.empty() ? "" : "<title>" + svg_escaped(text) + "</title>";
+}
 
 const char* pass_text(Pass pass) {
   constexpr const char* names[] = {"forward", "recompute", "input gradient", "weight gradient", "step"};
@@ -106,7 +112,8 @@ PlanePlace place_on(const Plane& plane, double flops_per_byte, FlopsPerSecond ra
 std::string edge_arrow(const PlanePlace& place, double radius) {
   if (!place.outside()) return {};
   const double turn = std::atan2(place.down, place.right) * 180 / std::numbers::pi;
-  return fmt::format("<path class=\"arrow\" transform=\"rotate({})\" d=\"M{} -4l7 4l-7 4Z\"/>", svg_number(turn), svg_number(radius + 2));
+  return fmt::format("<path class=\"arrow\" transform=\"rotate({})\" d=\"M{} -4l7 4l-7 4Z\"/>", svg_number(turn),
+      svg_number(radius + 2));
 }
 
 std::string mark_label(std::string_view words, const PlanePlace& mark, double radius, LabelRoom& room) {
@@ -118,13 +125,12 @@ std::string mark_label(std::string_view words, const PlanePlace& mark, double ra
   const double near_x = std::clamp(0.0, left, left + width), far = std::hypot(near_x, middle);
   std::string text;
   if (far > radius + 12)
-    text = fmt::format("<path class=\"leader\" d=\"M{} {}L{} {}\"/>", svg_number(near_x * radius / far), svg_number(middle * radius / far),
-                       svg_number(near_x), svg_number(middle));
-  return text +
-         fmt::format(
-             "<rect class=\"ground\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/><text class=\"label{}\" x=\"{}\" y=\"{}\">{}</text>",
-             svg_number(left - 2), svg_number(place->y - 11), svg_number(width + 3), svg_number(height - 1), place->from_end ? " end" : "",
-             svg_number(place->x), svg_number(place->y), svg_escaped(words));
+    text = fmt::format("<path class=\"leader\" d=\"M{} {}L{} {}\"/>", svg_number(near_x * radius / far),
+        svg_number(middle * radius / far), svg_number(near_x), svg_number(middle));
+  return text + fmt::format("<rect class=\"ground\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/><text "
+                            "class=\"label{}\" x=\"{}\" y=\"{}\">{}</text>",
+                    svg_number(left - 2), svg_number(place->y - 11), svg_number(width + 3), svg_number(height - 1),
+                    place->from_end ? " end" : "", svg_number(place->x), svg_number(place->y), svg_escaped(words));
 }
 
 std::string mark_outline(PointPass pass, double radius) {
@@ -135,7 +141,8 @@ std::string mark_outline(PointPass pass, double radius) {
   }
   if (pass == PointPass::recompute) {  // equilateral, around its centre
     const double side = std::sqrt(4 * area / std::numbers::sqrt3), high = side * std::numbers::sqrt3 / 2;
-    return fmt::format("M0 {}L{} {}H{}Z", svg_number(-2 * high / 3), svg_number(side / 2), svg_number(high / 3), svg_number(-side / 2));
+    return fmt::format("M0 {}L{} {}H{}Z", svg_number(-2 * high / 3), svg_number(side / 2), svg_number(high / 3),
+        svg_number(-side / 2));
   }
   if (pass == PointPass::step) {
     const std::string half = svg_number(std::sqrt(area / 2)), minus = svg_number(-std::sqrt(area / 2));
@@ -150,14 +157,16 @@ std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs,
   double along_above = 14, along_below = 14;
   double last = 0;
   std::vector<DrawnRoof> fastest_first = roofs;
-  std::stable_sort(fastest_first.begin(), fastest_first.end(), [](const DrawnRoof& a, const DrawnRoof& b) { return a.rate > b.rate; });
+  std::stable_sort(fastest_first.begin(), fastest_first.end(),
+      [](const DrawnRoof& a, const DrawnRoof& b) { return a.rate > b.rate; });
   for (const DrawnRoof& roof : fastest_first) {
     const SlopePart part = visible_part(plane.frame, roof.rate, most);
     if (!part.visible()) {
       lines += roof_line(roof, plane.left, plane.bottom(), plane.left, plane.bottom(), false);
       continue;
     }
-    lines += roof_line(roof, plane.x(part.from), plane.y(part.from * roof.rate), plane.x(part.to), plane.y(part.to * roof.rate), true);
+    lines += roof_line(
+        roof, plane.x(part.from), plane.y(part.from * roof.rate), plane.x(part.to), plane.y(part.to * roof.rate), true);
     // Slopes that leave no room for two lines of text between them share what is beside them; others start anew.
     const bool near = last > 0 && std::abs(plane.y(roof.rate) - plane.y(last)) < 34;
     if (!near) along_above = along_below = 14;
@@ -173,10 +182,12 @@ std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs,
 std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < roofs.size(); ++i) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return roofs[a].rate > roofs[b].rate; });
+  std::stable_sort(
+      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return roofs[a].rate > roofs[b].rate; });
   std::vector<double> wanted;
   for (const std::size_t i : order)
-    wanted.push_back(std::clamp(roofs[i].rate > 0 ? plane.y(roofs[i].rate) : plane.bottom(), plane.top, plane.bottom()));
+    wanted.push_back(
+        std::clamp(roofs[i].rate > 0 ? plane.y(roofs[i].rate) : plane.bottom(), plane.top, plane.bottom()));
   const std::vector<double> places = spread_apart(wanted, roof_label_gap, plane.top + 4, plane.bottom() - 4);
   std::string lines, labels;
   for (std::size_t n = 0; n < order.size(); ++n) {
@@ -192,7 +203,8 @@ std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, 
 void PictureLegend::entry(const std::string& swatch, double width, std::string_view words) {
   const double whole = width + 6 + svg_text_width(words, picture_font) + 16;
   if (x_ > left_ && x_ + whole > right_) new_line();
-  text_ += fmt::format("<g transform=\"translate({} {})\">{}</g>", svg_number(x_ + width / 2), svg_number(y_ + row_ / 2), swatch) +
+  text_ += fmt::format("<g transform=\"translate({} {})\">{}</g>", svg_number(x_ + width / 2),
+               svg_number(y_ + row_ / 2), swatch) +
            picture_text(x_ + width + 6, y_ + row_ / 2 + 4, "key-text", words);
   x_ += whole;
 }

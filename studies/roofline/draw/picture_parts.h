@@ -1,5 +1,5 @@
-// What the pictures of a roofline report are put together from: the picture's element, places in a plane, marks, roofs with their
-// labels, legends.
+// What the pictures of a roofline report are put together from: the picture's element, places in a plane, marks, roofs
+// with their labels, legends.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,16 @@ inline constexpr double picture_width = 960, picture_font = 12;
 
 /// <svg> of picture_width; `label` is what a screen reader says, `attributes` are written as they are.
 std::string picture_element(std::string_view id, double height, const std::string& label, const std::string& attributes,
-                            const std::string& body);
+    const std::string& body);
 /// One line on top of a picture: `title` strong, then `about`.
 std::string picture_heading(const std::string& title, const std::string& about);
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text);
 std::string picture_title(const std::string& text);  ///< <title>, which browsers show beside the pointer
 
-const char* pass_text(Pass pass);                        ///< for people: "input gradient"
+const char* pass_text(Pass pass);  ///< for people: "input gradient"
 
-/// "\nat the same place: A, B and 3 more"; "" without names. Each of a heap names the others, so that few are listed and cut short.
+/// "\nat the same place: A, B and 3 more"; "" without names. Each of a heap names the others, so that few are listed
+/// and cut short.
 std::string same_place_text(const std::vector<std::string_view>& names);
 
 /// A place in a plane. What lies beyond stands at the edge, and `right`, `down` (-1, 0, 1) say where it would be.
@@ -37,12 +38,12 @@ struct PlanePlace {
 PlanePlace place_on(const Plane& plane, double flops_per_byte, FlopsPerSecond rate);
 std::string edge_arrow(const PlanePlace& place, double radius);  ///< beside a mark at 0 0; "" for places inside
 
-/// The name beside a mark at 0 0 of `radius`, on a ground that hides lines, with a line to it where it stands apart; "" where `room`
-/// has no place.
+/// The name beside a mark at 0 0 of `radius`, on a ground that hides lines, with a line to it where it stands apart; ""
+/// where `room` has no place.
 std::string mark_label(std::string_view words, const PlanePlace& mark, double radius, LabelRoom& room);
 
-/// The outline of a mark around 0 0, of the area of a circle of `radius`: forward circle, backward square, recompute triangle, step
-/// diamond.
+/// The outline of a mark around 0 0, of the area of a circle of `radius`: forward circle, backward square, recompute
+/// triangle, step diamond.
 std::string mark_outline(PointPass pass, double radius);
 
 /// A roof y = rate * x, or a flat one at `rate`.
@@ -54,12 +55,12 @@ struct DrawnRoof {
 };
 /// Lines up to `most` FLOP/s, each with its label along it. Slopes beside each other take turns above and below.
 std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most);
-/// Lines from where a slope of `fastest` bytes per second meets them, with labels to the right of the plane, spread apart.
+/// Lines from where a slope of `fastest` bytes per second meets them, with labels to the right of the plane, spread
+/// apart.
 std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest);
 
 /// Does any of them rest on nothing but an assumption?
-template <typename Roof>
-bool has_assumed(const std::vector<Roof>& roofs) {
+template <typename Roof> bool has_assumed(const std::vector<Roof>& roofs) {
   return std::any_of(roofs.begin(), roofs.end(), [](const Roof& roof) { return roof.basis == RoofBasis::assumed; });
 }
 

@@ -73,15 +73,16 @@ struct PictureColor {
   const char *selector, *property, *light, *dark;
 };
 
-/// The hues are those that Okabe and Ito chose for all kinds of colour vision (Color Universal Design, 2008), their yellow darker
-/// on white paper and their blue lighter on black; shapes and labels tell the marks apart without any.
+/// The hues are those that Okabe and Ito chose for all kinds of colour vision (Color Universal Design, 2008), their
+/// yellow darker on white paper and their blue lighter on black; shapes and labels tell the marks apart without any.
 constexpr PictureColor picture_colors[] = {
     {".paper,.picture .ground", "fill", "#fff", "#17181c"},
     {".waiting", "fill", "#000", "#fff"},
     {".corner", "fill", "#f7f8fa", "#1e2025"},
     {".corner", "stroke", "#8d929d", "#6b707b"},
     {"text", "fill", "#3c414c", "#bcc1cb"},
-    {".heading,.picture .strong,.picture .label,.picture .ridge-label,.picture .main text", "fill", "#16181d", "#eceef2"},
+    {".heading,.picture .strong,.picture .label,.picture .ridge-label,.picture .main text", "fill", "#16181d",
+        "#eceef2"},
     {".about,.picture .soft,.picture .quiet text", "fill", "#565b66", "#a7acb7"},
     {".minor,.picture .decade", "stroke", "#d9dce3", "#33363f"},
     {".edge", "stroke", "#8d929d", "#6b707b"},
@@ -137,19 +138,20 @@ const char* picture_style() {
 
 std::string standalone_svg(const std::string& svg) {
   const std::size_t head = svg.find('>') + 1;
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + svg.substr(0, head) + "\n<style>" + picture_style() + "</style>" +
-         svg.substr(head);
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + svg.substr(0, head) + "\n<style>" + picture_style() +
+         "</style>" + svg.substr(head);
 }
 
 std::string roofline_svg(const RooflineReport& report) {
   std::string body;
   double bottom = 10;
   for (const std::string& svg :
-       {kernel_roofline_svg(report), network_roofline_svg(report), waterfall_svg(report), boundaries_svg(report)}) {
+      {kernel_roofline_svg(report), network_roofline_svg(report), waterfall_svg(report), boundaries_svg(report)}) {
     body += placed(svg, bottom);
     bottom += height_of(svg) + 24;
   }
-  return standalone_svg(picture_element("roofline", bottom, "Roofline report of " + report.network + " on " + report.machine, "", body));
+  return standalone_svg(
+      picture_element("roofline", bottom, "Roofline report of " + report.network + " on " + report.machine, "", body));
 }
 
 }  // namespace stepcast

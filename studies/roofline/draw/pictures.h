@@ -2,12 +2,17 @@
 //
 // Marks that scripts and tests go by, the same inside and outside of a page:
 //   <svg id="kernel-roofline" ...plane_attributes>, "network-roofline", "waterfall", "boundaries"
-//   <line|path class="roof compute|memory|link datasheet|burst|sustained|fitted|assumed" data-roof="N">  N: index in the JSON's list
-//   <g class="ridge" data-ridge="N">       <g class="point kind-mlp pass-backward [outside]" data-point="N" transform="translate(X Y)">
-//     holding <path class="mark forecast"> (hollow) and, where something was timed, <g class="mark measured"> (filled), which has a
-//     transform of its own; a point without FLOPs or beyond the frame stands at the frame's edge with an arrow, class "outside";
+// <line|path class="roof compute|memory|link datasheet|burst|sustained|fitted|assumed" data-roof="N"> N: index in the
+// JSON's list
+// <g class="ridge" data-ridge="N"> <g class="point kind-mlp pass-backward [outside]" data-point="N"
+// transform="translate(X Y)">
+// holding <path class="mark forecast"> (hollow) and, where something was timed, <g class="mark measured"> (filled),
+// which has a
+// transform of its own; a point without FLOPs or beyond the frame stands at the frame's edge with an arrow, class
+// "outside";
 //     "joined" lines lead from a point to its place by L2 bytes: <line class="joined" data-point="N">
-//   <g class="loose" data-loose="N">       <g class="link-point [limits]" data-link="N">  its area is its time, the filled part what is exposed
+// <g class="loose" data-loose="N"> <g class="link-point [limits]" data-link="N"> its area is its time, the filled part
+// what is exposed
 //   <path class="bent" data-link="N">      the link's roof with the latency of this collective's calls
 //   <g class="bar group-network" data-bar="N">
 //   <g class="crossing" data-operator="N" data-boundary="M">

@@ -33,11 +33,11 @@ std::string minor_lines(const Plane& plane) {
   std::string path;
   for (int factor = 2; factor < 10; ++factor) {
     for (int power = plane.frame.x_low; power < plane.frame.x_high; ++power)
-      path +=
-          fmt::format("M{} {}V{}", svg_number(plane.x(factor * std::pow(10.0, power))), svg_number(plane.bottom()), svg_number(plane.top));
+      path += fmt::format("M{} {}V{}", svg_number(plane.x(factor * std::pow(10.0, power))), svg_number(plane.bottom()),
+          svg_number(plane.top));
     for (int power = plane.frame.y_low; power < plane.frame.y_high; ++power)
-      path +=
-          fmt::format("M{} {}H{}", svg_number(plane.left), svg_number(plane.y(factor * std::pow(10.0, power))), svg_number(plane.right()));
+      path += fmt::format("M{} {}H{}", svg_number(plane.left), svg_number(plane.y(factor * std::pow(10.0, power))),
+          svg_number(plane.right()));
   }
   return "<path class=\"minor\" d=\"" + path + "\"/>\n";
 }
@@ -46,9 +46,10 @@ std::string x_decades(const Plane& plane) {
   std::string text;
   for (int power = plane.frame.x_low; power <= plane.frame.x_high; ++power) {
     const double x = plane.x(std::pow(10.0, power));
-    text +=
-        fmt::format("<path class=\"decade\" d=\"M{0} {1}V{2}\"/><text class=\"mid tick\" x=\"{0}\" y=\"{3}\">{4}</text>\n", svg_number(x),
-                    svg_number(plane.bottom() + 5), svg_number(plane.top), svg_number(plane.bottom() + 19), plane_x_tick(power));
+    text += fmt::format(
+        "<path class=\"decade\" d=\"M{0} {1}V{2}\"/><text class=\"mid tick\" x=\"{0}\" y=\"{3}\">{4}</text>\n",
+        svg_number(x), svg_number(plane.bottom() + 5), svg_number(plane.top), svg_number(plane.bottom() + 19),
+        plane_x_tick(power));
   }
   return text;
 }
@@ -57,9 +58,10 @@ std::string y_decades(const Plane& plane) {
   std::string text;
   for (int power = plane.frame.y_low; power <= plane.frame.y_high; ++power) {
     const double y = plane.y(std::pow(10.0, power));
-    text += fmt::format("<path class=\"decade\" d=\"M{0} {1}H{2}\"/><text class=\"end tick\" x=\"{3}\" y=\"{4}\">{5}</text>\n",
-                        svg_number(plane.left - 5), svg_number(y), svg_number(plane.right()), svg_number(plane.left - 9), svg_number(y + 4),
-                        plane_y_tick(power));
+    text += fmt::format(
+        "<path class=\"decade\" d=\"M{0} {1}H{2}\"/><text class=\"end tick\" x=\"{3}\" y=\"{4}\">{5}</text>\n",
+        svg_number(plane.left - 5), svg_number(y), svg_number(plane.right()), svg_number(plane.left - 9),
+        svg_number(y + 4), plane_y_tick(power));
   }
   return text;
 }
@@ -85,12 +87,12 @@ std::string plane_attributes(const Plane& plane) {
 std::string plane_grid(const Plane& plane, const std::string& x_name, const std::string& y_name) {
   const double middle = plane.top + plane.height / 2, name_x = plane.left - 52;
   return "<g class=\"plane\">\n" + minor_lines(plane) + x_decades(plane) + y_decades(plane) +
-         fmt::format("<rect class=\"edge\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left), svg_number(plane.top),
-                     svg_number(plane.width), svg_number(plane.height)) +
-         fmt::format("<text class=\"mid axis-name\" x=\"{}\" y=\"{}\">{}</text>\n", svg_number(plane.left + plane.width / 2),
-                     svg_number(plane.bottom() + 38), svg_escaped(x_name)) +
-         fmt::format("<text class=\"mid axis-name\" transform=\"translate({} {}) rotate(-90)\">{}</text>\n</g>\n", svg_number(name_x),
-                     svg_number(middle), svg_escaped(y_name));
+         fmt::format("<rect class=\"edge\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
+             svg_number(plane.top), svg_number(plane.width), svg_number(plane.height)) +
+         fmt::format("<text class=\"mid axis-name\" x=\"{}\" y=\"{}\">{}</text>\n",
+             svg_number(plane.left + plane.width / 2), svg_number(plane.bottom() + 38), svg_escaped(x_name)) +
+         fmt::format("<text class=\"mid axis-name\" transform=\"translate({} {}) rotate(-90)\">{}</text>\n</g>\n",
+             svg_number(name_x), svg_number(middle), svg_escaped(y_name));
 }
 
 }  // namespace stepcast

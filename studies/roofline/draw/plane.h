@@ -1,4 +1,5 @@
-// A logarithmic plane in a picture: from values to pixels. What the script of the page and its test compute must be this.
+// A logarithmic plane in a picture: from values to pixels. What the script of the page and its test compute must be
+// this.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@ namespace stepcast {
 struct Plane {
   Frame frame;
   double left = 76, top = 24, width = 840, height = 470;
-  [[nodiscard]] double x(double flops_per_byte) const;   ///< left + width * (log10(v) - x_low) / (x_high - x_low)
-  [[nodiscard]] double y(double flops_per_s) const;      ///< top + height * (y_high - log10(v)) / (y_high - y_low)
+  [[nodiscard]] double x(double flops_per_byte) const;  ///< left + width * (log10(v) - x_low) / (x_high - x_low)
+  [[nodiscard]] double y(double flops_per_s) const;     ///< top + height * (y_high - log10(v)) / (y_high - y_low)
   [[nodiscard]] double right() const { return left + width; }
   [[nodiscard]] double bottom() const { return top + height; }
 };

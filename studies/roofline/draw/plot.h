@@ -9,7 +9,8 @@
 
 namespace stepcast {
 
-inline constexpr std::size_t listed_operators = 12;  ///< the heaviest: those with a letter in the plot and a row in the table
+/// the heaviest: those with a letter in the plot and a row in the table
+inline constexpr std::size_t listed_operators = 12;
 
 /// "A" for the heaviest; "" beyond those that are listed.
 std::string letter_of_point(std::size_t i);

@@ -42,25 +42,26 @@ std::string fall_axis(const RooflineReport& report, const FallScale& scale, doub
   const double step = report.fall.step_time.value();
   for (int tenth = 0; tenth <= 10 && step > 0; tenth += 2) {
     const std::string x = svg_number(scale.x(step * tenth / 10));
-    text += fmt::format("<path class=\"decade\" d=\"M{0} {1}V{2}\"/><text class=\"mid tick\" x=\"{0}\" y=\"{3}\">{4} %</text>\n", x,
-                        svg_number(fall_top - 4), svg_number(bottom), svg_number(bottom + 16), 10 * tenth);
+    text += fmt::format(
+        "<path class=\"decade\" d=\"M{0} {1}V{2}\"/><text class=\"mid tick\" x=\"{0}\" y=\"{3}\">{4} %</text>\n", x,
+        svg_number(fall_top - 4), svg_number(bottom), svg_number(bottom + 16), 10 * tenth);
   }
   return text;
 }
 
 /// From 0 to the share of the step that useful, or all, multiply-adds take at the datasheet's peak.
-std::string utilisation_bracket(const RooflineReport& report, const FallScale& scale, double share, double y, const std::string& name,
-                                const std::string& words, const std::string& about) {
+std::string utilisation_bracket(const RooflineReport& report, const FallScale& scale, double share, double y,
+    const std::string& name, const std::string& words, const std::string& about) {
   const double end = scale.x(share * report.fall.step_time.value());
-  return fmt::format("<g class=\"utilisation-mark\">{}<path class=\"utilisation\" d=\"M{} {}v-5H{}v5\"/>", picture_title(about),
-                     svg_number(fall_left), svg_number(y), svg_number(end)) +
+  return fmt::format("<g class=\"utilisation-mark\">{}<path class=\"utilisation\" d=\"M{} {}v-5H{}v5\"/>",
+             picture_title(about), svg_number(fall_left), svg_number(y), svg_number(end)) +
          picture_text(end + 6, y, "strong", name + " " + html_percent(share) + words) + "</g>\n";
 }
 
 /// Bars of one group take its colour in lighter and lighter shades.
 double bar_opacity(const std::vector<WaterfallBar>& bars, std::size_t i) {
   const auto before = std::count_if(bars.begin(), bars.begin() + static_cast<std::ptrdiff_t>(i),
-                                    [&](const WaterfallBar& bar) { return bar.group == bars[i].group && bar.time.value() > 0; });
+      [&](const WaterfallBar& bar) { return bar.group == bars[i].group && bar.time.value() > 0; });
   return std::max(0.35, 0.92 - 0.2 * static_cast<double>(before));
 }
 
@@ -70,29 +71,32 @@ std::string fall_bar_row(const RooflineReport& report, const FallScale& scale, s
   const double x1 = scale.x(start), x2 = scale.x(start + time), middle = y + fall_row / 2;
   std::string text = fmt::format("<g class=\"bar group-{}\" data-bar=\"{}\">", svg_escaped(bar.group), i) +
                      picture_title(fmt::format("{}: {}, {} of the step\n{}", bar.name, format_seconds(bar.time),
-                                               format_percent(share_of_fall(report, bar.time)), bar.about));
+                         format_percent(share_of_fall(report, bar.time)), bar.about));
   text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill-opacity=\"{}\"/>", svg_number(x1),
-                      svg_number(middle - fall_bar / 2), svg_number(time > 0 ? std::max(1.0, x2 - x1) : 0), svg_number(fall_bar),
-                      svg_number(bar_opacity(report.fall.bars, i)));
+      svg_number(middle - fall_bar / 2), svg_number(time > 0 ? std::max(1.0, x2 - x1) : 0), svg_number(fall_bar),
+      svg_number(bar_opacity(report.fall.bars, i)));
   const double link_top = time > 0 ? middle + fall_bar / 2 : middle - fall_bar / 2;
   text += fmt::format("<path class=\"step-link\" d=\"M{} {}V{}\"/>", svg_number(x2), svg_number(link_top),
-                      svg_number(y + 1.5 * fall_row - fall_bar / 2));
-  text += picture_text(fall_left - 10, middle + 4, time > 0 ? "end" : "end soft", svg_shortened(bar.name, longest_bar_name));
+      svg_number(y + 1.5 * fall_row - fall_bar / 2));
+  text += picture_text(
+      fall_left - 10, middle + 4, time > 0 ? "end" : "end soft", svg_shortened(bar.name, longest_bar_name));
   const char* classes = time > 0 ? "end" : "end soft";
   return text + picture_text(seconds_right, middle + 4, classes, time > 0 ? format_seconds(bar.time) : "0 s") +
-         picture_text(percent_right, middle + 4, classes, time > 0 ? html_percent(share_of_fall(report, bar.time)) : "") + "</g>\n";
+         picture_text(
+             percent_right, middle + 4, classes, time > 0 ? html_percent(share_of_fall(report, bar.time)) : "") +
+         "</g>\n";
 }
 
 std::string step_row(const RooflineReport& report, const FallScale& scale, double y) {
   const double end = scale.x(report.fall.step_time.value()), middle = y + fall_row / 2;
-  std::string text =
-      fmt::format("<path class=\"end-line\" d=\"M{} {}V{}\"/>\n", svg_number(end), svg_number(fall_top - 4), svg_number(y + fall_row));
+  std::string text = fmt::format("<path class=\"end-line\" d=\"M{} {}V{}\"/>\n", svg_number(end),
+      svg_number(fall_top - 4), svg_number(y + fall_row));
   if (report.p90 > report.p10 && report.p10.value() > 0)
-    text += fmt::format(
-        "<path class=\"whisker\" d=\"M{0} {2}v10M{1} {2}v10M{0} {3}H{1}\"><title>8 of 10 steps are expected between {4} and "
-        "{5}</title></path>\n",
-        svg_number(scale.x(report.p10.value())), svg_number(scale.x(report.p90.value())), svg_number(middle - 5), svg_number(middle),
-        format_seconds(report.p10), format_seconds(report.p90));
+    text += fmt::format("<path class=\"whisker\" d=\"M{0} {2}v10M{1} {2}v10M{0} {3}H{1}\"><title>8 of 10 steps are "
+                        "expected between {4} and "
+                        "{5}</title></path>\n",
+        svg_number(scale.x(report.p10.value())), svg_number(scale.x(report.p90.value())), svg_number(middle - 5),
+        svg_number(middle), format_seconds(report.p10), format_seconds(report.p90));
   return text + picture_text(fall_left - 10, middle + 4, "end strong", "step") +
          picture_text(seconds_right, middle + 4, "end strong", format_seconds(report.fall.step_time)) +
          picture_text(percent_right, middle + 4, "end strong", html_percent(1));
@@ -101,17 +105,16 @@ std::string step_row(const RooflineReport& report, const FallScale& scale, doubl
 /// Gain, change, step time before and after; what forbids it on a line below.
 std::string lever_lines_at(const Lever& lever, std::size_t i, double& y) {
   y += 20;
-  const std::string change =
-      svg_shortened(fmt::format("{}: {} \u2192 {}", svg_shortened(lever.name, 36), svg_shortened(lever.from, 24),
-                                svg_shortened(lever.to, 24)),
-                    66);
+  const std::string change = svg_shortened(fmt::format("{}: {} \u2192 {}", svg_shortened(lever.name, 36),
+                                               svg_shortened(lever.from, 24), svg_shortened(lever.to, 24)),
+      66);
   std::string effect = fmt::format("{} \u2192 {}", format_seconds(lever.before), format_seconds(lever.after));
   if (!lever.phase.empty()) effect += ", most in " + svg_shortened(lever.phase, 30);
-  std::string text =
-      fmt::format("<g class=\"lever\" data-lever=\"{}\">", i) +
-      picture_title(fmt::format("{} ({}): {} to {}", lever.name, lever.of_machine ? "machine" : "plan", lever.from, lever.to)) +
-      picture_text(86, y, "end strong", "\u2212" + html_percent(lever.gain)) + picture_text(100, y, "", change) +
-      picture_text(lever_effect_x, y, "", effect);
+  std::string text = fmt::format("<g class=\"lever\" data-lever=\"{}\">", i) +
+                     picture_title(fmt::format("{} ({}): {} to {}", lever.name, lever.of_machine ? "machine" : "plan",
+                         lever.from, lever.to)) +
+                     picture_text(86, y, "end strong", "\u2212" + html_percent(lever.gain)) +
+                     picture_text(100, y, "", change) + picture_text(lever_effect_x, y, "", effect);
   if (!lever.fits) text += picture_text(lever_effect_x, y += 16, "limit-word", "does not fit in memory");
   return text + "</g>\n";
 }
@@ -133,9 +136,10 @@ std::string fall_legend(const RooflineReport& report, double& y) {
   for (const WaterfallBar& bar : report.fall.bars) {
     if (std::find(seen.begin(), seen.end(), bar.group) != seen.end()) continue;
     seen.push_back(bar.group);
-    legend.entry(fmt::format("<g class=\"group-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>",
-                             svg_escaped(bar.group)),
-                 12, svg_shortened(bar.group, 20));
+    legend.entry(
+        fmt::format("<g class=\"group-{}\"><rect class=\"swatch\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/></g>",
+            svg_escaped(bar.group)),
+        12, svg_shortened(bar.group, 20));
   }
   y = legend.bottom();
   return legend.text();
@@ -145,7 +149,8 @@ std::string fall_legend(const RooflineReport& report, double& y) {
 
 std::string waterfall_svg(const RooflineReport& report) {
   const FallScale scale = fall_scale(report);
-  const double bars_end = fall_top + fall_row * static_cast<double>(report.fall.bars.size()), axis_y = bars_end + fall_row;
+  const double bars_end = fall_top + fall_row * static_cast<double>(report.fall.bars.size()),
+               axis_y = bars_end + fall_row;
   std::string bars;
   double start = 0;
   for (std::size_t i = 0; i < report.fall.bars.size(); ++i) {
@@ -155,16 +160,18 @@ std::string waterfall_svg(const RooflineReport& report) {
   double bottom = axis_y + 24;
   const std::string legend = fall_legend(report, bottom), levers = fall_levers(report, bottom);
   const std::string body =
-      picture_heading("Where the step goes", fmt::format("{} on {}, {}", report.network, report.machine, report.split)) +
+      picture_heading(
+          "Where the step goes", fmt::format("{} on {}, {}", report.network, report.machine, report.split)) +
       fall_axis(report, scale, axis_y) +
       utilisation_bracket(report, scale, report.fall.mfu, 46, "MFU", fmt::format(", {}", attention_words(report.fall)),
-                          "Model FLOPs utilisation: FLOPs that the network needs, over the peak times the step") +
-      utilisation_bracket(report, scale, report.fall.hfu, 68, "HFU", "", "Hardware FLOPs utilisation: with those that are computed again") +
+          "Model FLOPs utilisation: FLOPs that the network needs, over the peak times the step") +
+      utilisation_bracket(report, scale, report.fall.hfu, 68, "HFU", "",
+          "Hardware FLOPs utilisation: with those that are computed again") +
       bars + step_row(report, scale, bars_end) + legend + levers;
   return picture_element("waterfall", bottom + 16,
-                         fmt::format("Waterfall of a step of {}: {}, MFU {}", report.network, format_seconds(report.fall.step_time),
-                                     format_percent(report.fall.mfu)),
-                         "", body);
+      fmt::format("Waterfall of a step of {}: {}, MFU {}", report.network, format_seconds(report.fall.step_time),
+          format_percent(report.fall.mfu)),
+      "", body);
 }
 
 }  // namespace stepcast

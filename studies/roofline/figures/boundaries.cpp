@@ -19,8 +19,8 @@ RoofBasis basis_of(const Roofs& roofs, MemoryLevel level) {
   return RoofBasis::assumed;
 }
 
-/// FlashAttention-2 (arXiv 2307.08691, section 3): forward a thread block keeps queries and their results while keys and values pass,
-/// backward keys, values and their gradients while the rest passes.
+/// FlashAttention-2 (arXiv 2307.08691, section 3): forward a thread block keeps queries and their results while keys
+/// and values pass, backward keys, values and their gradients while the rest passes.
 const char* attention_stays(const KernelWork& work) {
   return work.backward ? "keys, values and their gradients" : "queries and outputs";
 }
@@ -70,7 +70,8 @@ class BoundaryView {
     one.rows.back().text = "each byte once";
   }
 
-  /// L2 and HBM take the point's bytes, which are those of the roofline: casts beside the product and accumulators are in them.
+  /// L2 and HBM take the point's bytes, which are those of the roofline: casts beside the product and accumulators are
+  /// in them.
   void add_nest(const OperatorPoint& point, const ProductNest& nest, OperatorBoundaries& one) const {
     one.nest = nest.line;
     for (const NestCrossing& crossing : nest.crossings) {
@@ -82,7 +83,8 @@ class BoundaryView {
       row.stationary = crossing.stationary;
       row.text = crossing.text;
       if (row.outer == "shared memory") row.rate = shared_over_hbm * gpu_.memory_bandwidth;
-      if (row.outer == "registers") row.text = "every multiply-add counted alone: tensor cores share operands inside an instruction";
+      if (row.outer == "registers")
+        row.text = "every multiply-add counted alone: tensor cores share operands inside an instruction";
       one.rows.push_back(std::move(row));
     }
   }
@@ -92,8 +94,10 @@ class BoundaryView {
       if (block.name != point.block) continue;
       for (std::size_t i = 0; i < block.works.size(); ++i) {
         const KernelWork& work = block.works[i];
-        if (work.label != point.work.label || work.pass != point.work.pass || !(work.bytes == point.work.bytes)) continue;
-        for (BoundaryRow& row : move_rows(program_, block, static_cast<int>(i), cost_)) one.rows.push_back(std::move(row));
+        if (work.label != point.work.label || work.pass != point.work.pass || !(work.bytes == point.work.bytes))
+          continue;
+        for (BoundaryRow& row : move_rows(program_, block, static_cast<int>(i), cost_))
+          one.rows.push_back(std::move(row));
         return;
       }
     }
@@ -126,7 +130,7 @@ class BoundaryView {
 }  // namespace
 
 std::vector<OperatorBoundaries> operator_boundaries(const Scenario& scenario, const Prediction& prediction,
-                                                    const std::vector<OperatorPoint>& points, const Roofs& roofs) {
+    const std::vector<OperatorPoint>& points, const Roofs& roofs) {
   const BoundaryView view(scenario, prediction, roofs);
   std::vector<OperatorBoundaries> all;
   all.reserve(points.size());

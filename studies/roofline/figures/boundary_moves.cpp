@@ -25,8 +25,8 @@ struct OperandMove {
 
 bool is_gradient(const Move& move) { return move.label.starts_with('d'); }
 
-/// Which operand a move brings, by what it carries: a weight stands on the right, and so does the output gradient of a weight
-/// gradient, whose left operand is the input.
+/// Which operand a move brings, by what it carries: a weight stands on the right, and so does the output gradient of a
+/// weight gradient, whose left operand is the input.
 Operand brought_operand(const KernelWork& work, const Move& move) {
   if (move.cargo == Cargo::weight) return Operand::right;
   return work.pass == Pass::weight_grad && is_gradient(move) ? Operand::right : Operand::left;
@@ -43,7 +43,9 @@ class MoveFinder {
   }
 
  private:
-  [[nodiscard]] const Move* move_at(int item) const { return items_[item].is_move ? &block_.moves[items_[item].index] : nullptr; }
+  [[nodiscard]] const Move* move_at(int item) const {
+    return items_[item].is_move ? &block_.moves[items_[item].index] : nullptr;
+  }
 
   void add_before(int item, const KernelWork& work, std::vector<OperandMove>& moves) const {
     const Move* move = move_at(item);
@@ -58,10 +60,8 @@ class MoveFinder {
       const auto& after = items_[later].after;
       const Move* move = move_at(later);
       if (!move || std::find(after.begin(), after.end(), item) == after.end()) continue;
-      if (move->group >= 0)
-        moves.push_back({move, Operand::result});
-      else
-        add_after(later, moves);
+      if (move->group >= 0) moves.push_back({move, Operand::result});
+      else add_after(later, moves);
     }
   }
 
@@ -83,7 +83,8 @@ std::string move_words(const Program& program, const KernelWork& work, const Ope
   const Group& group = program.groups[one.move->group];
   const bool taken = one.of == Operand::result, product = work.kernel == KernelClass::gemm;
   const char* role = product ? product_roles(work)[static_cast<int>(one.of)] : taken ? "result" : "operands";
-  std::string text = fmt::format("{} over {} ({} GPUs) {} the {}", one.move->label, group.label, group.size, taken ? "takes" : "brings", role);
+  std::string text = fmt::format(
+      "{} over {} ({} GPUs) {} the {}", one.move->label, group.label, group.size, taken ? "takes" : "brings", role);
   if (!one.move->because.empty()) text += fmt::format(": {}", one.move->because);
   return text;
 }
@@ -115,7 +116,8 @@ std::vector<BoundaryRow> move_rows(const Program& program, const ProgramBlock& b
     if (price.time.value() <= 0) continue;
     LevelMoves& level = levels[price.tier];
     const Group& group = program.groups[one.move->group];
-    level.bytes += one.move->received * share_over_link(cost.machine(), price.tier, to_text(one.move->kind), group, program.ranks);
+    level.bytes +=
+        one.move->received * share_over_link(cost.machine(), price.tier, to_text(one.move->kind), group, program.ranks);
     level.time += price.time;
     level.moved[static_cast<int>(one.of)] = true;
     level.words.push_back(move_words(program, of, one));

@@ -11,17 +11,18 @@
 namespace stepcast {
 
 struct BoundaryRow {
-  std::string outer, inner;     ///< "HBM" and "L2"; "cluster" and "GPU"
-  Bytes bytes;                  ///< cross in one call, of one GPU
-  double flops_per_byte = 0;    ///< 0: nothing crosses, or no FLOPs
-  BytesPerSecond rate;          ///< 0 = nobody says
+  std::string outer, inner;   ///< "HBM" and "L2"; "cluster" and "GPU"
+  Bytes bytes;                ///< cross in one call, of one GPU
+  double flops_per_byte = 0;  ///< 0: nothing crosses, or no FLOPs
+  BytesPerSecond rate;        ///< 0 = nobody says
   RoofBasis basis = RoofBasis::datasheet;
-  Seconds time;                 ///< bytes / rate; a link's: what its collectives take per call of the operator
-  double ridge = 0;             ///< peak / rate, FLOP/B: above it this boundary does not limit; 0 without rate
-  std::string stationary;       ///< tensors that stay inside, by the loops: "W", "none", "O"
-  std::string text;             ///< "weight-stationary at sm, input multicast over y"; of a link the moves and their reason
-  /// Takes longest of all rows whose rate somebody said or measured, and longer than the multiply-adds. An assumed rate limits nothing:
-  /// beside one nearly every product would be called so.
+  Seconds time;            ///< bytes / rate; a link's: what its collectives take per call of the operator
+  double ridge = 0;        ///< peak / rate, FLOP/B: above it this boundary does not limit; 0 without rate
+  std::string stationary;  ///< tensors that stay inside, by the loops: "W", "none", "O"
+  /// "weight-stationary at sm, input multicast over y"; of a link the moves and their reason
+  std::string text;
+  /// Takes longest of all rows whose rate somebody said or measured, and longer than the multiply-adds. An assumed rate
+  /// limits nothing: beside one nearly every product would be called so.
   bool limits = false;
 };
 

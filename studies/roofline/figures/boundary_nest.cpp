@@ -12,8 +12,8 @@
 namespace stepcast {
 namespace {
 
-/// Of C that one instruction works on with operands in shared memory; where operands go through registers, of one warp. Clipped to
-/// the thread block's tile.
+/// Of C that one instruction works on with operands in shared memory; where operands go through registers, of one warp.
+/// Clipped to the thread block's tile.
 struct FragmentTile {
   std::string_view architecture;
   int m, n;
@@ -21,16 +21,18 @@ struct FragmentTile {
 constexpr FragmentTile fragment_tiles[] = {
     {"blackwell", 128, 256},  // tcgen05.mma, one thread block's share (PTX ISA 8.7, tcgen05 matrix shapes)
     {"hopper", 64, 256},      // wgmma.mma_async m64n256k16 (PTX ISA 8.0)
-    {"", 64, 64},             // warp tile of CUTLASS's default 16-bit kernels for Ampere (cutlass, default_gemm_configuration.h)
+    // warp tile of CUTLASS's default 16-bit kernels for Ampere (cutlass, default_gemm_configuration.h)
+    {"", 64, 64},
 };
 
 const FragmentTile& fragment_of(const Gpu& gpu) {
   return *std::find_if(std::begin(fragment_tiles), std::end(fragment_tiles),
-                       [&](const FragmentTile& row) { return row.architecture.empty() || row.architecture == gpu.architecture; });
+      [&](const FragmentTile& row) { return row.architecture.empty() || row.architecture == gpu.architecture; });
 }
 
 const char* memory_name(const std::string& level) {
-  constexpr std::pair<std::string_view, const char*> names[] = {{"hbm", "HBM"}, {"l2", "L2"}, {"smem", "shared memory"}, {"rf", "registers"}};
+  constexpr std::pair<std::string_view, const char*> names[] = {
+      {"hbm", "HBM"}, {"l2", "L2"}, {"smem", "shared memory"}, {"rf", "registers"}};
   for (const auto& [id, name] : names)
     if (id == level) return name;
   return "units";
@@ -48,7 +50,8 @@ void name_tensors(ChipProgram& chip, const KernelWork& work) {
   if (!forward || work.head_dim > 0) chip.tensors[1].use = TensorUse::input;  // two inputs: the words take their names
 }
 
-/// gemm_program leaves open how a thread block's multiply-adds share operands; its registers would read one per multiply-add.
+/// gemm_program leaves open how a thread block's multiply-adds share operands; its registers would read one per
+/// multiply-add.
 void add_fragments(ChipProgram& chip, const CtaTile& tile, const Gpu& gpu) {
   enum { m, n };
   const FragmentTile& most = fragment_of(gpu);
@@ -73,8 +76,8 @@ std::string roles_text(const std::vector<int>& tensors, const std::array<const c
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, " and "));
 }
 
-/// Units side by side each get a copy of their own: no GPU multicasts from L2 or shared memory without being told. What is written
-/// goes through L2 whether or not the nest keeps it there, and from registers past shared memory.
+/// Units side by side each get a copy of their own: no GPU multicasts from L2 or shared memory without being told. What
+/// is written goes through L2 whether or not the nest keeps it there, and from registers past shared memory.
 double bytes_across(const ChipReport& report, const Boundary& boundary) {
   const ChipLevel& outer = report.chip.levels[boundary.outer];
   const std::size_t inside = static_cast<std::size_t>(boundary.outer) + 1;

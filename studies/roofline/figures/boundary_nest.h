@@ -1,4 +1,5 @@
-// A matrix product of a step as its kernel runs it, in the notation: what crosses each boundary inside the GPU, and what stays.
+// A matrix product of a step as its kernel runs it, in the notation: what crosses each boundary inside the GPU, and
+// what stays.
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@
 
 namespace stepcast {
 
-/// What people call the two operands and the result: {"inputs", "weights", "outputs"}; of an input gradient {"output gradients",
-/// "weights", "input gradients"}, of a weight gradient {"inputs", "output gradients", "weight gradients"}.
+/// What people call the two operands and the result: {"inputs", "weights", "outputs"}; of an input gradient {"output
+/// gradients", "weights", "input gradients"}, of a weight gradient {"inputs", "output gradients", "weight gradients"}.
 std::array<const char*, 3> product_roles(const KernelWork& work);
 
 struct NestCrossing {
@@ -27,8 +28,9 @@ struct ProductNest {
   std::vector<NestCrossing> crossings;  ///< innermost first: registers, shared memory, L2, HBM
 };
 
-/// gemm_program with the tile that one tensor-core instruction (or warp) takes put in between shared memory and registers;
-/// `operand_bytes` per element as multiplied. Empty where the GPU's file lacks multiprocessors or L2, or a dimension is below 1.
+/// gemm_program with the tile that one tensor-core instruction (or warp) takes put in between shared memory and
+/// registers; `operand_bytes` per element as multiplied. Empty where the GPU's file lacks multiprocessors or L2, or a
+/// dimension is below 1.
 std::optional<ProductNest> product_nest(const KernelWork& work, double operand_bytes, const Gpu& gpu);
 
 }  // namespace stepcast

@@ -9,12 +9,14 @@
 namespace stepcast {
 namespace {
 
-/// Another length of sequences is another job, not a way to do this one; faster units of one type are a part of all types' gain.
+/// Another length of sequences is another job, not a way to do this one; faster units of one type are a part of all
+/// types' gain.
 bool counts_as_lever(const LeverEffect& lever) { return lever.id != "seq" && lever.id != "own-type"; }
 
 /// The phase that changed most for the same tokens on the same GPUs.
 std::string lever_phase(const Outcome& before, const Outcome& after) {
-  const double same_tokens = (before.tokens / static_cast<double>(before.gpus)) / (after.tokens / static_cast<double>(after.gpus));
+  const double same_tokens =
+      (before.tokens / static_cast<double>(before.gpus)) / (after.tokens / static_cast<double>(after.gpus));
   const auto then = phase_rows(before.phases), now = phase_rows(after.phases);
   std::string_view name;
   Seconds most;
@@ -31,8 +33,8 @@ std::optional<Lever> best_variation(const LeverEffect& effect, const Outcome& be
   for (const Variation& variation : effect.variations) {
     const double gain = -time_change(before, variation.after);
     if (gain <= 0 || (best && gain <= best->gain) || (before.fits && !variation.after.fits)) continue;
-    best = Lever{effect.id, effect.name, effect.from, variation.to, effect.of_machine, before.step_time, before.step_time * (1 - gain),
-                 gain, lever_phase(before, variation.after), variation.after.fits};
+    best = Lever{effect.id, effect.name, effect.from, variation.to, effect.of_machine, before.step_time,
+        before.step_time * (1 - gain), gain, lever_phase(before, variation.after), variation.after.fits};
   }
   return best;
 }

@@ -35,13 +35,14 @@ std::optional<Group> link_group(const Prediction& prediction, const std::string&
 }
 
 int link_level(const Machine& machine, const std::string& name) {
-  const auto at = std::find_if(machine.levels.begin(), machine.levels.end(), [&](const Level& level) { return level.name == name; });
+  const auto at = std::find_if(
+      machine.levels.begin(), machine.levels.end(), [&](const Level& level) { return level.name == name; });
   return at == machine.levels.end() ? -1 : static_cast<int>(at - machine.levels.begin());
 }
 
 // As the ports' law charges them (model/profile/collective_law.cpp, through_own_port).
-double share_over_link(const Machine& machine, int level, const std::string& kind, const std::optional<Group>& group,
-                       std::int64_t ranks) {
+double share_over_link(
+    const Machine& machine, int level, const std::string& kind, const std::optional<Group>& group, std::int64_t ranks) {
   if (level <= 0 || !group || group->size <= 1) return 1;
   const auto inside = static_cast<double>(members_inside(*group, machine.levels[level - 1].gpus, ranks));
   const auto size = static_cast<double>(group->size);

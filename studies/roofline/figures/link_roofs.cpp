@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* link_fabric_words[] = {"nvswitch", "nvlink mesh", "pcie", "infiniband", "ethernet"};
 
-/// PCIe 6.0 with 16 lanes of 64 GT/s carries 121 to 128 GB/s per direction (PCI-SIG, PCI Express 6.0); what is faster between host
-/// and GPU is a link between chips (NVLink-C2C).
+/// PCIe 6.0 with 16 lanes of 64 GT/s carries 121 to 128 GB/s per direction (PCI-SIG, PCI Express 6.0); what is faster
+/// between host and GPU is a link between chips (NVLink-C2C).
 constexpr BytesPerSecond fastest_pcie{128e9};
 
 const char* host_link_name(const Machine& machine) {
@@ -54,7 +54,8 @@ CollectiveKind link_kind(const std::string& name) {
   return send_recv;
 }
 
-/// Of those on `link` the point of the kind that brings most bytes, and of this kind the one that does; nullptr: nothing crosses.
+/// Of those on `link` the point of the kind that brings most bytes, and of this kind the one that does; nullptr:
+/// nothing crosses.
 const LinkPoint* heaviest_on(const std::vector<LinkPoint>& points, const std::string& link) {
   const auto brought = [](const LinkPoint& point) { return point.over_link.value() * point.calls; };
   std::map<std::string, double> by_kind;
@@ -92,7 +93,8 @@ std::string curve_from(const CollectiveCurve& curve, const Profile& profile) {
   return text;
 }
 
-LinkRoof curve_roof(const Scenario& scenario, const Prediction& prediction, int level, const LinkPoint& point, const CollectiveTime& law) {
+LinkRoof curve_roof(const Scenario& scenario, const Prediction& prediction, int level, const LinkPoint& point,
+    const CollectiveTime& law) {
   const Machine& machine = scenario.machine.row;
   const Profile& profile = scenario.profile.row;
   const std::optional<Group> group = link_group(prediction, point.axis, point.group_size);
@@ -107,8 +109,7 @@ LinkRoof known_roof(const Scenario& scenario, const Prediction& prediction, int 
   const Level& at = scenario.machine.row.levels[level];
   const CollectiveTime law = link_law(scenario, prediction, level, point);
   // Across instances the law may name the curve of the fabric inside one, which says nothing of this level.
-  if (law.curve && (level == 0 || law.curve->nodes > 1))
-    return curve_roof(scenario, prediction, level, point, law);
+  if (law.curve && (level == 0 || law.curve->nodes > 1)) return curve_roof(scenario, prediction, level, point, law);
   LinkRoof roof{at.name, level_link_name(at), RoofBasis::assumed, {}, ""};
   if (level == 0) return roof;
   const ScaleOutLaw ports = scale_out_law(scenario.profile.row, at.fabric);
@@ -122,7 +123,8 @@ void add_host_roofs(const Scenario& scenario, std::vector<LinkRoof>& roofs) {
   const Machine& machine = scenario.machine.row;
   if (machine.host_link.value() <= 0) return;
   const std::string name = host_link_name(machine);
-  roofs.push_back({"host", name, RoofBasis::datasheet, machine.host_link, format_rate(machine.host_link) + " per GPU and direction"});
+  roofs.push_back({"host", name, RoofBasis::datasheet, machine.host_link,
+      format_rate(machine.host_link) + " per GPU and direction"});
   for (const Roof& roof : scenario.profile.row.roofs) {
     if (roof.of != to_text(TransferKind::host_to_device)) continue;
     const RoofBasis basis = roof.regime == "sustained" ? RoofBasis::sustained : RoofBasis::burst;
@@ -130,8 +132,7 @@ void add_host_roofs(const Scenario& scenario, std::vector<LinkRoof>& roofs) {
   }
 }
 
-template <typename Use>
-void visit_frame_rates(const Machine& machine, Use use) {
+template <typename Use> void visit_frame_rates(const Machine& machine, Use use) {
   for (const Level& level : machine.levels)
     if (level.bandwidth_per_gpu.value() > 0) use(level.bandwidth_per_gpu.value());
   if (machine.host_link.value() > 0) use(machine.host_link.value());
@@ -141,7 +142,8 @@ void visit_frame_rates(const Machine& machine, Use use) {
 
 Frame link_frame(const Machine& machine) {
   double slowest = INFINITY, fastest = 0, lowest = INFINITY, highest = 0;
-  visit_frame_rates(machine, [&](double rate) { slowest = std::min(slowest, rate), fastest = std::max(fastest, rate); });
+  visit_frame_rates(
+      machine, [&](double rate) { slowest = std::min(slowest, rate), fastest = std::max(fastest, rate); });
   for (const FlopsPerSecond& peak : machine.gpu.peak)
     if (peak.value() > 0) lowest = std::min(lowest, peak.value()), highest = std::max(highest, peak.value());
   if (fastest == 0 || highest == 0) return {};
@@ -150,21 +152,21 @@ Frame link_frame(const Machine& machine) {
   return {down(lowest / fastest) - 1, up(highest / slowest) + 3, down(lowest) - 1, up(highest) + 3};
 }
 
-std::vector<LinkRoof> link_roofs(const Scenario& scenario, const Prediction& prediction, const std::vector<LinkPoint>& points,
-                                 std::vector<std::string>& notes) {
+std::vector<LinkRoof> link_roofs(const Scenario& scenario, const Prediction& prediction,
+    const std::vector<LinkPoint>& points, std::vector<std::string>& notes) {
   std::vector<LinkRoof> roofs;
   const std::vector<Level>& levels = scenario.machine.row.levels;
   for (int i = 0; i < static_cast<int>(levels.size()); ++i) {
     const Level& level = levels[i];
     roofs.push_back({level.name, level_link_name(level), RoofBasis::datasheet, level.bandwidth_per_gpu,
-                     format_rate(level.bandwidth_per_gpu) + " per GPU and direction"});
+        format_rate(level.bandwidth_per_gpu) + " per GPU and direction"});
     const LinkPoint* heaviest = heaviest_on(points, level.name);
     if (!heaviest) continue;
     LinkRoof known = known_roof(scenario, prediction, i, *heaviest);
-    if (known.rate.value() > 0)
-      roofs.push_back(std::move(known));
+    if (known.rate.value() > 0) roofs.push_back(std::move(known));
     else
-      notes.push_back(fmt::format("no {} was timed inside the {}: its time is that of {}", heaviest->kind, level.name, heaviest->law));
+      notes.push_back(fmt::format(
+          "no {} was timed inside the {}: its time is that of {}", heaviest->kind, level.name, heaviest->law));
   }
   add_host_roofs(scenario, roofs);
   return roofs;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* sends_name = "boundary";  // of CollectiveReport, sends between neighbouring stages
 constexpr Bytes hardly_any{1};
-constexpr Bytes host_token_id{8};               // as sim/step/around.cpp
+constexpr Bytes host_token_id{8};  // as sim/step/around.cpp
 
 /// What makes a move seem faster than its link: its price is less than what the bytes take.
 struct FasterReason {
@@ -24,7 +24,9 @@ struct FasterReason {
   const char* words;
 };
 
-bool gathers_or_scatters(const Move& move) { return move.kind == MoveKind::all_gather || move.kind == MoveKind::reduce_scatter; }
+bool gathers_or_scatters(const Move& move) {
+  return move.kind == MoveKind::all_gather || move.kind == MoveKind::reduce_scatter;
+}
 
 /// As prices take it (sim/cost/collective.cpp, parameter_of).
 StepParameter fitted_share(const Move& move) {
@@ -37,25 +39,32 @@ constexpr FasterReason faster_reasons[] = {
        return cost.stack().activation_pieces > 1 && cost.stack().activation_moves == Manners::overlapped &&
               move.cargo == Cargo::activation && gathers_or_scatters(move) && !move.again;
      },
-     "it goes in pieces beside the product that it feeds or drains, and its time here is what shows"},
+        "it goes in pieces beside the product that it feeds or drains, and its time here is what shows"},
     {[](const CostModel& cost, const Move& move) {
        return cost.stack().expert_moves == Manners::overlapped && move.kind == MoveKind::all_to_all && move.experts > 0;
      },
-     "it runs beside the compute of another micro-batch, and its time here is what shows"},
-    {[](const CostModel& cost, const Move& move) { return cost.stack().expert_dispatch == Dispatch::tokens && move.experts > 0; },
-     "a token that several experts of one destination take crosses once, and its bytes here are those of all copies"},
+        "it runs beside the compute of another micro-batch, and its time here is what shows"},
     {[](const CostModel& cost, const Move& move) {
-       return cost.stack().gathers_cast && cost.precision() == Precision::fp8 && move.kind == MoveKind::all_gather && move.for_product;
+       return cost.stack().expert_dispatch == Dispatch::tokens && move.experts > 0;
      },
-     "it is cast to fp8 before it crosses, and its bytes here are those of the wide type"},
+        "a token that several experts of one destination take crosses once, and its bytes here are those of all "
+        "copies"},
+    {[](const CostModel& cost, const Move& move) {
+       return cost.stack().gathers_cast && cost.precision() == Precision::fp8 && move.kind == MoveKind::all_gather &&
+              move.for_product;
+     },
+        "it is cast to fp8 before it crosses, and its bytes here are those of the wide type"},
     {[](const CostModel& cost, const Move& move) { return cost.tuning()[fitted_share(move)] < 1; },
-     "measured steps of this software show less of such moves than their time alone, and its time here is what shows"}};
+        "measured steps of this software show less of such moves than their time alone, and its time here is what "
+        "shows"}};
 
 std::string faster_reason(const CostModel& cost, const Move* move) {
   for (const FasterReason& reason : faster_reasons)
     if (move && reason.applies(cost, *move)) return reason.words;
-  return "check whether the bytes are those of the buffer (algorithm bandwidth) or those that a rank receives (bus bandwidth), whether "
-         "the switch adds up on the way (NVLS: fewer bytes cross than a ring receives), GB against GiB or Gb, and whether the time "
+  return "check whether the bytes are those of the buffer (algorithm bandwidth) or those that a rank receives (bus "
+         "bandwidth), whether "
+         "the switch adds up on the way (NVLS: fewer bytes cross than a ring receives), GB against GiB or Gb, and "
+         "whether the time "
          "counts both directions";
 }
 
@@ -67,8 +76,8 @@ struct LinkSum {
 };
 
 bool same_link_point(const LinkPoint& a, const LinkPoint& b) {
-  return a.kind == b.kind && a.axis == b.axis && a.link == b.link && a.pass == b.pass && a.name == b.name && a.stage == b.stage &&
-         a.group_size == b.group_size;
+  return a.kind == b.kind && a.axis == b.axis && a.link == b.link && a.pass == b.pass && a.name == b.name &&
+         a.stage == b.stage && a.group_size == b.group_size;
 }
 
 class LinkPlotter {
@@ -82,7 +91,8 @@ class LinkPlotter {
     add_host();
     std::vector<LinkPoint> points;
     for (LinkSum& sum : sums_) points.push_back(finished(sum));
-    std::stable_sort(points.begin(), points.end(), [](const LinkPoint& a, const LinkPoint& b) { return a.time > b.time; });
+    std::stable_sort(
+        points.begin(), points.end(), [](const LinkPoint& a, const LinkPoint& b) { return a.time > b.time; });
     return points;
   }
 
@@ -101,18 +111,21 @@ class LinkPlotter {
     sum.point.time += row.time;
     sum.point.exposed += row.exposed;
     sum.bytes += row.bytes.value() * row.count;
-    sum.over_link += row.bytes.value() * row.count * share_over_link(machine_, level, row.kind, group, prediction_.program.ranks);
+    sum.over_link +=
+        row.bytes.value() * row.count * share_over_link(machine_, level, row.kind, group, prediction_.program.ranks);
     sum.latency += latency_of(row, like, level).value() * row.count;
   }
 
   LinkSum& sum_of(LinkPoint head) {
-    const auto known = std::find_if(sums_.begin(), sums_.end(), [&](const LinkSum& sum) { return same_link_point(sum.point, head); });
+    const auto known =
+        std::find_if(sums_.begin(), sums_.end(), [&](const LinkSum& sum) { return same_link_point(sum.point, head); });
     if (known != sums_.end()) return *known;
     sums_.push_back({std::move(head)});
     return sums_.back();
   }
 
-  /// The same move with one byte, priced alike: where the row shows only a part of what its move takes, that part of the latency.
+  /// The same move with one byte, priced alike: where the row shows only a part of what its move takes, that part of
+  /// the latency.
   [[nodiscard]] Seconds latency_of(const CollectiveReport& row, const RowMove& like, int level) const {
     if (row.name == sends_name) return send_latency(row.stage);
     if (!like.move) return level > 0 ? cost_.send(hardly_any, machine_.levels[level - 1].gpus).time : Seconds(0);
@@ -146,12 +159,13 @@ class LinkPlotter {
     LinkPoint head;
     head.name = "token ids host to device", head.kind = "copy", head.axis = head.link = "host";
     head.pass = Pass::step, head.stage = prediction_.step.slowest_stage;
-    head.source = Source::datasheet, head.law = "host link", head.because = "tokens and labels of the stage's share of the batch";
+    head.source = Source::datasheet, head.law = "host link",
+    head.because = "tokens and labels of the stage's share of the batch";
     LinkSum& sum = sum_of(std::move(head));
     sum.point.calls = 1;
     sum.point.time = sum.point.exposed = time;
-    sum.bytes = sum.over_link =
-        host_token_id.value() * program.tokens_per_step / (static_cast<double>(program.ranks) / static_cast<double>(program.stages));
+    sum.bytes = sum.over_link = host_token_id.value() * program.tokens_per_step /
+                                (static_cast<double>(program.ranks) / static_cast<double>(program.stages));
   }
 
   LinkPoint finished(LinkSum& sum) {
@@ -175,11 +189,13 @@ class LinkPlotter {
     point.limits = point.rate.value() > 0 && point.rate < peak_;
     const Seconds call = point.calls > 0 ? point.time / point.calls : Seconds(0);
     point.bound = point.latency > call * 0.5 ? "latency" : "bandwidth";
-    point.outside = point.time.value() > 0 ? outside_frame(frame_, point.flops_per_byte, point.rate) : "it takes no time";
+    point.outside =
+        point.time.value() > 0 ? outside_frame(frame_, point.flops_per_byte, point.rate) : "it takes no time";
   }
 
   Flops flops_of_stage(int stage) {
-    if (flops_.empty()) flops_.assign(static_cast<std::size_t>(std::max<std::int64_t>(1, prediction_.program.stages)), Flops(-1));
+    if (flops_.empty())
+      flops_.assign(static_cast<std::size_t>(std::max<std::int64_t>(1, prediction_.program.stages)), Flops(-1));
     Flops& flops = flops_.at(stage);
     if (flops.value() < 0) flops = work_.matrix_flops(stage);
     return flops;
@@ -191,8 +207,8 @@ class LinkPlotter {
     if (link.value() <= 0) return;
     point.share_of_roof = point.bus / link;
     if (point.share_of_roof <= 1.01) return;
-    point.warning = fmt::format("{} is {:.0f} % of the link's {}: {}", format_rate(point.bus), 100 * point.share_of_roof,
-                                format_rate(link), faster_reason(cost_, move));
+    point.warning = fmt::format("{} is {:.0f} % of the link's {}: {}", format_rate(point.bus),
+        100 * point.share_of_roof, format_rate(link), faster_reason(cost_, move));
   }
 
   const Prediction& prediction_;
@@ -206,7 +222,8 @@ class LinkPlotter {
 };
 
 /// One collective rarely stands in the way alone; all that a rank of the slowest stage does over one link may.
-void add_sums(const Scenario& scenario, int stage, const std::vector<LinkPoint>& points, std::vector<std::string>& notes) {
+void add_sums(
+    const Scenario& scenario, int stage, const std::vector<LinkPoint>& points, std::vector<std::string>& notes) {
   for (const Level& level : scenario.machine.row.levels) {
     Seconds time, exposed;
     Flops flops;
@@ -217,8 +234,9 @@ void add_sums(const Scenario& scenario, int stage, const std::vector<LinkPoint>&
       ++count;
     }
     if (count < 2 || time.value() <= 0) continue;
-    notes.push_back(fmt::format("{}: its {} collectives take {} of a rank's step, {} of it exposed; unhidden they would hold compute at {}",
-                                level.name, count, format_seconds(time), format_percent(exposed / time), format_flops(flops / time)));
+    notes.push_back(fmt::format(
+        "{}: its {} collectives take {} of a rank's step, {} of it exposed; unhidden they would hold compute at {}",
+        level.name, count, format_seconds(time), format_percent(exposed / time), format_flops(flops / time)));
   }
 }
 

@@ -10,7 +10,9 @@
 namespace stepcast {
 namespace {
 
-bool near_match(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b)); }
+bool near_match(double a, double b, double tolerance) {
+  return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+}
 
 bool runs_forward(Pass pass) { return pass == Pass::forward || pass == Pass::recompute; }
 
@@ -21,26 +23,23 @@ GemmLayout matched_layout(const KernelWork& work, Precision precision) {
   return work.pass == Pass::weight_grad ? GemmLayout::nt : GemmLayout::nn;
 }
 
-/// What a work's name stands for among memory_ops(); backward "" = none. A loss is not among them: what files time as cross-entropy
-/// reads logits and writes their gradients, which here are several works.
+/// What a work's name stands for among memory_ops(); backward "" = none. A loss is not among them: what files time as
+/// cross-entropy reads logits and writes their gradients, which here are several works.
 struct MatchedOp {
   std::string_view label, forward, backward;
 };
-constexpr MatchedOp matched_ops[] = {{"norm", "norm", "norm-backward"},
-                                     {"swiglu", "swiglu", "swiglu-backward"},
-                                     {"bias_gelu", "gelu", "gelu-backward"},
-                                     {"bias_dropout_add", "add", ""},
-                                     {"rope", "rope", "rope"},
-                                     {"softmax", "softmax", "softmax-backward"},
-                                     {"embedding", "embedding", "embedding-backward"},
-                                     {"optimizer", "adam", ""}};
+constexpr MatchedOp matched_ops[] = {{"norm", "norm", "norm-backward"}, {"swiglu", "swiglu", "swiglu-backward"},
+    {"bias_gelu", "gelu", "gelu-backward"}, {"bias_dropout_add", "add", ""}, {"rope", "rope", "rope"},
+    {"softmax", "softmax", "softmax-backward"}, {"embedding", "embedding", "embedding-backward"},
+    {"optimizer", "adam", ""}};
 
 std::string_view matched_op(const KernelWork& work) {
   std::string_view label = work.label;
   if (label.ends_with(" sum")) return "add";
   for (const std::string_view suffix : {" dX", " dW", " again"})
     if (label.ends_with(suffix)) label.remove_suffix(suffix.size());
-  const auto row = std::find_if(std::begin(matched_ops), std::end(matched_ops), [&](const MatchedOp& op) { return op.label == label; });
+  const auto row = std::find_if(
+      std::begin(matched_ops), std::end(matched_ops), [&](const MatchedOp& op) { return op.label == label; });
   if (row == std::end(matched_ops)) return {};
   return runs_forward(work.pass) || work.pass == Pass::step ? row->forward : row->backward;
 }
@@ -62,7 +61,8 @@ class KernelMatch {
 
   bool operator()(const AttentionQuery& attention) const {
     const AttentionPass pass = work_.backward ? AttentionPass::backward : AttentionPass::forward;
-    if (work_.kernel != KernelClass::attention || attention.pass != pass || !same_type(attention.precision)) return false;
+    if (work_.kernel != KernelClass::attention || attention.pass != pass || !same_type(attention.precision))
+      return false;
     if (attention.keys != work_.sequence || attention.head_dim != work_.head_dim) return false;
     // Backward: five products of the forward's two, on queries, keys, values, results and the gradients of all four.
     const double products = work_.backward ? 2.5 : 1, tensors = work_.backward ? 2 : 1;
@@ -78,16 +78,18 @@ class KernelMatch {
     return !op.empty() && memory.op->id == op && near_match(bytes_of(memory).value(), point_.hbm.value(), 0.1);
   }
 
-  template <typename Other>
-  bool operator()(const Other&) const { return false; }
+  template <typename Other> bool operator()(const Other&) const { return false; }
 
  private:
   /// An odd head size multiplies on CUDA cores, whose peak limits it, whatever its operands are.
   [[nodiscard]] bool same_type(Precision precision) const {
     if (precision == point_.precision) return true;
-    return point_.precision == Precision::fp32 && point_.operand_bytes < 4 && operand_bytes(precision) == point_.operand_bytes;
+    return point_.precision == Precision::fp32 && point_.operand_bytes < 4 &&
+           operand_bytes(precision) == point_.operand_bytes;
   }
-  [[nodiscard]] bool casts() const { return point_.operand_bytes < work_.element_bytes && work_.pass != Pass::weight_grad; }
+  [[nodiscard]] bool casts() const {
+    return point_.operand_bytes < work_.element_bytes && work_.pass != Pass::weight_grad;
+  }
 
   const OperatorPoint& point_;
   const KernelWork& work_;

@@ -6,10 +6,10 @@
 
 namespace stepcast {
 
-/// Matrix products: the work's own m, n, k and batch under the layout of its pass (tn forward, nn input gradient, nt weight gradient
-/// with m and n turned; narrow types run all as tn). Attention: keys, head size, FLOPs (which count sequences and heads) within 0.1 %
-/// and bytes (which count heads of keys) within 5 %. Memory-bound operators: the op that the name stands for, bytes within 10 %.
-/// Layers of experts, collectives, copies and launches never are.
+/// Matrix products: the work's own m, n, k and batch under the layout of its pass (tn forward, nn input gradient, nt
+/// weight gradient with m and n turned; narrow types run all as tn). Attention: keys, head size, FLOPs (which count
+/// sequences and heads) within 0.1 % and bytes (which count heads of keys) within 5 %. Memory-bound operators: the op
+/// that the name stands for, bytes within 10 %. Layers of experts, collectives, copies and launches never are.
 bool is_same_kernel(const Query& query, const OperatorPoint& point);
 
 }  // namespace stepcast

@@ -49,36 +49,41 @@ class KernelOf {
     work.bytes = bytes_of(g);
     const WorkParts parts{g.precision, work.element_bytes, work.bytes, cast_bytes_of(g), Seconds()};
     return {"gemm",
-            fmt::format("{:.0f} x {:.0f} x {:.0f}{}{}{}{}", g.m, g.n, g.k, g.batch > 1 ? fmt::format(", {:.0f} times", g.batch) : "",
-                        query_layout_text(g.layout), g.block_scaled ? ", block-scaled" : "", g.casts_x ? ", with the cast of x" : ""),
-            g.precision, flops_of(g), operator_traffic(work, parts, gpu_).hbm};
+        fmt::format("{:.0f} x {:.0f} x {:.0f}{}{}{}{}", g.m, g.n, g.k,
+            g.batch > 1 ? fmt::format(", {:.0f} times", g.batch) : "", query_layout_text(g.layout),
+            g.block_scaled ? ", block-scaled" : "", g.casts_x ? ", with the cast of x" : ""),
+        g.precision, flops_of(g), operator_traffic(work, parts, gpu_).hbm};
   }
 
   /// Backward does five products for the forward's two, and moves the gradients of what the forward moves besides.
   TimedKernel operator()(const AttentionQuery& a) const {
-    struct PassFigures { const char* name; double products, tensors; };
+    struct PassFigures {
+      const char* name;
+      double products, tensors;
+    };
     static constexpr PassFigures passes[] = {
         {"forward", 1, 1}, {"backward", 2.5, 2}, {"forward and backward", 3.5, 3}, {"decode", 1, 1}};
     const PassFigures& pass = passes[static_cast<std::size_t>(a.pass)];
     return {"attention",
-            fmt::format("{:.0f} x {:.0f} queries, {:.0f} keys, {:.0f} heads of {:.0f} ({:.0f} of keys), {}{}", a.batch, a.queries,
-                        a.keys, a.heads, a.head_dim, a.kv_heads, pass.name, a.causal ? "" : ", not causal"),
-            a.precision, forward_flops_of(a) * pass.products, bytes_of(a) * pass.tensors};
+        fmt::format("{:.0f} x {:.0f} queries, {:.0f} keys, {:.0f} heads of {:.0f} ({:.0f} of keys), {}{}", a.batch,
+            a.queries, a.keys, a.heads, a.head_dim, a.kv_heads, pass.name, a.causal ? "" : ", not causal"),
+        a.precision, forward_flops_of(a) * pass.products, bytes_of(a) * pass.tensors};
   }
 
   TimedKernel operator()(const MoeQuery& m) const {
     return {"experts",
-            fmt::format("{:.0f} tokens, {:.0f} experts of {:.0f} x {:.0f}, {:.0f} of them each, {:.0f} x {:.0f} ways, skew {:.3g}",
-                        m.tokens, m.experts, m.hidden, m.inter, m.topk, m.tensor_ways, m.expert_ways, m.skew),
-            m.precision, flops_of(m), bytes_of(m)};
+        fmt::format(
+            "{:.0f} tokens, {:.0f} experts of {:.0f} x {:.0f}, {:.0f} of them each, {:.0f} x {:.0f} ways, skew {:.3g}",
+            m.tokens, m.experts, m.hidden, m.inter, m.topk, m.tensor_ways, m.expert_ways, m.skew),
+        m.precision, flops_of(m), bytes_of(m)};
   }
 
   TimedKernel operator()(const MemoryQuery& m) const {
-    return {std::string(m.op->id), fmt::format("{:.0f} x {:.0f}", m.rows, m.columns), element_type(m.element_bytes), Flops(), bytes_of(m)};
+    return {std::string(m.op->id), fmt::format("{:.0f} x {:.0f}", m.rows, m.columns), element_type(m.element_bytes),
+        Flops(), bytes_of(m)};
   }
 
-  template <typename Other>
-  TimedKernel operator()(const Other&) const { return {}; }
+  template <typename Other> TimedKernel operator()(const Other&) const { return {}; }
 
  private:
   const Gpu& gpu_;
@@ -110,8 +115,9 @@ struct TimedRows {
 class RowPlacer {
  public:
   RowPlacer(const Measurements& measurements, const std::string& where, const Gpu& gpu, const Roofs& roofs,
-            std::vector<OperatorPoint>& points)
-      : measurements_(measurements), where_(where), gpu_(gpu), roofs_(roofs), points_(points), of_point_(points.size()) {}
+      std::vector<OperatorPoint>& points)
+      : measurements_(measurements), where_(where), gpu_(gpu), roofs_(roofs), points_(points),
+        of_point_(points.size()) {}
 
   Expected<PlacedRows> place() {
     for (const Measurement& row : measurements_.rows) place_row(row);
@@ -120,7 +126,8 @@ class RowPlacer {
       if (!of_point_[i].times.empty()) set_measured(points_[i], of_point_[i]);
     PlacedRows out;
     for (const auto& [key, rows] : loose_) out.loose.push_back(loose_point(rows));
-    std::stable_sort(out.loose.begin(), out.loose.end(), [](const LoosePoint& a, const LoosePoint& b) { return a.time > b.time; });
+    std::stable_sort(
+        out.loose.begin(), out.loose.end(), [](const LoosePoint& a, const LoosePoint& b) { return a.time > b.time; });
     out.notes = notes();
     return out;
   }
@@ -134,7 +141,8 @@ class RowPlacer {
     const MeasurementContext& context = context_of(row);
     if (!is_kernel_query(row.what)) return void(++no_kernels_);
     if (!context.gpu.empty() && context.gpu != gpu_.id) return other_gpus_.insert(context.gpu), void(++of_others_);
-    if (row.throttled && context.regime != "sustained") return void(++throttled_);  // sustained runs are meant to pull clocks down
+    // sustained runs are meant to pull clocks down
+    if (row.throttled && context.regime != "sustained") return void(++throttled_);
     if (!context.beside.empty()) return void(++beside_);
     if (!context.cache.empty()) return void(++warm_);
     ++placed_;
@@ -162,7 +170,8 @@ class RowPlacer {
     measured.rows = static_cast<int>(rows.times.size());
     measured.source = source_of(rows);
     measured.rate = point.flops / measured.time;
-    const RoofPoint placed{point.precision, point.intensity(MemoryLevel::hbm), measured.rate, point.hbm / measured.time};
+    const RoofPoint placed{
+        point.precision, point.intensity(MemoryLevel::hbm), measured.rate, point.hbm / measured.time};
     measured.share_of_roof = share_of_roof(roofs_, placed);
     if (const std::string above = above_roof(roofs_, placed); !above.empty())
       point.warning += fmt::format("{}as measured {}", point.warning.empty() ? "" : "; ", above);
@@ -206,9 +215,10 @@ class RowPlacer {
   [[nodiscard]] tl::unexpected<Error> nothing_placed() const {
     if (of_others_ == 0 || throttled_ + beside_ + warm_ > 0)
       return fail(where_, fmt::format("no row of a kernel on {} that can be shown{}", gpu_.id, reasons()),
-                  "what stepcast calibrate measure or import wrote of this GPU");
-    return fail(where_, fmt::format("no row is of a kernel on {}: its kernels ran on {}", gpu_.id, fmt::join(other_gpus_, ", ")),
-                "a file of this GPU, or a machine with that one");
+          "what stepcast calibrate measure or import wrote of this GPU");
+    return fail(where_,
+        fmt::format("no row is of a kernel on {}: its kernels ran on {}", gpu_.id, fmt::join(other_gpus_, ", ")),
+        "a file of this GPU, or a machine with that one");
   }
   [[nodiscard]] std::string reasons() const {
     const std::vector<std::string> all = notes();
@@ -228,8 +238,8 @@ class RowPlacer {
 
 }  // namespace
 
-Expected<PlacedRows> place_measured(const Measurements& measurements, const std::string& where, const Gpu& gpu, const Roofs& roofs,
-                                    std::vector<OperatorPoint>& points) {
+Expected<PlacedRows> place_measured(const Measurements& measurements, const std::string& where, const Gpu& gpu,
+    const Roofs& roofs, std::vector<OperatorPoint>& points) {
   return RowPlacer(measurements, where, gpu, roofs, points).place();
 }
 

@@ -30,8 +30,8 @@ std::vector<int> stages_by_load(const StepReport& step) {
 
 bool same_numbers(const KernelWork& a, const KernelWork& b) {
   const auto numbers = [](const KernelWork& w) {
-    return std::tuple(w.pass, w.kernel, w.m, w.n, w.k, w.batch, w.sequence, w.backward, w.element_bytes, w.keeps_width, w.head_dim,
-                      w.flops.value(), w.bytes.value(), w.imbalance, w.launches, w.routed);
+    return std::tuple(w.pass, w.kernel, w.m, w.n, w.k, w.batch, w.sequence, w.backward, w.element_bytes, w.keeps_width,
+        w.head_dim, w.flops.value(), w.bytes.value(), w.imbalance, w.launches, w.routed);
   };
   return a.label == b.label && numbers(a) == numbers(b);
 }
@@ -58,13 +58,15 @@ class PointFinder {
     add_tail(stages, "optimizer", first().bytes_per_optimizer_element, points);
     add_tail(stages, "gradient norm", first().bytes_per_gradient_element, points);
     std::stable_sort(points.begin(), points.end(),
-                     [](const OperatorPoint& a, const OperatorPoint& b) { return a.total() > b.total(); });
+        [](const OperatorPoint& a, const OperatorPoint& b) { return a.total() > b.total(); });
     return points;
   }
 
  private:
   [[nodiscard]] const Program& first() const { return programs_.front(); }
-  [[nodiscard]] const KernelWork& work_of(const PointPlace& place) const { return first().blocks[place.block].works[place.work]; }
+  [[nodiscard]] const KernelWork& work_of(const PointPlace& place) const {
+    return first().blocks[place.block].works[place.work];
+  }
 
   [[nodiscard]] bool same_point(const PointPlace& a, const PointPlace& b) const {
     return first().blocks[a.block].name == first().blocks[b.block].name && same_numbers(work_of(a), work_of(b));
@@ -83,11 +85,10 @@ class PointFinder {
   }
 
   void add_place(const PointPlace& place, std::size_t known) {
-    const auto same = std::find_if(places_.begin(), places_.end(), [&](const PointPlace& one) { return same_point(one, place); });
-    if (same == places_.end())
-      places_.push_back(place);
-    else if (same - places_.begin() >= static_cast<std::ptrdiff_t>(known))
-      same->calls += place.calls;
+    const auto same =
+        std::find_if(places_.begin(), places_.end(), [&](const PointPlace& one) { return same_point(one, place); });
+    if (same == places_.end()) places_.push_back(place);
+    else if (same - places_.begin() >= static_cast<std::ptrdiff_t>(known)) same->calls += place.calls;
   }
 
   OperatorPoint point_of(const PointPlace& place) const {
@@ -137,10 +138,11 @@ class PointFinder {
     switch (work.kernel) {
       case KernelClass::gemm:
         return fmt::format("{:.0f} x {:.0f} x {:.0f}{}", work.m, work.n, work.k,
-                           work.batch > 1 ? fmt::format(", {:.0f} times", work.batch) : "");
+            work.batch > 1 ? fmt::format(", {:.0f} times", work.batch) : "");
       case KernelClass::attention: {
         const double last = programs_.back().blocks[place.block].works[place.work].sequence;
-        const std::string keys = last == work.sequence ? fmt::format("{:.0f}", last) : fmt::format("{:.0f} to {:.0f}", work.sequence, last);
+        const std::string keys =
+            last == work.sequence ? fmt::format("{:.0f}", last) : fmt::format("{:.0f} to {:.0f}", work.sequence, last);
         return fmt::format("{} keys, heads of {:.0f}", keys, work.head_dim);
       }
       case KernelClass::pointwise:
@@ -169,15 +171,18 @@ class PointFinder {
     const double l2 = roofs_.measured(MemoryLevel::l2) ? roofs_.bandwidth(MemoryLevel::l2).value() : 0;
     const std::array<std::pair<double, const char*>, 4> parts{
         {{over(point.flops.value(), roofs_.peak(point.precision).value()), "compute"},
-         {over(point.hbm.value(), roofs_.bandwidth(MemoryLevel::hbm).value()), to_text(MemoryLevel::hbm)},
-         {over(point.l2.value(), l2), to_text(MemoryLevel::l2)},
-         {launch.value(), "launch"}}};
-    return std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; })->second;
+            {over(point.hbm.value(), roofs_.bandwidth(MemoryLevel::hbm).value()), to_text(MemoryLevel::hbm)},
+            {over(point.l2.value(), l2), to_text(MemoryLevel::l2)}, {launch.value(), "launch"}}};
+    return std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+      return a.first < b.first;
+    })->second;
   }
 
-  /// A pass over what the fullest rank updates, as the step's tail has it (sim/step/tail.cpp): every element's bytes once, by the law
-  /// of memory-bound kernels. `optimizer` is all of that phase; of the clip phase the norm's reading, not its collectives.
-  void add_tail(const std::vector<int>& stages, const char* name, double bytes_per_element, std::vector<OperatorPoint>& points) const {
+  /// A pass over what the fullest rank updates, as the step's tail has it (sim/step/tail.cpp): every element's bytes
+  /// once, by the law of memory-bound kernels. `optimizer` is all of that phase; of the clip phase the norm's reading,
+  /// not its collectives.
+  void add_tail(const std::vector<int>& stages, const char* name, double bytes_per_element,
+      std::vector<OperatorPoint>& points) const {
     double most = 0;
     OperatorPoint point;
     for (const int stage : stages)

@@ -1,4 +1,5 @@
-// What an operator is, by the name that the network's builder gave it (model/transformer*.cpp): rows of a table, first match.
+// What an operator is, by the name that the network's builder gave it (model/transformer*.cpp): rows of a table, first
+// match.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -61,12 +62,11 @@ struct PointWord {
   const char* name;
 };
 constexpr PointWord point_kind_words[] = {{"attention", "Attention"}, {"projection", "Projections"}, {"mlp", "MLP"},
-                                          {"experts", "Experts"},     {"norm", "Norms"},             {"embedding", "Embedding"},
-                                          {"loss", "Head and loss"},  {"optimizer", "Optimizer"},    {"other", "Other"}};
+    {"experts", "Experts"}, {"norm", "Norms"}, {"embedding", "Embedding"}, {"loss", "Head and loss"},
+    {"optimizer", "Optimizer"}, {"other", "Other"}};
 
 constexpr PointKind all_point_kinds[] = {PointKind::attention, PointKind::projection, PointKind::mlp,
-                                         PointKind::experts,   PointKind::norm,       PointKind::embedding,
-                                         PointKind::loss,      PointKind::optimizer,  PointKind::other};
+    PointKind::experts, PointKind::norm, PointKind::embedding, PointKind::loss, PointKind::optimizer, PointKind::other};
 static_assert(std::size(point_kind_words) == std::size(all_point_kinds));
 
 }  // namespace
@@ -75,13 +75,13 @@ const char* to_text(PointKind kind) { return point_kind_words[static_cast<std::s
 const char* point_kind_name(PointKind kind) { return point_kind_words[static_cast<std::size_t>(kind)].name; }
 std::span<const PointKind> point_kinds() { return all_point_kinds; }
 
-/// The activations and norms of experts are named as everybody's; that their shapes follow the routing tells them apart.
+/// The activations and norms of experts are named as everybody's; that their shapes follow the routing tells them
+/// apart.
 PointKind point_kind(const KernelWork& work) {
   if (work.routed) return PointKind::experts;
   const std::string_view label = without_pass(work.label);
-  const auto row = std::find_if(std::begin(point_kind_rows), std::end(point_kind_rows), [&](const PointKindRow& one) {
-    return label.starts_with(one.begins) && label.ends_with(one.ends);
-  });
+  const auto row = std::find_if(std::begin(point_kind_rows), std::end(point_kind_rows),
+      [&](const PointKindRow& one) { return label.starts_with(one.begins) && label.ends_with(one.ends); });
   return row != std::end(point_kind_rows) ? row->kind : class_point_kind(work.kernel);
 }
 

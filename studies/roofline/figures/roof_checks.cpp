@@ -37,7 +37,8 @@ RoofPair roof_pair(const Roofs& roofs, RoofBasis basis, Precision precision) {
   for (const ComputeRoof& roof : roofs.compute)
     if (roof.basis == basis && roof.precision == precision) pair.peak = std::max(pair.peak, roof.rate.value());
   for (const MemoryRoof& roof : roofs.memory)
-    if (roof.basis == basis && roof.level == MemoryLevel::hbm) pair.bandwidth = std::max(pair.bandwidth, roof.rate.value());
+    if (roof.basis == basis && roof.level == MemoryLevel::hbm)
+      pair.bandwidth = std::max(pair.bandwidth, roof.rate.value());
   return pair;
 }
 
@@ -57,14 +58,17 @@ OverRoof over_roof(const RoofPair& pair, const RoofPoint& point) {
   if (pair.bandwidth > 0) roof = std::min(roof, pair.bandwidth * point.flops_per_byte);
   if (!std::isfinite(roof) || !(roof > 0)) return {};
   return {point.rate.value() / roof,
-          fmt::format("{} at {}", format_flops(FlopsPerSecond(roof)), flops_per_byte_text(point.flops_per_byte))};
+      fmt::format("{} at {}", format_flops(FlopsPerSecond(roof)), flops_per_byte_text(point.flops_per_byte))};
 }
 
-void add_check_part(std::string& text, const std::string& part, const char* between) { text += (text.empty() ? "" : between) + part; }
+void add_check_part(std::string& text, const std::string& part, const char* between) {
+  text += (text.empty() ? "" : between) + part;
+}
 
 void add_above_part(std::string& text, const OverRoof& over, const char* name) {
   if (over.ratio > above_tolerance)
-    add_check_part(text, fmt::format("{:.3g} % above the {} roof of {}", 100 * (over.ratio - 1), name, over.roof), ", ");
+    add_check_part(
+        text, fmt::format("{:.3g} % above the {} roof of {}", 100 * (over.ratio - 1), name, over.roof), ", ");
 }
 
 }  // namespace
@@ -78,9 +82,11 @@ std::string outside_frame(const Frame& frame, double flops_per_byte, FlopsPerSec
   const double x = std::log10(flops_per_byte), y = std::log10(rate.value());
   std::string text;
   if (x < frame.x_low || x > frame.x_high)
-    add_check_part(text, fmt::format("{:.3g} FLOP/B lies {} of the frame", flops_per_byte, x < frame.x_low ? "left" : "right"), ", ");
+    add_check_part(text,
+        fmt::format("{:.3g} FLOP/B lies {} of the frame", flops_per_byte, x < frame.x_low ? "left" : "right"), ", ");
   if (y < frame.y_low || y > frame.y_high)
-    add_check_part(text, fmt::format("{} lies {} the frame", format_flops(rate), y < frame.y_low ? "below" : "above"), ", ");
+    add_check_part(
+        text, fmt::format("{} lies {} the frame", format_flops(rate), y < frame.y_low ? "below" : "above"), ", ");
   return text;
 }
 
@@ -91,8 +97,7 @@ std::string above_roof(const Roofs& roofs, const RoofPoint& point) {
   if (text.empty()) return text;
   const bool counted = point.rate.value() > 0;
   return fmt::format("{}: check units (GB or GiB{}), {}clocks (boost above the datasheet's), bytes found in L2", text,
-                     counted ? ", dense or sparse peak" : "",
-                     counted ? "how FLOPs are counted (causal attention in full), " : "");
+      counted ? ", dense or sparse peak" : "", counted ? "how FLOPs are counted (causal attention in full), " : "");
 }
 
 }  // namespace stepcast

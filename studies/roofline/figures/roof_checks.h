@@ -19,13 +19,15 @@ struct RoofPoint {
   BytesPerSecond bandwidth;
 };
 
-/// Rate over the datasheet's roof at its intensity, of work without FLOPs bandwidth over the datasheet's; 0 = no such roof.
+/// Rate over the datasheet's roof at its intensity, of work without FLOPs bandwidth over the datasheet's; 0 = no such
+/// roof.
 double share_of_roof(const Roofs& roofs, const RoofPoint& point);
 
 /// "" inside; "no FLOPs counted", "0.02 FLOP/B lies left of the frame", both sides joined by a comma.
 std::string outside_frame(const Frame& frame, double flops_per_byte, FlopsPerSecond rate);
 
-/// "" up to 1 % above; else by how much the point lies above the datasheet's roof or the measured burst one, and what to check.
+/// "" up to 1 % above; else by how much the point lies above the datasheet's roof or the measured burst one, and what
+/// to check.
 std::string above_roof(const Roofs& roofs, const RoofPoint& point);
 
 }  // namespace stepcast

@@ -1,5 +1,5 @@
-// The roofs of one GPU: how fast it can multiply and how fast bytes can reach it, by datasheet and as measured, and the frame of
-// the picture, which follows from the datasheet alone so that two reports of one GPU lie over each other.
+// The roofs of one GPU: how fast it can multiply and how fast bytes can reach it, by datasheet and as measured, and the
+// frame of the picture, which follows from the datasheet alone so that two reports of one GPU lie over each other.
 // Roofline: Williams, Waterman, Patterson, CACM 52(4), 2009. Hierarchical: Yang, Kurth, Williams, arXiv 2009.05257.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace stepcast {
 
-/// What a roof rests on. burst and sustained are the highest rates that were measured (Profile::roofs); fitted is the rate that a
-/// law of the profile tends to for large work; assumed has no measurement and no datasheet behind it.
+/// What a roof rests on. burst and sustained are the highest rates that were measured (Profile::roofs); fitted is the
+/// rate that a law of the profile tends to for large work; assumed has no measurement and no datasheet behind it.
 enum class RoofBasis : std::uint8_t { datasheet, burst, sustained, fitted, assumed };
 const char* to_text(RoofBasis basis);
 /// Drawn solid: somebody timed it.
@@ -42,7 +42,8 @@ struct MemoryRoof {
 struct Ridge {
   Precision precision = Precision::bf16;
   MemoryLevel level = MemoryLevel::hbm;
-  RoofBasis basis = RoofBasis::datasheet;  ///< of the compute roof: the datasheet's, or the fastest measured, then over measured HBM
+  /// of the compute roof: the datasheet's, or the fastest measured, then over measured HBM
+  RoofBasis basis = RoofBasis::datasheet;
   double flops_per_byte = 0;
   FlopsPerSecond rate;
 };
@@ -58,7 +59,7 @@ struct Roofs {
   std::vector<MemoryRoof> memory;    ///< HBM, then L2; the datasheet's (or assumed) first
   std::vector<Ridge> ridges;
   Frame frame;
-  std::vector<std::string> notes;    ///< what no roof could be drawn of, and why
+  std::vector<std::string> notes;  ///< what no roof could be drawn of, and why
 
   /// The datasheet's (L2: the best known); 0 where there is none.
   [[nodiscard]] FlopsPerSecond peak(Precision precision) const;
@@ -68,10 +69,11 @@ struct Roofs {
   [[nodiscard]] bool measured(MemoryLevel level) const;
 };
 
-/// The frame, in whole decades: x from a decade below the lowest ridge of the datasheet's HBM slope to a decade above the highest, y
-/// from what that slope gives at the left edge to the decade above the highest peak; x holds 1 to 10,000 FLOP/B in any case. Nothing
-/// measured moves it.
-/// A profile of another GPU gives no roof, a law that nobody timed here (transferred, datasheet, assumed) none either: notes say so.
+/// The frame, in whole decades: x from a decade below the lowest ridge of the datasheet's HBM slope to a decade above
+/// the highest, y from what that slope gives at the left edge to the decade above the highest peak; x holds 1 to 10,000
+/// FLOP/B in any case. Nothing measured moves it.
+/// A profile of another GPU gives no roof, a law that nobody timed here (transferred, datasheet, assumed) none either:
+/// notes say so.
 Roofs roofs_of(const Gpu& gpu, const Profile& profile);
 
 }  // namespace stepcast

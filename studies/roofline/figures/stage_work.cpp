@@ -18,8 +18,8 @@ std::span<const Program> StageWork::programs() const {
   return slices_;
 }
 
-// As the forecast counts units (sim/step.cpp): both copies of a model share the micro-batches, and the second lies from the last
-// rank to the first (sim/step/copies.cpp).
+// As the forecast counts units (sim/step.cpp): both copies of a model share the micro-batches, and the second lies from
+// the last rank to the first (sim/step/copies.cpp).
 std::vector<double> StageWork::runs(int stage) const {
   const Program& program = prediction_->program;
   const Order& order = prediction_->step.order;

@@ -1,5 +1,5 @@
-// What one rank of a stage works through in a step: the program of the whole sequence or of each of its slices, and how often
-// every block of it runs. Two copies of the model put the chunks of two stages on a rank.
+// What one rank of a stage works through in a step: the program of the whole sequence or of each of its slices, and how
+// often every block of it runs. Two copies of the model put the chunks of two stages on a rank.
 #pragma once
 
 #include <span>

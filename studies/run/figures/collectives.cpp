@@ -16,14 +16,16 @@ std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport
   for (const CollectiveReport& one : collectives) {
     auto sum = std::find_if(sums.begin(), sums.end(), [&](const CollectiveSum& s) { return same_kind(s, one); });
     if (sum == sums.end())
-      sum = sums.insert(sums.end(), {one.kind, one.axis, one.span, one.group_size, 0, Bytes(), Seconds(), Seconds(), one.source});
+      sum = sums.insert(
+          sums.end(), {one.kind, one.axis, one.span, one.group_size, 0, Bytes(), Seconds(), Seconds(), one.source});
     sum->count += one.count;
     sum->received += one.bytes * one.count;
     sum->time += one.time;
     sum->exposed += one.exposed;
     sum->source = std::max(sum->source, one.source);  // measured < ... < assumed
   }
-  std::stable_sort(sums.begin(), sums.end(), [](const CollectiveSum& a, const CollectiveSum& b) { return a.time > b.time; });
+  std::stable_sort(
+      sums.begin(), sums.end(), [](const CollectiveSum& a, const CollectiveSum& b) { return a.time > b.time; });
   return sums;
 }
 

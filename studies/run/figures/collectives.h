@@ -13,8 +13,8 @@ namespace stepcast {
 struct CollectiveSum {
   std::string kind, axis, span;
   std::int64_t group_size = 1;
-  double count = 0;               ///< calls per step
-  Bytes received;                 ///< per rank and step
+  double count = 0;  ///< calls per step
+  Bytes received;    ///< per rank and step
   Seconds time, exposed;
   Source source = Source::assumed;  ///< the weakest of its members
 };

@@ -45,30 +45,31 @@ Expected<LayoutChoice> parse_layout(const std::string& text, const std::string& 
   const bool word = std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (word && text.find_first_not_of("tm") != std::string::npos)
     return fail(where, fmt::format("unknown layout '{}'", text.substr(0, 60)),
-                name_hint(text, layout_words) + ", or layers per virtual stage: 9,8,8,7 or Ett|tt|tL");
+        name_hint(text, layout_words) + ", or layers per virtual stage: 9,8,8,7 or Ett|tt|tL");
   TRY(auto layout, read_layers(text, where));
   const bool as_list = text.find('t') == std::string::npos && text.find('L') == std::string::npos;
   return LayoutChoice{Kind::given, std::move(layout), as_list};
 }
 
 Expected<LayerCounts> given_layers(const LayoutChoice& choice, const NetworkSpec& network, std::int64_t stages,
-                                   std::int64_t chunks, const std::string& where) {
+    std::int64_t chunks, const std::string& where) {
   LayerLayout layout = choice.given;
   if (choice.as_list) layout.stages.back().predictions = static_cast<int>(network.mtp_layers);
   const std::int64_t parts = stages * chunks;
   if (auto fits = check_layers(layout, static_cast<int>(network.layers), static_cast<int>(network.mtp_layers),
-                               static_cast<int>(stages), static_cast<int>(chunks), where); !fits) {
+          static_cast<int>(stages), static_cast<int>(chunks), where);
+      !fits) {
     Error error = fits.error();
     error.hint += "; " + nearest_layout(choice, network, parts);
     const auto entries = static_cast<std::int64_t>(layout.stages.size());
     if (entries != parts && entries % stages == 0 && layout.layers() == network.layers)
-      error.hint = fmt::format("{} virtual stages are --chunks {}; {}", entries, entries / stages,
-                               nearest_layout(choice, network, parts));
+      error.hint = fmt::format(
+          "{} virtual stages are --chunks {}; {}", entries, entries / stages, nearest_layout(choice, network, parts));
     return tl::unexpected(std::move(error));
   }
   if (layout.stages.back().predictions != network.mtp_layers)
     return fail(where, "prediction modules m stand on another stage than the loss L, where they run here",
-                nearest_layout(choice, network, parts));
+        nearest_layout(choice, network, parts));
   return counts_of(layout);
 }
 

@@ -27,7 +27,7 @@ using LayerCounts = std::vector<std::int64_t>;
 /// Of a layout that was given. Errors: virtual stages, layers or prediction modules that are not this pipeline's and
 /// network's, or prediction modules apart from the loss; the hint writes the nearest layout that can be said.
 Expected<LayerCounts> given_layers(const LayoutChoice& choice, const NetworkSpec& network, std::int64_t stages,
-                                   std::int64_t chunks, const std::string& where);
+    std::int64_t chunks, const std::string& where);
 
 /// As many everywhere as can be, the rest on the first ones. Errors: more virtual stages than layers and two bare ends.
 Expected<LayerCounts> nearly_even_layers(std::int64_t layers, std::int64_t parts, const std::string& where);

@@ -30,7 +30,8 @@ std::int64_t axis_size(const Split& split, MeshAxis axis) {
 /// A single stage takes no place between the others: it stands last, where every second mesh line can have it too.
 MeshOrder order_of(const Split& split) {
   MeshOrder order = split.order;
-  if (split.pp == 1) std::stable_partition(order.begin(), order.end(), [](MeshAxis axis) { return axis != MeshAxis::pp; });
+  if (split.pp == 1)
+    std::stable_partition(order.begin(), order.end(), [](MeshAxis axis) { return axis != MeshAxis::pp; });
   return order;
 }
 
@@ -44,7 +45,10 @@ std::string mesh_line(const Split& split) {
   return line + "\n";
 }
 
-struct ExpertAxis { const char* name; std::int64_t size; };
+struct ExpertAxis {
+  const char* name;
+  std::int64_t size;
+};
 constexpr int expert_axis_count = 4, copies_axis = 3;  // the last one stands only where there are copies
 using ExpertAxes = std::array<ExpertAxis, expert_axis_count>;
 
@@ -52,8 +56,8 @@ ExpertAxes expert_axes(const Split& split) {
   return {{{"etp", split.etp}, {"ep", split.ep}, {"edp", split.edp() / split.replicas}, {"erep", split.replicas}}};
 }
 
-/// How many of the experts' axes are faster than the stages; -1 where none of their cuts is the stages'. Size 1 counts as
-/// faster: behind the last cut there is nothing left but stages.
+/// How many of the experts' axes are faster than the stages; -1 where none of their cuts is the stages'. Size 1 counts
+/// as faster: behind the last cut there is nothing left but stages.
 int axes_before_stages(const ExpertAxes& axes, std::int64_t stride) {
   std::int64_t ranks = 1;
   int found = ranks == stride ? 0 : -1;
@@ -117,8 +121,9 @@ std::string recompute_line(const Split& split) {
   // The attention output is kept all the same: the output projection's weight gradient reads it.
   if (split.recompute.kind == Recompute::Kind::selective) return "recompute attn.core\nsave O at use\n";
   const std::string layers = split.recompute.layers > 0 ? fmt::format(" layers {}", split.recompute.layers) : "";
-  return fmt::format("recompute norm, attn, residual, mlp{}{}{}\n", split.experts ? ", router, dispatch, expert, shared, combine" : "",
-                     split.recompute_whole ? " whole" : "", layers);
+  return fmt::format("recompute norm, attn, residual, mlp{}{}{}\n",
+      split.experts ? ", router, dispatch, expert, shared, combine" : "", split.recompute_whole ? " whole" : "",
+      layers);
 }
 
 /// What a stage keeps gathered for backward, and how its stream goes to the next.
@@ -179,7 +184,8 @@ MeshCuts mesh_cuts(const Split& split) {
 
 std::string mapping_text(const Split& split) {
   return mesh_line(split) + expert_mesh_line(split) + expert_home_line(split) +
-         fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + replica_lines(split) + stage_line(split) + recompute_line(split) + moves_lines(split);
+         fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + replica_lines(split) + stage_line(split) +
+         recompute_line(split) + moves_lines(split);
 }
 
 }  // namespace stepcast

@@ -17,12 +17,12 @@ enum class Scatter : std::uint8_t { none, stated, implied };  ///< stated: a lin
 /// A split as the flags state it, checked.
 struct Split {
   std::int64_t tp = 1, cp = 1, dp = 1, pp = 1, chunks = 1;
-  bool experts = false;          ///< the network has experts: a second mesh line factors the same ranks for them
+  bool experts = false;  ///< the network has experts: a second mesh line factors the same ranks for them
   std::int64_t ep = 1, etp = 1;
-  std::int64_t replicas = 1;     ///< of what `zero` keeps in shards: each lies on dp / replicas ranks (hybrid sharding)
+  std::int64_t replicas = 1;  ///< of what `zero` keeps in shards: each lies on dp / replicas ranks (hybrid sharding)
   [[nodiscard]] std::int64_t edp() const { return tp * cp * dp / (ep * etp); }
-  bool vocabulary = false;       ///< embedding and LM head split over tp
-  bool sequence = false;         ///< sequence parallelism beside tp
+  bool vocabulary = false;  ///< embedding and LM head split over tp
+  bool sequence = false;    ///< sequence parallelism beside tp
   std::int64_t zero = 1;
   Recompute recompute;
   bool recompute_whole = false;  ///< the stack runs a recomputed region to its end
@@ -32,7 +32,7 @@ struct Split {
   MeshOrder order = usual_order;
   Scatter scatter = Scatter::none;
   std::vector<std::string> kept_gathers;  ///< tensors that backward finds gathered, as forward used them
-  std::vector<std::int64_t> layers;  ///< per virtual stage, in forward order; empty: the same number on all
+  std::vector<std::int64_t> layers;       ///< per virtual stage, in forward order; empty: the same number on all
 };
 
 /// Three to eight lines:
@@ -43,8 +43,9 @@ struct Split {
 ///   save O at use
 ///   save norm1.y, norm2.y, norm3.y at use
 ///   home boundary: s on tp
-/// Axes of size 1 stay in the mesh, since the aliases name them. With replicas the data ranks are two axes, "dp:4 rep:4", and so are
-/// the experts', "edp:2 erep:4": batches and rows are split over both, shards lie on the first alone.
+/// Axes of size 1 stay in the mesh, since the aliases name them. With replicas the data ranks are two axes, "dp:4
+/// rep:4", and so are the experts', "edp:2 erep:4": batches and rows are split over both, shards lie on the first
+/// alone.
 std::string mapping_text(const Split& split);
 
 /// Ranks between neighbouring stages.
@@ -53,7 +54,8 @@ std::int64_t stage_stride(const Split& split);
 /// where etp, etp x ep or all of a stage's ranks end at stage_stride(), which they always do with pp first or last.
 bool experts_meet_stages(const Split& split);
 
-/// Ranks at which the axes of both mesh lines end, ascending; each must divide the next (dataflow/place/mesh.h). At most ten.
+/// Ranks at which the axes of both mesh lines end, ascending; each must divide the next (dataflow/place/mesh.h). At
+/// most ten.
 struct MeshCuts {
   std::array<std::int64_t, 10> at{};
   std::size_t count = 0;

@@ -37,9 +37,8 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
 std::string nearest_values(const std::vector<std::int64_t>& legal, std::int64_t wanted) {
   constexpr std::size_t most = 8;
   std::vector<std::int64_t> near = legal;
-  std::stable_sort(near.begin(), near.end(), [&](std::int64_t a, std::int64_t b) {
-    return std::llabs(a - wanted) < std::llabs(b - wanted);
-  });
+  std::stable_sort(near.begin(), near.end(),
+      [&](std::int64_t a, std::int64_t b) { return std::llabs(a - wanted) < std::llabs(b - wanted); });
   near.resize(std::min(near.size(), most));
   std::sort(near.begin(), near.end());
   return fmt::format("{}", fmt::join(near, ", "));
@@ -88,9 +87,9 @@ Expected<void> check_schedule(const ScheduledRun& run, const std::string& where,
   if (!kind) return fail(where, kind.error().what, kind.error().hint);
   if (too_many_actions(run.stages, run.chunks, run.micro_batches))
     return fail(batch_where,
-                fmt::format("{} micro-batches on {} stages x {} chunks are absurdly many", run.micro_batches, run.stages,
-                            run.chunks),
-                fmt::format("at most {:.0f} in all: a smaller global batch or a larger micro-batch", most_actions));
+        fmt::format(
+            "{} micro-batches on {} stages x {} chunks are absurdly many", run.micro_batches, run.stages, run.chunks),
+        fmt::format("at most {:.0f} in all: a smaller global batch or a larger micro-batch", most_actions));
   const auto legal = check_size(**kind, schedule_size(run.stages, run.chunks, run.micro_batches));
   if (legal) return {};
   return fail(where, fmt::format("{}: {}", run.schedule, legal.error().what), legal.error().hint);

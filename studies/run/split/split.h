@@ -26,7 +26,8 @@ struct SplitSize {
 /// One thing that can be wrong with a split. Rules stand in an order in which each may rely on those before it.
 struct SplitRule {
   std::string_view id;  ///< in a few words, for counting: "GPUs do not divide by tp x cp x pp"
-  FieldSet reads;       ///< what its answer follows from, beside what one sweep has but once (batch, sequence, network, stack)
+  /// what its answer follows from, beside what one sweep has but once (batch, sequence, network, stack)
+  FieldSet reads;
   /// The bare arithmetic; takes no memory where the rule holds.
   bool (*holds)(const Split& split, const SplitSize& size, const NetworkSpec& network);
   /// Where it does not hold: the numbers, and the nearest that would.
@@ -38,8 +39,8 @@ std::span<const SplitRule> split_rules();
 /// The first rule that is broken; null when all hold.
 const SplitRule* broken_rule(const Split& split, const SplitSize& size, const NetworkSpec& network);
 /// The same with the error. The hint lists the nearest values that work.
-Expected<void> check_split(const Split& split, const SplitSize& size, const NetworkSpec& network,
-                           const SplitOrigin& origin);
+Expected<void> check_split(
+    const Split& split, const SplitSize& size, const NetworkSpec& network, const SplitOrigin& origin);
 
 /// A schedule with its sizes.
 struct ScheduledRun {

@@ -75,12 +75,12 @@ bool keeps_gathers(const Split& split) { return split.sequence && split.recomput
 
 bool crosses_repeated(const Split& split) { return split.tp > 1 && split.pp > 1 && !split.sequence; }
 
-Expected<void> lay_layers(Split& split, const LayoutChoice& choice, const NetworkSpec& network, const std::string& layout_where,
-                          const std::string& stages_where) {
+Expected<void> lay_layers(Split& split, const LayoutChoice& choice, const NetworkSpec& network,
+    const std::string& layout_where, const std::string& stages_where) {
   if (choice.kind == LayoutChoice::Kind::even) return {};
   TRY(auto layers, choice.kind == LayoutChoice::Kind::given
-                    ? given_layers(choice, network, split.pp, split.chunks, layout_where)
-                    : nearly_even_layers(network.layers, split.pp * split.chunks, stages_where));
+                       ? given_layers(choice, network, split.pp, split.chunks, layout_where)
+                       : nearly_even_layers(network.layers, split.pp * split.chunks, stages_where));
   split.layers = std::move(layers);
   return {};
 }

@@ -24,10 +24,10 @@ bool keeps_gathers(const Split& split);
 /// Does the stream have pieces that another split of it between stages would save?
 bool crosses_repeated(const Split& split);
 
-/// What --layout says of layers on stages, except `balanced`, for which they are laid out nearly evenly: it is weighed when
-/// all else is known (balanced_layers). Errors as of given_layers and nearly_even_layers.
-Expected<void> lay_layers(Split& split, const LayoutChoice& choice, const NetworkSpec& network, const std::string& layout_where,
-                          const std::string& stages_where);
+/// What --layout says of layers on stages, except `balanced`, for which they are laid out nearly evenly: it is weighed
+/// when all else is known (balanced_layers). Errors as of given_layers and nearly_even_layers.
+Expected<void> lay_layers(Split& split, const LayoutChoice& choice, const NetworkSpec& network,
+    const std::string& layout_where, const std::string& stages_where);
 /// Layers that are the same number everywhere need no list.
 void drop_even_layers(Split& split);
 

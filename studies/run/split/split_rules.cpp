@@ -22,19 +22,22 @@ std::string legal_tensor_hint(const BrokenSplit& a) {
   return fmt::format("legal tp: {}", nearest_values(legal_tensor_sizes(a.network), a.split.tp));
 }
 
-bool heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) { return heads_split(network, split.tp); }
+bool heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  return heads_split(network, split.tp);
+}
 Error heads_error(const BrokenSplit& a) {
   return {a.origin(FieldId::tp),
-          fmt::format("{} heads ({} kv groups x {}) do not divide by tp {}", a.network.heads, a.network.kv_heads,
-                      a.network.heads / a.network.kv_heads, a.split.tp),
-          legal_tensor_hint(a)};
+      fmt::format("{} heads ({} kv groups x {}) do not divide by tp {}", a.network.heads, a.network.kv_heads,
+          a.network.heads / a.network.kv_heads, a.split.tp),
+      legal_tensor_hint(a)};
 }
 
 bool width_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
   return network.ffn_hidden % split.tp == 0 || !has_plain_mlp(network);
 }
 Error width_error(const BrokenSplit& a) {
-  return {a.origin(FieldId::tp), fmt::format("MLP width {} does not divide by tp {}", a.network.ffn_hidden, a.split.tp), legal_tensor_hint(a)};
+  return {a.origin(FieldId::tp), fmt::format("MLP width {} does not divide by tp {}", a.network.ffn_hidden, a.split.tp),
+      legal_tensor_hint(a)};
 }
 
 std::int64_t layers_of_a_stage(const Split& split, const NetworkSpec& network) {
@@ -46,8 +49,9 @@ bool recompute_fits(const Split& split, const SplitSize&, const NetworkSpec& net
 Error recompute_error(const BrokenSplit& a) {
   const std::int64_t per_stage = layers_of_a_stage(a.split, a.network);
   return {a.origin(FieldId::recompute),
-          fmt::format("recompute on {} layers of each stage, but a stage of {} has {}", a.split.recompute.layers, a.network.id, per_stage),
-          fmt::format("from 1 to {}", per_stage)};
+      fmt::format("recompute on {} layers of each stage, but a stage of {} has {}", a.split.recompute.layers,
+          a.network.id, per_stage),
+      fmt::format("from 1 to {}", per_stage)};
 }
 
 bool layers_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
@@ -55,7 +59,8 @@ bool layers_fit(const Split& split, const SplitSize&, const NetworkSpec& network
 }
 std::string layers_hint(const Split& split, const NetworkSpec& network) {
   if (network.layers % split.pp == 0)
-    return fmt::format("legal chunks at pp {}: {}", split.pp, nearest_values(divisors(network.layers / split.pp), split.chunks));
+    return fmt::format(
+        "legal chunks at pp {}: {}", split.pp, nearest_values(divisors(network.layers / split.pp), split.chunks));
   std::vector<std::int64_t> stages;
   for (const std::int64_t d : divisors(network.layers))
     if (d % split.chunks == 0) stages.push_back(d / split.chunks);
@@ -63,11 +68,11 @@ std::string layers_hint(const Split& split, const NetworkSpec& network) {
   return fmt::format("legal pp: {}", nearest_values(stages, split.pp));
 }
 Error layers_error(const BrokenSplit& a) {
-  const std::string ways =
-      a.split.chunks > 1 ? fmt::format("pp {} x {} chunks", a.split.pp, a.split.chunks) : fmt::format("pp {}", a.split.pp);
+  const std::string ways = a.split.chunks > 1 ? fmt::format("pp {} x {} chunks", a.split.pp, a.split.chunks)
+                                              : fmt::format("pp {}", a.split.pp);
   return {a.network.layers % a.split.pp == 0 ? a.origin(FieldId::chunks) : a.origin(FieldId::pp),
-          fmt::format("{} layers do not divide by {}", a.network.layers, ways),
-          layers_hint(a.split, a.network) + "; uneven stages: --layout balanced, or a list of layers"};
+      fmt::format("{} layers do not divide by {}", a.network.layers, ways),
+      layers_hint(a.split, a.network) + "; uneven stages: --layout balanced, or a list of layers"};
 }
 
 bool gpus_fit(const Split& split, const SplitSize& size, const NetworkSpec&) {
@@ -76,23 +81,26 @@ bool gpus_fit(const Split& split, const SplitSize& size, const NetworkSpec&) {
 Error gpus_error(const BrokenSplit& a) {
   const std::int64_t ways = a.split.tp * a.split.cp * a.split.pp;
   return {a.origin(FieldId::gpus),
-          fmt::format("{} GPUs are not a multiple of tp {} x cp {} x pp {} = {}", a.size.gpus, a.split.tp, a.split.cp, a.split.pp, ways),
-          fmt::format("nearest: {} GPUs", nearest_multiples(a.size.gpus, ways, a.size.max_gpus))};
+      fmt::format("{} GPUs are not a multiple of tp {} x cp {} x pp {} = {}", a.size.gpus, a.split.tp, a.split.cp,
+          a.split.pp, ways),
+      fmt::format("nearest: {} GPUs", nearest_multiples(a.size.gpus, ways, a.size.max_gpus))};
 }
 
 bool experts_exist(const Split& split, const SplitSize&, const NetworkSpec& network) {
   return network.experts.count > 0 || (split.ep == 1 && split.etp == 1);
 }
 Error no_experts_error(const BrokenSplit& a) {
-  return {a.split.ep > 1 ? a.origin(FieldId::ep) : a.origin(FieldId::etp), fmt::format("network {} has no experts to split", a.network.id),
-          "leave --ep and --etp at 1"};
+  return {a.split.ep > 1 ? a.origin(FieldId::ep) : a.origin(FieldId::etp),
+      fmt::format("network {} has no experts to split", a.network.id), "leave --ep and --etp at 1"};
 }
 
-bool experts_fit(const Split& split, const SplitSize&, const NetworkSpec& network) { return network.experts.count % split.ep == 0; }
+bool experts_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  return network.experts.count % split.ep == 0;
+}
 Error experts_error(const BrokenSplit& a) {
   const std::int64_t count = a.network.experts.count;
   return {a.origin(FieldId::ep), fmt::format("{} experts do not divide by ep {}", count, a.split.ep),
-          fmt::format("legal ep: {}", nearest_values(divisors(count), a.split.ep))};
+      fmt::format("legal ep: {}", nearest_values(divisors(count), a.split.ep))};
 }
 
 bool expert_width_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
@@ -101,7 +109,7 @@ bool expert_width_fits(const Split& split, const SplitSize&, const NetworkSpec& 
 Error expert_width_error(const BrokenSplit& a) {
   const std::int64_t width = a.network.experts.ffn_hidden;
   return {a.origin(FieldId::etp), fmt::format("expert width {} does not divide by etp {}", width, a.split.etp),
-          fmt::format("legal etp: {}", nearest_values(divisors(width), a.split.etp))};
+      fmt::format("legal etp: {}", nearest_values(divisors(width), a.split.etp))};
 }
 
 /// ep is never a further factor of the GPU count: it folds over what tp, cp and dp make.
@@ -113,17 +121,20 @@ Error expert_ranks_error(const BrokenSplit& a) {
   const Split& split = a.split;
   const std::int64_t ranks = stage_ranks(split);
   return {a.origin(FieldId::ep),
-          fmt::format("ep {} x etp {} does not divide the {} ranks of a stage (tp {} x cp {} x dp {})", split.ep, split.etp, ranks,
-                      split.tp, split.cp, split.dp),
-          fmt::format("ep x etp must be one of: {}", nearest_values(divisors(ranks), split.ep * split.etp))};
+      fmt::format("ep {} x etp {} does not divide the {} ranks of a stage (tp {} x cp {} x dp {})", split.ep, split.etp,
+          ranks, split.tp, split.cp, split.dp),
+      fmt::format("ep x etp must be one of: {}", nearest_values(divisors(ranks), split.ep * split.etp))};
 }
 
 bool replicas_fit(const Split& split, const SplitSize&, const NetworkSpec&) { return split.dp % split.replicas == 0; }
 /// What copies have to divide.
-std::int64_t copied_ranks(const BrokenSplit& a) { return a.network.experts.count > 0 ? std::gcd(a.split.dp, a.split.edp()) : a.split.dp; }
+std::int64_t copied_ranks(const BrokenSplit& a) {
+  return a.network.experts.count > 0 ? std::gcd(a.split.dp, a.split.edp()) : a.split.dp;
+}
 Error replicas_error(const BrokenSplit& a) {
-  return {a.origin(FieldId::replicas), fmt::format("dp {} does not divide into {} copies", a.split.dp, a.split.replicas),
-          fmt::format("legal dp-replicate: {}", nearest_values(divisors(copied_ranks(a)), a.split.replicas))};
+  return {a.origin(FieldId::replicas),
+      fmt::format("dp {} does not divide into {} copies", a.split.dp, a.split.replicas),
+      fmt::format("legal dp-replicate: {}", nearest_values(divisors(copied_ranks(a)), a.split.replicas))};
 }
 
 /// An expert's ranks lie inside one group of shards.
@@ -133,18 +144,20 @@ bool expert_replicas_fit(const Split& split, const SplitSize&, const NetworkSpec
 Error expert_replicas_error(const BrokenSplit& a) {
   const Split& split = a.split;
   return {a.origin(FieldId::replicas),
-          fmt::format("{} copies of {} ranks (tp {} x cp {} x dp {}) each: ep {} x etp {} does not divide them", split.replicas,
-                      stage_ranks(split) / split.replicas, split.tp, split.cp, split.dp / split.replicas, split.ep, split.etp),
-          fmt::format("legal dp-replicate at ep {} x etp {}: {}", split.ep, split.etp,
-                      nearest_values(divisors(copied_ranks(a)), split.replicas))};
+      fmt::format("{} copies of {} ranks (tp {} x cp {} x dp {}) each: ep {} x etp {} does not divide them",
+          split.replicas, stage_ranks(split) / split.replicas, split.tp, split.cp, split.dp / split.replicas, split.ep,
+          split.etp),
+      fmt::format("legal dp-replicate at ep {} x etp {}: {}", split.ep, split.etp,
+          nearest_values(divisors(copied_ranks(a)), split.replicas))};
 }
 
 bool shared_width_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
   return network.experts.count == 0 || network.experts.shared_ffn_hidden % split.tp == 0;
 }
 Error shared_width_error(const BrokenSplit& a) {
-  return {a.origin(FieldId::tp), fmt::format("shared expert width {} does not divide by tp {}", a.network.experts.shared_ffn_hidden, a.split.tp),
-          legal_tensor_hint(a)};
+  return {a.origin(FieldId::tp),
+      fmt::format("shared expert width {} does not divide by tp {}", a.network.experts.shared_ffn_hidden, a.split.tp),
+      legal_tensor_hint(a)};
 }
 
 bool order_fits(const Split& split, const SplitSize&, const NetworkSpec&) { return experts_meet_stages(split); }
@@ -152,9 +165,10 @@ Error order_error(const BrokenSplit& a) {
   const Split& split = a.split;
   const std::int64_t stride = stage_stride(split);
   return {a.origin(FieldId::order),
-          fmt::format("order {} puts stages {} ranks apart, where no axis of the experts ends (etp {}, times ep {}, times edp {})",
-                      to_text(split.order), stride, split.etp, split.ep, split.edp()),
-          fmt::format("etp or ep x etp of {}, or an order with pp first or last", stride)};
+      fmt::format(
+          "order {} puts stages {} ranks apart, where no axis of the experts ends (etp {}, times ep {}, times edp {})",
+          to_text(split.order), stride, split.etp, split.ep, split.edp()),
+      fmt::format("etp or ep x etp of {}, or an order with pp first or last", stride)};
 }
 
 bool cuts_fit(const Split& split, const SplitSize&, const NetworkSpec&) {
@@ -167,19 +181,22 @@ Error cuts_error(const BrokenSplit& a) {
   const MeshCuts cuts = mesh_cuts(split);
   const std::size_t i = cuts.first_crossing();
   return {a.origin(FieldId::ep),
-          fmt::format("ep {} and etp {} end at other ranks than tp {}, cp {} and dp {}: {} does not divide {}", split.ep, split.etp,
-                      split.tp, split.cp, split.dp, cuts.at[i], cuts.at[i + 1]),
-          split.replicas > 1 ? "etp and ep x etp must divide tp, tp x cp and the ranks of a copy, or be multiples of them; or --dp-replicate 1"
-                             : "etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them"};
+      fmt::format("ep {} and etp {} end at other ranks than tp {}, cp {} and dp {}: {} does not divide {}", split.ep,
+          split.etp, split.tp, split.cp, split.dp, cuts.at[i], cuts.at[i + 1]),
+      split.replicas > 1 ? "etp and ep x etp must divide tp, tp x cp and the ranks of a copy, or be multiples of them; "
+                           "or --dp-replicate 1"
+                         : "etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them"};
 }
 
 bool positions_fit(const Split&, const SplitSize& size, const NetworkSpec& network) {
-  return network.positions != Positions::learned || network.max_positions <= 0 || size.sequence <= network.max_positions;
+  return network.positions != Positions::learned || network.max_positions <= 0 ||
+         size.sequence <= network.max_positions;
 }
 Error positions_error(const BrokenSplit& a) {
   return {a.origin(FieldId::sequence),
-          fmt::format("{} positions, but {} has learned positions for {}", a.size.sequence, a.network.id, a.network.max_positions),
-          fmt::format("at most {}", a.network.max_positions)};
+      fmt::format(
+          "{} positions, but {} has learned positions for {}", a.size.sequence, a.network.id, a.network.max_positions),
+      fmt::format("at most {}", a.network.max_positions)};
 }
 
 /// Zigzag gives each rank two pieces; split by heads, attention needs none.
@@ -189,16 +206,18 @@ std::int64_t pieces_of(const Split& split) {
 std::int64_t sequence_step(const Split& split) {
   return std::lcm(pieces_of(split), split.cp * (split.sequence ? split.tp : 1));
 }
-bool sequence_fits(const Split& split, const SplitSize& size, const NetworkSpec&) { return size.sequence % sequence_step(split) == 0; }
+bool sequence_fits(const Split& split, const SplitSize& size, const NetworkSpec&) {
+  return size.sequence % sequence_step(split) == 0;
+}
 Error sequence_error(const BrokenSplit& a) {
   const Split& split = a.split;
   const std::int64_t step = sequence_step(split), pieces = pieces_of(split);
   const char* twice = pieces > split.cp ? " (two pieces per rank)" : "";
   const std::string why = split.cp > 1 ? fmt::format("cp {}{}", split.cp, twice) : std::string("sp");
   return {split.cp > 1 && a.size.sequence % pieces != 0 ? a.origin(FieldId::cp) : a.origin(FieldId::sequence),
-          fmt::format("sequence {} does not divide by {} for {}{}", a.size.sequence, step, why,
-                      split.sequence ? fmt::format(" with tp {}", split.tp) : ""),
-          fmt::format("nearest sequences: {}", nearest_multiples(a.size.sequence, step))};
+      fmt::format("sequence {} does not divide by {} for {}{}", a.size.sequence, step, why,
+          split.sequence ? fmt::format(" with tp {}", split.tp) : ""),
+      fmt::format("nearest sequences: {}", nearest_multiples(a.size.sequence, step))};
 }
 
 bool context_heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
@@ -209,9 +228,10 @@ Error context_heads_error(const BrokenSplit& a) {
   for (const std::int64_t cp : divisors(a.network.heads / a.split.tp))
     if (heads_split(a.network, a.split.tp * cp)) legal.push_back(cp);
   return {a.origin(FieldId::cp),
-          fmt::format("{} heads ({} kv groups x {}) do not divide by tp {} x cp {} = {}, as ulysses splits them", a.network.heads,
-                      a.network.kv_heads, a.network.heads / a.network.kv_heads, a.split.tp, a.split.cp, a.split.tp * a.split.cp),
-          fmt::format("legal cp at tp {}: {}; or --cp-kind ring", a.split.tp, nearest_values(legal, a.split.cp))};
+      fmt::format("{} heads ({} kv groups x {}) do not divide by tp {} x cp {} = {}, as ulysses splits them",
+          a.network.heads, a.network.kv_heads, a.network.heads / a.network.kv_heads, a.split.tp, a.split.cp,
+          a.split.tp * a.split.cp),
+      fmt::format("legal cp at tp {}: {}; or --cp-kind ring", a.split.tp, nearest_values(legal, a.split.cp))};
 }
 
 bool boundary_fits(const Split& split, const SplitSize& size, const NetworkSpec&) {
@@ -220,9 +240,9 @@ bool boundary_fits(const Split& split, const SplitSize& size, const NetworkSpec&
 Error boundary_error(const BrokenSplit& a) {
   const std::int64_t step = a.split.tp * a.split.cp;
   return {a.origin(FieldId::scatter_boundary),
-          fmt::format("sequence {} does not divide by tp {} x cp {} = {}, in which pieces it goes to the next stage", a.size.sequence,
-                      a.split.tp, a.split.cp, step),
-          fmt::format("nearest sequences: {}; or --scatter-boundary off", nearest_multiples(a.size.sequence, step))};
+      fmt::format("sequence {} does not divide by tp {} x cp {} = {}, in which pieces it goes to the next stage",
+          a.size.sequence, a.split.tp, a.split.cp, step),
+      fmt::format("nearest sequences: {}; or --scatter-boundary off", nearest_multiples(a.size.sequence, step))};
 }
 
 bool batch_fits(const Split& split, const SplitSize& size, const NetworkSpec&) {
@@ -231,9 +251,9 @@ bool batch_fits(const Split& split, const SplitSize& size, const NetworkSpec&) {
 Error batch_error(const BrokenSplit& a) {
   const std::int64_t step = a.size.micro_batch * a.split.dp;
   return {a.origin(FieldId::global_batch),
-          fmt::format("global batch {} is not a multiple of micro-batch {} x dp {} = {}", a.size.global_batch, a.size.micro_batch,
-                      a.split.dp, step),
-          fmt::format("nearest: {}", nearest_multiples(a.size.global_batch, step))};
+      fmt::format("global batch {} is not a multiple of micro-batch {} x dp {} = {}", a.size.global_batch,
+          a.size.micro_batch, a.split.dp, step),
+      fmt::format("nearest: {}", nearest_multiples(a.size.global_batch, step))};
 }
 
 bool schedule_fits(const Split& split, const SplitSize&, const NetworkSpec&) {
@@ -249,9 +269,10 @@ using Holds = bool (*)(const Split&, const SplitSize&, const NetworkSpec&);
 
 template <Error (*says)(const BrokenSplit&)>
 constexpr SplitRule rule_of(std::string_view id, Holds holds, FieldSet reads) {
-  return {id, reads, holds, [](const Split& split, const SplitSize& size, const NetworkSpec& network, const SplitOrigin& origin) {
-            return says({split, size, network, origin});
-          }};
+  return {id, reads, holds,
+      [](const Split& split, const SplitSize& size, const NetworkSpec& network, const SplitOrigin& origin) {
+        return says({split, size, network, origin});
+      }};
 }
 
 constexpr auto rule_table = [] {
@@ -266,24 +287,24 @@ constexpr auto rule_table = [] {
       rule_of<no_experts_error>("ep or etp without experts", experts_exist, {ep, etp}),
       rule_of<experts_error>("experts do not divide by ep", experts_fit, {ep}),
       rule_of<expert_width_error>("expert width does not divide by etp", expert_width_fits, {etp}),
-      rule_of<expert_ranks_error>("ep x etp does not divide tp x cp x dp", expert_ranks_fit,
-                                  {gpus, tp, cp, pp, ep, etp}),
+      rule_of<expert_ranks_error>(
+          "ep x etp does not divide tp x cp x dp", expert_ranks_fit, {gpus, tp, cp, pp, ep, etp}),
       rule_of<expert_replicas_error>("ep x etp does not divide the ranks of a copy", expert_replicas_fit,
-                                     {gpus, tp, cp, pp, ep, etp, zero, replicas}),
+          {gpus, tp, cp, pp, ep, etp, zero, replicas}),
       rule_of<shared_width_error>("shared expert width does not divide by tp", shared_width_fits, {tp}),
       rule_of<order_error>("experts do not line up with the stages' order", order_fits,
-                           {gpus, tp, cp, pp, ep, etp, order, zero, replicas}),
+          {gpus, tp, cp, pp, ep, etp, order, zero, replicas}),
       rule_of<cuts_error>("experts and tensors end at ranks that do not divide", cuts_fit,
-                          {gpus, tp, cp, pp, ep, etp, order, zero, replicas}),
+          {gpus, tp, cp, pp, ep, etp, order, zero, replicas}),
       rule_of<positions_error>("sequence longer than the learned positions", positions_fit, {}),
       rule_of<sequence_error>("sequence does not divide by cp and tp", sequence_fits, {tp, cp, cp_kind, sp}),
       rule_of<context_heads_error>("heads do not divide by tp x cp (ulysses)", context_heads_fit, {tp, cp, cp_kind}),
-      rule_of<boundary_error>("sequence does not divide into boundary pieces", boundary_fits,
-                              {tp, cp, pp, sp, scatter_boundary}),
-      rule_of<batch_error>("global batch does not divide by micro-batch x dp", batch_fits,
-                           {gpus, tp, cp, pp, micro_batch}),
+      rule_of<boundary_error>(
+          "sequence does not divide into boundary pieces", boundary_fits, {tp, cp, pp, sp, scatter_boundary}),
+      rule_of<batch_error>(
+          "global batch does not divide by micro-batch x dp", batch_fits, {gpus, tp, cp, pp, micro_batch}),
       rule_of<schedule_error>("the schedule cannot run these stages and micro-batches", schedule_fits,
-                              {gpus, tp, cp, pp, micro_batch, chunks, schedule}),
+          {gpus, tp, cp, pp, micro_batch, chunks, schedule}),
   };
 }();
 
@@ -292,12 +313,13 @@ constexpr auto rule_table = [] {
 std::span<const SplitRule> split_rules() { return rule_table; }
 
 const SplitRule* broken_rule(const Split& split, const SplitSize& size, const NetworkSpec& network) {
-  const auto broken = std::find_if(rule_table.begin(), rule_table.end(),
-                                   [&](const SplitRule& rule) { return !rule.holds(split, size, network); });
+  const auto broken = std::find_if(
+      rule_table.begin(), rule_table.end(), [&](const SplitRule& rule) { return !rule.holds(split, size, network); });
   return broken == rule_table.end() ? nullptr : &*broken;
 }
 
-Expected<void> check_split(const Split& split, const SplitSize& size, const NetworkSpec& network, const SplitOrigin& origin) {
+Expected<void> check_split(
+    const Split& split, const SplitSize& size, const NetworkSpec& network, const SplitOrigin& origin) {
   const SplitRule* broken = broken_rule(split, size, network);
   return broken == nullptr ? Expected<void>{} : tl::unexpected(broken->explain(split, size, network, origin));
 }

@@ -32,7 +32,8 @@ std::vector<std::string> axis_words(const std::string& text) {
 Expected<ContextKind> parse_context_kind(const std::string& text, const std::string& where) {
   const auto found = std::find(context_kinds.begin(), context_kinds.end(), text);
   if (found == context_kinds.end())
-    return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)), fmt::format("one of: {}", fmt::join(context_kinds, " ")));
+    return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)),
+        fmt::format("one of: {}", fmt::join(context_kinds, " ")));
   return static_cast<ContextKind>(found - context_kinds.begin());
 }
 
@@ -45,8 +46,8 @@ Expected<Recompute> parse_recompute(const std::string& text, const std::string& 
     TRY(const auto layers, parse_count(text.substr(prefix.size()), where, 1, most_layers));
     return Recompute{Recompute::Kind::full, layers};
   }
-  return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)),
-              "one of: none, selective, full, full:N (N layers)");
+  return fail(
+      where, fmt::format("unknown value '{}'", text.substr(0, 60)), "one of: none, selective, full, full:N (N layers)");
 }
 
 const char* to_text(ContextKind kind) { return context_kinds[static_cast<std::size_t>(kind)]; }
@@ -54,7 +55,7 @@ const char* to_text(ContextKind kind) { return context_kinds[static_cast<std::si
 Expected<MeshOrder> parse_order(const std::string& text, const std::string& where) {
   const auto wrong = [&](const std::string& why) {
     return fail(where, fmt::format("'{}' is no order of the mesh: {}", text.substr(0, 60), why),
-                "tp, cp, dp and pp, each once, fastest first: tp-cp-dp-pp or tp-cp-pp-dp");
+        "tp, cp, dp and pp, each once, fastest first: tp-cp-dp-pp or tp-cp-pp-dp");
   };
   const std::vector<std::string> words = axis_words(text);
   MeshOrder order{};
@@ -89,9 +90,12 @@ std::string in_words(const StackWays& ways) {
   const auto words = [](const char* axis, const std::optional<bool>& on) {
     return on ? fmt::format(", {} overlap {}", axis, *on ? "on" : "off") : std::string();
   };
-  return words("dp", ways.dp_overlap) + words("param", ways.param_overlap) + words("tp", ways.tp_overlap) + words("pp", ways.pp_overlap) + (ways.scatter_boundary.value_or(true) ? "" : ", boundary whole");
+  return words("dp", ways.dp_overlap) + words("param", ways.param_overlap) + words("tp", ways.tp_overlap) +
+         words("pp", ways.pp_overlap) + (ways.scatter_boundary.value_or(true) ? "" : ", boundary whole");
 }
 
-bool implies_scatter(const Stack& stack) { return std::any_of(stack.statements.begin(), stack.statements.end(), cuts_boundary); }
+bool implies_scatter(const Stack& stack) {
+  return std::any_of(stack.statements.begin(), stack.statements.end(), cuts_boundary);
+}
 
 }  // namespace stepcast

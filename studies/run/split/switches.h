@@ -24,7 +24,7 @@ const char* to_text(ContextKind kind);
 /// --recompute none | selective | full | full:N.
 struct Recompute {
   enum class Kind : std::uint8_t { none, selective, full } kind = Kind::none;
-  std::int64_t layers = 0;    ///< full on that many layers; 0 = all
+  std::int64_t layers = 0;  ///< full on that many layers; 0 = all
 };
 Expected<Recompute> parse_recompute(const std::string& text, const std::string& where);
 

@@ -1,4 +1,5 @@
-// What may be asked of a run, typed: each value is read once (run/fields.h), from a flag, a file, a launch or an axis of a sweep.
+// What may be asked of a run, typed: each value is read once (run/fields.h), from a flag, a file, a launch or an axis
+// of a sweep.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace stepcast {
 /// What may be asked of a split. Counts are at least 1; what is unset gets the default that predict gives it.
 struct SplitWishes {
   std::int64_t gpus = 1, tp = 1, cp = 1, pp = 1, chunks = 1, ep = 1, etp = 1, zero = 1, replicas = 1;
-  std::int64_t micro_batch = 1, global_batch = 1, sequence = 1;   ///< in sequences, sequences, positions
-  std::optional<bool> sp;               ///< unset: beside tp where the sequence divides
-  std::string schedule;                 ///< "": 1f1b, with chunks interleaved-1f1b
+  std::int64_t micro_batch = 1, global_batch = 1, sequence = 1;  ///< in sequences, sequences, positions
+  std::optional<bool> sp;                                        ///< unset: beside tp where the sequence divides
+  std::string schedule;                                          ///< "": 1f1b, with chunks interleaved-1f1b
   Recompute recompute;
   ContextKind context = ContextKind::ring;
   MeshOrder order = usual_order;
@@ -32,11 +33,11 @@ struct SplitWishes {
 /// The same of a whole run but its network, machine, software and profile.
 struct RunWishes : SplitWishes {
   LayoutChoice layout;
-  std::int64_t seq_splits = 1, memory_cap = 0;   ///< memory_cap 0: none
-  std::int64_t lora_rank = 0;                    ///< 0: all weights are trained
-  std::optional<Precision> precision;            ///< unset: bf16, or the first of the usual types that the GPU has
-  bool causal_attention = true;                  ///< how model FLOPs count attention
-  std::optional<bool> dp_overlap, param_overlap, tp_overlap, pp_overlap;   ///< unset: the stack's way
+  std::int64_t seq_splits = 1, memory_cap = 0;  ///< memory_cap 0: none
+  std::int64_t lora_rank = 0;                   ///< 0: all weights are trained
+  std::optional<Precision> precision;           ///< unset: bf16, or the first of the usual types that the GPU has
+  bool causal_attention = true;                 ///< how model FLOPs count attention
+  std::optional<bool> dp_overlap, param_overlap, tp_overlap, pp_overlap;  ///< unset: the stack's way
 };
 
 }  // namespace stepcast

@@ -20,7 +20,7 @@ class CostRule {
 
  private:
   [[nodiscard]] double least(Figure figure, const FastPrice& price, const Setting& setting) const;
-  std::vector<Figure> figures_;   ///< objective, then front
+  std::vector<Figure> figures_;  ///< objective, then front
   double tokens_ = 1, price_ = 0;
 };
 

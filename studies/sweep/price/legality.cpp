@@ -32,11 +32,13 @@ constexpr std::uint64_t most_remembered = 1 << 22;
 
 Legality::Legality(SpacePoints& points) : points_(points) {
   for (const SplitRule& rule : split_rules()) add({split_holds, &rule, axes_of(rule.reads), {}, {}}, rule.id);
-  add({layers_lie, nullptr, {AxisId::pp, AxisId::chunks, AxisId::schedule, AxisId::layout}, {}, {}}, "the layout does not fit pp x chunks");
+  add({layers_lie, nullptr, {AxisId::pp, AxisId::chunks, AxisId::schedule, AxisId::layout}, {}, {}},
+      "the layout does not fit pp x chunks");
   add_repeats();
   std::vector<std::size_t> sorted(rules_.size());
   std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-  std::stable_sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) { return rules_[a].last() < rules_[b].last(); });
+  std::stable_sort(
+      sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) { return rules_[a].last() < rules_[b].last(); });
   std::vector<Rule> rules;
   for (const std::size_t i : sorted) {
     rules.push_back(std::move(rules_[i]));
@@ -60,19 +62,30 @@ void Legality::add(Rule rule, std::string_view reason) {
 void Legality::add_repeats() {
   using enum AxisId;
   add({is_first<repeats_context_kind>, nullptr, {cp, cp_kind}, {}, {}}, "repeats: cp kind without cp");
-  add({is_first<repeats_order>, nullptr, {gpus, tp, cp, pp, order}, {}, {}}, "repeats: the same order of the axes in use");
-  add({is_first<repeats_tier>, nullptr, {gpus, tp, cp, pp, tp_tier, pp_tier, dp_tier}, {}, {}}, "repeats: tiers with the same order");
+  add({is_first<repeats_order>, nullptr, {gpus, tp, cp, pp, order}, {}, {}},
+      "repeats: the same order of the axes in use");
+  add({is_first<repeats_tier>, nullptr, {gpus, tp, cp, pp, tp_tier, pp_tier, dp_tier}, {}, {}},
+      "repeats: tiers with the same order");
   add({is_first<repeats_sequence_split>, nullptr, {tp, sp}, {}, {}}, "repeats: sp without tp");
-  add({is_first<repeats_scatter>, nullptr, {tp, cp, pp, sp, scatter_boundary}, {}, {}}, "repeats: boundary pieces where nothing is repeated");
-  add({is_first<repeats_kept_gathers>, nullptr, {tp, cp, sp, save_gathered, recompute}, {}, {}}, "repeats: kept gathers without gathers");
-  add({is_first<repeats_tensor_overlap>, nullptr, {tp, cp, ep, etp, tp_overlap}, {}, {}}, "repeats: tp overlap without tp, cp and ep");
-  add({is_first<repeats_chunks>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: chunks on one stage, or those that the schedule brings");
-  add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a schedule that comes to the same");
-  add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}}, "repeats: a layout that comes to the same");
-  add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}}, "repeats: balanced layers that another layout states");
-  add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, ep, etp, zero, replicas}, {}, {}}, "repeats: sharding over one rank");
+  add({is_first<repeats_scatter>, nullptr, {tp, cp, pp, sp, scatter_boundary}, {}, {}},
+      "repeats: boundary pieces where nothing is repeated");
+  add({is_first<repeats_kept_gathers>, nullptr, {tp, cp, sp, save_gathered, recompute}, {}, {}},
+      "repeats: kept gathers without gathers");
+  add({is_first<repeats_tensor_overlap>, nullptr, {tp, cp, ep, etp, tp_overlap}, {}, {}},
+      "repeats: tp overlap without tp, cp and ep");
+  add({is_first<repeats_chunks>, nullptr, {pp, chunks, schedule, layout}, {}, {}},
+      "repeats: chunks on one stage, or those that the schedule brings");
+  add({is_first<repeats_schedule>, nullptr, {pp, chunks, schedule, layout}, {}, {}},
+      "repeats: a schedule that comes to the same");
+  add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}},
+      "repeats: a layout that comes to the same");
+  add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}},
+      "repeats: balanced layers that another layout states");
+  add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, ep, etp, zero, replicas}, {}, {}},
+      "repeats: sharding over one rank");
   add({is_first<repeats_replicas>, nullptr, {zero, replicas}, {}, {}}, "repeats: copies without sharding");
-  add({is_first<repeats_data_overlap>, nullptr, {gpus, tp, cp, pp, dp_overlap}, {}, {}}, "repeats: dp overlap without dp");
+  add({is_first<repeats_data_overlap>, nullptr, {gpus, tp, cp, pp, dp_overlap}, {}, {}},
+      "repeats: dp overlap without dp");
 }
 
 bool Legality::split_holds(const Legality& legality, const Rule& rule, const Digits& digits) {
@@ -90,7 +103,8 @@ bool Legality::layers_lie(const Legality& legality, const Rule&, const Digits& d
 bool Legality::ask_rule(Rule& rule, const Digits& digits) const {
   if (rule.known.empty()) return rule.holds(*this, rule, digits);
   std::uint64_t place = 0;
-  for (std::size_t i = 0; i < rule.axes.size(); ++i) place += rule.strides[i] * digits[static_cast<std::size_t>(rule.axes[i])];
+  for (std::size_t i = 0; i < rule.axes.size(); ++i)
+    place += rule.strides[i] * digits[static_cast<std::size_t>(rule.axes[i])];
   signed char& known = rule.known[place];
   if (known == 0) known = rule.holds(*this, rule, digits) ? 1 : -1;
   return known > 0;

@@ -17,8 +17,8 @@ class Legality {
   explicit Legality(SpacePoints& points);
 
   struct Verdict {
-    int reason = -1;                        ///< into reasons(); -1: legal
-    AxisId axis = AxisId::count_;           ///< all points that share the digits up to here fail alike
+    int reason = -1;               ///< into reasons(); -1: legal
+    AxisId axis = AxisId::count_;  ///< all points that share the digits up to here fail alike
   };
   /// The broken rule with the outermost axis. Rules that look at no axis from `changed` on hold already.
   [[nodiscard]] Verdict ask(const Digits& digits, AxisId changed);
@@ -28,22 +28,23 @@ class Legality {
   struct Rule {
     bool (*holds)(const Legality&, const Rule&, const Digits&);
     const SplitRule* split = nullptr;
-    std::vector<AxisId> axes;               ///< that it looks at, ascending
-    std::vector<std::uint64_t> strides;     ///< of the answer's place in `known`
-    std::vector<signed char> known;         ///< 0 not asked yet, 1 holds, -1 broken; empty: too many to remember
+    std::vector<AxisId> axes;            ///< that it looks at, ascending
+    std::vector<std::uint64_t> strides;  ///< of the answer's place in `known`
+    std::vector<signed char> known;      ///< 0 not asked yet, 1 holds, -1 broken; empty: too many to remember
     [[nodiscard]] AxisId last() const { return axes.empty() ? AxisId::gpus : axes.back(); }
   };
   void add(Rule rule, std::string_view reason);
   [[nodiscard]] bool ask_rule(Rule& rule, const Digits& digits) const;
   static bool split_holds(const Legality& legality, const Rule& rule, const Digits& digits);
   static bool layers_lie(const Legality& legality, const Rule& rule, const Digits& digits);
-  template <auto repeats>
-  static bool is_first(const Legality& legality, const Rule&, const Digits& digits) { return !repeats(legality.points_, digits); }
+  template <auto repeats> static bool is_first(const Legality& legality, const Rule&, const Digits& digits) {
+    return !repeats(legality.points_, digits);
+  }
   void add_repeats();
 
   SpacePoints& points_;
-  std::vector<Rule> rules_;                 ///< by the last axis
-  std::vector<int> reason_of_;              ///< by rule
+  std::vector<Rule> rules_;     ///< by the last axis
+  std::vector<int> reason_of_;  ///< by rule
   std::vector<std::string_view> reasons_;
 };
 

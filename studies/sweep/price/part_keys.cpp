@@ -23,18 +23,22 @@ std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
   std::int64_t stride = 1;
   for (const MeshAxis axis : wishes.order) {
     if (axis == wanted) return stride;
-    stride *= axis == MeshAxis::tp ? wishes.tp : axis == MeshAxis::cp ? wishes.cp : axis == MeshAxis::dp ? wishes.dp() : wishes.pp;
+    stride *= axis == MeshAxis::tp   ? wishes.tp
+              : axis == MeshAxis::cp ? wishes.cp
+              : axis == MeshAxis::dp ? wishes.dp()
+                                     : wishes.pp;
   }
   return stride;
 }
 
-// What a micro-batch costs in a block follows from how the block is split and where its groups lie. Data ranks matter where
-// gradients or weights are kept in shards over them: then each micro-batch reduces or gathers.
+// What a micro-batch costs in a block follows from how the block is split and where its groups lie. Data ranks matter
+// where gradients or weights are kept in shards over them: then each micro-batch reduces or gathers.
 PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitWishes& wishes, const Split& split) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, tp_overlap, recompute}) key[at++] = digit_of(digits, axis);
+  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, ep, etp, tp_overlap, recompute})
+    key[at++] = digit_of(digits, axis);
   key[at++] = split.sequence;
   key[at++] = !split.kept_gathers.empty();
   if (moves_over_data_ranks(wishes, points.stack())) {
@@ -42,7 +46,8 @@ PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitW
     key[at++] = digit_of(digits, replicas);
     key[at++] = digit_of(digits, dp_overlap);
     key[at++] = static_cast<std::int32_t>(split.dp);
-    for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp}) key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
+    for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp})
+      key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
   } else if (split.experts) {
     // Rows of experts are dealt out over all ranks of a stage, rounded up where they do not divide.
     key[at++] = -1;
@@ -53,14 +58,15 @@ PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitW
 
 PartKey unit_key(const SplitWishes& wishes) {
   return {static_cast<std::int32_t>(wishes.micro_batch), static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp)),
-          static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp))};
+      static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp))};
 }
 
 PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
-  for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, replicas, dp_overlap})
+  for (const AxisId axis :
+      {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, replicas, dp_overlap})
     key[at++] = digit_of(digits, axis);
   // Tied weights lie on one rank where the stages make a V.
   key[at++] = folded;

@@ -11,7 +11,9 @@
 namespace stepcast {
 
 using PartKey = std::array<std::int32_t, 24>;
-struct PartKeyHash { std::size_t operator()(const PartKey& key) const; };
+struct PartKeyHash {
+  std::size_t operator()(const PartKey& key) const;
+};
 
 /// Does the software or the sharding make each micro-batch move weights or gradients over the data ranks?
 bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack);

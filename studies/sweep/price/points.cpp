@@ -24,13 +24,16 @@ MeshOrder order_of_tiers(bool tp_in_node, bool pp_in_node, bool dp_in_node) {
   return order;
 }
 
-constexpr AxisId switch_axes[] = {AxisId::gpus, AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap, AxisId::scatter_boundary};
+constexpr AxisId switch_axes[] = {
+    AxisId::gpus, AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap, AxisId::scatter_boundary};
 
 /// A run of any split: what resolve() then says of nouns and numbers holds for all points of this setting.
 Request setting_request(const Space& space, const Digits& digits) {
   Request request = space.request;
   unsay_axes(request);
-  const auto say = [&](const RunField& field, const std::string& value) { (void)request.say(field, value, std::string(field.flag)); };
+  const auto say = [&](const RunField& field, const std::string& value) {
+    (void)request.say(field, value, std::string(field.flag));
+  };
   say(row_of(AxisId::gpus), space.value(digits, AxisId::gpus));
   say(field(FieldId::global_batch), space.value(digits, AxisId::gpus));
   for (const AxisId id : {AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap})
@@ -68,13 +71,14 @@ Expected<void> SpacePoints::read_words() {
   return {};
 }
 
-/// What could be wrong with a machine or a number type is asked before any work; GPU counts beyond the first are looked up as they
-/// come, for each setting keeps its nouns.
+/// What could be wrong with a machine or a number type is asked before any work; GPU counts beyond the first are looked
+/// up as they come, for each setting keeps its nouns.
 Expected<void> SpacePoints::read_settings() {
   constexpr std::size_t most_gpu_counts = 256;
   const auto& counts = space_->numbers[static_cast<std::size_t>(AxisId::gpus)];
   if (counts.size() > most_gpu_counts)
-    return fail("--gpus", fmt::format("{} GPU counts in one sweep", counts.size()), fmt::format("at most {}", most_gpu_counts));
+    return fail(
+        "--gpus", fmt::format("{} GPU counts in one sweep", counts.size()), fmt::format("at most {}", most_gpu_counts));
   std::size_t combinations = 1;
   for (const AxisId axis : switch_axes) combinations *= space_->values[static_cast<std::size_t>(axis)].size();
   by_switches_.assign(combinations, nullptr);
@@ -110,7 +114,8 @@ Expected<Setting*> SpacePoints::find_setting(const Digits& digits) {
 }
 
 Setting& SpacePoints::make_setting(const Digits& digits) {
-  // make() has asked for every precision and for the most GPUs; fewer of them, and switches of the software, cannot fail.
+  // make() has asked for every precision and for the most GPUs; fewer of them, and switches of the software, cannot
+  // fail.
   return *find_setting(digits).value();
 }
 
@@ -139,11 +144,13 @@ Expected<Split> SpacePoints::split(const Digits& digits, const SplitWishes& wish
   return split;
 }
 
-// Where layers cannot lie evenly, costs of a micro-batch alone decide; else the whole step is weighed against the even split.
+// Where layers cannot lie evenly, costs of a micro-batch alone decide; else the whole step is weighed against the even
+// split.
 Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const {
   Digits key = digits;
   if (network().layers % (split.pp * split.chunks) == 0 || split.zero >= 2) return key;
-  for (const AxisId axis : {AxisId::zero, AxisId::replicas, AxisId::dp_overlap}) key[static_cast<std::size_t>(axis)] = 0;
+  for (const AxisId axis : {AxisId::zero, AxisId::replicas, AxisId::dp_overlap})
+    key[static_cast<std::size_t>(axis)] = 0;
   return key;
 }
 
@@ -231,10 +238,10 @@ std::string SpacePoints::command(const Digits& digits) const {
 void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, const Stack& stack, Figures& figures) {
   const Split split = split_of(wishes, network, stack);
   for (const auto& [figure, value] :
-       {std::pair{Figure::gpus, wishes.gpus}, {Figure::tp, wishes.tp}, {Figure::cp, wishes.cp}, {Figure::pp, wishes.pp},
-        {Figure::dp, split.dp}, {Figure::ep, wishes.ep}, {Figure::etp, wishes.etp}, {Figure::chunks, split.chunks},
-        {Figure::micro_batch, wishes.micro_batch}, {Figure::micro_batches, split.micro_batches}, {Figure::zero, wishes.zero},
-        {Figure::replicas, split.replicas}, {Figure::sequence, wishes.sequence}})
+      {std::pair{Figure::gpus, wishes.gpus}, {Figure::tp, wishes.tp}, {Figure::cp, wishes.cp}, {Figure::pp, wishes.pp},
+          {Figure::dp, split.dp}, {Figure::ep, wishes.ep}, {Figure::etp, wishes.etp}, {Figure::chunks, split.chunks},
+          {Figure::micro_batch, wishes.micro_batch}, {Figure::micro_batches, split.micro_batches},
+          {Figure::zero, wishes.zero}, {Figure::replicas, split.replicas}, {Figure::sequence, wishes.sequence}})
     figures[static_cast<std::size_t>(figure)] = static_cast<double>(value);
 }
 
@@ -268,7 +275,8 @@ Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Pr
   set(Figure::gradients, step.memory.gradients.value());
   set(Figure::optimizer_states, step.memory.optimizer.value());
   set(Figure::activations, step.memory.activations.value());
-  set(Figure::cost, price > 0 ? price * gpus * seconds / 3600 / tokens * 1e9 : std::numeric_limits<double>::quiet_NaN());
+  set(Figure::cost,
+      price > 0 ? price * gpus * seconds / 3600 / tokens * 1e9 : std::numeric_limits<double>::quiet_NaN());
   set(Figure::energy, step_energy(scenario.machine.row.gpu, gpus, seconds, step.kernel_time.value()));
   set_plan_figures(wishes, scenario.network.row, scenario.stack.row, figures);
   return figures;

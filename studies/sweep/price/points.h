@@ -1,4 +1,5 @@
-// A point of a space as the forecast wants it: split, plan, software. Shared by legality, fast prices and exact forecasts.
+// A point of a space as the forecast wants it: split, plan, software. Shared by legality, fast prices and exact
+// forecasts.
 #pragma once
 
 #include <array>
@@ -19,11 +20,12 @@
 
 namespace stepcast {
 
-/// One setting of what is not split: machine at a GPU count, software with its switches, precision. Lives as long as the points.
+/// One setting of what is not split: machine at a GPU count, software with its switches, precision. Lives as long as
+/// the points.
 struct Setting {
-  Scenario scenario;                 ///< its plan holds what a split says nothing about
-  std::unique_ptr<CostModel> cost;   ///< of all ranks in use
-  Scenario point;                    ///< the same, with the plan of the point that was asked for last
+  Scenario scenario;                ///< its plan holds what a split says nothing about
+  std::unique_ptr<CostModel> cost;  ///< of all ranks in use
+  Scenario point;                   ///< the same, with the plan of the point that was asked for last
 };
 
 /// Not for several threads at once.
@@ -38,9 +40,12 @@ class SpacePoints {
   [[nodiscard]] const PipelineChoice& pipeline() const { return settings_.front()->scenario.pipeline; }
   [[nodiscard]] bool balances_layers(const Digits& digits) const;
   [[nodiscard]] SplitWishes wishes(const Digits& digits) const;
-  [[nodiscard]] const Recompute& recompute(const Digits& digits) const { return told(digits, AxisId::recompute).recompute; }
+  [[nodiscard]] const Recompute& recompute(const Digits& digits) const {
+    return told(digits, AxisId::recompute).recompute;
+  }
   [[nodiscard]] const MeshOrder& order(const Digits& digits) const;
-  /// Completed, with layers laid nearly evenly where the layout is to be balanced; not checked. Layers that cannot be laid: no split.
+  /// Completed, with layers laid nearly evenly where the layout is to be balanced; not checked. Layers that cannot be
+  /// laid: no split.
   [[nodiscard]] Expected<Split> split(const Digits& digits) const { return split(digits, wishes(digits)); }
   [[nodiscard]] Expected<Split> split(const Digits& digits, const SplitWishes& wishes) const;
   [[nodiscard]] const Setting& setting(const Digits& digits) { return found_setting(digits); }
@@ -48,8 +53,8 @@ class SpacePoints {
   Expected<LayerCounts> balanced(const Digits& digits);
   /// The point must be legal.
   Expected<Program> program(const Digits& digits);
-  /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in another order:
-  /// for what a micro-batch costs.
+  /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in
+  /// another order: for what a micro-batch costs.
   Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order);
   Expected<Scenario> scenario(const Digits& digits);
   /// The same without a copy; valid until the next point of this setting.
@@ -84,11 +89,14 @@ class SpacePoints {
     const auto place = static_cast<std::size_t>(axis);
     return told_[place][digits[place]];
   }
-  struct VariedAxis { AxisId id; void (*copy)(RunWishes& into, const RunWishes& from); };
+  struct VariedAxis {
+    AxisId id;
+    void (*copy)(RunWishes& into, const RunWishes& from);
+  };
   std::array<std::vector<RunWishes>, axis_count> told_;
-  RunWishes plain_;                         ///< with the values of axes that have one
-  std::vector<VariedAxis> varied_;          ///< that have several
-  std::vector<MeshOrder> orders_;           ///< of tiers, by 4 tp + 2 pp + dp, 1 where that is across nodes
+  RunWishes plain_;                 ///< with the values of axes that have one
+  std::vector<VariedAxis> varied_;  ///< that have several
+  std::vector<MeshOrder> orders_;   ///< of tiers, by 4 tp + 2 pp + dp, 1 where that is across nodes
 };
 
 /// All that a row of results holds. `price` in US dollars per GPU and hour, 0 = not said: then the cost is no number.
@@ -97,7 +105,8 @@ Figures figures_of(const Scenario& scenario, const SplitWishes& wishes, const Pr
 /// Those that are known before any price.
 void set_plan_figures(const SplitWishes& wishes, const NetworkSpec& network, const Stack& stack, Figures& figures);
 
-/// Power of a GPU that waits, as a share of its limit; kernels are taken to run at the limit. Assumed, from no measurement.
+/// Power of a GPU that waits, as a share of its limit; kernels are taken to run at the limit. Assumed, from no
+/// measurement.
 constexpr double idle_power_share = 0.15;
 /// Joules of a step: kernels run `kernel_s` on the average GPU.
 double step_energy(const Gpu& gpu, double gpus, double step_s, double kernel_s);

@@ -43,7 +43,8 @@ bool Pricer::folded(const Digits& digits) const {
 
 std::uint64_t Pricer::shape_index(const Digits& digits) const {
   const auto& values = points_.space().values;
-  std::uint64_t index = points_.recompute(digits).layers > 0 ? 1 + static_cast<std::uint64_t>(digit(digits, AxisId::recompute)) : 0;
+  std::uint64_t index =
+      points_.recompute(digits).layers > 0 ? 1 + static_cast<std::uint64_t>(digit(digits, AxisId::recompute)) : 0;
   for (const AxisId axis : {AxisId::pp, AxisId::chunks, AxisId::schedule, AxisId::layout})
     index = index * values[static_cast<std::size_t>(axis)].size() + static_cast<std::uint64_t>(digit(digits, axis));
   return index;
@@ -69,17 +70,20 @@ std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits, const Mes
   return family->grows_evenly() ? std::move(family) : nullptr;
 }
 
-std::unique_ptr<UnitCosts> Pricer::make_units(Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere) {
+std::unique_ptr<UnitCosts> Pricer::make_units(
+    Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere) {
   const CostModel& cost = *points_.setting(digits).cost;
-  const UnitFamily::Axis axes[] = {{1, wishes.tp, stride_of(wishes, MeshAxis::tp)}, {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)}};
+  const UnitFamily::Axis axes[] = {
+      {1, wishes.tp, stride_of(wishes, MeshAxis::tp)}, {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)}};
   if (family.programs != nullptr && (!moves_anywhere || family.programs->lay(axes)))
-    return std::make_unique<UnitCosts>(family.programs->at(static_cast<double>(wishes.micro_batch)), family.programs->alike(), cost);
+    return std::make_unique<UnitCosts>(
+        family.programs->at(static_cast<double>(wishes.micro_batch)), family.programs->alike(), cost);
   const Program* here = program(digits);
   return here == nullptr ? nullptr : std::make_unique<UnitCosts>(*here, std::make_shared<Program>(*here), cost);
 }
 
-// Programs whose moves stay between tensor and context ranks are lowered in the usual order of the mesh, and laid on the ranks of
-// others: only where these groups lie differs.
+// Programs whose moves stay between tensor and context ranks are lowered in the usual order of the mesh, and laid on
+// the ranks of others: only where these groups lie differs.
 UnitCosts* Pricer::find_units(const Digits& digits) {
   const SplitWishes wishes = points_.wishes(digits);
   const Split split = split_of(wishes, points_.network(), points_.stack());
@@ -132,7 +136,8 @@ Pricer::Once* Pricer::find_once(const Digits& digits) {
   if (part == nullptr) {
     part = std::make_unique<Once>();
     ++parts_;
-    if (const Program* lowered = program(digits)) part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
+    if (const Program* lowered = program(digits))
+      part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
   }
   return here = part.get();
 }
@@ -143,7 +148,8 @@ const CrossingStream& Pricer::find_stream(const Digits& digits) {
   const Program* lowered = program(digits);
   const double micro_batch = static_cast<double>(points_.space().number(digits, AxisId::micro_batch));
   ++parts_;
-  part = std::make_unique<CrossingStream>(lowered != nullptr ? crossing_stream(*lowered, micro_batch) : CrossingStream{});
+  part =
+      std::make_unique<CrossingStream>(lowered != nullptr ? crossing_stream(*lowered, micro_batch) : CrossingStream{});
   return *part;
 }
 
@@ -160,11 +166,13 @@ double Pricer::least_peak(const Digits& digits) {
   return here = known->second;
 }
 
-/// Of what changes between two points that share all digits up to recomputation: sharding, its copies and overlap, a V or not.
+/// Of what changes between two points that share all digits up to recomputation: sharding, its copies and overlap, a V
+/// or not.
 std::size_t Pricer::here_place(const Digits& digits) const {
   std::size_t place = 0;
   for (const AxisId axis : {AxisId::zero, AxisId::replicas, AxisId::dp_overlap})
-    place = place * points_.space().values[static_cast<std::size_t>(axis)].size() + static_cast<std::size_t>(digit(digits, axis));
+    place = place * points_.space().values[static_cast<std::size_t>(axis)].size() +
+            static_cast<std::size_t>(digit(digits, axis));
   return place * 2 + (folded(digits) ? 1 : 0);
 }
 
@@ -191,7 +199,8 @@ void Pricer::make_room() {
 }
 
 const OnceOnShape& Pricer::once_on(Once& once) {
-  if (once.on_shape.size() <= static_cast<std::size_t>(shape_->number)) once.on_shape.resize(static_cast<std::size_t>(shape_->number) + 1);
+  if (once.on_shape.size() <= static_cast<std::size_t>(shape_->number))
+    once.on_shape.resize(static_cast<std::size_t>(shape_->number) + 1);
   std::unique_ptr<OnceOnShape>& on = once.on_shape[static_cast<std::size_t>(shape_->number)];
   if (on != nullptr) return *on;
   ++parts_;
@@ -219,10 +228,12 @@ bool Pricer::enter_shape(const Digits& digits) {
   if (unit_ == nullptr || shape_ == nullptr || !shape_->traits.supported) return false;
   const Space& space = points_.space();
   const std::int64_t gpus = space.number(digits, AxisId::gpus), micro_batch = space.number(digits, AxisId::micro_batch);
-  const std::int64_t ways = space.number(digits, AxisId::tp) * space.number(digits, AxisId::cp) * space.number(digits, AxisId::pp);
+  const std::int64_t ways =
+      space.number(digits, AxisId::tp) * space.number(digits, AxisId::cp) * space.number(digits, AxisId::pp);
   const std::int64_t micro_batches = space.global_batch / (micro_batch * (gpus / ways));
   micro_batches_ = static_cast<double>(micro_batches);
-  const ScheduleSize size{shape_->shape.ranks, shape_->shape.stages() / shape_->shape.ranks, static_cast<int>(micro_batches), 0};
+  const ScheduleSize size{
+      shape_->shape.ranks, shape_->shape.stages() / shape_->shape.ranks, static_cast<int>(micro_batches), 0};
   if (!find_held(size)) return false;
   lay_units(*unit_, shape_->shape, on_shape_);
   return true;
@@ -246,7 +257,8 @@ FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory
     bounded_ = enter_shape(digits);
     if (bounded_) {
       const bool blocking = points_.setting(digits).scenario.stack.row.boundary_sends == Manners::blocking;
-      const double hop = once.costs->hop(find_stream(digits), static_cast<double>(points_.space().number(digits, AxisId::micro_batch)));
+      const double hop = once.costs->hop(
+          find_stream(digits), static_cast<double>(points_.space().number(digits, AxisId::micro_batch)));
       pipeline_ = bound_pipeline(on_shape_, *held_, shape_->traits, hop, blocking, micro_batches_);
     }
   }
@@ -255,7 +267,9 @@ FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory
   FastPrice price;
   price.bounded = true;
   price.step_s = bound_step(on_shape_, once_here, pipeline_, shape_->traits, micro_batches_);
-  price.memory_bytes = rank_memory(Bytes(tensor_bytes(on_shape_, once_here, *held_)), points_.setting(digits).scenario.stack.row).peak.value();
+  price.memory_bytes =
+      rank_memory(Bytes(tensor_bytes(on_shape_, once_here, *held_)), points_.setting(digits).scenario.stack.row)
+          .peak.value();
   price.kernel_s = on_shape_.compute * micro_batches_ / shape_->shape.ranks;
   return price;
 }

@@ -1,5 +1,5 @@
-// The fast price of a point: a bound of its step time and its exact memory, put together from parts that many points share. Parts
-// are taken out of lowered programs of points that stand for all with the same key.
+// The fast price of a point: a bound of its step time and its exact memory, put together from parts that many points
+// share. Parts are taken out of lowered programs of points that stand for all with the same key.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 namespace stepcast {
 
 struct FastPrice {
-  bool bounded = false;        ///< false: nothing is known before the forecast itself
-  bool too_large = false;      ///< needs more memory than was asked about; what it takes is not known
-  double step_s = 0;           ///< at least
-  double memory_bytes = 0;     ///< peak on the fullest rank
-  double kernel_s = 0;         ///< in kernels on the average rank
+  bool bounded = false;     ///< false: nothing is known before the forecast itself
+  bool too_large = false;   ///< needs more memory than was asked about; what it takes is not known
+  double step_s = 0;        ///< at least
+  double memory_bytes = 0;  ///< peak on the fullest rank
+  double kernel_s = 0;      ///< in kernels on the average rank
 };
 
 /// One per thread.
 class Pricer {
  public:
   explicit Pricer(SpacePoints& points);
-  /// The point must be legal. `changed` is the outermost axis whose digit differs from the last call's, AxisId{0} on the
-  /// first. `memory_cap` is in bytes; what surely takes more is not looked at any further.
+  /// The point must be legal. `changed` is the outermost axis whose digit differs from the last call's, AxisId{0} on
+  /// the first. `memory_cap` is in bytes; what surely takes more is not looked at any further.
   FastPrice price(const Digits& digits, AxisId changed, double memory_cap = std::numeric_limits<double>::infinity());
   /// Programs lowered so far.
   [[nodiscard]] std::uint64_t lowered() const { return lowered_; }
@@ -41,24 +41,26 @@ class Pricer {
     int number = 0;
     const ScheduleKind* kind = nullptr;
     ScheduleTraits traits;
-    std::unordered_map<std::int64_t, HeldUnits> held;   ///< by micro-batches
+    std::unordered_map<std::int64_t, HeldUnits> held;  ///< by micro-batches
   };
   struct Once {
     std::unique_ptr<StepCosts> costs;
-    std::vector<std::unique_ptr<OnceOnShape>> on_shape;   ///< by Shape::number
+    std::vector<std::unique_ptr<OnceOnShape>> on_shape;  ///< by Shape::number
     [[nodiscard]] bool exists() const { return costs != nullptr; }
   };
 
   struct Family {
-    std::unique_ptr<UnitFamily> programs;   ///< null: lowered one by one
-    std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;   ///< by micro-batch and where tp and cp lie
+    std::unique_ptr<UnitFamily> programs;  ///< null: lowered one by one
+    /// by micro-batch and where tp and cp lie
+    std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;
   };
 
   [[nodiscard]] std::uint64_t shape_index(const Digits& digits) const;
   [[nodiscard]] std::size_t here_place(const Digits& digits) const;
   void forget_here();
   std::unique_ptr<UnitFamily> lower_family(const Digits& digits, const MeshOrder& order);
-  std::unique_ptr<UnitCosts> make_units(Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere);
+  std::unique_ptr<UnitCosts> make_units(
+      Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere);
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
   std::unique_ptr<Shape> make_shape(const Digits& digits);
@@ -72,15 +74,18 @@ class Pricer {
   bool find_held(ScheduleSize size);
   const OnceOnShape& once_on(Once& once);
   void make_room();
-  [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const { return digits[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const {
+    return digits[static_cast<std::size_t>(axis)];
+  }
 
   SpacePoints& points_;
-  bool boundable_ = true;                   ///< neither slices nor a cap, about which the bounds know nothing
-  bool units_vary_inside_ = false;          ///< units may depend on axes behind the micro-batch: sharding and its overlap
+  bool boundable_ = true;  ///< neither slices nor a cap, about which the bounds know nothing
+  /// units may depend on axes behind the micro-batch: sharding and its overlap
+  bool units_vary_inside_ = false;
   Parts<Family> families_;
-  std::size_t parts_ = 0;                   ///< that are kept, of any kind
-  std::unordered_map<std::uint64_t, std::unique_ptr<Shape>> shapes_;   ///< by shape_index()
-  std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;   ///< by shape_index() and layers
+  std::size_t parts_ = 0;                                                        ///< that are kept, of any kind
+  std::unordered_map<std::uint64_t, std::unique_ptr<Shape>> shapes_;             ///< by shape_index()
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;  ///< by shape_index() and layers
   int shape_count_ = 0;
   Parts<Once> onces_;
   Parts<CrossingStream> streams_;
@@ -88,13 +93,13 @@ class Pricer {
   std::vector<const ScheduleKind*> kinds_;  ///< by digit of the schedule; null: by chunks
   // By here_place(), while no digit up to recomputation changes.
   std::vector<Once*> once_here_;
-  std::vector<double> peak_here_;           ///< negative: not asked yet
-  const Program* program_ = nullptr;        ///< of program_digits_
+  std::vector<double> peak_here_;     ///< negative: not asked yet
+  const Program* program_ = nullptr;  ///< of program_digits_
   Expected<Program> lowered_program_;
   Digits program_digits_{};
   std::uint64_t lowered_ = 0;
 
-  AxisId stale_{};                          ///< outermost axis that changed since what follows was found
+  AxisId stale_{};  ///< outermost axis that changed since what follows was found
   // Of the last point that was put together.
   UnitCosts* unit_ = nullptr;
   Shape* shape_ = nullptr;
@@ -102,7 +107,7 @@ class Pricer {
   const HeldUnits* held_ = nullptr;
   PipelineBound pipeline_;
   double micro_batches_ = 1;
-  bool laid_ = false, bounded_ = false;     ///< laid_: the four above are of the last point's units and shape
+  bool laid_ = false, bounded_ = false;  ///< laid_: the four above are of the last point's units and shape
 };
 
 }  // namespace stepcast

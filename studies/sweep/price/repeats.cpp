@@ -36,7 +36,8 @@ std::vector<MeshAxis> axes_in_use(const SplitWishes& wishes) {
   return axes;
 }
 
-/// Ranks that hold the same weights, or shares of them: of experts, whose ranks are cut otherwise, or of all else with sp.
+/// Ranks that hold the same weights, or shares of them: of experts, whose ranks are cut otherwise, or of all else with
+/// sp.
 std::int64_t ranks_of_stage(const SplitWishes& wishes) { return wishes.tp * wishes.cp * wishes.dp(); }
 
 /// Nothing is in shards, or each shard is all there is.
@@ -44,7 +45,8 @@ bool keeps_all_whole(const SpacePoints& points, const Digits& digits) {
   const SplitWishes wishes = points.wishes(digits);
   const bool experts = points.network().experts.count > 0;
   const std::int64_t ranks = experts ? ranks_of_stage(wishes) : wishes.dp() * wishes.cp;
-  return wishes.zero == 0 || (ranks == wishes.replicas && wishes.dp() == wishes.replicas && wishes.ep * wishes.etp == 1);
+  return wishes.zero == 0 ||
+         (ranks == wishes.replicas && wishes.dp() == wishes.replicas && wishes.ep * wishes.etp == 1);
 }
 
 /// On one stage all orders come down to the same, if they can run there at all.
@@ -64,7 +66,9 @@ std::optional<LayerCounts> stated_layers(const SpacePoints& points, const Digits
   return LayerCounts(static_cast<std::size_t>(parts), points.network().layers / parts);
 }
 
-bool layers_lie_so(const SpacePoints& points, const Digits& digits) { return stated_layers(points, digits).has_value(); }
+bool layers_lie_so(const SpacePoints& points, const Digits& digits) {
+  return stated_layers(points, digits).has_value();
+}
 
 std::pair<std::string, std::int64_t> scheduled(const SpacePoints& points, const Digits& digits) {
   const Split split = split_of(points.wishes(digits), points.network(), points.stack());

@@ -17,7 +17,8 @@ std::optional<FileLock> FileLock::take(const std::string& name) {
     FileLock lock("", file);
     if (::flock(file, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
     // Who held it before may have removed the name between our open and our lock: then it locks nothing any more.
-    struct stat mine{}, there{};
+    struct stat mine {
+    }, there{};
     if (::fstat(file, &mine) != 0 || ::stat(path.c_str(), &there) != 0 || mine.st_ino != there.st_ino) continue;
     lock.path_ = path;
     return lock;

@@ -1,4 +1,5 @@
-// One process at a time: a lock beside a file that several might go on from (a requeued job whose first run still lives).
+// One process at a time: a lock beside a file that several might go on from (a requeued job whose first run still
+// lives).
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@ class FileLock {
   static std::optional<FileLock> take(const std::string& name);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;
-  ~FileLock();   ///< frees and removes it
+  ~FileLock();  ///< frees and removes it
 
  private:
   FileLock(std::string path, int file) : path_(std::move(path)), file_(file) {}

@@ -51,7 +51,7 @@ std::string text_hash(std::string_view text) { return fmt::format("{:016x}", fnv
 void SweepTally::add(const SweepTally& other) {
   const bool nearer = other.smallest_overflow_bytes < smallest_overflow_bytes ||
                       (other.smallest_overflow_bytes == smallest_overflow_bytes &&
-                       other.smallest_overflow_index < smallest_overflow_index);
+                          other.smallest_overflow_index < smallest_overflow_index);
   if (other.does_not_fit > 0 && (does_not_fit == 0 || nearer)) {
     smallest_overflow_bytes = other.smallest_overflow_bytes;
     smallest_overflow_index = other.smallest_overflow_index;
@@ -86,7 +86,8 @@ bool dominates(const Figures& a, const Figures& b, const std::vector<Figure>& fr
 }
 
 void keep_top(std::vector<SweepRow>& top, SweepRow row, const SweepQuestion& question) {
-  const auto before = [by = sweep_objective(question)](const SweepRow& a, const SweepRow& b) { return comes_before(a, b, by); };
+  const auto before = [by = sweep_objective(question)](
+                          const SweepRow& a, const SweepRow& b) { return comes_before(a, b, by); };
   const bool full = top.size() >= question.top;
   if (full && (top.empty() || !before(row, top.back()))) return;
   const auto at = std::lower_bound(top.begin(), top.end(), row, before);
@@ -100,14 +101,17 @@ void keep_front(std::vector<SweepRow>& front, SweepRow row, const std::vector<Fi
   const Figure first = figures.front();
   const double bad = badness_of(first, row);
   // Who is worse in the first figure cannot dominate the row, who is better there cannot be dominated by it.
-  const auto ties = std::partition_point(front.begin(), front.end(), [&](const SweepRow& r) { return badness_of(first, r) < bad; });
-  const auto worse = std::partition_point(ties, front.end(), [&](const SweepRow& r) { return badness_of(first, r) <= bad; });
+  const auto ties =
+      std::partition_point(front.begin(), front.end(), [&](const SweepRow& r) { return badness_of(first, r) < bad; });
+  const auto worse =
+      std::partition_point(ties, front.end(), [&](const SweepRow& r) { return badness_of(first, r) <= bad; });
   for (auto other = front.begin(); other != worse; ++other)
     if (other->index == row.index || dominates(other->figures, row.figures, figures)) return;
-  front.erase(std::remove_if(ties, front.end(), [&](const SweepRow& r) { return dominates(row.figures, r.figures, figures); }),
-              front.end());
-  const auto at = std::lower_bound(front.begin(), front.end(), row,
-                                   [&](const SweepRow& a, const SweepRow& b) { return comes_before(a, b, first); });
+  front.erase(
+      std::remove_if(ties, front.end(), [&](const SweepRow& r) { return dominates(row.figures, r.figures, figures); }),
+      front.end());
+  const auto at = std::lower_bound(
+      front.begin(), front.end(), row, [&](const SweepRow& a, const SweepRow& b) { return comes_before(a, b, first); });
   front.insert(at, std::move(row));
 }
 

@@ -36,15 +36,15 @@ std::string progress_of(const SweepResult& result) {
   std::uint64_t done = 0;
   for (const IndexRange& range : result.done) done += range.size();
   return fmt::format("{} of {} configurations are done", grouped_digits(static_cast<double>(done)),
-                     grouped_digits(static_cast<double>(all.size())));
+      grouped_digits(static_cast<double>(all.size())));
 }
 
 /// On the disk when it returns, or errno says why not.
 bool write_durably(const std::string& name, const std::string& text) {
   std::FILE* file = std::fopen(name.c_str(), "wb");
   if (file == nullptr) return false;
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
+                       fsync(fileno(file)) == 0;
   const int reason = errno;
   const bool closed = std::fclose(file) == 0;  // network file systems may only now say that there is no room
   if (!written) errno = reason;
@@ -69,35 +69,42 @@ Expected<SweepResult> read_earlier(const std::string& name, const std::string& f
     return tl::unexpected(error);
   }
   if (const std::string differs = question_difference(earlier->question, mine.question); !differs.empty())
-    return fail(flag, fmt::format("{} holds the result of another question: {}", name, differs), "name another file, or ask the same");
+    return fail(flag, fmt::format("{} holds the result of another question: {}", name, differs),
+        "name another file, or ask the same");
   const Shard &found = earlier->shard, &wanted = mine.shard;
   if (found != wanted)
-    return fail(flag, fmt::format("{} holds shard {}/{}, this is {}/{}", name, found.index, found.count, wanted.index, wanted.count),
-                "a file of its own for each shard");
+    return fail(flag,
+        fmt::format("{} holds shard {}/{}, this is {}/{}", name, found.index, found.count, wanted.index, wanted.count),
+        "a file of its own for each shard");
   return earlier;
 }
 
 /// Refused. `mine` is the sweep that wants the name, if it is one that could go on from there.
-tl::unexpected<Error> unfinished(const std::string& name, const std::string& flag, const SweepResult& found, const SweepResult* mine) {
+tl::unexpected<Error> unfinished(
+    const std::string& name, const std::string& flag, const SweepResult& found, const SweepResult* mine) {
   const std::string state = progress_of(found);
   const char* survives = "name another file, so that it survives";
   if (mine == nullptr) return fail(flag, fmt::format("{} holds an unfinished result: {}", name, state), survives);
   if (const std::string differs = question_difference(found.question, mine->question); !differs.empty())
-    return fail(flag, fmt::format("{} holds an unfinished result of another question ({}): {}", name, differs, state), survives);
+    return fail(flag, fmt::format("{} holds an unfinished result of another question ({}): {}", name, differs, state),
+        survives);
   if (found.shard != mine->shard)
-    return fail(flag, fmt::format("{} holds an unfinished shard {}/{}: {}", name, found.shard.index, found.shard.count, state),
-                "a file of its own for each shard");
+    return fail(flag,
+        fmt::format("{} holds an unfinished shard {}/{}: {}", name, found.shard.index, found.shard.count, state),
+        "a file of its own for each shard");
   return fail(flag, fmt::format("{} holds an unfinished result of this sweep: {}", name, state),
-              std::string("--resume goes on from it, unless it is still at work; or ") + survives);
+      std::string("--resume goes on from it, unless it is still at work; or ") + survives);
 }
 
 /// A name is claimed by a link of its own, which a symbolic link to nothing stands in the way of.
 Expected<void> check_link(const std::string& name, const std::string& flag) {
   std::error_code unknown;
-  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(name, unknown)) || std::filesystem::exists(name, unknown)) return {};
+  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(name, unknown)) ||
+      std::filesystem::exists(name, unknown))
+    return {};
   const std::string target = std::filesystem::read_symlink(name, unknown).string();
   return fail(flag, fmt::format("{} is a symbolic link to {}, which is not there", name, target),
-              "remove the link, or name the file itself");
+      "remove the link, or name the file itself");
 }
 
 Expected<void> may_replace(const std::string& name, const std::string& flag, const SweepResult* mine) {
@@ -108,7 +115,7 @@ Expected<void> may_replace(const std::string& name, const std::string& flag, con
   const auto found = read_result_file(name);
   if (!found)
     return fail(flag, fmt::format("{} is there and is no whole result of a sweep: {}", name, found.error().what),
-                "name another file, or remove this one");
+        "name another file, or remove this one");
   if (!found->complete()) return unfinished(name, flag, *found, mine);
   return {};
 }
@@ -117,8 +124,10 @@ tl::unexpected<Error> not_writable(const std::string& name, const std::string& f
   const int reason = errno;
   std::remove(part.c_str());
   if (reason == EEXIST)
-    return fail(flag, fmt::format("another process has just begun to write {}", name), "a file of its own for each shard");
-  return fail(flag, fmt::format("{} cannot be written: {}", name, std::strerror(reason)), "name a file in a folder of yours");
+    return fail(
+        flag, fmt::format("another process has just begun to write {}", name), "a file of its own for each shard");
+  return fail(
+      flag, fmt::format("{} cannot be written: {}", name, std::strerror(reason)), "name a file in a folder of yours");
 }
 
 }  // namespace
@@ -142,21 +151,22 @@ Expected<void> check_replaceable(const std::string& name, const std::string& fla
   return may_replace(name, flag, nullptr);
 }
 
-Expected<ResultFile> ResultFile::open(const std::string& name, const std::string& flag, bool resume, const SweepQuestion& question,
-                                      const Shard& shard) {
+Expected<ResultFile> ResultFile::open(
+    const std::string& name, const std::string& flag, bool resume, const SweepQuestion& question, const Shard& shard) {
   const Standing standing = standing_at(name);
   if (standing == Standing::device)
-    return fail(flag, fmt::format("{} is no regular file: what is done so far could not be kept in it", name), "name a file");
+    return fail(
+        flag, fmt::format("{} is no regular file: what is done so far could not be kept in it", name), "name a file");
   SweepResult nothing;
   nothing.question = question;
   nothing.shard = shard;
   ResultFile file;
   file.name_ = name;
   file.part_ = shard.count == 1 ? name + ".part" : fmt::format("{}.{}.part", name, shard.index);
-  if (auto lock = FileLock::take(name))
-    file.lock_.emplace(std::move(*lock));
+  if (auto lock = FileLock::take(name)) file.lock_.emplace(std::move(*lock));
   else if (errno == EWOULDBLOCK)
-    return fail(flag, fmt::format("another process works on {}", name), "wait for it, or a file of its own for each shard");
+    return fail(
+        flag, fmt::format("another process works on {}", name), "wait for it, or a file of its own for each shard");
   if (resume && standing == Standing::file) {
     TRY(file.earlier_, read_earlier(name, flag, nothing));
   } else TRY(may_replace(name, flag, &nothing));
@@ -187,7 +197,7 @@ Expected<void> ResultFile::save(const SweepResult& result) {
   std::remove(part_.c_str());
   if (claimed_) return fail(name_, fmt::format("could not be written: {}", reason), "is there room for it?");
   return fail(name_, fmt::format("could not be written: {}; it still holds what was saved before", reason),
-              "make room, then --resume goes on from there");
+      "make room, then --resume goes on from there");
 }
 
 }  // namespace stepcast

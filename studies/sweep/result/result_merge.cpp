@@ -16,14 +16,17 @@ std::string configurations_text(const IndexRange& range) {
   return fmt::format("configurations {} to {}", merged_digits(range.begin), merged_digits(range.end - 1));
 }
 
-struct OwnedRange { IndexRange range; const NamedResult* owner; };
+struct OwnedRange {
+  IndexRange range;
+  const NamedResult* owner;
+};
 
 Expected<void> same_question(const std::vector<NamedResult>& parts) {
   const NamedResult& first = parts.front();
   for (const NamedResult& part : parts)
     if (const std::string differs = question_difference(first.result.question, part.result.question); !differs.empty())
       return fail(part.name, fmt::format("answers another question than {}: {}", first.name, differs),
-                  "results of one sweep, with the same model, machine, space and settings");
+          "results of one sweep, with the same model, machine, space and settings");
   return {};
 }
 
@@ -32,8 +35,8 @@ tl::unexpected<Error> done_twice(const OwnedRange& a, const OwnedRange& b) {
   const std::string what =
       a.owner->result.shard == shard
           ? fmt::format("is shard {}/{}, as {} is", shard.index, shard.count, a.owner->name)
-          : fmt::format("holds {}, which {} holds too", configurations_text({b.range.begin, std::min(a.range.end, b.range.end)}),
-                        a.owner->name);
+          : fmt::format("holds {}, which {} holds too",
+                configurations_text({b.range.begin, std::min(a.range.end, b.range.end)}), a.owner->name);
   return fail(b.owner->name, what, "each shard once");
 }
 
@@ -42,7 +45,8 @@ Expected<Ranges> all_done(const std::vector<NamedResult>& parts) {
   std::vector<OwnedRange> owned;
   for (const NamedResult& part : parts)
     for (const IndexRange& range : part.result.done) owned.push_back({range, &part});
-  std::stable_sort(owned.begin(), owned.end(), [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
+  std::stable_sort(
+      owned.begin(), owned.end(), [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
   Ranges done;
   for (std::size_t i = 0; i < owned.size(); ++i) {
     if (i > 0 && owned[i].range.begin < owned[i - 1].range.end) return done_twice(owned[i - 1], owned[i]);
@@ -52,7 +56,8 @@ Expected<Ranges> all_done(const std::vector<NamedResult>& parts) {
 }
 
 bool meets_any(const IndexRange& range, const Ranges& others) {
-  return std::any_of(others.begin(), others.end(), [&](const IndexRange& o) { return o.begin < range.end && range.begin < o.end; });
+  return std::any_of(
+      others.begin(), others.end(), [&](const IndexRange& o) { return o.begin < range.end && range.begin < o.end; });
 }
 
 /// "shard 2/8 is not finished: 1,200 of 5,000 left (two.jsonl)", of each that leaves some of the gaps.
@@ -68,7 +73,7 @@ std::vector<std::string> unfinished_shards(const std::vector<NamedResult>& parts
     }
     if (counts)
       texts.push_back(fmt::format("shard {}/{} is not finished: {} of {} left ({})", part.result.shard.index,
-                                  part.result.shard.count, merged_digits(left), merged_digits(all.size()), part.name));
+          part.result.shard.count, merged_digits(left), merged_digits(all.size()), part.name));
   }
   return texts;
 }
@@ -126,8 +131,9 @@ Expected<void> nothing_missing(const std::vector<NamedResult>& parts, const Rang
   const std::vector<std::string> unfinished = unfinished_shards(parts, gaps);
   std::string hint;
   if (!texts.empty()) hint = "run the sweep with --shard for what is missing (shards count from 0)";
-  if (!unfinished.empty()) hint += fmt::format("{}run {} again with --resume", hint.empty() ? "" : "; ",
-                                               unfinished.size() == 1 ? "the unfinished one" : "unfinished ones");
+  if (!unfinished.empty())
+    hint += fmt::format("{}run {} again with --resume", hint.empty() ? "" : "; ",
+        unfinished.size() == 1 ? "the unfinished one" : "unfinished ones");
   texts.insert(texts.end(), unfinished.begin(), unfinished.end());
   return fail("FILES", first_few(texts), hint);
 }

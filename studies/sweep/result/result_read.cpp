@@ -1,5 +1,5 @@
-// A sweep's result, read back. Strict: what is kept must be what was written, down to the byte, as it will be merged with others
-// and gone on from.
+// A sweep's result, read back. Strict: what is kept must be what was written, down to the byte, as it will be merged
+// with others and gone on from.
 #include <algorithm>
 #include <limits>
 
@@ -20,8 +20,7 @@ struct ResultLines {
 };
 
 /// A syntax error stands in line 1 of its line.
-template <typename T>
-Expected<T> finish_line(JsonObject& json, T value, const std::string& at) {
+template <typename T> Expected<T> finish_line(JsonObject& json, T value, const std::string& at) {
   auto done = json.finish(std::move(value));
   if (!done && done.error().where.starts_with(at + ":1:")) done.error().where.replace(at.size(), 3, " column ");
   return done;
@@ -68,7 +67,10 @@ SweepTally read_tally(JsonObject json) {
   return tally;
 }
 
-struct HeaderRead { SweepResult result; std::uint64_t top = 0, pareto = 0; };
+struct HeaderRead {
+  SweepResult result;
+  std::uint64_t top = 0, pareto = 0;
+};
 
 void check_figures(JsonObject& json, const SweepQuestion& question) {
   std::vector<std::string> names = question.pareto;
@@ -84,16 +86,19 @@ void check_done(JsonObject& json, const SweepResult& result) {
   Ranges seen;
   for (const IndexRange& range : result.done) {
     const bool ordered = range.begin < range.end && (seen.empty() || seen.back().end < range.begin);
-    json.require(ordered, "done", fmt::format("{} to {} is not in order", range.begin, range.end), "ranges that do not touch");
+    json.require(
+        ordered, "done", fmt::format("{} to {} is not in order", range.begin, range.end), "ranges that do not touch");
     json.require(range.begin >= all.begin && range.end <= all.end, "done",
-                 fmt::format("{} to {} is outside of shard {}/{}", range.begin, range.end, result.shard.index, result.shard.count),
-                 fmt::format("{} to {}", all.begin, all.end));
+        fmt::format(
+            "{} to {} is outside of shard {}/{}", range.begin, range.end, result.shard.index, result.shard.count),
+        fmt::format("{} to {}", all.begin, all.end));
     seen.push_back(range);
     sum += range.size();
   }
   const SweepTally& tally = result.tally;
   json.require(tally.enumerated == sum, "tally", fmt::format("{} enumerated, but {} done", tally.enumerated, sum));
-  json.require(tally.illegal_sum() + tally.does_not_fit + tally.excluded <= sum, "tally", "more dismissed than enumerated");
+  json.require(
+      tally.illegal_sum() + tally.does_not_fit + tally.excluded <= sum, "tally", "more dismissed than enumerated");
 }
 
 Expected<HeaderRead> read_header(const ResultLines& text) {
@@ -121,7 +126,8 @@ Expected<HeaderRead> read_header(const ResultLines& text) {
   const std::string real_hash = result.question.hash();
   json.require(hash == real_hash, "hash", fmt::format("the question was changed: its hash is {}", real_hash));
   const Shard& part = result.shard;
-  json.require(part.index < part.count, "shard", fmt::format("no shard {}/{}", part.index, part.count), "they count from 0");
+  json.require(
+      part.index < part.count, "shard", fmt::format("no shard {}/{}", part.index, part.count), "they count from 0");
   check_figures(json, result.question);
   if (!json.failed()) check_done(json, result);
   const std::uint64_t most = result.question.top;
@@ -130,8 +136,8 @@ Expected<HeaderRead> read_header(const ResultLines& text) {
 }
 
 bool is_done(const Ranges& done, std::uint64_t index) {
-  const auto after =
-      std::upper_bound(done.begin(), done.end(), index, [](std::uint64_t i, const IndexRange& range) { return i < range.begin; });
+  const auto after = std::upper_bound(
+      done.begin(), done.end(), index, [](std::uint64_t i, const IndexRange& range) { return i < range.begin; });
   return after != done.begin() && index < (after - 1)->end;
 }
 
@@ -143,11 +149,12 @@ void read_result_figures(JsonObject json, Figures& figures) {
     json.optional(std::string(row.key), value, NumberRange{Limits::lowest(), Limits::max()});
   }
   const std::size_t found = json.keys().size();
-  json.require(found == figure_count, "", fmt::format("{} figures", found), fmt::format("{}, null where unknown", figure_count));
+  json.require(
+      found == figure_count, "", fmt::format("{} figures", found), fmt::format("{}, null where unknown", figure_count));
 }
 
-Expected<SweepRow> read_result_row(std::string_view line, const std::string& where, const std::string& list,
-                                   const SweepResult& result) {
+Expected<SweepRow> read_result_row(
+    std::string_view line, const std::string& where, const std::string& list, const SweepResult& result) {
   JsonObject json(line, where);
   SweepRow row;
   std::string found;
@@ -157,14 +164,14 @@ Expected<SweepRow> read_result_row(std::string_view line, const std::string& whe
   for (const SweepAxis& axis : result.question.axes) choices.read(axis.key, row.choices.emplace_back());
   read_result_figures(json.object("figures"), row.figures);
   json.require(found == list, "list", fmt::format("found '{}'", found), list);
-  json.require(is_done(result.done, row.index), "index",
-               fmt::format("configuration {} is not among those done", row.index));
+  json.require(
+      is_done(result.done, row.index), "index", fmt::format("configuration {} is not among those done", row.index));
   return finish_line(json, row, where);
 }
 
 /// The rows of one list, which begin at line `first`.
-Expected<std::vector<SweepRow>> read_result_list(const ResultLines& text, std::size_t first, std::size_t count, const std::string& list,
-                                          const SweepResult& result, const std::string& by) {
+Expected<std::vector<SweepRow>> read_result_list(const ResultLines& text, std::size_t first, std::size_t count,
+    const std::string& list, const SweepResult& result, const std::string& by) {
   SweepQuestion order = result.question;
   order.objective = by;
   std::vector<SweepRow> rows;
@@ -172,7 +179,7 @@ Expected<std::vector<SweepRow>> read_result_list(const ResultLines& text, std::s
     TRY(auto row, read_result_row(text.lines[i], text.at(i), list, result));
     if (!rows.empty() && !better(rows.back(), row, order))
       return fail(text.at(i), fmt::format("configuration {} is out of order", row.index),
-                  fmt::format("the best {} first, equal ones by index", by));
+          fmt::format("the best {} first, equal ones by index", by));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -183,7 +190,9 @@ Expected<ResultLines> lines_of_result(std::string_view text, const std::string& 
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     out.lines.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return fail(out.at(out.lines.size() - 1), "the file is cut short in this line", "a whole copy, or a new run under another name");
+    if (end == std::string_view::npos)
+      return fail(out.at(out.lines.size() - 1), "the file is cut short in this line",
+          "a whole copy, or a new run under another name");
     text.remove_prefix(end + 1);
   }
   return out;
@@ -194,10 +203,11 @@ Expected<void> check_unchanged(const SweepResult& result, const ResultLines& tex
   const std::string again = write_result(result);
   const auto lines = lines_of_result(again, text.file);
   for (std::size_t i = 1; i < text.lines.size(); ++i)
-    if (text.lines[i] != lines->lines[i]) return fail(text.at(i), "is not as stepcast wrote it", "the file was changed since");
+    if (text.lines[i] != lines->lines[i])
+      return fail(text.at(i), "is not as stepcast wrote it", "the file was changed since");
   if (text.lines[0] != lines->lines[0])
     return fail(text.file, "was changed since stepcast wrote it: the check in line 1 is of other text",
-                "an unchanged copy, or a new run under another name");
+        "an unchanged copy, or a new run under another name");
   return {};
 }
 
@@ -205,7 +215,8 @@ Expected<void> check_unchanged(const SweepResult& result, const ResultLines& tex
 
 Expected<SweepResult> read_result(const std::string& text, const std::string& where) {
   if (!text.starts_with(result_first_words))
-    return fail(where, "this is no result of a sweep", "a file that stepcast sweep or merge wrote with the ending .jsonl");
+    return fail(
+        where, "this is no result of a sweep", "a file that stepcast sweep or merge wrote with the ending .jsonl");
   TRY(const auto lines, lines_of_result(text, where));
   TRY(auto head, read_header(lines));
   SweepResult& result = head.result;
@@ -215,7 +226,7 @@ Expected<SweepResult> read_result(const std::string& text, const std::string& wh
   TRY(auto top, read_result_list(lines, 1, head.top, "top", result, result.question.objective));
   if (head.pareto > 0 && result.question.pareto.empty())
     return fail(lines.at(1 + head.top), "a row of a Pareto front that nobody asked for",
-                "an unchanged copy, or a new run under another name");
+        "an unchanged copy, or a new run under another name");
   const std::string first = result.question.pareto.empty() ? "" : result.question.pareto.front();
   TRY(auto front, read_result_list(lines, 1 + head.top, head.pareto, "pareto", result, first));
   result.top = std::move(top);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -41,10 +40,11 @@ class ShardVariables {
   [[nodiscard]] bool has(const char* name) const { return text(name).has_value(); }
   [[nodiscard]] Expected<std::uint64_t> number(const char* name, const char* beside) const {
     const auto value = text(name);
-    if (!value) return fail(where_, fmt::format("{} is set and {} is not", beside, name), "set both, or give the shard: 2/8");
+    if (!value)
+      return fail(where_, fmt::format("{} is set and {} is not", beside, name), "set both, or give the shard: 2/8");
     if (const auto number = shard_number(*value)) return *number;
     return fail(where_, fmt::format("{} is '{}'", name, value->substr(0, 60)),
-                fmt::format("a whole number up to {} is needed; or give the shard: 2/8", most_shards));
+        fmt::format("a whole number up to {} is needed; or give the shard: 2/8", most_shards));
   }
   [[nodiscard]] const std::string& where() const { return where_; }
 
@@ -54,50 +54,58 @@ class ShardVariables {
 };
 
 /// A part of an array, handed in again because its tasks were lost, does not tell how large the whole was.
-MaybeShard part_of_array(const ShardVariables& variables, std::uint64_t id, std::uint64_t tasks, std::optional<std::uint64_t> count) {
+MaybeShard part_of_array(
+    const ShardVariables& variables, std::uint64_t id, std::uint64_t tasks, std::optional<std::uint64_t> count) {
   if (count && id < *count) return FoundShard{{id, *count}, fmt::format("Slurm array task {}", id)};
   if (count)
     return fail(variables.where(), fmt::format("Slurm array task {} lies beyond the {} of auto/{}", id, *count, *count),
-                "tasks of an array of N count from 0 to N-1; or give the shard: 2/8");
-  return fail(variables.where(), fmt::format("the Slurm array has {} task, number {}: a part of a larger one?", tasks, id),
-              "write auto/N with N tasks of the whole, which count from 0; or give the shard: 2/8");
+        "tasks of an array of N count from 0 to N-1; or give the shard: 2/8");
+  return fail(variables.where(),
+      fmt::format("the Slurm array has {} task, number {}: a part of a larger one?", tasks, id),
+      "write auto/N with N tasks of the whole, which count from 0; or give the shard: 2/8");
 }
 
-/// sbatch --array=2-8:3 gives the tasks 2, 5 and 8. Of a list like 1,4,6 only the ends and the count are told: which task is
-/// the second one is not.
+/// sbatch --array=2-8:3 gives the tasks 2, 5 and 8. Of a list like 1,4,6 only the ends and the count are told: which
+/// task is the second one is not.
 MaybeShard slurm_array(const ShardVariables& variables, std::optional<std::uint64_t> wanted, bool tasks_of_tasks) {
-  constexpr const char* names[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
-                                   "SLURM_ARRAY_TASK_COUNT"};
+  constexpr const char* names[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
+      "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT"};
   if (!variables.has(names[0])) return std::nullopt;
   std::uint64_t values[5] = {};
   for (int i = 0; i < 5; ++i) {
     TRY(values[i], variables.number(names[i], names[0]));
   }
   const auto [id, least, most, step, count] = values;
-  if (!tasks_of_tasks && (wanted ? count != *wanted : count == 1 && id != 0)) return part_of_array(variables, id, count, wanted);
-  const bool regular = step > 0 && least <= id && id <= most && (id - least) % step == 0 && (most - least) / step + 1 == count;
+  if (!tasks_of_tasks && (wanted ? count != *wanted : count == 1 && id != 0))
+    return part_of_array(variables, id, count, wanted);
+  const bool regular =
+      step > 0 && least <= id && id <= most && (id - least) % step == 0 && (most - least) / step + 1 == count;
   if (!regular)
     return fail(variables.where(),
-                fmt::format("the Slurm array is not a regular one: task {} of {} from {} to {} by {}", id, count, least, most, step),
-                "submit it with --array=0-7 or --array=1-15:2, not with a list; or give the shard: 2/8");
+        fmt::format(
+            "the Slurm array is not a regular one: task {} of {} from {} to {} by {}", id, count, least, most, step),
+        "submit it with --array=0-7 or --array=1-15:2, not with a list; or give the shard: 2/8");
   const Shard shard{(id - least) / step, count};
   return FoundShard{shard, fmt::format("Slurm array task {}", id)};
 }
 
-MaybeShard launched_ranks(const ShardVariables& variables, const char* index_name, const char* count_name, const char* source) {
+MaybeShard launched_ranks(
+    const ShardVariables& variables, const char* index_name, const char* count_name, const char* source) {
   if (!variables.has(index_name)) return std::nullopt;
   TRY(const auto index, variables.number(index_name, index_name));
   TRY(const auto count, variables.number(count_name, index_name));
   if (index >= count)
     return fail(variables.where(), fmt::format("{} is {} and {} is {}", index_name, index, count_name, count),
-                "the index is below the count; or give the shard: 2/8");
+        "the index is below the count; or give the shard: 2/8");
   return FoundShard{{index, count}, fmt::format("{} {}", source, index)};
 }
 
-/// Seen with Slurm 22.05: a batch script has SLURM_PROCID=0 and its job's SLURM_NTASKS, but no SLURM_STEP_ID; one submitted from
-/// inside a step inherits that step's SLURM_STEP_ID and SLURM_STEP_NUM_TASKS, but has an SLURM_NTASKS of its own.
+/// Seen with Slurm 22.05: a batch script has SLURM_PROCID=0 and its job's SLURM_NTASKS, but no SLURM_STEP_ID; one
+/// submitted from inside a step inherits that step's SLURM_STEP_ID and SLURM_STEP_NUM_TASKS, but has an SLURM_NTASKS of
+/// its own.
 bool in_slurm_step(const ShardVariables& variables) {
-  constexpr std::uint64_t beyond_srun = 0xfffffff0;  // slurm/slurm.h: batch scripts, interactive shells and the like from here on
+  // slurm/slurm.h: batch scripts, interactive shells and the like from here on
+  constexpr std::uint64_t beyond_srun = 0xfffffff0;
   const auto step = variables.text("SLURM_STEP_ID");
   const auto tasks = variables.text("SLURM_STEP_NUM_TASKS");
   return step && shard_number(*step, beyond_srun - 1) && (!tasks || tasks == variables.text("SLURM_NTASKS"));
@@ -105,10 +113,11 @@ bool in_slurm_step(const ShardVariables& variables) {
 
 /// mpirun starts its own daemons with srun, so that its ranks see the daemons' SLURM_PROCID: what MPI says comes first.
 MaybeShard started_ranks(const ShardVariables& variables) {
+  // clang-format off
   struct Launcher { const char* index; const char* count; const char* source; bool slurm; };
+  // clang-format on
   constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OpenMPI rank", false},
-                                    {"PMI_RANK", "PMI_SIZE", "MPI rank", false},
-                                    {"SLURM_PROCID", "SLURM_NTASKS", "srun task", true}};
+      {"PMI_RANK", "PMI_SIZE", "MPI rank", false}, {"SLURM_PROCID", "SLURM_NTASKS", "srun task", true}};
   for (const Launcher& launcher : launchers) {
     if (launcher.slurm && !in_slurm_step(variables)) continue;
     auto found = launched_ranks(variables, launcher.index, launcher.count, launcher.source);
@@ -123,10 +132,10 @@ MaybeShard kubernetes_index(const ShardVariables& variables, std::optional<std::
   TRY(const auto index, variables.number(name, name));
   if (!count)
     return fail(variables.where(), fmt::format("{} is {}, but a Kubernetes job does not say of how many", name, index),
-                "write auto/N with N of the job's completions");
+        "write auto/N with N of the job's completions");
   if (index >= *count)
     return fail(variables.where(), fmt::format("{} is {}, beyond the {} of auto/{}", name, index, *count, *count),
-                "N is the number of the job's completions");
+        "N is the number of the job's completions");
   return FoundShard{{index, *count}, fmt::format("Kubernetes job index {}", index)};
 }
 
@@ -134,17 +143,20 @@ MaybeShard kubernetes_index(const ShardVariables& variables, std::optional<std::
 FoundShard both_of(const FoundShard& array, const FoundShard& ranks) {
   const Shard &outer = array.shard, &inner = ranks.shard;
   return {{outer.index * inner.count + inner.index, outer.count * inner.count},
-          fmt::format("{} ({}/{}) and {} ({}/{})", array.source, outer.index, outer.count, ranks.source, inner.index, inner.count)};
+      fmt::format(
+          "{} ({}/{}) and {} ({}/{})", array.source, outer.index, outer.count, ranks.source, inner.index, inner.count)};
 }
 
 tl::unexpected<Error> nothing_found(const ShardVariables& variables) {
   const auto tasks = variables.text("SLURM_NTASKS");
   if (variables.has("SLURM_JOB_ID") && tasks && tasks != "1")
-    return fail(variables.where(), fmt::format("this is the one process of a Slurm batch script, not one of its {} tasks", *tasks),
-                "start it with srun, submit an array, or give the shard: 2/8");
+    return fail(variables.where(),
+        fmt::format("this is the one process of a Slurm batch script, not one of its {} tasks", *tasks),
+        "start it with srun, submit an array, or give the shard: 2/8");
   return fail(variables.where(), "the environment does not say which shard this is",
-              "looked for SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID in a step, JOB_COMPLETION_INDEX; or give "
-              "the shard: 2/8");
+      "looked for SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID in a step, JOB_COMPLETION_INDEX; "
+      "or give "
+      "the shard: 2/8");
 }
 
 Expected<FoundShard> shard_of_environment(const ShardVariables& variables, std::optional<std::uint64_t> count) {
@@ -158,16 +170,19 @@ Expected<FoundShard> shard_of_environment(const ShardVariables& variables, std::
   return index ? Expected<FoundShard>(*index) : nothing_found(variables);
 }
 
-Expected<FoundShard> automatic_shard(const std::string& text, const std::string& where, const Environment& environment) {
+Expected<FoundShard> automatic_shard(
+    const std::string& text, const std::string& where, const Environment& environment) {
   std::optional<std::uint64_t> count;
   if (text != "auto") {
     count = shard_number(std::string_view(text).substr(std::string_view("auto/").size()));
-    if (!count || *count == 0) return fail(where, fmt::format("'{}' has no number of shards", text.substr(0, 60)), "write it like auto/8");
+    if (!count || *count == 0)
+      return fail(where, fmt::format("'{}' has no number of shards", text.substr(0, 60)), "write it like auto/8");
   }
   auto found = shard_of_environment(ShardVariables(environment, where), count);
   if (found && count && found->shard.count != *count)
-    return fail(where, fmt::format("auto/{} was asked for, and {} is one of {}", *count, found->source, found->shard.count),
-                "write auto, or start as many");
+    return fail(where,
+        fmt::format("auto/{} was asked for, and {} is one of {}", *count, found->source, found->shard.count),
+        "write auto, or start as many");
   return found.map([](FoundShard one) {
     one.source += fmt::format(": shard {}/{}", one.shard.index, one.shard.count);
     return one;
@@ -182,7 +197,7 @@ Expected<FoundShard> written_shard(const std::string& text, const std::string& w
   if (*count == 0) return fail(where, fmt::format("'{}' has no shards at all", text), shard_example);
   if (*index >= *count)
     return fail(where, fmt::format("there is no shard {} of {}", *index, *count),
-                fmt::format("they are 0/{} to {}/{}", *count, *count - 1, *count));
+        fmt::format("they are 0/{} to {}/{}", *count, *count - 1, *count));
   return FoundShard{{*index, *count}, fmt::format("{} {}", where, text)};
 }
 
@@ -217,7 +232,8 @@ IndexRange range_of(const Shard& shard, std::uint64_t size) {
 bool add_range(Ranges& ranges, IndexRange more) {
   if (more.begin > more.end) return false;
   if (more.begin == more.end) return true;
-  const auto after = std::partition_point(ranges.begin(), ranges.end(), [&](const IndexRange& one) { return one.end <= more.begin; });
+  const auto after =
+      std::partition_point(ranges.begin(), ranges.end(), [&](const IndexRange& one) { return one.end <= more.begin; });
   if (after != ranges.end() && after->begin < more.end) return false;
   const bool joins_before = after != ranges.begin() && (after - 1)->end == more.begin;
   const bool joins_after = after != ranges.end() && after->begin == more.end;

@@ -12,12 +12,15 @@ AxisValues cluster_alone(const AxisContext&) { return {"cluster"}; }
 AxisValues node_and_cluster(const AxisContext&) { return {"node", "cluster"}; }
 
 constexpr RunField tier_rows[] = {
-    {.id = AxisId::tp_tier, .key = "tp_tier",
-     .axis = {.usual = node_alone, .all = node_and_cluster, .doc = "where tp lies: node or cluster"}},
-    {.id = AxisId::pp_tier, .key = "pp_tier",
-     .axis = {.usual = cluster_alone, .all = node_and_cluster, .doc = "where pp lies: node or cluster"}},
-    {.id = AxisId::dp_tier, .key = "dp_tier",
-     .axis = {.usual = cluster_alone, .all = node_and_cluster, .doc = "where dp lies: node or cluster"}}};
+    {.id = AxisId::tp_tier,
+        .key = "tp_tier",
+        .axis = {.usual = node_alone, .all = node_and_cluster, .doc = "where tp lies: node or cluster"}},
+    {.id = AxisId::pp_tier,
+        .key = "pp_tier",
+        .axis = {.usual = cluster_alone, .all = node_and_cluster, .doc = "where pp lies: node or cluster"}},
+    {.id = AxisId::dp_tier,
+        .key = "dp_tier",
+        .axis = {.usual = cluster_alone, .all = node_and_cluster, .doc = "where dp lies: node or cluster"}}};
 
 using AxisTable = std::array<AxisRow, axis_count>;
 AxisTable make_axis_table() {
@@ -40,9 +43,8 @@ const AxisRow& row_of(AxisId id) { return axis_table()[static_cast<std::size_t>(
 
 const AxisRow* find_axis(std::string_view key_or_flag) {
   const auto rows = axis_rows();
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const AxisRow& row) {
-    return !key_or_flag.empty() && (row.key == key_or_flag || row.flag == key_or_flag);
-  });
+  const auto found = std::find_if(rows.begin(), rows.end(),
+      [&](const AxisRow& row) { return !key_or_flag.empty() && (row.key == key_or_flag || row.flag == key_or_flag); });
   return found == rows.end() ? nullptr : &*found;
 }
 

@@ -14,7 +14,8 @@ namespace {
 /// Of values that the axis may have: zero ends at 3.
 std::string ways_to_write_numbers(const FieldType& type) {
   constexpr std::int64_t long_range = 64;
-  if (type.most < long_range) return fmt::format("a list {},{}, a range {}..{}, or all", type.least, type.most, type.least, type.most);
+  if (type.most < long_range)
+    return fmt::format("a list {},{}, a range {}..{}, or all", type.least, type.most, type.least, type.most);
   return fmt::format("a list 1,2,4, a range 1..8 or 1..{}*2, or all", long_range);
 }
 
@@ -41,8 +42,7 @@ class AxisValueReader {
       : row_(row), where_(where), context_(context) {}
 
   Expected<void> take_text(const std::string& text) {
-    for (const std::string& item : items_of(text))
-      TRY(take_item(item));
+    for (const std::string& item : items_of(text)) TRY(take_item(item));
     return {};
   }
 
@@ -53,7 +53,9 @@ class AxisValueReader {
   [[nodiscard]] std::vector<std::string> items_of(const std::string& text) const {
     if (!row_.axis.commas) return parted(text, ',');
     const std::vector<std::string> words = row_.axis.all(context_), items = parted(text, ',');
-    const auto is_word = [&](const std::string& item) { return item == "all" || std::find(words.begin(), words.end(), item) != words.end(); };
+    const auto is_word = [&](const std::string& item) {
+      return item == "all" || std::find(words.begin(), words.end(), item) != words.end();
+    };
     return std::all_of(items.begin(), items.end(), is_word) ? items : parted(text, ';');
   }
 
@@ -67,9 +69,9 @@ class AxisValueReader {
 
   Expected<void> take_all() {
     const std::vector<std::string> all = row_.axis.all(context_);
-    if (all.empty()) return fail(where_, fmt::format("there is no list of all {}", row_.key), "a list 64,128 or a range 64..1024*2");
-    for (const std::string& value : all)
-      TRY(add(value));
+    if (all.empty())
+      return fail(where_, fmt::format("there is no list of all {}", row_.key), "a list 64,128 or a range 64..1024*2");
+    for (const std::string& value : all) TRY(add(value));
     return {};
   }
 
@@ -89,12 +91,14 @@ class AxisValueReader {
     const std::size_t dots = text.find(".."), star = text.find('*', dots);
     TRY(const auto first, number(text.substr(0, dots)));
     TRY(const auto last, number(text.substr(dots + 2, star == std::string::npos ? star : star - dots - 2)));
-    if (first > last) return fail(where_, fmt::format("range {:.60} runs backwards", text), fmt::format("{}..{}", last, first));
+    if (first > last)
+      return fail(where_, fmt::format("range {:.60} runs backwards", text), fmt::format("{}..{}", last, first));
     std::int64_t factor = 1;
     if (star != std::string::npos) {
       TRY(factor, parse_count(text.substr(star + 1), where_, 2, row_.type.most));
     }
-    if (factor > 1 && first == 0) return fail(where_, fmt::format("range {:.60} never leaves 0", text), "begin at 1, or list the values");
+    if (factor > 1 && first == 0)
+      return fail(where_, fmt::format("range {:.60} never leaves 0", text), "begin at 1, or list the values");
     for (std::int64_t value = first; value <= last; value = factor > 1 ? value * factor : value + 1)
       TRY(add(std::to_string(value)));
     return {};
@@ -116,7 +120,8 @@ class AxisValueReader {
   }
 
   Expected<void> add(const std::string& value) {
-    if (!seen_.insert(value).second) return fail(where_, fmt::format("{:.60} is listed twice", value), "each value once");
+    if (!seen_.insert(value).second)
+      return fail(where_, fmt::format("{:.60} is listed twice", value), "each value once");
     if (values_.size() == most_axis_values)
       return fail(where_, fmt::format("more than {} values", most_axis_values), shorter_list(row_));
     values_.push_back(value);
@@ -132,17 +137,17 @@ class AxisValueReader {
 
 }  // namespace
 
-Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, const std::string& text, const std::string& where,
-                                                    const AxisContext& context) {
+Expected<std::vector<std::string>> read_axis_values(
+    const AxisRow& row, const std::string& text, const std::string& where, const AxisContext& context) {
   return read_axis_values(row, std::span(&text, 1), where, context);
 }
 
-Expected<std::vector<std::string>> read_axis_values(const AxisRow& row, std::span<const std::string> texts, const std::string& where,
-                                                    const AxisContext& context) {
-  if (texts.empty()) return fail(where, "the list is empty", fmt::format("leave it out for the default; {}", row.axis.doc));
+Expected<std::vector<std::string>> read_axis_values(
+    const AxisRow& row, std::span<const std::string> texts, const std::string& where, const AxisContext& context) {
+  if (texts.empty())
+    return fail(where, "the list is empty", fmt::format("leave it out for the default; {}", row.axis.doc));
   AxisValueReader reader(row, where, context);
-  for (const std::string& text : texts)
-    TRY(reader.take_text(text));
+  for (const std::string& text : texts) TRY(reader.take_text(text));
   return std::move(reader).values();
 }
 

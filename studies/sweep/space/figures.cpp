@@ -21,30 +21,36 @@ constexpr std::array<FigureRow, figure_count> make_figure_rows() {
       {Figure::p10, "p10", "", "step_time_p10_s", seconds, forecast, "10th percentile of the step time"},
       {Figure::p90, "p90", "", "step_time_p90_s", seconds, forecast, "90th percentile of the step time"},
       {Figure::tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens", "tokens_per_s_per_gpu", rate, forecast,
-       "tokens per second and GPU", more_is_better},
+          "tokens per second and GPU", more_is_better},
       {Figure::mfu, "mfu", "", "mfu", share, forecast, "model FLOPs utilisation", more_is_better},
       {Figure::hfu, "hfu", "", "hfu", share, forecast, "hardware FLOPs utilisation, with recompute", more_is_better},
-      {Figure::bubble, "bubble", "", "bubble_fraction", share, forecast, "idle share of the pipeline, averaged over its ranks"},
+      {Figure::bubble, "bubble", "", "bubble_fraction", share, forecast,
+          "idle share of the pipeline, averaged over its ranks"},
       {Figure::forward, "forward", "", "forward_s", seconds, forecast, "forward kernels of the slowest stage"},
-      {Figure::backward, "backward", "", "backward_s", seconds, forecast, "backward kernels of the slowest stage, with recompute"},
+      {Figure::backward, "backward", "", "backward_s", seconds, forecast,
+          "backward kernels of the slowest stage, with recompute"},
       {Figure::pipeline_bubble, "pipeline_bubble", "", "bubble_s", seconds, forecast, "idle time of the slowest stage"},
       {Figure::exposed_communication, "exposed_communication", "", "exposed_communication_s", seconds, forecast,
-       "kernels waiting for moves"},
-      {Figure::gradient_sync, "gradient_sync", "", "gradient_sync_s", seconds, forecast, "gradient collectives after the pipeline"},
+          "kernels waiting for moves"},
+      {Figure::gradient_sync, "gradient_sync", "", "gradient_sync_s", seconds, forecast,
+          "gradient collectives after the pipeline"},
       {Figure::clip, "clip", "", "clip_s", seconds, forecast, "gradient norm and clip"},
       {Figure::optimizer, "optimizer", "", "optimizer_s", seconds, forecast, "optimizer kernels"},
-      {Figure::parameter_gather, "parameter_gather", "", "parameter_gather_s", seconds, forecast, "parameter all-gather that shows"},
+      {Figure::parameter_gather, "parameter_gather", "", "parameter_gather_s", seconds, forecast,
+          "parameter all-gather that shows"},
       {Figure::host, "host", "", "host_s", seconds, forecast, "host overhead of the step"},
       {Figure::other, "other", "", "other_s", seconds, forecast, "data wait and copies from host to device"},
-      {Figure::memory_peak, "memory.peak", "memory", "memory_peak_bytes", bytes, memory, "device memory on the fullest rank"},
+      {Figure::memory_peak, "memory.peak", "memory", "memory_peak_bytes", bytes, memory,
+          "device memory on the fullest rank"},
       {Figure::memory_headroom, "memory.headroom", "headroom", "memory_headroom_bytes", bytes, memory,
-       "device memory left on the fullest rank", more_is_better},
+          "device memory left on the fullest rank", more_is_better},
       {Figure::weights, "memory.weights", "", "memory_weights_bytes", bytes, forecast, "weights on the fullest rank"},
-      {Figure::gradients, "memory.gradients", "", "memory_gradients_bytes", bytes, forecast, "gradients on the fullest rank"},
+      {Figure::gradients, "memory.gradients", "", "memory_gradients_bytes", bytes, forecast,
+          "gradients on the fullest rank"},
       {Figure::optimizer_states, "memory.optimizer", "", "memory_optimizer_bytes", bytes, forecast,
-       "optimizer states on the fullest rank"},
+          "optimizer states on the fullest rank"},
       {Figure::activations, "memory.activations", "", "memory_activations_bytes", bytes, forecast,
-       "activations kept on the fullest rank"},
+          "activations kept on the fullest rank"},
       {Figure::cost, "cost", "", "cost_usd_per_billion_tokens", dollars, forecast, "US dollars per billion tokens"},
       {Figure::energy, "energy", "", "energy_j_per_step", joules, forecast, "joules per step, all GPUs"},
       {Figure::gpus, "gpus", "", "gpus", count, plan, "GPUs of the job"},
@@ -72,7 +78,10 @@ constexpr bool figures_in_order() {
 static_assert(figures_in_order(), "row_of() takes the figure's number for its row");
 
 std::string joules_text(double value) {
-  struct Prefix { double factor; const char* unit; };
+  struct Prefix {
+    double factor;
+    const char* unit;
+  };
   constexpr Prefix prefixes[] = {{1, "J"}, {1e3, "kJ"}, {1e6, "MJ"}, {1e9, "GJ"}, {1e12, "TJ"}};
   const Prefix* chosen = prefixes;
   for (const Prefix& prefix : prefixes)
@@ -89,7 +98,8 @@ std::string dollars_text(double value) {
 
 /// "memory_peak" for "memory.peak": its key begins so.
 bool same_figure_name(std::string_view name, std::string_view text) {
-  return std::equal(name.begin(), name.end(), text.begin(), text.end(), [](char a, char b) { return a == b || (a == '.' && b == '_'); });
+  return std::equal(name.begin(), name.end(), text.begin(), text.end(),
+      [](char a, char b) { return a == b || (a == '.' && b == '_'); });
 }
 
 }  // namespace

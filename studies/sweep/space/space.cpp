@@ -15,7 +15,8 @@ std::uint64_t Space::size() const {
 
 std::uint64_t Space::stride(AxisId axis) const {
   std::uint64_t stride = 1;
-  for (std::size_t inner = static_cast<std::size_t>(axis) + 1; inner < axis_count; ++inner) stride *= values[inner].size();
+  for (std::size_t inner = static_cast<std::size_t>(axis) + 1; inner < axis_count; ++inner)
+    stride *= values[inner].size();
   return stride;
 }
 

@@ -23,7 +23,8 @@ std::vector<std::string> keys_of_space_files() {
 Expected<void> check_keys_of_space(const JsonObject& file) {
   const std::vector<std::string> known = keys_of_space_files();
   for (const std::string& key : file.keys())
-    if (std::find(known.begin(), known.end(), key) == known.end()) return fail(file.where(key), "unknown key", name_hint(key, known));
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return fail(file.where(key), "unknown key", name_hint(key, known));
   return {};
 }
 
@@ -78,7 +79,8 @@ void read_goals(JsonObject& file, SpaceWords& words) {
   if (file.has("price")) words.price = Request::Value{fmt::format("{}", price), file.where("price")};
 }
 
-/// What is left for the scenario reader: JSON pointers stay as they are, and lines are of no matter once the text is known to be JSON.
+/// What is left for the scenario reader: JSON pointers stay as they are, and lines are of no matter once the text is
+/// known to be JSON.
 std::string scenario_of_space(const std::string& text, const std::optional<Chosen<NetworkSpec>>& network) {
   auto scenario = nlohmann::ordered_json::parse(text);
   for (const std::string& key : keys_of_spaces) scenario.erase(key);
@@ -88,7 +90,8 @@ std::string scenario_of_space(const std::string& text, const std::optional<Chose
 
 }  // namespace
 
-Expected<SpaceWords> read_space_file(const std::string& text, const std::string& where, const std::optional<Chosen<NetworkSpec>>& network) {
+Expected<SpaceWords> read_space_file(
+    const std::string& text, const std::string& where, const std::optional<Chosen<NetworkSpec>>& network) {
   JsonObject file(text, where);
   if (file.failed()) return tl::unexpected(*file.first_error());
   TRY(check_keys_of_space(file));

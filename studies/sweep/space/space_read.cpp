@@ -1,4 +1,5 @@
-// From the words of a space to its values: defaults of the axes need the network, the machine and the largest GPU count.
+// From the words of a space to its values: defaults of the axes need the network, the machine and the largest GPU
+// count.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -23,8 +24,9 @@ class SpaceReader {
   explicit SpaceReader(SpaceWords words) : words_(std::move(words)) { space_.request = words_.request; }
 
   Expected<Space> run() {
-    for (const auto step : {&SpaceReader::gpus, &SpaceReader::batch, &SpaceReader::nouns, &SpaceReader::axes, &SpaceReader::precisions,
-                            &SpaceReader::tiers, &SpaceReader::goals, &SpaceReader::cost, &SpaceReader::size})
+    for (const auto step :
+        {&SpaceReader::gpus, &SpaceReader::batch, &SpaceReader::nouns, &SpaceReader::axes, &SpaceReader::precisions,
+            &SpaceReader::tiers, &SpaceReader::goals, &SpaceReader::cost, &SpaceReader::size})
       TRY((this->*step)());
     return std::move(space_);
   }
@@ -32,7 +34,8 @@ class SpaceReader {
  private:
   Expected<void> gpus() {
     if (!words_.axis(AxisId::gpus))
-      return fail("--gpus", "the number of GPUs is missing", "--gpus 64, or several: --gpus 64,128 or 64..1024*2; \"gpus\" in a space file");
+      return fail("--gpus", "the number of GPUs is missing",
+          "--gpus 64, or several: --gpus 64,128 or 64..1024*2; \"gpus\" in a space file");
     TRY(read_axis_of(row_of(AxisId::gpus)));
     const auto& counts = numbers(AxisId::gpus);
     context_.most_gpus = *std::max_element(counts.begin(), counts.end());
@@ -41,7 +44,8 @@ class SpaceReader {
 
   Expected<void> batch() {
     if (!words_.request.says(FieldId::global_batch))
-      return fail("--global-batch", "the global batch is missing", "sequences per step of all GPUs together: --global-batch 512");
+      return fail("--global-batch", "the global batch is missing",
+          "sequences per step of all GPUs together: --global-batch 512");
     space_.global_batch = context_.global_batch = words_.request.wishes().global_batch;
     return {};
   }
@@ -55,7 +59,9 @@ class SpaceReader {
   }
 
   /// A value of the axis, which its reader has checked.
-  void say(Request& request, AxisId axis, const std::string& value) const { (void)request.say(row_of(axis), value, words_.axis(axis)->where); }
+  void say(Request& request, AxisId axis, const std::string& value) const {
+    (void)request.say(row_of(axis), value, words_.axis(axis)->where);
+  }
 
   Expected<void> nouns() {
     TRY(plain_, resolve(plain_run()));
@@ -68,8 +74,7 @@ class SpaceReader {
 
   Expected<void> axes() {
     for (const AxisRow& row : axis_rows())
-      if (row.id != AxisId::gpus)
-        TRY(read_axis_of(row));
+      if (row.id != AxisId::gpus) TRY(read_axis_of(row));
     return {};
   }
 
@@ -103,8 +108,9 @@ class SpaceReader {
       if (!said) continue;
       space_.tiers = true;
       if (space_.values[static_cast<std::size_t>(AxisId::order)].size() > 1)
-        return fail(said->where, fmt::format("{} decides the order of the mesh, and so do the values of order", row_of(tier).key),
-                    "either tiers or several orders");
+        return fail(said->where,
+            fmt::format("{} decides the order of the mesh, and so do the values of order", row_of(tier).key),
+            "either tiers or several orders");
     }
     return {};
   }
@@ -135,7 +141,8 @@ class SpaceReader {
       }
     }
     if (space_.pareto.size() >= 2) return {};
-    return fail(words_.pareto->where, "a front needs two figures or more", "step_time,memory.peak; of one figure the best is --objective");
+    return fail(words_.pareto->where, "a front needs two figures or more",
+        "step_time,memory.peak; of one figure the best is --objective");
   }
 
   Expected<void> take_front_figure(const std::string& name) {
@@ -144,7 +151,8 @@ class SpaceReader {
     if (std::find(space_.pareto.begin(), space_.pareto.end(), full) != space_.pareto.end())
       return fail(words_.pareto->where, fmt::format("{} is listed twice", full), "each figure once");
     if (space_.pareto.size() == most_front_figures)
-      return fail(words_.pareto->where, fmt::format("more than {} figures", most_front_figures), "a front of more holds nearly everything");
+      return fail(words_.pareto->where, fmt::format("more than {} figures", most_front_figures),
+          "a front of more holds nearly everything");
     space_.pareto.push_back(full);
     return {};
   }
@@ -155,19 +163,23 @@ class SpaceReader {
       const char* const end = text.data() + text.size();
       const auto [stop, problem] = std::from_chars(text.data(), end, space_.price_per_gpu_hour);
       if (problem != std::errc{} || stop != end || !std::isfinite(space_.price_per_gpu_hour))
-        return fail(words_.price->where, fmt::format("'{:.60}' is not a number", text), "US dollars per GPU and hour: 2.5");
+        return fail(
+            words_.price->where, fmt::format("'{:.60}' is not a number", text), "US dollars per GPU and hour: 2.5");
       if (space_.price_per_gpu_hour <= 0 || space_.price_per_gpu_hour > most_price)
-        return fail(words_.price->where, fmt::format("{:.60} is out of range", text), fmt::format("above 0, up to {:.0f} US dollars per GPU and hour", most_price));
+        return fail(words_.price->where, fmt::format("{:.60} is out of range", text),
+            fmt::format("above 0, up to {:.0f} US dollars per GPU and hour", most_price));
       return {};
     }
     const std::string name(row_of(Figure::cost).name);
     if (space_.objective == name) return no_price(words_.objective->where);
-    if (std::find(space_.pareto.begin(), space_.pareto.end(), name) != space_.pareto.end()) return no_price(words_.pareto->where);
+    if (std::find(space_.pareto.begin(), space_.pareto.end(), name) != space_.pareto.end())
+      return no_price(words_.pareto->where);
     return {};
   }
 
   static Expected<void> no_price(const std::string& where) {
-    return fail(where, "the cost needs the price of a GPU-hour", "--price 2.5, in US dollars; \"price\" in a space file");
+    return fail(
+        where, "the cost needs the price of a GPU-hour", "--price 2.5, in US dollars; \"price\" in a space file");
   }
 
   Expected<void> size() {
@@ -175,7 +187,8 @@ class SpaceReader {
     for (const AxisRow& row : axis_rows()) {
       const std::uint64_t count = space_.values[static_cast<std::size_t>(row.id)].size();
       if (size > largest_space / count)
-        return fail("axes", fmt::format("the space has more than 2^62 configurations: {}", longest_axes()), "shorter lists, or fixed values");
+        return fail("axes", fmt::format("the space has more than 2^62 configurations: {}", longest_axes()),
+            "shorter lists, or fixed values");
       size *= count;
     }
     return {};
@@ -186,12 +199,15 @@ class SpaceReader {
     std::vector<const AxisRow*> rows;
     for (const AxisRow& row : axis_rows()) rows.push_back(&row);
     const auto length = [&](const AxisRow* row) { return space_.values[static_cast<std::size_t>(row->id)].size(); };
-    std::stable_sort(rows.begin(), rows.end(), [&](const AxisRow* a, const AxisRow* b) { return length(a) > length(b); });
-    return fmt::format("{} values of {}, {} of {}, {} of {}, ...", length(rows[0]), rows[0]->key, length(rows[1]), rows[1]->key,
-                       length(rows[2]), rows[2]->key);
+    std::stable_sort(
+        rows.begin(), rows.end(), [&](const AxisRow* a, const AxisRow* b) { return length(a) > length(b); });
+    return fmt::format("{} values of {}, {} of {}, {} of {}, ...", length(rows[0]), rows[0]->key, length(rows[1]),
+        rows[1]->key, length(rows[2]), rows[2]->key);
   }
 
-  [[nodiscard]] const std::vector<std::int64_t>& numbers(AxisId id) const { return space_.numbers[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const std::vector<std::int64_t>& numbers(AxisId id) const {
+    return space_.numbers[static_cast<std::size_t>(id)];
+  }
 
   SpaceWords words_;
   Space space_;

@@ -19,10 +19,14 @@ Arguments without_axis_flags(Arguments arguments) {
 /// The network of a word beside --space, which may not be a second file of choices.
 Expected<std::optional<Chosen<NetworkSpec>>> network_beside_space(const Arguments& arguments) {
   if (arguments.words.empty()) return std::nullopt;
-  TRY(auto named, read_request(arguments.words[0], {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}, .repeated = {}}));
+  TRY(auto named,
+      read_request(arguments.words[0],
+          {.words = arguments.words, .rest = {}, .flags = {{"--as", arguments.value("--as")}}, .repeated = {}}));
   if (!named.said().empty() || named.machine || named.stack || named.profile || named.mapping)
-    return fail("NETWORK", fmt::format("{:.60} is a scenario file, and so is --space {:.60}", arguments.words[0], arguments.value("--space")),
-                "one of them; \"axes\" may stand in a space file beside all that a scenario says");
+    return fail("NETWORK",
+        fmt::format(
+            "{:.60} is a scenario file, and so is --space {:.60}", arguments.words[0], arguments.value("--space")),
+        "one of them; \"axes\" may stand in a space file beside all that a scenario says");
   return named.network;
 }
 
@@ -36,9 +40,11 @@ Expected<SpaceWords> words_of_file(const Arguments& arguments) {
 }
 
 /// The job itself, and what its software runs beside compute: a sweep of a launch leaves them as they are unless told.
-constexpr AxisId kept_of_launch[] = {AxisId::gpus,       AxisId::precision,  AxisId::scatter_boundary,
-                                     AxisId::tp_overlap, AxisId::dp_overlap, AxisId::save_gathered};
-bool is_kept_of_launch(AxisId axis) { return std::find(std::begin(kept_of_launch), std::end(kept_of_launch), axis) != std::end(kept_of_launch); }
+constexpr AxisId kept_of_launch[] = {AxisId::gpus, AxisId::precision, AxisId::scatter_boundary, AxisId::tp_overlap,
+    AxisId::dp_overlap, AxisId::save_gathered};
+bool is_kept_of_launch(AxisId axis) {
+  return std::find(std::begin(kept_of_launch), std::end(kept_of_launch), axis) != std::end(kept_of_launch);
+}
 
 /// What a launch says of another axis is one way among those that are tried.
 Expected<SpaceWords> words_of_launch(const Arguments& arguments) {
@@ -56,14 +62,16 @@ Expected<SpaceWords> words_of_network(const Arguments& arguments) {
   TRY(const auto source, launch_source(arguments));
   if (source) return words_of_launch(arguments);
   if (arguments.words.empty())
-    return fail("command line", "no network is named", "NETWORK, a scenario file, a launch (--megatron run.sh), or --space FILE");
+    return fail("command line", "no network is named",
+        "NETWORK, a scenario file, a launch (--megatron run.sh), or --space FILE");
   TRY(auto request, read_request(without_axis_flags(arguments)));
   SpaceWords words;
   words.request = std::move(request);
   return words;
 }
 
-/// Keys of the run that are axes become axes: flags over a space file's list, of which the file itself may have only one.
+/// Keys of the run that are axes become axes: flags over a space file's list, of which the file itself may have only
+/// one.
 Expected<void> take_axes(SpaceWords& words, const Arguments& arguments) {
   for (const AxisRow& row : axis_rows()) {
     if (row.flag.empty()) continue;
@@ -74,15 +82,17 @@ Expected<void> take_axes(SpaceWords& words, const Arguments& arguments) {
       return fail(axis->where, fmt::format("{} is said twice", row.key), fmt::format("here or at {}", said->where));
     if (typed) axis = AxisWords{{arguments.value(row.flag)}, std::string(row.flag)};
     else if (said != nullptr) axis = AxisWords{{said->text}, said->where};
-    if (typed) std::erase_if(words.request.statements, [&](const Request::Statement& line) { return line.instead_of == row.id; });
+    if (typed)
+      std::erase_if(
+          words.request.statements, [&](const Request::Statement& line) { return line.instead_of == row.id; });
     words.request.unsay(row.id);
   }
   return {};
 }
 
 void take_goals(SpaceWords& words, const Arguments& arguments) {
-  for (const auto& [flag, slot] : {std::pair{"--where", &words.where}, {"--objective", &words.objective}, {"--top", &words.top},
-                                   {"--price", &words.price}})
+  for (const auto& [flag, slot] : {std::pair{"--where", &words.where}, {"--objective", &words.objective},
+           {"--top", &words.top}, {"--price", &words.price}})
     if (arguments.has(flag)) *slot = Request::Value{arguments.value(flag), flag};
   if (arguments.has("--pareto")) words.pareto = AxisWords{{arguments.value("--pareto")}, "--pareto"};
 }
@@ -104,7 +114,8 @@ SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& 
     const auto* said = row.flag.empty() ? nullptr : own.find(row.id);
     std::vector<std::string> values = usual.values[static_cast<std::size_t>(row.id)];
     if (row.id == AxisId::sp && said != nullptr) values = {"on"};  // "auto" would be one of the two once more
-    if (said == nullptr || words.axis(row.id) || std::find(values.begin(), values.end(), said->text) != values.end()) continue;
+    if (said == nullptr || words.axis(row.id) || std::find(values.begin(), values.end(), said->text) != values.end())
+      continue;
     values.push_back(said->text);
     words.axis(row.id) = AxisWords{std::move(values), said->where};
   }
@@ -115,11 +126,12 @@ Expected<SpaceWords> read_space_words(const Arguments& arguments) {
   TRY(auto words, arguments.has("--space") ? words_of_file(arguments) : words_of_network(arguments));
   if (words.request.mapping)
     return fail(words.request.mapping->where, "a mapping says how the work is split, which a sweep tries out",
-                "leave it out, and give the axes values: tp, pp, ...");
+        "leave it out, and give the axes values: tp, pp, ...");
   TRY(take_axes(words, arguments));
   if (!words.request.statements.empty())
-    return fail(words.request.statements.front().where, fmt::format("'{}' is no value of an axis", words.request.statements.front().text),
-                "--recompute none,selective,full");
+    return fail(words.request.statements.front().where,
+        fmt::format("'{}' is no value of an axis", words.request.statements.front().text),
+        "--recompute none,selective,full");
   take_goals(words, arguments);
   return words;
 }

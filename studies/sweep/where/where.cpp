@@ -12,11 +12,13 @@
 
 namespace stepcast {
 
+// clang-format off
 enum class WhereOp : std::uint8_t {
   number, figure, negate, add, subtract, multiply, divide,
   less, at_most, more, at_least, equal, unequal, word_is, word_is_not,
   both, either, invert,
 };
+// clang-format on
 
 /// A number or a condition; its operands are nodes in front of it.
 struct WhereNode {
@@ -85,16 +87,20 @@ struct WhereQuestion {
   }
 };
 
-struct WhereSymbol { std::string_view text; WhereOp op; };
+struct WhereSymbol {
+  std::string_view text;
+  WhereOp op;
+};
 /// Longer ones first.
-constexpr WhereSymbol where_comparisons[] = {{"<=", WhereOp::at_most}, {">=", WhereOp::at_least}, {"==", WhereOp::equal},
-                                             {"!=", WhereOp::unequal}, {"<", WhereOp::less},      {">", WhereOp::more}};
+constexpr WhereSymbol where_comparisons[] = {{"<=", WhereOp::at_most}, {">=", WhereOp::at_least},
+    {"==", WhereOp::equal}, {"!=", WhereOp::unequal}, {"<", WhereOp::less}, {">", WhereOp::more}};
 
 /// What people write who know another notation.
-struct ForeignSymbol { std::string_view text, hint; };
-constexpr ForeignSymbol foreign_symbols[] = {
-    {"=", "equality is written =="}, {"&", "write 'and'"}, {"|", "write 'or'"}, {"!", "write 'not'"},
-    {",", "join conditions with 'and' or 'or'; a number has no separators"}};
+struct ForeignSymbol {
+  std::string_view text, hint;
+};
+constexpr ForeignSymbol foreign_symbols[] = {{"=", "equality is written =="}, {"&", "write 'and'"}, {"|", "write 'or'"},
+    {"!", "write 'not'"}, {",", "join conditions with 'and' or 'or'; a number has no separators"}};
 
 bool is_where_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_where_digit(char c) { return c >= '0' && c <= '9'; }
@@ -116,7 +122,8 @@ bool is_where_keyword(std::string_view name) {
 
 /// What to write instead of a word that can never stand there.
 std::optional<std::string> why_no_value(const WordAxis& axis, const std::string& word) {
-  if (axis.values.empty() || std::find(axis.values.begin(), axis.values.end(), word) != axis.values.end()) return std::nullopt;
+  if (axis.values.empty() || std::find(axis.values.begin(), axis.values.end(), word) != axis.values.end())
+    return std::nullopt;
   if (axis.field == nullptr) return name_hint(word, axis.values);
   auto good = check_field(*axis.field, word, "");
   if (good) return std::nullopt;
@@ -191,14 +198,14 @@ class WhereReader {
     const Part right = sum();
     if (right.kind == Part::Kind::word)
       error(right.begin, fmt::format("'{}' has words for values and stands on the right", shown(right)),
-            "it stands on the left, like schedule == 1f1b");
+          "it stands on the left, like schedule == 1f1b");
     need_quantity(right);
     need_one_unit(left, right, "both sides of a comparison have one unit");
     need_share(left, right);
     need_share(right, left);
     if (left.constant && right.constant)
       error(left.begin, fmt::format("'{}' and '{}' are both numbers", shown(left), shown(right)),
-            "compare with a figure, like tp <= 8");
+          "compare with a figure, like tp <= 8");
     Part both = made(*op, left, right);
     both.kind = Part::Kind::truth;
     const std::size_t next = at_;
@@ -211,11 +218,11 @@ class WhereReader {
     const std::size_t begin = at_;
     const std::string word(take_word());
     const WordAxis& row = axes_[axis.node];
-    if (word.empty())
-      error(begin, fmt::format("a value of '{}' is missing", shown(axis)), name_hint("", row.values));
+    if (word.empty()) error(begin, fmt::format("a value of '{}' is missing", shown(axis)), name_hint("", row.values));
     else if (const auto hint = why_no_value(row, word))
       error(begin, fmt::format("'{}' is no value of '{}'", short_where(word), shown(axis)), *hint);
-    axis.node = add({.op = op == WhereOp::equal ? WhereOp::word_is : WhereOp::word_is_not, .left = axis.node, .word = word});
+    axis.node =
+        add({.op = op == WhereOp::equal ? WhereOp::word_is : WhereOp::word_is_not, .left = axis.node, .word = word});
     axis.kind = Part::Kind::truth;
     return closed(axis);
   }
@@ -326,7 +333,8 @@ class WhereReader {
 
   void unknown_name(std::string_view name) {
     if (name.empty() || is_where_keyword(name))
-      return error(at_, fmt::format("expected a figure or a number, found {}", found()), "a comparison looks like tp <= 8");
+      return error(
+          at_, fmt::format("expected a figure or a number, found {}", found()), "a comparison looks like tp <= 8");
     std::vector<std::string> names;
     for (const FigureRow& row : figure_rows()) names.emplace_back(row.name);
     for (const WordAxis& axis : axes_) names.push_back(axis.name);
@@ -336,27 +344,30 @@ class WhereReader {
   void need_truth(const Part& part) {
     if (part.kind != Part::Kind::truth)
       error(part.begin, fmt::format("'{}' is no condition", shown(part)),
-            part.kind == Part::Kind::word ? "compare it, like schedule == 1f1b" : "compare it, like tp <= 8");
+          part.kind == Part::Kind::word ? "compare it, like schedule == 1f1b" : "compare it, like tp <= 8");
   }
 
   void need_quantity(const Part& part) {
     if (part.kind == Part::Kind::word)
       error(part.begin, fmt::format("'{}' has words for values", shown(part)), "compare it with == or !=");
     if (part.kind == Part::Kind::truth)
-      error(part.begin, fmt::format("'{}' is a condition, not a number", shown(part)), "join conditions with 'and' or 'or'");
+      error(part.begin, fmt::format("'{}' is a condition, not a number", shown(part)),
+          "join conditions with 'and' or 'or'");
   }
 
   void need_one_unit(const Part& left, const Part& right, const char* rule) {
     if (!left.unit.fits(right.unit))
-      error(left.begin, fmt::format("'{}' is {}, '{}' is {}", shown(left), left.unit.text(), shown(right), right.unit.text()), rule);
+      error(left.begin,
+          fmt::format("'{}' is {}, '{}' is {}", shown(left), left.unit.text(), shown(right), right.unit.text()), rule);
   }
 
   /// "mfu > 45" is never met, and was meant as 45 %.
   void need_share(const Part& figure, const Part& limit) {
     const bool share = !figure.constant && !figure.unit.bare && figure.unit.pure == WhereUnit::Pure::share;
     if (share && limit.constant && *limit.constant > 1)
-      error(limit.begin, fmt::format("'{}' is a share, and {} is {:g} %", shown(figure), shown(limit), 100 * *limit.constant),
-            limit.unit.bare ? fmt::format("write it like {:g} %", *limit.constant) : "shares go up to 100 %");
+      error(limit.begin,
+          fmt::format("'{}' is a share, and {} is {:g} %", shown(figure), shown(limit), 100 * *limit.constant),
+          limit.unit.bare ? fmt::format("write it like {:g} %", *limit.constant) : "shares go up to 100 %");
   }
 
   // Parts and their nodes.
@@ -438,7 +449,8 @@ class WhereReader {
     std::size_t end = from;
     while (end < text_.size() && inside(text_[end])) ++end;
     at_ = end;
-    if (quoted && end == text_.size()) error(begin, "the quotation has no end", fmt::format("close it with {}", text_[begin]));
+    if (quoted && end == text_.size())
+      error(begin, "the quotation has no end", fmt::format("close it with {}", text_[begin]));
     pass(quoted ? 1 : 0);
     return text_.substr(from, end - from);
   }

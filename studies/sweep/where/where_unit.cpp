@@ -14,25 +14,29 @@ namespace {
 
 constexpr std::array<const char*, 4> where_bases = {"seconds", "bytes", "dollars", "joules"};
 
+// clang-format off
 /// Those that model/base/quantity_text.h does not know.
 struct OwnWhereUnit { std::string_view name; double multiply, divide; FigureUnit unit; };
 constexpr OwnWhereUnit own_where_units[] = {
     {"J", 1, 1, FigureUnit::joules},     {"kJ", 1e3, 1, FigureUnit::joules}, {"MJ", 1e6, 1, FigureUnit::joules},
     {"GJ", 1e9, 1, FigureUnit::joules}, {"USD", 1, 1, FigureUnit::dollars}, {"%", 1, 100, FigureUnit::share},
 };
+// clang-format on
 
 /// To suggest, not to check.
 const std::vector<std::string>& suggested_units() {
-  static const std::vector<std::string> names = {"s",   "ms",  "us",  "min", "h", "B", "MB", "GB", "TB", "KiB",
-                                                 "MiB", "GiB", "TiB", "%",   "J", "kJ", "MJ", "GJ", "USD"};
+  static const std::vector<std::string> names = {"s", "ms", "us", "min", "h", "B", "MB", "GB", "TB", "KiB", "MiB",
+      "GiB", "TiB", "%", "J", "kJ", "MJ", "GJ", "USD"};
   return names;
 }
 
-template <typename Q>
-bool is_unit_of(std::string_view unit) { return parse_quantity<Q>(fmt::format("1 {}", unit), "").has_value(); }
+template <typename Q> bool is_unit_of(std::string_view unit) {
+  return parse_quantity<Q>(fmt::format("1 {}", unit), "").has_value();
+}
 
 template <typename Q>
-Expected<WhereNumber> quantity_of(std::string_view digits, std::string_view unit, const std::string& where, FigureUnit kind) {
+Expected<WhereNumber> quantity_of(
+    std::string_view digits, std::string_view unit, const std::string& where, FigureUnit kind) {
   return parse_quantity<Q>(fmt::format("{} {}", digits, unit), where, Zero::allowed).map([&](Q value) {
     return WhereNumber{value.value(), WhereUnit::of(kind)};
   });
@@ -42,7 +46,8 @@ Expected<double> plain_number(std::string_view digits, const std::string& where)
   double value = 0;
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (status == std::errc() && end == digits.data() + digits.size()) return value;
-  const char* what = status == std::errc::result_out_of_range ? "'{}' is beyond any real value" : "'{}' is not a number";
+  const char* what =
+      status == std::errc::result_out_of_range ? "'{}' is beyond any real value" : "'{}' is not a number";
   return fail(where, fmt::format(fmt::runtime(what), digits.substr(0, 60)), "write it like 8, 0.45 or 1e9");
 }
 
@@ -79,11 +84,14 @@ std::string WhereUnit::text() const {
   for (std::size_t i = 0; i < powers.size(); ++i) {
     const int power = std::abs(powers[i]);
     if (power == 0) continue;
-    (powers[i] > 0 ? above : below).push_back(power == 1 ? where_bases[i] : fmt::format("{}^{}", where_bases[i], power));
+    (powers[i] > 0 ? above : below)
+        .push_back(power == 1 ? where_bases[i] : fmt::format("{}^{}", where_bases[i], power));
   }
-  if (above.empty() && below.empty()) return pure == Pure::count ? "a count" : pure == Pure::share ? "a share" : "a ratio";
+  if (above.empty() && below.empty())
+    return pure == Pure::count ? "a count" : pure == Pure::share ? "a share" : "a ratio";
   if (below.empty()) return fmt::format("in {}", fmt::join(above, " x "));
-  return fmt::format("in {} / {}", above.empty() ? "1" : fmt::to_string(fmt::join(above, " x ")), fmt::join(below, " / "));
+  return fmt::format(
+      "in {} / {}", above.empty() ? "1" : fmt::to_string(fmt::join(above, " x ")), fmt::join(below, " / "));
 }
 
 WhereUnit sum_unit(const WhereUnit& a, const WhereUnit& b) {

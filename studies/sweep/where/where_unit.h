@@ -12,9 +12,9 @@ namespace stepcast {
 
 struct WhereUnit {
   enum class Pure : std::uint8_t { ratio, count, share };
-  std::array<int, 4> powers{};   ///< of seconds, bytes, dollars, joules
-  Pure pure = Pure::ratio;       ///< of what has no unit: 8 ways and 45 % are not compared
-  bool bare = false;             ///< numbers without unit fit everything
+  std::array<int, 4> powers{};  ///< of seconds, bytes, dollars, joules
+  Pure pure = Pure::ratio;      ///< of what has no unit: 8 ways and 45 % are not compared
+  bool bare = false;            ///< numbers without unit fit everything
 
   static WhereUnit of(FigureUnit unit);
   [[nodiscard]] bool fits(const WhereUnit& other) const;
@@ -25,8 +25,12 @@ WhereUnit sum_unit(const WhereUnit& a, const WhereUnit& b);
 WhereUnit product_unit(const WhereUnit& a, const WhereUnit& b);
 WhereUnit quotient_unit(const WhereUnit& a, const WhereUnit& b);
 
-struct WhereNumber { double value = 0; WhereUnit unit; };
-/// `digits` "70" with `unit` "GiB", in base units; no unit makes it bare. Errors: an unknown unit, a value beyond any real one.
+struct WhereNumber {
+  double value = 0;
+  WhereUnit unit;
+};
+/// `digits` "70" with `unit` "GiB", in base units; no unit makes it bare. Errors: an unknown unit, a value beyond any
+/// real one.
 Expected<WhereNumber> where_number(std::string_view digits, std::string_view unit, const std::string& where);
 
 }  // namespace stepcast

@@ -15,14 +15,17 @@ namespace {
 using SampleClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t sampled_stretches = 64, sampled_size = 4096;
-// Steps through the stretches so that a sample that is cut short has been everywhere: a prime above 64 meets each of up to 64 once.
+// Steps through the stretches so that a sample that is cut short has been everywhere: a prime above 64 meets each of up
+// to 64 once.
 constexpr std::uint64_t sampled_step = 107;
 constexpr double longest_sample_s = 0.7;
-// Parts of prices are made once and used often: where axes share them, a whole sweep makes a few times those of a sample, however
-// large it is; where they do not, as many more as there are more configurations.
+// Parts of prices are made once and used often: where axes share them, a whole sweep makes a few times those of a
+// sample, however large it is; where they do not, as many more as there are more configurations.
 constexpr double parts_beyond_sample = 3;
 
-double seconds_since(SampleClock::time_point began) { return std::chrono::duration<double>(SampleClock::now() - began).count(); }
+double seconds_since(SampleClock::time_point began) {
+  return std::chrono::duration<double>(SampleClock::now() - began).count();
+}
 
 struct PricedRange {
   std::uint64_t runnable = 0, unbounded = 0;
@@ -42,7 +45,8 @@ PricedRange price_range(SpacePoints& points, Legality& legality, Pricer& pricer,
       continue;
     }
     ++priced.runnable, ++index;
-    const FastPrice price = pricer.price(digits, AxisId{}, points.setting(digits).scenario.machine.row.gpu.memory.value());
+    const FastPrice price =
+        pricer.price(digits, AxisId{}, points.setting(digits).scenario.machine.row.gpu.memory.value());
     if (price.bounded || price.too_large) continue;
     ++priced.unbounded;
     priced.last_unbounded = digits;
@@ -64,10 +68,15 @@ std::uint64_t configurations_done(const SweepResult& result) {
   return done;
 }
 
-std::uint64_t configurations_in_all(const SweepResult& result) { return range_of(result.shard, result.question.size()).size(); }
+std::uint64_t configurations_in_all(const SweepResult& result) {
+  return range_of(result.shard, result.question.size()).size();
+}
 
 std::string short_count(double count) {
-  struct Prefix { double factor; const char* unit; };
+  struct Prefix {
+    double factor;
+    const char* unit;
+  };
   constexpr Prefix prefixes[] = {{1, ""}, {1e3, " k"}, {1e6, " M"}, {1e9, " G"}, {1e12, " T"}};
   const Prefix* chosen = prefixes;
   for (const Prefix& prefix : prefixes)
@@ -87,9 +96,11 @@ std::string duration_text(double seconds) {
 std::string progress_line(const SweepResult& so_far, const SweepWork& work, std::uint64_t before) {
   const std::uint64_t done = configurations_done(so_far), all = configurations_in_all(so_far);
   const double rate = work.seconds > 0 ? static_cast<double>(done - before) / work.seconds : 0;
-  std::string line = fmt::format("{:.1f} %", all == 0 ? 100 : 100 * static_cast<double>(done) / static_cast<double>(all));
+  std::string line =
+      fmt::format("{:.1f} %", all == 0 ? 100 : 100 * static_cast<double>(done) / static_cast<double>(all));
   if (rate > 0)
-    line += fmt::format(", {} configurations/s, {} left", short_count(rate), duration_text(static_cast<double>(all - done) / rate));
+    line += fmt::format(
+        ", {} configurations/s, {} left", short_count(rate), duration_text(static_cast<double>(all - done) / rate));
   if (so_far.top.empty()) return line;
   const auto objective = find_figure(so_far.question.objective, "");
   if (!objective) return line;
@@ -115,7 +126,8 @@ Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configu
     price_range(points, legality, pricer, range);
     const double warm = seconds_since(again);
     prices_s += warm, parts_s += std::max(0.0, cold - warm);
-    if (priced.unbounded > 0) forecasts_s += static_cast<double>(priced.unbounded) * forecast_seconds(points, priced.last_unbounded);
+    if (priced.unbounded > 0)
+      forecasts_s += static_cast<double>(priced.unbounded) * forecast_seconds(points, priced.last_unbounded);
     walked += range.size(), runnable += priced.runnable;
   }
   const double share = static_cast<double>(configurations) / static_cast<double>(walked);

@@ -22,9 +22,10 @@ std::string short_count(double count);
 std::string duration_text(double seconds);
 
 struct SweepEstimate {
-  double seconds = 0;            ///< rough, at least: forecasts of the most promising are not in it, and parts are shared widely
-  double most_seconds = 0;       ///< parts are shared as little as in the sample
-  double runnable_share = 0;     ///< of the sampled configurations that can run
+  /// rough, at least: forecasts of the most promising are not in it, and parts are shared widely
+  double seconds = 0;
+  double most_seconds = 0;    ///< parts are shared as little as in the sample
+  double runnable_share = 0;  ///< of the sampled configurations that can run
 };
 /// Prices a sample of the space, for a second at most. Errors: those of the space's nouns and numbers.
 Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configurations, int threads);

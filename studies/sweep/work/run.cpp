@@ -24,13 +24,15 @@ class Stretches {
   Stretches(Ranges open, int threads) : open_(std::move(open)) {
     std::uint64_t left = 0;
     for (const IndexRange& range : open_) left += range.size();
-    size_ = std::clamp(left / (static_cast<std::uint64_t>(threads) * stretches_per_thread) + 1, least_in_stretch, most_in_stretch);
+    size_ = std::clamp(
+        left / (static_cast<std::uint64_t>(threads) * stretches_per_thread) + 1, least_in_stretch, most_in_stretch);
     for (const IndexRange& range : open_) count_ += in(range);
   }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] IndexRange at(std::uint64_t number) const {
     for (const IndexRange& range : open_) {
-      if (number < in(range)) return {range.begin + number * size_, std::min(range.end, range.begin + (number + 1) * size_)};
+      if (number < in(range))
+        return {range.begin + number * size_, std::min(range.end, range.begin + (number + 1) * size_)};
       number -= in(range);
     }
     return {};
@@ -49,7 +51,8 @@ class SweepCrew {
       : shared_(shared), swept_(swept), stretches_(std::move(stretches)) {}
 
   Expected<void> run() {
-    const int threads = static_cast<int>(std::clamp<std::uint64_t>(stretches_.count(), 1, static_cast<std::uint64_t>(shared_.options.threads)));
+    const int threads = static_cast<int>(
+        std::clamp<std::uint64_t>(stretches_.count(), 1, static_cast<std::uint64_t>(shared_.options.threads)));
     std::vector<std::thread> crew;
     parts_ = std::vector<Part>(static_cast<std::size_t>(threads));
     for (std::uint64_t i = 0; i < parts_.size(); ++i) {
@@ -66,7 +69,10 @@ class SweepCrew {
 
  private:
   /// A thread's own part of the stretches: neighbours share what prices are made of.
-  struct Part { std::atomic<std::uint64_t> next = 0; std::uint64_t end = 0; };
+  struct Part {
+    std::atomic<std::uint64_t> next = 0;
+    std::uint64_t end = 0;
+  };
 
   /// Own stretches first, then what the others have left.
   std::optional<std::uint64_t> take_stretch(std::size_t own) {
@@ -112,7 +118,8 @@ class SweepCrew {
   /// Snapshots while the crew works; the lock makes each a whole.
   void watch(int threads) {
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, std::chrono::duration<double>(shared_.options.snapshot_s), [&] { return left_ == threads; })) {
+    while (!changed_.wait_for(
+        lock, std::chrono::duration<double>(shared_.options.snapshot_s), [&] { return left_ == threads; })) {
       swept_.work.seconds = seconds();
       if (!failed_ && shared_.options.snapshot) note(shared_.options.snapshot(swept_.result, swept_.work));
     }
@@ -152,11 +159,13 @@ void enter_rows(const SweepResult& result, const CostRule& costs, Standings& sta
       if (entered.insert(row.index).second) standings.enter(row.index, costs.of(row.figures));
 }
 
-/// Any value that the axis may have is good, whether this space tries it or not: "schedule != gpipe" holds where gpipe is not tried.
+/// Any value that the axis may have is good, whether this space tries it or not: "schedule != gpipe" holds where gpipe
+/// is not tried.
 std::vector<WordAxis> word_axes(const Space& space) {
   std::vector<WordAxis> axes;
   for (const AxisRow& row : axis_rows()) {
-    std::vector<std::string> values = row.flag.empty() ? row.axis.all({}) : space.values[static_cast<std::size_t>(row.id)];
+    std::vector<std::string> values =
+        row.flag.empty() ? row.axis.all({}) : space.values[static_cast<std::size_t>(row.id)];
     if (!row.axis.own_word.empty()) values.emplace_back(row.axis.own_word);
     axes.push_back({std::string(row.key), std::move(values), row.is_noun() ? nullptr : &row});
   }
@@ -181,7 +190,8 @@ Expected<SweepQuestion> question_of(const Space& space, bool exhaustive) {
   question.fixed.emplace_back("sequence", std::to_string(space.sequence));
   std::sort(question.fixed.begin(), question.fixed.end());
   question.fixed.erase(std::unique(question.fixed.begin(), question.fixed.end()), question.fixed.end());
-  for (const AxisRow& row : axis_rows()) question.axes.push_back({std::string(row.key), space.values[static_cast<std::size_t>(row.id)]});
+  for (const AxisRow& row : axis_rows())
+    question.axes.push_back({std::string(row.key), space.values[static_cast<std::size_t>(row.id)]});
   question.objective = space.objective;
   question.where = space.where;
   question.pareto = space.pareto;
@@ -197,10 +207,12 @@ Expected<Where> where_of(const Space& space) {
   if (!where || space.price_per_gpu_hour > 0) return where;
   const std::vector<Figure> figures = where->figures();
   if (std::find(figures.begin(), figures.end(), Figure::cost) == figures.end()) return where;
-  return fail(space.where_origin, "the cost needs the price of a GPU-hour", "--price 2.5, in US dollars; \"price\" in a space file");
+  return fail(space.where_origin, "the cost needs the price of a GPU-hour",
+      "--price 2.5, in US dollars; \"price\" in a space file");
 }
 
-Expected<SweptSpace> run_sweep(const Space& space, const Shard& shard, const SweepOptions& options, const SweepResult* earlier) {
+Expected<SweptSpace> run_sweep(
+    const Space& space, const Shard& shard, const SweepOptions& options, const SweepResult* earlier) {
   TRY(auto where, where_of(space));
   TRY(const auto objective, find_figure(space.objective, "--objective"));
   std::vector<Figure> front;
@@ -214,10 +226,12 @@ Expected<SweptSpace> run_sweep(const Space& space, const Shard& shard, const Swe
   if (earlier != nullptr) swept.result = *earlier;
   swept.result.question = std::move(question);
   swept.result.shard = shard;
-  SharedSweep shared{space, options, std::move(where), objective, front, {space.top, static_cast<int>(front.size())}, std::numeric_limits<double>::infinity()};
+  SharedSweep shared{space, options, std::move(where), objective, front, {space.top, static_cast<int>(front.size())},
+      std::numeric_limits<double>::infinity()};
   if (swept.result.tally.does_not_fit > 0) shared.smallest_overflow = swept.result.tally.smallest_overflow_bytes;
   enter_rows(swept.result, CostRule(objective, front, points), shared.standings);
-  SweepCrew crew(shared, swept, {missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)});
+  SweepCrew crew(
+      shared, swept, {missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)});
   TRY(crew.run());
   return swept;
 }

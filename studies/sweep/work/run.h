@@ -18,7 +18,9 @@ struct SweptSpace {
 Expected<Where> where_of(const Space& space);
 /// Errors: those of the space's nouns and numbers.
 Expected<SweepQuestion> question_of(const Space& space, bool exhaustive);
-/// Errors: the space's nouns and numbers, the constraint, the snapshot's; a forecast that fails where the rules say it should not.
-Expected<SweptSpace> run_sweep(const Space& space, const Shard& shard, const SweepOptions& options, const SweepResult* earlier = nullptr);
+/// Errors: the space's nouns and numbers, the constraint, the snapshot's; a forecast that fails where the rules say it
+/// should not.
+Expected<SweptSpace> run_sweep(
+    const Space& space, const Shard& shard, const SweepOptions& options, const SweepResult* earlier = nullptr);
 
 }  // namespace stepcast

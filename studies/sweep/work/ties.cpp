@@ -34,7 +34,8 @@ std::vector<std::size_t> measure_first(std::span<const std::vector<std::string>>
   return {0, other};
 }
 
-Ties ties_of(std::span<const double> steps, std::span<const std::vector<std::string>> choices, double pair_spread, bool listed_all) {
+Ties ties_of(std::span<const double> steps, std::span<const std::vector<std::string>> choices, double pair_spread,
+    bool listed_all) {
   assert(steps.size() == choices.size());
   Ties ties;
   ties.count = tied_count(steps, pair_spread);
@@ -49,10 +50,12 @@ std::string ties_text(const Ties& ties, std::span<const std::string> names, std:
   if (ties.count < 2) {
     const std::string more = ties.cut_short ? "; more than one row is needed to see ties (--top)" : "";
     if (steps.size() < 2) return fmt::format("{} stands alone{}", names[0], more);
-    return fmt::format("{} leads by {:.1f} %, more than the error of a comparison ({})", names[0], 100 * (steps[1] / steps[0] - 1), error);
+    return fmt::format("{} leads by {:.1f} %, more than the error of a comparison ({})", names[0],
+        100 * (steps[1] / steps[0] - 1), error);
   }
-  return fmt::format("these {}{} are within the error of a comparison ({}); measure these 2 to decide: {}; {}", ties.count,
-                     ties.cut_short ? ", and perhaps more beyond the list," : "", error, names[ties.measure[0]], names[ties.measure[1]]);
+  return fmt::format("these {}{} are within the error of a comparison ({}); measure these 2 to decide: {}; {}",
+      ties.count, ties.cut_short ? ", and perhaps more beyond the list," : "", error, names[ties.measure[0]],
+      names[ties.measure[1]]);
 }
 
 }  // namespace stepcast

@@ -15,20 +15,23 @@ namespace stepcast {
 namespace {
 
 constexpr std::array phases_of_figures = {Figure::other, Figure::forward, Figure::backward, Figure::pipeline_bubble,
-                                          Figure::exposed_communication, Figure::gradient_sync, Figure::clip, Figure::optimizer,
-                                          Figure::parameter_gather, Figure::host};
+    Figure::exposed_communication, Figure::gradient_sync, Figure::clip, Figure::optimizer, Figure::parameter_gather,
+    Figure::host};
 constexpr std::array split_figures = {Figure::tp, Figure::cp, Figure::pp, Figure::dp, Figure::ep};
 // For one job these are the step time times a constant, or nearly so; the error of a comparison is that of step times.
-constexpr std::array timed_objectives = {Figure::step_time, Figure::tokens_per_s_per_gpu, Figure::mfu, Figure::cost, Figure::energy};
+constexpr std::array timed_objectives = {
+    Figure::step_time, Figure::tokens_per_s_per_gpu, Figure::mfu, Figure::cost, Figure::energy};
 
 double figure_at(const Figures& figures, Figure figure) { return figures[static_cast<std::size_t>(figure)]; }
 
 bool same_split(const SweepRow& a, const SweepRow& b) {
   return std::all_of(split_figures.begin(), split_figures.end(),
-                     [&](Figure f) { return figure_at(a.figures, f) == figure_at(b.figures, f); });
+      [&](Figure f) { return figure_at(a.figures, f) == figure_at(b.figures, f); });
 }
 
-bool same_gpus(const SweepRow& a, const SweepRow& b) { return figure_at(a.figures, Figure::gpus) == figure_at(b.figures, Figure::gpus); }
+bool same_gpus(const SweepRow& a, const SweepRow& b) {
+  return figure_at(a.figures, Figure::gpus) == figure_at(b.figures, Figure::gpus);
+}
 
 bool is_timed(const std::string& objective) {
   const auto figure = find_figure(objective, "");
@@ -168,26 +171,31 @@ void add_naive(SpacePoints& points, const SweepRow& winner, SweepVerdict& verdic
   if (verdict.naive_wins || !scenario) return;
   const auto prediction = predict(*scenario);
   if (!prediction) return;
-  SweepRow row{space.index(*digits), {}, figures_of(*scenario, points.wishes(*digits), *prediction, space.price_per_gpu_hour)};
+  SweepRow row{
+      space.index(*digits), {}, figures_of(*scenario, points.wishes(*digits), *prediction, space.price_per_gpu_hour)};
   for (const AxisRow& axis : axis_rows()) row.choices.push_back(space.value(*digits, axis.id));
   const bool other = !same_split(row, winner);
   verdict.naive = Rival{std::move(row), 0, other};
 }
 
-struct Relief { std::string_view key, advice; };
+struct Relief {
+  std::string_view key, advice;
+};
 /// By the key of lifetime_rows.
 constexpr Relief reliefs[] = {{"weights", "more tp or pp, or --zero 3"},
-                              {"gradients", "more tp or pp, or --zero 2 or 3"},
-                              {"optimizer", "more tp or pp, more dp at --zero 1 or above, or more GPUs"},
-                              {"activations", "--recompute full, a smaller --micro-batch, or more tp (with sp) or cp"},
-                              {"gathered_weights", "more tp or pp, or a lower --zero"},
-                              {"temporary", "a smaller --micro-batch, or more tp or cp"}};
+    {"gradients", "more tp or pp, or --zero 2 or 3"},
+    {"optimizer", "more tp or pp, more dp at --zero 1 or above, or more GPUs"},
+    {"activations", "--recompute full, a smaller --micro-batch, or more tp (with sp) or cp"},
+    {"gathered_weights", "more tp or pp, or a lower --zero"},
+    {"temporary", "a smaller --micro-batch, or more tp or cp"}};
 
 }  // namespace
 
 std::span<const Figure> phase_figures() { return phases_of_figures; }
 
-std::optional<Digits> rule_of_thumb(SpacePoints& points, std::uint16_t gpus_digit) { return RuleOfThumb(points, gpus_digit).find(); }
+std::optional<Digits> rule_of_thumb(SpacePoints& points, std::uint16_t gpus_digit) {
+  return RuleOfThumb(points, gpus_digit).find();
+}
 
 SweepVerdict verdict_of(SpacePoints& points, const SweepResult& result, bool listed_all) {
   SweepVerdict verdict;
@@ -200,8 +208,10 @@ SweepVerdict verdict_of(SpacePoints& points, const SweepResult& result, bool lis
 
 std::vector<PhaseGap> phase_gaps(const Figures& winner, const Figures& rival) {
   std::vector<PhaseGap> gaps;
-  for (const Figure figure : phases_of_figures) gaps.push_back({figure, figure_at(winner, figure) - figure_at(rival, figure)});
-  std::stable_sort(gaps.begin(), gaps.end(), [](const PhaseGap& a, const PhaseGap& b) { return a.seconds < b.seconds; });
+  for (const Figure figure : phases_of_figures)
+    gaps.push_back({figure, figure_at(winner, figure) - figure_at(rival, figure)});
+  std::stable_sort(
+      gaps.begin(), gaps.end(), [](const PhaseGap& a, const PhaseGap& b) { return a.seconds < b.seconds; });
   return gaps;
 }
 
@@ -223,7 +233,8 @@ std::string broken_rule_text(SpacePoints& points, const SweepTally& tally) {
   std::uint64_t most = 0;
   const SplitRule* rule = nullptr;
   for (const SplitRule& one : split_rules())
-    if (const auto count = tally.illegal.find(std::string(one.id)); count != tally.illegal.end() && count->second > most)
+    if (const auto count = tally.illegal.find(std::string(one.id));
+        count != tally.illegal.end() && count->second > most)
       most = count->second, rule = &one;
   if (rule == nullptr) return "";
   const Space& space = points.space();

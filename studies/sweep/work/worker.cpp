@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-
 namespace stepcast {
 namespace {
 
@@ -28,7 +27,8 @@ Expected<std::unique_ptr<SweepWorker>> SweepWorker::make(SharedSweep& shared) {
 }
 
 SweepWorker::SweepWorker(SharedSweep& shared, SpacePoints points)
-    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_), costs_(shared.objective, shared.front, points_), list_(most_candidates) {
+    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_),
+      costs_(shared.objective, shared.front, points_), list_(most_candidates) {
   for (const AxisRow& row : axis_rows()) strides_[static_cast<std::size_t>(row.id)] = shared.space.stride(row.id);
 }
 
@@ -81,7 +81,8 @@ Figures SweepWorker::plan_figures(const Digits& digits) const {
 
 Where::Answer SweepWorker::ask(const Figures& figures, FigureNeeds known, const Digits& digits) const {
   std::array<std::string_view, axis_count> words;
-  for (const AxisRow& axis : axis_rows()) words[static_cast<std::size_t>(axis.id)] = shared_.space.value(digits, axis.id);
+  for (const AxisRow& axis : axis_rows())
+    words[static_cast<std::size_t>(axis.id)] = shared_.space.value(digits, axis.id);
   return shared_.where.ask(figures, known, words);
 }
 

@@ -34,7 +34,7 @@ struct Stretch {
   IndexRange range;
   SweepTally tally;
   SweepWork work;
-  std::vector<SweepRow> rows;     ///< forecast, and met by the constraint
+  std::vector<SweepRow> rows;  ///< forecast, and met by the constraint
 };
 
 class SweepWorker {
@@ -66,7 +66,7 @@ class SweepWorker {
   std::uint64_t index_ = 0;
   Digits digits_{};
   std::array<std::uint64_t, axis_count> strides_{};
-  AxisId changed_{}, unpriced_{};   ///< outermost axes that changed since the last step, and since the last price
+  AxisId changed_{}, unpriced_{};  ///< outermost axes that changed since the last step, and since the last price
   std::uint64_t lowered_before_ = 0;
 };
 

@@ -11,11 +11,11 @@ std::string explorer_page(const SweepResult& result) {
   const SweepQuestion& q = result.question;
   const auto files = embedded_explorer();
   return page_text({.mark = std::string(explorer_mark),
-                    .title = fmt::format("{} on {}: stepcast sweep", q.network, q.machine),
-                    .style = texts_ending_with(files, ".css"),
-                    .body = explorer_head(result) + texts_ending_with(files, ".html") + explorer_asked(q) + explorer_counted(result),
-                    .data = explorer_data(result),
-                    .script = texts_ending_with(files, ".js")});
+      .title = fmt::format("{} on {}: stepcast sweep", q.network, q.machine),
+      .style = texts_ending_with(files, ".css"),
+      .body = explorer_head(result) + texts_ending_with(files, ".html") + explorer_asked(q) + explorer_counted(result),
+      .data = explorer_data(result),
+      .script = texts_ending_with(files, ".js")});
 }
 
 }  // namespace stepcast

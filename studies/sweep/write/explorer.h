@@ -1,5 +1,5 @@
-// A sweep's result as one HTML page to explore in a browser: it stands alone, asks for nothing over the network, and holds every row
-// of the top list and of the Pareto front once.
+// A sweep's result as one HTML page to explore in a browser: it stands alone, asks for nothing over the network, and
+// holds every row of the top list and of the Pareto front once.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace stepcast {
 /// The name in its page_mark().
 constexpr std::string_view explorer_mark = "sweep";
 
-/// Needs no server: scripts, styles and data (base units, every digit) are inside. Names are escaped whatever they hold. A result
-/// without rows, or of a part of the space, is a page too, which says so.
+/// Needs no server: scripts, styles and data (base units, every digit) are inside. Names are escaped whatever they
+/// hold. A result without rows, or of a part of the space, is a page too, which says so.
 std::string explorer_page(const SweepResult& result);
 
 }  // namespace stepcast

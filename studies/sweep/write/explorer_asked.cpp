@@ -22,7 +22,8 @@ std::string explorer_card(const std::string& value, const std::string& words) {
 
 std::string shown_values(const SweepAxis& axis) {
   const std::size_t shown = std::min(axis.values.size(), most_shown_values);
-  std::string text = fmt::format("{}", fmt::join(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  std::string text =
+      fmt::format("{}", fmt::join(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (shown < axis.values.size()) text += fmt::format(" and {} more", axis.values.size() - shown);
   return html_escaped(text);
 }
@@ -42,10 +43,11 @@ std::string choices_at(const SweepQuestion& question, std::uint64_t index) {
 std::string unfinished_note(const SweepResult& result) {
   const IndexRange all = range_of(result.shard, result.question.size());
   std::string part;
-  if (result.shard.count > 1) part = fmt::format("This is part {} of {}, counted from 0.", result.shard.index, result.shard.count);
+  if (result.shard.count > 1)
+    part = fmt::format("This is part {} of {}, counted from 0.", result.shard.index, result.shard.count);
   if (!result.complete())
     part += fmt::format("{}Unfinished: {} of {} configurations were looked at.", part.empty() ? "" : " ",
-                        tally_count(result.tally.enumerated), tally_count(all.end - all.begin));
+        tally_count(result.tally.enumerated), tally_count(all.end - all.begin));
   return part.empty() ? "" : "<p class=\"notice\"><b>" + part + "</b> Other configurations may be better.</p>\n";
 }
 
@@ -65,7 +67,8 @@ std::string axes_table(const SweepQuestion& question) {
   }
   std::string text = table.empty() ? "" : table.text();
   if (single.empty()) return text;
-  return text + fmt::format("<p class=\"soft\">One value: {}</p>\n", html_escaped(fmt::format("{}", fmt::join(single, ", "))));
+  return text +
+         fmt::format("<p class=\"soft\">One value: {}</p>\n", html_escaped(fmt::format("{}", fmt::join(single, ", "))));
 }
 
 /// "gpus" is an axis, and the first that a reader asks for.
@@ -80,7 +83,8 @@ std::string asked_job(const SweepQuestion& question) {
   const std::string gpus = asked_gpus(question);
   std::string text = gpus.empty() ? "" : "GPUs " + gpus;
   for (const auto& [key, value] : question.fixed)
-    if (key == "global_batch" || key == "sequence") text += (text.empty() ? "" : "; ") + html_escaped(key + ' ' + value);
+    if (key == "global_batch" || key == "sequence")
+      text += (text.empty() ? "" : "; ") + html_escaped(key + ' ' + value);
   return text.empty() ? "" : " (" + text + ")";
 }
 
@@ -95,8 +99,8 @@ std::string nearest_miss(const SweepResult& result) {
   const SweepTally& tally = result.tally;
   if (tally.does_not_fit == 0) return "";
   const std::string at = choices_at(result.question, tally.smallest_overflow_index);
-  return html_escaped(fmt::format("smallest overflow {}{}", figure_text(Figure::memory_peak, tally.smallest_overflow_bytes),
-                                  at.empty() ? "" : " at " + at));
+  return html_escaped(fmt::format("smallest overflow {}{}",
+      figure_text(Figure::memory_peak, tally.smallest_overflow_bytes), at.empty() ? "" : " at " + at));
 }
 
 }  // namespace
@@ -104,14 +108,16 @@ std::string nearest_miss(const SweepResult& result) {
 std::string explorer_head(const SweepResult& result) {
   const SweepQuestion& q = result.question;
   const SweepTally& tally = result.tally;
-  return fmt::format("<header>\n<h1>{} on {}</h1>\n<p>Configurations of a training step{}, forecast by stepcast {}.</p>\n",
-                     html_escaped(q.network), html_escaped(q.machine), asked_job(q), version()) +
+  return fmt::format(
+             "<header>\n<h1>{} on {}</h1>\n<p>Configurations of a training step{}, forecast by stepcast {}.</p>\n",
+             html_escaped(q.network), html_escaped(q.machine), asked_job(q), version()) +
          unfinished_note(result) + "<div class=\"figures\">\n" +
          explorer_card(tally_count(tally.enumerated), "configurations enumerated") +
          explorer_card(tally_count(tally.illegal_sum()), "of them illegal") +
          explorer_card(tally_count(tally.does_not_fit), "do not fit in memory") +
          explorer_card(tally_count(tally.fitting()), "can run") + best_words(result) +
-         "</div>\n<nav aria-label=\"Sections\">\n<a href=\"#explore\">Explore</a>\n<a href=\"#asked\">What was asked</a>\n"
+         "</div>\n<nav aria-label=\"Sections\">\n<a href=\"#explore\">Explore</a>\n<a href=\"#asked\">What was "
+         "asked</a>\n"
          "<a href=\"#counted\">What was counted</a>\n</nav>\n</header>\n";
 }
 
@@ -130,7 +136,8 @@ std::string explorer_asked(const SweepQuestion& q) {
   add("constraint", q.where.empty() ? "none" : html_escaped(q.where));
   add("Pareto front of", q.pareto.empty() ? "nothing" : html_escaped(fmt::format("{}", fmt::join(q.pareto, ", "))));
   add("listed", "the best " + tally_count(q.top));
-  add("search", q.exhaustive ? "every configuration that fits was forecast" : "dismissed by bounds where it could not be among the best");
+  add("search", q.exhaustive ? "every configuration that fits was forecast"
+                             : "dismissed by bounds where it could not be among the best");
   if (q.price_per_gpu_hour > 0) add("price", fmt::format("$ {} per GPU and hour", q.price_per_gpu_hour));
   return html_section("asked", "What was asked", table.text() + axes_table(q));
 }
@@ -142,7 +149,8 @@ std::string explorer_counted(const SweepResult& result) {
   add_illegal(table, tally);
   table.row({"do not fit", tally_count(tally.does_not_fit), nearest_miss(result)});
   if (!result.question.where.empty())
-    table.row({"excluded", tally_count(tally.excluded), "by what is known before a forecast: " + html_escaped(result.question.where)});
+    table.row({"excluded", tally_count(tally.excluded),
+        "by what is known before a forecast: " + html_escaped(result.question.where)});
   table.row({"can run", tally_count(tally.fitting()), ""});
   table.row({"listed as best", tally_count(result.top.size()), ""});
   if (!result.question.pareto.empty()) table.row({"on the front", tally_count(result.pareto.size()), ""});

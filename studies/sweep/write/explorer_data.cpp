@@ -31,12 +31,11 @@ std::vector<ExploredRow> explored_rows(const SweepResult& result) {
     rows[place->second].front = true;
   }
   std::stable_sort(rows.begin(), rows.end(),
-                   [&](const ExploredRow& a, const ExploredRow& b) { return better(*a.row, *b.row, result.question); });
+      [&](const ExploredRow& a, const ExploredRow& b) { return better(*a.row, *b.row, result.question); });
   return rows;
 }
 
-template <typename List, typename ToText>
-std::string json_list(const List& list, const ToText& to_text) {
+template <typename List, typename ToText> std::string json_list(const List& list, const ToText& to_text) {
   std::string text = "[";
   for (const auto& item : list) text += (text.size() == 1 ? "" : ",") + to_text(item);
   return text + "]";
@@ -48,8 +47,8 @@ std::string_view explorer_unit(FigureUnit unit) {
 }
 
 std::string explored_figure(const FigureRow& row) {
-  return fmt::format(R"({{"name":"{}","alias":"{}","key":"{}","unit":"{}","doc":{},"more":{}}})", row.name, row.alias, row.key,
-                     explorer_unit(row.unit), json_quoted(row.doc), row.more_is_better);
+  return fmt::format(R"({{"name":"{}","alias":"{}","key":"{}","unit":"{}","doc":{},"more":{}}})", row.name, row.alias,
+      row.key, explorer_unit(row.unit), json_quoted(row.doc), row.more_is_better);
 }
 
 /// An axis by the values that its rows have: a space may offer many more.
@@ -85,16 +84,17 @@ std::string explored_number(const SweepRow& row, Figure figure, const SweepQuest
   return json_number(row.figures[static_cast<std::size_t>(figure)]);
 }
 
-std::string explored_columns(const std::vector<ExploredRow>& rows, const std::vector<ExploredAxis>& axes, const SweepQuestion& question) {
+std::string explored_columns(
+    const std::vector<ExploredRow>& rows, const std::vector<ExploredAxis>& axes, const SweepQuestion& question) {
   const auto figure_column = [&](const FigureRow& figure) {
     return json_list(rows, [&](const ExploredRow& row) { return explored_number(*row.row, figure.figure, question); });
   };
   return fmt::format(R"({{"index":{},"rank":{},"front":{},"choices":{},"figures":{}}})",
-                     json_list(rows, [](const ExploredRow& row) { return fmt::format("\"{}\"", row.row->index); }),
-                     json_list(rows, [](const ExploredRow& row) { return std::to_string(row.rank); }),
-                     json_list(rows, [](const ExploredRow& row) { return std::string(row.front ? "1" : "0"); }),
-                     json_list(axes, [&](const ExploredAxis& axis) { return axis.numbers(rows); }),
-                     json_list(figure_rows(), figure_column));
+      json_list(rows, [](const ExploredRow& row) { return fmt::format("\"{}\"", row.row->index); }),
+      json_list(rows, [](const ExploredRow& row) { return std::to_string(row.rank); }),
+      json_list(rows, [](const ExploredRow& row) { return std::string(row.front ? "1" : "0"); }),
+      json_list(axes, [&](const ExploredAxis& axis) { return axis.numbers(rows); }),
+      json_list(figure_rows(), figure_column));
 }
 
 }  // namespace
@@ -106,12 +106,12 @@ std::string explorer_data(const SweepResult& result) {
   std::string axes_text;
   for (const SweepAxis& axis : q.axes) {
     axes.emplace_back(axis, axes.size(), rows);
-    axes_text += fmt::format(R"({}{{"key":{},"offered":{},"values":{}}})", axes_text.empty() ? "" : ",", json_quoted(axis.key),
-                             axis.values.size(), json_list(axes.back().values(), json_quoted));
+    axes_text += fmt::format(R"({}{{"key":{},"offered":{},"values":{}}})", axes_text.empty() ? "" : ",",
+        json_quoted(axis.key), axis.values.size(), json_list(axes.back().values(), json_quoted));
   }
   return fmt::format(R"({{"network":{},"machine":{},"objective":{},"pareto":{},"axes":[{}],"figures":{},"rows":{}}})",
-                     json_quoted(q.network), json_quoted(q.machine), json_quoted(q.objective), json_list(q.pareto, json_quoted),
-                     axes_text, json_list(figure_rows(), explored_figure), explored_columns(rows, axes, q));
+      json_quoted(q.network), json_quoted(q.machine), json_quoted(q.objective), json_list(q.pareto, json_quoted),
+      axes_text, json_list(figure_rows(), explored_figure), explored_columns(rows, axes, q));
 }
 
 }  // namespace stepcast

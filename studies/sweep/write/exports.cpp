@@ -51,7 +51,8 @@ Expected<void> check_own(const ExportKind& kind, const std::string& name, const 
   std::error_code unknown;
   const bool file = std::filesystem::is_regular_file(name, unknown);
   if (!file || std::filesystem::file_size(name, unknown) == 0 || kind.wrote(name)) return {};
-  return fail(flag, fmt::format("{} is there and is no {} file of a sweep", name, kind.ending), "name another file, or remove this one");
+  return fail(flag, fmt::format("{} is there and is no {} file of a sweep", name, kind.ending),
+      "name another file, or remove this one");
 }
 
 bool is_whole_number(const std::string& text) {
@@ -73,7 +74,7 @@ std::string csv_value(const ExportColumn& column, const SweepRow& row) {
 }
 
 void add_csv_rows(std::string& text, std::string_view list, const std::vector<SweepRow>& rows,
-                  const std::vector<ExportColumn>& columns) {
+    const std::vector<ExportColumn>& columns) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     text += fmt::format("{},{},{}", list, i + 1, rows[i].index);
     for (const ExportColumn& column : columns) text += ',' + csv_value(column, rows[i]);
@@ -87,7 +88,8 @@ std::vector<ExportColumn> export_columns(const SweepQuestion& question) {
   std::vector<ExportColumn> columns;
   for (const SweepAxis& axis : question.axes) columns.push_back({axis.key, static_cast<int>(columns.size())});
   for (const FigureRow& row : figure_rows()) {
-    const auto axis = std::find_if(question.axes.begin(), question.axes.end(), [&](const SweepAxis& a) { return a.key == row.key; });
+    const auto axis =
+        std::find_if(question.axes.begin(), question.axes.end(), [&](const SweepAxis& a) { return a.key == row.key; });
     if (axis == question.axes.end()) columns.push_back({std::string(row.key), -1, row.figure});
     else if (!std::all_of(axis->values.begin(), axis->values.end(), is_whole_number))
       columns.push_back({"figure_" + std::string(row.key), -1, row.figure});

@@ -14,20 +14,20 @@ namespace stepcast {
 
 /// A column of the table of rows: an axis, or a figure in base units.
 struct ExportColumn {
-  std::string name;    ///< key of the axis or figure
-  int axis = -1;       ///< number in SweepQuestion::axes; below 0: a figure
+  std::string name;  ///< key of the axis or figure
+  int axis = -1;     ///< number in SweepQuestion::axes; below 0: a figure
   Figure figure = Figure::step_time;
 };
-/// Axes, then figures. An axis of whole numbers says the same as the figure of its name, which then has no column; beside an axis of
-/// words ("auto") that figure is called "figure_NAME".
+/// Axes, then figures. An axis of whole numbers says the same as the figure of its name, which then has no column;
+/// beside an axis of words ("auto") that figure is called "figure_NAME".
 std::vector<ExportColumn> export_columns(const SweepQuestion& question);
 
-/// RFC 4180: columns list ("top", "pareto"), rank (from 1), index (in the space), then export_columns(). A figure that is no
-/// finite number is empty.
+/// RFC 4180: columns list ("top", "pareto"), rank (from 1), index (in the space), then export_columns(). A figure that
+/// is no finite number is empty.
 std::string csv_table(const SweepResult& result);
 
-/// A database of SQLite 3. Tables: question (name, value), tally (name, reason, value), rows (the columns of csv_table, numbers as
-/// numbers, NULL for what is no finite number). Equal results give equal bytes. Errors: SQLite's own.
+/// A database of SQLite 3. Tables: question (name, value), tally (name, reason, value), rows (the columns of csv_table,
+/// numbers as numbers, NULL for what is no finite number). Equal results give equal bytes. Errors: SQLite's own.
 Expected<std::string> sqlite_database(const SweepResult& result);
 
 /// Does a file hold the tables of sqlite_database()? It is opened for reading only.
@@ -37,7 +37,8 @@ struct ExportKind {
   std::string_view ending;  ///< ".csv"
   std::string_view doc;     ///< "JSON Lines, the only kind that can be resumed and merged"
   Expected<std::string> (*text)(const SweepResult& result);
-  bool (*wrote)(const std::string& name);  ///< is what stands there an earlier one of the kind? null: check_replaceable() says
+  /// is what stands there an earlier one of the kind? null: check_replaceable() says
+  bool (*wrote)(const std::string& name);
 };
 /// The first one is what names without an ending get.
 std::span<const ExportKind> export_kinds();
@@ -49,8 +50,8 @@ bool is_resumable(const ExportKind& kind);
 /// A file of any kind, opened before the work and written whole or not at all.
 class ExportFile {
  public:
-  /// What stands at the name is replaced only if it is empty or an earlier export of the kind. Errors: an unknown ending; another
-  /// file there; what OutputFile says; results that would not survive (check_replaceable).
+  /// What stands at the name is replaced only if it is empty or an earlier export of the kind. Errors: an unknown
+  /// ending; another file there; what OutputFile says; results that would not survive (check_replaceable).
   static Expected<ExportFile> open(const std::string& name, const std::string& flag);
   Expected<void> write(const SweepResult& result);
 

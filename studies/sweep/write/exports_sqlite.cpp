@@ -1,4 +1,5 @@
-// The table of a sweep's rows as a database, made in memory (sqlite3_serialize) so that it is written like every other file.
+// The table of a sweep's rows as a database, made in memory (sqlite3_serialize) so that it is written like every other
+// file.
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -33,7 +34,8 @@ class MemoryDatabase {
     insert_.reset(made);
   }
   void bind(std::string_view text) {
-    if (error_.empty()) check(sqlite3_bind_text(insert_.get(), ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
+    if (error_.empty())
+      check(sqlite3_bind_text(insert_.get(), ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
   }
   void bind(std::uint64_t value) {
     if (error_.empty()) check(sqlite3_bind_int64(insert_.get(), ++bound_, static_cast<sqlite3_int64>(value)));
@@ -60,9 +62,11 @@ class MemoryDatabase {
   }
 
  private:
+  // clang-format off
   struct Close { void operator()(sqlite3* db) const { sqlite3_close(db); } };
   struct Finish { void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); } };
   struct Free { void operator()(unsigned char* memory) const { sqlite3_free(memory); } };
+  // clang-format on
   void check(int code) {
     if (code != SQLITE_OK && error_.empty()) error_ = db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(code);
   }
@@ -127,7 +131,7 @@ std::string_view sql_type(const ExportColumn& column) {
 }
 
 void add_sql_rows(MemoryDatabase& db, std::string_view list, const std::vector<SweepRow>& rows,
-                  const std::vector<ExportColumn>& columns) {
+    const std::vector<ExportColumn>& columns) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     db.bind(list), db.bind(std::uint64_t{i + 1}), db.bind(rows[i].index);
     for (const ExportColumn& column : columns) {
@@ -179,8 +183,11 @@ bool is_sqlite_export(const std::string& name) {
   const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> db(opened, sqlite3_close);
   if (code != SQLITE_OK) return false;
   int tables = 0;
-  const auto count = [](void* sum, int, char** values, char**) { return *static_cast<int*>(sum) = std::atoi(values[0]), 0; };
-  constexpr const char* sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('question', 'tally', 'rows')";
+  const auto count = [](void* sum, int, char** values, char**) {
+    return *static_cast<int*>(sum) = std::atoi(values[0]), 0;
+  };
+  constexpr const char* sql =
+      "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('question', 'tally', 'rows')";
   return sqlite3_exec(db.get(), sql, count, &tables, nullptr) == SQLITE_OK && tables == 3;
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 void write_figures(JsonWriter& json, const SweepRow& row) {
   json.open("report");
-  for (const FigureRow& figure : figure_rows()) json.field(figure.key, row.figures[static_cast<std::size_t>(figure.figure)]);
+  for (const FigureRow& figure : figure_rows())
+    json.field(figure.key, row.figures[static_cast<std::size_t>(figure.figure)]);
   json.close();
 }
 
@@ -26,7 +27,8 @@ void write_sweep_row(JsonWriter& json, const SweepAnswer& answer, const SweepRow
   write_figures(json, row);
 }
 
-void write_sweep_rows(JsonWriter& json, std::string_view key, const SweepAnswer& answer, const std::vector<SweepRow>& rows) {
+void write_sweep_rows(
+    JsonWriter& json, std::string_view key, const SweepAnswer& answer, const std::vector<SweepRow>& rows) {
   json.open_list(key);
   for (const SweepRow& row : rows) {
     json.open();

@@ -15,18 +15,20 @@ namespace stepcast {
 namespace {
 
 /// Of lines of the notation that the launch has the flag takes the place, so it is always said.
-/// So are GPUs and micro-batch where the sweep was told them, as the launch alone may not tell, and a batch that follows from them.
+/// So are GPUs and micro-batch where the sweep was told them, as the launch alone may not tell, and a batch that
+/// follows from them.
 std::optional<Request::Said> typed_launch(const LaunchSource& source, const Arguments& arguments) {
   const auto request = read_launch_request(source, without_axes(arguments));
   if (!request) return std::nullopt;
   Request::Said said = request->said();
   for (const Request::Statement& statement : request->statements) said.erase(field(statement.instead_of).key);
   for (const auto& [flag, id] : {std::pair{"--gpus", FieldId::gpus}, std::pair{"--micro-batch", FieldId::micro_batch},
-                                 // a launch that says the ranks of a group has as many copies as the GPUs make
-                                 std::pair{"--gpus", FieldId::zero}, std::pair{"--gpus", FieldId::replicas}})
+           // a launch that says the ranks of a group has as many copies as the GPUs make
+           std::pair{"--gpus", FieldId::zero}, std::pair{"--gpus", FieldId::replicas}})
     if (arguments.has(flag)) said[field(id).key] = {"", flag};
   const std::string whole = source.file == "--" ? words_alone : source.file;
-  if (const auto batch = said.find("global_batch"); batch != said.end() && batch->second.where == whole) batch->second.text.clear();
+  if (const auto batch = said.find("global_batch"); batch != said.end() && batch->second.where == whole)
+    batch->second.text.clear();
   return said;
 }
 
@@ -82,7 +84,8 @@ std::string nouns_of(const Arguments& arguments, const Space& space, const std::
 }  // namespace
 
 PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePoints& points)
-    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)), behind_(launch_words_behind(arguments)), space_(space), points_(points) {
+    : nouns_(nouns_of(arguments, space, points.setting(Digits{}).scenario.machine.id)),
+      behind_(launch_words_behind(arguments)), space_(space), points_(points) {
   AxisContext context;
   context.machine = &points.setting(Digits{}).scenario.machine.row;
   precision_ = row_of(AxisId::precision).axis.usual(context).front();
@@ -99,9 +102,10 @@ std::string PredictLine::usual_value(const AxisRow& axis, const SplitWishes& wis
 }
 
 void PredictLine::add(std::string& text, std::string_view flag, std::string_view key, const std::string& value,
-                      const std::string& usual) const {
+    const std::string& usual) const {
   const auto said = said_.find(key);
-  if (value != (said == said_.end() ? usual : said->second.text)) text += fmt::format(" {} {}", flag, shell_word(value));
+  if (value != (said == said_.end() ? usual : said->second.text))
+    text += fmt::format(" {} {}", flag, shell_word(value));
 }
 
 std::string PredictLine::of(std::uint64_t index) const {

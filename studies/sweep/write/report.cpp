@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::size_t most_reasons = 6;
 
-std::string page_line(const std::string& text) { return text.empty() ? "" : paragraph(text, "  ", "    ", page_columns); }
+std::string page_line(const std::string& text) {
+  return text.empty() ? "" : paragraph(text, "  ", "    ", page_columns);
+}
 
 std::string threads_text(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
@@ -24,9 +26,12 @@ std::string sweep_title(const Space& space, const SweepNames& names, const Paint
   std::vector<std::string> counts;
   for (const std::int64_t gpus : space.numbers[static_cast<std::size_t>(AxisId::gpus)])
     counts.push_back(whole_number(static_cast<std::uint64_t>(gpus)));
-  const std::string run = fmt::format("{} on {} x {} ({})", names.network, fmt::join(counts, ", "), names.gpu, names.machine);
-  return paint.bold(run) + fmt::format("\nglobal batch {}, sequences of {}\n", whole_number(static_cast<std::uint64_t>(space.global_batch)),
-                                       whole_number(static_cast<std::uint64_t>(space.sequence))) +
+  const std::string run =
+      fmt::format("{} on {} x {} ({})", names.network, fmt::join(counts, ", "), names.gpu, names.machine);
+  return paint.bold(run) +
+         fmt::format("\nglobal batch {}, sequences of {}\n",
+             whole_number(static_cast<std::uint64_t>(space.global_batch)),
+             whole_number(static_cast<std::uint64_t>(space.sequence))) +
          (names.shard_source.empty() ? "" : names.shard_source + "\n");
 }
 
@@ -48,8 +53,9 @@ std::string reasons_text(const SweepTally& tally) {
 std::string fits_line(const SweepResult& result) {
   const SweepTally& tally = result.tally;
   if (tally.does_not_fit == 0) return "";
-  return fmt::format("{} {} not fit: smallest overflow {} at {}", whole_number(tally.does_not_fit), tally.does_not_fit == 1 ? "does" : "do",
-                     format_bytes(Bytes(tally.smallest_overflow_bytes)), words_at(result.question, tally.smallest_overflow_index));
+  return fmt::format("{} {} not fit: smallest overflow {} at {}", whole_number(tally.does_not_fit),
+      tally.does_not_fit == 1 ? "does" : "do", format_bytes(Bytes(tally.smallest_overflow_bytes)),
+      words_at(result.question, tally.smallest_overflow_index));
 }
 
 std::string excluded_line(const SweepResult& result, std::uint64_t late) {
@@ -63,27 +69,33 @@ std::string priced_line(const SweepAnswer& answer) {
   const SweepWork& work = answer.swept.work;
   const std::uint64_t priced = priced_in_all(answer.swept.result);
   if (priced == 0) return "";
-  std::string text = fmt::format("{} priced{} {} dismissed by their bound, {} forecast by the event engine", whole_number(priced),
-                                 answer.before > 0 ? "; in this run" : ":", whole_number(work.pruned), whole_number(work.refined));
-  if (work.refined > 0) text += fmt::format("; largest gap between fast and exact {}", format_percent(work.largest_gap));
+  std::string text =
+      fmt::format("{} priced{} {} dismissed by their bound, {} forecast by the event engine", whole_number(priced),
+          answer.before > 0 ? "; in this run" : ":", whole_number(work.pruned), whole_number(work.refined));
+  if (work.refined > 0)
+    text += fmt::format("; largest gap between fast and exact {}", format_percent(work.largest_gap));
   return text;
 }
 
 std::string pace_text(const SweepAnswer& answer) {
-  const double here = static_cast<double>(answer.swept.result.tally.enumerated - answer.before), seconds = answer.swept.work.seconds;
+  const double here = static_cast<double>(answer.swept.result.tally.enumerated - answer.before),
+               seconds = answer.swept.work.seconds;
   if (here == 0) return "nothing was left to do";
-  return fmt::format("{}, {} configurations/s, {}", duration_text(seconds), short_count(seconds > 0 ? here / seconds : 0),
-                     threads_text(answer.threads));
+  return fmt::format("{}, {} configurations/s, {}", duration_text(seconds),
+      short_count(seconds > 0 ? here / seconds : 0), threads_text(answer.threads));
 }
 
 std::string counts_text(const SweepAnswer& answer, const Paint& paint) {
   const SweepTally& tally = answer.swept.result.tally;
-  std::string text = fmt::format("\n{}  {}\n", paint.bold(count_of_configurations(tally.enumerated)), paint.dim(pace_text(answer)));
+  std::string text =
+      fmt::format("\n{}  {}\n", paint.bold(count_of_configurations(tally.enumerated)), paint.dim(pace_text(answer)));
   if (answer.before > 0) text += fmt::format("  {} of them were done before\n", whole_number(answer.before));
   text += dismissed_text(answer.swept.result, answer.swept.work.excluded_late) + page_line(priced_line(answer));
   if (const std::uint64_t wrong = answer.swept.work.above; wrong > 0)
-    text += paint.bad(page_line(fmt::format("WARNING: the bounds of {} did not hold against the forecast: a better one may be missing; "
-                                            "--exhaustive is sure", count_of_configurations(wrong))));
+    text += paint.bad(page_line(
+        fmt::format("WARNING: the bounds of {} did not hold against the forecast: a better one may be missing; "
+                    "--exhaustive is sure",
+            count_of_configurations(wrong))));
   return text;
 }
 
@@ -92,8 +104,9 @@ std::string counts_text(const SweepAnswer& answer, const Paint& paint) {
 std::string nearest_miss_text(const SweepAnswer& answer) {
   if (!answer.overflow) return "";
   const Overflow& overflow = *answer.overflow;
-  return page_line(fmt::format("The nearest miss holds {}. What makes that smaller: {}.", overflow.largest, overflow.advice)) + "  " +
-         answer.command(overflow.index) + "\n";
+  return page_line(fmt::format(
+             "The nearest miss holds {}. What makes that smaller: {}.", overflow.largest, overflow.advice)) +
+         "  " + answer.command(overflow.index) + "\n";
 }
 
 std::string without_where_text(const SweepAnswer& answer) {
@@ -115,8 +128,10 @@ std::string nothing_text(const SweepAnswer& answer, const Paint& paint) {
 }
 
 std::string found_text(const SweepAnswer& answer, const Paint& paint) {
-  return best_rows_text(answer, paint) + by_gpus_text(answer, paint) + front_text(answer.swept.result, paint) + why_text(answer, paint) +
-         fmt::format("\n{}\n  {}\n", paint.bold("To forecast the first one again"), answer.command(answer.swept.result.top.front().index));
+  return best_rows_text(answer, paint) + by_gpus_text(answer, paint) + front_text(answer.swept.result, paint) +
+         why_text(answer, paint) +
+         fmt::format("\n{}\n  {}\n", paint.bold("To forecast the first one again"),
+             answer.command(answer.swept.result.top.front().index));
 }
 
 }  // namespace
@@ -146,13 +161,16 @@ std::string sweep_text(const SweepAnswer& answer, const Console& console) {
 
 std::string sweep_plan_text(const SweepPlan& plan, const Console& console) {
   const Paint paint(console);
-  const std::string least = duration_text(plan.estimate.seconds), most = duration_text(std::max(plan.estimate.seconds, plan.estimate.most_seconds));
-  const std::string cost = fmt::format("about {} of them can run; roughly {} on {}", format_percent(plan.estimate.runnable_share),
-                                       least == most ? least : least + " to " + most, threads_text(plan.threads));
+  const std::string least = duration_text(plan.estimate.seconds),
+                    most = duration_text(std::max(plan.estimate.seconds, plan.estimate.most_seconds));
+  const std::string cost =
+      fmt::format("about {} of them can run; roughly {} on {}", format_percent(plan.estimate.runnable_share),
+          least == most ? least : least + " to " + most, threads_text(plan.threads));
   std::string text = sweep_title(*plan.space, plan.names, paint);
   text += fmt::format("\n{}  {}\n", paint.bold(count_of_configurations(plan.configurations)), paint.dim(cost));
   for (const AxisRow& axis : axis_rows()) {
-    const std::string values = fmt::format("{}", fmt::join(plan.space->values[static_cast<std::size_t>(axis.id)], ", "));
+    const std::string values =
+        fmt::format("{}", fmt::join(plan.space->values[static_cast<std::size_t>(axis.id)], ", "));
     text += paragraph(values, fmt::format("  {:<18}", axis_word(axis.key)), std::string(20, ' '), page_columns);
   }
   return text;

@@ -19,8 +19,8 @@ constexpr std::size_t most_shown = 50, most_of_front = 20;
 constexpr Figure usual_columns[] = {Figure::step_time, Figure::tokens_per_s_per_gpu, Figure::mfu, Figure::memory_peak};
 
 struct ListedAxes {
-  std::vector<std::size_t> columns;      ///< in which rows differ
-  std::vector<std::string> common;       ///< choices that all rows have made alike
+  std::vector<std::size_t> columns;  ///< in which rows differ
+  std::vector<std::string> common;   ///< choices that all rows have made alike
 };
 
 ListedAxes listed_axes(const SweepQuestion& question, const std::vector<const SweepRow*>& rows) {
@@ -28,7 +28,8 @@ ListedAxes listed_axes(const SweepQuestion& question, const std::vector<const Sw
   for (std::size_t i = 0; i < question.axes.size(); ++i) {
     const SweepAxis& axis = question.axes[i];
     if (differ_in(rows, i)) axes.columns.push_back(i);
-    else if (is_choice(axis)) axes.common.push_back(fmt::format("{} {}", axis_word(axis.key), rows.front()->choices[i]));
+    else if (is_choice(axis))
+      axes.common.push_back(fmt::format("{} {}", axis_word(axis.key), rows.front()->choices[i]));
   }
   return axes;
 }
@@ -36,7 +37,7 @@ ListedAxes listed_axes(const SweepQuestion& question, const std::vector<const Sw
 /// The split of the list has a column for these already.
 bool has_axis(const SweepQuestion& question, Figure figure) {
   return figure == Figure::dp || std::any_of(question.axes.begin(), question.axes.end(),
-                                             [&](const SweepAxis& axis) { return axis.key == row_of(figure).key; });
+                                     [&](const SweepAxis& axis) { return axis.key == row_of(figure).key; });
 }
 
 /// What the list is ordered by, and of a front all that it weighs.
@@ -46,7 +47,8 @@ std::vector<Figure> own_columns(const SweepQuestion& question, bool front) {
   std::vector<Figure> figures;
   for (const std::string& name : names) {
     const auto figure = find_figure(name, "");
-    const bool usual = !figure || std::find(std::begin(usual_columns), std::end(usual_columns), *figure) != std::end(usual_columns);
+    const bool usual =
+        !figure || std::find(std::begin(usual_columns), std::end(usual_columns), *figure) != std::end(usual_columns);
     if (!usual && !has_axis(question, *figure)) figures.push_back(*figure);
   }
   return figures;
@@ -58,12 +60,13 @@ std::string interval_cell(const SweepRow& row) {
 
 using RowMark = std::function<std::string(std::size_t)>;
 
-std::string rows_table(const SweepQuestion& question, const std::vector<const SweepRow*>& rows, const std::vector<Figure>& own,
-                       const RowMark& mark) {
+std::string rows_table(const SweepQuestion& question, const std::vector<const SweepRow*>& rows,
+    const std::vector<Figure>& own, const RowMark& mark) {
   const ListedAxes axes = listed_axes(question, rows);
   std::vector<Table::Column> columns = {{"", Align::right}};
   for (const Figure figure : own) columns.push_back({figure_heading(figure), Align::right});
-  for (const char* heading : {"step", "interval", "tokens/s/GPU", "MFU", "memory"}) columns.push_back({heading, Align::right});
+  for (const char* heading : {"step", "interval", "tokens/s/GPU", "MFU", "memory"})
+    columns.push_back({heading, Align::right});
   for (const std::size_t axis : axes.columns) columns.push_back({axis_word(question.axes[axis].key), Align::right});
   columns.push_back({"dp", Align::right});
   Table table(columns);
@@ -71,8 +74,9 @@ std::string rows_table(const SweepQuestion& question, const std::vector<const Sw
     const SweepRow& row = *rows[i];
     std::vector<std::string> cells = {mark(i)};
     for (const Figure figure : own) cells.push_back(figure_cell(row, figure));
-    cells.insert(cells.end(), {figure_cell(row, Figure::step_time), interval_cell(row), figure_cell(row, Figure::tokens_per_s_per_gpu),
-                               figure_cell(row, Figure::mfu), figure_cell(row, Figure::memory_peak)});
+    cells.insert(cells.end(),
+        {figure_cell(row, Figure::step_time), interval_cell(row), figure_cell(row, Figure::tokens_per_s_per_gpu),
+            figure_cell(row, Figure::mfu), figure_cell(row, Figure::memory_peak)});
     for (const std::size_t axis : axes.columns) cells.push_back(row.choices[axis]);
     cells.push_back(fmt::format("{:.0f}", figure_in(row, Figure::dp)));
     table.add(cells);
@@ -100,8 +104,10 @@ std::string list_heading(const SweepQuestion& question, const Paint& paint) {
 /// Rows of other GPU counts are no rivals, so that a row may be alone in a long list.
 std::string alone_of_its_count(const SweepAnswer& answer) {
   const SweepRow& first = answer.swept.result.top.front();
-  return fmt::format("number 1 is the only one of the list with {:.0f} GPUs, and ties are of one GPU count: a longer list (--top) "
-                     "shows them", figure_in(first, Figure::gpus));
+  return fmt::format(
+      "number 1 is the only one of the list with {:.0f} GPUs, and ties are of one GPU count: a longer list (--top) "
+      "shows them",
+      figure_in(first, Figure::gpus));
 }
 
 std::string ties_line(const SweepAnswer& answer) {
@@ -151,7 +157,8 @@ std::string best_rows_text(const SweepAnswer& answer, const Paint& paint) {
 
 std::string plain_rows_text(const SweepResult& result, const Paint& paint) {
   return fmt::format("\n{}\n", list_heading(result.question, paint)) +
-         rows_table(result.question, shown_rows(result.top, most_shown), own_columns(result.question, false), rank_mark) +
+         rows_table(
+             result.question, shown_rows(result.top, most_shown), own_columns(result.question, false), rank_mark) +
          more_rows(result.top, most_shown);
 }
 
@@ -167,7 +174,7 @@ std::string front_text(const SweepResult& result, const Paint& paint) {
   if (result.pareto.empty()) return "";
   const SweepQuestion& question = result.question;
   return fmt::format("\n{}  {}\n", paint.bold(fmt::format("Pareto front of {}", fmt::join(question.pareto, ", "))),
-                     paint.dim(count_of_configurations(result.pareto.size()))) +
+             paint.dim(count_of_configurations(result.pareto.size()))) +
          rows_table(question, shown_rows(result.pareto, most_of_front), own_columns(question, true), rank_mark) +
          more_rows(result.pareto, most_of_front);
 }

@@ -1,4 +1,5 @@
-// Why the first configuration of a sweep wins: phase by phase against another split and against the usual rule of thumb.
+// Why the first configuration of a sweep wins: phase by phase against another split and against the usual rule of
+// thumb.
 #include <algorithm>
 #include <cmath>
 
@@ -13,10 +14,11 @@
 namespace stepcast {
 namespace {
 
-constexpr double least_phase_share = 1e-4;       // of the step; shorter phases are in --json
+constexpr double least_phase_share = 1e-4;  // of the step; shorter phases are in --json
 constexpr double least_seen_gap_s = 5e-7, telling_share = 0.1;
 
-constexpr const char* rule_words = "tp up to a node, then the smallest pp that fits, micro-batch 1, no recompute if that fits";
+constexpr const char* rule_words =
+    "tp up to a node, then the smallest pp that fits, micro-batch 1, no recompute if that fits";
 
 using Rivals = std::vector<const Rival*>;
 
@@ -38,7 +40,8 @@ std::string rival_words(const SweepAnswer& answer, const Rival& rival) {
 bool is_long_enough(Figure phase, const SweepRow& winner, const Rivals& rivals) {
   const double least = least_phase_share * figure_in(winner, Figure::step_time);
   const auto shows = [&](const SweepRow& row) { return figure_in(row, phase) > least; };
-  return shows(winner) || std::any_of(rivals.begin(), rivals.end(), [&](const Rival* rival) { return shows(rival->row); });
+  return shows(winner) ||
+         std::any_of(rivals.begin(), rivals.end(), [&](const Rival* rival) { return shows(rival->row); });
 }
 
 std::string phases_table(const SweepRow& winner, const Rivals& rivals) {
@@ -66,14 +69,15 @@ std::string phases_table(const SweepRow& winner, const Rivals& rivals) {
 
 std::string why_sentence(const SweepAnswer& answer, const Rival& rival) {
   const SweepRow& winner = answer.swept.result.top.front();
-  const double rival_s = figure_in(rival.row, Figure::step_time), saved = rival_s - figure_in(winner, Figure::step_time);
+  const double rival_s = figure_in(rival.row, Figure::step_time),
+               saved = rival_s - figure_in(winner, Figure::step_time);
   const std::string against = "Against " + rival_words(answer, rival);
   if (std::abs(saved) < least_seen_gap_s) return against + ": as fast.";
   const auto gaps = phase_gaps(winner.figures, rival.row.figures);
   const bool wins = saved > 0;
   const PhaseGap &most = wins ? gaps.front() : gaps.back(), &other = wins ? gaps.back() : gaps.front();
   std::string text = fmt::format("{}: {} by {} ({}), most of it {}", against, wins ? "wins" : "slower",
-                                 format_seconds(Seconds(std::abs(saved))), format_percent(std::abs(saved) / rival_s), gap_words(most));
+      format_seconds(Seconds(std::abs(saved))), format_percent(std::abs(saved) / rival_s), gap_words(most));
   if (std::abs(other.seconds) >= telling_share * std::abs(most.seconds))
     text += fmt::format("; it {} {}", wins ? "loses" : "gains", gap_words(other));
   return text + ".";

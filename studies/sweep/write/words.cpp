@@ -12,7 +12,9 @@ namespace stepcast {
 
 std::string whole_number(std::uint64_t n) { return grouped_digits(static_cast<double>(n)); }
 
-std::string count_of_configurations(std::uint64_t n) { return fmt::format("{} configuration{}", whole_number(n), n == 1 ? "" : "s"); }
+std::string count_of_configurations(std::uint64_t n) {
+  return fmt::format("{} configuration{}", whole_number(n), n == 1 ? "" : "s");
+}
 
 double figure_in(const SweepRow& row, Figure figure) { return row.figures[static_cast<std::size_t>(figure)]; }
 
@@ -44,11 +46,12 @@ std::string axis_word(std::string_view key) {
 bool is_choice(const SweepAxis& axis) { return axis.values.size() > 1; }
 
 bool differ_in(const std::vector<const SweepRow*>& rows, std::size_t axis) {
-  return std::any_of(rows.begin(), rows.end(), [&](const SweepRow* row) { return row->choices[axis] != rows.front()->choices[axis]; });
+  return std::any_of(
+      rows.begin(), rows.end(), [&](const SweepRow* row) { return row->choices[axis] != rows.front()->choices[axis]; });
 }
 
 std::string choice_words(const SweepQuestion& question, const std::vector<std::string>& choices, double dp,
-                         const std::function<bool(std::size_t)>& wanted) {
+    const std::function<bool(std::size_t)>& wanted) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < question.axes.size(); ++i) {
     const SweepAxis& axis = question.axes[i];
@@ -59,7 +62,8 @@ std::string choice_words(const SweepQuestion& question, const std::vector<std::s
 }
 
 std::string row_words(const SweepQuestion& question, const SweepRow& row) {
-  return choice_words(question, row.choices, figure_in(row, Figure::dp), [&](std::size_t axis) { return is_choice(question.axes[axis]); });
+  return choice_words(question, row.choices, figure_in(row, Figure::dp),
+      [&](std::size_t axis) { return is_choice(question.axes[axis]); });
 }
 
 std::string words_at(const SweepQuestion& question, std::uint64_t index) {

@@ -11,8 +11,8 @@
 
 namespace stepcast {
 
-std::string whole_number(std::uint64_t n);               ///< "1,234,567"
-std::string count_of_configurations(std::uint64_t n);    ///< "1 configuration", "1,234 configurations"
+std::string whole_number(std::uint64_t n);             ///< "1,234,567"
+std::string count_of_configurations(std::uint64_t n);  ///< "1 configuration", "1,234 configurations"
 
 double figure_in(const SweepRow& row, Figure figure);
 std::string figure_cell(const SweepRow& row, Figure figure);
@@ -30,9 +30,10 @@ std::string axis_word(std::string_view key);
 bool is_choice(const SweepAxis& axis);
 bool differ_in(const std::vector<const SweepRow*>& rows, std::size_t axis);
 
-/// "tp 8, pp 4, micro-batch 1": the axes, by their place, that are `wanted`, with the dp that follows from them; dp 0 leaves that out.
+/// "tp 8, pp 4, micro-batch 1": the axes, by their place, that are `wanted`, with the dp that follows from them; dp 0
+/// leaves that out.
 std::string choice_words(const SweepQuestion& question, const std::vector<std::string>& choices, double dp,
-                         const std::function<bool(std::size_t axis)>& wanted);
+    const std::function<bool(std::size_t axis)>& wanted);
 /// Those that are a choice.
 std::string row_words(const SweepQuestion& question, const SweepRow& row);
 std::string words_at(const SweepQuestion& question, std::uint64_t index);

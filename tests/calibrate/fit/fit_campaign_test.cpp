@@ -23,7 +23,7 @@ const LawFit* find_fit(const FittedProfile& fitted, const std::string& law) {
 
 bool notes_say(const FittedProfile& fitted, const std::string& text) {
   return std::any_of(fitted.notes.begin(), fitted.notes.end(),
-                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+      [&](const std::string& note) { return note.find(text) != std::string::npos; });
 }
 
 TEST(FitCampaign, gives_back_the_card_that_made_the_rows) {

@@ -61,8 +61,8 @@ std::vector<CollectiveGrowth::Point> median_ratios(const std::vector<Pair>& pair
 /// Those of the same generation, else all.
 std::vector<Pair> nearest(const std::vector<Pair>& pairs, const std::string& links) {
   std::vector<Pair> own;
-  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(own),
-               [&](const Pair& p) { return p.system->links == links; });
+  std::copy_if(
+      pairs.begin(), pairs.end(), std::back_inserter(own), [&](const Pair& p) { return p.system->links == links; });
   return own.empty() ? pairs : own;
 }
 
@@ -71,8 +71,8 @@ std::vector<double> forecasts_of_others(const std::vector<Pair>& pairs) {
   std::vector<double> out;
   for (const Pair& held : pairs) {
     std::vector<Pair> others;
-    std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(others),
-                 [&](const Pair& p) { return p.system != held.system; });
+    std::copy_if(
+        pairs.begin(), pairs.end(), std::back_inserter(others), [&](const Pair& p) { return p.system != held.system; });
     if (others.empty()) continue;
     CollectiveGrowth growth;
     growth.points = median_ratios(nearest(others, held.system->links));
@@ -89,8 +89,8 @@ constexpr Spread untried{0.75, 1.35};
 
 }  // namespace
 
-std::vector<CollectiveGrowth> fit_growth(std::span<const MeasuredSystem> systems, const std::string& links,
-                                         FabricKind fabric) {
+std::vector<CollectiveGrowth> fit_growth(
+    std::span<const MeasuredSystem> systems, const std::string& links, FabricKind fabric) {
   std::vector<CollectiveGrowth> out;
   for (const auto& [step, pairs] : pairs_of(systems, fabric)) {
     const std::vector<Pair> near = nearest(pairs, links);

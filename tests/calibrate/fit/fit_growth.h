@@ -20,7 +20,7 @@ struct MeasuredSystem {
 /// For each kind and step between neighbouring rank counts that some system has: the median over the systems with these
 /// links, else over all those whose fabric is alike, of time(to)/time(from) at the same buffer, over sizes a doubling
 /// apart. The spread is that of systems forecast by the others; with fewer than two, it is wide and `assumed` of size.
-std::vector<CollectiveGrowth> fit_growth(std::span<const MeasuredSystem> systems, const std::string& links,
-                                         FabricKind fabric);
+std::vector<CollectiveGrowth> fit_growth(
+    std::span<const MeasuredSystem> systems, const std::string& links, FabricKind fabric);
 
 }  // namespace stepcast

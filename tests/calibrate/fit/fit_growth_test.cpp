@@ -22,7 +22,7 @@ MeasuredSystem made_system(const char* id, const char* links, double ratio) {
 
 TEST(FitGrowth, median_of_the_same_generation) {
   const std::vector<MeasuredSystem> systems{made_system("a", "new", 1.2), made_system("b", "new", 1.3),
-                                            made_system("c", "new", 2), made_system("d", "old", 5)};
+      made_system("c", "new", 2), made_system("d", "old", 5)};
   const auto growth = fit_growth(systems, "new", FabricKind::nvswitch);
   ASSERT_EQ(growth.size(), 1u);
   EXPECT_EQ(growth[0].from, 4);

@@ -30,8 +30,7 @@ RooflineLaw law_with(double softness) {
 }
 
 /// Sizes in powers of two from 512 (and below, where `small`), timed by `time`.
-template <typename Time>
-std::vector<Sample<GemmQuery>> products(Time time, bool small = false) {
+template <typename Time> std::vector<Sample<GemmQuery>> products(Time time, bool small = false) {
   std::vector<Sample<GemmQuery>> out;
   for (double m = small ? 16 : 512; m <= 8192; m *= 2)
     for (double n = 1024; n <= 8192; n *= 2)
@@ -71,13 +70,16 @@ TEST(FitLaw, sixteen_samples_are_enough_for_a_base_law) {
   const auto fitted = fit_gemm(sixteen, round_gpu());
   ASSERT_TRUE(fitted.has_value());
   for (const auto& sample : samples)
-    EXPECT_NEAR(gemm_time(fitted->law, units_of(round_gpu()), sample.query).time / base_time(truth, sample.query), 1, 0.06);
+    EXPECT_NEAR(
+        gemm_time(fitted->law, units_of(round_gpu()), sample.query).time / base_time(truth, sample.query), 1, 0.06);
   EXPECT_FALSE(fit_gemm(std::vector(sixteen.begin(), sixteen.begin() + 3), round_gpu()).has_value());
 }
 
 TEST(FitLaw, learns_what_the_base_law_cannot_say_and_forecasts_held_out_shapes) {
   const RooflineLaw truth = law_with(2);
-  const auto time = [&](const GemmQuery& q) { return base_time(truth, q) * (q.m < 100 ? 1.5 : q.n > 3000 ? 0.9 : 1.1) * scatter(q, 0.02); };
+  const auto time = [&](const GemmQuery& q) {
+    return base_time(truth, q) * (q.m < 100 ? 1.5 : q.n > 3000 ? 0.9 : 1.1) * scatter(q, 0.02);
+  };
   std::vector<Sample<GemmQuery>> samples;
   for (double scale = 1; scale < 1.9; scale += 0.2)
     for (auto sample : products([](const GemmQuery&) { return Seconds(1); }, true)) {
@@ -153,7 +155,8 @@ TEST(FitLaw, cast_is_told_from_the_product) {
   ASSERT_TRUE(fitted.has_value());
   EXPECT_NEAR(fitted->law.compute.value(), 450e12, 10e12);
   EXPECT_NEAR(fitted->law.cast.value(), 0.8e12, 0.05e12);
-  EXPECT_NEAR((fitted->law.cast_t0 + fitted->law.t0).value(), 11e-6, 0.3e-6);  // two launches in a row: only their sum shows
+  // two launches in a row: only their sum shows
+  EXPECT_NEAR((fitted->law.cast_t0 + fitted->law.t0).value(), 11e-6, 0.3e-6);
 }
 
 TEST(FitLaw, sustained_runs_give_their_slow_down) {

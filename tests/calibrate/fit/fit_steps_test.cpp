@@ -9,7 +9,9 @@ namespace stepcast {
 namespace {
 
 /// A step of `products` seconds of products, `moves` of collectives and `kernels` kernels.
-struct Made { double products, moves, kernels; };
+struct Made {
+  double products, moves, kernels;
+};
 
 double step_of(const Made& made, std::span<const StepValue> values) {
   double products = 1, moves = 1, gap = 0;
@@ -21,8 +23,10 @@ double step_of(const Made& made, std::span<const StepValue> values) {
   return made.products * products + made.moves * moves + made.kernels * gap;
 }
 
-const std::vector<StepValue> truth = {{StepParameter::products, 1.2}, {StepParameter::activation_moves, 0.6}, {StepParameter::kernel_gap, 30e-6}};
-const std::vector<StepValue> neutral = {{StepParameter::products, 1}, {StepParameter::activation_moves, 1}, {StepParameter::kernel_gap, 10e-6}};
+const std::vector<StepValue> truth = {
+    {StepParameter::products, 1.2}, {StepParameter::activation_moves, 0.6}, {StepParameter::kernel_gap, 30e-6}};
+const std::vector<StepValue> neutral = {
+    {StepParameter::products, 1}, {StepParameter::activation_moves, 1}, {StepParameter::kernel_gap, 10e-6}};
 
 /// 24 steps of four groups, whose shares of products, moves and kernels differ.
 std::vector<Made> made_steps() {
@@ -35,7 +39,8 @@ struct Trial {
   std::vector<Made> made = made_steps();
   std::vector<StepSample> samples;
   Trial() {
-    for (std::size_t i = 0; i < made.size(); ++i) samples.push_back({step_of(made[i], truth), "group " + std::to_string(i % 4), true});
+    for (std::size_t i = 0; i < made.size(); ++i)
+      samples.push_back({step_of(made[i], truth), "group " + std::to_string(i % 4), true});
   }
   [[nodiscard]] StepForecasts forecasts() const {
     return [this](std::span<const std::size_t> which, std::span<const StepValue> values, std::span<double> seconds) {
@@ -46,7 +51,8 @@ struct Trial {
 
 TEST(FitSteps, FindsTheParametersThatMadeTheSteps) {
   const Trial trial;
-  const StepFitResult result = fit_steps(trial.samples, trial.forecasts(), {neutral, "source", 0.002});  // exact steps outweigh what was believed
+  // exact steps outweigh what was believed
+  const StepFitResult result = fit_steps(trial.samples, trial.forecasts(), {neutral, "source", 0.002});
   for (std::size_t i = 0; i < truth.size(); ++i) EXPECT_NEAR(result.values[i].value / truth[i].value, 1, 0.05);
   EXPECT_LT(result.mape, 0.003);
   EXPECT_LT(result.held_out_mape, 0.005);
@@ -116,7 +122,8 @@ TEST(FitSteps, TwoStepsMoveTheMostCertainParameterOnly) {
   EXPECT_GT(result.values[0].value, 1.05);
   EXPECT_LE(result.values[0].value, 1.25);
   const double untouched = step_of(trial.made[9], neutral) / step_of(trial.made[9], truth) - 1;
-  EXPECT_LT(std::abs(step_of(trial.made[9], result.values) / step_of(trial.made[9], truth) - 1), 0.5 * std::abs(untouched));
+  EXPECT_LT(
+      std::abs(step_of(trial.made[9], result.values) / step_of(trial.made[9], truth) - 1), 0.5 * std::abs(untouched));
 }
 
 TEST(FitSteps, ValuesStayInTheirPlausibleRange) {

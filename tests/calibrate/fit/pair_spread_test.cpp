@@ -31,7 +31,8 @@ TEST(PairSpread, FourInFivePairsLieBelow) {
 }
 
 TEST(PairSpread, RunsCountAlikeHoweverManyPairsTheyMake) {
-  // Ten runs of one job make 45 pairs that differ by nothing and weigh 2/10 each: 9. Three jobs of two runs weigh 1 each: 3 of 12.
+  // Ten runs of one job make 45 pairs that differ by nothing and weigh 2/10 each: 9. Three jobs of two runs weigh 1
+  // each: 3 of 12.
   std::vector<JobResidual> residuals;
   add_job("large", std::vector<double>(10, 0.0), residuals);
   for (const char* name : {"x", "y", "z"}) add_job(name, {0, 0.05}, residuals);
@@ -39,7 +40,8 @@ TEST(PairSpread, RunsCountAlikeHoweverManyPairsTheyMake) {
 }
 
 TEST(PairSpread, RepetitionsOtherJobsAndRunsOfNoJobAreNoPairs) {
-  const std::vector<JobResidual> residuals = {{"a", "tp 2", 0}, {"a", "tp 2", 0.1}, {"b", "tp 4", 0.2}, {"", "tp 1", 0.3}, {"", "tp 8", 0.4}};
+  const std::vector<JobResidual> residuals = {
+      {"a", "tp 2", 0}, {"a", "tp 2", 0.1}, {"b", "tp 4", 0.2}, {"", "tp 1", 0.3}, {"", "tp 8", 0.4}};
   EXPECT_EQ(pairs_seen(residuals).pairs, 0);
   EXPECT_EQ(pairs_seen(residuals).jobs, 0);
   EXPECT_EQ(fit_pair_spread(residuals, 0.05).spread, 0.05);
@@ -51,7 +53,8 @@ TEST(PairSpread, FewJobsMoveWhatIsBelievedLittle) {
   EXPECT_NEAR(fit_pair_spread(residuals, 0.06).spread, std::sqrt((0.0004 + 3 * 0.0036) / 4), 1e-12);
   add_job("2", {0, 0.02}, residuals);
   add_job("3", {0, 0.02}, residuals);
-  EXPECT_NEAR(fit_pair_spread(residuals, 0.06).spread, std::sqrt((0.0004 + 0.0036) / 2), 1e-12) << "three jobs weigh as much as belief";
+  EXPECT_NEAR(fit_pair_spread(residuals, 0.06).spread, std::sqrt((0.0004 + 0.0036) / 2), 1e-12)
+      << "three jobs weigh as much as belief";
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ std::string joined_notes(const Measurements& all) {
 TEST(Condense, repeats_become_their_median_and_keep_their_spread) {
   Measurements all = of_gpus({"h100-sxm", "b200-sxm"});
   all.rows = {all_reduce_of(1024, 12), all_reduce_of(1024, 30), all_reduce_of(1024, 10), all_reduce_of(2048, 13),
-              all_reduce_of(1024, 40, 1)};
+      all_reduce_of(1024, 40, 1)};
   const Measurements few = condensed(all);
   ASSERT_EQ(few.rows.size(), 3u);
   EXPECT_NEAR(few.rows[0].time.value(), 12e-6, 1e-15);
@@ -79,8 +79,9 @@ TEST(Condense, a_row_beside_its_neighbours_is_named) {
       const Measurements named = condensed(all);
       EXPECT_EQ(named.rows.size(), all.rows.size());
       EXPECT_THAT(joined_notes(named), HasSubstr("1 outliers")) << at << " x " << factor;
-      EXPECT_THAT(joined_notes(named), HasSubstr("all_reduce over 8 ranks, size " +
-                                                 std::to_string(1024LL << at) + " in")) << at;
+      EXPECT_THAT(
+          joined_notes(named), HasSubstr("all_reduce over 8 ranks, size " + std::to_string(1024LL << at) + " in"))
+          << at;
     }
   }
 }
@@ -101,8 +102,7 @@ TEST(Condense, copied_tables_are_named) {
     all.rows.push_back(all_reduce_of(bytes, i == 3 ? 10 + 1.37 * i : 8 + 1.21 * i, 2));  // one coincidence
   }
   const std::string notes = joined_notes(condensed(all));
-  EXPECT_THAT(
-      notes,
+  EXPECT_THAT(notes,
       HasSubstr("all_reduce over 8 ranks: 8 of 8 times are the same to the last digit in [a100-80gb] and [h100-sxm]"));
   EXPECT_EQ(notes.find("h200"), std::string::npos) << notes;
 }

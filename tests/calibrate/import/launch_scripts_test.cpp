@@ -63,34 +63,14 @@ TEST(LaunchScripts, Variables) {
     const char* set;
     const char* value;
   };
-  const Case cases[] = {{"X=${Y:-8}", "8"},
-                        {"X=${Y-8}", "8"},
-                        {"Y=; X=${Y:-8}", "8"},
-                        {": ${X:=8}", "8"},
-                        {"X=${1:-\"a b\"}", "a b"},
-                        {"A=4; X=${A:?needed}", "4"},
-                        {"A=4; X=${A:+yes}", "yes"},
-                        {"X=1; X+=2", "12"},
-                        {"A=(1 2 3); X=${#A[@]}", "3"},
-                        {"A=(1 2 3); X=${A[1]}", "2"},
-                        {"A=a/b/c.json; X=${A##*/}", "c.json"},
-                        {"A=a.b.c; X=${A%.*}", "a.b"},
-                        {"A=a.b.c; X=${A%%.*}", "a"},
-                        {"A=a-b-c; X=${A//-/_}", "a_b_c"},
-                        {"A=abc; X=${A:1:1}", "b"},
-                        {"A=BF; X=${A,,}", "bf"},
-                        {"A=2; B=3; X=$((A*$B+1))", "7"},
-                        {"A=2; X=$((2**(A+1)))", "8"},
-                        {"X=$(expr 2 \\* 8)", "16"},
-                        {"A=6; X=`expr $A / 2`", "3"},
-                        {"X=\"${Y:-${Z:-5}}\"", "5"},
-                        {"export X=3", "3"},
-                        {"declare -r X=3", "3"},
-                        {"X=$(pwd)/out", "./out"},
-                        {"X=\"$(dirname \"$0\")/a.json\"", "./a.json"},
-                        {"X=1 # 2", "1"},
-                        {"X='a b'", "a b"},
-                        {"X=5\r", "5"}};
+  const Case cases[] = {{"X=${Y:-8}", "8"}, {"X=${Y-8}", "8"}, {"Y=; X=${Y:-8}", "8"}, {": ${X:=8}", "8"},
+      {"X=${1:-\"a b\"}", "a b"}, {"A=4; X=${A:?needed}", "4"}, {"A=4; X=${A:+yes}", "yes"}, {"X=1; X+=2", "12"},
+      {"A=(1 2 3); X=${#A[@]}", "3"}, {"A=(1 2 3); X=${A[1]}", "2"}, {"A=a/b/c.json; X=${A##*/}", "c.json"},
+      {"A=a.b.c; X=${A%.*}", "a.b"}, {"A=a.b.c; X=${A%%.*}", "a"}, {"A=a-b-c; X=${A//-/_}", "a_b_c"},
+      {"A=abc; X=${A:1:1}", "b"}, {"A=BF; X=${A,,}", "bf"}, {"A=2; B=3; X=$((A*$B+1))", "7"},
+      {"A=2; X=$((2**(A+1)))", "8"}, {"X=$(expr 2 \\* 8)", "16"}, {"A=6; X=`expr $A / 2`", "3"},
+      {"X=\"${Y:-${Z:-5}}\"", "5"}, {"export X=3", "3"}, {"declare -r X=3", "3"}, {"X=$(pwd)/out", "./out"},
+      {"X=\"$(dirname \"$0\")/a.json\"", "./a.json"}, {"X=1 # 2", "1"}, {"X='a b'", "a b"}, {"X=5\r", "5"}};
   for (const Case& c : cases) EXPECT_EQ(x_of(c.set + end), c.value) << c.set;
 }
 
@@ -131,12 +111,10 @@ TEST(LaunchScripts, ConditionsThatAreKnown) {
     const char* set;
     const char* value;
   };
-  const Case cases[] = {
-      {"S=7b\nif [ $S = 7b ]; then\n X=1\nelse\n X=2\nfi", "1"},
+  const Case cases[] = {{"S=7b\nif [ $S = 7b ]; then\n X=1\nelse\n X=2\nfi", "1"},
       {"S=7b\nif [[ \"$S\" == \"13b\" ]]; then\n X=1\nelif [[ $S == 7* ]]; then\n X=2\nelse\n X=3\nfi", "2"},
       {"S=4\nif [ \"$S\" -gt 8 ]\nthen\n X=1\nelse\n X=2\nfi", "2"},
-      {"S=4\nif ((S >= 4)); then X=1; else X=2; fi", "1"},
-      {"if [ -z \"$S\" ]; then X=1; else X=2; fi", "1"},
+      {"S=4\nif ((S >= 4)); then X=1; else X=2; fi", "1"}, {"if [ -z \"$S\" ]; then X=1; else X=2; fi", "1"},
       {"S=a\nT=b\nif [[ $S == b ]] || [[ $T == b ]]; then X=1; else X=2; fi", "1"},
       {"S=a\nT=b\nif [ $S = a ] && [ $T = c ]; then X=1; else X=2; fi", "2"},
       {"S=4\nif [[ $S -ge 2 && $S -lt 4 ]]; then X=1; else X=2; fi", "2"},
@@ -149,8 +127,8 @@ TEST(LaunchScripts, ConditionsThatAreKnown) {
     // A variable that nothing sets is as good as empty for -z; that is said.
     const auto notes = only_launch(c.set + end).notes;
     const bool asks = std::string(c.set).find("-z") != std::string::npos;
-    EXPECT_EQ(notes, asks ? std::vector<std::string>{"line 1 asks whether S is set: nothing sets it"}
-                          : std::vector<std::string>{})
+    EXPECT_EQ(notes,
+        asks ? std::vector<std::string>{"line 1 asks whether S is set: nothing sets it"} : std::vector<std::string>{})
         << c.set;
   }
 }
@@ -159,8 +137,8 @@ TEST(LaunchScripts, ConditionsThatAreNot) {
   const LaunchLine last = only_launch("X=1\nif [ -f a ]; then\n  X=2\nfi\ntorchrun train.py --x $X\n");
   EXPECT_EQ(given(last, "x")->value, "2");
   ASSERT_EQ(last.notes.size(), 1u);
-  EXPECT_EQ(last.notes[0],
-            "X is set in line 1 and, under a condition that is not known here, in line 3: the last counts");
+  EXPECT_EQ(
+      last.notes[0], "X is set in line 1 and, under a condition that is not known here, in line 3: the last counts");
   // What only the command line of the script says does not take the place of a default.
   const LaunchLine kept = only_launch(
       "X=1\nwhile [ $# -gt 0 ]; do\n case $1 in\n  --x) X=$2; shift ;;\n esac\ndone\ntorchrun train.py --x $X\n");
@@ -184,14 +162,14 @@ TEST(LaunchScripts, Functions) {
   EXPECT_EQ(x_of("function run {\n  local a=$1\n  torchrun train.py --x $a\n}\nrun 3\n"), "3");
   EXPECT_EQ(x_of("run() { torchrun train.py --x $X; }\nX=2\n"), "2");  // nobody calls it
   EXPECT_EQ(script_launches("run() {\n  torchrun train.py --x $1\n  run $1\n}\nrun 1\n").size(),
-            8u);  // an end is put to it
+      8u);  // an end is put to it
 }
 
 TEST(LaunchScripts, Heredocs) {
-  const LaunchLine launch = only_launch(
-      "Z=1\nC=./ds.$SLURM_JOBID.json\ncat <<EOT > $C\n{\n  \"stage\": $Z,\n  \"batch\": $GBS\n}\nEOT\n"
-      "cat > other.yaml <<'EOF'\na: $Z\nEOF\necho \"{\\\"a\\\": $Z}\" > third.json\ndeepspeed train.py "
-      "--deepspeed_config $C\n");
+  const LaunchLine launch =
+      only_launch("Z=1\nC=./ds.$SLURM_JOBID.json\ncat <<EOT > $C\n{\n  \"stage\": $Z,\n  \"batch\": $GBS\n}\nEOT\n"
+                  "cat > other.yaml <<'EOF'\na: $Z\nEOF\necho \"{\\\"a\\\": $Z}\" > third.json\ndeepspeed train.py "
+                  "--deepspeed_config $C\n");
   ASSERT_EQ(launch.files.size(), 3u);
   EXPECT_EQ(launch.files[0].name, given(launch, "deepspeed_config")->value);
   EXPECT_EQ(launch.files[0].text, "{\n  \"stage\": 1,\n  \"batch\": ${GBS}\n}\n");
@@ -203,14 +181,14 @@ TEST(LaunchScripts, Heredocs) {
   EXPECT_TRUE(script_launches("cat <<E > notes.txt\ntorchrun train.py --x 1\nE\n").empty());
   EXPECT_EQ(x_of("X=4\nsbatch <<E\n#SBATCH --nodes=2\nsrun torchrun --nproc_per_node 8 --nnodes \\$SLURM_NNODES "
                  "train.py --x $X\nE\n"),
-            "4");
+      "4");
 }
 
 TEST(LaunchScripts, WordsOfInnerShells) {
   const std::string set = "L=\"torchrun --nproc_per_node 8 --nnodes 2\"\nC=\"train.py --x 'a b' \\\n  --y 2\"\n";
   for (const char* command : {"srun --label bash -c \"$L --node_rank \\$SLURM_PROCID $C\"", "eval $L $C",
-                              "eval \"$L $C\"", "srun -l bash -lc \"export A=1; cd x && $L $C\"",
-                              "pdsh -w a,b \"cd x; $L $C\"", "srun singularity exec image.sif bash -c \"$L $C\""}) {
+           "eval \"$L $C\"", "srun -l bash -lc \"export A=1; cd x && $L $C\"", "pdsh -w a,b \"cd x; $L $C\"",
+           "srun singularity exec image.sif bash -c \"$L $C\""}) {
     const LaunchLine launch = only_launch(set + command + "\n");
     EXPECT_EQ(given(launch, "x")->value, "a b") << command;
     EXPECT_EQ(given(launch, "y")->line, 3u) << command;
@@ -225,12 +203,11 @@ TEST(LaunchScripts, SizesOfJobs) {
   };
   const Case cases[] = {{"#SBATCH --nodes 4\n#SBATCH --gres=gpu:h100:8\nsrun torchrun --nproc_per_node "
                          "$SLURM_GPUS_ON_NODE --nnodes $SLURM_NNODES train.py --x 1",
-                         32},
-                        {"#SBATCH -N 2\n#SBATCH --ntasks-per-node=8\nsrun python train.py --x 1", 16},
-                        {"deepspeed --include a:0,1,2,3@b:0,1,2,3 train.py --x 1", 8},
-                        {"composer -n 8 train/train.py a.yaml x=1", 8},
-                        {"mpirun -np 16 -x NCCL_DEBUG=INFO python train.py --x 1", 16},
-                        {"accelerate launch --config_file a.yaml --num_processes 16 train.py --x 1", 16}};
+                            32},
+      {"#SBATCH -N 2\n#SBATCH --ntasks-per-node=8\nsrun python train.py --x 1", 16},
+      {"deepspeed --include a:0,1,2,3@b:0,1,2,3 train.py --x 1", 8}, {"composer -n 8 train/train.py a.yaml x=1", 8},
+      {"mpirun -np 16 -x NCCL_DEBUG=INFO python train.py --x 1", 16},
+      {"accelerate launch --config_file a.yaml --num_processes 16 train.py --x 1", 16}};
   for (const Case& c : cases) EXPECT_EQ(only_launch(c.text).gpus(), c.gpus) << c.text;
 }
 
@@ -278,7 +255,7 @@ TEST(LaunchScripts, NothingGrowsWithoutEnd) {
 TEST(LaunchScripts, LongLinesAndOddBytes) {
   const std::string semicolons(300'000, ';'), dollars(300'000, '$'), quotes(100'001, '"');
   for (const std::string& text :
-       {semicolons, dollars, quotes, std::string(300'000, '\\'), std::string(200'000, '('), std::string(1000, '\0')}) {
+      {semicolons, dollars, quotes, std::string(300'000, '\\'), std::string(200'000, '('), std::string(1000, '\0')}) {
     EXPECT_TRUE(find_launches(text, "run.sh"));
     EXPECT_TRUE(find_launches("X=1\n" + text + "\n", "run.sh"));
     (void)find_launches("torchrun train.py --x " + text, "run.sh");
@@ -294,8 +271,7 @@ TEST(LaunchScripts, LongLinesAndOddBytes) {
   EXPECT_EQ(only_launch("torchrun train.py --x \1\2\3 --y 1\r\n").arguments.at("y"), "1");
 }
 
-const char* const damaged_scripts[] = {
-    sample_log::megatron_script,
+const char* const damaged_scripts[] = {sample_log::megatron_script,
     "#!/bin/bash\n#SBATCH --nodes=4\nTP=${TP:-2}\ncase $S in\n 7b) L=32; H=4096 ;;\n *) L=40 ;;\nesac\nif [ \"$TP\" "
     "-gt 1 ]; then\n"
     " E=\"--sp\"\nelse\n E=\"\"\nfi\nA=(--l $L --h \"$H\" # c\n)\nA+=(--t \"${TP}\" $E)\nrun() {\n local w=$1\n "
@@ -315,17 +291,10 @@ TEST(LaunchScripts, DamageIsAnswered) {
     for (std::size_t edits = 1 + random() % 4; edits > 0; --edits) {
       const std::size_t at = random() % text.size();
       switch (random() % 4) {
-        case 0:
-          text[at] = signs[random() % signs.size()];
-          break;
-        case 1:
-          text.erase(at, 1 + random() % 20);
-          break;
-        case 2:
-          text.insert(at, std::string(text, random() % text.size(), random() % 60));
-          break;
-        default:
-          text.insert(at, 1, signs[random() % signs.size()]);
+        case 0: text[at] = signs[random() % signs.size()]; break;
+        case 1: text.erase(at, 1 + random() % 20); break;
+        case 2: text.insert(at, std::string(text, random() % text.size(), random() % 60)); break;
+        default: text.insert(at, 1, signs[random() % signs.size()]);
       }
       if (text.empty()) text = "x";
     }

@@ -1,5 +1,5 @@
-// Campaigns that end early: by any failing call, by Ctrl-C at any place. What was measured is kept, and a second campaign
-// completes it.
+// Campaigns that end early: by any failing call, by Ctrl-C at any place. What was measured is kept, and a second
+// campaign completes it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,11 +31,13 @@ MeasureResult uninterrupted_campaign() {
   return run_campaign(gpu, small_campaign(), {}).value();
 }
 
-struct FailingCall { FakeCall call; const char* name; };
+struct FailingCall {
+  FakeCall call;
+  const char* name;
+};
 constexpr FailingCall failing_calls[] = {{FakeCall::prepare, "prepare"}, {FakeCall::allocate, "allocate"},
-                                         {FakeCall::check, "check"},     {FakeCall::record, "record"},
-                                         {FakeCall::replay, "replay"},   {FakeCall::state, "state"},
-                                         {FakeCall::free_memory, "free_memory"}};
+    {FakeCall::check, "check"}, {FakeCall::record, "record"}, {FakeCall::replay, "replay"}, {FakeCall::state, "state"},
+    {FakeCall::free_memory, "free_memory"}};
 
 /// The first calls of a kind one by one, then ever fewer of them: works repeat themselves.
 int next_nth(int nth) { return nth < 12 ? nth + 1 : nth + nth / 3; }
@@ -109,7 +111,7 @@ TEST_P(CampaignFailure, of_every_call_from_one_on_never_hangs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEachCall, CampaignFailure, testing::ValuesIn(failing_calls),
-                         [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CampaignResume, a_gpu_that_says_it_is_lost_is_believed) {
   FakeGpuOptions options;
@@ -171,7 +173,7 @@ struct OtherSetup {
 const OtherSetup other_setups[] = {
     {"h100-sxm", "h200-sxm", [](FakeGpuOptions&, CampaignRequest& r) { r.gpu = "h200-sxm"; }},
     {"NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL",
-     [](FakeGpuOptions& o, CampaignRequest&) { o.device.name = "NVIDIA H100 NVL"; }},
+        [](FakeGpuOptions& o, CampaignRequest&) { o.device.name = "NVIDIA H100 NVL"; }},
     {"580.65.06", "570.10", [](FakeGpuOptions& o, CampaignRequest&) { o.settings.driver = "570.10"; }},
     {"13.0", "12.8", [](FakeGpuOptions& o, CampaignRequest&) { o.settings.cuda = "12.8"; }},
     {"13.0.2", "12.9.1", [](FakeGpuOptions& o, CampaignRequest&) { o.settings.cublas = "12.9.1"; }},

@@ -96,8 +96,7 @@ TEST(MeasureCampaign, notes_tell_of_the_card) {
   EXPECT_THAT(notes, Contains("other processes on the card: 123 python"));
   EXPECT_THAT(notes, Contains("fp8 needs compute capability 8.9"));
   EXPECT_THAT(notes, Contains(AllOf(StartsWith("sustained gemm bf16 tn 8192x8192x8192: 1.57 ms in bursts, "),
-                                    HasSubstr(" settled, time constant "), HasSubstr("1980 to 18"),
-                                    HasSubstr(", 690 W"))));
+                         HasSubstr(" settled, time constant "), HasSubstr("1980 to 18"), HasSubstr(", 690 W"))));
   EXPECT_THAT(notes, Contains(StartsWith("alternating gemm bf16 tn 8192x8192x8192 / copy 1024x2048 of 2 B: ")));
   EXPECT_THAT(notes, Not(Contains(StartsWith("throttled: "))));
 }
@@ -143,11 +142,10 @@ TEST(MeasureCampaign, a_card_that_stays_slow_finishes_with_marked_rows) {
   EXPECT_TRUE(result.finished);
   ASSERT_EQ(result.measurements.rows.size(), rows_of_small_campaign);
   const auto marked = std::count_if(result.measurements.rows.begin(), result.measurements.rows.end(),
-                                    [](const Measurement& row) { return row.throttled; });
+      [](const Measurement& row) { return row.throttled; });
   EXPECT_GE(marked, 7) << "all bursts but the first, at least";
   EXPECT_THAT(result.measurements.notes,
-              Contains(AllOf(StartsWith("throttled: "), HasSubstr("of 8 bursts: "),
-                             HasSubstr("gemm bf16 tn 8192x8192x8192"))));
+      Contains(AllOf(StartsWith("throttled: "), HasSubstr("of 8 bursts: "), HasSubstr("gemm bf16 tn 8192x8192x8192"))));
 }
 
 TEST(MeasureCampaign, what_the_gpu_cannot_do_is_skipped_with_its_reason) {

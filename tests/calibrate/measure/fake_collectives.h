@@ -85,9 +85,8 @@ struct FakeCollectivesOptions {
   GpuSettings settings{"580.65.06", "13.0", "13.0.2", "9.19", "2.28.3", 700, 700, 1980, true, false, true, {}};
   Bytes free{75e9};
   std::map<std::string, FakeFabric> fabrics{{"nvswitch", {Seconds(10e-6), BytesPerSecond(300e9)}},
-                                            {"nvlink_mesh", {Seconds(10e-6), BytesPerSecond(100e9)}},
-                                            {"pcie", {Seconds(20e-6), BytesPerSecond(10e9)}},
-                                            {"network", {Seconds(40e-6), BytesPerSecond(50e9)}}};
+      {"nvlink_mesh", {Seconds(10e-6), BytesPerSecond(100e9)}}, {"pcie", {Seconds(20e-6), BytesPerSecond(10e9)}},
+      {"network", {Seconds(40e-6), BytesPerSecond(50e9)}}};
   /// What joins two GPUs of one host, by their number there; empty: "nvswitch".
   std::function<std::string(int, int)> joins;
   double noise = 0;  ///< relative deviation of a batch
@@ -114,7 +113,7 @@ class FakeCollectives : public CollectiveBench {
     for (int rank = 0; rank < options_.hosts * options_.per_host; ++rank) {
       const int host = rank / options_.per_host;
       ranks_.push_back({rank, host, host, "node" + std::to_string(host), options_.device.name,
-                        "0000:" + std::to_string(10 + rank) + ":00.0"});
+          "0000:" + std::to_string(10 + rank) + ":00.0"});
     }
   }
 

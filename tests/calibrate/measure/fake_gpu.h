@@ -48,8 +48,7 @@ struct FakeFlops {
   Flops operator()(const GemmQuery& query) const { return flops_of(query); }
   Flops operator()(const AttentionQuery& query) const { return forward_flops_of(query); }
   Flops operator()(const MoeQuery& query) const { return flops_of(query); }
-  template <typename Other>
-  Flops operator()(const Other&) const { return Flops(0); }
+  template <typename Other> Flops operator()(const Other&) const { return Flops(0); }
 };
 
 }  // namespace detail
@@ -65,7 +64,7 @@ class FakeGpu : public GpuBench {
     const double ratio = ramping() ? options_.power.idle_ratio : clock_ratio();
     const bool down = clock_ratio() < 1;
     return GpuState{ratio * full_clock_mhz(), options_.device.memory_clock_hz / 1e6, last_heavy_ ? 690.0 : 350.0, 55,
-                    down && !options_.power.thermal, down && options_.power.thermal};
+        down && !options_.power.thermal, down && options_.power.thermal};
   }
   Expected<Bytes> free_memory() override {
     if (auto good = call(FakeCall::free_memory, Seconds(1e-5)); !good) return tl::unexpected(good.error());
@@ -88,8 +87,8 @@ class FakeGpu : public GpuBench {
   }
   [[nodiscard]] Bytes allocated() const { return allocated_; }
   [[nodiscard]] bool lost() const { return lost_; }
-  [[nodiscard]] Seconds waited() const { return waited_; }          ///< in wait() alone
-  [[nodiscard]] const std::vector<std::string>& prepared() const { return prepared_; }   ///< names, in order
+  [[nodiscard]] Seconds waited() const { return waited_; }                              ///< in wait() alone
+  [[nodiscard]] const std::vector<std::string>& prepared() const { return prepared_; }  ///< names, in order
   FakeGpuOptions& options() { return options_; }
   /// Of one call at full clocks and from memory, without noise.
   [[nodiscard]] Seconds true_time(const Work& work) const {
@@ -153,11 +152,11 @@ class FakeGpu : public GpuBench {
   std::mt19937_64 random_;
   mutable Seconds clock_{0};
   Seconds waited_{0}, heavy_for_{0}, worked_for_{0};
-  Seconds rested_{0}, idled_{0};    ///< without heavy work, without any
+  Seconds rested_{0}, idled_{0};  ///< without heavy work, without any
   std::array<int, fake_call_kinds> counts_{};
   bool lost_ = false, wrong_ = false, last_heavy_ = false;
   Bytes allocated_{0};
-  double touched_so_far_ = 0;       ///< bytes that went through the level-2 cache
+  double touched_so_far_ = 0;  ///< bytes that went through the level-2 cache
   std::vector<std::string> prepared_;
 };
 
@@ -240,7 +239,7 @@ class FakeWork : public PreparedWork {
   FakeGpu& gpu_;
   Work work_;
   Bytes held_{0};
-  std::vector<double> used_at_;     ///< of each set: how much had gone through the cache when it was last used
+  std::vector<double> used_at_;  ///< of each set: how much had gone through the cache when it was last used
   int calls_ = 0, replays_ = 0;
   std::normal_distribution<double> normal_;
 };

@@ -84,10 +84,8 @@ class KnownRows {
       add(TransferQuery{TransferKind::device_to_host, Bytes(bytes)},
           Seconds(1e-5) + Bytes(bytes) / BytesPerSecond(52e9), "cuda 13.0");
     }
-    for (const auto& [kind, us] : {std::pair{LaunchKind::stream_kernel, 2.2},
-                                   {LaunchKind::graph_kernel, 1.1},
-                                   {LaunchKind::graph, 6.0},
-                                   {LaunchKind::event, 0.7}})
+    for (const auto& [kind, us] : {std::pair{LaunchKind::stream_kernel, 2.2}, {LaunchKind::graph_kernel, 1.1},
+             {LaunchKind::graph, 6.0}, {LaunchKind::event, 0.7}})
       add(LaunchQuery{kind}, Seconds(us * 1e-6), "cuda 13.0");
   }
   void add_sustained(double factor) {

@@ -129,7 +129,7 @@ TEST(Sample, wrong_numbers_are_never_timed) {
 
 TEST(Sample, throttled_replays_are_set_aside_and_a_pause_helps) {
   FakeGpuOptions options;
-  options.power.after = Seconds(25e-3);   // what warms up and six of ten replays of 3 ms: it happens once
+  options.power.after = Seconds(25e-3);  // what warms up and six of ten replays of 3 ms: it happens once
   options.power.ratio = 0.5;
   options.power.thermal = true;
   FakeGpu gpu(options);
@@ -250,7 +250,7 @@ TEST(Sample, times_that_are_none_are_refused) {
 TEST(Sample, any_call_that_fails_gives_its_error) {
   int failed = 0;
   for (const FakeCall call : {FakeCall::prepare, FakeCall::allocate, FakeCall::check, FakeCall::record,
-                              FakeCall::replay, FakeCall::free_memory})
+           FakeCall::replay, FakeCall::free_memory})
     for (int nth = 1; nth <= 12; ++nth) {
       FakeGpuOptions options;
       options.faults = {{call, nth}};

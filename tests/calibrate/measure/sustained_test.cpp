@@ -84,7 +84,7 @@ TEST(Sustained, tiny_works_in_turn_stay_cold_and_turns_short) {
   FakeGpu gpu;
   // 30 kB: flushed, as many sets as a replay has calls; 8.4 MB: 18 sets; both beside a product of 402 MB.
   const Work works[] = {big_gemm(), fake_work(MemoryQuery{find_memory_op("copy"), 8, 1024, 2}),
-                        fake_work(MemoryQuery{find_memory_op("copy"), 1024, 2048, 2})};
+      fake_work(MemoryQuery{find_memory_op("copy"), 1024, 2048, 2})};
   const auto found = sample_alternating(gpu, works, Seconds(1), {}, go_on);
   ASSERT_TRUE(found.has_value());
   Seconds once{0};
@@ -95,7 +95,7 @@ TEST(Sustained, tiny_works_in_turn_stay_cold_and_turns_short) {
 
 TEST(Sustained, every_failure_comes_out) {
   for (const FakeCall call : {FakeCall::prepare, FakeCall::allocate, FakeCall::check, FakeCall::record,
-                              FakeCall::replay, FakeCall::free_memory})
+           FakeCall::replay, FakeCall::free_memory})
     for (int nth = 1; nth <= 3; ++nth) {
       FakeGpuOptions options;
       options.faults = {{call, nth}};

@@ -44,11 +44,11 @@ Query random_measured_query(std::mt19937& random) {
   const auto precision = static_cast<Precision>(random() % 7);
   switch (random() % 5) {
     case 0:
-      return GemmQuery{size(), size(), size(), size(), precision, flip(), static_cast<GemmLayout>(random() % 3),
-                       flip()};
+      return GemmQuery{
+          size(), size(), size(), size(), precision, flip(), static_cast<GemmLayout>(random() % 3), flip()};
     case 1:
-      return AttentionQuery{size(), size(),   size(), size(), size(), size(), static_cast<AttentionPass>(random() % 4),
-                            flip(), precision};
+      return AttentionQuery{
+          size(), size(), size(), size(), size(), size(), static_cast<AttentionPass>(random() % 4), flip(), precision};
     case 2: return MoeQuery{size(), size(), size(), size(), size(), size(), size(), flip() ? 0 : 1.2, precision};
     case 3: return MemoryQuery{&memory_ops()[random() % memory_ops().size()], size(), size(), flip() ? 2.0 : 4.0};
     default: {
@@ -115,7 +115,9 @@ TEST(MeasurementFile, columns_of_defaults_are_left_out) {
 }
 
 TEST(MeasurementFile, mistakes_name_their_place) {
-  struct Case { const char *from, *to, *where, *hint; };
+  struct Case {
+    const char *from, *to, *where, *hint;
+  };
   for (const Case& c : std::initializer_list<Case>{
            {"\"n\", \"k\"", "\"n\", \"q\"", "m.json:/gemm/columns/4", ""},
            {"\"n\", \"k\"", "\"n\", \"n\"", "m.json:/gemm/columns/4", "keep one"},

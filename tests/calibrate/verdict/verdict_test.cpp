@@ -1,5 +1,5 @@
-// A verdict says what the card can do, and which figures not to trust: what is planted in a campaign shows there, and in
-// no law.
+// A verdict says what the card can do, and which figures not to trust: what is planted in a campaign shows there, and
+// in no law.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct KnownCampaign {
     add_attention(AttentionPass::backward, 2.5);
     known.add_product({.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp16});
     result.repeats = {{"gemm bf16 tn 8192x8192x8192", Seconds(1e-3), Seconds(1.004e-3)},
-                      {"norm 65536x2048 of 2 B", Seconds(1e-4), Seconds(1.002e-4)}};
+        {"norm 65536x2048 of 2 B", Seconds(1e-4), Seconds(1.002e-4)}};
     Sustained run;
     run.burst = Seconds(1e-3);
     run.settled = Seconds(1.15e-3);
@@ -96,7 +96,7 @@ TEST(Verdict, kernels_have_their_share_of_the_roof_that_bounds_them) {
 TEST(Verdict, kernels_of_a_library_are_told_from_ours) {
   KnownCampaign campaign;
   campaign.known.add(AttentionQuery{.batch = 16, .queries = 8192, .keys = 8192, .heads = 32, .kv_heads = 32},
-                    Seconds(0.05), "cudnn 9.19");
+      Seconds(0.05), "cudnn 9.19");
   const Verdict verdict = campaign.verdict();
   EXPECT_FALSE(kernel_named(verdict, "attention forward bf16 by cudnn").kernel.empty());
   EXPECT_NEAR(kernel_named(verdict, "attention forward bf16").share, 0.6, 0.01);
@@ -192,8 +192,8 @@ TEST(Verdict, the_card_s_settings_are_held_against_it) {
 TEST(Verdict, works_that_could_not_be_measured_stand_with_their_reason) {
   KnownCampaign campaign;
   campaign.result.skipped = {{"gemm fp8 tn 1024x1024x1024", "cublasLt has no algorithm"},
-                            {"gemm fp8 tn 512x512x512", "cublasLt has no algorithm"},
-                            {"softmax 4096x4096 of 2 B", "off by 0.1, allowed 0.01"}};
+      {"gemm fp8 tn 512x512x512", "cublasLt has no algorithm"},
+      {"softmax 4096x4096 of 2 B", "off by 0.1, allowed 0.01"}};
   const Verdict verdict = campaign.verdict();
   EXPECT_EQ(verdict.skipped.size(), 3u);
   EXPECT_NE(line_with(verdict, "no algorithm").find("gemm fp8 tn 512x512x512"), std::string::npos);
@@ -202,7 +202,8 @@ TEST(Verdict, works_that_could_not_be_measured_stand_with_their_reason) {
 
 TEST(Verdict, medians_that_never_settled_count_from_a_tenth_on) {
   KnownCampaign campaign;
-  for (std::size_t row = 0; row < 20; ++row) campaign.result.timed.push_back({row, "kernel", 1980, 60, 0.001, row >= 2});
+  for (std::size_t row = 0; row < 20; ++row)
+    campaign.result.timed.push_back({row, "kernel", 1980, 60, 0.001, row >= 2});
   EXPECT_EQ(line_with(campaign.verdict(), "still moving"), "");
   campaign.result.timed[2].settled = false;
   EXPECT_TRUE(line_with(campaign.verdict(), "still moving").starts_with("3 of 20"));

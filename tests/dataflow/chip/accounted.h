@@ -17,9 +17,8 @@ inline ChipProgram gemm(std::int64_t rows, std::int64_t columns, std::int64_t de
   chip.op = "gemm";
   chip.dims = {{"m", rows}, {"n", columns}, {"k", depth}};
   const auto index = [](int dim) { return ChipIndex{{{dim, 1}}}; };
-  chip.tensors = {{"I", TensorUse::input, {index(m), index(k)}, 2},
-                  {"W", TensorUse::weight, {index(k), index(n)}, 2},
-                  {"O", TensorUse::output, {index(m), index(n)}, 2}};
+  chip.tensors = {{"I", TensorUse::input, {index(m), index(k)}, 2}, {"W", TensorUse::weight, {index(k), index(n)}, 2},
+      {"O", TensorUse::output, {index(m), index(n)}, 2}};
   return chip;
 }
 
@@ -36,8 +35,8 @@ inline ChipLevel store(const std::string& name, const std::vector<bool>& keeps, 
 }
 
 /// Rows x columns of units that keep `keeps` each, handing on from neighbour to neighbour.
-inline ChipLevel systolic(std::int64_t rows, std::int64_t columns, const std::vector<bool>& keeps,
-                          const std::vector<ChipLoop>& space) {
+inline ChipLevel systolic(
+    std::int64_t rows, std::int64_t columns, const std::vector<bool>& keeps, const std::vector<ChipLoop>& space) {
   ChipLevel level;
   level.name = "pe";
   level.axes = {{"x", rows}, {"y", columns}};
@@ -52,18 +51,18 @@ inline std::int64_t parts(std::int64_t a, std::int64_t b) { return (a + b - 1) /
 
 /// "ws", "is" or "os" on a systolic array, the operand streams from one store; edges cut short.
 inline ChipProgram array(const std::string& dataflow, std::int64_t rows, std::int64_t columns, std::int64_t M,
-                         std::int64_t N, std::int64_t K) {
+    std::int64_t N, std::int64_t K) {
   ChipProgram chip = gemm(M, N, K);
   const std::vector<bool> all = {true, true, true};
   if (dataflow == "ws")
     chip.levels = {store("sram", all, {loop(n, parts(N, columns)), loop(k, parts(K, rows)), loop(m, M)}),
-                   systolic(rows, columns, {false, true, false}, {on_axis(k, rows, 0), on_axis(n, columns, 1)})};
+        systolic(rows, columns, {false, true, false}, {on_axis(k, rows, 0), on_axis(n, columns, 1)})};
   else if (dataflow == "is")
     chip.levels = {store("sram", all, {loop(m, parts(M, columns)), loop(k, parts(K, rows)), loop(n, N)}),
-                   systolic(rows, columns, {true, false, false}, {on_axis(k, rows, 0), on_axis(m, columns, 1)})};
+        systolic(rows, columns, {true, false, false}, {on_axis(k, rows, 0), on_axis(m, columns, 1)})};
   else
     chip.levels = {store("sram", all, {loop(m, parts(M, rows)), loop(n, parts(N, columns)), loop(k, K)}),
-                   systolic(rows, columns, {false, false, true}, {on_axis(m, rows, 0), on_axis(n, columns, 1)})};
+        systolic(rows, columns, {false, false, true}, {on_axis(m, rows, 0), on_axis(n, columns, 1)})};
   return chip;
 }
 

@@ -155,7 +155,7 @@ class Run {
   }
 
   void book(int t, int outer, int inner, const std::vector<std::int64_t>& crossed, std::int64_t copies,
-            std::int64_t again, std::int64_t rewritten, std::int64_t tile) {
+      std::int64_t again, std::int64_t rewritten, std::int64_t tile) {
     const int levels = static_cast<int>(chip_.levels.size());
     const auto average = [&](std::int64_t all, int level) {
       return static_cast<double>(all) / static_cast<double>(counts_.instances[level]);

@@ -23,42 +23,41 @@ void write_operator(Problem problem, ChipProgram& chip, std::mt19937_64& random)
   switch (problem) {
     case Problem::gemm:
       chip.tensors = {tensor_of("I", input, {{{0, 1}}, {{2, 1}}}), tensor_of("W", weight, {{{2, 1}}, {{1, 1}}}),
-                      tensor_of("O", output, {{{0, 1}}, {{1, 1}}})};
+          tensor_of("O", output, {{{0, 1}}, {{1, 1}}})};
       chip.dims = {{"m", 1}, {"n", 1}, {"k", 1}};
       break;
     case Problem::batched:
       chip.tensors = {tensor_of("I", input, {{{3, 1}}, {{0, 1}}, {{2, 1}}}),
-                      tensor_of("W", weight, {{{3, 1}}, {{2, 1}}, {{1, 1}}}),
-                      tensor_of("O", output, {{{3, 1}}, {{0, 1}}, {{1, 1}}})};
+          tensor_of("W", weight, {{{3, 1}}, {{2, 1}}, {{1, 1}}}),
+          tensor_of("O", output, {{{3, 1}}, {{0, 1}}, {{1, 1}}})};
       chip.dims = {{"m", 1}, {"n", 1}, {"k", 1}, {"b", 1}};
       break;
     case Problem::conv:
       chip.tensors = {tensor_of("I", input, {{{4, 1}}, {{0, stride}, {2, dilation}}, {{1, stride}, {3, 1}}}),
-                      tensor_of("W", weight, {{{5, 1}}, {{4, 1}}, {{2, 1}}, {{3, 1}}}),
-                      tensor_of("O", output, {{{5, 1}}, {{0, 1}}, {{1, 1}}})};
+          tensor_of("W", weight, {{{5, 1}}, {{4, 1}}, {{2, 1}}, {{3, 1}}}),
+          tensor_of("O", output, {{{5, 1}}, {{0, 1}}, {{1, 1}}})};
       chip.dims = {{"p", 1}, {"q", 1}, {"r", 1}, {"s", 1}, {"c", 1}, {"k", 1}};
       break;
     case Problem::three_operands:
       chip.tensors = {tensor_of("A", input, {{{0, 1}}, {{2, 1}}}), tensor_of("B", input, {{{2, 1}}, {{3, 1}}}),
-                      tensor_of("C", input, {{{1, 1}}, {{2, 1}, {3, 1}}}),
-                      tensor_of("O", output, {{{0, 1}}, {{1, 1}}})};
+          tensor_of("C", input, {{{1, 1}}, {{2, 1}, {3, 1}}}), tensor_of("O", output, {{{0, 1}}, {{1, 1}}})};
       chip.dims = {{"m", 1}, {"n", 1}, {"k", 1}, {"b", 1}};
       break;
     case Problem::output_only:  // a broadcast: b stands in the output alone, n in no tensor but W
       chip.tensors = {tensor_of("I", input, {{{0, 1}}}), tensor_of("W", weight, {{{1, 1}, {0, 2}}, {{0, 1}}}),
-                      tensor_of("O", output, {{{0, 1}}, {{3, 1}}})};
+          tensor_of("O", output, {{{0, 1}}, {{3, 1}}})};
       chip.dims = {{"m", 1}, {"n", 1}, {"k", 1}, {"b", 1}};
       break;
     default:  // a transposed convolution: the output is the window
       chip.tensors = {tensor_of("I", input, {{{0, 1}}, {{2, 1}}}), tensor_of("W", weight, {{{2, 1}}, {{1, 1}}}),
-                      tensor_of("O", output, {{{0, stride}, {1, 1}}})};
+          tensor_of("O", output, {{{0, stride}, {1, 1}}})};
       chip.dims = {{"m", 1}, {"n", 1}, {"k", 1}};
   }
 }
 
 /// Loops of one dim: factors at random places, and the extent that they give.
-void scatter_loops(int dim, const RandomOptions& options, std::int64_t& room, ChipProgram& chip,
-                   std::mt19937_64& random) {
+void scatter_loops(
+    int dim, const RandomOptions& options, std::int64_t& room, ChipProgram& chip, std::mt19937_64& random) {
   std::int64_t range = 1;
   const int loops = below(4, random);
   for (int i = 0; i < loops; ++i) {

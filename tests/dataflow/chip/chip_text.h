@@ -28,10 +28,10 @@ inline std::string loops_of_level(const ChipProgram& chip, const std::string& na
     if (level.name != name) continue;
     for (const ChipLoop& loop : level.space)
       text += fmt::format("{}par {}:{}{} on {}", text.empty() ? "" : ", ", chip.dims[loop.dim].name, loop.trips,
-                          loop.ragged ? "?" : "", level.axes[loop.axis].name);
+          loop.ragged ? "?" : "", level.axes[loop.axis].name);
     for (const ChipLoop& loop : level.time)
-      text += fmt::format("{}for {}:{}{}", text.empty() ? "" : ", ", chip.dims[loop.dim].name, loop.trips,
-                          loop.ragged ? "?" : "");
+      text += fmt::format(
+          "{}for {}:{}{}", text.empty() ? "" : ", ", chip.dims[loop.dim].name, loop.trips, loop.ragged ? "?" : "");
   }
   return text;
 }

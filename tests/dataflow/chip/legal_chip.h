@@ -50,16 +50,11 @@ class LegalChip {
   void choose_operator() {
     chip_.op = "op";
     switch (number(0, limits_.windows ? 4 : 2)) {
-      case 0:
-        return product();
-      case 1:
-        return product_of_three();
-      case 2:
-        return pointwise();
-      case 3:
-        return convolution_of_a_row();
-      default:
-        return convolution();
+      case 0: return product();
+      case 1: return product_of_three();
+      case 2: return pointwise();
+      case 3: return convolution_of_a_row();
+      default: return convolution();
     }
   }
   void set_dims(const std::vector<std::string>& names) {

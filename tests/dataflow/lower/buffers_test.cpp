@@ -1,7 +1,8 @@
 // What lies in a rank's memory for one block: stand-ins of gradients, the logits, look-up gradients, and when what is
 // kept for backward is made and read last.
 //
-// Network of section C (networks.h) on tp 4 with sp: bytes are 2 per element, h 4096, f 14336, v 128256, 4096 positions.
+// Network of section C (networks.h) on tp 4 with sp: bytes are 2 per element, h 4096, f 14336, v 128256, 4096
+// positions.
 #include <gtest/gtest.h>
 
 #include "dataflow/lower/lower.h"
@@ -30,12 +31,14 @@ Program program_of(const NetworkSpec& spec, const std::string& mapping, std::int
 }
 
 const Program& dense() {
-  static const Program program =
-      program_of(section_c_spec(), "mesh tp:4 cp:1 dp:1 pp:1\nuse tp, vocab, sp, dp, zero1\npar layer on pp sched 1f1b for mb:8", 4, stand_in_stack());
+  static const Program program = program_of(section_c_spec(),
+      "mesh tp:4 cp:1 dp:1 pp:1\nuse tp, vocab, sp, dp, zero1\npar layer on pp sched 1f1b for mb:8", 4,
+      stand_in_stack());
   return program;
 }
 
-std::vector<double> bytes_of(const Program& program, const std::string& block, Count count, const std::string& label = {}) {
+std::vector<double> bytes_of(
+    const Program& program, const std::string& block, Count count, const std::string& label = {}) {
   std::vector<double> bytes;
   for (const ProgramBlock& b : program.blocks)
     if (b.name == block)
@@ -45,8 +48,10 @@ std::vector<double> bytes_of(const Program& program, const std::string& block, C
 }
 
 TEST(Buffers, OnePlaceholderPerWeightOfTheSoftware) {
-  // Q, K, V are one weight: 4096 * (4096 + 2 * 1024) / 4 * 2 B; out 4096 * 4096 / 4; gate and up 2 * 4096 * 14336 / 4; down.
-  EXPECT_EQ(bytes_of(dense(), "layer", Count::shared), (std::vector<double>{12'582'912, 8'388'608, 58'720'256, 29'360'128}));
+  // Q, K, V are one weight: 4096 * (4096 + 2 * 1024) / 4 * 2 B; out 4096 * 4096 / 4; gate and up 2 * 4096 * 14336 / 4;
+  // down.
+  EXPECT_EQ(
+      bytes_of(dense(), "layer", Count::shared), (std::vector<double>{12'582'912, 8'388'608, 58'720'256, 29'360'128}));
   EXPECT_EQ(bytes_of(dense(), "head", Count::shared), (std::vector<double>{128'256.0 * 4096 / 4 * 2}));
   EXPECT_TRUE(bytes_of(dense(), "embedding", Count::shared).empty()) << "a look-up adds no product into an accumulator";
 }
@@ -62,7 +67,8 @@ TEST(Buffers, ExpertsOfOneShapeShareAPlaceholder) {
   // 16 experts of width 4096, four on a rank: one matrix, not four: gate and up 2 * 4096 * 4096 * 2 B, down half of it.
   NetworkSpec spec = section_c_spec();
   spec.experts = {.count = 16, .top_k = 2, .ffn_hidden = 4096};
-  const Program program = program_of(spec, "mesh tp:1 cp:1 dp:4\nmesh etp:1 ep:4 edp:1\nuse dp, ep", 4, stand_in_stack());
+  const Program program =
+      program_of(spec, "mesh tp:1 cp:1 dp:4\nmesh etp:1 ep:4 edp:1\nuse dp, ep", 4, stand_in_stack());
   const std::vector<double> bytes = bytes_of(program, "expert_layer", Count::shared);
   ASSERT_GE(bytes.size(), 2U);
   EXPECT_EQ(bytes[bytes.size() - 2], 67'108'864);
@@ -71,25 +77,30 @@ TEST(Buffers, ExpertsOfOneShapeShareAPlaceholder) {
 
 TEST(Buffers, ALookUpsGradientIsAWholeTable) {
   // Of the weight's own two bytes, not of the accumulator's four.
-  EXPECT_EQ(bytes_of(dense(), "embedding", Count::transient_backward, "dE"), (std::vector<double>{128'256.0 * 4096 / 4 * 2}));
+  EXPECT_EQ(
+      bytes_of(dense(), "embedding", Count::transient_backward, "dE"), (std::vector<double>{128'256.0 * 4096 / 4 * 2}));
 }
 
 TEST(Buffers, TheLossWritesOverTheLogits) {
-  EXPECT_EQ(bytes_of(dense(), "head", Count::per_micro_batch, "logits"), (std::vector<double>{2.0 * 4096 * 128'256 / 4}));
+  EXPECT_EQ(
+      bytes_of(dense(), "head", Count::per_micro_batch, "logits"), (std::vector<double>{2.0 * 4096 * 128'256 / 4}));
   EXPECT_TRUE(bytes_of(dense(), "head", Count::transient_backward, "dlogits").empty());
   Stack apart = stand_in_stack();
   apart.loss_in_place = false;
   const Program program = program_of(section_c_spec(), "mesh tp:4\nuse tp, vocab, sp", 4, apart);
-  EXPECT_EQ(bytes_of(program, "head", Count::transient_backward, "dlogits"), (std::vector<double>{2.0 * 4096 * 128'256 / 4}));
+  EXPECT_EQ(
+      bytes_of(program, "head", Count::transient_backward, "dlogits"), (std::vector<double>{2.0 * 4096 * 128'256 / 4}));
 }
 
 TEST(Buffers, GatesInTheExpertsKeepNoRowsForCombining) {
-  // 2 experts per token: rows of 2 * 4096 positions, 2 * 8192 * 4096 B; kept for the gates' gradient where combining scales.
+  // 2 experts per token: rows of 2 * 4096 positions, 2 * 8192 * 4096 B; kept for the gates' gradient where combining
+  // scales.
   NetworkSpec spec = section_c_spec();
   spec.experts = {.count = 16, .top_k = 2, .ffn_hidden = 4096};
   const std::string mapping = "mesh tp:1 cp:1 dp:4\nmesh etp:1 ep:4 edp:1\nuse dp, ep";
   Stack stack = stand_in_stack();
-  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "expert_layer", Count::per_micro_batch, "Oe"), (std::vector<double>{67'108'864}));
+  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "expert_layer", Count::per_micro_batch, "Oe"),
+      (std::vector<double>{67'108'864}));
   stack.gates_in_experts = true;
   EXPECT_TRUE(bytes_of(program_of(spec, mapping, 4, stack), "expert_layer", Count::per_micro_batch, "Oe").empty());
 }
@@ -101,9 +112,11 @@ TEST(Buffers, TheRotaryKeyOncePerLocalHead) {
   spec.latent = {.q_rank = 1536, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128};
   Stack stack = stand_in_stack();
   const std::string mapping = "mesh tp:4\nuse tp";
-  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "layer", Count::per_micro_batch, "kr.rotated"), (std::vector<double>{524'288}));
+  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "layer", Count::per_micro_batch, "kr.rotated"),
+      (std::vector<double>{524'288}));
   stack.rotary_key_per_head = true;
-  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "layer", Count::per_micro_batch, "kr.rotated"), (std::vector<double>{32 * 524'288.0}));
+  EXPECT_EQ(bytes_of(program_of(spec, mapping, 4, stack), "layer", Count::per_micro_batch, "kr.rotated"),
+      (std::vector<double>{32 * 524'288.0}));
 }
 
 TEST(Buffers, KeptTensorsDieWithTheirLastReader) {

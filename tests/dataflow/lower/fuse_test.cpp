@@ -76,7 +76,8 @@ void expect_joined(const FuseCase& c, const std::string& group, double n_first, 
   EXPECT_LE(joined.works.size() + 3, apart.works.size()) << group;
   for (const KernelWork& work : joined.works) {
     const bool its = work.label.starts_with(group) || work.label.ends_with(" sum");
-    EXPECT_TRUE(its || kernels(apart, work.label).size() == kernels(joined, work.label).size()) << group << " changed " << work.label;
+    EXPECT_TRUE(its || kernels(apart, work.label).size() == kernels(joined, work.label).size())
+        << group << " changed " << work.label;
   }
 }
 
@@ -165,10 +166,13 @@ TEST(ExpertBiases, AreAddedOutsideOfKernelsWhereExpertsRunOneByOne) {
   c.stack.calls_per_expert = 2;
   const ProgramBlock apart = c.layer();
   ASSERT_EQ(grouped.works.size(), apart.works.size());
-  const auto ratio = [&](const char* label) { return bytes_of_kernels(apart, label) / bytes_of_kernels(grouped, label); };
-  EXPECT_NEAR(ratio("expert.down.bias"), 7, 1e-12);       // 28 bytes per element in place of 4
-  EXPECT_NEAR(ratio("expert.down.bias dW"), 18, 1e-12);   // 36 in place of 2
-  for (const char* label : {"swiglu", "dispatch", "combine", "expert.up", "expert.down"}) EXPECT_EQ(ratio(label), 1) << label;
+  const auto ratio = [&](const char* label) {
+    return bytes_of_kernels(apart, label) / bytes_of_kernels(grouped, label);
+  };
+  EXPECT_NEAR(ratio("expert.down.bias"), 7, 1e-12);      // 28 bytes per element in place of 4
+  EXPECT_NEAR(ratio("expert.down.bias dW"), 18, 1e-12);  // 36 in place of 2
+  for (const char* label : {"swiglu", "dispatch", "combine", "expert.up", "expert.down"})
+    EXPECT_EQ(ratio(label), 1) << label;
 }
 
 TEST(RecomputedRegions, EndWhereNothingMoreIsNeededOnlyIfTheSoftwareStopsThere) {

@@ -1,7 +1,7 @@
 // What each field of a stack changes in the kernels of a lowered network, and that it changes nothing else.
 //
-// The layer of table_test.cpp (h 4096, 32 heads over 8 groups, d 128), one sequence of 4096 per rank, on 2 data ranks; with
-// experts: 8 of width 1024, 2 per token, a shared one of 512, four experts per rank: 4 x 2048 rows of them.
+// The layer of table_test.cpp (h 4096, 32 heads over 8 groups, d 128), one sequence of 4096 per rank, on 2 data ranks;
+// with experts: 8 of width 1024, 2 per token, a shared one of 512, four experts per rank: 4 x 2048 rows of them.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -59,8 +59,9 @@ KernelWork only(const ProgramBlock& block, const std::string& label) {
 }
 
 auto numbers(const KernelWork& w) {
-  return std::tuple(w.label, w.kernel, w.pass, w.m, w.n, w.k, w.batch, w.sequence, w.backward, w.element_bytes, w.keeps_width, w.head_dim,
-                    w.flops.value(), w.useful.value(), w.bytes.value(), w.imbalance, w.launches, w.host_calls, w.routed);
+  return std::tuple(w.label, w.kernel, w.pass, w.m, w.n, w.k, w.batch, w.sequence, w.backward, w.element_bytes,
+      w.keeps_width, w.head_dim, w.flops.value(), w.useful.value(), w.bytes.value(), w.imbalance, w.launches,
+      w.host_calls, w.routed);
 }
 
 /// What differs between two programs of the same kernels, before and after, by label.
@@ -102,7 +103,8 @@ std::map<std::string, double> calls_after(const Changes& found) {
 
 using Labels = std::set<std::string>;
 const Labels exchanges = {"dispatch", "dispatch dX", "combine", "combine dX"};
-const Labels expert_products = {"expert.up", "expert.up dX", "expert.up dW", "expert.down", "expert.down dX", "expert.down dW"};
+const Labels expert_products = {
+    "expert.up", "expert.up dX", "expert.up dW", "expert.down", "expert.down dX", "expert.down dW"};
 
 TEST(StackWork, CallsPerKernelAreOfAllButExchangesAndSums) {
   const auto calls = calls_after(changes(experts(), [](Stack& s) { s.calls_per_kernel = 5; }));
@@ -115,7 +117,8 @@ TEST(StackWork, CallsPerKernelAreOfAllButExchangesAndSums) {
 
 TEST(StackWork, CallsPerDispatchAreOfTheExchanges) {
   const auto calls = calls_after(changes(experts(), [](Stack& s) { s.calls_per_dispatch = 40; }));
-  EXPECT_EQ(calls, (std::map<std::string, double>{{"dispatch", 40}, {"dispatch dX", 40}, {"combine", 40}, {"combine dX", 40}}));
+  EXPECT_EQ(calls,
+      (std::map<std::string, double>{{"dispatch", 40}, {"dispatch dX", 40}, {"combine", 40}, {"combine dX", 40}}));
 }
 
 TEST(StackWork, CallsPerExpertAreOfTheLocalExpertsProducts) {  // four local experts: 1 + 2 x 4
@@ -141,19 +144,22 @@ TEST(StackWork, RoutedKernelsAreExchangesAndExperts) {
     bool before = false;  // what runs before the choice of experts
     for (const char* name : {"attn", "rope", "norm", "router"}) before = before || work.label.starts_with(name);
     EXPECT_FALSE(before && work.routed) << work.label;
-    EXPECT_TRUE(work.routed || (exchanges.count(work.label) == 0 && expert_products.count(work.label) == 0)) << work.label;
+    EXPECT_TRUE(work.routed || (exchanges.count(work.label) == 0 && expert_products.count(work.label) == 0))
+        << work.label;
   }
   for (const KernelWork& work : dense().layer().works) EXPECT_FALSE(work.routed) << work.label;
 }
 
-TEST(StackWork, RowsAreSortedOnTheDeviceTokensAreNot) {  // read and written once more; under a narrow plan padded as well
+// read and written once more; under a narrow plan padded as well
+TEST(StackWork, RowsAreSortedOnTheDeviceTokensAreNot) {
   for (const auto& [precision, copies] : {std::pair{Precision::bf16, 1.0}, {Precision::fp8, 2.0}}) {
     WorkCase c = experts();
     c.precision = precision;
     const Changes found = changes(c, [](Stack& s) { s.expert_dispatch = Dispatch::tokens; });
     EXPECT_EQ(labels_of(found), exchanges);
     for (const auto& [label, pairs] : found)
-      for (const auto& [before, after] : pairs) EXPECT_EQ((before.bytes - after.bytes).value(), copies * 2 * rows * hidden * 2) << label;
+      for (const auto& [before, after] : pairs)
+        EXPECT_EQ((before.bytes - after.bytes).value(), copies * 2 * rows * hidden * 2) << label;
   }
 }
 
@@ -186,7 +192,8 @@ TEST(StackWork, EagerModulesPassOverMemoryOperatorByOperator) {
 TEST(StackWork, EagerLayerNormIsOneKernel) {
   WorkCase c = dense();
   c.spec.norm = Norm::layernorm;
-  for (const auto& [label, pairs] : changes(c, [](Stack& s) { s.eager = true; })) EXPECT_FALSE(label.starts_with("norm")) << label;
+  for (const auto& [label, pairs] : changes(c, [](Stack& s) { s.eager = true; }))
+    EXPECT_FALSE(label.starts_with("norm")) << label;
 }
 
 TEST(StackWork, GradientsAddedApartCostAKernelEach) {
@@ -199,10 +206,12 @@ TEST(StackWork, GradientsAddedApartCostAKernelEach) {
     const ProgramBlock apart = c.layer();
     std::size_t products = 0;
     for (const char* label : {"attn.qkv dW", "attn.out dW", "mlp.up dW", "mlp.down dW"}) {
-      const auto before = labelled(joined, label), after = labelled(apart, label), added = labelled(apart, label + std::string(" added"));
+      const auto before = labelled(joined, label), after = labelled(apart, label),
+                 added = labelled(apart, label + std::string(" added"));
       ASSERT_EQ(before.size(), added.size());
       products += added.size();
-      // Accumulated by the product: 1.5 accumulators per element. Apart: 2 bytes written, read, the accumulator read and written.
+      // Accumulated by the product: 1.5 accumulators per element. Apart: 2 bytes written, read, the accumulator read
+      // and written.
       const double elements = after[0].m * after[0].n;
       EXPECT_EQ((before[0].bytes - after[0].bytes).value(), elements * (1.5 * accumulator - 2)) << label;
       EXPECT_EQ(added[0].bytes.value(), elements * (2 + 2 * accumulator)) << label;
@@ -221,7 +230,8 @@ TEST(StackWork, HalfGradientsHalveWhatIsReducedAndReadUnderFp16) {
     c.stack.half_gradients = true;
     const Program half = c.program();
     const auto reduced = [](const Program& program) { return program.blocks.at(1).step_moves.at(0).received.value(); };
-    EXPECT_EQ(full.bytes_per_optimizer_element - half.bytes_per_optimizer_element, precision == Precision::fp16 ? 2 : 0);
+    EXPECT_EQ(
+        full.bytes_per_optimizer_element - half.bytes_per_optimizer_element, precision == Precision::fp16 ? 2 : 0);
     return std::pair{reduced(half) / reduced(full), half.bytes_per_gradient_element / full.bytes_per_gradient_element};
   };
   EXPECT_EQ(both(Precision::fp16), (std::pair{0.5, 0.5}));

@@ -57,11 +57,11 @@ TEST(Alias, ShippedAliasesAreTheseStatements) {
       {"ws2d", steady},
       {"ws2d_b", joined({{"at attn.core: par b on x"}, steady})},
       {"wg_x", {"par b on x", "par g*r on yz", "par f on yz", "par h on yz", "home weights: h on x"}},
-      {"wg_xyz", {"par b on x*yz", "at mlp: home weights: h on x, f on yz",
-                  "at attn: home weights: h on x, g*r on yz"}},
+      {"wg_xyz",
+          {"par b on x*yz", "at mlp: home weights: h on x, f on yz", "at attn: home weights: h on x, g*r on yz"}},
       {"summa", joined({gemm, panels})},
-      {"cannon", joined({gemm, {"home I: k on y skew x", "home W: k on x skew y", "for k:*", "move I rotate",
-                                "move W rotate"}})},
+      {"cannon", joined({gemm,
+                     {"home I: k on y skew x", "home W: k on x skew y", "for k:*", "move I rotate", "move W rotate"}})},
       {"summa25d", joined({gemm, panels, {"par k on c"}})},
   };
   std::map<std::string, Lines> shipped;
@@ -79,7 +79,7 @@ TEST(Alias, EveryShippedFileOpensWithTwoLinesOfComment) {
 
 TEST(Alias, UseKeepsTextOrderWithStatementsBetween) {
   EXPECT_EQ(expanded_lines("mesh tp:2 dp:4\nuse vocab, dp\npar t on tp\nuse sp"),
-            (Lines{"par v on tp", "par b on dp", "par t on tp", "at loss: par none on tp", "par s on tp"}));
+      (Lines{"par v on tp", "par b on dp", "par t on tp", "at loss: par none on tp", "par s on tp"}));
 }
 
 TEST(Alias, StatementsRememberTheirAliasAndTheirPlace) {
@@ -105,13 +105,13 @@ TEST(Alias, AbsentAxesLeaveProductsInsideAnAlias) {
 
 TEST(Alias, AxesOfEveryMeshLineCount) {
   EXPECT_EQ(expanded_lines("mesh tp:2 dp:4\nmesh ep:4 edp:2\nuse ep"),
-            (Lines{"at expert: par e on ep", "at expert: par c on edp"}));
+      (Lines{"at expert: par e on ep", "at expert: par c on edp"}));
 }
 
 TEST(Alias, AStatementWithoutAnyAxisLeftIsAnErrorAtTheUse) {
   EXPECT_EQ(expanded_lines("mesh dp:4 pp:2\n  use dp, tp"),
-            (Lines{"plan.flow:2:3: alias 'tp' needs axis 'tp', which no mesh line has, for 'par g*r on tp' "
-                   "(did you mean 'dp'? axes: dp, pp; an axis of one rank is written tp:1)"}));
+      (Lines{"plan.flow:2:3: alias 'tp' needs axis 'tp', which no mesh line has, for 'par g*r on tp' "
+             "(did you mean 'dp'? axes: dp, pp; an axis of one rank is written tp:1)"}));
   const auto begins = [](const std::string& text, const std::string& start) {
     EXPECT_EQ(expanded_lines(text).at(0).substr(0, start.size()), start);
   };
@@ -122,10 +122,10 @@ TEST(Alias, AStatementWithoutAnyAxisLeftIsAnErrorAtTheUse) {
 
 TEST(Alias, TheProgramsOwnStatementsMustNameKnownAxes) {
   EXPECT_EQ(expanded_lines("mesh dp:4\nhome weights: * on dp*cp"),
-            (Lines{"plan.flow:2:1: found axis 'cp', which no mesh line has "
-                   "(did you mean 'dp'? axes: dp; an axis of one rank is written cp:1)"}));
+      (Lines{"plan.flow:2:1: found axis 'cp', which no mesh line has "
+             "(did you mean 'dp'? axes: dp; an axis of one rank is written cp:1)"}));
   for (const char* statement : {"home I: k on a skew wide", "move X exchange dedupe wide", "par b on a*wide",
-                                "par layer on wide sched gpipe for mb:2"})
+           "par layer on wide sched gpipe for mb:2"})
     EXPECT_NE(expanded_lines(std::string("mesh a:2\n") + statement).at(0).find("found axis 'wide'"), std::string::npos);
 }
 
@@ -137,7 +137,7 @@ TEST(Alias, WithoutMeshLineTheHintShowsOne) {
 
 TEST(Alias, UnknownAliasSuggestsTheNearest) {
   EXPECT_EQ(expanded_lines("mesh dp:4\nuse fsdpp"),
-            (Lines{"plan.flow:2:1: found unknown alias 'fsdpp' (did you mean 'fsdp'?)"}));
+      (Lines{"plan.flow:2:1: found unknown alias 'fsdpp' (did you mean 'fsdp'?)"}));
 }
 
 TEST(Alias, TheExampleOfTheGrammarPageExpands) {

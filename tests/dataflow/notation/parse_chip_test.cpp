@@ -128,7 +128,7 @@ TEST(ParseChip, AMistakeInAnArchSwallowsNothing) {
   const Error error = refusal_of("arch dram cp:1 B {\n  glb@mush {\n    pe[4 {\n rf }\n  }\n}\n"
                                  "dim k:3 k:4\npar b an x");
   for (const char* said : {"unknown property 'cp'", "2:7: found unknown fabric 'mush'", "3:10: found '{', expected ']'",
-                           "7:9: found dim 'k' a second time", "8:7: found 'an', expected 'on'"})
+           "7:9: found dim 'k' a second time", "8:7: found 'an', expected 'on'"})
     EXPECT_NE(to_text(error).find(said), std::string::npos) << said << "\n" << to_text(error);
   const Error open = refusal_of("arch dram {\n  glb {\n    pe[0]\n  }\ncap:3 B\ndim k:3 k:4\nglb: fro k");
   for (const char* said : {"3:8: found '0' as the units", "6:9: found dim 'k'", "7:6: found 'fro'"})

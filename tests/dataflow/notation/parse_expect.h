@@ -17,8 +17,7 @@ inline MappingProgram read_program(const std::string& text) {
 }
 
 /// The only statement of `text`.
-template <typename Body>
-Body only_statement(const std::string& text) {
+template <typename Body> Body only_statement(const std::string& text) {
   const MappingProgram program = read_program(text);
   if (program.body.size() != 1) return ADD_FAILURE() << text, Body{};
   return std::get<Body>(std::get<Statement>(program.body[0]).body);
@@ -31,7 +30,9 @@ inline Error refusal_of(const std::string& text) {
 }
 
 /// One wrong text, where it is reported and a part of what is said.
-struct Refusal { std::string text, where, said; };
+struct Refusal {
+  std::string text, where, said;
+};
 
 inline void expect_refusals(const std::vector<Refusal>& refusals) {
   for (const Refusal& refusal : refusals) {

@@ -38,18 +38,18 @@ TEST(Parse, Layouts) {
   EXPECT_EQ(only_statement<ParStatement>("par s on cp").layout, Layout{});
   EXPECT_EQ(only_statement<ParStatement>("par s on cp block").layout, Layout{});
   EXPECT_EQ(only_statement<ParStatement>("par s on cp cyclic(2)").layout, (Layout{Layout::Kind::cyclic, 2, {}}));
-  EXPECT_EQ(only_statement<ParStatement>("par s on cp list [7,8,8,7]").layout,
-            (Layout{Layout::Kind::list, 1, {7, 8, 8, 7}}));
+  EXPECT_EQ(
+      only_statement<ParStatement>("par s on cp list [7,8,8,7]").layout, (Layout{Layout::Kind::list, 1, {7, 8, 8, 7}}));
   EXPECT_EQ(only_statement<ParStatement>("par s on cp list [7 8]").layout, (Layout{Layout::Kind::list, 1, {7, 8}}));
 }
 
 TEST(Parse, ParOverLayersIsAStage) {
-  EXPECT_EQ(only_statement<StageStatement>("par layer on pp sched 1f1b for mb:16"),
-            (StageStatement{"pp", "1f1b", {}, 16}));
+  EXPECT_EQ(
+      only_statement<StageStatement>("par layer on pp sched 1f1b for mb:16"), (StageStatement{"pp", "1f1b", {}, 16}));
   EXPECT_EQ(only_statement<StageStatement>("par layer on pp zigzag list [9,8,8,7] sched zb-v for mb:8"),
-            (StageStatement{"pp", "zb-v", {Layout::Kind::zigzag, 1, {9, 8, 8, 7}}, 8}));
+      (StageStatement{"pp", "zb-v", {Layout::Kind::zigzag, 1, {9, 8, 8, 7}}, 8}));
   EXPECT_EQ(only_statement<StageStatement>("par layer on pp cyclic(2) sched interleaved-1f1b for mb:*"),
-            (StageStatement{"pp", "interleaved-1f1b", {Layout::Kind::cyclic, 2, {}}, 0}));
+      (StageStatement{"pp", "interleaved-1f1b", {Layout::Kind::cyclic, 2, {}}, 0}));
 }
 
 TEST(Parse, ForWithCountOrStar) {
@@ -59,9 +59,9 @@ TEST(Parse, ForWithCountOrStar) {
 
 TEST(Parse, HomePlaces) {
   EXPECT_EQ(only_statement<HomeStatement>("home optimizer: * on dp*cp"),
-            (HomeStatement{"optimizer", {{"*", {"dp", "cp"}, ""}}}));
+      (HomeStatement{"optimizer", {{"*", {"dp", "cp"}, ""}}}));
   EXPECT_EQ(only_statement<HomeStatement>("home weights: h on x, g*r on yz"),
-            (HomeStatement{"weights", {{"h", {"x"}, ""}, {"g*r", {"yz"}, ""}}}));
+      (HomeStatement{"weights", {{"h", {"x"}, ""}, {"g*r", {"yz"}, ""}}}));
   EXPECT_EQ(only_statement<HomeStatement>("home I: k on y skew x"), (HomeStatement{"I", {{"k", {"y"}, "x"}}}));
   EXPECT_EQ(only_statement<HomeStatement>("home grads: full on rep").places[0].what, "full");
 }
@@ -79,10 +79,10 @@ TEST(Parse, MoveOptionsInAnyOrder) {
   expected.dedupe = "ep";
   EXPECT_EQ(only_statement<MoveStatement>("move K, V rotate as fp8 in chunks 4 bucket 25 MB staged ahead 2 "
                                           "life microbatch dedupe ep"),
-            expected);
+      expected);
   EXPECT_EQ(only_statement<MoveStatement>("move K, V dedupe ep life microbatch ahead 2 staged bucket 25MB "
                                           "in chunks 4 as fp8 rotate"),
-            expected);
+      expected);
 }
 
 TEST(Parse, MoveMayStateOptionsAlone) {
@@ -96,7 +96,7 @@ TEST(Parse, SaveAndRecompute) {
   EXPECT_EQ(only_statement<SaveStatement>("save X1, X2 at home"), (SaveStatement{{"X1", "X2"}, false}));
   EXPECT_EQ(only_statement<RecomputeStatement>("recompute attn.core"), (RecomputeStatement{{"attn.core"}, false, 0}));
   EXPECT_EQ(only_statement<RecomputeStatement>("recompute attn mlp whole layers 5"),
-            (RecomputeStatement{{"attn", "mlp"}, true, 5}));
+      (RecomputeStatement{{"attn", "mlp"}, true, 5}));
 }
 
 TEST(Parse, WrittenOperators) {
@@ -118,9 +118,7 @@ TEST(Parse, WrittenOperators) {
   EXPECT_TRUE(program.operators[2].output.indices.empty());
 }
 
-TEST(Parse, KeywordsMayNameOperators) {
-  EXPECT_EQ(read_program("move: O[m] = I[m]").operators.at(0).name, "move");
-}
+TEST(Parse, KeywordsMayNameOperators) { EXPECT_EQ(read_program("move: O[m] = I[m]").operators.at(0).name, "move"); }
 
 TEST(Parse, AliasGoesOnBelowASemicolon) {
   const MappingProgram program = read_program("alias mine = par b on dp ;  # and\n"
@@ -236,7 +234,7 @@ TEST(Parse, ManyErrorsAreCountedBehindTheEighth) {
 
 TEST(Parse, HostileSizesOfTextAreRefusedQuickly) {
   expect_refusals({{std::string((1 << 20) + 1, ' '), "plan.flow", "1 MiB"},
-                   {"par " + std::string(200, 'b') + " on dp", "plan.flow:1:5", "a name of at most 128 characters"}});
+      {"par " + std::string(200, 'b') + " on dp", "plan.flow:1:5", "a name of at most 128 characters"}});
   std::string product = "par a0", mesh = "mesh";
   for (int i = 1; i < 100'000; ++i) product += "*a" + std::to_string(i);
   for (int i = 0; i < 100'000; ++i) mesh += " a" + std::to_string(i) + ":1";
@@ -256,7 +254,8 @@ std::string mutate(std::string text, const std::vector<std::string>& pieces, std
       case 1: text.insert(at, pieces[below(pieces.size())]); break;
       case 2: text.insert(below(text.size() + 1), text.substr(at, length)); break;
       case 3: text.resize(at); break;
-      default: if (at < text.size()) text[at] = static_cast<char>(random());
+      default:
+        if (at < text.size()) text[at] = static_cast<char>(random());
     }
   }
   return text;
@@ -269,9 +268,9 @@ TEST(Parse, MutatedTextParsesOrFailsCleanly) {
       "dim m:64 n:32\nmm: O[m,n] += I[m,k] * W[k,n]\nmap m {\n at loss: par m on x list [3,4]\n for k:*\n"
       " move I, W multicast as bf16 bucket 25 MB life pass\n save Q K at use\n}\n"};
   for (const EmbeddedFile& file : embedded_aliases()) samples.emplace_back(file.text);
-  const std::vector<std::string> pieces{
-      "*", ":", ";", ",", "{", "}", "[", "]", "(", "\n", "#", "+=", " par ", " at ", " map m {", " alias a = ",
-      " move ", "layer", "none", "99999999999999999999", std::string(1, '\0'), "a.b.", "1f1b-"};
+  const std::vector<std::string> pieces{"*", ":", ";", ",", "{", "}", "[", "]", "(", "\n", "#", "+=", " par ", " at ",
+      " map m {", " alias a = ", " move ", "layer", "none", "99999999999999999999", std::string(1, '\0'), "a.b.",
+      "1f1b-"};
   std::mt19937 random(20240601);
   int parsed = 0, failed = 0;
   for (int round = 0; round < 800; ++round) {

@@ -17,7 +17,7 @@ std::string printed_again(const std::string& text) {
 
 TEST(Print, StatementsHaveOneForm) {
   EXPECT_EQ(printed_again("at  a ,b :par g * r on tp*cp block ;par s on cp list [3 5]"),
-            "at a, b: par g*r on tp*cp\npar s on cp list [3,5]\n");
+      "at a, b: par g*r on tp*cp\npar s on cp list [3,5]\n");
   EXPECT_EQ(printed_again("move K,V dedupe ep exchange"), "move K, V exchange dedupe ep\n");
   EXPECT_EQ(printed_again("move K,V rotate life step bucket 25MB"), "move K, V rotate bucket 25 MB life step\n");
   EXPECT_EQ(printed_again("save A,B at use\nrecompute x,y layers 2"), "save A B at use\nrecompute x y layers 2\n");
@@ -31,18 +31,18 @@ TEST(Print, AMoveThatStatesTheDefaultStillParses) {
 TEST(Print, ProgramsAreGroupedByKind) {
   EXPECT_EQ(printed_again("map m { use tp ; par b on dp }\nalias q = par b on dp ;\n at l: for k:2\ndim m:4 n:8\n"
                           "o.p: O[m,n]+=I[m,k]*W[k,n] ; mesh dp:2 tp:4"),
-            "mesh dp:2 tp:4\ndim m:4\ndim n:8\no.p: O[m,n] += I[m,k] * W[k,n]\n"
-            "alias q = par b on dp ; at l: for k:2\nmap m {\n  use tp\n  par b on dp\n}\n");
+      "mesh dp:2 tp:4\ndim m:4\ndim n:8\no.p: O[m,n] += I[m,k] * W[k,n]\n"
+      "alias q = par b on dp ; at l: for k:2\nmap m {\n  use tp\n  par b on dp\n}\n");
 }
 
 TEST(Print, ArchsAndLevelLinesHaveOneForm) {
   EXPECT_EQ(printed_again("dram cap:80GiB\n{ pe[16 x 16] @ mesh\n energy:2.5pJ { rf[row:4, col:8]\n }\n}"),
-            "arch dram cap:80 GiB { pe[16x16]@mesh energy:2.5 pJ { rf[row:4 col:8] } }\n");
+      "arch dram cap:80 GiB { pe[16x16]@mesh energy:2.5 pJ { rf[row:4 col:8] } }\n");
   EXPECT_EQ(printed_again("arch gpu [8] @nvl(reduce, multicast) bw:450 GB/s lat:20cycles"),
-            "arch gpu[8]@nvl(multicast,reduce) bw:450 GB/s lat:20 cycles\n");
+      "arch gpu[8]@nvl(multicast,reduce) bw:450 GB/s lat:20 cycles\n");
   EXPECT_EQ(printed_again("arch pe[x:2 y:3 z:4] { rf[pe:5] }"), "arch pe[2x3x4] { rf[pe:5] }\n");
   EXPECT_EQ(printed_again("glb:[I,W O] for k, for n:4?, par m:2, n on x"),
-            "glb: [I W O] for k:* for n:4? par m:2 on x par n on x\n");
+      "glb: [I W O] for k:* for n:4? par m:2 on x par n on x\n");
   EXPECT_EQ(printed_again("at conv : glb: for k? []"), "at conv: glb: for k:*? []\n");
 }
 
@@ -51,15 +51,14 @@ TEST(Print, OperatorsHaveOneForm) {
   EXPECT_EQ(printed_again("r: Y[s,d] = rope( d ) X[s,d]"), "r: Y[s,d] = rope(d) X[s,d]\n");
   EXPECT_EQ(printed_again("e: Y[s,d] = opaque() X[s,d]"), "e: Y[s,d] = opaque() X[s,d]\n");
   EXPECT_EQ(printed_again("a: O[s] softmax= Q[s], K[t], V[t] where s - 128<t<=s pad s, t:1.250"),
-            "a: O[s] softmax= Q[s], K[t], V[t] where s-128 < t <= s pad s, t:1.25\n");
+      "a: O[s] softmax= Q[s], K[t], V[t] where s-128 < t <= s pad s, t:1.25\n");
 }
 
 TEST(Print, ValuesThatAProgramMadeHaveText) {
   WrittenArch arch;
   arch.levels.push_back({"dram", {}, {}, {}, {}});
   arch.levels[0].properties = {{"cap", 80.0 * 1024 * 1024 * 1024, false, ""}, {"bw", 64, true, ""},
-                               {"energy", 2.5e-12, false, ""},              {"word", 16, false, ""},
-                               {"lat", 20, true, ""},                       {"buffers", 2, false, ""}};
+      {"energy", 2.5e-12, false, ""}, {"word", 16, false, ""}, {"lat", 20, true, ""}, {"buffers", 2, false, ""}};
   EXPECT_EQ(print(arch), "arch dram cap:80 GiB bw:64 B/cycle energy:2.5 pJ word:16 bit lat:20 cycles buffers:2");
   const Expected<MappingProgram> back = parse(print(arch), "p");
   ASSERT_TRUE(back) << to_text(back.error());
@@ -90,7 +89,8 @@ TEST(Print, MutatedRandomProgramsAreAnswered) {
       switch (random() % 3) {
         case 0: text.erase(at, length); break;
         case 1: text.insert(at, text.substr(random() % (text.size() + 1), length)); break;
-        default: if (at < text.size()) text[at] = static_cast<char>(random() % 256);
+        default:
+          if (at < text.size()) text[at] = static_cast<char>(random() % 256);
       }
     }
     EXPECT_EQ(complaint_about(text), "") << text;

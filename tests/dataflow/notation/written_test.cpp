@@ -40,8 +40,8 @@ TEST(Written, RoutesKnowTheirRows) {
   const Operator out = written_operator_of("dispatch: Xe[e,c,h] = route X[b,s,h]");
   EXPECT_EQ(out.kind, OperatorKind::route);
   EXPECT_EQ(out.function, "dispatch");
-  EXPECT_EQ(out.output.row_dim, 1);                              // c
-  EXPECT_EQ(out.output.row_loops, (std::vector<int>{0, 1}));     // b, s
+  EXPECT_EQ(out.output.row_dim, 1);                           // c
+  EXPECT_EQ(out.output.row_loops, (std::vector<int>{0, 1}));  // b, s
   const Operator back = written_operator_of("combine: Y[b,s,h] += route Oe[e,c,h], gates[b,s,k]");
   EXPECT_EQ(back.function, "combine");
   EXPECT_EQ(back.inputs[0].row_dim, 1);
@@ -49,8 +49,8 @@ TEST(Written, RoutesKnowTheirRows) {
 }
 
 TEST(Written, SoftmaxOverKeysIsTheFusedCore) {
-  const Operator core = written_operator_of(
-      "core: O[b,s,g,r,d] softmax= Q[b,s,g,r,d], K[b,t,g,d], V[b,t,g,d] where t <= s");
+  const Operator core =
+      written_operator_of("core: O[b,s,g,r,d] softmax= Q[b,s,g,r,d], K[b,t,g,d], V[b,t,g,d] where t <= s");
   EXPECT_EQ(core.kind, OperatorKind::attention);
   EXPECT_EQ(core.domain, Domain::causal);
   EXPECT_EQ(core.query_loop, 1);

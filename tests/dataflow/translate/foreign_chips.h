@@ -39,8 +39,8 @@ inline CountedChip counted_chip(const ChipProgram& chip, Windows windows = Windo
 }
 
 /// The files by a reader, then one operator counted.
-inline CountedChip imported_chip(const std::string& format, const std::vector<SourceFile>& files,
-                                 const std::string& op = "") {
+inline CountedChip imported_chip(
+    const std::string& format, const std::vector<SourceFile>& files, const std::string& op = "") {
   const auto imported = import_foreign(format, files);
   EXPECT_TRUE(imported) << to_text(imported.error());
   if (!imported) return {};
@@ -56,8 +56,8 @@ inline std::string import_error(const std::string& format, const std::vector<Sou
 }
 
 /// What a writer makes of a chip, read again; a failed test where one of them refuses.
-inline ChipProgram there_and_back(const std::string& format, Expected<Exported> (*write)(const ChipProgram&),
-                                  const ChipProgram& chip) {
+inline ChipProgram there_and_back(
+    const std::string& format, Expected<Exported> (*write)(const ChipProgram&), const ChipProgram& chip) {
   const auto out = write(chip);
   EXPECT_TRUE(out) << to_text(out.error());
   if (!out) return {};

@@ -14,13 +14,12 @@ ChipIndex plain(int dim) { return {{{dim, 1}}}; }
 
 /// Memory that keeps all, units that keep what `keeps` says (input, weight, output).
 ChipProgram array(std::vector<ChipLoop> space, std::vector<ChipLoop> outside, std::vector<bool> keeps,
-                  std::vector<ChipLoop> inside = {}) {
+    std::vector<ChipLoop> inside = {}) {
   ChipProgram chip;
   chip.op = "O";
   chip.dims = {{"m", 8}, {"n", 8}, {"k", 4}};
   chip.tensors = {{"I", TensorUse::input, {plain(kM), plain(kK)}, 2},
-                  {"W", TensorUse::weight, {plain(kK), plain(kN)}, 2},
-                  {"O", TensorUse::output, {plain(kM), plain(kN)}, 2}};
+      {"W", TensorUse::weight, {plain(kK), plain(kN)}, 2}, {"O", TensorUse::output, {plain(kM), plain(kN)}, 2}};
   ChipLevel memory, units;
   memory.name = "glb";
   memory.keeps = {true, true, true};
@@ -42,7 +41,7 @@ TEST(Taxonomy, TheTensorKeptWhileOthersPass) {
   EXPECT_EQ(weight.name, "weight-stationary");
   EXPECT_EQ(weight.why, "W stays at pe for 8 rounds while the others pass");
   EXPECT_EQ(taxonomy_name(array(mn, {timed(kM, 2), timed(kN, 2), timed(kK, 4)}, {false, false, true})).name,
-            "output-stationary");
+      "output-stationary");
   EXPECT_EQ(taxonomy_name(array(km, {timed(kM, 2), timed(kN, 8)}, {true, false, false})).name, "input-stationary");
 }
 
@@ -53,7 +52,7 @@ TEST(Taxonomy, OfSeveralKeptTheLongest) {
 
 TEST(Taxonomy, UnitsWithoutAStoreHaveNoLocalReuse) {
   EXPECT_EQ(taxonomy_name(array({spread(kK, 4, 0)}, {timed(kM, 8), timed(kN, 8)}, {false, false, false})).name,
-            "no local reuse");
+      "no local reuse");
 }
 
 TEST(Taxonomy, EqualStaysHaveNoName) {
@@ -68,9 +67,8 @@ TEST(Taxonomy, RowsAcrossTheArrayAndAlongTheUnit) {
   ChipProgram chip = array({}, {}, {true, true, true});
   chip.dims = {{"p", 4}, {"q", 8}, {"r", 4}, {"s", 4}};
   const ChipIndex rows{{{0, 1}, {2, 1}}}, columns{{{1, 1}, {3, 1}}};
-  chip.tensors = {{"I", TensorUse::input, {rows, columns}, 2},
-                  {"W", TensorUse::weight, {plain(2), plain(3)}, 2},
-                  {"O", TensorUse::output, {plain(0), plain(1)}, 2}};
+  chip.tensors = {{"I", TensorUse::input, {rows, columns}, 2}, {"W", TensorUse::weight, {plain(2), plain(3)}, 2},
+      {"O", TensorUse::output, {plain(0), plain(1)}, 2}};
   chip.levels[0].time = {timed(1, 8)};
   chip.levels[1].space = {spread(0, 4, 0), spread(2, 4, 1)};
   chip.levels[1].time = {timed(3, 4)};

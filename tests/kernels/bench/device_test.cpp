@@ -30,7 +30,7 @@ TEST(DeviceOnGpu, FiguresOfEachGpuArePhysical) {
     EXPECT_LT(gpu.l2, Bytes(1e9));
     EXPECT_EQ(gpu.uuid.size(), 40u) << gpu.uuid;
     EXPECT_EQ(gpu.bus_id.find(':'), 4u) << gpu.bus_id;  // "0000:19:00.0"
-    EXPECT_GT(gpu.sm_clock_hz, 5e8);  // a kHz figure taken for Hz would be 1e6
+    EXPECT_GT(gpu.sm_clock_hz, 5e8);                    // a kHz figure taken for Hz would be 1e6
     EXPECT_LT(gpu.sm_clock_hz, 5e9);
     EXPECT_GT(gpu.memory_clock_hz, 5e8);
   }

@@ -72,7 +72,7 @@ class GpuBenchOnGpu : public testing::Test {
 TEST_F(GpuBenchOnGpu, EveryKindOfLaunchCostsMicroseconds) {
   constexpr int calls = 500;
   for (const LaunchKind kind :
-       {LaunchKind::stream_kernel, LaunchKind::graph_kernel, LaunchKind::graph, LaunchKind::event}) {
+      {LaunchKind::stream_kernel, LaunchKind::graph_kernel, LaunchKind::graph, LaunchKind::event}) {
     const auto work = ready({LaunchQuery{kind}, KernelSource::cuda, false, {}}, 1, calls);
     ASSERT_TRUE(work) << to_text(kind);
     EXPECT_EQ(work->touched(), Bytes(0));

@@ -10,8 +10,7 @@
 namespace stepcast::gpu {
 namespace {
 
-template <typename T>
-std::vector<float> filled_numbers(std::size_t count, unsigned long long seed, float deviation) {
+template <typename T> std::vector<float> filled_numbers(std::size_t count, unsigned long long seed, float deviation) {
   std::vector<T> data(count);
   emulate(2, 32, 0, [&] { fill_normal<T>(data.data(), count, seed, deviation); });
   std::vector<float> numbers;
@@ -28,9 +27,9 @@ TEST(FillKernel, NumbersAreNormalWithTheDeviationThatWasAsked) {
     squares += double{x} * x;
     beyond += std::abs(x) > 4 ? 1 : 0;  // two deviations
   }
-  EXPECT_NEAR(sum / 40000, 0, 0.04);                   // four times 2 / sqrt(40000)
-  EXPECT_NEAR(squares / 40000, 4, 0.12);               // four times 4 sqrt(2 / 40000)
-  EXPECT_NEAR(beyond / 40000.0, 0.0455, 0.0045);       // of a normal distribution; four times sqrt(0.0455 / 40000)
+  EXPECT_NEAR(sum / 40000, 0, 0.04);              // four times 2 / sqrt(40000)
+  EXPECT_NEAR(squares / 40000, 4, 0.12);          // four times 4 sqrt(2 / 40000)
+  EXPECT_NEAR(beyond / 40000.0, 0.0455, 0.0045);  // of a normal distribution; four times sqrt(0.0455 / 40000)
 }
 
 TEST(FillKernel, NeighboursAndPairsAreIndependent) {

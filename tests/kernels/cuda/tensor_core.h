@@ -35,8 +35,7 @@ inline Cell cell_of_b(unsigned lane, unsigned i) { return {(lane % 4) * 2 + (i &
 // c: "row = groupID for ci where i < 2, groupID + 8 where i >= 2; col = (threadID_in_group * 2) + (i & 0x1)"
 inline Cell cell_of_c(unsigned lane, unsigned i) { return {(lane >> 2) + (i < 2 ? 0 : 8), (lane % 4) * 2 + (i & 1)}; }
 
-template <HalfType type>
-double half_of(std::uint32_t packed, unsigned i) {
+template <HalfType type> double half_of(std::uint32_t packed, unsigned i) {
   const auto bits = static_cast<std::uint16_t>(i % 2 == 0 ? packed & 0xffff : packed >> 16);
   return static_cast<double>(type == HalfType::bf16 ? from_bf16(bits) : from_fp16(bits));
 }
@@ -172,10 +171,8 @@ inline void cp_async_commit() {
 }
 inline void cp_async_wait_all() {
   for (const auto& copy : std::exchange(emulated_core::copies_of_thread().committed, {})) {
-    if (copy.valid)
-      std::memcpy(emulated_core::shared_bytes(copy.to), copy.from, 16);
-    else
-      std::memset(emulated_core::shared_bytes(copy.to), 0, 16);
+    if (copy.valid) std::memcpy(emulated_core::shared_bytes(copy.to), copy.from, 16);
+    else std::memset(emulated_core::shared_bytes(copy.to), 0, 16);
   }
 }
 
@@ -204,15 +201,13 @@ inline int thread_anew() { return static_cast<int>(threadIdx.x); }
 inline void compute_anew(std::uint32_t&) {}
 inline float exp2_fast(float x) { return x < -126 ? 0 : std::exp2(x); }
 
-template <HalfType type>
-std::uint32_t pack_halves(float low, float high) {
+template <HalfType type> std::uint32_t pack_halves(float low, float high) {
   const auto bits = [](float x) -> std::uint32_t { return type == HalfType::bf16 ? to_bf16(x) : to_fp16(x); };
   return bits(low) | bits(high) << 16;
 }
-template <HalfType type>
-float2 unpack_halves(std::uint32_t packed) {
+template <HalfType type> float2 unpack_halves(std::uint32_t packed) {
   return {static_cast<float>(emulated_core::half_of<type>(packed, 0)),
-          static_cast<float>(emulated_core::half_of<type>(packed, 1))};
+      static_cast<float>(emulated_core::half_of<type>(packed, 1))};
 }
 
 inline void add_fragment(float* into, int fragment, int threads, const float (&sum)[4]) {

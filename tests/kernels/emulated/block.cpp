@@ -32,7 +32,7 @@ struct Thread {
 
 constexpr std::size_t kSharedAlignment = 128;
 struct FreeShared {
-  void operator()(std::byte* bytes) const { ::operator delete(bytes, std::align_val_t{kSharedAlignment}); }
+  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{kSharedAlignment}); }
 };
 
 struct Run {
@@ -178,12 +178,12 @@ void* shared_memory() {
 
 void meet_block(std::source_location where) { wait_here(At::block, where); }
 
-void meet_warp(unsigned mask, void* brought, const std::function<void(const Brought&)>& together,
-               std::source_location where) {
+void meet_warp(
+    unsigned mask, void* brought, const std::function<void(const Brought&)>& together, std::source_location where) {
   Thread& mine = *now->current;
   if ((mask >> lane() & 1) == 0) {
     complain(fmt::format("lane {} meets with mask {:08x}, which is without it, at {}:{}", lane(), mask,
-                         where.file_name(), where.line()));
+        where.file_name(), where.line()));
     return;
   }
   mine.mask = mask;
@@ -203,7 +203,7 @@ std::string run(Extent blocks, Extent threads, std::size_t shared_bytes, const s
   Run all;
   now = &all;
   all.kernel = &kernel;
-  all.shared.reset(static_cast<std::byte*>(::operator new(shared_bytes, std::align_val_t{kSharedAlignment})));
+  all.shared.reset(static_cast<std::byte*>(::operator new (shared_bytes, std::align_val_t{kSharedAlignment})));
   all.shared_bytes = shared_bytes;
   for (unsigned i = 0; i < threads.count(); ++i) all.threads.push_back(std::make_unique<Thread>());
   here.threads = threads;

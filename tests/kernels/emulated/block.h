@@ -14,7 +14,9 @@ namespace stepcast::emulated {
 
 constexpr unsigned warp_lanes = 32;
 
-struct Index { unsigned x = 0, y = 0, z = 0; };
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
 
 /// As dim3: what is not said is 1.
 struct Extent {
@@ -41,8 +43,8 @@ void meet_block(std::source_location where);
 using Brought = std::array<void*, warp_lanes>;
 /// Waits until all lanes of the mask wait at the same place of the source with the same mask. Then `together` is called
 /// once, with what each brought, and all go on.
-void meet_warp(unsigned mask, void* brought, const std::function<void(const Brought&)>& together,
-               std::source_location where);
+void meet_warp(
+    unsigned mask, void* brought, const std::function<void(const Brought&)>& together, std::source_location where);
 unsigned lane();
 
 /// Remembers the first thing that was wrong in this run, such as a shuffle from a lane that takes no part.
@@ -62,13 +64,19 @@ std::string run(Extent blocks, Extent threads, std::size_t shared_bytes, const s
 /// and deals the product out again.
 template <typename Result, typename Argument, typename Combine>
 Result with_warp(unsigned mask, const Argument& argument, Combine combine, std::source_location where) {
-  struct Both { Argument argument; Result result; };
+  struct Both {
+    Argument argument;
+    Result result;
+  };
   Both mine{argument, Result{}};
-  meet_warp(mask, &mine, [&](const Brought& brought) {
-    std::array<Both*, warp_lanes> lanes{};
-    for (unsigned l = 0; l < warp_lanes; ++l) lanes[l] = static_cast<Both*>(brought[l]);
-    combine(lanes);
-  }, where);
+  meet_warp(
+      mask, &mine,
+      [&](const Brought& brought) {
+        std::array<Both*, warp_lanes> lanes{};
+        for (unsigned l = 0; l < warp_lanes; ++l) lanes[l] = static_cast<Both*>(brought[l]);
+        combine(lanes);
+      },
+      where);
   return mine.result;
 }
 

@@ -28,7 +28,7 @@ class Fiber {
   std::byte* bottom_ = nullptr;  // of the stack, its lowest address
   std::size_t size_ = 0;
   bool owned_ = false;
-  void* fake_stack_ = nullptr;   // the sanitizer's own
+  void* fake_stack_ = nullptr;  // the sanitizer's own
 };
 
 }  // namespace stepcast::emulated

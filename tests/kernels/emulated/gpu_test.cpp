@@ -25,7 +25,7 @@ TEST(EmulatedGpu, ABlockSumsThroughSharedMemory) {
   std::vector<int> in(3 * 64), out(3);
   std::iota(in.begin(), in.end(), 0);
   emulate(3, 64, 64 * sizeof(int),
-          [&] { sum_of_block(in.data(), out.data(), static_cast<int*>(emulated::shared_memory())); });
+      [&] { sum_of_block(in.data(), out.data(), static_cast<int*>(emulated::shared_memory())); });
   EXPECT_EQ(out, (std::vector{2016, 2016 + 64 * 64, 2016 + 2 * 64 * 64}));
 }
 
@@ -80,11 +80,14 @@ TEST(EmulatedGpu, AWarpCanDoAnythingAsOne) {
   // Every lane learns what all lanes brought: what a product of tensor cores is built on.
   std::vector<float> got(32);
   emulate(1, 32, 0, [&] {
-    got[threadIdx.x] = emulated::with_warp<float>(~0u, float(threadIdx.x), [](const auto& lanes) {
-      float all = 0;
-      for (auto* lane : lanes) all += lane->argument;
-      for (auto* lane : lanes) lane->result = all + lane->argument;
-    }, Where::current());
+    got[threadIdx.x] = emulated::with_warp<float>(
+        ~0u, float(threadIdx.x),
+        [](const auto& lanes) {
+          float all = 0;
+          for (auto* lane : lanes) all += lane->argument;
+          for (auto* lane : lanes) lane->result = all + lane->argument;
+        },
+        Where::current());
   });
   EXPECT_EQ(got[0], 496);
   EXPECT_EQ(got[31], 527);
@@ -153,7 +156,11 @@ TEST(EmulatedGpu, MisalignedVectorsAndMissingSharedMemoryAreReported) {
 }
 
 TEST(EmulatedGpu, WhatGoesWrongFailsTheTest) {
-  EXPECT_NONFATAL_FAILURE(emulate(1, 2, 0, [] { if (threadIdx.x == 0) __syncthreads(); }), "hangs");
+  EXPECT_NONFATAL_FAILURE(emulate(1, 2, 0,
+                              [] {
+                                if (threadIdx.x == 0) __syncthreads();
+                              }),
+      "hangs");
 }
 
 }  // namespace

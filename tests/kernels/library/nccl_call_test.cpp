@@ -78,10 +78,9 @@ TEST(NcclCall, CountsAreThoseThatEachCallWants) {
     CollectiveKind kind;
     const char* call;
   };
-  for (const Row& row :
-       {Row{CollectiveKind::all_reduce, "all_reduce 120"}, Row{CollectiveKind::all_gather, "all_gather 30"},
-        Row{CollectiveKind::reduce_scatter, "reduce_scatter 30"},
-        Row{CollectiveKind::broadcast, "broadcast 120 from 0"}, Row{CollectiveKind::reduce, "reduce 120 to 0"}}) {
+  for (const Row& row : {Row{CollectiveKind::all_reduce, "all_reduce 120"},
+           Row{CollectiveKind::all_gather, "all_gather 30"}, Row{CollectiveKind::reduce_scatter, "reduce_scatter 30"},
+           Row{CollectiveKind::broadcast, "broadcast 120 from 0"}, Row{CollectiveKind::reduce, "reduce 120 to 0"}}) {
     ASSERT_TRUE(enqueued(row.kind, 4, 1));
     EXPECT_THAT(asked, ElementsAre(row.call));
   }
@@ -96,8 +95,8 @@ TEST(NcclCall, SendRecvGoesRoundTheRing) {
 
 TEST(NcclCall, AllToAllGivesEveryPeerItsPart) {
   ASSERT_TRUE(enqueued(CollectiveKind::all_to_all, 3, 1));
-  EXPECT_THAT(asked, ElementsAre("(", "0+40 to 0", "0+40 from 0", "40+40 to 1", "40+40 from 1", "80+40 to 2",
-                                 "80+40 from 2", ")"));
+  EXPECT_THAT(asked,
+      ElementsAre("(", "0+40 to 0", "0+40 from 0", "40+40 to 1", "40+40 from 1", "80+40 to 2", "80+40 from 2", ")"));
 }
 
 TEST(NcclCall, AFailureInsideAGroupStillEndsTheGroup) {
@@ -121,25 +120,19 @@ int ideal(const CollectiveCall& call, std::int64_t index) {
   };
   switch (call.kind) {
     case CollectiveKind::all_reduce:
-    case CollectiveKind::reduce:
-      return total(index);
-    case CollectiveKind::reduce_scatter:
-      return total(call.rank * call.share() + index);
-    case CollectiveKind::all_gather:
-      return sent(index / call.share(), index % call.share());
-    case CollectiveKind::all_to_all:
-      return sent(index / call.share(), call.rank * call.share() + index % call.share());
-    case CollectiveKind::send_recv:
-      return sent(call.rank == 0 ? call.ranks - 1 : call.rank - 1, index);
-    case CollectiveKind::broadcast:
-      return sent(0, index);
+    case CollectiveKind::reduce: return total(index);
+    case CollectiveKind::reduce_scatter: return total(call.rank * call.share() + index);
+    case CollectiveKind::all_gather: return sent(index / call.share(), index % call.share());
+    case CollectiveKind::all_to_all: return sent(index / call.share(), call.rank * call.share() + index % call.share());
+    case CollectiveKind::send_recv: return sent(call.rank == 0 ? call.ranks - 1 : call.rank - 1, index);
+    case CollectiveKind::broadcast: return sent(0, index);
   }
   return 0;
 }
 
-constexpr CollectiveKind every_kind[] = {
-    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_to_all,
-    CollectiveKind::send_recv,  CollectiveKind::broadcast,      CollectiveKind::reduce};
+constexpr CollectiveKind every_kind[] = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+    CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::send_recv, CollectiveKind::broadcast,
+    CollectiveKind::reduce};
 
 TEST(NcclCall, ExpectedResultsFollowFromWhatIsSent) {
   for (const CollectiveKind kind : every_kind)

@@ -43,30 +43,18 @@ TEST(NcclLibrary, NumbersAreThoseOfTheHeader) {
     int ours;
   };
   const auto row = [](const char* name, auto value) { return Row{name, static_cast<int>(value)}; };
-  for (const Row& expected : {row("ncclSuccess", NcclResult::success),
-                              row("ncclUnhandledCudaError", NcclResult::unhandled_cuda_error),
-                              row("ncclSystemError", NcclResult::system_error),
-                              row("ncclInternalError", NcclResult::internal_error),
-                              row("ncclInvalidArgument", NcclResult::invalid_argument),
-                              row("ncclInvalidUsage", NcclResult::invalid_usage),
-                              row("ncclRemoteError", NcclResult::remote_error),
-                              row("ncclInProgress", NcclResult::in_progress),
-                              row("ncclInt8", NcclType::int8),
-                              row("ncclUint8", NcclType::uint8),
-                              row("ncclInt32", NcclType::int32),
-                              row("ncclUint32", NcclType::uint32),
-                              row("ncclInt64", NcclType::int64),
-                              row("ncclUint64", NcclType::uint64),
-                              row("ncclFloat16", NcclType::float16),
-                              row("ncclFloat32", NcclType::float32),
-                              row("ncclFloat64", NcclType::float64),
-                              row("ncclBfloat16", NcclType::bfloat16),
-                              row("ncclSum", NcclOperator::sum),
-                              row("ncclProd", NcclOperator::product),
-                              row("ncclMax", NcclOperator::maximum),
-                              row("ncclMin", NcclOperator::minimum),
-                              row("ncclAvg", NcclOperator::average),
-                              row("NCCL_UNIQUE_ID_BYTES", sizeof(NcclUniqueId))})
+  for (const Row& expected :
+      {row("ncclSuccess", NcclResult::success), row("ncclUnhandledCudaError", NcclResult::unhandled_cuda_error),
+          row("ncclSystemError", NcclResult::system_error), row("ncclInternalError", NcclResult::internal_error),
+          row("ncclInvalidArgument", NcclResult::invalid_argument), row("ncclInvalidUsage", NcclResult::invalid_usage),
+          row("ncclRemoteError", NcclResult::remote_error), row("ncclInProgress", NcclResult::in_progress),
+          row("ncclInt8", NcclType::int8), row("ncclUint8", NcclType::uint8), row("ncclInt32", NcclType::int32),
+          row("ncclUint32", NcclType::uint32), row("ncclInt64", NcclType::int64), row("ncclUint64", NcclType::uint64),
+          row("ncclFloat16", NcclType::float16), row("ncclFloat32", NcclType::float32),
+          row("ncclFloat64", NcclType::float64), row("ncclBfloat16", NcclType::bfloat16),
+          row("ncclSum", NcclOperator::sum), row("ncclProd", NcclOperator::product),
+          row("ncclMax", NcclOperator::maximum), row("ncclMin", NcclOperator::minimum),
+          row("ncclAvg", NcclOperator::average), row("NCCL_UNIQUE_ID_BYTES", sizeof(NcclUniqueId))})
     EXPECT_EQ(number_in(header, expected.name), expected.ours) << expected.name;
 }
 
@@ -108,7 +96,7 @@ TEST(NcclLibrary, LastWordsAreAddedWhereTheLibraryHasThem) {
   EXPECT_EQ(library.checked(NcclResult::unhandled_cuda_error, "ncclSend").error().what, "unhandled cuda error");
   library.last_error = fake_last_words;
   EXPECT_EQ(library.checked(NcclResult::unhandled_cuda_error, "ncclSend").error().what,
-            "unhandled cuda error: Cuda failure 'out of memory'");
+      "unhandled cuda error: Cuda failure 'out of memory'");
   EXPECT_TRUE(library.checked(NcclResult::success, "ncclSend"));
 }
 

@@ -34,16 +34,48 @@ NvmlFunctions card_that_answers() {
   calls.handle_by_bus_id = the_only_card;
   calls.driver_version = [](char* into, unsigned length) { return copy_text("580.65.06", into, length); };
   calls.process_name = [](unsigned, char* into, unsigned length) { return copy_text("python", into, length); };
-  calls.clock = [](Card, int which, unsigned* mhz) { *mhz = which == 1 ? 1980 : which == 2 ? 2619 : 0; return answered; };
-  calls.default_clock = [](Card, int, unsigned* mhz) { *mhz = 1755; return answered; };
-  calls.temperature = [](Card, int, unsigned* degrees) { *degrees = 41; return answered; };
-  calls.power = [](Card, unsigned* milliwatts) { *milliwatts = 123456; return answered; };
-  calls.enforced_limit = [](Card, unsigned* milliwatts) { *milliwatts = 650000; return answered; };
-  calls.default_limit = [](Card, unsigned* milliwatts) { *milliwatts = 700000; return answered; };
-  calls.persistence = [](Card, unsigned* on) { *on = 1; return answered; };
-  calls.ecc = [](Card, unsigned* now, unsigned* later) { *now = 1; *later = 0; return answered; };
-  calls.mig = [](Card, unsigned* now, unsigned* later) { *now = 0; *later = 1; return answered; };
-  calls.event_reasons = [](Card, unsigned long long* bits) { *bits = 0x4; return answered; };
+  calls.clock = [](Card, int which, unsigned* mhz) {
+    *mhz = which == 1 ? 1980 : which == 2 ? 2619 : 0;
+    return answered;
+  };
+  calls.default_clock = [](Card, int, unsigned* mhz) {
+    *mhz = 1755;
+    return answered;
+  };
+  calls.temperature = [](Card, int, unsigned* degrees) {
+    *degrees = 41;
+    return answered;
+  };
+  calls.power = [](Card, unsigned* milliwatts) {
+    *milliwatts = 123456;
+    return answered;
+  };
+  calls.enforced_limit = [](Card, unsigned* milliwatts) {
+    *milliwatts = 650000;
+    return answered;
+  };
+  calls.default_limit = [](Card, unsigned* milliwatts) {
+    *milliwatts = 700000;
+    return answered;
+  };
+  calls.persistence = [](Card, unsigned* on) {
+    *on = 1;
+    return answered;
+  };
+  calls.ecc = [](Card, unsigned* now, unsigned* later) {
+    *now = 1;
+    *later = 0;
+    return answered;
+  };
+  calls.mig = [](Card, unsigned* now, unsigned* later) {
+    *now = 0;
+    *later = 1;
+    return answered;
+  };
+  calls.event_reasons = [](Card, unsigned long long* bits) {
+    *bits = 0x4;
+    return answered;
+  };
   return calls;
 }
 
@@ -66,7 +98,10 @@ TEST(Nvml, StateIsInMegahertzWattsAndDegrees) {
     return answered;
   };
   EXPECT_DOUBLE_EQ(card_of(instant).state().power_w, 654.321);
-  instant.field_values = [](Card, int, NvmlFunctions::FieldValue* field) { field->status = not_supported; return answered; };
+  instant.field_values = [](Card, int, NvmlFunctions::FieldValue* field) {
+    field->status = not_supported;
+    return answered;
+  };
   EXPECT_DOUBLE_EQ(card_of(instant).state().power_w, 123.456) << "a card without it";
   EXPECT_EQ(state.temperature_c, 41);
   EXPECT_TRUE(state.power_capped);
@@ -99,7 +134,10 @@ TEST(Nvml, SettingsAreThoseOfNow) {
 
 TEST(Nvml, WhatACardDoesNotSupportStaysZero) {
   NvmlFunctions calls = card_that_answers();
-  calls.power = [](Card, unsigned* milliwatts) { *milliwatts = 7; return not_supported; };
+  calls.power = [](Card, unsigned* milliwatts) {
+    *milliwatts = 7;
+    return not_supported;
+  };
   calls.clock = nullptr;
   calls.event_reasons = nullptr;
   const GpuState state = card_of(calls).state();
@@ -218,9 +256,7 @@ TEST(Nvml, CardThatIsNotThereIsNamed) {
   EXPECT_EQ(gpu.error().what, "0000:99:00.0: error 6");
 }
 
-TEST(Nvml, LibraryWithoutItsFirstFunctionsIsRefused) {
-  EXPECT_FALSE(Nvml::start(NvmlFunctions{}));
-}
+TEST(Nvml, LibraryWithoutItsFirstFunctionsIsRefused) { EXPECT_FALSE(Nvml::start(NvmlFunctions{})); }
 
 }  // namespace
 }  // namespace stepcast

@@ -35,29 +35,15 @@ Variables with(Variables variables, const Variables& more) {
   return variables;
 }
 
-const Variables torchrun{{"RANK", "5"},
-                         {"WORLD_SIZE", "8"},
-                         {"LOCAL_RANK", "1"},
-                         {"LOCAL_WORLD_SIZE", "4"},
-                         {"MASTER_ADDR", "node0"},
-                         {"MASTER_PORT", "29500"}};
-const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "3"},
-                         {"OMPI_COMM_WORLD_SIZE", "4"},
-                         {"OMPI_COMM_WORLD_LOCAL_RANK", "3"},
-                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
-                         {"OMPI_MCA_ess_base_jobid", "1234"}};
+const Variables torchrun{{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"},
+    {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
+const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "3"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}, {"OMPI_MCA_ess_base_jobid", "1234"}};
 const Variables hydra{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
 // Two nodes with four tasks each; this is the third task of the second.
-const Variables step{{"SLURM_JOB_ID", "77"},
-                     {"SLURM_STEP_ID", "0"},
-                     {"SLURM_PROCID", "6"},
-                     {"SLURM_STEP_NUM_TASKS", "8"},
-                     {"SLURM_NTASKS", "8"},
-                     {"SLURM_LOCALID", "2"},
-                     {"SLURM_NODEID", "1"},
-                     {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
-                     {"SLURM_STEP_NODELIST", "gpu[007-008]"},
-                     {"SLURM_STEP_NUM_NODES", "2"}};
+const Variables step{{"SLURM_JOB_ID", "77"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "6"},
+    {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "2"}, {"SLURM_NODEID", "1"},
+    {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"}, {"SLURM_STEP_NODELIST", "gpu[007-008]"}, {"SLURM_STEP_NUM_NODES", "2"}};
 
 TEST(LaunchPlace, NothingSetIsOneProcessForAllGpus) {
   const LaunchPlace place = placed({{"HOME", "/root"}});
@@ -138,24 +124,16 @@ TEST(LaunchPlace, TwoStepsOfOneJobAreTwoJobs) {
 }
 
 TEST(LaunchPlace, ABatchShellIsOneProcess) {
-  const LaunchPlace place = placed({{"SLURM_JOB_ID", "77"},
-                                    {"SLURM_NTASKS", "8"},
-                                    {"SLURM_PROCID", "0"},
-                                    {"SLURM_LOCALID", "0"},
-                                    {"SLURM_NODEID", "0"},
-                                    {"SLURM_TASKS_PER_NODE", "8"}});
+  const LaunchPlace place = placed({{"SLURM_JOB_ID", "77"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"},
+      {"SLURM_LOCALID", "0"}, {"SLURM_NODEID", "0"}, {"SLURM_TASKS_PER_NODE", "8"}});
   EXPECT_EQ(place.launcher, "");
   EXPECT_EQ(place.processes, 1);
 }
 
 TEST(LaunchPlace,
-     AnInteractiveStepIsOneProcess) {  // salloc with use_interactive_step: one task, the job's own SLURM_NTASKS
-  const LaunchPlace place = placed({{"SLURM_JOB_ID", "77"},
-                                    {"SLURM_STEP_ID", "4294967290"},
-                                    {"SLURM_NTASKS", "8"},
-                                    {"SLURM_PROCID", "0"},
-                                    {"SLURM_STEP_NUM_TASKS", "1"},
-                                    {"SLURM_LOCALID", "0"}});
+    AnInteractiveStepIsOneProcess) {  // salloc with use_interactive_step: one task, the job's own SLURM_NTASKS
+  const LaunchPlace place = placed({{"SLURM_JOB_ID", "77"}, {"SLURM_STEP_ID", "4294967290"}, {"SLURM_NTASKS", "8"},
+      {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_LOCALID", "0"}});
   EXPECT_EQ(place.processes, 1);
   EXPECT_EQ(place.on_host, 1);
 }

@@ -14,8 +14,8 @@ RankDescription gpu_at(const std::string& host, const std::string& bus_id, NvLin
 }
 
 TEST(RankTable, DescriptionsSurviveTheirText) {
-  const std::vector<RankDescription> ranks{gpu_at("a", "0000:0a:00.0", {2, true, {"0000:0b:00.0", "0000:0c:00.0"}}),
-                                           gpu_at("a", "0000:0b:00.0")};
+  const std::vector<RankDescription> ranks{
+      gpu_at("a", "0000:0a:00.0", {2, true, {"0000:0b:00.0", "0000:0c:00.0"}}), gpu_at("a", "0000:0b:00.0")};
   const auto read = read_ranks(text_of(ranks));
   ASSERT_TRUE(read) << to_text(read.error());
   ASSERT_EQ(read->size(), 2u);
@@ -56,7 +56,7 @@ TEST(RankTable, WhatJoinsTwoRanks) {
   NvLinks to_switch{18, true, {}}, to_next{2, false, {"0000:02:00.0"}};
   const auto table = rank_table(
       {{gpu_at("a", "0000:01:00.0", to_next), gpu_at("a", "0000:02:00.0"), gpu_at("a", "0000:03:00.0", to_switch),
-        gpu_at("a", "0000:04:00.0", to_switch), gpu_at("b", "0000:01:00.0", to_switch)}});
+          gpu_at("a", "0000:04:00.0", to_switch), gpu_at("b", "0000:01:00.0", to_switch)}});
   ASSERT_TRUE(table);
   EXPECT_EQ(table->joins(0, 1), "nvlink_mesh");
   EXPECT_EQ(table->joins(0, 2), "pcie");

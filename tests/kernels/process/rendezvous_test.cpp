@@ -34,8 +34,7 @@ LaunchPlace member(int process, int processes, int port, const std::string& job 
 constexpr Patience short_patience{Seconds(0.4), Seconds(0.4)};
 
 /// Each process a thread that does `work` once it has met the others; their errors, "" where all went well.
-template <typename Work>
-std::vector<std::string> together(int processes, Patience patience, Work work) {
+template <typename Work> std::vector<std::string> together(int processes, Patience patience, Work work) {
   const int port = free_port();
   std::vector<std::string> ends(static_cast<std::size_t>(processes));
   std::vector<std::jthread> threads;
@@ -243,8 +242,7 @@ TEST(Rendezvous, APortThatIsTakenIsAnErrorOfTheFirst) {
 }
 
 /// Runs `work` in a process of its own; its exit status.
-template <typename Work>
-pid_t in_own_process(Work work) {
+template <typename Work> pid_t in_own_process(Work work) {
   const pid_t child = fork();
   if (child == 0) _exit(work() ? 0 : 1);
   return child;
@@ -303,11 +301,12 @@ TEST(Rendezvous, MeetsUnderMpirun) {
   if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) GTEST_SKIP() << "skipped: under mpirun already";
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   // A member that does not see its launcher is skipped and ends well: each has to say that it has met the others.
-  const std::string command = fmt::format(
-      "met=$(env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 3 '{}' "
-      "--gtest_color=no --gtest_filter=RendezvousMember.MeetsUnderMpirun 2>/dev/null) && "
-      "[ \"$(echo \"$met\" | grep -o 'OK ] RendezvousMember' | wc -l)\" = 3 ]",
-      self);
+  const std::string command =
+      fmt::format("met=$(env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX OMPI_ALLOW_RUN_AS_ROOT=1 "
+                  "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 3 '{}' "
+                  "--gtest_color=no --gtest_filter=RendezvousMember.MeetsUnderMpirun 2>/dev/null) && "
+                  "[ \"$(echo \"$met\" | grep -o 'OK ] RendezvousMember' | wc -l)\" = 3 ]",
+          self);
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 

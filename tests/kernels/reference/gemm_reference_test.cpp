@@ -23,10 +23,11 @@ TEST(GemmReference, EachLayoutByHand) {
   constexpr std::array w_rows{1.0F, 0.0F, 0.0F, 1.0F, 2.0F, 3.0F};     // w[k,n]
   constexpr std::array w_columns{1.0F, 0.0F, 2.0F, 0.0F, 1.0F, 3.0F};  // w[n,k]
   constexpr double expected[] = {7, 11, 16, 23};
+  // clang-format off
   struct Case { GemmLayout layout; const float* x; const float* w; };
+  // clang-format on
   for (const Case& c : {Case{GemmLayout::tn, x_rows.data(), w_columns.data()},
-                        Case{GemmLayout::nn, x_rows.data(), w_rows.data()},
-                        Case{GemmLayout::nt, x_columns.data(), w_rows.data()}}) {
+           Case{GemmLayout::nn, x_rows.data(), w_rows.data()}, Case{GemmLayout::nt, x_columns.data(), w_rows.data()}}) {
     const ProductShape shape{2, 2, 3, 1, c.layout};
     for (const EntryPlace& place : sample_entries(shape, 256, 1))
       EXPECT_EQ(float_entry(shape, c.x, c.w, place), expected[y_index(shape, place)]) << static_cast<int>(c.layout);
@@ -47,7 +48,7 @@ TEST(GemmReference, AddsToWhatWasThereAndScales) {
   constexpr std::array x{3.0F, 4.0F}, w{1.0F, 1.0F};
   const StoredLine stored_x{x.data(), NumberFormat::fp32, {}}, stored_w{w.data(), NumberFormat::fp32, {}};
   const GemmEntry entry = gemm_entry(stored_x, stored_w, 2, 0.5, 10);
-  EXPECT_EQ(entry.value, 13.5);                                   // 10 + 1.5 + 2
+  EXPECT_EQ(entry.value, 13.5);  // 10 + 1.5 + 2
   EXPECT_DOUBLE_EQ(entry.scale, std::sqrt(100 + 2.25 + 4));
   EXPECT_DOUBLE_EQ(gemm_error(13.5 + entry.scale / 4, entry), 0.25);
 }
@@ -67,8 +68,7 @@ TEST(GemmReference, AllOfASmallResultAndTheCornersOfALargeOne) {
   }
   EXPECT_EQ(indices.size(), 256U);
   constexpr std::int64_t corners[] = {0, 499, 999 * 500, 3 * 500'000 - 1};
-  for (const std::int64_t corner : corners)
-    EXPECT_TRUE(indices.contains(corner)) << corner;
+  for (const std::int64_t corner : corners) EXPECT_TRUE(indices.contains(corner)) << corner;
 }
 
 TEST(GemmReference, ZeroTermsMustBeHitExactly) {
@@ -76,7 +76,9 @@ TEST(GemmReference, ZeroTermsMustBeHitExactly) {
   EXPECT_EQ(gemm_error(1e-30, {0, 0}), HUGE_VAL);
 }
 
-struct WorstOf { double exact_accumulation, tf32_inputs; };
+struct WorstOf {
+  double exact_accumulation, tf32_inputs;
+};
 
 // A product of normal numbers summed one after another in fp32, with its inputs as they are and cut to tf32.
 WorstOf worst_of_sums(std::int64_t k, int entries) {
@@ -105,7 +107,7 @@ TEST(GemmReference, AllowedErrorHoldsForItsPrecisionAndNotForACoarserOne) {
     const WorstOf worst = worst_of_sums(k, 64);
     const double fp32 = gemm_allowed_error(Precision::fp32, GemmLayout::tn, k);
     EXPECT_LT(worst.exact_accumulation, fp32) << k;
-    EXPECT_GT(worst.tf32_inputs, fp32) << k;          // tf32 passed off as fp32 is found
+    EXPECT_GT(worst.tf32_inputs, fp32) << k;  // tf32 passed off as fp32 is found
     EXPECT_LT(worst.tf32_inputs, gemm_allowed_error(Precision::tf32, GemmLayout::tn, k)) << k;
   }
 }

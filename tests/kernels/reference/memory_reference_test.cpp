@@ -12,8 +12,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
 /// (f(x + h) - f(x - h)) / 2h.
-template <typename Function>
-double slope(Function f, double x) {
+template <typename Function> double slope(Function f, double x) {
   constexpr double kStep = 1e-5;
   return (f(x + kStep) - f(x - kStep)) / (2 * kStep);
 }
@@ -38,8 +37,16 @@ TEST(MemoryReference, NormGradientIsTheSlopeOfTheNorm) {
   };
   const auto gradient = rms_norm_gradient(x, dy, weight);
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto along_x = [&](double value) { Values at = x; at[i] = value; return loss(at, weight); };
-    const auto along_weight = [&](double value) { Values w = weight; w[i] = value; return loss(x, w); };
+    const auto along_x = [&](double value) {
+      Values at = x;
+      at[i] = value;
+      return loss(at, weight);
+    };
+    const auto along_weight = [&](double value) {
+      Values w = weight;
+      w[i] = value;
+      return loss(x, w);
+    };
     EXPECT_NEAR(gradient.x[i], slope(along_x, x[i]), 1e-8);
     EXPECT_NEAR(gradient.weight[i], slope(along_weight, weight[i]), 1e-8);
   }
@@ -47,21 +54,21 @@ TEST(MemoryReference, NormGradientIsTheSlopeOfTheNorm) {
 
 TEST(MemoryReference, SoftmaxAndCrossEntropy) {
   const Values logits{std::log(1.0), std::log(2.0), std::log(5.0)};
-  EXPECT_THAT(softmax(logits),
-              ElementsAre(DoubleNear(0.125, 1e-12), DoubleNear(0.25, 1e-12), DoubleNear(0.625, 1e-12)));
+  EXPECT_THAT(
+      softmax(logits), ElementsAre(DoubleNear(0.125, 1e-12), DoubleNear(0.25, 1e-12), DoubleNear(0.625, 1e-12)));
   const auto both = cross_entropy(logits, 1);
   EXPECT_NEAR(both.loss, std::log(4.0), 1e-12);
   EXPECT_THAT(both.gradient, ElementsAre(DoubleNear(0.125, 1e-12), DoubleNear(-0.75, 1e-12), DoubleNear(0.625, 1e-12)));
   // dy of 8 at the last: y (dy - 5) is -0.625, -1.25, 0.625 x 3.
   EXPECT_THAT(softmax_gradient(softmax(logits), Values{0, 0, 8}),
-              ElementsAre(DoubleNear(-0.625, 1e-12), DoubleNear(-1.25, 1e-12), DoubleNear(1.875, 1e-12)));
+      ElementsAre(DoubleNear(-0.625, 1e-12), DoubleNear(-1.25, 1e-12), DoubleNear(1.875, 1e-12)));
 }
 
 TEST(MemoryReference, RopeTurnsPairsOfHalves) {
   // One head of 4 at position 1: pair (0, 2) turns by 1, pair (1, 3) by 10000^(-1/2) = 0.01.
-  EXPECT_THAT(rope(Values{1, 1, 0, 0}, 4, 1),
-              ElementsAre(DoubleNear(std::cos(1), 1e-12), DoubleNear(std::cos(0.01), 1e-12),
-                          DoubleNear(std::sin(1), 1e-12), DoubleNear(std::sin(0.01), 1e-12)));
+  EXPECT_THAT(
+      rope(Values{1, 1, 0, 0}, 4, 1), ElementsAre(DoubleNear(std::cos(1), 1e-12), DoubleNear(std::cos(0.01), 1e-12),
+                                          DoubleNear(std::sin(1), 1e-12), DoubleNear(std::sin(0.01), 1e-12)));
 }
 
 TEST(MemoryReference, AdamsFirstStepIsTheRateWhateverTheGradient) {

@@ -45,25 +45,25 @@ TEST(JsonObject, ReadsAStraightListOfValues) {
 }
 
 TEST(JsonObject, NamesFilePointerFoundAndAllowed) {
-  EXPECT_EQ(basket_error(R"({"count": 300, "fruit": "pear"})"),
-            "basket.json:/count: found 300 (an integer from 1 to 100)");
-  EXPECT_EQ(basket_error(R"({"count": "3", "fruit": "pear"})"),
-            "basket.json:/count: found '3' (an integer from 1 to 100)");
+  EXPECT_EQ(
+      basket_error(R"({"count": 300, "fruit": "pear"})"), "basket.json:/count: found 300 (an integer from 1 to 100)");
+  EXPECT_EQ(
+      basket_error(R"({"count": "3", "fruit": "pear"})"), "basket.json:/count: found '3' (an integer from 1 to 100)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "labels": [{"text": "a"}, {"text": 4}]})"),
-            "basket.json:/labels/1/text: found 4 (a text in quotes)");
+      "basket.json:/labels/1/text: found 4 (a text in quotes)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "labels": ["a"]})"),
-            "basket.json:/labels/0: found 'a' (an object)");
+      "basket.json:/labels/0: found 'a' (an object)");
 }
 
 TEST(JsonObject, SuggestsTheNearestKeyAndName) {
-  EXPECT_EQ(basket_error(R"({"cuont": 3, "fruit": "pear"})"),
-            "basket.json:/cuont: unknown key (did you mean 'count'?)");
+  EXPECT_EQ(
+      basket_error(R"({"cuont": 3, "fruit": "pear"})"), "basket.json:/cuont: unknown key (did you mean 'count'?)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "colour": 1})"),
-            "basket.json:/colour: unknown key (one of: count, fruit, rate, wait_s, labels)");
+      "basket.json:/colour: unknown key (one of: count, fruit, rate, wait_s, labels)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "paer"})"),
-            "basket.json:/fruit: unknown name 'paer' (did you mean 'pear'?)");
+      "basket.json:/fruit: unknown name 'paer' (did you mean 'pear'?)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "labels": [{"text": "a", "txt": "b"}]})"),
-            "basket.json:/labels/0/txt: unknown key (did you mean 'text'?)");
+      "basket.json:/labels/0/txt: unknown key (did you mean 'text'?)");
 }
 
 TEST(JsonObject, ReportsAMissingKey) {
@@ -73,7 +73,7 @@ TEST(JsonObject, ReportsAMissingKey) {
 
 TEST(JsonObject, WantsAUnitOnQuantities) {
   EXPECT_NE(basket_error(R"({"count": 3, "fruit": "pear", "rate": 400})").find("the bare number 400 has no unit"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(basket_error(R"({"count": 3, "fruit": "pear", "rate": "0 GB/s"})").find("is zero"), std::string::npos);
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "wait_s": "0 s"})"), "accepted");
   EXPECT_NE(basket_error(R"({"count": 3, "fruit": "pear", "wait_s": -1})").find("not positive"), std::string::npos);
@@ -123,14 +123,14 @@ TEST(JsonSyntax, GivesLineAndColumn) {
 }
 
 TEST(JsonSyntax, RefusesDuplicateKeysDeepNestingAndHugeNumbers) {
-  EXPECT_EQ(basket_error(R"({"count": 3, "count": 4})"),
-            "basket.json:/count: this key stands here twice (keep one of them)");
+  EXPECT_EQ(
+      basket_error(R"({"count": 3, "count": 4})"), "basket.json:/count: this key stands here twice (keep one of them)");
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "[";
   EXPECT_NE(basket_error("{\"a\": " + deep).find("nest too deeply"), std::string::npos);
   EXPECT_NE(basket_error(R"({"count": 1e999})").find("overflow"), std::string::npos);
-  EXPECT_EQ(basket_error(R"({"count": 99999999999999999999})"),
-            "basket.json:/count: found 1e+20 (an integer from 1 to 100)");
+  EXPECT_EQ(
+      basket_error(R"({"count": 99999999999999999999})"), "basket.json:/count: found 1e+20 (an integer from 1 to 100)");
   EXPECT_NE(basket_error("{\"count\": \"\xff\xfe\"}"), "accepted") << "invalid UTF-8";
   EXPECT_NE(basket_error(std::string("{\"count\": 3\0}", 13)), "accepted") << "a NUL inside";
 }

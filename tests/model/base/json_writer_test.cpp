@@ -13,7 +13,10 @@ namespace {
 TEST(JsonWriter, WritesUtf8WhateverItIsGiven) {
   EXPECT_EQ(json_quoted("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"), "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
   // Latin-1, a surrogate, a slash longer than needed, a character that is cut off.
-  for (const char* wrong : {"\xe9", "\xc0", "\xff", "\xf5", "\xc3"}) EXPECT_EQ(json_quoted(std::string("a") + wrong + "b"), "\"a\xef\xbf\xbd" "b\"") << wrong;
+  for (const char* wrong : {"\xe9", "\xc0", "\xff", "\xf5", "\xc3"})
+    EXPECT_EQ(json_quoted(std::string("a") + wrong + "b"), "\"a\xef\xbf\xbd"
+                                                           "b\"")
+        << wrong;
   EXPECT_EQ(json_quoted("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
   EXPECT_EQ(json_quoted("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
   EXPECT_EQ(json_quoted("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");

@@ -17,8 +17,7 @@ TEST(ParseQuantity, ReadsPrefixesAsThePowersTheyAre) {
   EXPECT_EQ(parse_quantity<Flops>("2 PFLOP", "x")->value(), 2e15);
 }
 
-template <typename Q>
-std::string error_of(const std::string& text) {
+template <typename Q> std::string error_of(const std::string& text) {
   const auto parsed = parse_quantity<Q>(text, "file:/key");
   return parsed ? "accepted" : to_text(parsed.error());
 }

@@ -27,8 +27,7 @@ Expected<std::unique_ptr<int>> boxed(int number) {
   return std::make_unique<int>(number);
 }
 
-template <typename First, typename Second>
-Expected<std::pair<First, Second>> pair_of(First first, Second second) {
+template <typename First, typename Second> Expected<std::pair<First, Second>> pair_of(First first, Second second) {
   return std::pair(first, second);
 }
 
@@ -77,7 +76,9 @@ TEST(Try, LeavesANamedExpectedAsItIs) {
 }
 
 TEST(Try, AssignsToWhatExistsOnlyWhereThereIsAValue) {
-  struct Place { int value = 1; } place;
+  struct Place {
+    int value = 1;
+  } place;
   const auto assign = [&](int number) -> Expected<void> {
     TRY(place.value, half(number));
     return {};

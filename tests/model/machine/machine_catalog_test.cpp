@@ -28,21 +28,19 @@ const Gpu& gpu_called(const std::string& name) {
 
 TEST(CatalogGpus, HoldTheGpusInUse) {
   EXPECT_GE(catalog().gpus.size(), 30u);
-  for (const char* name :
-       {"p100", "t4", "v100-sxm2-16gb", "v100-sxm2-32gb", "v100-pcie-16gb", "v100-pcie-32gb", "a100-40gb", "a100-80gb",
-        "a100-pcie-40gb", "a100-pcie-80gb", "a800", "a30", "a40", "a10", "l4", "l40s", "rtx-4090", "rtx-3090", "rtx-2080ti",
-        "rtx-pro-6000", "h100", "h100-pcie", "h100-nvl", "h800", "h20", "h200", "gh200", "b200", "b300", "gb200", "gb300",
-        "mi210", "mi250x", "mi300x", "mi325x", "mi355x"})
+  for (const char* name : {"p100", "t4", "v100-sxm2-16gb", "v100-sxm2-32gb", "v100-pcie-16gb", "v100-pcie-32gb",
+           "a100-40gb", "a100-80gb", "a100-pcie-40gb", "a100-pcie-80gb", "a800", "a30", "a40", "a10", "l4", "l40s",
+           "rtx-4090", "rtx-3090", "rtx-2080ti", "rtx-pro-6000", "h100", "h100-pcie", "h100-nvl", "h800", "h20", "h200",
+           "gh200", "b200", "b300", "gb200", "gb300", "mi210", "mi250x", "mi300x", "mi325x", "mi355x"})
     EXPECT_TRUE(find_row(catalog().gpus, name, "gpu")) << name;
 }
 
 TEST(CatalogMachines, HoldTheMachinesInUse) {
   EXPECT_GE(catalog().machines.size(), 16u);
-  for (const char* name :
-       {"dgx-1", "dgx-2", "dgx-a100", "dgx-a100-40gb", "dgx-h100", "h100-pcie-server", "hgx-h200", "hgx-h800", "hgx-h20",
-        "dgx-b200", "dgx-b300", "gb200-nvl72", "gb300-nvl72", "l40s-server", "rtx-4090-box", "two-2080ti-pc",
-        "mi300x-server", "alps", "jean-zay", "p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "oci-h100", "oci-a100",
-        "azure-nd-h100-v5", "a3-highgpu-8g", "a3-megagpu-8g"})
+  for (const char* name : {"dgx-1", "dgx-2", "dgx-a100", "dgx-a100-40gb", "dgx-h100", "h100-pcie-server", "hgx-h200",
+           "hgx-h800", "hgx-h20", "dgx-b200", "dgx-b300", "gb200-nvl72", "gb300-nvl72", "l40s-server", "rtx-4090-box",
+           "two-2080ti-pc", "mi300x-server", "alps", "jean-zay", "p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge",
+           "oci-h100", "oci-a100", "azure-nd-h100-v5", "a3-highgpu-8g", "a3-megagpu-8g"})
     EXPECT_TRUE(find_row(catalog().machines, name, "machine")) << name;
 }
 
@@ -74,10 +72,13 @@ TEST(CatalogGpus, OldArchitecturesHaveNoBf16) {
 
 /// Rates per multiprocessor and clock, from the architecture papers: 1024, 2048, 4096 and 512 FLOPs of fp16.
 TEST(CatalogGpus, PeaksFollowFromTheMultiprocessors) {
-  struct Row { const char* gpu; double flops_per_clock, gigahertz; };
+  struct Row {
+    const char* gpu;
+    double flops_per_clock, gigahertz;
+  };
   for (const Row& row : {Row{"v100-sxm2-32gb", 1024, 1.53}, {"a100-80gb", 2048, 1.41}, {"a30", 2048, 1.44},
-                         {"h100-sxm", 4096, 1.83}, {"a40", 1024, 1.74}, {"rtx-3090", 512, 1.695}, {"rtx-4090", 512, 2.52},
-                         {"rtx-2080ti", 512, 1.545}, {"mi300x", 2048, 2.1}, {"mi210", 1024, 1.7}, {"mi355x", 4096, 2.4}}) {
+           {"h100-sxm", 4096, 1.83}, {"a40", 1024, 1.74}, {"rtx-3090", 512, 1.695}, {"rtx-4090", 512, 2.52},
+           {"rtx-2080ti", 512, 1.545}, {"mi300x", 2048, 2.1}, {"mi210", 1024, 1.7}, {"mi355x", 4096, 2.4}}) {
     const Gpu& gpu = gpu_called(row.gpu);
     const double peak = gpu.multiprocessors * row.flops_per_clock * row.gigahertz * 1e9;
     EXPECT_NEAR(peak_of(gpu, Precision::fp16) / peak, 1, 0.005) << row.gpu;
@@ -85,8 +86,8 @@ TEST(CatalogGpus, PeaksFollowFromTheMultiprocessors) {
 }
 
 TEST(CatalogGpus, WhatIsUnverifiedIsAField) {
-  const std::set<std::string> fields = {"multiprocessors", "peak",    "memory", "memory_bandwidth", "l2",
-                                        "scale_up_bandwidth", "power_w"};
+  const std::set<std::string> fields = {
+      "multiprocessors", "peak", "memory", "memory_bandwidth", "l2", "scale_up_bandwidth", "power_w"};
   for (const Gpu& gpu : catalog().gpus)
     for (const std::string& field : gpu.unverified)
       EXPECT_TRUE(fields.contains(field.substr(0, field.find('.')))) << gpu.id << ": " << field;
@@ -115,11 +116,14 @@ TEST(CatalogMachines, PortsOfATierCarryWhatItClaimsAndNoMore) {
 
 /// What one GPU can send out of its node, from the links: 4 x 100 Gb/s for 8 GPUs are 6.25 GB/s each.
 TEST(CatalogMachines, KnowTheNetworkPerGpu) {
+  // clang-format off
   struct Row { const char* machine; double gigabytes; std::int64_t gpus; };
-  for (const Row& row : {Row{"dgx-1", 6.25, 5280}, {"dgx-2", 6.25, 1536}, {"jean-zay", 6.25, 416}, {"aws-p4d", 6.25, 4000},
-                         {"dgx-a100", 25, 4480}, {"oci-a100", 25, 4096}, {"aws-p5", 50, 20000}, {"azure-nd-h100", 50, 14400},
-                         {"a3-high", 12.5, 26000}, {"a3-mega", 25, 26000}, {"alps", 25, 10752}, {"hgx-h800", 50, 2048},
-                         {"dgx-b300", 100, 16384}, {"gb300-nvl72", 100, 9216}, {"mi300x-server", 50, 16384}}) {
+  // clang-format on
+  for (const Row& row :
+      {Row{"dgx-1", 6.25, 5280}, {"dgx-2", 6.25, 1536}, {"jean-zay", 6.25, 416}, {"aws-p4d", 6.25, 4000},
+          {"dgx-a100", 25, 4480}, {"oci-a100", 25, 4096}, {"aws-p5", 50, 20000}, {"azure-nd-h100", 50, 14400},
+          {"a3-high", 12.5, 26000}, {"a3-mega", 25, 26000}, {"alps", 25, 10752}, {"hgx-h800", 50, 2048},
+          {"dgx-b300", 100, 16384}, {"gb300-nvl72", 100, 9216}, {"mi300x-server", 50, 16384}}) {
     const Machine& machine = machine_called(row.machine);
     ASSERT_EQ(machine.levels.size(), 2u) << row.machine;
     EXPECT_DOUBLE_EQ(machine.levels[1].bandwidth_per_gpu.value(), row.gigabytes * 1e9) << row.machine;

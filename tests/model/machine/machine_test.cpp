@@ -5,18 +5,22 @@
 namespace stepcast {
 namespace {
 
-const std::string toy_gpu = R"({"id": "toy", "architecture": "toy", "multiprocessors": 10, "peak": {"bf16": "100 TFLOP/s"},
+const std::string toy_gpu =
+    R"({"id": "toy", "architecture": "toy", "multiprocessors": 10, "peak": {"bf16": "100 TFLOP/s"},
   "memory": "10 GiB", "memory_bandwidth": "1 TB/s", "l2": "10 MiB", "scale_up_bandwidth": "100 GB/s"})";
 
 /// Four GPUs of 4 x 25 GB/s in a node, two nodes, four NICs of 10 GB/s each: 10 GB/s per GPU leave the node.
 std::string toy_machine(const std::string& inner = "100 GB/s", const std::string& outer = "10 GB/s",
-                        const std::string& host_link = "30 GB/s", const std::string& cluster_gpus = "8") {
+    const std::string& host_link = "30 GB/s", const std::string& cluster_gpus = "8") {
   return R"({"id": "toy-machine", "gpu": )" + toy_gpu + R"(, "levels": [
-    {"name": "node", "fabric": "nvswitch", "gpus": 4, "bandwidth_per_gpu": ")" + inner + R"(", "ports": 4,
+    {"name": "node", "fabric": "nvswitch", "gpus": 4, "bandwidth_per_gpu": ")" +
+         inner + R"(", "ports": 4,
      "port_bandwidth": "25 GB/s", "latency": "2 us"},
-    {"name": "cluster", "fabric": "infiniband", "gpus": )" + cluster_gpus + R"(, "bandwidth_per_gpu": ")" + outer + R"(",
+    {"name": "cluster", "fabric": "infiniband", "gpus": )" +
+         cluster_gpus + R"(, "bandwidth_per_gpu": ")" + outer + R"(",
      "ports": 4, "port_bandwidth": "10 GB/s", "latency": "10 us"}],
-    "host_memory": "100 GB", "host_link": ")" + host_link + R"("})";
+    "host_memory": "100 GB", "host_link": ")" +
+         host_link + R"("})";
 }
 
 std::string machine_error(const std::string& text) {
@@ -37,25 +41,32 @@ TEST(ReadMachine, TakesAGpuByNameAndSuggestsTheNearest) {
   Gpu gpu = *read_gpu(toy_gpu, "g.json");
   gpu.aliases = {"toy-gpu"};
   std::string text = toy_machine();
-  const auto replace_gpu = [&](const std::string& name) { return std::string(text).replace(text.find(toy_gpu), toy_gpu.size(), name); };
+  const auto replace_gpu = [&](const std::string& name) {
+    return std::string(text).replace(text.find(toy_gpu), toy_gpu.size(), name);
+  };
   EXPECT_EQ(read_machine(replace_gpu("\"toy-gpu\""), "m.json", {gpu})->gpu.id, "toy");
-  EXPECT_NE(to_text(read_machine(replace_gpu("\"toi\""), "m.json", {gpu}).error()).find("did you mean 'toy'?"), std::string::npos);
+  EXPECT_NE(to_text(read_machine(replace_gpu("\"toi\""), "m.json", {gpu}).error()).find("did you mean 'toy'?"),
+      std::string::npos);
 }
 
 TEST(CheckFabric, RefusesAClaimBeyondTheLinks) {
   EXPECT_EQ(machine_error(toy_machine("120 GB/s")),
-            "m.json:/levels/0/bandwidth_per_gpu: level 'node' claims 120 GB/s per GPU, but 4 ports of 25.0 GB/s for 1 "
-            "GPU(s) carry 100 GB/s (lower the claim, or give the ports that carry it)");
-  EXPECT_NE(machine_error(toy_machine("100 GB/s", "20 GB/s")).find("claims 20.0 GB/s per GPU, but 4 ports"), std::string::npos);
+      "m.json:/levels/0/bandwidth_per_gpu: level 'node' claims 120 GB/s per GPU, but 4 ports of 25.0 GB/s for 1 "
+      "GPU(s) carry 100 GB/s (lower the claim, or give the ports that carry it)");
+  EXPECT_NE(machine_error(toy_machine("100 GB/s", "20 GB/s")).find("claims 20.0 GB/s per GPU, but 4 ports"),
+      std::string::npos);
 }
 
 TEST(CheckFabric, SeesTheHostLinkBehindTheNic) {
-  EXPECT_NE(machine_error(toy_machine("100 GB/s", "10 GB/s", "5 GB/s")).find("the host link of 5.00 GB/s"), std::string::npos);
+  EXPECT_NE(machine_error(toy_machine("100 GB/s", "10 GB/s", "5 GB/s")).find("the host link of 5.00 GB/s"),
+      std::string::npos);
 }
 
 TEST(CheckFabric, RefusesANumberOfGpusThatIsNoMultiple) {
-  EXPECT_NE(machine_error(toy_machine("100 GB/s", "10 GB/s", "30 GB/s", "10")).find("a larger multiple of 4"), std::string::npos);
-  EXPECT_NE(machine_error(toy_machine("100 GB/s", "10 GB/s", "30 GB/s", "4")).find("a larger multiple of 4"), std::string::npos);
+  EXPECT_NE(machine_error(toy_machine("100 GB/s", "10 GB/s", "30 GB/s", "10")).find("a larger multiple of 4"),
+      std::string::npos);
+  EXPECT_NE(machine_error(toy_machine("100 GB/s", "10 GB/s", "30 GB/s", "4")).find("a larger multiple of 4"),
+      std::string::npos);
 }
 
 TEST(FabricGraph, JoinsGpusSwitchesAndNics) {
@@ -112,7 +123,7 @@ TEST(Precision, ParsesItsOwnNames) {
   EXPECT_EQ(*parse_precision("bf16", "--precision"), Precision::bf16);
   EXPECT_STREQ(to_text(*parse_precision("nvfp4", "--precision")), "nvfp4");
   EXPECT_EQ(to_text(parse_precision("bf61", "--precision").error()),
-            "--precision: unknown precision 'bf61' (did you mean 'bf16'?)");
+      "--precision: unknown precision 'bf61' (did you mean 'bf16'?)");
 }
 
 }  // namespace

@@ -87,20 +87,17 @@ TEST(CatalogNetworks, CoverTheFamiliesInUse) {
   std::set<std::string> ids;
   for (const NetworkSpec& n : catalog().networks) ids.insert(n.id);
   EXPECT_GE(ids.size(), 30u);
-  for (const char* id :
-       {"gpt2-1.5b",      "gpt3-175b",    "megatron-530b", "bloom-176b",   "opt-30b",         "mpt-30b",
-        "gpt-neox-20b",   "llama2-70b",   "llama3-405b",   "llama3.2-1b",  "llama4-scout",    "llama4-maverick",
-        "mistral-7b",     "mixtral-8x7b", "qwen2.5-72b",   "qwen3-32b",    "qwen3-235b-a22b", "deepseek-v2-lite",
-        "deepseek-v2",    "deepseek-v3",  "kimi-k2",       "gpt-oss-120b", "grok-1",          "nemotron4-15b",
-        "nemotron4-340b", "gemma-7b",     "phi-3-mini"})
+  for (const char* id : {"gpt2-1.5b", "gpt3-175b", "megatron-530b", "bloom-176b", "opt-30b", "mpt-30b", "gpt-neox-20b",
+           "llama2-70b", "llama3-405b", "llama3.2-1b", "llama4-scout", "llama4-maverick", "mistral-7b", "mixtral-8x7b",
+           "qwen2.5-72b", "qwen3-32b", "qwen3-235b-a22b", "deepseek-v2-lite", "deepseek-v2", "deepseek-v3", "kimi-k2",
+           "gpt-oss-120b", "grok-1", "nemotron4-15b", "nemotron4-340b", "gemma-7b", "phi-3-mini"})
     EXPECT_TRUE(ids.contains(id)) << id;
 }
 
 TEST(CatalogNetworks, AnswerToTheirHuggingFaceNames) {
-  for (const auto& [name, id] : {std::pair{"deepseek-ai/DeepSeek-V3", "deepseek-v3"},
-                                 {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"},
-                                 {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"},
-                                 {"openai/gpt-oss-20b", "gpt-oss-20b"}}) {
+  for (const auto& [name, id] :
+      {std::pair{"deepseek-ai/DeepSeek-V3", "deepseek-v3"}, {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"},
+          {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"}, {"openai/gpt-oss-20b", "gpt-oss-20b"}}) {
     const auto row = find_row(catalog().networks, name, "network");
     ASSERT_TRUE(row) << name;
     EXPECT_EQ((*row)->id, id);

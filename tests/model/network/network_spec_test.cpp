@@ -35,9 +35,9 @@ TEST(ReadNetwork, KeyValueHeadsDefaultToHeads) {
 
 TEST(ReadNetwork, ExplainsWhatDoesNotDivide) {
   EXPECT_EQ(network_error(network_with(small_network, "\"kv_heads\": 2", "\"kv_heads\": 3")),
-            "n.json:/kv_heads: 3 key-value heads do not divide 8 heads (one of: 1, 2, 4, 8)");
+      "n.json:/kv_heads: 3 key-value heads do not divide 8 heads (one of: 1, 2, 4, 8)");
   EXPECT_EQ(network_error(network_with(small_network, "\"hidden\": 64", "\"hidden\": 65")),
-            "n.json:/heads: 8 heads do not divide hidden 65 (give head_dim, or a divisor of hidden)");
+      "n.json:/heads: 8 heads do not divide hidden 65 (give head_dim, or a divisor of hidden)");
 }
 
 TEST(ReadNetwork, RefusesAnOddRotaryHeadAndAShortPositionTable) {
@@ -51,27 +51,27 @@ TEST(ReadNetwork, RefusesAnOddRotaryHeadAndAShortPositionTable) {
 
 TEST(ReadNetwork, RefusesZeroNegativeAndAbsurdSizes) {
   for (const char* layers : {"0", "-2", "1e9", "2.5", "100000000000", "\"2\"", "null"})
-    EXPECT_NE(network_error(network_with(small_network, "\"layers\": 2", std::string("\"layers\": ") + layers)),
-              "accepted")
+    EXPECT_NE(
+        network_error(network_with(small_network, "\"layers\": 2", std::string("\"layers\": ") + layers)), "accepted")
         << layers;
 }
 
 TEST(ReadNetwork, RefusesMoreParametersThanCanBeCounted) {
   const std::string wide = network_with(network_with(small_network, "\"hidden\": 64", "\"hidden\": 10000000"),
-                                        "\"ffn_hidden\": 256", "\"ffn_hidden\": 10000000");
+      "\"ffn_hidden\": 256", "\"ffn_hidden\": 10000000");
   // 10,000 layers of 3 x 10^7 x 10^7 weights, and the attention's.
   EXPECT_NE(network_error(network_with(wide, "\"layers\": 2", "\"layers\": 10000"))
                 .find("parameters in all (fewer than 1e17)"),
-            std::string::npos);
+      std::string::npos);
 }
 
 TEST(ReadNetwork, SuggestsTheNearestKeyAndActivation) {
   EXPECT_NE(network_error(network_with(small_network, "ffn_hidden", "fnn_hidden")).find("did you mean 'ffn_hidden'?"),
-            std::string::npos);
-  EXPECT_NE(network_error(network_with(small_network, "swiglu", "swigul")).find("did you mean 'swiglu'?"),
-            std::string::npos);
-  EXPECT_NE(network_error(network_with(small_network, "\"small\"", "\"My Net\"")).find("lower-case"),
-            std::string::npos);
+      std::string::npos);
+  EXPECT_NE(
+      network_error(network_with(small_network, "swiglu", "swigul")).find("did you mean 'swiglu'?"), std::string::npos);
+  EXPECT_NE(
+      network_error(network_with(small_network, "\"small\"", "\"My Net\"")).find("lower-case"), std::string::npos);
 }
 
 const std::string experts_key = R"("experts": {"count": 8, "top_k": 2, "ffn_hidden": 32}, "vocab")";
@@ -95,18 +95,18 @@ TEST(ReadNetwork, WantsThePlainWidthOnlyWherePlainLayersAre) {
   ASSERT_TRUE(spec) << to_text(spec.error());
   EXPECT_EQ(spec->ffn_hidden, 32) << "the width of a routed expert";
   EXPECT_EQ(network_error(network_with(all_routed, "\"top_k\"", "\"dense_layers\": 1, \"top_k\"")),
-            "n.json:/ffn_hidden: this key is missing (it is required)");
+      "n.json:/ffn_hidden: this key is missing (it is required)");
   EXPECT_NE(network_error(network_with(small_network, "\"ffn_hidden\": 256, ", "")), "accepted");
 }
 
 TEST(ReadNetwork, ExplainsImpossibleExperts) {
   const std::string routed = network_with(small_network, "\"vocab\"", experts_key);
   EXPECT_EQ(network_error(network_with(routed, "\"top_k\": 2", "\"top_k\": 9")),
-            "n.json:/experts/top_k: a token goes to 9 of 8 experts (1 to 8)");
+      "n.json:/experts/top_k: a token goes to 9 of 8 experts (1 to 8)");
   EXPECT_EQ(network_error(network_with(routed, "\"top_k\"", "\"dense_layers\": 2, \"top_k\"")),
-            "n.json:/experts/dense_layers: 2 leading dense layers of 2 leave none for the experts (0 to 1)");
+      "n.json:/experts/dense_layers: 2 leading dense layers of 2 leave none for the experts (0 to 1)");
   EXPECT_EQ(network_error(network_with(routed, "\"top_k\"", "\"every\": 3, \"top_k\"")),
-            "n.json:/experts/every: every 3 does not divide the 2 layers behind the dense ones (one of: 1, 2)");
+      "n.json:/experts/every: every 3 does not divide the 2 layers behind the dense ones (one of: 1, 2)");
   EXPECT_NE(
       network_error(network_with(routed, "\"top_k\"", "\"shared_gate\": true, \"top_k\"")).find("no shared expert"),
       std::string::npos);
@@ -115,9 +115,9 @@ TEST(ReadNetwork, ExplainsImpossibleExperts) {
       std::string::npos);
   EXPECT_NE(network_error(network_with(routed, "\"top_k\"", "\"capacity_factor\": 9, \"top_k\""))
                 .find("/experts/capacity_factor"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(network_error(network_with(routed, "\"rope\"", "\"rope\", \"linear_bias\": true")).find("/linear_bias"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(
       network_error(network_with(routed, "\"rope\"", "\"rope\", \"parallel_block\": true")).find("/parallel_block"),
       std::string::npos);
@@ -133,18 +133,18 @@ TEST(ReadNetwork, DerivesTheHeadOfLatentAttention) {
   EXPECT_EQ(spec->kv_heads, 8);
   EXPECT_EQ(spec->latent.q_rank, 0) << "queries projected directly";
   EXPECT_NE(network_error(network_with(latent, "\"rope_dim\": 4", "\"rope_dim\": 3")).find("rope_dim 3 is odd"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(
       network_error(network_with(latent, "\"vocab\"", "\"kv_heads\": 2, \"vocab\"")).find("2 key-value heads for 8"),
       std::string::npos);
   EXPECT_NE(network_error(network_with(latent, "\"vocab\"", "\"head_dim\": 8, \"vocab\""))
                 .find("is not nope_dim 8 + rope_dim 4"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(network_error(network_with(latent, "\"rope\"", "\"alibi\"")).find("/positions"), std::string::npos);
   EXPECT_NE(network_error(network_with(latent, "\"rope\"", "\"rope\", \"qkv_bias\": true")).find("/latent_attention"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(network_error(network_with(latent, "\"kv_rank\": 16, ", "")).find("/latent_attention/kv_rank"),
-            std::string::npos);
+      std::string::npos);
 }
 
 TEST(ReadNetwork, SharesANormOnlyInParallelBlocks) {
@@ -153,7 +153,7 @@ TEST(ReadNetwork, SharesANormOnlyInParallelBlocks) {
       std::string::npos);
   EXPECT_EQ(network_error(
                 network_with(small_network, "\"rope\"", "\"rope\", \"norms_per_layer\": 1, \"parallel_block\": true")),
-            "accepted");
+      "accepted");
   EXPECT_NE(network_error(network_with(small_network, "\"rope\"", "\"rope\", \"norms_per_layer\": 3")), "accepted");
 }
 
@@ -163,7 +163,7 @@ TEST(WriteNetwork, KeepsEveryFieldOfExpertsAndLatentAttention) {
     "experts": {"count": 8, "top_k": 2, "ffn_hidden": 32, "shared_ffn_hidden": 64, "shared_gate": true, "router_bias": true,
                 "expert_bias": true, "dense_layers": 1, "every": 1, "capacity_factor": 1.25, "imbalance": 1.5},
     "latent_attention": {"q_rank": 24, "kv_rank": 16, "nope_dim": 8, "rope_dim": 4, "value_dim": 6}, "vocab")"),
-                   "small", "routed");
+          "small", "routed");
   const auto spec = read_network(text, "n.json");
   ASSERT_TRUE(spec) << to_text(spec.error());
   const auto again = read_network(write_network(*spec), "again.json");

@@ -14,7 +14,8 @@ const NetworkSpec& network_named(const char* id) { return **find_row(catalog().n
 int operators_tagged(const Network& net, const char* tag) {
   int n = 0;
   for (const Block& block : net.blocks)
-    n += static_cast<int>(std::count_if(block.operators.begin(), block.operators.end(), [&](const Operator& op) { return has_tag(op, tag); }));
+    n += static_cast<int>(std::count_if(
+        block.operators.begin(), block.operators.end(), [&](const Operator& op) { return has_tag(op, tag); }));
   return n;
 }
 
@@ -57,7 +58,8 @@ TEST(Transformer, AdaptersFreezeTheNetworkAndAddTwoSmallProductsPerProjection) {
   double trained = 0;
   for (const Tensor& tensor : net.tensors)
     if (tensor.role == TensorRole::weight && !tensor.frozen) trained += net.elements(net.find_tensor(tensor.name));
-  // Per layer, rank x (in + out): q 4096+4096, k and v 4096+1024 each, out 4096+4096, gate and up 4096+14336, down 14336+4096.
+  // Per layer, rank x (in + out): q 4096+4096, k and v 4096+1024 each, out 4096+4096, gate and up 4096+14336, down
+  // 14336+4096.
   EXPECT_EQ(trained, 16.0 * (8192 + 2 * 5120 + 8192 + 3 * 18432));
 }
 

@@ -71,7 +71,7 @@ TEST(CollectiveLaw, across_nodes_the_ports_or_the_node_whichever_is_slower) {
 TEST(CollectiveLaw, a_curve_of_this_network_comes_before_the_ports) {
   Profile profile;
   profile.collectives = {law_curve(CollectiveKind::all_gather, 32, 4, 50e-6, 310e9),
-                         law_curve(CollectiveKind::all_gather, 8, 1, 10e-6, 400e9)};
+      law_curve(CollectiveKind::all_gather, 8, 1, 10e-6, 400e9)};
   profile.collectives[0].network = "round-numbers";
   // 31/32 of 3.2 GB: 10 ms.
   const CollectiveTime time = asked(profile, CollectiveKind::all_gather, 32, 4, 3.2e9);
@@ -110,7 +110,7 @@ TEST(CollectiveLaw, exchanges_keep_their_rate) {
 TEST(CollectiveLaw, a_reduction_on_two_nodes_above_the_ports_rate_says_nothing_of_four) {
   Profile profile;
   profile.collectives = {law_curve(CollectiveKind::all_reduce, 16, 2, 30e-6, 470e9),
-                         law_curve(CollectiveKind::all_reduce, 8, 1, 10e-6, 400e9)};
+      law_curve(CollectiveKind::all_reduce, 8, 1, 10e-6, 400e9)};
   EXPECT_EQ(asked(profile, CollectiveKind::all_reduce, 16, 2, 1e9).source, Source::measured);
   EXPECT_STREQ(asked(profile, CollectiveKind::all_reduce, 32, 4, 1e9).law, "ports infiniband");
   profile.collectives[0].bandwidth = BytesPerSecond(380e9);  // below 8 ports of 50: a ring
@@ -138,12 +138,13 @@ TEST(CollectiveLaw, trays_of_a_rack_are_one_domain) {
   EXPECT_NEAR(inside->time.value(), 1010e-6, 1e-12);
   // 144 ranks on 36 trays are two racks.
   EXPECT_STREQ(collective_time(rack, profile, CollectiveQuery{CollectiveKind::all_gather, 144, 36, Bytes(800e6)})->law,
-               "ports infiniband");
+      "ports infiniband");
 }
 
-/// Seconds for 100 GB over four nodes of 8 GPUs, `inside` members on each, through `ports` NICs of 50 GB/s per node. Inside
-/// a node nothing takes time.
-double through_shared_ports(CollectiveKind kind, std::int64_t inside, int ports, FabricKind fabric = FabricKind::infiniband) {
+/// Seconds for 100 GB over four nodes of 8 GPUs, `inside` members on each, through `ports` NICs of 50 GB/s per node.
+/// Inside a node nothing takes time.
+double through_shared_ports(
+    CollectiveKind kind, std::int64_t inside, int ports, FabricKind fabric = FabricKind::infiniband) {
   Machine machine = law_machine();
   machine.levels[1].fabric = fabric;
   machine.levels[1].ports = ports;
@@ -157,7 +158,8 @@ double through_shared_ports(CollectiveKind kind, std::int64_t inside, int ports,
 
 TEST(CollectiveLaw, rings_of_several_ranks_per_node_share_one_of_the_shared_ports) {
   for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
-    // 8 GPUs, 4 ports. Alone on its node a rank has half a port; 2 and 4 ranks have 2/8 and 4/8 of one; 8 have all four.
+    // 8 GPUs, 4 ports. Alone on its node a rank has half a port; 2 and 4 ranks have 2/8 and 4/8 of one; 8 have all
+    // four.
     EXPECT_NEAR(through_shared_ports(kind, 1, 4), 100.0 / 25, 1e-9);
     EXPECT_NEAR(through_shared_ports(kind, 2, 4), 100.0 / 12.5, 1e-9);
     EXPECT_NEAR(through_shared_ports(kind, 4, 4), 100.0 / 25, 1e-9);
@@ -173,8 +175,10 @@ TEST(CollectiveLaw, rings_enter_by_their_members_ports_where_each_has_one) {
 TEST(CollectiveLaw, exchanges_and_ethernet_queue_at_no_single_port) {
   for (const int inside : {1, 2, 4, 8}) {
     // Of 4 n - 1 peers 3 n are elsewhere, each rank has 25 GB/s.
-    EXPECT_NEAR(through_shared_ports(CollectiveKind::all_to_all, inside, 4), 100.0 * 3 * inside / (4 * inside - 1) / 25, 1e-9);
-    EXPECT_NEAR(through_shared_ports(CollectiveKind::all_gather, inside, 4, FabricKind::ethernet), 100.0 / (25 * inside), 1e-9);
+    EXPECT_NEAR(
+        through_shared_ports(CollectiveKind::all_to_all, inside, 4), 100.0 * 3 * inside / (4 * inside - 1) / 25, 1e-9);
+    EXPECT_NEAR(
+        through_shared_ports(CollectiveKind::all_gather, inside, 4, FabricKind::ethernet), 100.0 / (25 * inside), 1e-9);
   }
 }
 

@@ -82,12 +82,10 @@ TEST(Correction, names_in_another_order_are_not_those_it_was_learned_with) {
 
 TEST(Correction, broken_files_are_refused_with_the_place) {
   const std::string good = write_correction(one_table(), two_names);
-  const std::array<std::array<const char*, 3>, 6> breaks{{{"\"0 1\"", "\"0 2\"", "/correction/ask"},
-                                                          {"\"0 1\"", "\"0\"", "/correction/ask"},
-                                                          {"\"3 10\"", "\"3\"", "/correction/above"},
-                                                          {"\"3 10\"", "\"3 ten\"", "/correction/above"},
-                                                          {"1000 2000", "2000", "/correction/value_e4"},
-                                                          {"\"width\"", "\"depth\"", "/correction/features"}}};
+  const std::array<std::array<const char*, 3>, 6> breaks{
+      {{"\"0 1\"", "\"0 2\"", "/correction/ask"}, {"\"0 1\"", "\"0\"", "/correction/ask"},
+          {"\"3 10\"", "\"3\"", "/correction/above"}, {"\"3 10\"", "\"3 ten\"", "/correction/above"},
+          {"1000 2000", "2000", "/correction/value_e4"}, {"\"width\"", "\"depth\"", "/correction/features"}}};
   for (const auto& [from, to, where] : breaks) {
     std::string text = good;
     ASSERT_NE(text.find(from), std::string::npos) << from << " in " << good;

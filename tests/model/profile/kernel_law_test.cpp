@@ -49,7 +49,9 @@ TEST(KernelLaw, product_by_hand) {
 }
 
 TEST(KernelLaw, what_bounds_it) {
-  const auto bound = [](double m, double n, double k) { return gemm_time(sum_law(), hundred_units, {.m = m, .n = n, .k = k}).bound; };
+  const auto bound = [](double m, double n, double k) {
+    return gemm_time(sum_law(), hundred_units, {.m = m, .n = n, .k = k}).bound;
+  };
   EXPECT_EQ(bound(16, 16, 16), Bound::launch);
   EXPECT_EQ(bound(8192, 8192, 8192), Bound::compute);
   EXPECT_EQ(bound(16, 8192, 8192), Bound::memory);

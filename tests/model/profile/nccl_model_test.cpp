@@ -24,7 +24,7 @@ TEST(NcclModel, a_small_ring_pays_base_and_a_hop_per_step) {
   EXPECT_NEAR(choice.latency.value(), 15.0 * microseconds, 1e-12);
   // Gather: 7 steps, 6.6 + 4.2.
   EXPECT_NEAR(nccl_choice(hopper_links(), {CollectiveKind::all_gather, 8, 1, Bytes(8)}).latency.value(),
-              10.8 * microseconds, 1e-12);
+      10.8 * microseconds, 1e-12);
 }
 
 TEST(NcclModel, a_small_reduction_on_two_nodes_goes_over_a_tree) {
@@ -59,7 +59,7 @@ TEST(NcclModel, two_nodes_beat_the_rate_of_the_ports) {
 
 TEST(NcclModel, time_rises_with_size_and_ranks) {
   for (const CollectiveKind kind :
-       {CollectiveKind::all_gather, CollectiveKind::broadcast, CollectiveKind::all_to_all}) {
+      {CollectiveKind::all_gather, CollectiveKind::broadcast, CollectiveKind::all_to_all}) {
     Seconds before;
     for (double bytes = 8; bytes < 1e10; bytes *= 2) {
       const Seconds time = nccl_choice(hopper_links(), {kind, 8, 1, Bytes(bytes)}).time;

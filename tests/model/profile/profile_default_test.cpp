@@ -18,7 +18,8 @@ Gpu limited_gpu(double bf16_tflops, int multiprocessors, double power_w) {
 
 double slowdown_on(const Gpu& to, double measured = 1.2) {
   Profile profile;
-  profile.gemm = {{Precision::bf16, Seconds(0), FlopsPerSecond(80e12), BytesPerSecond(1e12), 2, Source::fitted, {1, 1}}};
+  profile.gemm = {
+      {Precision::bf16, Seconds(0), FlopsPerSecond(80e12), BytesPerSecond(1e12), 2, Source::fitted, {1, 1}}};
   profile.sustained_slowdown = measured;
   return scaled_profile(profile, limited_gpu(100, 100, 800), to).sustained_slowdown;
 }

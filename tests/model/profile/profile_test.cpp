@@ -33,13 +33,16 @@ Profile round_profile() {
   profile.sustained_slowdown = 1.1;
   profile.step_spread = {0.9, 1.1};
   profile.step_spread_source = "none";
-  profile.gemm = {{Precision::bf16, Seconds(5e-6), FlopsPerSecond(80e12), BytesPerSecond(900e9), 2, Source::fitted, {0.9, 1.1}}};
+  profile.gemm = {
+      {Precision::bf16, Seconds(5e-6), FlopsPerSecond(80e12), BytesPerSecond(900e9), 2, Source::fitted, {0.9, 1.1}}};
   profile.attention = {Seconds(1e-5), FlopsPerSecond(60e12), 300, 0.8, Source::fitted, {0.8, 1.2}};
   profile.memory = {Seconds(2e-6), BytesPerSecond(800e9), Source::assumed, {0.9, 1.2}};
-  CollectiveCurve curve{CollectiveKind::all_gather, FabricKind::nvswitch, 8, Seconds(1e-5), BytesPerSecond(80e9), Bytes(1e6), 0.5, {}, Source::measured, {0.9, 1.1}};
+  CollectiveCurve curve{CollectiveKind::all_gather, FabricKind::nvswitch, 8, Seconds(1e-5), BytesPerSecond(80e9),
+      Bytes(1e6), 0.5, {}, Source::measured, {0.9, 1.1}};
   curve.points = {{Bytes(1e3), Seconds(1e-5)}, {Bytes(1e9), Seconds(1.25e-2)}};
   profile.collectives = {curve};
-  profile.scale_out = {{FabricKind::infiniband, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, {0.8, 1.5}}};
+  profile.scale_out = {
+      {FabricKind::infiniband, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, {0.8, 1.5}}};
   return profile;
 }
 
@@ -68,11 +71,13 @@ TEST(Profile, written_and_read_back_is_the_same_text) {
 TEST(Profile, wrong_files_say_where) {
   const std::string text = write_profile(round_profile());
   EXPECT_EQ(error_of(with(text, "\"softness\":2.0", "\"softnes\":2.0")).where.rfind("p.json:/gemm/0", 0), 0u);
-  EXPECT_NE(error_of(with(text, "\"precision\":\"bf16\"", "\"precision\":\"bf61\"")).hint.find("bf16"), std::string::npos);
+  EXPECT_NE(
+      error_of(with(text, "\"precision\":\"bf16\"", "\"precision\":\"bf61\"")).hint.find("bf16"), std::string::npos);
   EXPECT_EQ(error_of(with(text, "\"spread\":[0.8,1.2]", "\"spread\":[1.2,0.8]")).where, "p.json:/attention/spread");
   EXPECT_EQ(error_of(with(text, "\"ranks\":8", "\"ranks\":1")).where, "p.json:/collectives/0/ranks");
   EXPECT_EQ(error_of(with(text, "\"efficiency\":0.9", "\"efficiency\":1.9")).where, "p.json:/scale_out/0/efficiency");
-  EXPECT_EQ(error_of(with(text, "\"sustained_slowdown\": 1.1", "\"sustained_slowdown\": 0.1")).where, "p.json:/sustained_slowdown");
+  EXPECT_EQ(error_of(with(text, "\"sustained_slowdown\": 1.1", "\"sustained_slowdown\": 0.1")).where,
+      "p.json:/sustained_slowdown");
   EXPECT_EQ(error_of(with(text, "\"regime\": \"burst\"", "\"regime\": \"bursty\"")).where, "p.json:/regime");
   EXPECT_EQ(error_of(with(text, "[1000.0,1e-05]", "[1e+10,1e-05]")).where, "p.json:/collectives/0/points");
 }
@@ -93,7 +98,8 @@ Profile profile_with_roofs() {
 
 TEST(Profile, measured_roofs_and_host_costs_go_to_the_file_and_back) {
   const std::string text = write_profile(profile_with_roofs());
-  EXPECT_NE(text.find(R"({"of":"hbm copy","rate_bytes_per_s":900000000000.0,"regime":"burst"})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"({"of":"hbm copy","rate_bytes_per_s":900000000000.0,"regime":"burst"})"), std::string::npos)
+      << text;
   EXPECT_NE(text.find(R"({"of":"bf16","rate_flops_per_s":85000000000000.0,"regime":"sustained"})"), std::string::npos);
   EXPECT_NE(text.find(R"("host": {"stream_kernel_s":2e-06,"event_s":5e-07})"), std::string::npos);
   const auto back = read_profile(text, "p.json");
@@ -118,7 +124,8 @@ TEST(Profile, wrong_roofs_say_where) {
   EXPECT_EQ(error_of(with(text, "hbm copy", "hbm kopy")).where, "p.json:/roofs/0/of");
   EXPECT_NE(error_of(with(text, "hbm copy", "hbm kopy")).hint.find("hbm copy"), std::string::npos);
   EXPECT_EQ(error_of(with(text, "rate_bytes_per_s", "rate_flops_per_s")).where, "p.json:/roofs/0/rate_flops_per_s");
-  EXPECT_EQ(error_of(with(text, "s\":900000000000.0,\"regime", "s\":0,\"regime")).where, "p.json:/roofs/0/rate_bytes_per_s");
+  EXPECT_EQ(
+      error_of(with(text, "s\":900000000000.0,\"regime", "s\":0,\"regime")).where, "p.json:/roofs/0/rate_bytes_per_s");
   EXPECT_EQ(error_of(with(text, "\"regime\":\"sustained\"", "\"regime\":\"steady\"")).where, "p.json:/roofs/2/regime");
   EXPECT_EQ(error_of(with(text, "\"event_s\":5e-07", "\"event_s\":-1")).where, "p.json:/host/event_s");
   EXPECT_EQ(error_of(with(text, "\"event_s\"", "\"events_s\"")).where, "p.json:/host/events_s");
@@ -128,7 +135,8 @@ TEST(Profile, wrong_roofs_say_where) {
 }
 
 TEST(Profile, roofs_stay_with_the_gpu_they_were_measured_on) {
-  const Profile scaled = scaled_profile(profile_with_roofs(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
+  const Profile scaled =
+      scaled_profile(profile_with_roofs(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
   EXPECT_TRUE(scaled.roofs.empty());
   EXPECT_DOUBLE_EQ(scaled.host.stream_kernel.value(), 0);
 }
@@ -143,7 +151,8 @@ TEST(Profile, missing_precisions_take_the_bf16_share_of_the_peak) {
 }
 
 TEST(Profile, scaled_by_the_datasheet_ratio) {
-  const Profile scaled = scaled_profile(round_profile(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
+  const Profile scaled =
+      scaled_profile(round_profile(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
   EXPECT_EQ(scaled.gpu, "round-2");
   EXPECT_DOUBLE_EQ(scaled.gemm[0].compute.value(), 160e12);
   EXPECT_DOUBLE_EQ(scaled.gemm[0].memory.value(), 2700e9);
@@ -213,13 +222,15 @@ std::string embedded_text(const std::string& name) {
 TEST(ProfileCatalogue, forecasts_read_one_file_and_single_kernels_two) {
   std::size_t steps = 0, kernels = 0;
   for (const ProfileRow& row : catalog().profiles) {
-    const std::string own = embedded_text("profiles/" + row.id + ".json"), added = embedded_text("kernels/" + row.id + ".json");
+    const std::string own = embedded_text("profiles/" + row.id + ".json"),
+                      added = embedded_text("kernels/" + row.id + ".json");
     EXPECT_EQ(write_step_part(row.whole()), own) << row.id;
     if (!added.empty()) {
       EXPECT_EQ(write_kernel_part(row.whole()), added) << row.id;
     }
     for (const RooflineLaw& law : row.steps().gemm) EXPECT_TRUE(law.refinement.correction.empty()) << row.id;
-    EXPECT_TRUE(row.steps().attention_kernels.empty() && row.steps().memory_ops.empty() && row.steps().moe.empty()) << row.id;
+    EXPECT_TRUE(row.steps().attention_kernels.empty() && row.steps().memory_ops.empty() && row.steps().moe.empty())
+        << row.id;
     // One file with both parts, as users have it, is the same profile.
     const auto whole = read_profile(write_profile(row.whole()), row.id);
     ASSERT_TRUE(whole) << to_text(whole.error());
@@ -256,10 +267,12 @@ Profile corrected_profile() {
 
 TEST(Profile, two_parts_make_the_whole) {
   const Profile profile = corrected_profile();
-  const std::string whole = write_profile(profile), steps = write_step_part(profile), kernels = write_kernel_part(profile);
+  const std::string whole = write_profile(profile), steps = write_step_part(profile),
+                    kernels = write_kernel_part(profile);
   EXPECT_EQ(steps.find("value_e4"), std::string::npos);
   EXPECT_NE(steps.find(R"("correction_use":"kernels only")"), std::string::npos) << steps;
-  EXPECT_NE(steps.find(R"("held_out_alone":{"samples":250,"mape":0.06,"training_size":true})"), std::string::npos) << steps;
+  EXPECT_NE(steps.find(R"("held_out_alone":{"samples":250,"mape":0.06,"training_size":true})"), std::string::npos)
+      << steps;
   const auto read = read_profile(steps, "p.json");
   ASSERT_TRUE(read) << to_text(read.error());
   const auto both = with_kernel_part(*read, kernels, "k.json");
@@ -288,7 +301,9 @@ TEST(Profile, what_does_not_fit_its_other_part_is_named) {
   const Profile steps = *read_profile(write_step_part(profile), "p.json");
   const std::string kernels = write_kernel_part(profile);
   EXPECT_NE(problem(steps, with(kernels, R"("id": "round")", R"("id": "flat")")).find("k.json:/id"), std::string::npos);
-  EXPECT_NE(problem(steps, with(kernels, R"("precision":"bf16")", R"("precision":"fp8")")).find("no law of this precision"), std::string::npos);
+  EXPECT_NE(
+      problem(steps, with(kernels, R"("precision":"bf16")", R"("precision":"fp8")")).find("no law of this precision"),
+      std::string::npos);
   EXPECT_NE(problem(profile, kernels).find("in the profile's own file"), std::string::npos) << "a correction twice";
   EXPECT_NE(problem(steps, with(kernels, R"("software")", R"("sofware")")).find("sofware"), std::string::npos);
   Profile attention = profile;
@@ -310,7 +325,9 @@ TEST(ProfileCatalogue, a100_products_and_collectives_as_published) {
   ASSERT_TRUE(found.has_value());
   const Profile& a100 = **found;
   // 8192^3 in bf16 at about 250 TFLOP/s: 1.1e12 FLOP in 4.4 to 4.6 ms.
-  const double product = roofline_time(*find_gemm(a100, Precision::bf16), Flops(2 * 8192.0 * 8192 * 8192), Bytes(3 * 8192.0 * 8192 * 2)).value();
+  const double product =
+      roofline_time(*find_gemm(a100, Precision::bf16), Flops(2 * 8192.0 * 8192 * 8192), Bytes(3 * 8192.0 * 8192 * 2))
+          .value();
   EXPECT_NEAR(product, 4.5e-3, 0.2e-3);
   // all_reduce of 512 MiB over 8 GPUs: 222 GB/s bus bandwidth (aiconfigurator 095f58a).
   const double received = 1.75 * 512 * 1024 * 1024;

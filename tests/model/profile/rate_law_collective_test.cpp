@@ -116,14 +116,14 @@ TEST(CollectiveTime, a_missing_all_reduce_is_a_scatter_and_a_gather) {
   Profile profile;
   profile.collectives = {ring_curve(CollectiveKind::all_gather, 8)};
   EXPECT_NEAR(time_of(profile, CollectiveKind::all_reduce, 8, 20e6),
-              2 * curve_time(profile.collectives[0], Bytes(10e6)).value(), 1e-12);
+      2 * curve_time(profile.collectives[0], Bytes(10e6)).value(), 1e-12);
 }
 
 TEST(CollectiveTime, growth_learned_elsewhere_takes_the_place_of_the_rule) {
   Profile profile;
   profile.collectives = {ring_curve(CollectiveKind::all_gather, 4)};
   profile.growth = {{CollectiveKind::all_gather, FabricKind::nvswitch, 4, 8, {{Bytes(1e6), 1.5}, {Bytes(4e6), 1.1}},
-                     Source::transferred, {0.9, 1.2}, "another system"}};
+      Source::transferred, {0.9, 1.2}, "another system"}};
   // The buffer of 8 MB is beyond the last point: 1.1 of the time that 4 ranks take for it, of which 3/4 are received.
   const auto rated = collective_time(profile, CollectiveKind::all_gather, FabricKind::nvswitch, 8, Bytes(8e6 * 7 / 8));
   EXPECT_NEAR(rated->time.value(), 1.1 * curve_time(profile.collectives[0], Bytes(6e6)).value(), 1e-12);
@@ -146,7 +146,7 @@ TEST(CollectiveCurve, widths_are_interpolated_over_sizes) {
   EXPECT_DOUBLE_EQ(curve_spread(curve, Bytes(1e3)).p90, 1.3);
   curve.widths = {{Bytes(1e3), {0.9, 1.1}}, {Bytes(1e5), {0.7, 1.5}}};
   EXPECT_DOUBLE_EQ(curve_spread(curve, Bytes(1)).p10, 0.9);
-  EXPECT_NEAR(curve_spread(curve, Bytes(1e4)).p90, 1.3, 1e-12);   // half-way in log size
+  EXPECT_NEAR(curve_spread(curve, Bytes(1e4)).p90, 1.3, 1e-12);  // half-way in log size
   EXPECT_DOUBLE_EQ(curve_spread(curve, Bytes(1e9)).p10, 0.7);
 }
 

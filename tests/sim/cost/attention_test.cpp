@@ -84,7 +84,7 @@ TEST(AttentionPrice, NoOtherKernelFollowsTheAttentionOfAStack) {
   stream.bytes = Bytes(1e12);
   for (const KernelWork& work : {product, stream})
     EXPECT_EQ(CostModel(machine, profile, other, Precision::fp8).work(work).time,
-              CostModel(machine, profile, plain, Precision::fp8).work(work).time);
+        CostModel(machine, profile, plain, Precision::fp8).work(work).time);
 }
 
 TEST(AttentionPrice, KernelsForNewerGpusGiveOlderOnesNothing) {

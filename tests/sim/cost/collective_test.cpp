@@ -7,8 +7,8 @@
 namespace stepcast {
 namespace {
 
-/// Mean number of parts that hold at least one of a token's choices, over all ways to choose, per choice. Experts 0, 1, ..
-/// lie on the parts in order, equally many on each.
+/// Mean number of parts that hold at least one of a token's choices, over all ways to choose, per choice. Experts 0, 1,
+/// .. lie on the parts in order, equally many on each.
 double counted_share(int experts, int choices, int parts) {
   double touched = 0, ways = 0;
   for (unsigned chosen = 0; chosen < 1U << experts; ++chosen) {
@@ -63,7 +63,8 @@ TEST(ExpertDispatch, MatchesTheCountOverAllChoices) {
   for (const int parts : {2, 4})
     for (const int experts : {4, 8, 12})
       for (int choices = 1; choices <= experts; ++choices)
-        EXPECT_NEAR(exchange.share(experts, choices, small::group(1, parts)), counted_share(experts, choices, parts), 1e-12)
+        EXPECT_NEAR(
+            exchange.share(experts, choices, small::group(1, parts)), counted_share(experts, choices, parts), 1e-12)
             << choices << " of " << experts << " on " << parts;
 }
 

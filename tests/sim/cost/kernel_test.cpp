@@ -1,5 +1,5 @@
-// One price of a kernel: what a step pays before its own factors is what `stepcast kernel` says without correction, by the
-// laws of every profile of the catalogue.
+// One price of a kernel: what a step pays before its own factors is what `stepcast kernel` says without correction, by
+// the laws of every profile of the catalogue.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,9 @@ struct BareStep {
 
 class Sizes {
  public:
-  double operator()(double most) { return std::round(std::exp(std::uniform_real_distribution(0.0, std::log(most))(random_))); }
+  double operator()(double most) {
+    return std::round(std::exp(std::uniform_real_distribution(0.0, std::log(most))(random_)));
+  }
 
  private:
   std::mt19937 random_{22};
@@ -57,11 +59,13 @@ TEST(KernelPrice, AProductCostsAStepWhatTheLawSaysOfItAlone) {
   for (const ProfileRow& row : catalog().profiles) {
     const BareStep step(row.steps());
     for (const RooflineLaw& law : row.whole().gemm) {
-      if (law.block_scaled || law.source == Source::datasheet) continue;  // of datasheet rates steps count L2 misses as well
+      // of datasheet rates steps count L2 misses as well
+      if (law.block_scaled || law.source == Source::datasheet) continue;
       for (int i = 0; i < 40; ++i) {
         const GemmQuery query{size(65536), size(65536), size(65536), size(16), law.precision};
         const Seconds alone = gemm_time(without_correction(law), row.whole().units, query).time;
-        EXPECT_EQ(step.time(work_of(query), law.precision), alone) << row.id << " " << to_text(law.precision) << " " << query.m;
+        EXPECT_EQ(step.time(work_of(query), law.precision), alone)
+            << row.id << " " << to_text(law.precision) << " " << query.m;
       }
     }
   }
@@ -82,7 +86,8 @@ TEST(KernelPrice, ACorrectionCountsInStepsWhereItsRowSaysSo) {
         const KernelTime kernel = gemm_time(law, profile.units, query);
         EXPECT_TRUE(kernel.corrected);
         EXPECT_EQ(asked.time(work_of(query), law.precision), kernel.time) << row.id;
-        EXPECT_EQ(usual.time(work_of(query), law.precision), base_time(law, query)) << row.id << ": no shipped law is corrected in steps";
+        EXPECT_EQ(usual.time(work_of(query), law.precision), base_time(law, query))
+            << row.id << ": no shipped law is corrected in steps";
       }
     }
   }

@@ -29,13 +29,16 @@ void expect_fullest_moments(const ScheduleKind& kind, const ScheduleSize& size, 
   ASSERT_TRUE(held) << to_text(held.error());
   for (int weights = 0; weights < 4; ++weights) {
     std::vector<double> bytes, by_stage;
-    for (std::size_t i = 0; i < shape.kinds.size(); ++i) bytes.push_back(draw(random, weights == 0 ? 1 : 0, weights == 0 ? 1 : 9));
+    for (std::size_t i = 0; i < shape.kinds.size(); ++i)
+      bytes.push_back(draw(random, weights == 0 ? 1 : 0, weights == 0 ? 1 : 9));
     for (const int of : shape.kind_of) by_stage.push_back(bytes[of]);
     const std::vector<double> peaks = peak_weighted(order, by_stage);
     std::vector<double> of_kind(shape.rank_kinds.size(), 0);
-    for (int rank = 0; rank < size.ranks; ++rank) of_kind[shape.rank_kind_of[rank]] = std::max(of_kind[shape.rank_kind_of[rank]], peaks[rank]);
+    for (int rank = 0; rank < size.ranks; ++rank)
+      of_kind[shape.rank_kind_of[rank]] = std::max(of_kind[shape.rank_kind_of[rank]], peaks[rank]);
     for (int rank_kind = 0; rank_kind < static_cast<int>(of_kind.size()); ++rank_kind)
-      ASSERT_EQ(fullest(*held, rank_kind, bytes), of_kind[rank_kind]) << sized_name(kind, size) << " kind of rank " << rank_kind;
+      ASSERT_EQ(fullest(*held, rank_kind, bytes), of_kind[rank_kind])
+          << sized_name(kind, size) << " kind of rank " << rank_kind;
   }
 }
 

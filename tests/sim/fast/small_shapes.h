@@ -1,4 +1,5 @@
-// Pipelines of made-up stages, for tests of sim/search: which rank has which stage follows from the schedule, what a stage costs is drawn.
+// Pipelines of made-up stages, for tests of sim/search: which rank has which stage follows from the schedule, what a
+// stage costs is drawn.
 #pragma once
 
 #include <random>
@@ -25,7 +26,8 @@ inline int draw(std::mt19937& random, int least, int most) {
 /// A legal size of up to `most_ranks` and `most_micro_batches`, or ranks == 0 where a few tries found none.
 inline ScheduleSize legal_size(const ScheduleKind& kind, int most_ranks, int most_micro_batches, std::mt19937& random) {
   for (int i = 0; i < 50; ++i) {
-    ScheduleSize size{draw(random, 1, most_ranks), kind.takes_chunks ? draw(random, 1, 4) : 1, draw(random, 1, most_micro_batches), 0};
+    ScheduleSize size{draw(random, 1, most_ranks), kind.takes_chunks ? draw(random, 1, 4) : 1,
+        draw(random, 1, most_micro_batches), 0};
     if (random() % 2 == 0) size.micro_batches = std::max(1, size.micro_batches / size.ranks * size.ranks);
     if (kind.own_chunks > 0) size.chunks = kind.own_chunks;
     if (check_size(kind, size)) return size;
@@ -33,8 +35,8 @@ inline ScheduleSize legal_size(const ScheduleKind& kind, int most_ranks, int mos
   return {0, 1, 1, 0};
 }
 
-/// Of an order's stages, all alike, dense layers in front of the others, or either at random; an embedding in front and a head at
-/// the end, as all networks have.
+/// Of an order's stages, all alike, dense layers in front of the others, or either at random; an embedding in front and
+/// a head at the end, as all networks have.
 inline Program program_of(const Order& order, std::mt19937& random) {
   Program program;
   program.stages = order.ranks;
@@ -71,7 +73,8 @@ inline UnitsOnShape units_of(const StageShape& shape, bool equal, std::mt19937& 
 }
 
 inline std::string sized_name(const ScheduleKind& kind, const ScheduleSize& size) {
-  return kind.id + " p " + std::to_string(size.ranks) + " v " + std::to_string(size.chunks) + " m " + std::to_string(size.micro_batches);
+  return kind.id + " p " + std::to_string(size.ranks) + " v " + std::to_string(size.chunks) + " m " +
+         std::to_string(size.micro_batches);
 }
 
 }  // namespace stepcast::small_shapes

@@ -38,7 +38,8 @@ TEST(StageShape, TellsEqualStagesAndRanksApartOnce) {
 TEST(StageShape, StagesAreAlikeWhenTheirListsAre) {
   Program program;
   program.stages = 4;
-  program.chunks = {{0, 0, {{0, 2}, {1, 1}}}, {1, 0, {{1, 1}, {0, 2}}}, {2, 0, {{0, 2}, {1, 1}}}, {3, 0, {{0, 3}, {1, 1}}}};
+  program.chunks = {
+      {0, 0, {{0, 2}, {1, 1}}}, {1, 0, {{1, 1}, {0, 2}}}, {2, 0, {{0, 2}, {1, 1}}}, {3, 0, {{0, 3}, {1, 1}}}};
   EXPECT_EQ(stage_shape(program).kind_of, (std::vector<int>{0, 1, 0, 2}));
 }
 
@@ -62,7 +63,8 @@ TEST(StageShape, WaysLeadToTheNearestAndFurthestOfAKind) {
         for (int stage = 0; stage < way.first; ++stage) EXPECT_NE(shape.rank_of[stage], way.rank);
       }
       for (std::size_t rank_kind = 0; rank_kind < ways_of.size(); ++rank_kind) {
-        const auto ranks = std::count(shape.rank_kind_of.begin(), shape.rank_kind_of.end(), static_cast<int>(rank_kind));
+        const auto ranks =
+            std::count(shape.rank_kind_of.begin(), shape.rank_kind_of.end(), static_cast<int>(rank_kind));
         EXPECT_EQ(ways_of[rank_kind], ranks > 1 ? 2 : 1) << sized_name(*kind, size);
       }
     }

@@ -13,7 +13,10 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-struct RankedChoice { std::uint64_t number; Costs costs; };
+struct RankedChoice {
+  std::uint64_t number;
+  Costs costs;
+};
 
 /// Few values, so that there are ties.
 std::vector<RankedChoice> choices(int count, int values, std::mt19937& random) {
@@ -27,7 +30,8 @@ std::vector<RankedChoice> choices(int count, int values, std::mt19937& random) {
 }
 
 std::vector<std::uint64_t> best_by_sorting(std::vector<RankedChoice> all, std::size_t top) {
-  std::stable_sort(all.begin(), all.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.costs.of[0] < b.costs.of[0]; });
+  std::stable_sort(all.begin(), all.end(),
+      [](const RankedChoice& a, const RankedChoice& b) { return a.costs.of[0] < b.costs.of[0]; });
   std::vector<std::uint64_t> numbers;
   for (std::size_t i = 0; i < std::min(top, all.size()); ++i) numbers.push_back(all[i].number);
   return numbers;
@@ -45,7 +49,8 @@ bool beats(const Costs& a, const Costs& b, int front) {
 std::set<std::uint64_t> front_by_force(const std::vector<RankedChoice>& all, int front) {
   std::set<std::uint64_t> numbers;
   for (const RankedChoice& choice : all)
-    if (std::none_of(all.begin(), all.end(), [&](const RankedChoice& other) { return beats(other.costs, choice.costs, front); }))
+    if (std::none_of(
+            all.begin(), all.end(), [&](const RankedChoice& other) { return beats(other.costs, choice.costs, front); }))
       numbers.insert(choice.number);
   return numbers;
 }
@@ -57,7 +62,8 @@ struct Walked {
   std::size_t looked = 0;
 };
 
-Walked walk(const std::vector<RankedChoice>& all, std::size_t top, int front, double slack, std::size_t room, std::mt19937& random) {
+Walked walk(const std::vector<RankedChoice>& all, std::size_t top, int front, double slack, std::size_t room,
+    std::mt19937& random) {
   Standings standings(top, front);
   Shortlist list(room);
   std::vector<RankedChoice> looked;
@@ -69,7 +75,8 @@ Walked walk(const std::vector<RankedChoice>& all, std::size_t top, int front, do
   };
   for (const RankedChoice& choice : all) {
     Costs at_least = choice.costs;
-    for (double& cost : at_least.of) cost += std::abs(cost) * (1e-10 * (random() % 10)) - slack * (random() % 100 / 100.0);
+    for (double& cost : at_least.of)
+      cost += std::abs(cost) * (1e-10 * (random() % 10)) - slack * (random() % 100 / 100.0);
     if (!standings.open(at_least)) {
       ++dismissed;
       continue;
@@ -79,7 +86,8 @@ Walked walk(const std::vector<RankedChoice>& all, std::size_t top, int front, do
   }
   dismissed += list.look_through(standings, look);
   EXPECT_EQ(dismissed + looked.size(), all.size());
-  std::sort(looked.begin(), looked.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.number < b.number; });
+  std::sort(
+      looked.begin(), looked.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.number < b.number; });
   return {best_by_sorting(looked, top), front_by_force(looked, front), looked.size()};
 }
 
@@ -87,7 +95,8 @@ TEST(Standings, NoChoiceOfTheListOrTheFrontIsDismissed) {
   std::mt19937 random(7);
   std::size_t looked = 0, all_choices = 0;
   for (int trial = 0; trial < 600; ++trial) {
-    const std::vector<RankedChoice> all = choices(1 + static_cast<int>(random() % 300), 2 + static_cast<int>(random() % 60), random);
+    const std::vector<RankedChoice> all =
+        choices(1 + static_cast<int>(random() % 300), 2 + static_cast<int>(random() % 60), random);
     const std::size_t top = random() % 20, room = 1 + random() % 50;
     const int front = static_cast<int>(random() % 5);
     const Walked walked = walk(all, top, front, trial % 3 == 0 ? 0 : 0.5, room, random);
@@ -100,7 +109,8 @@ TEST(Standings, NoChoiceOfTheListOrTheFrontIsDismissed) {
   EXPECT_LT(looked, all_choices / 2) << "bounds dismiss next to nothing";
 }
 
-/// The bound of the second lies above what it costs, by rounding: it is better than the first in the second cost all the same.
+/// The bound of the second lies above what it costs, by rounding: it is better than the first in the second cost all
+/// the same.
 TEST(Standings, RoundingInABoundDismissesNothingFromTheFront) {
   Standings standings(0, 2);
   standings.enter(0, {{0, 1, 5}});
@@ -137,9 +147,12 @@ TEST(Standings, UnknownBoundsStayOpen) {
 TEST(Shortlist, LooksCheapestFirstAndStopsWhenTold) {
   Standings standings(1, 0);
   Shortlist list(10);
-  for (const auto& [number, cost] : std::vector<std::pair<std::uint64_t, double>>{{0, 3}, {1, 1}, {2, 2}, {3, 1}}) list.add(number, {{cost}});
+  for (const auto& [number, cost] : std::vector<std::pair<std::uint64_t, double>>{{0, 3}, {1, 1}, {2, 2}, {3, 1}})
+    list.add(number, {{cost}});
   std::vector<std::uint64_t> looked;
-  EXPECT_EQ(list.look_through(standings, [&](const Shortlist::Entry& entry) { return looked.push_back(entry.number), looked.size() < 3; }), 0U);
+  EXPECT_EQ(list.look_through(standings,
+                [&](const Shortlist::Entry& entry) { return looked.push_back(entry.number), looked.size() < 3; }),
+      0U);
   EXPECT_EQ(looked, (std::vector<std::uint64_t>{1, 3, 2}));
   EXPECT_EQ(list.look_through(standings, [&](const Shortlist::Entry&) { return true; }), 0U) << "the list was emptied";
 }

@@ -25,15 +25,19 @@ StageTimes times_of(const StageShape& shape, const UnitsOnShape& units, double h
   return times;
 }
 
+// clang-format off
 struct Bounded { PipelineBound bound; Timeline timeline; StageTimes times; };
+// clang-format on
 
-Bounded bounded(const ScheduleKind& kind, const ScheduleSize& size, bool equal, double hop, bool blocking, std::mt19937& random) {
+Bounded bounded(
+    const ScheduleKind& kind, const ScheduleSize& size, bool equal, double hop, bool blocking, std::mt19937& random) {
   const Order order = make_order(kind.id, size).value();
   const StageShape shape = stage_shape(program_of(order, random));
   const UnitsOnShape units = units_of(shape, equal, random);
   const HeldUnits held = held_units(shape, kind, size).value();
   StageTimes times = times_of(shape, units, hop, blocking);
-  return {bound_pipeline(units, held, schedule_traits(kind), hop, blocking, size.micro_batches), run(order, times).value(), times};
+  return {bound_pipeline(units, held, schedule_traits(kind), hop, blocking, size.micro_batches),
+      run(order, times).value(), times};
 }
 
 TEST(StepBound, IsNeverAboveTheEngine) {
@@ -47,8 +51,10 @@ TEST(StepBound, IsNeverAboveTheEngine) {
       const bool blocking = random() % 2 == 0, equal = random() % 4 == 0;
       const Bounded b = bounded(*kind, size, equal, hop, blocking, random);
       const double rounding = 1e-9 * b.timeline.makespan.value();
-      ASSERT_LE(b.bound.makespan, b.timeline.makespan.value() + rounding) << sized_name(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
-      ASSERT_LE(b.bound.first_rank_end, b.timeline.rank_end[0].value() + rounding) << sized_name(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
+      ASSERT_LE(b.bound.makespan, b.timeline.makespan.value() + rounding)
+          << sized_name(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
+      ASSERT_LE(b.bound.first_rank_end, b.timeline.rank_end[0].value() + rounding)
+          << sized_name(*kind, size) << " hop " << hop << (blocking ? " blocking" : "");
       EXPECT_GT(b.bound.makespan, 0);
       ++tried;
     }
@@ -56,7 +62,8 @@ TEST(StepBound, IsNeverAboveTheEngine) {
   }
 }
 
-/// Where a formula is exact for equal stages, the bound is that formula: without hops, and with two ranks that they hold.
+/// Where a formula is exact for equal stages, the bound is that formula: without hops, and with two ranks that they
+/// hold.
 TEST(StepBound, IsTightForEqualStages) {
   std::mt19937 random(10);
   for (const char* id : {"1f1b", "gpipe", "eager-1f1b"}) {
@@ -68,7 +75,8 @@ TEST(StepBound, IsTightForEqualStages) {
       const Bounded b = bounded(kind, size, true, blocking ? 0.1 * draw(random, 0, 50) : 0, blocking, random);
       const auto formula = closed_form_makespan(kind.id, size, b.times);
       if (!formula) continue;
-      EXPECT_NEAR(b.bound.makespan, formula->value(), 1e-9 * formula->value()) << sized_name(kind, size) << (blocking ? " blocking" : "");
+      EXPECT_NEAR(b.bound.makespan, formula->value(), 1e-9 * formula->value())
+          << sized_name(kind, size) << (blocking ? " blocking" : "");
       ++compared;
     }
     EXPECT_GT(compared, 200) << id;

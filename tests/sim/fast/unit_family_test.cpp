@@ -11,7 +11,10 @@
 namespace stepcast {
 namespace {
 
-struct FamilyCase { const char *network, *mapping; std::int64_t gpus; };
+struct FamilyCase {
+  const char *network, *mapping;
+  std::int64_t gpus;
+};
 
 const FamilyCase family_cases[] = {
     {"gpt3-175b", "use tp, vocab, sp, dp, zero1\n", 64},
@@ -26,7 +29,8 @@ Expected<Program> family_program(const FamilyCase& test, const std::string& mesh
   const NetworkSpec& network = **find_row(catalog().networks, test.network, "network");
   const Stack& stack = **find_row(catalog().stacks, "megatron-core", "stack");
   Plan plan;
-  const std::string stage = std::string(test.mapping).find("par layer") == std::string::npos ? "par layer on pp sched 1f1b for mb:*\n" : "";
+  const std::string stage =
+      std::string(test.mapping).find("par layer") == std::string::npos ? "par layer on pp sched 1f1b for mb:*\n" : "";
   plan.mapping = mesh + test.mapping + stage;
   plan.gpus = test.gpus;
   plan.micro_batch = micro_batch;
@@ -40,15 +44,18 @@ void expect_same_block(const ProgramBlock& made, const ProgramBlock& lowered) {
   ASSERT_EQ(made.works.size(), lowered.works.size());
   for (std::size_t i = 0; i < made.works.size(); ++i) {
     const KernelWork &a = made.works[i], &b = lowered.works[i];
-    for (const auto size : {&KernelWork::m, &KernelWork::n, &KernelWork::k, &KernelWork::batch, &KernelWork::sequence, &KernelWork::imbalance})
+    for (const auto size : {&KernelWork::m, &KernelWork::n, &KernelWork::k, &KernelWork::batch, &KernelWork::sequence,
+             &KernelWork::imbalance})
       expect_alike(a.*size, b.*size, a.label);
     expect_alike(a.flops.value(), b.flops.value(), a.label);
     expect_alike(a.bytes.value(), b.bytes.value(), a.label);
   }
   ASSERT_EQ(made.moves.size(), lowered.moves.size());
-  for (std::size_t i = 0; i < made.moves.size(); ++i) expect_alike(made.moves[i].received.value(), lowered.moves[i].received.value(), made.moves[i].label);
+  for (std::size_t i = 0; i < made.moves.size(); ++i)
+    expect_alike(made.moves[i].received.value(), lowered.moves[i].received.value(), made.moves[i].label);
   ASSERT_EQ(made.buffers.size(), lowered.buffers.size());
-  for (std::size_t i = 0; i < made.buffers.size(); ++i) expect_alike(made.buffers[i].bytes.value(), lowered.buffers[i].bytes.value(), made.buffers[i].label);
+  for (std::size_t i = 0; i < made.buffers.size(); ++i)
+    expect_alike(made.buffers[i].bytes.value(), lowered.buffers[i].bytes.value(), made.buffers[i].label);
 }
 
 TEST(UnitFamily, EverySizeIsWhatLoweringGives) {
@@ -62,7 +69,8 @@ TEST(UnitFamily, EverySizeIsWhatLoweringGives) {
       const Program& made = family.at(static_cast<double>(sequences));
       const auto lowered = family_program(test, usual_mesh, sequences);
       ASSERT_TRUE(lowered);
-      for (std::size_t block = 0; block < lowered->blocks.size(); ++block) expect_same_block(made.blocks[block], lowered->blocks[block]);
+      for (std::size_t block = 0; block < lowered->blocks.size(); ++block)
+        expect_same_block(made.blocks[block], lowered->blocks[block]);
     }
   }
 }
@@ -82,7 +90,8 @@ TEST(UnitFamily, GroupsLieWhereAnotherOrderOfTheMeshPutsThem) {
       const Move &here = made.blocks[b].moves[i], &there = moved->blocks[b].moves[i];
       ASSERT_EQ(here.group < 0, there.group < 0);
       if (here.group < 0) continue;
-      const Group &a = made.groups[static_cast<std::size_t>(here.group)], &g = moved->groups[static_cast<std::size_t>(there.group)];
+      const Group &a = made.groups[static_cast<std::size_t>(here.group)],
+                  &g = moved->groups[static_cast<std::size_t>(there.group)];
       ASSERT_EQ(a.digits.size(), g.digits.size()) << here.label;
       for (std::size_t d = 0; d < a.digits.size(); ++d) EXPECT_EQ(a.digits[d].stride, g.digits[d].stride) << here.label;
       ++groups;

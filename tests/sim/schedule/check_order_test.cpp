@@ -26,7 +26,7 @@ TEST(CheckOrder, BackwardBeforeForward) {
 
 TEST(CheckOrder, WeightGradientBeforeInputGradient) {
   EXPECT_THAT(complaint(written(1, {{{forward, 0, 0}, {weight_grad, 0, 0}, {input_grad, 0, 0}}})),
-              HasSubstr("W(s=0, mb=0) comes too early"));
+      HasSubstr("W(s=0, mb=0) comes too early"));
 }
 
 TEST(CheckOrder, TheSameMicroBatchTwice) {
@@ -36,7 +36,7 @@ TEST(CheckOrder, TheSameMicroBatchTwice) {
 
 TEST(CheckOrder, AMissingWeightGradientNamesStageAndMicroBatch) {
   EXPECT_THAT(complaint(written(2, {{{forward, 0, 0}, {backward, 0, 0}, {forward, 0, 1}, {input_grad, 0, 1}}})),
-              HasSubstr("micro-batch 1 does not finish stage 0"));
+      HasSubstr("micro-batch 1 does not finish stage 0"));
 }
 
 TEST(CheckOrder, TooFewActionsForItsSize) {
@@ -47,7 +47,7 @@ TEST(CheckOrder, TooFewActionsForItsSize) {
 
 TEST(CheckOrder, AnActionOfAnotherRank) {
   EXPECT_THAT(complaint(written(1, {{{forward, 1, 0}, {backward, 0, 0}}, {{forward, 0, 0}, {backward, 1, 0}}})),
-              HasSubstr("stage 1 sits on rank 1"));
+      HasSubstr("stage 1 sits on rank 1"));
 }
 
 TEST(CheckOrder, NumbersOutsideOfTheOrder) {
@@ -69,7 +69,7 @@ TEST(CheckOrder, BrokenOffsetsAndPlacement) {
 /// Two ranks, one micro-batch a direction, stages 0 1 ahead and 2 3 against.
 Order both_ways() {
   Order order = written(2, {{{forward, 0, 0}, {forward, 3, 1}, {backward, 3, 1}, {backward, 0, 0}},
-                            {{forward, 2, 1}, {forward, 1, 0}, {backward, 1, 0}, {backward, 2, 1}}});
+                               {{forward, 2, 1}, {forward, 1, 0}, {backward, 1, 0}, {backward, 2, 1}}});
   order.chunks = order.directions = 2;
   order.rank_of = {0, 1, 1, 0};
   return order;

@@ -83,7 +83,7 @@ TEST(Order, InterleavedNeedsChunks) {
 
 TEST(Order, InterleavedNamesTheNearestMicroBatches) {
   EXPECT_EQ(refused("interleaved-1f1b", {.ranks = 4, .chunks = 2, .micro_batches = 10}).hint,
-            "micro-batches 8 or 12, or group 5");
+      "micro-batches 8 or 12, or group 5");
   EXPECT_EQ(refused("interleaved-1f1b", {.ranks = 4, .chunks = 2, .micro_batches = 3}).hint, "micro-batches 4");
 }
 
@@ -92,7 +92,7 @@ TEST(Order, InterleavedGroupIsAtLeastTheRanks) {
   // 10 micro-batches leave 2 after groups of 4, too few for 4 ranks, and none after groups of 5.
   EXPECT_EQ(refused("interleaved-1f1b", {4, 2, 10, 3}).hint, "group 5");
   EXPECT_EQ(refused("interleaved-1f1b", {2, 2, 1, 1}).hint,
-            "leave it out, and micro-batches 2: no group of 1 fills the ranks");
+      "leave it out, and micro-batches 2: no group of 1 fills the ranks");
 }
 
 // Hints about groups hold: what they name is legal.

@@ -11,9 +11,10 @@ namespace {
 
 constexpr When reduced = When::once_last_use, gathered = When::tail;
 
-// Four chunks of one layer (1 s forward, 2 s backward), two micro-batches, interleaved; c2 m1 is chunk 2, micro-batch 1:
-//   stage 0  F c0 m0 0-1  F c0 m1 1-2  F c2 m0 2-3  F c2 m1 3-4  B c2 m0 6-8  B c2 m1 9-11  B c0 m0 11-13  B c0 m1 13-15
-//   stage 1  F c1 m0 1-2  F c1 m1 2-3  F c3 m0 3-4  B c3 m0 4-6  F c3 m1 6-7  B c3 m1 7-9   B c1 m0 9-11   B c1 m1 11-13
+// Four chunks of one layer (1 s forward, 2 s backward), two micro-batches, interleaved; c2 m1 is chunk 2, micro-batch
+// 1:
+// stage 0 F c0 m0 0-1 F c0 m1 1-2 F c2 m0 2-3 F c2 m1 3-4 B c2 m0 6-8 B c2 m1 9-11 B c0 m0 11-13 B c0 m1 13-15
+// stage 1 F c1 m0 1-2 F c1 m1 2-3 F c3 m0 3-4 B c3 m0 4-6 F c3 m1 6-7 B c3 m1 7-9 B c1 m0 9-11 B c1 m1 11-13
 struct TailCase {
   Machine machine = small::machine();
   Profile profile = small::profile();
@@ -27,7 +28,8 @@ struct TailCase {
     program.schedule = "interleaved-1f1b";
     for (int i = 0; i < 4; ++i) program.chunks[i].stage = i % 2, program.chunks[i].chunk = i / 2;
     program.blocks.push_back(program.blocks[0]);
-    Move move = small::move(seconds, when == reduced ? MoveKind::reduce_scatter : MoveKind::all_gather, Pass::step, false);
+    Move move =
+        small::move(seconds, when == reduced ? MoveKind::reduce_scatter : MoveKind::all_gather, Pass::step, false);
     move.when = when;
     move.cargo = when == reduced ? Cargo::gradient : Cargo::weight;
     program.blocks[1].step_moves = {move};
@@ -89,7 +91,8 @@ TEST(StepTail, GathersOfTwoChunksQueue) {  // on stage 1, from 0: ready at g and
   EXPECT_NEAR(TailCase().gather({1, 3}, 3), 3, 1e-9);
 }
 
-TEST(StepTail, WhatHidesSlowsTheKernelsBesideIt) {  // by 25 %: a fifth comes back, but not of what an idle stage gathers
+// by 25 %: a fifth comes back, but not of what an idle stage gathers
+TEST(StepTail, WhatHidesSlowsTheKernelsBesideIt) {
   TailCase slowed;
   slowed.profile.overlap.compute_slowdown = 0.25;
   EXPECT_NEAR(slowed.sync({2}, 3), 3 * 0.2, 1e-9);

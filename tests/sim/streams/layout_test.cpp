@@ -32,7 +32,8 @@ Laid lay(std::vector<ProgramBlock> blocks, std::vector<BlockRun> runs, OverlapLa
   program.blocks = std::move(blocks);
   program.chunks[0].runs = std::move(runs);
   const CostModel cost(machine, profile, stack, Precision::bf16);
-  return {chunk_layout(program, price_blocks(program, cost), program.chunks[0], cost), chunk_times(program, program.chunks[0], cost)};
+  return {chunk_layout(program, price_blocks(program, cost), program.chunks[0], cost),
+      chunk_times(program, program.chunks[0], cost)};
 }
 
 double sum(const ListLayout& list, LaidKind kind) {
@@ -137,7 +138,8 @@ TEST(StreamLayout, MovesStretchKernels) {
   add(block, block.forward, small::move(2, MoveKind::all_gather, Pass::forward, false), {0});
   const Laid laid = lay({block}, {{0, 1}}, {0.5, 0, Source::measured});
   ASSERT_EQ(laid.layout.forward.items.size(), 3U);
-  EXPECT_NEAR(laid.layout.forward.items[1].end, 5 + 2.0 / 3, 1e-9) << "the move was laid after the kernel that it slows";
+  EXPECT_NEAR(laid.layout.forward.items[1].end, 5 + 2.0 / 3, 1e-9)
+      << "the move was laid after the kernel that it slows";
   expect_tiled(laid.layout.forward);
   expect_same_totals(laid);
 }
@@ -154,8 +156,8 @@ TEST(StreamLayout, TheEndWaitsForMovesThatNobodyTakes) {
   EXPECT_NEAR(list.items.back().end, 6, 1e-9);
 }
 
-// Input gradient 0-1, its reduction 1-4 beside the weight gradient 1-3, which nobody waits for: the wait to 4 is the input
-// gradient's. The parts: 0-1 and 3-4 (the reduction in it: 1-2), and 1-3 (the reduction: 0-2).
+// Input gradient 0-1, its reduction 1-4 beside the weight gradient 1-3, which nobody waits for: the wait to 4 is the
+// input gradient's. The parts: 0-1 and 3-4 (the reduction in it: 1-2), and 1-3 (the reduction: 0-2).
 TEST(StreamLayout, PartsOfBackwardHaveTheirOwnTime) {
   ProgramBlock block;
   block.name = "layer";
@@ -209,7 +211,7 @@ TEST(StreamLayout, TotalsAreThoseOfTheTimes) {
   for (int i = 0; i < 200; ++i) {
     SCOPED_TRACE(i);
     const Laid laid = lay({random_block(random), random_block(random)}, {{0, 1 + i % 9}, {1, 1 + i % 4}, {0, 3}},
-                          {i % 3 * 0.2, i % 2 * 0.3, Source::measured});
+        {i % 3 * 0.2, i % 2 * 0.3, Source::measured});
     expect_tiled(laid.layout.forward);
     expect_tiled(laid.layout.backward);
     expect_same_totals(laid);
@@ -218,12 +220,14 @@ TEST(StreamLayout, TotalsAreThoseOfTheTimes) {
       expect_tiled(part);
       const Seconds timed = weight_grad ? laid.times.weight_grad : laid.times.input_grad;
       EXPECT_NEAR(part.seconds, timed.value(), 1e-9 * laid.layout.backward.seconds);
-      for (const LaidItem& item : part.items) EXPECT_TRUE(item.kind == LaidKind::move || (item.pass == Pass::weight_grad) == weight_grad);
+      for (const LaidItem& item : part.items)
+        EXPECT_TRUE(item.kind == LaidKind::move || (item.pass == Pass::weight_grad) == weight_grad);
     }
   }
 }
 
-/// A layer as mappings make it: weights gathered ahead, a blocking gather of activations, gradients reduced beside what follows.
+/// A layer as mappings make it: weights gathered ahead, a blocking gather of activations, gradients reduced beside what
+/// follows.
 ProgramBlock usual_layer(double gather, int ahead) {
   ProgramBlock block;
   block.name = "layer";
@@ -246,7 +250,8 @@ TEST(StreamLayout, TotalsOfLongRunsAreThoseOfTheTimes) {
   for (const double gather : {0.5, 1.9, 7.0}) {
     for (const int ahead : {0, 1, 2}) {
       SCOPED_TRACE(testing::Message() << gather << " s, " << ahead << " ahead");
-      const Laid laid = lay({usual_layer(gather, ahead), small::plain_layer()}, {{1, 1}, {0, 40}, {1, 1}}, {0.2, 0.1, Source::measured});
+      const Laid laid = lay(
+          {usual_layer(gather, ahead), small::plain_layer()}, {{1, 1}, {0, 40}, {1, 1}}, {0.2, 0.1, Source::measured});
       expect_tiled(laid.layout.forward);
       expect_tiled(laid.layout.backward);
       expect_same_totals(laid);

@@ -11,8 +11,8 @@ namespace stepcast {
 namespace {
 
 TEST(CollectiveCommand, one_question_within_a_node) {
-  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "dgx-h100",
-                                                                 "--bytes", "256 MiB", "--gpus", "8", "--json"});
+  const auto run = testing_program::run(std::vector<std::string>{
+      "collective", "all_reduce", "--machine", "dgx-h100", "--bytes", "256 MiB", "--gpus", "8", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   const auto answer = nlohmann::json::parse(run.out);
   EXPECT_EQ(answer["source"], "measured");
@@ -27,18 +27,18 @@ TEST(CollectiveCommand, one_question_within_a_node) {
 }
 
 TEST(CollectiveCommand, small_buffers_are_bound_by_latency) {
-  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_gather", "--machine", "h100-sxm",
-                                                                 "--bytes", "8192", "--gpus", "8", "--json"});
+  const auto run = testing_program::run(std::vector<std::string>{
+      "collective", "all_gather", "--machine", "h100-sxm", "--bytes", "8192", "--gpus", "8", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["bound"], "latency");
 }
 
 TEST(CollectiveCommand, other_names_of_a_kind) {
   for (const char* name : {"alltoall", "all-to-all", "AllToAll"})
-    EXPECT_EQ(testing_program::run(std::vector<std::string>{"collective", name, "--machine", "dgx-h100", "--bytes",
-                                                            "1 MiB", "--gpus", "8"})
+    EXPECT_EQ(testing_program::run(std::vector<std::string>{
+                                       "collective", name, "--machine", "dgx-h100", "--bytes", "1 MiB", "--gpus", "8"})
                   .code,
-              0)
+        0)
         << name;
 }
 
@@ -61,9 +61,8 @@ TEST(CollectiveCommand, a_table_of_several_kinds_in_its_own_order) {
 }
 
 TEST(CollectiveCommand, the_trays_of_a_rack_are_one_domain) {
-  const auto run =
-      testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "gb200-nvl72", "--bytes",
-                                                    "1 GiB", "--gpus", "8", "--nodes", "2", "--json"});
+  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "gb200-nvl72",
+      "--bytes", "1 GiB", "--gpus", "8", "--nodes", "2", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_LT(nlohmann::json::parse(run.out)["time_s"], 4e-3);  // 2 ports of 50 GB/s alone would take 19 ms
 }
@@ -80,11 +79,11 @@ TEST(CollectiveCommand, wrong_input) {
   EXPECT_NE(error_of({"all_reduce", "--gpus", "8"}).find("bytes is missing"), std::string::npos);
   EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "1"}).find("one GPU"), std::string::npos);
   EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "9", "--nodes", "2"}).find("equal parts"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "16"}).find("--nodes 2"), std::string::npos);
   EXPECT_NE(error_of({"all_reduce", "--bytes", "1 MiB", "--gpus", "8", "--nodes", "2", "--machine", "rtx-4090-box"})
                 .find("more than it holds"),
-            std::string::npos);
+      std::string::npos);
 }
 
 TEST(CollectiveCommand, rows_say_their_kind_and_a_word_beside_the_column_is_refused) {

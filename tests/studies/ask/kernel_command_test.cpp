@@ -95,7 +95,7 @@ TEST(KernelCommand, SaysWhosePricesTakeTheCorrectionAndWhatTheLawIsWithoutIt) {
   EXPECT_EQ(row.at("correction"), "kernels only");
   EXPECT_EQ(row.at("held_out_samples"), 20956);
   EXPECT_THAT(run("kernel gemm --m 8192 --n 8192 --k 8192").out,
-              HasSubstr("correction  kernels only: steps are priced without it; the law alone is off by 5.4 %"));
+      HasSubstr("correction  kernels only: steps are priced without it; the law alone is off by 5.4 %"));
   // H20 has 78 of H100's 132 multiprocessors: the correction stays behind, and with it its error.
   const json scaled = answer_to("gemm --m 8192 --n 8192 --k 8192 --machine h20");
   EXPECT_FALSE(scaled.contains("correction"));
@@ -106,8 +106,7 @@ TEST(KernelCommand, SaysWhosePricesTakeTheCorrectionAndWhatTheLawIsWithoutIt) {
 TEST(KernelCommand, EveryKindAndEveryOperatorAnswers) {
   check_answer(answer_to("attention --seq 4096 --heads 32 --kv-heads 8"));
   check_answer(answer_to("moe --tokens 1024 --hidden 4096 --inter 14336 --topk 2 --experts 8" + measured_profile()));
-  for (const MemoryOp& op : memory_ops())
-    check_answer(answer_to(std::string(op.id) + " --rows 8192 --columns 4096"));
+  for (const MemoryOp& op : memory_ops()) check_answer(answer_to(std::string(op.id) + " --rows 8192 --columns 4096"));
 }
 
 TEST(KernelCommand, EveryGpuOfTheCatalogueHasAnAnswer) {
@@ -187,18 +186,17 @@ TEST(KernelCommand, ColumnsHaveOtherNamesToo) {
     return answer_to(kind + profile + " --csv " + kernel_table(text)).at("rows").at(0).at("time_s").get<double>();
   };
   EXPECT_DOUBLE_EQ(first("gemm", "M;N;K;b;precision\n512;1024;2048;4;fp16\n"),
-                   time_of("gemm --m 512 --n 1024 --k 2048 --batch 4 --dtype fp16" + profile));
+      time_of("gemm --m 512 --n 1024 --k 2048 --batch 4 --dtype fp16" + profile));
   EXPECT_DOUBLE_EQ(first("gemm", "m,n,k,layout\n512,1024,2048,nt\n"),
-                   time_of("gemm --m 512 --n 1024 --k 2048 --layout nt" + profile));
+      time_of("gemm --m 512 --n 1024 --k 2048 --layout nt" + profile));
   EXPECT_DOUBLE_EQ(first("attention", "batch_size,isl,num_heads,num_key_value_heads,head_dim\n2,4096,32,8,64\n"),
-                   time_of("attention --batch 2 --seq 4096 --heads 32 --kv-heads 8 --head-dim 64" + profile));
+      time_of("attention --batch 2 --seq 4096 --heads 32 --kv-heads 8 --head-dim 64" + profile));
   EXPECT_DOUBLE_EQ(
-      first("moe",
-            "num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,moe_dtype\n"
-            "1024,4096,14336,2,8,2,4,power_law_1.2,bf16\n"),
+      first("moe", "num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,moe_dtype\n"
+                   "1024,4096,14336,2,8,2,4,power_law_1.2,bf16\n"),
       time_of("moe --tokens 1024 --hidden 4096 --inter 14336 --topk 2 --experts 8 --tp 2 --ep 4 --skew 1.2" + profile));
-  EXPECT_DOUBLE_EQ(first("norm", "num_tokens\thidden_size\n4096\t8192\n"),
-                   time_of("norm --rows 4096 --columns 8192" + profile));
+  EXPECT_DOUBLE_EQ(
+      first("norm", "num_tokens\thidden_size\n4096\t8192\n"), time_of("norm --rows 4096 --columns 8192" + profile));
 }
 
 TEST(KernelCommand, DecodeSeesItsCache) {
@@ -275,7 +273,8 @@ TEST(KernelCommand, WrongTables) {
 
 TEST(KernelCommand, AttentionIsThatOfTheSoftwareNamed) {
   const auto of = [](const std::string& software) {
-    std::vector<std::string> words{"kernel", "attention", "--machine", "h100-sxm", "--seq", "4096", "--heads", "32", "--json"};
+    std::vector<std::string> words{
+        "kernel", "attention", "--machine", "h100-sxm", "--seq", "4096", "--heads", "32", "--json"};
     if (!software.empty()) words.insert(words.end(), {"--software", software});
     return testing_program::run(words);
   };

@@ -63,8 +63,8 @@ double rate_of(const json& report, const std::string& law) {
 
 TEST_F(CalibrateCommand, ImportJoinsFilesAndSaysWhatItRead) {
   const std::string out = file("m.json");
-  const Ran ran = run("calibrate import " + shipped("gemm_times.csv") + " " + shipped("all_reduce.txt") +
-                      " --gpu h100-sxm -o " + out);
+  const Ran ran = run(
+      "calibrate import " + shipped("gemm_times.csv") + " " + shipped("all_reduce.txt") + " --gpu h100-sxm -o " + out);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("24 rows"));
   EXPECT_THAT(ran.out, HasSubstr("gemm bf16"));
@@ -100,7 +100,7 @@ TEST_F(CalibrateCommand, WithoutAnElementTypeProductsAreBf16AndANoteSaysSo) {
 TEST_F(CalibrateCommand, ColumnsOfAnyNameByOneFlagOrSeveral) {
   const std::string table = write("t.csv", "M,N,depth,runtime,type\n1024,1024,1024,10,bf16\n2048,1024,1024,20,bf16\n");
   for (const char* flags : {"--columns k=depth,time_us=runtime,dtype=type",
-                            "--column k=depth --column time_us=runtime --column dtype=type"}) {
+           "--column k=depth --column time_us=runtime --column dtype=type"}) {
     const Ran ran = run("calibrate import " + table + " --gpu h100-sxm " + flags + " -o " + file("m.json"));
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("2 rows in"));
@@ -133,8 +133,8 @@ TEST_F(CalibrateCommand, FitSaysWhatItKeptAndThatSamplesAreFew) {
 TEST_F(CalibrateCommand, LawsThatNobodyMeasuredStayAsTheyWere) {
   ASSERT_EQ(run("calibrate fit " + shipped("gemm_times.csv") + " --gpu h100-sxm -o " + file("p.json")).code, 0);
   for (const char* question : {"kernel attention --seq 4096 --heads 32", "kernel norm --rows 8192 --columns 4096",
-                               "kernel moe --tokens 1024 --hidden 4096 --inter 14336 --topk 2 --experts 8",
-                               "kernel gemm --m 4096 --n 4096 --k 4096 --dtype fp8"}) {
+           "kernel moe --tokens 1024 --hidden 4096 --inter 14336 --topk 2 --experts 8",
+           "kernel gemm --m 4096 --n 4096 --k 4096 --dtype fp8"}) {
     const Ran before = run(std::string(question) + " --json"),
               after = run(std::string(question) + " --json --profile " + file("p.json"));
     if (before.code != 0) continue;  // the catalogue's profile may lack a law
@@ -155,7 +155,7 @@ TEST_F(CalibrateCommand, TheFittedProfileAnswersForItsGpuAndItsRelatives) {
 }
 
 TEST_F(CalibrateCommand, SeveralGpusNeedAChoice) {
-  const std::string table = write("t.csv", products(500e12, ",gpu", ",h100-sxm") );
+  const std::string table = write("t.csv", products(500e12, ",gpu", ",h100-sxm"));
   std::string other = products(200e12, ",gpu", ",a100-80gb");
   other.erase(0, other.find('\n') + 1);
   std::ofstream(table, std::ios::app) << other;
@@ -182,7 +182,7 @@ TEST_F(CalibrateCommand, ShowHasRoofsLawsCollectivesAndAPlot) {
   const Ran ran = run("calibrate show h100-sxm");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* part :
-       {"Roofs", "989 TFLOP/s", "Laws", "attention", "Bus bandwidth", "all_reduce", "Across nodes", "n = k = 4096"})
+      {"Roofs", "989 TFLOP/s", "Laws", "attention", "Bus bandwidth", "all_reduce", "Across nodes", "n = k = 4096"})
     EXPECT_THAT(ran.out, HasSubstr(part));
   EXPECT_NE(ran.out.find("Measured steps"), std::string::npos);
   const json figures = json::parse(run("calibrate show h100-sxm --json").out);
@@ -282,14 +282,14 @@ TEST_F(CalibrateCommand, WrongFiles) {
   fails("calibrate import " + write("empty.csv", "") + " --gpu h100-sxm" + out, "empty");
   fails("calibrate import " + write("words.txt", "no timings here\n") + " --gpu h100-sxm" + out, "no importer knows");
   fails("calibrate import " + write("bad.csv", "m,n,k,dtype,time_us\n1,2,x,bf16,3\n") + " --gpu h100-sxm" + out,
-        "bad.csv:2");
+      "bad.csv:2");
   fails("calibrate import " + write("zero.csv", "m,n,k,dtype,time_us\n1,2,3,bf16,0\n") + " --gpu h100-sxm" + out,
-        "zero.csv:2");
+      "zero.csv:2");
   fails("calibrate import " + write("none.csv", "m,n,k,dtype,time_us\n") + " --gpu h100-sxm" + out, "none.csv");
   fails("calibrate fit " + write("few.csv", "m,n,k,dtype,time_us\n1024,1024,1024,bf16,9\n") + " --gpu h100-sxm" + out,
-        "h100-sxm");
+      "h100-sxm");
   fails("calibrate import " + shipped("gemm_times.csv") + " --gpu h100-sxm -o " + folder_ + "no/such/m.json",
-        "cannot be written");
+      "cannot be written");
   fails("calibrate import " + shipped("gemm_times.csv") + " --gpu h100-sxm -o " + folder_, "is a folder");
   fails("calibrate show " + write("p.json", "{\"id\": 3}"), "p.json");
   EXPECT_FALSE(std::filesystem::exists(file("m.json")));

@@ -66,9 +66,12 @@ double measured_of(const Changes& changes, int batch) {
 }
 
 TEST(CalibrateRuns, TwoLogsBringTheForecastOfAThirdNearer) {
-  const Changes first = {{"tensor_model_parallel_size", "2"}}, second = {{"tensor_model_parallel_size", "4"}, {"micro_batch_size", "2"}},
-                third = {{"tensor_model_parallel_size", "1"}, {"pipeline_model_parallel_size", "2"}, {"sequence_parallel", "False"}, {"global_batch_size", "256"}};
-  const std::string a = testing_program::own_path("a.log"), b = testing_program::own_path("b.log"), profile = testing_program::own_path("p.json");
+  const Changes first = {{"tensor_model_parallel_size", "2"}},
+                second = {{"tensor_model_parallel_size", "4"}, {"micro_batch_size", "2"}},
+                third = {{"tensor_model_parallel_size", "1"}, {"pipeline_model_parallel_size", "2"},
+                    {"sequence_parallel", "False"}, {"global_batch_size", "256"}};
+  const std::string a = testing_program::own_path("a.log"), b = testing_program::own_path("b.log"),
+                    profile = testing_program::own_path("p.json");
   write_file(a, log_of(first, measured_of(first, 128), 128));
   write_file(b, log_of(second, measured_of(second, 128), 128));
   const auto ran = testing_program::run("calibrate runs " + a + " " + b + " --machine dgx-h100 -o " + profile);
@@ -81,13 +84,15 @@ TEST(CalibrateRuns, TwoLogsBringTheForecastOfAThirdNearer) {
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
   scenario.profile.row = *read;
   const double after = seconds_of(scenario);
-  EXPECT_LT(std::abs(after / measured - 1), 0.5 * std::abs(before / measured - 1)) << before << " -> " << after << " of " << measured;
+  EXPECT_LT(std::abs(after / measured - 1), 0.5 * std::abs(before / measured - 1))
+      << before << " -> " << after << " of " << measured;
 }
 
 TEST(CalibrateRuns, TwoRunsThatAgreeMakeNoNarrowInterval) {
   // Exactly as forecast: their ratios say 2 %, and two ratios say little.
   const Changes first = {}, second = {{"tensor_model_parallel_size", "4"}, {"micro_batch_size", "2"}};
-  const std::string a = testing_program::own_path("a.log"), b = testing_program::own_path("b.log"), profile = testing_program::own_path("p.json");
+  const std::string a = testing_program::own_path("a.log"), b = testing_program::own_path("b.log"),
+                    profile = testing_program::own_path("p.json");
   const Scenario scenario = scenario_of_log(log_of(first, 1, 128));
   write_file(a, log_of(first, seconds_of(scenario), 128));
   write_file(b, log_of(second, seconds_of(scenario_of_log(log_of(second, 1, 128))), 128));
@@ -114,7 +119,8 @@ TEST(CalibrateRuns, ASingleLogKeepsWhatIsKnownOfPairs) {
   const auto read = read_profile(*read_text_file(profile), profile);
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
   const Stack& stack = **find_row(catalog().stacks, "megatron-core", "stack");
-  const auto shipped = find_step_fit(**find_row(catalog().profiles, "b200-sxm", "profile"), stack, Precision::bf16, false).fit;
+  const auto shipped =
+      find_step_fit(**find_row(catalog().profiles, "b200-sxm", "profile"), stack, Precision::bf16, false).fit;
   const auto own = find_step_fit(*read, stack, Precision::bf16, false).fit;
   ASSERT_TRUE(own && shipped && shipped->pairs > 0);
   EXPECT_EQ(own->source, log);
@@ -184,8 +190,9 @@ TEST(CalibrateRuns, ChosenParametersAreFitted) {
 }
 
 TEST(CalibrateRuns, LogsWhoseLinesBeginWithABracketAreNoRecords) {
-  const std::vector<std::pair<std::string, std::string>> logs = {
-      {"nemo", sample_log::nemo_log}, {"pytorch-fsdp", sample_log::torchtitan_log({"400", "6,100", "6,150", "6,120"})}, {"deepspeed-zero", sample_log::deepspeed_log}};
+  const std::vector<std::pair<std::string, std::string>> logs = {{"nemo", sample_log::nemo_log},
+      {"pytorch-fsdp", sample_log::torchtitan_log({"400", "6,100", "6,150", "6,120"})},
+      {"deepspeed-zero", sample_log::deepspeed_log}};
   for (const auto& [stack, text] : logs) {
     const std::string log = testing_program::own_path(stack + ".log");
     write_file(log, text);
@@ -196,7 +203,8 @@ TEST(CalibrateRuns, LogsWhoseLinesBeginWithABracketAreNoRecords) {
   const std::string bare = testing_program::own_path("bare.log"), script = testing_program::own_path("job.sh");
   write_file(bare, sample_log::megatron_steps(sample_log::settled_ms));
   write_file(script, sample_log::megatron_script);
-  const auto ran = testing_program::run("calibrate runs " + bare + " --launch " + script + " --gpus 16 --machine dgx-h100");
+  const auto ran =
+      testing_program::run("calibrate runs " + bare + " --launch " + script + " --gpus 16 --machine dgx-h100");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(ran.out.starts_with("megatron-core ")) << ran.out;
 }
@@ -205,7 +213,9 @@ TEST(CalibrateRuns, AValueAtTheEndOfItsRangeIsNamed) {
   const std::string log = testing_program::own_path("job.log"), words = " --machine dgx-h100 --parameters products";
   const double usual = seconds_of(scenario_of_log(log_of({}, 1, 128)));
   write_file(log, log_of({}, 4 * usual, 128));
-  EXPECT_NE(testing_program::run("calibrate runs " + log + words).out.find("products at the end of the plausible range"), std::string::npos);
+  EXPECT_NE(
+      testing_program::run("calibrate runs " + log + words).out.find("products at the end of the plausible range"),
+      std::string::npos);
   write_file(log, log_of({}, 1.05 * usual, 128));
   const auto ran = testing_program::run("calibrate runs " + log + words);
   EXPECT_EQ(ran.out.find("at the end of"), std::string::npos) << ran.out;

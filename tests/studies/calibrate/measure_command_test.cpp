@@ -24,7 +24,7 @@ using testing::HasSubstr;
 struct FakeMachine {
   FakeGpuOptions options;
   int devices = 1;
-  int stop_after = -1;              ///< questions whether to stop, then yes; -1 = never
+  int stop_after = -1;  ///< questions whether to stop, then yes; -1 = never
   int asked = 0;
 
   MeasureDoors doors() {
@@ -45,7 +45,7 @@ struct FakeMachine {
 };
 
 struct CommandRun {
-  std::string out, err, failed;     ///< failed: what an exception or an error said
+  std::string out, err, failed;  ///< failed: what an exception or an error said
   bool good = false;
 };
 

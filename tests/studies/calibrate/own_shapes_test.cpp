@@ -39,26 +39,24 @@ using testing::Not;
 // Hidden 12288, 96 heads of 128, MLP 49152, 2048 positions. At tp 8: qkv 3 x 12288 / 8 = 4608, out 1536, MLP 6144, 12
 // heads.
 TEST(OwnShapes, gpt3_175b_at_tp_8) {
-  EXPECT_THAT(
-      names_of_shapes("gpt3-175b"),
-      IsSupersetOf({"gemm bf16 tn 2048x4608x12288", "gemm bf16 nt 4608x12288x2048",
-                    "gemm bf16 nn 2048x12288x4608", "gemm bf16 tn 2048x12288x1536",
-                    "gemm bf16 nn 2048x1536x12288", "gemm bf16 nt 12288x1536x2048", "gemm bf16 tn 2048x6144x12288",
-                    "gemm bf16 nn 2048x12288x6144", "gemm bf16 nt 6144x12288x2048", "gemm bf16 tn 2048x12288x6144",
-                    "gemm bf16 nn 2048x6144x12288", "gemm bf16 nt 12288x6144x2048",
-                    "attention forward bf16 1x2048x12x128 causal", "attention backward bf16 1x2048x12x128 causal",
-                    // Norms and residuals on an eighth of the positions, the activation on an eighth of its width.
-                    "norm 256x12288 of 2 B", "norm-backward 256x12288 of 2 B", "add 256x12288 of 2 B",
-                    "gelu 2048x6144 of 2 B", "gelu-backward 2048x6144 of 2 B",
-                    // The head: 51200 rows / 8.
-                    "gemm bf16 tn 2048x6400x12288", "cross-entropy 2048x6400 of 2 B", "embedding 2048x12288 of 2 B"}));
+  EXPECT_THAT(names_of_shapes("gpt3-175b"),
+      IsSupersetOf({"gemm bf16 tn 2048x4608x12288", "gemm bf16 nt 4608x12288x2048", "gemm bf16 nn 2048x12288x4608",
+          "gemm bf16 tn 2048x12288x1536", "gemm bf16 nn 2048x1536x12288", "gemm bf16 nt 12288x1536x2048",
+          "gemm bf16 tn 2048x6144x12288", "gemm bf16 nn 2048x12288x6144", "gemm bf16 nt 6144x12288x2048",
+          "gemm bf16 tn 2048x12288x6144", "gemm bf16 nn 2048x6144x12288", "gemm bf16 nt 12288x6144x2048",
+          "attention forward bf16 1x2048x12x128 causal", "attention backward bf16 1x2048x12x128 causal",
+          // Norms and residuals on an eighth of the positions, the activation on an eighth of its width.
+          "norm 256x12288 of 2 B", "norm-backward 256x12288 of 2 B", "add 256x12288 of 2 B", "gelu 2048x6144 of 2 B",
+          "gelu-backward 2048x6144 of 2 B",
+          // The head: 51200 rows / 8.
+          "gemm bf16 tn 2048x6400x12288", "cross-entropy 2048x6400 of 2 B", "embedding 2048x12288 of 2 B"}));
 }
 
 TEST(OwnShapes, other_splits_and_short_sequences_together) {
   const std::vector<std::string> names = names_of_shapes("gpt3-175b");
-  EXPECT_THAT(names, IsSupersetOf({"gemm bf16 tn 2048x49152x12288", "gemm bf16 tn 2048x24576x12288",
-                                   "gemm bf16 tn 2048x12288x12288", "gemm bf16 tn 8192x6144x12288",
-                                   "attention forward bf16 4x2048x96x128 causal"}));
+  EXPECT_THAT(names,
+      IsSupersetOf({"gemm bf16 tn 2048x49152x12288", "gemm bf16 tn 2048x24576x12288", "gemm bf16 tn 2048x12288x12288",
+          "gemm bf16 tn 8192x6144x12288", "attention forward bf16 4x2048x96x128 causal"}));
   OwnShapesRequest longer = shapes_request();
   longer.sequence = 8192;
   const std::vector<std::string> at_8192 = names_of_shapes("llama3-8b", longer);
@@ -71,14 +69,13 @@ TEST(OwnShapes, other_splits_and_short_sequences_together) {
 TEST(OwnShapes, grouped_queries_and_gated_mlp) {
   OwnShapesRequest request = shapes_request();
   request.sequence = 4096;
-  EXPECT_THAT(
-      names_of_shapes("llama3-8b", request),
+  EXPECT_THAT(names_of_shapes("llama3-8b", request),
       IsSupersetOf({"gemm bf16 tn 4096x6144x4096", "gemm bf16 tn 4096x28672x4096", "gemm bf16 nn 4096x14336x4096",
-                    "gemm bf16 nt 28672x4096x4096", "attention backward bf16 1x4096x4x128 kv 1 causal",
-                    "attention backward bf16 1x4096x32x128 kv 8 causal", "swiglu 4096x14336 of 2 B",
-                    "swiglu-backward 4096x14336 of 2 B", "norm 4096x4096 of 2 B",
-                    // 40 heads of queries and keys are rotated at every position; 5 of them at tp 8.
-                    "rope 4096x5120 of 2 B", "rope 4096x640 of 2 B"}));
+          "gemm bf16 nt 28672x4096x4096", "attention backward bf16 1x4096x4x128 kv 1 causal",
+          "attention backward bf16 1x4096x32x128 kv 8 causal", "swiglu 4096x14336 of 2 B",
+          "swiglu-backward 4096x14336 of 2 B", "norm 4096x4096 of 2 B",
+          // 40 heads of queries and keys are rotated at every position; 5 of them at tp 8.
+          "rope 4096x5120 of 2 B", "rope 4096x640 of 2 B"}));
 }
 
 // Mixtral 8x7B: 8 experts of 14336, 2 for each of 4096 tokens: 1024 rows each, over 8 ranks of the same batch size
@@ -86,26 +83,26 @@ TEST(OwnShapes, grouped_queries_and_gated_mlp) {
 TEST(OwnShapes, experts_are_single_products_of_their_mean_rows) {
   const std::vector<std::string> names = names_of_shapes("mixtral-8x7b");
   // Gate and up are one product of 2 x 14336.
-  EXPECT_THAT(names, IsSupersetOf({"gemm bf16 tn 1024x28672x4096", "gemm bf16 nn 1024x14336x4096",
-                                   "gemm bf16 nt 4096x14336x1024", "gemm bf16 tn 8192x28672x4096",
-                                   "swiglu 8192x14336 of 2 B", "gemm tf32 tn 4096x8x4096"}));
+  EXPECT_THAT(names,
+      IsSupersetOf({"gemm bf16 tn 1024x28672x4096", "gemm bf16 nn 1024x14336x4096", "gemm bf16 nt 4096x14336x1024",
+          "gemm bf16 tn 8192x28672x4096", "swiglu 8192x14336 of 2 B", "gemm tf32 tn 4096x8x4096"}));
   for (const std::string& name : names) EXPECT_THAT(name, Not(testing::HasSubstr(" x8"))) << name;
 }
 
-// DeepSeek-V2-Lite: 16 heads of 128 + 64 for queries and keys, keys and values from 512 latent numbers, which one product
-// makes together with the 64 of the rotary key.
+// DeepSeek-V2-Lite: 16 heads of 128 + 64 for queries and keys, keys and values from 512 latent numbers, which one
+// product makes together with the 64 of the rotary key.
 TEST(OwnShapes, latent_attention) {
   OwnShapesRequest request = shapes_request();
   request.sequence = 4096;
   EXPECT_THAT(names_of_shapes("deepseek-v2-lite", request),
-              IsSupersetOf({"gemm bf16 tn 4096x576x2048", "attention forward bf16 1x4096x16x192 causal",
-                            "attention backward bf16 1x4096x2x192 causal", "norm 4096x512 of 2 B"}));
+      IsSupersetOf({"gemm bf16 tn 4096x576x2048", "attention forward bf16 1x4096x16x192 causal",
+          "attention backward bf16 1x4096x2x192 causal", "norm 4096x512 of 2 B"}));
 }
 
 TEST(OwnShapes, attention_that_is_not_fused_is_batches_of_heads) {
   const std::vector<std::string> names = names_of_shapes("gpt3-175b", shapes_request("megatron-2020"));
   EXPECT_THAT(names, IsSupersetOf({"gemm bf16 tn 2048x2048x128 x12", "gemm bf16 nn 2048x128x2048 x12",
-                                   "softmax 24576x2048 of 2 B", "softmax-backward 24576x2048 of 2 B"}));
+                         "softmax 24576x2048 of 2 B", "softmax-backward 24576x2048 of 2 B"}));
   for (const std::string& name : names) EXPECT_THAT(name, Not(testing::StartsWith("attention")));
 }
 
@@ -113,9 +110,8 @@ TEST(OwnShapes, narrow_types_are_of_projections_and_tn) {
   OwnShapesRequest request = shapes_request();
   request.precision = Precision::fp8;
   const std::vector<std::string> names = names_of_shapes("llama3-8b", request);
-  EXPECT_THAT(names,
-              IsSupersetOf({"gemm fp8 tn 8192x28672x4096", "gemm fp8 tn 28672x4096x8192",
-                            "gemm bf16 tn 8192x128256x4096", "attention forward bf16 1x8192x32x128 kv 8 causal"}));
+  EXPECT_THAT(names, IsSupersetOf({"gemm fp8 tn 8192x28672x4096", "gemm fp8 tn 28672x4096x8192",
+                         "gemm bf16 tn 8192x128256x4096", "attention forward bf16 1x8192x32x128 kv 8 causal"}));
   for (const std::string& name : names) EXPECT_FALSE(name.starts_with("gemm fp8 n")) << name;
 }
 

@@ -42,7 +42,7 @@ TEST(Arguments, UnknownFlagSuggestsTheNearest) {
 
 TEST(Arguments, MissingValueNamesWhatTheFlagTakes) {
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"llama3-70b", "--tp"}, {"llama3-70b", "--tp", "--pp", "2"}}) {
+      {std::vector<std::string>{"llama3-70b", "--tp"}, {"llama3-70b", "--tp", "--pp", "2"}}) {
     const auto arguments = typed(words);
     ASSERT_FALSE(arguments);
     EXPECT_EQ(arguments.error().where, "--tp");

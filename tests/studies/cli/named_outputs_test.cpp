@@ -78,17 +78,15 @@ TEST(NamedOutputs, WhatIsNotWrittenLeavesWhatWasThere) {
 
 TEST(NamedOutputs, WrongNamesAreExplained) {
   const std::string one = own_path("one.plan");
-  const Refused cases[] = {{{""}, "an empty name"},
-                           {{one, ""}, "an empty name"},
-                           {{one, one}, "is named twice"},
-                           {{own_path("one.pdf")}, "names no form"},
-                           {{own_path("no/such/folder/x.plan")}, "cannot be written"}};
+  const Refused cases[] = {{{""}, "an empty name"}, {{one, ""}, "an empty name"}, {{one, one}, "is named twice"},
+      {{own_path("one.pdf")}, "names no form"}, {{own_path("no/such/folder/x.plan")}, "cannot be written"}};
   for (const Refused& c : cases) {
     const auto outputs = open_outputs(with_output(c.names), "--output", test_forms);
     ASSERT_FALSE(outputs.has_value()) << c.what;
     EXPECT_THAT(to_text(outputs.error()), HasSubstr(c.what));
   }
-  EXPECT_THAT(to_text(open_outputs(with_output({"x.pdf"}), "--output", test_forms).error()), HasSubstr(".plan (a plan), .json (figures)"));
+  EXPECT_THAT(to_text(open_outputs(with_output({"x.pdf"}), "--output", test_forms).error()),
+      HasSubstr(".plan (a plan), .json (figures)"));
 }
 
 }  // namespace

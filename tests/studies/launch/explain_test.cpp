@@ -82,86 +82,33 @@ TEST(Terms, SaysMoreThanAName) {
 }
 
 TEST(Terms, WhatPeopleAskForIsThere) {
-  for (const char* word : {"data parallelism",
-                           "DDP",
-                           "FSDP",
-                           "ZeRO-1",
-                           "zero 2",
-                           "ZeRO3",
-                           "HSDP",
-                           "tensor parallelism",
-                           "TP",
-                           "ColumnParallelLinear",
-                           "RowParallelLinear",
-                           "VocabParallelEmbedding",
-                           "sequence parallelism",
-                           "context parallelism",
-                           "ring attention",
-                           "Ulysses",
-                           "pipeline parallelism",
-                           "1F1B",
-                           "interleaved schedule",
-                           "GPipe",
-                           "zero bubble",
-                           "virtual stages",
-                           "expert parallelism",
-                           "expert tensor parallelism",
-                           "all-to-all dispatch",
-                           "capacity factor",
-                           "gradient accumulation",
-                           "activation recomputation",
-                           "selective activation recomputation",
-                           "full recomputation",
-                           "weight stationary",
-                           "output stationary",
-                           "input stationary",
-                           "row stationary",
-                           "no local reuse",
-                           "systolic array",
-                           "SUMMA",
-                           "Cannon",
-                           "2.5-D",
-                           "2-D weight-stationary",
-                           "weight gathered",
-                           "all-reduce",
-                           "all-gather",
-                           "reduce-scatter",
-                           "all-to-all",
-                           "Shard",
-                           "Replicate",
-                           "Partial",
-                           "PartitionSpec",
-                           "DTensor",
-                           "Shardy",
-                           "roofline",
-                           "arithmetic intensity",
-                           "multicast",
-                           "temporal map",
-                           "spatial map",
-                           "keep",
-                           "bypass",
-                           "halo",
-                           "double buffering",
-                           "distributed optimizer",
-                           "tied embeddings",
-                           "MFU",
-                           "HFU",
-                           "bubble",
-                           "busbw"})
+  for (const char* word : {"data parallelism", "DDP", "FSDP", "ZeRO-1", "zero 2", "ZeRO3", "HSDP", "tensor parallelism",
+           "TP", "ColumnParallelLinear", "RowParallelLinear", "VocabParallelEmbedding", "sequence parallelism",
+           "context parallelism", "ring attention", "Ulysses", "pipeline parallelism", "1F1B", "interleaved schedule",
+           "GPipe", "zero bubble", "virtual stages", "expert parallelism", "expert tensor parallelism",
+           "all-to-all dispatch", "capacity factor", "gradient accumulation", "activation recomputation",
+           "selective activation recomputation", "full recomputation", "weight stationary", "output stationary",
+           "input stationary", "row stationary", "no local reuse", "systolic array", "SUMMA", "Cannon", "2.5-D",
+           "2-D weight-stationary", "weight gathered", "all-reduce", "all-gather", "reduce-scatter", "all-to-all",
+           "Shard", "Replicate", "Partial", "PartitionSpec", "DTensor", "Shardy", "roofline", "arithmetic intensity",
+           "multicast", "temporal map", "spatial map", "keep", "bypass", "halo", "double buffering",
+           "distributed optimizer", "tied embeddings", "MFU", "HFU", "bubble", "busbw"})
     EXPECT_TRUE(find_term(word)) << word;
 }
 
-/// Headings, columns and figures of predict, roofline, timeline, schedule, sweep, scale, whatif, validate and calibrate.
+/// Headings, columns and figures of predict, roofline, timeline, schedule, sweep, scale, whatif, validate and
+/// calibrate.
 TEST(Terms, WhatReportsPrintIsThere) {
   for (const char* word :
-       {"step time", "tokens/s", "Tokens/s/GPU", "Model FLOPs", "Model FLOP/s", "Hardware FLOP/s", "achieved TFLOP/s", "MFU", "HFU",
-        "pipeline bubble", "bubble", "exposed communication", "exposed", "gradient sync", "norm and clip", "parameter gather", "host",
-        "data wait", "imbalance", "span", "received bytes", "peak memory", "fullest rank", "allocated memory", "reserved memory",
-        "activations", "model states", "fragmentation", "global batch", "micro-batch", "interval", "10th to 90th percentile", "ridge",
-        "roof", "intensity", "reach", "busbw", "algbw", "burst", "sustained", "makespan", "lower bound", "speed-up", "efficiency",
-        "strong scaling", "weak scaling", "serial share", "Amdahl", "Gustafson", "goodput", "Pareto", "energy per step",
-        "cost per billion tokens", "lever", "sensitivity", "MAPE", "bias", "p90", "in 80 %", "coverage", "Spearman", "rank", "regret",
-        "const", "held out", "left out", "alpha-beta", "straggler"})
+      {"step time", "tokens/s", "Tokens/s/GPU", "Model FLOPs", "Model FLOP/s", "Hardware FLOP/s", "achieved TFLOP/s",
+          "MFU", "HFU", "pipeline bubble", "bubble", "exposed communication", "exposed", "gradient sync",
+          "norm and clip", "parameter gather", "host", "data wait", "imbalance", "span", "received bytes",
+          "peak memory", "fullest rank", "allocated memory", "reserved memory", "activations", "model states",
+          "fragmentation", "global batch", "micro-batch", "interval", "10th to 90th percentile", "ridge", "roof",
+          "intensity", "reach", "busbw", "algbw", "burst", "sustained", "makespan", "lower bound", "speed-up",
+          "efficiency", "strong scaling", "weak scaling", "serial share", "Amdahl", "Gustafson", "goodput", "Pareto",
+          "energy per step", "cost per billion tokens", "lever", "sensitivity", "MAPE", "bias", "p90", "in 80 %",
+          "coverage", "Spearman", "rank", "regret", "const", "held out", "left out", "alpha-beta", "straggler"})
     EXPECT_TRUE(find_term(word)) << word;
 }
 
@@ -224,7 +171,7 @@ TEST(ExplainCommand, SaysTheCollectiveAndItsBytes) {
 
 TEST(ExplainCommand, FindsByAnyNameAndSeveralWords) {
   for (const char* line :
-       {"explain DDP", "explain data parallelism", "explain Data-Parallelism", "explain distributed data_parallel dp"})
+      {"explain DDP", "explain data parallelism", "explain Data-Parallelism", "explain distributed data_parallel dp"})
     EXPECT_EQ(testing_program::run(line).code, std::string(line).ends_with(" dp") ? 2 : 0) << line;
   const auto wrong = testing_program::run("explain ring atention");
   EXPECT_EQ(wrong.code, 2);

@@ -1,5 +1,5 @@
-// Runs that were published, as launches and as scenario files written by hand beside them: the same network is recognised, and the
-// forecast is the same figure.
+// Runs that were published, as launches and as scenario files written by hand beside them: the same network is
+// recognised, and the forecast is the same figure.
 #include <gtest/gtest.h>
 
 #include "studies/run/forecast.h"
@@ -12,14 +12,14 @@ namespace {
 using testing_launch::RestatedLaunch;
 
 struct KnownRun {
-  std::string scenario;    ///< file
+  std::string scenario;  ///< file
   RestatedLaunch launch;
 };
 
 void PrintTo(const KnownRun& run, std::ostream* out) { *out << run.scenario; }
 
 RestatedLaunch known_launch(const std::string& file, const std::string& flag, std::int64_t gpus = 0,
-                            std::map<std::string, std::string> defined = {}, const std::string& release = "") {
+    std::map<std::string, std::string> defined = {}, const std::string& release = "") {
   RestatedLaunch row;
   row.file = file, row.flag = flag, row.gpus = gpus, row.defined = std::move(defined), row.release = release;
   return row;
@@ -31,9 +31,11 @@ std::vector<KnownRun> known_runs() {
   for (const char* model : {"22B", "175B", "530B", "1T"})
     for (const char* recompute : {"full", "selective"})
       runs.push_back({std::string("korthikanti22_") + model + "_" + recompute,
-                      known_launch("korthikanti22.sh", "--megatron", 0, {{"MODEL", model}, {"RECOMPUTE", recompute}}, "23.04")});
-  runs.push_back({"bigscience_bloom_176b", known_launch("bigscience_bloom_176b.slurm", "--megatron", 0, {{"SLURM_NNODES", "48"}}, "bigscience")});
-  runs.push_back({"torchtitan_llama3_70b", known_launch("torchtitan_llama3_70b_0.1.0.toml", "--torchtitan", 256, {}, "0.1.0")});
+          known_launch("korthikanti22.sh", "--megatron", 0, {{"MODEL", model}, {"RECOMPUTE", recompute}}, "23.04")});
+  runs.push_back({"bigscience_bloom_176b",
+      known_launch("bigscience_bloom_176b.slurm", "--megatron", 0, {{"SLURM_NNODES", "48"}}, "bigscience")});
+  runs.push_back(
+      {"torchtitan_llama3_70b", known_launch("torchtitan_llama3_70b_0.1.0.toml", "--torchtitan", 256, {}, "0.1.0")});
   runs.push_back({"bridge_llama3_70b", known_launch("bridge_llama3_70b_64gpu.yaml", "--megatron", 64)});
   return runs;
 }
@@ -66,8 +68,8 @@ TEST_P(KnownRuns, TheLaunchAndTheScenarioGiveTheSameFigure) {
   EXPECT_DOUBLE_EQ(of_launch->mfu, of_scenario->mfu);
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, KnownRuns, testing::ValuesIn(known_runs()),
-                         [](const auto& row) { return row.param.scenario; });
+INSTANTIATE_TEST_SUITE_P(
+    Published, KnownRuns, testing::ValuesIn(known_runs()), [](const auto& row) { return row.param.scenario; });
 
 }  // namespace
 }  // namespace stepcast

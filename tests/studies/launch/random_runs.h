@@ -1,4 +1,5 @@
-// Random runs that are legal, for what has to hold of all: networks of the catalogue, splits, batches, number types, overlaps.
+// Random runs that are legal, for what has to hold of all: networks of the catalogue, splits, batches, number types,
+// overlaps.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,8 @@ class RandomRuns {
     request.machine = *choose_machine("dgx-h100", "");
     request.stack = *choose_stack(stack_, "");
     const auto put = [&](const char* key, std::string text) { (void)request.say(key, std::move(text), key); };
-    const std::int64_t tp = any<std::int64_t>({1, 1, 2, 4, 8}), cp = any<std::int64_t>({1, 1, 1, 2, 4}), pp = any<std::int64_t>({1, 1, 2, 4, 8});
+    const std::int64_t tp = any<std::int64_t>({1, 1, 2, 4, 8}), cp = any<std::int64_t>({1, 1, 1, 2, 4}),
+                       pp = any<std::int64_t>({1, 1, 2, 4, 8});
     const std::int64_t dp = any<std::int64_t>({1, 2, 4, 8, 16}), micro = any<std::int64_t>({1, 1, 2});
     const std::int64_t chunks = pp > 1 ? any<std::int64_t>({1, 1, 2}) : 1;
     put("tp", std::to_string(tp)), put("cp", std::to_string(cp)), put("pp", std::to_string(pp));
@@ -43,7 +45,8 @@ class RandomRuns {
     if (pp > 1 && chunks == 1 && coin()) put("schedule", any<std::string>({"1f1b", "gpipe", "zb-h1", "zb-v"}));
     if (coin()) put("dp_overlap", any<std::string>({"on", "off"}));
     if (coin()) put("tp_overlap", any<std::string>({"on", "off"}));
-    if (request.network->row.experts.count > 0) put("ep", any<std::string>({"1", "2", "4", "8"})), put("etp", any<std::string>({"1", "1", "2"}));
+    if (request.network->row.experts.count > 0)
+      put("ep", any<std::string>({"1", "2", "4", "8"})), put("etp", any<std::string>({"1", "1", "2"}));
     auto scenario = complete(request);
     return scenario ? std::optional(std::move(*scenario)) : std::nullopt;
   }
@@ -55,8 +58,7 @@ class RandomRuns {
   }
 
  private:
-  template <typename Value>
-  Value any(const std::vector<Value>& values) {
+  template <typename Value> Value any(const std::vector<Value>& values) {
     return values[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random_)];
   }
   bool coin() { return any<int>({0, 1}) == 1; }

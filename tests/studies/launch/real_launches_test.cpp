@@ -1,5 +1,5 @@
-// Launches from public documentation, restated (launches/sources.json says where each is from): every one is read, no argument of it
-// is unknown, it means what its authors say, and it can be forecast.
+// Launches from public documentation, restated (launches/sources.json says where each is from): every one is read, no
+// argument of it is unknown, it means what its authors say, and it can be forecast.
 #include <set>
 
 #include <gmock/gmock.h>
@@ -21,7 +21,9 @@ class RealLaunches : public testing::TestWithParam<RestatedLaunch> {
     launch_ = std::move(*read);
   }
 
-  [[nodiscard]] Expected<LaunchReading> meaning() const { return testing_launch::restated_meaning(GetParam(), launch_); }
+  [[nodiscard]] Expected<LaunchReading> meaning() const {
+    return testing_launch::restated_meaning(GetParam(), launch_);
+  }
 
   Launch launch_;
 };
@@ -90,7 +92,7 @@ TEST_P(RealLaunches, CanBeForecast) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Documented, RealLaunches, testing::ValuesIn(testing_launch::restated_launches()),
-                         [](const auto& row) { return testing_launch::case_name(row.param); });
+    [](const auto& row) { return testing_launch::case_name(row.param); });
 
 TEST(RealLaunchTable, HasAtLeast25FilesOfAllFrameworks) {
   std::set<std::string> files, programs;

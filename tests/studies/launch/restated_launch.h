@@ -18,15 +18,16 @@
 namespace stepcast::testing_launch {
 
 struct RestatedLaunch {
-  std::string file, repository, path, at;           ///< ours; whose, where in it, tag or commit
-  std::string flag, framework, release;             ///< what reads it; what it is; "" = newest
-  std::map<std::string, std::string> defined;       ///< --define
-  std::int64_t gpus = 0;                            ///< beside it, where it does not say so
-  std::string network;                              ///< likewise
-  std::map<std::string, std::string> beside;        ///< other flags
-  std::map<std::string, std::string> expected;      ///< by key of a scenario file
-  std::string like;                                 ///< catalogue network of the same sizes, where it is not quite that one
-  std::string refused, not_covered;                 ///< part of the error; why there is no forecast
+  std::string file, repository, path, at;       ///< ours; whose, where in it, tag or commit
+  std::string flag, framework, release;         ///< what reads it; what it is; "" = newest
+  std::map<std::string, std::string> defined;   ///< --define
+  std::int64_t gpus = 0;                        ///< beside it, where it does not say so
+  std::string network;                          ///< likewise
+  std::map<std::string, std::string> beside;    ///< other flags
+  std::map<std::string, std::string> expected;  ///< by key of a scenario file
+  /// catalogue network of the same sizes, where it is not quite that one
+  std::string like;
+  std::string refused, not_covered;  ///< part of the error; why there is no forecast
 };
 
 inline void PrintTo(const RestatedLaunch& row, std::ostream* out) { *out << row.file; }
@@ -48,7 +49,8 @@ inline std::vector<RestatedLaunch> restated_launches() {
     out.file = row.at("file"), out.repository = row.at("repository"), out.path = row.at("path"), out.at = row.at("at");
     out.flag = row.at("flag"), out.framework = row.at("framework"), out.release = row.value("release", "");
     using Words = std::map<std::string, std::string>;
-    out.defined = row.value("define", Words{}), out.beside = row.value("beside", Words{}), out.expected = row.value("expect", Words{});
+    out.defined = row.value("define", Words{}), out.beside = row.value("beside", Words{}),
+    out.expected = row.value("expect", Words{});
     out.gpus = row.value("gpus", std::int64_t{0});
     out.network = row.value("network", ""), out.like = row.value("like", "");
     out.refused = row.value("refused", ""), out.not_covered = row.value("not_covered", "");
@@ -69,7 +71,8 @@ inline std::string case_name(const RestatedLaunch& row) {
 inline Expected<Launch> read_restated(const RestatedLaunch& row) {
   LaunchSource source;
   const auto flags = launch_flags();
-  source.flag = &*std::find_if(flags.begin(), flags.end(), [&](const LaunchFlag& flag) { return flag.flag == row.flag; });
+  source.flag =
+      &*std::find_if(flags.begin(), flags.end(), [&](const LaunchFlag& flag) { return flag.flag == row.flag; });
   source.file = launches_folder() + row.file;
   source.defined = row.defined;
   source.release = row.release;
@@ -79,7 +82,8 @@ inline Expected<Launch> read_restated(const RestatedLaunch& row) {
 inline Expected<LaunchReading> restated_meaning(const RestatedLaunch& row, const Launch& launch) {
   LaunchHints hints;
   hints.gpus = row.gpus;
-  if (const auto micro = row.beside.find("micro_batch"); micro != row.beside.end()) hints.micro_batch = std::stoll(micro->second);
+  if (const auto micro = row.beside.find("micro_batch"); micro != row.beside.end())
+    hints.micro_batch = std::stoll(micro->second);
   if (!row.network.empty()) {
     auto network = choose_network(row.network, "");
     if (!network) return tl::unexpected(network.error());

@@ -16,7 +16,7 @@ struct RoundTrip {
   const char* target;
   const char* stack;
   std::vector<std::string> networks;
-  int least_whole;    ///< of 1,000 plans at least so many are said in full: else the test would show nothing
+  int least_whole;  ///< of 1,000 plans at least so many are said in full: else the test would show nothing
 };
 
 void PrintTo(const RoundTrip& trip, std::ostream* out) { *out << trip.target; }
@@ -26,7 +26,8 @@ std::string without_idle_axes(std::string mapping) {
   for (const char* axis : {"tp", "cp", "dp", "pp", "ep", "etp", "edp", "erep"})
     for (const char* end : {" ", "\n"}) {
       const std::string idle = fmt::format(" {}:1{}", axis, end);
-      for (std::size_t at = mapping.find(idle); at != std::string::npos; at = mapping.find(idle)) mapping.replace(at, idle.size(), end);
+      for (std::size_t at = mapping.find(idle); at != std::string::npos; at = mapping.find(idle))
+        mapping.replace(at, idle.size(), end);
     }
   return mapping;
 }
@@ -46,8 +47,9 @@ std::string what_is_lowered(const Scenario& scenario) {
   const auto splits = [&](const char* axis) { return axes.find(fmt::format(" {}:", axis)) != std::string::npos; };
   const bool context_moves = axes.find("cp_gather") != std::string::npos || axes.find("ulysses") != std::string::npos;
   if (!splits("tp") && !context_moves && !splits("ep")) stack.activation_moves = Manners::blocking;  // nor these
-  return fmt::format("{}\n{}\n{}gpus {} micro {} global {} sequence {} {} lora {}", write_network(network), write_stack(stack),
-                     without_idle_axes(plan.mapping), plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence, to_text(plan.precision), plan.lora_rank);
+  return fmt::format("{}\n{}\n{}gpus {} micro {} global {} sequence {} {} lora {}", write_network(network),
+      write_stack(stack), without_idle_axes(plan.mapping), plan.gpus, plan.micro_batch, plan.global_batch,
+      plan.sequence, to_text(plan.precision), plan.lora_rank);
 }
 
 const LaunchFlag& flag_of(std::string_view name) {
@@ -64,13 +66,14 @@ Expected<Scenario> read_again(const EmitTarget& target, const Emission& emission
   if (!launch) return tl::unexpected(launch.error());
   LaunchHints hints;
   const bool alone = emission.beside.empty();
-  if (!alone) hints.network = before.network, hints.gpus = before.plan.gpus, hints.micro_batch = before.plan.micro_batch;
+  if (!alone)
+    hints.network = before.network, hints.gpus = before.plan.gpus, hints.micro_batch = before.plan.micro_batch;
   auto reading = read_meaning(*launch, hints);
   if (!reading) return tl::unexpected(reading.error());
   reading->request.machine = before.machine;
   if (!alone) {
-    const std::pair<const char*, std::int64_t> beside[] = {{"micro_batch", before.plan.micro_batch}, {"global_batch", before.plan.global_batch},
-                                                           {"sequence", before.plan.sequence}};
+    const std::pair<const char*, std::int64_t> beside[] = {{"micro_batch", before.plan.micro_batch},
+        {"global_batch", before.plan.global_batch}, {"sequence", before.plan.sequence}};
     for (const auto& [key, value] : beside)
       if (auto said = reading->request.say(key, std::to_string(value), key); !said) return tl::unexpected(said.error());
   }
@@ -100,13 +103,14 @@ TEST_P(RoundTripOf, RandomPlansComeBackOrWhatIsMissingIsSaid) {
   EXPECT_GE(whole, trip.least_whole) << trip.target;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Frameworks, RoundTripOf,
-    testing::Values(RoundTrip{"megatron", "megatron-core", {"llama3-8b", "llama3-70b", "gpt3-175b", "mixtral-8x7b", "deepseek-v3", "qwen3-8b", "gpt3-13b"}, 200},
-                    RoundTrip{"nemo", "nemo", {"llama3-8b", "llama3-70b", "gpt3-175b", "mixtral-8x7b", "qwen3-30b-a3b"}, 200},
-                    RoundTrip{"torchtitan", "pytorch-fsdp", {"llama3-8b", "llama3-70b", "llama3-405b", "llama4-scout"}, 30},
-                    RoundTrip{"deepspeed", "deepspeed-zero", {"llama3-8b", "gpt3-13b"}, 30},
-                    RoundTrip{"accelerate", "pytorch-fsdp", {"llama3-8b", "llama3-70b"}, 30}),
+INSTANTIATE_TEST_SUITE_P(Frameworks, RoundTripOf,
+    testing::Values(
+        RoundTrip{"megatron", "megatron-core",
+            {"llama3-8b", "llama3-70b", "gpt3-175b", "mixtral-8x7b", "deepseek-v3", "qwen3-8b", "gpt3-13b"}, 200},
+        RoundTrip{"nemo", "nemo", {"llama3-8b", "llama3-70b", "gpt3-175b", "mixtral-8x7b", "qwen3-30b-a3b"}, 200},
+        RoundTrip{"torchtitan", "pytorch-fsdp", {"llama3-8b", "llama3-70b", "llama3-405b", "llama4-scout"}, 30},
+        RoundTrip{"deepspeed", "deepspeed-zero", {"llama3-8b", "gpt3-13b"}, 30},
+        RoundTrip{"accelerate", "pytorch-fsdp", {"llama3-8b", "llama3-70b"}, 30}),
     [](const auto& info) { return info.param.target; });
 
 }  // namespace

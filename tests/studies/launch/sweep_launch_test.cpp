@@ -30,9 +30,9 @@ TEST(SweepLaunch, ThePrintedCommandForecastsItsRow) {
 }
 
 /// 6.7 billion parameters; GPUs and batch are left to the command line.
-const std::string typed_arguments =
-    "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 --max-position-embeddings 2048 --bf16 "
-    "--micro-batch-size 2 --tensor-model-parallel-size 2";
+const std::string typed_arguments = "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 "
+                                    "--max-position-embeddings 2048 --bf16 "
+                                    "--micro-batch-size 2 --tensor-model-parallel-size 2";
 
 TEST(SweepLaunch, ThePrintedCommandSaysWhatTheLaunchDoesNotTell) {
   const std::string before = "--machine dgx-h100 --gpus 16 --top 3 ";
@@ -54,9 +54,11 @@ TEST(SweepLaunch, WordsBehindAFileGoOverIt) {
 }
 
 TEST(SweepLaunch, AnotherSplitMayFitWhereTheLaunchsDoesNot) {
-  const std::string odd = "predict --gpus 6 --megatron -- " + typed_arguments + " --vocab-size 51200 --pipeline-model-parallel-size 2";
+  const std::string odd =
+      "predict --gpus 6 --megatron -- " + typed_arguments + " --vocab-size 51200 --pipeline-model-parallel-size 2";
   EXPECT_THAT(run(odd).err, HasSubstr("6 GPUs are not a multiple of tp 2 x cp 1 x pp 2 = 4\n  nearest: 4 or 8 GPUs\n"));
-  const Ran other = run("predict --gpus 6 --pp 3 --layout 10,11,11 --global-batch 6" + odd.substr(odd.find(" --megatron")));
+  const Ran other =
+      run("predict --gpus 6 --pp 3 --layout 10,11,11 --global-batch 6" + odd.substr(odd.find(" --megatron")));
   EXPECT_EQ(other.code, 0) << other.err;
 }
 

@@ -39,8 +39,7 @@ inline Launch changed_launch(Launch launch, const std::string& changes) {
   for (std::string word; in >> word;) {
     if (word[0] == '!')
       std::erase_if(launch.arguments, [&](const GivenArgument& given) { return given.spelled == word.substr(1); });
-    else
-      added += word + " ";
+    else added += word + " ";
   }
   for (const GivenArgument& given : typed_launch(added, std::string(launch.framework->id)).arguments) {
     std::erase_if(launch.arguments, [&](const GivenArgument& old) { return old.name == given.name; });
@@ -68,16 +67,18 @@ inline Launch quiet_megatron() {
 inline Launch quiet_deepspeed() {
   Launch launch = typed_launch(
       "--train_batch_size 64 --train_micro_batch_size_per_gpu 2 --gradient_accumulation_steps 4 --bf16.enabled "
-      "--zero_optimization.stage 1", "deepspeed");
+      "--zero_optimization.stage 1",
+      "deepspeed");
   launch.gpus = 8;
   launch.gpus_per_node = 8;
   return launch;
 }
 
 inline Launch quiet_torchtitan() {
-  Launch launch = typed_launch(
-      "--model.name llama3 --model.flavor 8B --training.local_batch_size 8 --training.seq_len 8192 "
-      "--parallelism.pipeline_parallel_degree 2", "torchtitan");
+  Launch launch =
+      typed_launch("--model.name llama3 --model.flavor 8B --training.local_batch_size 8 --training.seq_len 8192 "
+                   "--parallelism.pipeline_parallel_degree 2",
+          "torchtitan");
   launch.gpus = 16;
   launch.gpus_per_node = 8;
   return launch;

@@ -74,16 +74,14 @@ TEST(DataflowChip, WhatStaysAndHowUnitsAreServed) {
   const json report = report_of(kArray);
   ASSERT_EQ(report.at("stationary").size(), 1U);
   EXPECT_EQ(report.at("stationary").at(0),
-            json({{"boundary", "glb -> pe"},
-                  {"at", "pe"},
-                  {"tensors", {"W"}},
-                  {"text", "weight-stationary at pe, input forwarded over y, output summed over x"}}));
+      json({{"boundary", "glb -> pe"}, {"at", "pe"}, {"tensors", {"W"}},
+          {"text", "weight-stationary at pe, input forwarded over y, output summed over x"}}));
   std::vector<std::string> placed;
   for (const json& row : report.at("placements"))
     placed.push_back(row.at("tensor").get<std::string>() + " " + row.at("axis").get<std::string>() + " " +
                      row.at("placement").get<std::string>());
-  EXPECT_THAT(placed, ElementsAre("I x Shard(k)", "W x Shard(k)", "O x Partial", "I y Replicate", "W y Shard(n)",
-                                  "O y Shard(n)"));
+  EXPECT_THAT(placed,
+      ElementsAre("I x Shard(k)", "W x Shard(k)", "O x Partial", "I y Replicate", "W y Shard(n)", "O y Shard(n)"));
   EXPECT_THAT(report.at("warnings").at(0), HasSubstr("not bit-identical"));
 }
 

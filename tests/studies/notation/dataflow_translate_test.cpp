@@ -23,15 +23,15 @@ TEST(Translate, AMeshInPlacements) {
 
 TEST(Translate, AnArrayInItsTaxonomyAndAsAMesh) {
   EXPECT_THAT(testing_program::run("dataflow " + shipped("ws_array.flow") + " --translate eyeriss").out,
-              HasSubstr("weight-stationary"));
+      HasSubstr("weight-stationary"));
   EXPECT_THAT(testing_program::run("dataflow " + shipped("os_array.flow") + " --translate eyeriss").out,
-              HasSubstr("output-stationary"));
+      HasSubstr("output-stationary"));
   EXPECT_THAT(testing_program::run("dataflow " + shipped("is_array.flow") + " --translate eyeriss").out,
-              HasSubstr("input-stationary"));
+      HasSubstr("input-stationary"));
   EXPECT_THAT(testing_program::run("dataflow " + shipped("row_stationary.flow") + " --translate eyeriss").out,
-              HasSubstr("row-stationary"));
+      HasSubstr("row-stationary"));
   EXPECT_THAT(testing_program::run("dataflow " + shipped("ws_array.flow") + " --translate jax").out,
-              HasSubstr("W = P('pe_x', 'pe_y')"));
+      HasSubstr("W = P('pe_x', 'pe_y')"));
 }
 
 TEST(Translate, JsonHoldsTheText) {

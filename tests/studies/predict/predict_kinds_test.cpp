@@ -56,9 +56,8 @@ void expect_whole_step(const std::string& id, const KindJson& report) {
 /// The makespan of the schedule command for the times that predict has run.
 double scheduled_makespan(const ScheduleKind& kind, const KindJson& pipeline) {
   const std::string name = testing_program::own_path("predicted_times.json");
-  std::ofstream(name) << KindJson{{"forward", pipeline.at("forward_s")},
-                                  {"input_grad", pipeline.at("input_grad_s")},
-                                  {"weight_grad", pipeline.at("weight_grad_s")}};
+  std::ofstream(name) << KindJson{{"forward", pipeline.at("forward_s")}, {"input_grad", pipeline.at("input_grad_s")},
+      {"weight_grad", pipeline.at("weight_grad_s")}};
   double hop = 0;
   for (const double one : pipeline.at("hop_s")) hop = std::max(hop, one);
   const std::string chunks = kind.takes_chunks ? " --chunks 2" : "";
@@ -130,7 +129,7 @@ TEST(PredictKinds, SlicesShortenThePipelineAndHoldLess) {
   EXPECT_GT(busy, whole_busy);
   EXPECT_LT(busy, 1.3 * whole_busy);  // each of four times as many kernels has its gap too
   EXPECT_NEAR(cut.at("hfu").get<double>() * cut.at("step_time_s").get<double>(),
-              whole.at("hfu").get<double>() * whole.at("step_time_s").get<double>(), 1e-6);
+      whole.at("hfu").get<double>() * whole.at("step_time_s").get<double>(), 1e-6);
   EXPECT_THAT(cut.at("assumptions").dump(), HasSubstr("slices of a sequence"));
 }
 
@@ -154,16 +153,20 @@ struct KindRefusal {
   const char *words, *flag, *what, *hint;
 };
 constexpr KindRefusal kind_refusals[] = {
-    {"--schedule 1f1b --memory-cap 3", "--memory-cap: ", "4 micro-batches on rank 0, above 3", "--memory-cap 4 or more"},
+    {"--schedule 1f1b --memory-cap 3", "--memory-cap: ", "4 micro-batches on rank 0, above 3",
+        "--memory-cap 4 or more"},
     {"--schedule zb-v-auto --memory-cap 1", "--memory-cap: ", "cannot pass", "2 or more"},
     {"--schedule 1f1b --seq-splits 4", "--seq-splits: ", "1f1b does not cut the sequence", "seq-1f1b or terapipe"},
     {"--schedule seq-1f1b --seq-splits 3", "--seq-splits: ", "8192 positions do not divide into 3", "nearest: 1, 2, 4"},
     {"--schedule seq-1f1b --seq-splits 4 --cp 2 --tp 1", "--seq-splits: ", "axis cp splits the positions", "not both"},
-    {"--schedule seq-1f1b --seq-splits 4 --stack megatron-2020", "--seq-splits: ", "writes attention scores out", "megatron-core"},
+    {"--schedule seq-1f1b --seq-splits 4 --stack megatron-2020", "--seq-splits: ", "writes attention scores out",
+        "megatron-core"},
     {"--schedule seq-1f1b --seq-splits 4 --explain", "--explain: ", "cut into slices", "--seq-splits"},
-    {"--schedule dualpipe --global-batch 9", "--schedule: ", "half of the micro-batches each way, not 9", "micro-batches 8 or 10"},
+    {"--schedule dualpipe --global-batch 9", "--schedule: ", "half of the micro-batches each way, not 9",
+        "micro-batches 8 or 10"},
     {"--schedule chimera --pp 2 --chunks 2", "--schedule: ", "one chunk per rank, not 2", "chunks 1"},
-    {"--schedule dualpipe --seq-splits 2", "--seq-splits: ", "dualpipe does not cut the sequence", "seq-1f1b or terapipe"},
+    {"--schedule dualpipe --seq-splits 2", "--seq-splits: ", "dualpipe does not cut the sequence",
+        "seq-1f1b or terapipe"},
     {"--timeline --json", "--timeline: ", "does not go with --json", "--trace FILE"},
     {"--timeline --print-scenario", "--timeline: ", "does not go with --print-scenario", "leave one of them out"},
     {"--memory-cap 0", "--memory-cap: ", "0 is out of range", "from 1"},

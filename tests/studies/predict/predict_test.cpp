@@ -60,9 +60,9 @@ TEST(Predict, ColourOnlyWhenTheConsoleHasIt) {
 
 TEST(Predict, JsonHasTheContractsKeys) {
   const json report = json::parse(run(acceptance + " --json").out);
-  for (const char* key :
-       {"step_time_s", "step_time_interval_s", "tokens_per_s_per_gpu", "model_flops_per_s_per_gpu", "attention_flops", "mfu",
-        "hfu", "mfu_peak_flops_per_s", "bubble_fraction", "phases_s", "stages", "collectives", "memory", "warnings"})
+  for (const char* key : {"step_time_s", "step_time_interval_s", "tokens_per_s_per_gpu", "model_flops_per_s_per_gpu",
+           "attention_flops", "mfu", "hfu", "mfu_peak_flops_per_s", "bubble_fraction", "phases_s", "stages",
+           "collectives", "memory", "warnings"})
     EXPECT_TRUE(report.contains(key)) << key;
   EXPECT_EQ(report.at("attention_flops"), "causal");
   EXPECT_EQ(report.at("stages").size(), 4U);
@@ -75,13 +75,13 @@ TEST(Predict, JsonHasTheContractsKeys) {
   ASSERT_FALSE(report.at("collectives").empty());
   for (const json& one : report.at("collectives"))
     for (const char* key :
-         {"name", "kind", "axis", "group_size", "span", "bytes", "count", "time_s", "exposed_s", "source"})
+        {"name", "kind", "axis", "group_size", "span", "bytes", "count", "time_s", "exposed_s", "source"})
       EXPECT_TRUE(one.contains(key)) << key;
 }
 
 TEST(Predict, PhasesSumToTheStep) {
   for (const char* line : {"predict llama3-70b --gpus 512 --tp 8 --pp 4", "predict llama3-8b --gpus 8 --zero 3",
-                           "predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full"}) {
+           "predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full"}) {
     const json report = json::parse(run(std::string(line) + " --json").out);
     ASSERT_EQ(report.at("phases_s").size(), 11U);
     double sum = 0;
@@ -95,13 +95,14 @@ TEST(Predict, FiguresAgreeWithEachOther) {
   const double step = report.at("step_time_s");
   EXPECT_NEAR(report.at("tokens_per_s_per_gpu").get<double>(), 1024 * 8192 / step / 512, 1e-6);
   EXPECT_NEAR(report.at("mfu").get<double>(),
-              report.at("model_flops_per_s_per_gpu").get<double>() / report.at("mfu_peak_flops_per_s").get<double>(), 1e-12);
+      report.at("model_flops_per_s_per_gpu").get<double>() / report.at("mfu_peak_flops_per_s").get<double>(), 1e-12);
   EXPECT_LT(report.at("mfu"), report.at("hfu"));
   EXPECT_LT(report.at("hfu"), 1);
   EXPECT_LT(report.at("step_time_interval_s")[0], step);
   EXPECT_GT(report.at("step_time_interval_s")[1], step);
   // 6 x 70e9 parameters x tokens is the rule of thumb for model FLOPs; attention adds to it.
-  EXPECT_NEAR(report.at("model_flops_per_s_per_gpu").get<double>() * step * 512 / (6 * 70.55e9 * 1024 * 8192), 1.05, 0.1);
+  EXPECT_NEAR(
+      report.at("model_flops_per_s_per_gpu").get<double>() * step * 512 / (6 * 70.55e9 * 1024 * 8192), 1.05, 0.1);
 }
 
 TEST(Predict, LifetimesSumToThePeak) {
@@ -136,14 +137,14 @@ TEST(Predict, EveryDefaultIsSaidAndNoMore) {
   std::vector<std::string> flags;
   for (const json& one : report.at("defaults")) flags.push_back(one.at("flag"));
   EXPECT_THAT(flags, testing::UnorderedElementsAre("--machine", "--stack", "--profile", "--gpus", "--micro-batch",
-                                                   "--global-batch", "--seq", "--precision", "--zero", "--sp", "--schedule",
-                                                   "--recompute"));
+                         "--global-batch", "--seq", "--precision", "--zero", "--sp", "--schedule", "--recompute"));
   const json said = json::parse(run("predict llama3-8b --gpus 8 --zero 2 --json").out);
   EXPECT_EQ(said.at("defaults").size(), flags.size() - 2);
 }
 
 TEST(Predict, DefaultsGiveWayWhereTheyWouldNotDivide) {
-  const Ran ran = run("predict gpt2-1.5b --gpus 5 --tp 5");  // 25 heads on 5; 1024 positions and 50257 rows do not divide
+  // 25 heads on 5; 1024 positions and 50257 rows do not divide
+  const Ran ran = run("predict gpt2-1.5b --gpus 5 --tp 5");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("--sp off (sequence 1024 does not divide by tp 5)"));
   EXPECT_THAT(ran.out, HasSubstr("vocabulary 50257 does not divide by tp 5"));
@@ -176,10 +177,12 @@ TEST(Predict, ExplainShowsMappingWinnersAndPrices) {
 }
 
 TEST(Predict, EveryScheduleRuns) {
-  const std::string command = "predict llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 128 --json --schedule ";
+  const std::string command =
+      "predict llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 128 --json --schedule ";
   const double plain = nlohmann::json::parse(testing_program::run(command + "1f1b").out).at("step_time_s");
   for (const ScheduleKind& kind : schedule_kinds()) {
-    const auto ran = testing_program::run(command + kind.id + (kind.takes_chunks && kind.own_chunks == 0 ? " --chunks 2" : ""));
+    const auto ran =
+        testing_program::run(command + kind.id + (kind.takes_chunks && kind.own_chunks == 0 ? " --chunks 2" : ""));
     ASSERT_EQ(ran.code, 0) << kind.id << ": " << ran.err;
     const double seconds = nlohmann::json::parse(ran.out).at("step_time_s");
     EXPECT_GT(seconds, 0.8 * plain) << kind.id;
@@ -189,7 +192,8 @@ TEST(Predict, EveryScheduleRuns) {
 
 TEST(Predict, AVEndsOnTheStageWhereItBegins) {
   // Llama-3-8B does not tie its embeddings; embedding and head are both on the first stage of a V, none on the last.
-  const std::string command = "predict llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 128 --json --schedule ";
+  const std::string command =
+      "predict llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 128 --json --schedule ";
   const auto stages = nlohmann::json::parse(testing_program::run(command + "zb-v").out).at("stages");
   EXPECT_GT(stages.front().at("forward_s").get<double>(), stages.back().at("forward_s").get<double>());
 }

@@ -97,8 +97,8 @@ double last_end(const StepJson& events) {
 }
 
 TEST_F(StepFiles, TraceHoldsTheWholeStep) {
-  for (const char* schedule : {"1f1b", "zb-h1", "dualpipe", "zb-v", "chimera", "interleaved-1f1b --chunks 2",
-                               "seq-1f1b --seq-splits 4"}) {
+  for (const char* schedule :
+      {"1f1b", "zb-h1", "dualpipe", "zb-v", "chimera", "interleaved-1f1b --chunks 2", "seq-1f1b --seq-splits 4"}) {
     const Traced step = traced(std::string(" --schedule ") + schedule);
     expect_no_overlap(step.events);
     expect_paired_arrows(step.events, step.report.at("pipeline").at("p2p_messages"));
@@ -124,7 +124,7 @@ TEST_F(StepFiles, TraceHasPhasesAroundThePipeline) {  // 4 ranks x 16 micro-batc
   EXPECT_EQ(count["send"], 2 * 3 * 16);
   const auto phase = [&](const char* key) { return 1e6 * step.report.at("phases_s").at(key).get<double>(); };
   for (const auto& [name, key] : {std::pair{"optimizer", "optimizer"}, std::pair{"norm and clip", "clip"},
-                                  std::pair{"host to device", "host_to_device"}}) {
+           std::pair{"host to device", "host_to_device"}}) {
     EXPECT_EQ(count[name], 4) << name;
     EXPECT_NEAR(length[name], phase(key), 1e-3) << name;
   }
@@ -143,7 +143,8 @@ TEST_F(StepFiles, TraceThreadsHaveNames) {
     names.insert(event.at("args").at("name"));
   }
   EXPECT_EQ(used, named);
-  for (const char* name : {"step", "pipeline", "send ahead", "send back", "host"}) EXPECT_TRUE(names.contains(name)) << name;
+  for (const char* name : {"step", "pipeline", "send ahead", "send back", "host"})
+    EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_FALSE(names.contains("compute")) << "stepcast timeline has kernels";
   EXPECT_EQ(names.size(), 6U) << "and the fabric of the gradients of both copies";
 }

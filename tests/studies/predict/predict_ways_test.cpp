@@ -53,7 +53,8 @@ TEST(PredictWays, AdaptersAreNamedWhereTheSplitIs) {
 
 TEST(PredictWays, KindsOfContextParallelismMoveWhatTheirNamesSay) {
   const std::string line = "predict llama3-8b --gpus 16 --tp 2 --cp 4 --seq 32768 --global-batch 8";
-  const json ring = ways_report_of(line), gather = ways_report_of(line + " --cp-kind gather"), ulysses = ways_report_of(line + " --cp-kind ulysses");
+  const json ring = ways_report_of(line), gather = ways_report_of(line + " --cp-kind gather"),
+             ulysses = ways_report_of(line + " --cp-kind ulysses");
   EXPECT_EQ(ways_report_of(line + " --cp-kind ring").at("step_time_s"), ring.at("step_time_s"));
   EXPECT_GT(sum_of(ring, "ring", "cp", "count"), 0);
   EXPECT_EQ(sum_of(ring, "all_to_all", "cp", "count"), 0);
@@ -75,14 +76,16 @@ TEST(PredictWays, UlyssesNeedsHeadsAndNoSecondPiece) {
   EXPECT_EQ(run(line).code, 0);
   const auto refused = run(line + " --cp-kind ulysses");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("--cp: 32 heads (8 kv groups x 4) do not divide by tp 1 x cp 64"), HasSubstr("--cp-kind ring")));
+  EXPECT_THAT(refused.err,
+      AllOf(HasSubstr("--cp: 32 heads (8 kv groups x 4) do not divide by tp 1 x cp 64"), HasSubstr("--cp-kind ring")));
   const std::string odd = "predict llama3-8b --gpus 8 --cp 2 --seq 8190";  // 2 x 4095
   EXPECT_EQ(run(odd).code, 2);
   EXPECT_EQ(run(odd + " --cp-kind ulysses").code, 0);
 }
 
 TEST(PredictWays, OrderSaysWhoSharesANode) {
-  const json usual = ways_report_of(base), near = ways_report_of(base + " --order tp-cp-pp-dp"), first = ways_report_of(base + " --order pp-tp-cp-dp");
+  const json usual = ways_report_of(base), near = ways_report_of(base + " --order tp-cp-pp-dp"),
+             first = ways_report_of(base + " --order pp-tp-cp-dp");
   EXPECT_EQ(span_of_sends(usual), "cluster");
   EXPECT_EQ(span_of_sends(near), "node");  // stage 0 and 1 of 4 ranks each
   EXPECT_EQ(span_of_sends(first), "node");
@@ -95,7 +98,7 @@ TEST(PredictWays, OrderSaysWhoSharesANode) {
   EXPECT_EQ(peak(near), peak(usual));
   EXPECT_THAT(near.at("run").at("split"), HasSubstr("order tp-cp-pp-dp"));
   EXPECT_EQ(ways_report_of("predict llama3-8b --gpus 8 --tp 2 --order tp-cp-pp-dp").at("step_time_s"),
-            ways_report_of("predict llama3-8b --gpus 8 --tp 2").at("step_time_s"));  // one stage stands nowhere between
+      ways_report_of("predict llama3-8b --gpus 8 --tp 2").at("step_time_s"));  // one stage stands nowhere between
 }
 
 TEST(PredictWays, OrdersOfExpertsThatLineUpRunAndOthersSayWhy) {
@@ -105,7 +108,8 @@ TEST(PredictWays, OrdersOfExpertsThatLineUpRunAndOthersSayWhy) {
   EXPECT_EQ(span_of_sends(ways_report_of(line + "tp-cp-dp-pp --ep 8")), "cluster");
   const auto refused = run(line + "tp-cp-pp-dp --ep 8");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("--order: order tp-cp-pp-dp puts stages 4 ranks apart"), HasSubstr("pp first or last")));
+  EXPECT_THAT(refused.err,
+      AllOf(HasSubstr("--order: order tp-cp-pp-dp puts stages 4 ranks apart"), HasSubstr("pp first or last")));
 }
 
 TEST(PredictWays, AScatteredBoundarySendsOncePerTensorGroup) {
@@ -134,17 +138,20 @@ TEST(PredictWays, KeptGathersTakeMemoryForTime) {
   EXPECT_GE(fewer, 2 * 20 * 16);
   EXPECT_LE(fewer, (2 * 20 + 1) * 16);
   EXPECT_LT(step(kept), step(again));
-  // Rank 0 holds 4 micro-batches of 20 layers: of two tensors of 8192 x 8192 bf16 each it had a quarter. The allocator adds 4 %.
+  // Rank 0 holds 4 micro-batches of 20 layers: of two tensors of 8192 x 8192 bf16 each it had a quarter. The allocator
+  // adds 4 %.
   const double more = 4.0 * 20 * 2 * 0.75 * 8192 * 8192 * 2;
   EXPECT_NEAR((peak(kept) - peak(again)) / more, 1.04, 0.02);
 }
 
 TEST(PredictWays, OverlapOfDataRanksHidesGradientsAndWeights) {
   const json beside = ways_report_of(base), stands = ways_report_of(base + " --dp-overlap off");
-  EXPECT_EQ(ways_report_of(base + " --dp-overlap on").at("step_time_s"), beside.at("step_time_s"));  // as the stack has it
+  // as the stack has it
+  EXPECT_EQ(ways_report_of(base + " --dp-overlap on").at("step_time_s"), beside.at("step_time_s"));
   EXPECT_GT(phase(stands, "gradient_sync"), 2 * phase(beside, "gradient_sync"));
   EXPECT_GT(phase(stands, "parameter_gather"), 2 * phase(beside, "parameter_gather"));
-  EXPECT_DOUBLE_EQ(sum_of(stands, "reduce_scatter", "dp", "exposed_s"), sum_of(stands, "reduce_scatter", "dp", "time_s"));
+  EXPECT_DOUBLE_EQ(
+      sum_of(stands, "reduce_scatter", "dp", "exposed_s"), sum_of(stands, "reduce_scatter", "dp", "time_s"));
   EXPECT_GT(step(stands), step(beside));
   EXPECT_THAT(stands.at("run").at("split"), HasSubstr("dp overlap off"));
 }
@@ -159,31 +166,36 @@ TEST(PredictWays, OverlapOfTensorRanksHidesActivations) {
 TEST(PredictWays, CopiesOfShardsAreTheMappingThatSaysThem) {
   const std::string path = own_path("hsdp.flow"), fully = "predict llama3-8b --gpus 16 --zero 3 --global-batch 64";
   std::ofstream(path) << "mesh shard:4 rep:4 pp:1\npar b on shard*rep\nuse hsdp\npar layer on pp sched 1f1b for mb:4\n";
-  const json by_flag = ways_report_of(fully + " --dp-replicate 4"), by_mapping = ways_report_of("predict llama3-8b --gpus 16 --mapping " + path);
+  const json by_flag = ways_report_of(fully + " --dp-replicate 4"),
+             by_mapping = ways_report_of("predict llama3-8b --gpus 16 --mapping " + path);
   EXPECT_DOUBLE_EQ(step(by_flag), step(by_mapping));
   EXPECT_EQ(peak(by_flag), peak(by_mapping));
   const json whole = ways_report_of(fully);
-  const auto kept = [](const json& report, const char* what) { return report.at("memory").at("by_lifetime_bytes").at(what).get<double>(); };
+  const auto kept = [](const json& report, const char* what) {
+    return report.at("memory").at("by_lifetime_bytes").at(what).get<double>();
+  };
   EXPECT_NEAR(kept(by_flag, "weights") / kept(whole, "weights"), 4, 1e-3);  // shards are padded to equal size
   EXPECT_NEAR(kept(by_flag, "optimizer") / kept(whole, "optimizer"), 4, 1e-3);
   EXPECT_EQ(ways_report_of(fully + " --dp-replicate 1"), whole);
 }
 
 TEST(PredictWays, WhatDoesNothingIsSaid) {
-  EXPECT_THAT(run("predict llama3-8b --gpus 16 --zero 0 --dp-replicate 2").out, HasSubstr("with zero 0 it does nothing"));
+  EXPECT_THAT(
+      run("predict llama3-8b --gpus 16 --zero 0 --dp-replicate 2").out, HasSubstr("with zero 0 it does nothing"));
   EXPECT_THAT(run("predict llama3-8b --cp-kind ulysses").out, HasSubstr("without cp it does nothing"));
   EXPECT_THAT(run("predict llama3-8b --tp 2 --sp off --save-gathered on").out, HasSubstr("without sp it does nothing"));
   EXPECT_THAT(run(base + " --recompute full --save-gathered on").out, HasSubstr("save-gathered does nothing"));
-  EXPECT_THAT(run(base + " --scatter-boundary on").out, HasSubstr("scatter-boundary cuts what every tp rank would send"));
+  EXPECT_THAT(
+      run(base + " --scatter-boundary on").out, HasSubstr("scatter-boundary cuts what every tp rank would send"));
   EXPECT_THAT(run(base + " --sp off --scatter-boundary on --save-gathered off").out, Not(HasSubstr("nothing:")));
   EXPECT_THAT(run("predict llama3-8b --cp 2").out, HasSubstr("--cp-kind ring"));
   EXPECT_THAT(run("predict llama3-8b").out, Not(HasSubstr("--cp-kind")));
 }
 
 TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
-  for (const char* ways : {"--cp 2 --cp-kind ulysses", "--zero 2 --dp-replicate 2", "--order tp-cp-pp-dp", "--sp off --scatter-boundary on", "--save-gathered on",
-                           "--dp-overlap off", "--tp-overlap on --stack nemo",
-                           "--stack megatron-2022 --sp off --scatter-boundary off --dp-overlap on"}) {
+  for (const char* ways : {"--cp 2 --cp-kind ulysses", "--zero 2 --dp-replicate 2", "--order tp-cp-pp-dp",
+           "--sp off --scatter-boundary on", "--save-gathered on", "--dp-overlap off", "--tp-overlap on --stack nemo",
+           "--stack megatron-2022 --sp off --scatter-boundary off --dp-overlap on"}) {
     const std::string line = base + " " + ways, path = own_path("run.json");
     const auto printed = run(line + " --print-scenario");
     ASSERT_EQ(printed.code, 0) << printed.err;
@@ -199,14 +211,17 @@ TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
 
 TEST(PredictWays, KeysOfAScenarioFileMeanTheSame) {
   const std::string path = own_path("keys.json");
-  std::ofstream(path) << R"({"network": "llama3-70b", "gpus": 64, "tp": 4, "pp": 4, "order": "tp-cp-pp-dp", "cp_kind": "gather",
+  std::ofstream(path)
+      << R"({"network": "llama3-70b", "gpus": 64, "tp": 4, "pp": 4, "order": "tp-cp-pp-dp", "cp_kind": "gather",
     "sp": "off", "scatter_boundary": "on", "save_gathered": "off", "dp_overlap": "off", "tp_overlap": "on"})";
   const json by_keys = ways_report_of("predict " + path);
-  const json by_flags = ways_report_of(base + " --order tp-cp-pp-dp --sp off --scatter-boundary on --dp-overlap off --tp-overlap on");
+  const json by_flags =
+      ways_report_of(base + " --order tp-cp-pp-dp --sp off --scatter-boundary on --dp-overlap off --tp-overlap on");
   EXPECT_EQ(by_keys.at("collectives"), by_flags.at("collectives"));
   EXPECT_NE(by_keys.at("collectives"), ways_report_of(base).at("collectives"));
   std::ofstream(path) << R"({"network": "llama3-70b", "order": "tp-pp"})";
-  EXPECT_THAT(run("predict " + path).err, HasSubstr("keys.json:/order: 'tp-pp' is no order of the mesh: cp is missing"));
+  EXPECT_THAT(
+      run("predict " + path).err, HasSubstr("keys.json:/order: 'tp-pp' is no order of the mesh: cp is missing"));
 }
 
 TEST(PredictWays, BesideAMappingOnlyTheStacksOwnWaysMayBeTold) {
@@ -218,7 +233,7 @@ TEST(PredictWays, BesideAMappingOnlyTheStacksOwnWaysMayBeTold) {
   for (const char* flag : {"--cp-kind ring", "--order tp-cp-dp-pp", "--save-gathered on"})
     EXPECT_THAT(run(line + " " + flag).err, HasSubstr("already says how the work is split")) << flag;
   EXPECT_THAT(run(line + " --scatter-boundary on").err,
-              AllOf(HasSubstr("--scatter-boundary: the mapping"), HasSubstr("add the line 'home boundary: s on tp'")));
+      AllOf(HasSubstr("--scatter-boundary: the mapping"), HasSubstr("add the line 'home boundary: s on tp'")));
   std::ofstream(path, std::ios::app) << "home boundary: s on tp\n";
   EXPECT_EQ(run(line + " --scatter-boundary off").code, 2);
   EXPECT_EQ(run(line).code, 0);

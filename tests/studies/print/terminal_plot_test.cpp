@@ -54,7 +54,8 @@ TEST(TerminalPlot, LaterLettersLieOverEarlierOnesAndOverLines) {
 TEST(TerminalPlot, WhatLiesBeyondTheFrameIsNotDrawn) {
   LogPlot plot = squares();
   plot.letters = {{1000, 10, 'q'}, {10, 0.01, 'r'}, {0, 10, 's'}};
-  for (const std::string& line : plot_lines_of(plot, false)) EXPECT_EQ(line.find_first_of("qrs"), std::string::npos) << line;
+  for (const std::string& line : plot_lines_of(plot, false))
+    EXPECT_EQ(line.find_first_of("qrs"), std::string::npos) << line;
 }
 
 TEST(TerminalPlot, WithoutAFrameLettersWidenTheRange) {

@@ -99,14 +99,14 @@ TEST(Doubts, ErrorsNameThePlace) {
   EXPECT_NE(doubts_error(R"({"ids": [], "reason": "r"})").find("/doubts/0/ids"), std::string::npos);
   EXPECT_NE(doubts_error(R"({"ids": ["a"]})").find("reason"), std::string::npos);
   EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": ""})").find("what contradicts what"), std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpuu": "B200"}})").find("gpuu"),
-            std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4, 2]}})").find("/where/pp"),
-            std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4]}})").find("least and most"),
-            std::string::npos);
-  EXPECT_NE(doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpu": 4}})").find("/where/gpu"),
-            std::string::npos);
+  EXPECT_NE(
+      doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpuu": "B200"}})").find("gpuu"), std::string::npos);
+  EXPECT_NE(
+      doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4, 2]}})").find("/where/pp"), std::string::npos);
+  EXPECT_NE(
+      doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"pp": [4]}})").find("least and most"), std::string::npos);
+  EXPECT_NE(
+      doubts_error(R"({"ids": ["a"], "reason": "r", "where": {"gpu": 4}})").find("/where/gpu"), std::string::npos);
 }
 
 TEST(Doubts, ForecastsCarryThem) {

@@ -41,18 +41,24 @@ std::string settings(const Run& run) {
 }
 
 TEST(RecipeRule, ReleasesAreInOrder) {  // 26.02 < 26.02.01 < 26.04
-  const auto h100 = [](const char* release) { return settings(recipe_run(release, "H100-80GB-SXM", "Qwen3-235B-A22B", "fp8")); };
+  const auto h100 = [](const char* release) {
+    return settings(recipe_run(release, "H100-80GB-SXM", "Qwen3-235B-A22B", "fp8"));
+  };
   EXPECT_EQ(h100("25.11"), "rows nothing overlapped");
   EXPECT_EQ(h100("26.02"), "rows nothing overlapped");
   EXPECT_EQ(h100("26.02.01"), "tokens nothing overlapped");
   EXPECT_EQ(h100("26.04"), "rows nothing overlapped");
-  const auto b300 = [](const char* release) { return settings(recipe_run(release, "B300", "Qwen3-235B-A22B", "mxfp8")); };
+  const auto b300 = [](const char* release) {
+    return settings(recipe_run(release, "B300", "Qwen3-235B-A22B", "mxfp8"));
+  };
   EXPECT_EQ(b300("26.02"), "rows nothing overlapped");
   EXPECT_EQ(b300("26.02.01"), "tokens nothing blocking");
 }
 
 TEST(RecipeRule, UntilIncludesItsRelease) {
-  const auto gb300 = [](const char* release) { return settings(recipe_run(release, "GB300", "DeepSeek-V3-671B", "mxfp8")); };
+  const auto gb300 = [](const char* release) {
+    return settings(recipe_run(release, "GB300", "DeepSeek-V3-671B", "mxfp8"));
+  };
   EXPECT_EQ(gb300("26.02.01"), "tokens parts blocking");
   EXPECT_EQ(gb300("26.04"), "tokens nothing blocking");
   EXPECT_EQ(gb300("26.04.01"), "tokens nothing blocking");
@@ -75,7 +81,8 @@ TEST(RecipeRule, TheFirstThatFitsDecides) {  // the rows of one network come bef
 
 TEST(RecipeRule, WordsAreWholeUpToAHyphen) {
   EXPECT_EQ(settings(recipe_run("26.02", "B200", "Qwen3-30B-A3B", "fp8")), "rows parts blocking");
-  EXPECT_EQ(settings(recipe_run("26.02", "GB200", "Qwen3-30B-A3B", "fp8")), "tokens parts blocking") << "GB200 is no B200";
+  EXPECT_EQ(settings(recipe_run("26.02", "GB200", "Qwen3-30B-A3B", "fp8")), "tokens parts blocking")
+      << "GB200 is no B200";
   for (const auto& [gpu, network] : {std::pair{"H100", "Qwen3-30"}, {"H1000", "Qwen3-30B"}, {"XH100", "Qwen3-30B"}})
     EXPECT_TRUE(follow(recipe_run("26.04", gpu, network, "bf16")).assumptions.empty()) << gpu << " " << network;
   EXPECT_EQ(follow(recipe_run("26.04", "H100", "Qwen3-30B", "bf16")).assumptions.size(), 1U);
@@ -102,7 +109,8 @@ TEST(RecipeRule, SetsNothingElse) {
     nlohmann::json before = nlohmann::json::parse(write_stack(**find_row(catalog().stacks, "nemo", "stack")));
     const bool whole = after["captured"] == "step";
     EXPECT_EQ(after["calls_per_expert"] == 0, whole) << release;
-    for (const char* key : {"expert_dispatch", "captured", "expert_moves", "narrow_attention", "narrow_head", "calls_per_expert"})
+    for (const char* key :
+        {"expert_dispatch", "captured", "expert_moves", "narrow_attention", "narrow_head", "calls_per_expert"})
       before.erase(key), after.erase(key);
     EXPECT_EQ(after, before) << release;
     ASSERT_EQ(followed.assumptions.size(), 1U);

@@ -8,7 +8,8 @@
 namespace stepcast {
 namespace {
 
-Run on_machine(const char* id, const char* gpu = "A100-80GB-SXM", const char* source = "bigscience-workshop/bigscience 9e64edec") {
+Run on_machine(
+    const char* id, const char* gpu = "A100-80GB-SXM", const char* source = "bigscience-workshop/bigscience 9e64edec") {
   Run run;
   run.id = id;
   run.source = source;
@@ -41,7 +42,8 @@ TEST(MachineStates, HoldUntilTheDayOnWhichTheyWereMended) {
 }
 
 TEST(MachineStates, NeedADayAtTheEndOfTheId) {
-  for (const char* id : {"bigscience-bloom-176b-prod", "x-02-24-run", "x-2-24", "x-02-24-", "x-02-24r2", "x-02-024", "02-24", ""})
+  for (const char* id :
+      {"bigscience-bloom-176b-prod", "x-02-24-run", "x-2-24", "x-02-24-", "x-02-24r2", "x-02-024", "02-24", ""})
     EXPECT_NEAR(adapter_share(on_machine(id)), 1, 1e-12) << id;
 }
 

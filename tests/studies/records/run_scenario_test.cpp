@@ -16,7 +16,8 @@ Run record_of_small_run(const char* software, const char* date, bool gated = fal
   run.date = date;
   run.software = software;
   run.model.name = "GPT";
-  run.model.layers = 32, run.model.hidden = 4096, run.model.ffn_hidden = 16384, run.model.heads = 32, run.model.seq_len = 2048;
+  run.model.layers = 32, run.model.hidden = 4096, run.model.ffn_hidden = 16384, run.model.heads = 32,
+  run.model.seq_len = 2048;
   run.model.vocab = 51200;
   run.model.gated_mlp = gated;
   run.hardware.gpu = "A100-80GB-SXM";
@@ -52,7 +53,9 @@ TEST(RunDropout, IsWhatTheSoftwareDidForGptsOnly) {
 }
 
 TEST(RunTypes, ComposersDefaultModeReducesInFp32) {
-  const auto bytes = [](const char* software) { return made_of(record_of_small_run(software, "2024-01")).scenario.stack.row.gradient_bytes; };
+  const auto bytes = [](const char* software) {
+    return made_of(record_of_small_run(software, "2024-01")).scenario.stack.row.gradient_bytes;
+  };
   EXPECT_EQ(bytes("llm-foundry, mixed_precision DEFAULT"), 4);
   EXPECT_EQ(bytes("llm-foundry, mixed_precision PURE"), 2);
   EXPECT_EQ(bytes("llm-foundry"), 2);
@@ -100,7 +103,7 @@ TEST(RunRecompute, PerOperatorRunsEverySecondProductAgain) {  // of q, k, v, o, 
   const std::size_t at = text.find("recompute ");
   ASSERT_NE(at, std::string::npos);
   EXPECT_EQ(text.substr(at, text.find('\n', at) - at),
-            "recompute norm, residual, attn.qkv.K, attn.out, mlp.up, mlp.act, attn.rope.Q, attn.rope.K");
+      "recompute norm, residual, attn.qkv.K, attn.out, mlp.up, mlp.act, attn.rope.Q, attn.rope.K");
   run.recompute = "selective layer";
   EXPECT_EQ(mapping_text_of(run).find("attn.qkv.K"), std::string::npos);
   EXPECT_TRUE(assumes(made_of(run), "every second layer recomputed"));

@@ -16,7 +16,9 @@ Run dated(const char* software, const char* date, const char* id = "x") {
   return run;
 }
 
-std::string stack_on(const char* software, const char* date, const char* id = "x") { return stack_of(dated(software, date, id)).id; }
+std::string stack_on(const char* software, const char* date, const char* id = "x") {
+  return stack_of(dated(software, date, id)).id;
+}
 
 TEST(StackRule, FollowsSoftwareAndDate) {
   EXPECT_EQ(stack_on("Megatron-LM", "2021-04"), "megatron-2020");
@@ -73,7 +75,8 @@ std::string last_month(const std::string& until) {
 
 TEST(StackRule, EveryRowDecidesForSomeRecord) {  // no row before it takes all that it names
   for (const StackRule& rule : stack_rules()) {
-    const std::string software(rule.software), id = "x" + std::string(rule.id), month = last_month(std::string(rule.until));
+    const std::string software(rule.software), id = "x" + std::string(rule.id),
+                                               month = last_month(std::string(rule.until));
     EXPECT_EQ(stack_on(software.c_str(), month.c_str(), id.c_str()), rule.stack) << software << " in " << month;
   }
 }

@@ -8,7 +8,9 @@
 namespace stepcast {
 namespace {
 
+// clang-format off
 struct PoolCase { const char* stack; Precision precision; const char* machine; bool experts; };
+// clang-format on
 
 std::vector<MeasuredRun> runs_of_cases(const std::vector<PoolCase>& cases) {
   std::vector<MeasuredRun> runs;
@@ -37,7 +39,9 @@ TEST(FitPools, PrecisionsAreApartUnlessTheStackJoinsThem) {
 }
 
 TEST(FitPools, RoutedRunsAreApartFromDenseOnesAndInAllPrecisions) {
-  EXPECT_EQ(pools_among({{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "dgx-h100", true}, {"nemo", fp8, "dgx-h100", true}}), 2U);
+  EXPECT_EQ(pools_among(
+                {{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "dgx-h100", true}, {"nemo", fp8, "dgx-h100", true}}),
+      2U);
 }
 
 TEST(FitPools, HardwareIsTheArchitectureAndForExpertsTheKindOfHost) {
@@ -52,7 +56,8 @@ stepcast::Run small_fitting_run(const std::string& name, std::int64_t batch) {
   stepcast::Run run;
   run.id = name, run.source = name, run.date = "2025-09", run.software = "NeMo 25.09";
   run.model.name = name;
-  run.model.layers = 8, run.model.hidden = 2048, run.model.ffn_hidden = 8192, run.model.heads = 16, run.model.seq_len = 2048;
+  run.model.layers = 8, run.model.hidden = 2048, run.model.ffn_hidden = 8192, run.model.heads = 16,
+  run.model.seq_len = 2048;
   run.model.vocab = 51200, run.model.gated_mlp = true;
   run.hardware.gpu = "H100-80GB-SXM", run.hardware.gpus_per_node = 8;
   run.parallel.gpus = run.parallel.dp = 8;
@@ -84,7 +89,8 @@ TEST(MeasuredJobs, RunsOfOneJobDifferInTheirSplitOnly) {
 }
 
 /// Parameters that a fit turns over steps of these batches on 8 H100, as if they were measured.
-std::vector<StepParameter> fitted_parameters(bool experts, const Stack& stack, const std::vector<std::int64_t>& batches = {16, 32, 64, 128}) {
+std::vector<StepParameter> fitted_parameters(
+    bool experts, const Stack& stack, const std::vector<std::int64_t>& batches = {16, 32, 64, 128}) {
   std::vector<MeasuredRun> runs;
   for (const std::int64_t batch : batches) {
     stepcast::Run run = small_fitting_run("batch-" + std::to_string(batch), batch);
@@ -116,13 +122,16 @@ TEST(FitParameters, AreThoseThatTheStackNamesForTheKindOfNetwork) {
   EXPECT_EQ(fitted_parameters(true, stack, {16, 64}), (Names{StepParameter::host_per_launch})) << "two runs for each";
 }
 
-// Two runs of a software whose fit is known: values that two runs alone would not be trusted with stay near what they were.
+// Two runs of a software whose fit is known: values that two runs alone would not be trusted with stay near what they
+// were.
 TEST(FitParameters, AKnownFitKeepsAllItsValues) {
   std::vector<MeasuredRun> runs;
   const auto records = built_in_runs();
   ASSERT_TRUE(records.has_value());
   for (const stepcast::Run& record : *records) {
-    if (runs.size() == 2 || record.hardware.gpu != "H100-80GB-SXM" || record.precision != "bf16" || record.model.experts) continue;
+    if (runs.size() == 2 || record.hardware.gpu != "H100-80GB-SXM" || record.precision != "bf16" ||
+        record.model.experts)
+      continue;
     auto run = measured_run(record);
     if (run && run->witness && run->scenario.stack.row.id == "nemo") runs.push_back(std::move(*run));
   }

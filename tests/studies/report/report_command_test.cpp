@@ -65,7 +65,8 @@ TEST(ReportCommand, PagesAreLinkedAndPicturesAreThere) {
     const std::string text = text_of(fs::path(folder) / page.name);
     for (const DossierFile& other : dossier_files()) {
       const bool linked = other.name.ends_with(".html") && other.name != page.name;
-      EXPECT_EQ(count_of(text, "<a href=\"" + std::string(other.name) + "\">"), linked ? 1U : 0U) << page.name << " to " << other.name;
+      EXPECT_EQ(count_of(text, "<a href=\"" + std::string(other.name) + "\">"), linked ? 1U : 0U)
+          << page.name << " to " << other.name;
     }
   }
   const std::string markdown = text_of(fs::path(folder) / "report.md");
@@ -138,8 +139,8 @@ TEST(ReportCommand, TheSweepHoldsTheRunItself) {
   // Layouts are even in a sweep unless it is told: a run that lies otherwise is among its neighbours all the same.
   Dossier dossier;
   const auto arguments = parse_arguments(report_flags(), 1, 1, "",
-                                         {"llama3-8b", "--machine", "dgx-h100", "--gpus", "8", "--tp", "2", "--pp", "4", "--layout", "9,8,8,7",
-                                          "--global-batch", "16", "--seq", "2048"});
+      {"llama3-8b", "--machine", "dgx-h100", "--gpus", "8", "--tp", "2", "--pp", "4", "--layout", "9,8,8,7",
+          "--global-batch", "16", "--seq", "2048"});
   ASSERT_TRUE(arguments.has_value());
   dossier.request = *read_request("llama3-8b", *arguments);
   ASSERT_TRUE(fill_dossier(dossier, {}).has_value());
@@ -154,13 +155,15 @@ TEST(ReportCommand, TheSweepHoldsTheRunItself) {
 TEST(ReportCommand, ThePageSaysHowItWasMade) {
   const std::string folder = fresh_folder("made");
   ASSERT_EQ(run("report " + small_run + " --no-sweep -o " + folder).code, 0);
-  EXPECT_THAT(text_of(folder + "/index.html"),
-              HasSubstr("stepcast report llama3-8b --global-batch 16 --gpus 8 --machine dgx-h100 --no-sweep --pp 2 --seq 2048 --tp 2 -o FOLDER"));
+  EXPECT_THAT(
+      text_of(folder + "/index.html"), HasSubstr("stepcast report llama3-8b --global-batch 16 --gpus 8 --machine "
+                                                 "dgx-h100 --no-sweep --pp 2 --seq 2048 --tp 2 -o FOLDER"));
 }
 
 TEST(ReportCommand, WordsOfALaunchStandBehindTheFolder) {
   const std::string folder = fresh_folder("launched");
-  const std::string words = "--megatron -- --num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 --max-position-embeddings 512 "
+  const std::string words = "--megatron -- --num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "
+                            "--max-position-embeddings 512 "
                             "--vocab-size 51200 --micro-batch-size 1 --bf16";
   const auto ran = run("report --no-sweep --gpus 8 -o " + folder + " " + words);
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -173,7 +176,8 @@ TEST(ReportCommand, HostileNamesStayText) {
   const std::string name = "<script>alert(1)</script>\"'&|`]( " + std::string(5000, 'x');
   file["name"] = name;
   std::ofstream(network) << file.dump();
-  const auto ran = run("report " + network + " --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 16 --seq 2048 -o " + folder);
+  const auto ran =
+      run("report " + network + " --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 16 --seq 2048 -o " + folder);
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const DossierFile& one : dossier_files()) {
     const std::string text = text_of(fs::path(folder) / one.name);

@@ -12,7 +12,7 @@ namespace {
 
 TEST(Console, ColourOnlyOnATerminalThatWantsIt) {
   EXPECT_TRUE(wants_color(true, nullptr, "xterm"));
-  EXPECT_TRUE(wants_color(true, "", "xterm"));       // no-color.org: empty counts as unset
+  EXPECT_TRUE(wants_color(true, "", "xterm"));  // no-color.org: empty counts as unset
   EXPECT_FALSE(wants_color(true, "1", "xterm"));
   EXPECT_FALSE(wants_color(true, nullptr, "dumb"));
   EXPECT_FALSE(wants_color(true, nullptr, nullptr));
@@ -30,10 +30,9 @@ TEST(Table, ColumnsLineUpByWhatIsShown) {
   Table table({{"name"}, {"time", Align::right}});
   table.add({"forward", "1.5 s"});
   table.add({Paint(true).bold("\u2588\u2588"), "12.5 s"});
-  EXPECT_EQ(table.text("  "),
-            "  name       time\n"
-            "  forward   1.5 s\n"
-            "  \x1b[1m\u2588\u2588\x1b[0m       12.5 s\n");
+  EXPECT_EQ(table.text("  "), "  name       time\n"
+                              "  forward   1.5 s\n"
+                              "  \x1b[1m\u2588\u2588\x1b[0m       12.5 s\n");
 }
 
 TEST(Table, ParagraphsBreakAtSpaces) {
@@ -43,8 +42,8 @@ TEST(Table, ParagraphsBreakAtSpaces) {
 
 TEST(Bars, EighthsOfACharacter) {
   EXPECT_EQ(bar(0.5, 4, true), "\u2588\u2588");
-  EXPECT_EQ(bar(0.3125, 4, true), "\u2588\u258E");   // 1.25 characters
-  EXPECT_EQ(bar(0.0001, 4, true), "\u258F");         // never lost
+  EXPECT_EQ(bar(0.3125, 4, true), "\u2588\u258E");  // 1.25 characters
+  EXPECT_EQ(bar(0.0001, 4, true), "\u258F");        // never lost
   EXPECT_EQ(bar(0, 4, true), "");
   EXPECT_EQ(bar(2.0, 4, false), "####");
   EXPECT_EQ(gauge(0.5, 4, false), "##..");
@@ -61,7 +60,8 @@ TEST(Report, DigitsInGroupsOfThree) {
 }
 
 TEST(Report, CollectivesOfOneKindAreAddedUp) {
-  CollectiveReport first{"X all_gather", "all_gather", "tp", "node", 8, Bytes(10), 4, Seconds(2), Seconds(1), Source::measured, ""};
+  CollectiveReport first{
+      "X all_gather", "all_gather", "tp", "node", 8, Bytes(10), 4, Seconds(2), Seconds(1), Source::measured, ""};
   CollectiveReport second = first;
   second.bytes = Bytes(20);
   second.source = Source::fitted;
@@ -70,11 +70,11 @@ TEST(Report, CollectivesOfOneKindAreAddedUp) {
   other.time = Seconds(9);
   const auto sums = joined_collectives({first, second, other});
   ASSERT_EQ(sums.size(), 2U);
-  EXPECT_EQ(sums[0].axis, "dp");                     // the longest first
+  EXPECT_EQ(sums[0].axis, "dp");  // the longest first
   EXPECT_EQ(sums[1].count, 8);
   EXPECT_EQ(sums[1].received.value(), 4 * 10 + 4 * 20);
   EXPECT_EQ(sums[1].time.value(), 4);
-  EXPECT_EQ(sums[1].source, Source::fitted);         // no stronger than its weakest member
+  EXPECT_EQ(sums[1].source, Source::fitted);  // no stronger than its weakest member
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ TEST(Provenance, NamesProfileLawsAndConventions) {
   const Provenance box = box_of(roofline_case("llama3-70b", {{"gpus", "64"}, {"tp", "8"}}));
   EXPECT_THAT(fact(box, "profile"), HasSubstr("h100-sxm"));
   EXPECT_EQ(fact(box, "regime"), "burst");
-  EXPECT_EQ(fact(box, "matrix products, bf16"), "fitted; 80 % of times lie at 0.927 to 1.1 of it; off by 5.4 % on 12634 held-out samples of "
-                                                "training size, without the correction that single kernels get");
+  EXPECT_EQ(fact(box, "matrix products, bf16"),
+      "fitted; 80 % of times lie at 0.927 to 1.1 of it; off by 5.4 % on 12634 held-out samples of "
+      "training size, without the correction that single kernels get");
   EXPECT_THAT(fact(box, "fused attention"), HasSubstr("off by 8.4 % on 470 held-out samples"));
   EXPECT_THAT(fact(box, "all_gather, 8 GPUs"), HasSubstr("measured"));
   EXPECT_THAT(fact(box, "attention FLOPs"), HasSubstr("backward 2.5 x"));
@@ -52,9 +53,11 @@ TEST(Provenance, QuotesTheErrorOfTheLawThatWasUsed) {
   ASSERT_NE(law, nullptr);
   law->refinement.held_out = {.mape = 0.045, .samples = 20956};
   law->alone = {};
-  EXPECT_THAT(fact(box_of(run), "matrix products, bf16"), HasSubstr("was not kept (with it: off by 4.5 % on 20956 held-out samples)"));
+  EXPECT_THAT(fact(box_of(run), "matrix products, bf16"),
+      HasSubstr("was not kept (with it: off by 4.5 % on 20956 held-out samples)"));
   law->refinement.use = CorrectionUse::kernels_and_steps;
-  EXPECT_THAT(fact(box_of(run), "matrix products, bf16"), HasSubstr("off by 4.5 % on 20956 held-out samples, with its correction"));
+  EXPECT_THAT(fact(box_of(run), "matrix products, bf16"),
+      HasSubstr("off by 4.5 % on 20956 held-out samples, with its correction"));
   law->refinement = {};
   EXPECT_THAT(fact(box_of(run), "matrix products, bf16"), HasSubstr("sample count not recorded"));
 }
@@ -73,10 +76,12 @@ TEST(Provenance, SaysWhatSomebodyRecorded) {
 }
 
 TEST(Provenance, FollowsTheRun) {
-  const Provenance full = box_of(roofline_case("llama3-8b", {{"gpus", "8"}, {"attention_flops", "full"}, {"precision", "fp8"}}));
+  const Provenance full =
+      box_of(roofline_case("llama3-8b", {{"gpus", "8"}, {"attention_flops", "full"}, {"precision", "fp8"}}));
   EXPECT_THAT(fact(full, "attention FLOPs"), HasSubstr("MFU counts the full square"));
   EXPECT_NE(fact(full, "matrix products, fp8"), "no such fact");
-  const Provenance old = box_of(roofline_case("gpt3-6.7b", {{"gpus", "8"}, {"machine", "dgx-a100"}, {"stack", "megatron-2020"}}));
+  const Provenance old =
+      box_of(roofline_case("gpt3-6.7b", {{"gpus", "8"}, {"machine", "dgx-a100"}, {"stack", "megatron-2020"}}));
   EXPECT_THAT(fact(old, "attention FLOPs"), HasSubstr("scores are written out"));
   EXPECT_EQ(fact(old, "fused attention"), "no such fact");
 }

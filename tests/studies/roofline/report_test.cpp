@@ -15,7 +15,9 @@ using testing::Not;
 using testing_roofline::roofline_case;
 using testing_roofline::RooflineCase;
 
-Expected<RooflineReport> report_of(const RooflineCase& run) { return roofline_report(run.request, run.scenario, run.prediction); }
+Expected<RooflineReport> report_of(const RooflineCase& run) {
+  return roofline_report(run.request, run.scenario, run.prediction);
+}
 
 TEST(RooflineReport, PutsAllPartsTogether) {
   const RooflineCase run = roofline_case("llama3-70b", {{"gpus", "64"}, {"tp", "8"}});
@@ -33,7 +35,8 @@ TEST(RooflineReport, PutsAllPartsTogether) {
 }
 
 TEST(RooflineReport, CollectsTheForecastsWarnings) {
-  const RooflineCase run = roofline_case("llama3.1-405b", {{"gpus", "1008"}, {"tp", "8"}, {"pp", "9"}, {"global_batch", "2016"}});
+  const RooflineCase run =
+      roofline_case("llama3.1-405b", {{"gpus", "1008"}, {"tp", "8"}, {"pp", "9"}, {"global_batch", "2016"}});
   const auto report = report_of(run);
   ASSERT_TRUE(report);
   EXPECT_THAT(report->warnings, Contains(HasSubstr("does not fit")));
@@ -59,7 +62,8 @@ TEST(RooflineReport, WarnsOfPointsAboveARoof) {
 }
 
 TEST(RooflineReport, OfACutSequenceStillHasItsFigures) {
-  const RooflineCase run = roofline_case("llama3-8b", {{"gpus", "16"}, {"pp", "4"}, {"seq_splits", "4"}, {"schedule", "seq-1f1b"}});
+  const RooflineCase run =
+      roofline_case("llama3-8b", {{"gpus", "16"}, {"pp", "4"}, {"seq_splits", "4"}, {"schedule", "seq-1f1b"}});
   const auto report = report_of(run);
   ASSERT_TRUE(report) << to_text(report.error());
   EXPECT_FALSE(report->points.empty());

@@ -54,11 +54,13 @@ inline RooflineCase roofline_case(const std::string& network, const CaseFlags& f
 inline std::vector<RooflineCase> real_cases() {
   std::vector<RooflineCase> cases;
   cases.push_back(roofline_case("llama3-70b", {{"gpus", "512"}, {"tp", "8"}, {"pp", "4"}}));
-  cases.push_back(roofline_case("gpt3-175b", {{"machine", "dgx-a100"}, {"gpus", "64"}, {"tp", "8"}, {"pp", "8"}, {"recompute", "full"}}));
+  cases.push_back(roofline_case(
+      "gpt3-175b", {{"machine", "dgx-a100"}, {"gpus", "64"}, {"tp", "8"}, {"pp", "8"}, {"recompute", "full"}}));
   cases.push_back(roofline_case("deepseek-v3", {{"gpus", "256"}, {"ep", "64"}, {"pp", "4"}, {"layout", "balanced"}}));
-  cases.push_back(roofline_case("deepseek-v3", {{"gpus", "256"}, {"ep", "32"}, {"pp", "8"}, {"layout", "balanced"}, {"schedule", "dualpipe"},
-                                                {"global_batch", "512"}}));
-  cases.push_back(roofline_case("llama3-8b", {{"gpus", "16"}, {"pp", "4"}, {"seq_splits", "4"}, {"schedule", "seq-1f1b"}}));
+  cases.push_back(roofline_case("deepseek-v3", {{"gpus", "256"}, {"ep", "32"}, {"pp", "8"}, {"layout", "balanced"},
+                                                   {"schedule", "dualpipe"}, {"global_batch", "512"}}));
+  cases.push_back(
+      roofline_case("llama3-8b", {{"gpus", "16"}, {"pp", "4"}, {"seq_splits", "4"}, {"schedule", "seq-1f1b"}}));
   return cases;
 }
 

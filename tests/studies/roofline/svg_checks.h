@@ -38,7 +38,8 @@ struct SvgFile {
 inline bool are_entities_right(std::string_view text) {
   for (std::size_t at = text.find('&'); at != std::string_view::npos; at = text.find('&', at + 1)) {
     bool known = false;
-    for (const char* entity : {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"}) known = known || text.substr(at).starts_with(entity);
+    for (const char* entity : {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"})
+      known = known || text.substr(at).starts_with(entity);
     if (!known) return false;
   }
   for (const char letter : text)
@@ -65,7 +66,8 @@ inline SvgFile read_svg(std::string_view text) {
     at = begin + 1;
     if (text[at] == '/') {
       const std::size_t end = text.find('>', at);
-      if (open.empty() || file.elements[open.back()].name != text.substr(at + 1, end - at - 1)) return fail("closing tag", at);
+      if (open.empty() || file.elements[open.back()].name != text.substr(at + 1, end - at - 1))
+        return fail("closing tag", at);
       open.pop_back();
       at = end + 1;
       continue;
@@ -81,7 +83,8 @@ inline SvgFile read_svg(std::string_view text) {
       const std::size_t equals = text.find("=\"", at), end = text.find('"', equals + 2);
       if (equals == std::string_view::npos || end == std::string_view::npos) return fail("attribute", at);
       const std::string name(text.substr(at, equals - at)), value(text.substr(equals + 2, end - equals - 2));
-      if (name.find_first_of(" <>\"&") != std::string::npos || value.find('<') != std::string::npos || !are_entities_right(value))
+      if (name.find_first_of(" <>\"&") != std::string::npos || value.find('<') != std::string::npos ||
+          !are_entities_right(value))
         return fail("attribute", at);
       if (!element.attributes.emplace(name, value).second) return fail("twice: " + name, at);
       at = end + 1;
@@ -115,9 +118,11 @@ inline SvgPlace translation(const SvgElement& element) {
 inline std::string impossible_size(const SvgFile& file) {
   for (const SvgElement& element : file.elements)
     for (const auto& [name, value] : element.attributes) {
-      if ((name == "width" || name == "height" || name == "r") && value.starts_with('-')) return element.name + " " + name + "=" + value;
-      const bool drawn = name == "d" || name == "x" || name == "y" || name == "r" || name == "transform" || name == "width" ||
-                         name == "height" || name == "x1" || name == "x2" || name == "y1" || name == "y2";
+      if ((name == "width" || name == "height" || name == "r") && value.starts_with('-'))
+        return element.name + " " + name + "=" + value;
+      const bool drawn = name == "d" || name == "x" || name == "y" || name == "r" || name == "transform" ||
+                         name == "width" || name == "height" || name == "x1" || name == "x2" || name == "y1" ||
+                         name == "y2";
       if (drawn && (value.find("nan") != std::string::npos || value.find("inf") != std::string::npos))
         return element.name + " " + name + "=" + value;
     }

@@ -74,8 +74,9 @@ TEST(Fields, EachIsFoundByItsNumberItsKeyAndItsFlag) {
 
 TEST(Fields, ValuesAreReadOnceIntoTheirMemberAndCopiedAlone) {
   RunWishes told;
-  for (const auto& [flag, text] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"--tp", "8"}, {"--dp-replicate", "4"}, {"--recompute", "full:3"}, {"--sp", "off"}, {"--layout", "9,8,8,7"}, {"--precision", "fp8"}})
+  for (const auto& [flag, text] :
+      std::initializer_list<std::pair<const char*, const char*>>{{"--tp", "8"}, {"--dp-replicate", "4"},
+          {"--recompute", "full:3"}, {"--sp", "off"}, {"--layout", "9,8,8,7"}, {"--precision", "fp8"}})
     ASSERT_TRUE(find_flag_field(flag)->type.read(text, flag, told)) << flag;
   EXPECT_EQ(told.tp, 8);
   EXPECT_EQ(told.replicas, 4);

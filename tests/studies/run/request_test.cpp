@@ -44,7 +44,8 @@ TEST(Request, WhatIsTakenBackHasItsDefaultAgain) {
 
 TEST(Request, AValueTakesThePlaceOfALineOfTheNotation) {
   Request request;
-  request.statements = {{"recompute norm", FieldId::recompute, "run.sh"}, {"save norm1.y at use", FieldId::save_gathered, "run.sh"}};
+  request.statements = {
+      {"recompute norm", FieldId::recompute, "run.sh"}, {"save norm1.y at use", FieldId::save_gathered, "run.sh"}};
   ASSERT_TRUE(request.say("recompute", "none", "--recompute"));
   ASSERT_EQ(request.statements.size(), 1U);
   EXPECT_EQ(request.statements.front().instead_of, FieldId::save_gathered);

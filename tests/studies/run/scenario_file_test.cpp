@@ -40,15 +40,15 @@ TEST(ScenarioFile, KeysMeanWhatTheFlagsMean) {
   const auto scenario = complete(*request);
   ASSERT_TRUE(scenario) << to_text(scenario.error());
   EXPECT_EQ(scenario->plan.mapping,
-            "mesh tp:2 cp:1 dp:4 pp:2\nuse tp, vocab, sp, dp, zero1\npar layer on pp sched 1f1b for mb:8\n"
-            "recompute attn.core\nsave O at use\n");
+      "mesh tp:2 cp:1 dp:4 pp:2\nuse tp, vocab, sp, dp, zero1\npar layer on pp sched 1f1b for mb:8\n"
+      "recompute attn.core\nsave O at use\n");
   EXPECT_EQ(scenario->micro_batches, 8);
 }
 
 TEST(ScenarioFile, WhatIsWrittenReadsBackAsTheSameRunWithNothingAssumed) {
   for (const char* line : {"predict llama3-8b --gpus 16 --tp 2 --pp 2 --recompute full:4 --global-batch 32",
-                           "predict gpt2-1.5b --machine dgx-a100 --zero 3 --seq 512 --attention-flops full",
-                           "predict llama3-8b --gpus 16 --pp 2 --chunks 2 --cp 2 --precision fp8"}) {
+           "predict gpt2-1.5b --machine dgx-a100 --zero 3 --seq 512 --attention-flops full",
+           "predict llama3-8b --gpus 16 --pp 2 --chunks 2 --cp 2 --precision fp8"}) {
     const std::string path = testing_program::own_path("stepcast_round.json");
     const auto printed = run(std::string(line) + " --print-scenario");
     ASSERT_EQ(printed.code, 0) << printed.err;
@@ -92,10 +92,11 @@ TEST(ScenarioFile, MistakesNameFilePointerAndTheNearestKey) {
   EXPECT_THAT(scenario_error(with("16", "1e400")), HasSubstr("run.json"));
   EXPECT_THAT(scenario_error(with("16", "12")), AllOf(HasSubstr("run.json:/global_batch"), HasSubstr("nearest")));
   EXPECT_THAT(scenario_error(with("\"tp\": 2", "\"tp\": 2, \"tp\": 4")), HasSubstr("tp"));
-  EXPECT_THAT(scenario_error(with("dgx-h100", "dgx-h10")), AllOf(HasSubstr("run.json:/machine"), HasSubstr("dgx-h100")));
+  EXPECT_THAT(
+      scenario_error(with("dgx-h100", "dgx-h10")), AllOf(HasSubstr("run.json:/machine"), HasSubstr("dgx-h100")));
   EXPECT_THAT(scenario_error(with("selective", "some")), HasSubstr("run.json:/recompute"));
   EXPECT_THAT(scenario_error(with("\"zero\": 1", "\"mapping\": [\"mesh dp:16\", \"use dp\"]")),
-              HasSubstr("already says how the work is split"));
+      HasSubstr("already says how the work is split"));
   EXPECT_THAT(scenario_error(with("\"llama3-8b\"", "{\"id\": \"x\"}")), HasSubstr("run.json:/network"));
   EXPECT_THAT(scenario_error(with("\"llama3-8b\"", "7")), HasSubstr("run.json:/network"));
   EXPECT_THAT(scenario_error("[]"), HasSubstr("a JSON object"));
@@ -106,7 +107,7 @@ TEST(ScenarioFile, UnitlessQuantityOfAnOwnMachine) {
   auto machine = nlohmann::ordered_json::parse(run("show machine dgx-h100 --json").out);
   machine["host_memory"] = 2e12;
   EXPECT_THAT(scenario_error(with("\"dgx-h100\"", machine.dump())),
-              AllOf(HasSubstr("run.json:/machine/host_memory"), HasSubstr("unit")));
+      AllOf(HasSubstr("run.json:/machine/host_memory"), HasSubstr("unit")));
 }
 
 TEST(ScenarioFile, HostileNesting) {

@@ -42,11 +42,13 @@ TEST(SerialShare, GustafsonIsFoundOnACurveThatObeysIt) {
 }
 
 TEST(SerialShare, WhatDoesNotObeyShowsInTheDeviation) {
-  // Half is serial between 1 and 2, nothing after: through both, in least squares, s = (0.25x0.5 + 0.125x0.75)/(0.25+0.5625).
+  // Half is serial between 1 and 2, nothing after: through both, in least squares, s = (0.25x0.5 +
+  // 0.125x0.75)/(0.25+0.5625).
   const auto fit = fit_serial_share(Scaling::strong, {{1, 1}, {2, 0.75}, {4, 0.375}});
   const double s = (0.25 * 0.5 + 0.125 * 0.75) / (0.25 + 0.5625);
   EXPECT_NEAR(fit->serial, s, 1e-12);
-  EXPECT_NEAR(fit->worst, std::max(std::abs((s + (1 - s) / 2) / 0.75 - 1), std::abs((s + (1 - s) / 4) / 0.375 - 1)), 1e-12);
+  EXPECT_NEAR(
+      fit->worst, std::max(std::abs((s + (1 - s) / 2) / 0.75 - 1), std::abs((s + (1 - s) / 4) / 0.375 - 1)), 1e-12);
 }
 
 TEST(SerialShare, NothingToFit) {
@@ -69,7 +71,8 @@ Request request_for(const std::string& line) {
 Request on_free_network(Request request, Seconds skew = Seconds(0)) {
   Scenario scenario = *complete(request);
   for (const MachineLever& lever : machine_levers(scenario)) {
-    const bool network = lever.id == "nvlink" || lever.id == "nic" || lever.id == "latency" || lever.id == "network-latency";
+    const bool network =
+        lever.id == "nvlink" || lever.id == "nic" || lever.id == "latency" || lever.id == "network-latency";
     if (network) lever.scale(scenario, lever.more_is_faster ? 1e12 : 1e-12);
   }
   scenario.stack.row.skew_per_doubling = skew;
@@ -94,7 +97,8 @@ TEST(Scale, WeakScalingOnAFreeNetworkLosesNothing) {
 
 TEST(Scale, WeakScalingOnAFreeNetworkLosesTheSkew) {
   const Seconds skew(0.1);
-  const ScaleStudy study = study_of(on_free_network(request_for("llama3-8b --gpus 8 --zero 0 --global-batch 32"), skew));
+  const ScaleStudy study =
+      study_of(on_free_network(request_for("llama3-8b --gpus 8 --zero 0 --global-batch 32"), skew));
   const double one_node = study.curves[1].runs[0].outcome.step_time.value();
   for (const ScaledRun& one : study.curves[1].runs) {
     const double doublings = std::log2(static_cast<double>(one.gpus) / 8);
@@ -120,7 +124,8 @@ TEST(Scale, EfficiencyNeverRisesOnOneKindOfRun) {
   for (const ScalingCurve& curve : study.curves)
     for (std::size_t i = 1; i < curve.runs.size(); ++i) {
       EXPECT_LE(curve.runs[i].efficiency, curve.runs[i - 1].efficiency + 1e-9) << curve.runs[i].gpus;
-      EXPECT_NEAR(curve.runs[i].speed_up, curve.runs[i].efficiency * static_cast<double>(curve.runs[i].gpus) / 64, 1e-9);
+      EXPECT_NEAR(
+          curve.runs[i].speed_up, curve.runs[i].efficiency * static_cast<double>(curve.runs[i].gpus) / 64, 1e-9);
     }
 }
 
@@ -146,9 +151,10 @@ std::vector<std::int64_t> counts_of(const json& curve) {
 }
 
 TEST(Scale, CountsDoubleUpToSixteenTimesOrTheMachine) {
-  EXPECT_THAT(counts_of(scale_answer("llama3-8b --gpus 8 --global-batch 128")["strong"]), testing::ElementsAre(8, 16, 32, 64, 128));
+  EXPECT_THAT(counts_of(scale_answer("llama3-8b --gpus 8 --global-batch 128")["strong"]),
+      testing::ElementsAre(8, 16, 32, 64, 128));
   EXPECT_THAT(counts_of(scale_answer("llama3-8b --machine jean-zay-a100 --gpus 64 --global-batch 512 --weak")["weak"]),
-              testing::ElementsAre(64, 128, 256));
+      testing::ElementsAre(64, 128, 256));
 }
 
 TEST(Scale, WhatDoesNotDivideIsSkippedWithItsReason) {
@@ -158,7 +164,8 @@ TEST(Scale, WhatDoesNotDivideIsSkippedWithItsReason) {
   const json& skipped = study["strong"]["skipped"];
   ASSERT_EQ(skipped.size(), 2u);
   EXPECT_THAT(skipped[0]["why"].get<std::string>(), HasSubstr("13 GPUs are not a multiple of tp 4"));
-  EXPECT_THAT(skipped[1]["why"].get<std::string>(), HasSubstr("global batch 12 is not a multiple of micro-batch 1 x dp 5"));
+  EXPECT_THAT(
+      skipped[1]["why"].get<std::string>(), HasSubstr("global batch 12 is not a multiple of micro-batch 1 x dp 5"));
 }
 
 TEST(Scale, OneKindWhereOneIsAskedFor) {
@@ -179,7 +186,8 @@ TEST(Scale, AheadIsRoundedAndSaysSo) {
 
 TEST(Scale, FewerMicroBatchesThanStagesBreakThePipeline) {
   const json strong = scale_answer("llama3-70b --gpus 32 --tp 8 --pp 4 --global-batch 4 --strong")["strong"];
-  EXPECT_THAT(strong["breaks_first"].get<std::string>(), HasSubstr("at 2x (64 GPUs): 2 micro-batches are fewer than 4 stages"));
+  EXPECT_THAT(
+      strong["breaks_first"].get<std::string>(), HasSubstr("at 2x (64 GPUs): 2 micro-batches are fewer than 4 stages"));
   EXPECT_EQ(strong["ahead"][0]["most_above_ideal"]["phase"], "bubble");
 }
 
@@ -198,22 +206,20 @@ TEST(Scale, ARunThatDoesNotFitIsBrokenFromTheStart) {
 TEST(Scale, TextHoldsTableFitPlotAndVerdict) {
   const auto ran = run("scale llama3-8b --gpus 8 --global-batch 128");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  for (const char* part : {"Strong scaling", "Weak scaling", "Amdahl: serial share", "Gustafson: serial share", "ideal speed-up",
-                           "What breaks first, strong", "What breaks first, weak"})
+  for (const char* part : {"Strong scaling", "Weak scaling", "Amdahl: serial share", "Gustafson: serial share",
+           "ideal speed-up", "What breaks first, strong", "What breaks first, weak"})
     EXPECT_THAT(ran.out, HasSubstr(part));
-  EXPECT_THAT(run("scale llama3-8b --gpus 8,16 --global-batch 128").out, HasSubstr("says nothing of how well the law fits"));
+  EXPECT_THAT(
+      run("scale llama3-8b --gpus 8,16 --global-batch 128").out, HasSubstr("says nothing of how well the law fits"));
 }
 
 TEST(Scale, WrongInputIsExplained) {
   const std::string mapping = testing_program::own_path("scale.flow");
   std::ofstream(mapping) << "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp, zero1\n";
   const std::pair<std::string, const char*> cases[] = {{"--gpus 8,x", "'x' is not a whole number"},
-                                                       {"--gpus 8,", "is not a whole number"},
-                                                       {"--gpus 0", "out of range"},
-                                                       {"--gpus 3,5 --tp 2", "3 GPUs are not a multiple of tp 2"},
-                                                       {"--gpus 20000", "has at most"},
-                                                       {"--trace x.json", "unknown flag"},
-                                                       {"--mapping " + mapping, "a mapping says its number of GPUs itself"}};
+      {"--gpus 8,", "is not a whole number"}, {"--gpus 0", "out of range"},
+      {"--gpus 3,5 --tp 2", "3 GPUs are not a multiple of tp 2"}, {"--gpus 20000", "has at most"},
+      {"--trace x.json", "unknown flag"}, {"--mapping " + mapping, "a mapping says its number of GPUs itself"}};
   for (const auto& [flags, what] : cases) {
     const auto ran = run("scale llama3-8b " + flags);
     EXPECT_EQ(ran.code, 2) << flags << "\n" << ran.out;

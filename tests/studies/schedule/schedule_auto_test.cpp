@@ -48,7 +48,7 @@ TEST(ScheduleAuto, ChunksFixThePlacementAndTheUnitOfTheCap) {
   EXPECT_EQ(one.at("auto").at("placement"), "one stage per rank");
   EXPECT_LE(most_held(one), 4);
   const auto two = auto_json(size + " --chunks 2 --memory-cap 4");
-  EXPECT_LE(most_held(two), 4);        // chunks: half of what the first may hold
+  EXPECT_LE(most_held(two), 4);  // chunks: half of what the first may hold
   const auto either = auto_json(size + " --memory-cap 4");
   EXPECT_LE(either.at("auto").at("peak_micro_batches"), 4);
   EXPECT_EQ(either.at("makespan"), 25.5);  // a V with 8 chunks

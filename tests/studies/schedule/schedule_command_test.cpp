@@ -35,7 +35,7 @@ TEST(ScheduleCommand, OneForwardOneBackwardByHand) {
   EXPECT_NEAR(json.at("bubble_fraction_span"), 9.0 / 33, 1e-12);
   EXPECT_EQ(json.at("p2p_messages"), 48);  // 8 each way over 3 hops
   EXPECT_EQ(json.at("weight_copies"), 1);
-  EXPECT_EQ(json.at("lower_bound"), 27);   // the last rank waits 3 F, and then the first needs 24 of work
+  EXPECT_EQ(json.at("lower_bound"), 27);  // the last rank waits 3 F, and then the first needs 24 of work
   EXPECT_LE(json.at("lower_bound"), json.at("lower_bound_at_peak_memory"));
   EXPECT_LE(json.at("lower_bound_at_peak_memory"), json.at("makespan"));
   EXPECT_EQ(of_ranks(json, "peak_activations"), (ScheduleRecord{4, 3, 2, 1}));
@@ -66,9 +66,9 @@ TEST(ScheduleCommand, HopsDelayAndOccupyNobody) {
 
 TEST(ScheduleCommand, AVKindHasTwoChunksWithoutBeingTold) {
   const auto json = scheduled(std::string("zb-v --stages 4 --micro-batches 8") + unit_times);
-  EXPECT_EQ(json.at("span"), 24);         // no bubble
-  EXPECT_EQ(json.at("makespan"), 25.5);   // the last rank starts 3 chunks of F = 1/2 late
-  EXPECT_EQ(json.at("p2p_messages"), 96); // the V turns on one rank: 6 hops each way
+  EXPECT_EQ(json.at("span"), 24);          // no bubble
+  EXPECT_EQ(json.at("makespan"), 25.5);    // the last rank starts 3 chunks of F = 1/2 late
+  EXPECT_EQ(json.at("p2p_messages"), 96);  // the V turns on one rank: 6 hops each way
   EXPECT_EQ(of_ranks(json, "peak_activations"), (ScheduleRecord{8, 8, 8, 8}));
   EXPECT_EQ(json.at("ranks")[0].at("order").size(), 48U);
 }
@@ -89,12 +89,12 @@ TEST(ScheduleCommand, DualPipeCountsBothDirections) {
 
 TEST(ScheduleCommand, SlicesAndChunksTakeTheirPart) {
   // Seq1F1B: (m n + p - 1) units of 3/2.
-  EXPECT_EQ(scheduled(std::string("seq-1f1b --stages 4 --micro-batches 8 --seq-splits 2") + unit_times).at("makespan"),
-            28.5);
+  EXPECT_EQ(
+      scheduled(std::string("seq-1f1b --stages 4 --micro-batches 8 --seq-splits 2") + unit_times).at("makespan"), 28.5);
   // Interleaved: (m + (p - 1) / v) x 3.
-  EXPECT_EQ(scheduled(std::string("interleaved-1f1b --stages 4 --micro-batches 8 --chunks 2") + unit_times)
-                .at("makespan"),
-            28.5);
+  EXPECT_EQ(
+      scheduled(std::string("interleaved-1f1b --stages 4 --micro-batches 8 --chunks 2") + unit_times).at("makespan"),
+      28.5);
 }
 
 TEST(ScheduleCommand, UnitsGiveSeconds) {
@@ -147,18 +147,20 @@ TEST_F(ScheduleTimes, WrongListsAreRefused) {
     return ran.err;
   };
   EXPECT_THAT(refusal(R"({"forward": [1, 1], "input_grad": [1, 1], "weight_grad": [1]})"),
-              HasSubstr("1 times for the 2 virtual stages of gpipe"));
+      HasSubstr("1 times for the 2 virtual stages of gpipe"));
   EXPECT_THAT(refusal(R"({"forward": [1, 1], "input_grad": [1, 1]})"), HasSubstr("weight_grad"));
   EXPECT_THAT(refusal(R"({"forward": [1, -1], "input_grad": [1, 1], "weight_grad": [1, 1]})"),
-              HasSubstr("/forward/1: -1 is a negative time"));
-  EXPECT_THAT(refusal(R"({"forward": [1, 1], "input_grad": [1, 1], "weight_grad": [1, 1], "wgrad": 1})"),
-              HasSubstr("wgrad"));
+      HasSubstr("/forward/1: -1 is a negative time"));
+  EXPECT_THAT(
+      refusal(R"({"forward": [1, 1], "input_grad": [1, 1], "weight_grad": [1, 1], "wgrad": 1})"), HasSubstr("wgrad"));
   const auto both = testing_program::run(
       size + file(R"({"forward": [1, 1], "input_grad": [1, 1], "weight_grad": [1, 1]})") + " --forward 1");
   EXPECT_THAT(both.err, HasSubstr("does not go with --times"));
 }
 
-struct RefusedWords { const char *words, *reason; };
+struct RefusedWords {
+  const char *words, *reason;
+};
 constexpr RefusedWords refused_words[] = {
     {"zbh1 --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1", "did you mean 'zb-h1'?"},
     {"--stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1", "KIND is missing"},
@@ -167,11 +169,11 @@ constexpr RefusedWords refused_words[] = {
     {"1f1b --stages 0 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1", "--stages: 0 is out of range"},
     {"dualpipe --stages 3 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1", "--stages 2 or 4"},
     {"interleaved-1f1b --stages 4 --micro-batches 6 --chunks 2 --forward 1 --input-grad 1 --weight-grad 1",
-     "--micro-batches: interleaved-1f1b"},
+        "--micro-batches: interleaved-1f1b"},
     {"1f1b --stages 4 --micro-batches 8 --chunks 2 --forward 1 --input-grad 1 --weight-grad 1", "--chunks 1, or"},
     {"zb-v --stages 4 --micro-batches 8 --chunks 3 --forward 1 --input-grad 1 --weight-grad 1", "--chunks: "},
     {"1f1b --stages 4 --micro-batches 8 --seq-splits 2 --forward 1 --input-grad 1 --weight-grad 1",
-     "--seq-splits 1, or"},
+        "--seq-splits 1, or"},
     {"1f1b --stages 4 --micro-batches 8 --forward -1 --input-grad 1 --weight-grad 1", "-1 is a negative time"},
     {"1f1b --stages 4 --micro-batches 8 --forward -1ms --input-grad 1ms --weight-grad 1ms", "-1ms is a negative time"},
     {"1f1b --stages 4 --micro-batches 8 --forward 1ms --input-grad 1 --weight-grad 1ms", "--input-grad: 1 has no unit"},
@@ -179,7 +181,7 @@ constexpr RefusedWords refused_words[] = {
     {"1f1b --stages 4 --micro-batches 8 --forward 0 --input-grad 0 --weight-grad 0", "all work takes no time"},
     {"1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --overlap-factor 0", "no factor"},
     {"1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --memory-cap 3",
-     "--memory-cap 4 or more"},
+        "--memory-cap 4 or more"},
     {"1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --csv --json", "--csv"},
     {"1f1b --compare --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1", "--compare"},
     {"--compare --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --csv", "--csv"},

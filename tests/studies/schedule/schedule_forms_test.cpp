@@ -50,8 +50,10 @@ TEST(ScheduleForms, ColourIsInTheLettersOnly) {
 TEST(ScheduleForms, NarrowTerminalsStillHoldTheRow) {
   std::ostringstream out, err;
   Console console{out, err, false, true, 40};
-  ASSERT_EQ(run_program({"schedule", "1f1b", "--stages", "4", "--micro-batches", "64", "--forward", "1",
-                         "--input-grad", "1", "--weight-grad", "1"}, console), 0);
+  ASSERT_EQ(run_program({"schedule", "1f1b", "--stages", "4", "--micro-batches", "64", "--forward", "1", "--input-grad",
+                            "1", "--weight-grad", "1"},
+                console),
+      0);
   std::istringstream lines(out.str().substr(out.str().find("  0  F")));
   int rows = 0;
   for (std::string line; rows < 4 && std::getline(lines, line); ++rows) EXPECT_LE(line.size(), 40U) << line;
@@ -126,7 +128,8 @@ class ScheduleFiles : public testing::Test {
 
 TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {
   const auto ran = testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms"
-                                        " --weight-grad 1ms --p2p 500us --trace " + folder_ + "t.json");
+                                        " --weight-grad 1ms --p2p 500us --trace " +
+                                        folder_ + "t.json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto trace = FormJson::parse(whole_file(folder_ + "t.json"));
   std::map<std::string, int> count;
@@ -154,8 +157,10 @@ TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {
 }
 
 TEST_F(ScheduleFiles, TraceShowsWhatBlockingHopsHold) {
-  const auto ran = testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms --weight-grad 1ms"
-                                        " --p2p 500us --p2p-mode blocking --json --trace " + folder_ + "t.json");
+  const auto ran =
+      testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms --weight-grad 1ms"
+                           " --p2p 500us --p2p-mode blocking --json --trace " +
+                           folder_ + "t.json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   double held = 0;
   const auto trace = FormJson::parse(whole_file(folder_ + "t.json"));
@@ -166,7 +171,8 @@ TEST_F(ScheduleFiles, TraceShowsWhatBlockingHopsHold) {
 
 TEST_F(ScheduleFiles, PictureHasARectanglePerAction) {
   const auto ran = testing_program::run("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
-                                        " --weight-grad 1 --svg " + folder_ + "p.svg");
+                                        " --weight-grad 1 --svg " +
+                                        folder_ + "p.svg");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::string svg = whole_file(folder_ + "p.svg");
   EXPECT_TRUE(svg.starts_with("<svg xmlns="));
@@ -183,7 +189,8 @@ TEST_F(ScheduleFiles, PictureHasARectanglePerAction) {
 
 TEST_F(ScheduleFiles, PicturesHaveAxisMemoryAndBothPages) {
   const auto ran = testing_program::run("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
-                                        " --weight-grad 1 --svg " + folder_ + "p.svg");
+                                        " --weight-grad 1 --svg " +
+                                        folder_ + "p.svg");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::string svg = whole_file(folder_ + "p.svg");
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme:dark"));
@@ -198,15 +205,16 @@ TEST_F(ScheduleFiles, PicturesHaveAxisMemoryAndBothPages) {
 TEST_F(ScheduleFiles, NamesOfFilesAreNoMarkup) {
   const std::string name = folder_ + "a<b&c.csv";
   std::ofstream(name) << "0F0,0B0\n1F0,1B0\n";
-  const auto ran = testing_program::run("schedule --from " + name + " --forward 1 --input-grad 1 --weight-grad 1" +
-                                        " --svg " + folder_ + "p.svg");
+  const auto ran = testing_program::run(
+      "schedule --from " + name + " --forward 1 --input-grad 1 --weight-grad 1" + " --svg " + folder_ + "p.svg");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(whole_file(folder_ + "p.svg"), HasSubstr("a&lt;b&amp;c.csv"));
 }
 
 TEST_F(ScheduleFiles, NothingIsLeftOfARunThatFails) {
   std::ofstream(folder_ + "old.svg") << "old";
-  const auto ran = testing_program::run("schedule 1f1b" + small_forms_run + " --memory-cap 1 --svg " + folder_ + "old.svg");
+  const auto ran =
+      testing_program::run("schedule 1f1b" + small_forms_run + " --memory-cap 1 --svg " + folder_ + "old.svg");
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(whole_file(folder_ + "old.svg"), "old");
   EXPECT_FALSE(std::filesystem::exists(folder_ + "old.svg.part"));
@@ -227,7 +235,7 @@ TEST_F(ScheduleFiles, ACsvIsTheOrderThatItWasWrittenFrom) {
   const std::string times = " --forward 10 --input-grad 12 --weight-grad 7 --p2p 1";
   const std::string size = " --stages 4 --micro-batches 8";
   for (const std::string& words : {"1f1b" + size, "zb-h1" + size, "zb-v" + size, "dualpipe" + size, "dualpipev" + size,
-                                   "interleaved-1f1b" + size + " --chunks 2", "seq-1f1b" + size + " --seq-splits 2"}) {
+           "interleaved-1f1b" + size + " --chunks 2", "seq-1f1b" + size + " --seq-splits 2"}) {
     const auto again = read_again(folder_, words, times);
     const auto first = FormJson::parse(testing_program::run("schedule " + words + times + " --json").out);
     for (const char* key : {"makespan", "span", "p2p_messages", "weight_copies", "lower_bound", "ranks"})
@@ -262,7 +270,8 @@ TEST_F(ScheduleFiles, PlacesThatCannotBeWrittenAreRefusedFirst) {
 TEST_F(ScheduleFiles, TwoOutputsInOneFileAreRefused) {
   const std::string one = folder_ + "one";
   for (const std::string& flags : {"--svg " + one + " --trace " + one, "--order " + one + " --svg " + one}) {
-    const auto ran = testing_program::run("schedule gpipe --stages 2 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1 " + flags);
+    const auto ran = testing_program::run(
+        "schedule gpipe --stages 2 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1 " + flags);
     EXPECT_EQ(ran.code, 2);
     EXPECT_NE(ran.err.find("writes the file that"), std::string::npos) << ran.err;
     EXPECT_FALSE(std::filesystem::exists(one));
@@ -272,7 +281,8 @@ TEST_F(ScheduleFiles, TwoOutputsInOneFileAreRefused) {
 TEST_F(ScheduleFiles, TheCounterNeverFallsBelowNothingWhereActionsTakeNoTime) {
   const std::string times = folder_ + "times.json", trace = folder_ + "trace.json";
   std::ofstream(times) << R"({"forward": [3, 0], "input_grad": [7, 0], "weight_grad": [0.3, 0]})";
-  const auto ran = testing_program::run("schedule gpipe --stages 2 --micro-batches 1 --times " + times + " --trace " + trace);
+  const auto ran =
+      testing_program::run("schedule gpipe --stages 2 --micro-batches 1 --times " + times + " --trace " + trace);
   ASSERT_EQ(ran.code, 0) << ran.err;
   std::ifstream file(trace);
   const auto document = nlohmann::json::parse(file);

@@ -90,9 +90,8 @@ TEST_F(ScheduleFrom, WhereMeansSayTheSameNothingIsWarnedOf) {
 }
 
 TEST_F(ScheduleFrom, TheSlowestCopyIsShownAndTheStepIsHeldAgainstTheMeasuredOne) {
-  const std::string copies = std::string(R"("copies": [{"durations": )") + uneven_forwards +
-                             R"(}, {"durations": )" + slow_forwards +
-                             R"(}], "tail": 2, "measured": 20, "time_unit": "s")";
+  const std::string copies = std::string(R"("copies": [{"durations": )") + uneven_forwards + R"(}, {"durations": )" +
+                             slow_forwards + R"(}], "tail": 2, "measured": 20, "time_unit": "s")";
   const std::string name = write("o.json", with_durations(copies));
   const auto json = shown("--from " + name);
   EXPECT_EQ(json.at("makespan"), 14);
@@ -127,8 +126,8 @@ constexpr const char* from_rank_1 = R"({"fwd_start": [0, 20], "fwd_end": [10, 30
                                         "bwd_end": [20, 40]})";
 
 TEST_F(ScheduleFrom, AMeasuredTimelineIsReplayedInSeconds) {
-  const std::string name = write("t.json", std::string(R"({"p": 2, "v": 1, "m": 2, "ranks": [)") + from_rank_0 + ", " +
-                                               from_rank_1 + "]}");
+  const std::string name =
+      write("t.json", std::string(R"({"p": 2, "v": 1, "m": 2, "ranks": [)") + from_rank_0 + ", " + from_rank_1 + "]}");
   const auto json = shown("--from " + name);
   // 1F1B: rank 0 F 0-10, 10-30; rank 1 F 10-20, B 20-30, F 30-40, B 40-50; rank 0 B 30-40, 50-60.
   EXPECT_NEAR(json.at("makespan"), 0.060, 1e-12);
@@ -176,26 +175,26 @@ TEST_F(ScheduleFrom, FilesOfNoKnownFormListTheForms) {
 TEST_F(ScheduleFrom, FlagsThatAFormDoesNotTakeAreRefused) {
   const std::string bare = write("o.json", std::string(from_order) + "}");
   const std::string full = write("d.json", with_durations(std::string("\"durations\": ") + slow_forwards));
-  EXPECT_THAT(refusal("--from " + bare + one_each + " --csv-dialect older"),
-              HasSubstr("--csv-dialect: does not go with"));
+  EXPECT_THAT(
+      refusal("--from " + bare + one_each + " --csv-dialect older"), HasSubstr("--csv-dialect: does not go with"));
   EXPECT_THAT(refusal("--from " + bare + one_each + " --seq-splits 2"), HasSubstr("--seq-splits: does not go with"));
   EXPECT_THAT(refusal("--from " + full + " --forward 1"), HasSubstr("--forward"));
   EXPECT_THAT(refusal("--from " + full + " --p2p 1ms"), HasSubstr("--p2p: has a unit, but the durations"));
   EXPECT_THAT(refusal(std::string("gpipe --stages 2 --micro-batches 2 --iteration 1") + one_each),
-              HasSubstr("--iteration: is about the file of --from"));
+      HasSubstr("--iteration: is about the file of --from"));
   const std::string idle = R"([{"forward": [0, 0], "input_grad": [0, 0], "weight_grad": [0, 0]},
                                {"forward": [0, 0], "input_grad": [0, 0], "weight_grad": [0, 0]}])";
   EXPECT_THAT(refusal("--from " + write("i.json", with_durations("\"durations\": " + idle))),
-              HasSubstr("all work takes no time"));
+      HasSubstr("all work takes no time"));
 }
 
 TEST_F(ScheduleFrom, AWrittenOrderComesBackWithTheSameTimes) {
   const std::string size = " --stages 4 --micro-batches 8";
   const std::string name = folder_ + "order.json";
   for (const std::string& words :
-       {"1f1b" + size + " --forward 10 --input-grad 12 --weight-grad 7", "zb-h1" + size + one_each,
-        "zb-v" + size + " --forward 3ms --input-grad 3ms --weight-grad 1ms", "dualpipe" + size + one_each,
-        "interleaved-1f1b --chunks 2" + size + one_each, "seq-1f1b --seq-splits 2" + size + one_each}) {
+      {"1f1b" + size + " --forward 10 --input-grad 12 --weight-grad 7", "zb-h1" + size + one_each,
+          "zb-v" + size + " --forward 3ms --input-grad 3ms --weight-grad 1ms", "dualpipe" + size + one_each,
+          "interleaved-1f1b --chunks 2" + size + one_each, "seq-1f1b --seq-splits 2" + size + one_each}) {
     const std::string hop = words.find("ms") != std::string::npos ? " --p2p 2ms" : " --p2p 2";
     const auto json = shown(words + hop + " --order " + name);
     const auto again = shown("--from " + name + hop);
@@ -218,7 +217,7 @@ TEST_F(ScheduleFrom, AnOrderIsWrittenWhereThatIsPossible) {
   const std::string words = std::string("gpipe --stages 2 --micro-batches 3") + one_each;
   EXPECT_THAT(refusal(words + " --order " + folder_ + "none/o.json"), HasSubstr("--order: "));
   EXPECT_THAT(refusal("--compare --stages 2 --micro-batches 2 --order " + folder_ + "o.json" + one_each),
-              HasSubstr("--order: shows one schedule"));
+      HasSubstr("--order: shows one schedule"));
 }
 
 }  // namespace

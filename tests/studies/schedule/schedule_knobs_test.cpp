@@ -52,16 +52,16 @@ TEST(ScheduleKnobs, ASlowRankTakesLonger) {
 }
 
 TEST(ScheduleKnobs, BlanksBesideCommasAreTaken) {
-  const auto ran =
-      testing_program::run({"schedule", "gpipe", "--stages", "2", "--micro-batches", "3", "--forward", "1",
-                            "--input-grad", "1", "--weight-grad", "1", "--rank-speed", "1, 0.5", "--json"});
+  const auto ran = testing_program::run({"schedule", "gpipe", "--stages", "2", "--micro-batches", "3", "--forward", "1",
+      "--input-grad", "1", "--weight-grad", "1", "--rank-speed", "1, 0.5", "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(KnobJson::parse(ran.out).at("makespan"), 21);
 }
 
 TEST(ScheduleKnobs, TheTextHasAColumnForHops) {
   const auto ran = testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --p2p 1"
-                                        " --p2p-mode blocking" + knob_times);
+                                        " --p2p-mode blocking" +
+                                        knob_times);
   EXPECT_THAT(ran.out, HasSubstr("in hops"));
 }
 
@@ -72,7 +72,7 @@ TEST(ScheduleKnobs, KindsThatGoByTimesKnowTheSpeeds) {
   std::ofstream(name) << R"({"forward": [1, 1, 2, 1], "input_grad": [1, 1, 2, 1], "weight_grad": [1, 1, 2, 1]})";
   for (const std::string& how : {"zb-auto " + size + " --memory-cap 4", "--auto --chunks 1 " + size})
     EXPECT_EQ(knob_json(how + " --rank-speed 1,1,0.5,1" + knob_times).at("makespan"),
-              knob_json(how + " --times " + name).at("makespan"))
+        knob_json(how + " --times " + name).at("makespan"))
         << how;
 }
 
@@ -111,8 +111,10 @@ std::optional<ScheduleRun> drawn_run(std::mt19937& random) {
   const auto kinds = schedule_kinds();
   const ScheduleKind& kind = kinds[random() % kinds.size()];
   ScheduleRequest request;
-  request.size = {.ranks = 1 + up_to(5), .chunks = kind.takes_chunks ? 1 + up_to(2) : 1, .micro_batches = 1 + up_to(15),
-                  .slices = kind.takes_slices ? 1 + up_to(2) : 1};
+  request.size = {.ranks = 1 + up_to(5),
+      .chunks = kind.takes_chunks ? 1 + up_to(2) : 1,
+      .micro_batches = 1 + up_to(15),
+      .slices = kind.takes_slices ? 1 + up_to(2) : 1};
   request.forward = 1 + up_to(9), request.input_grad = 1 + up_to(9), request.weight_grad = up_to(9);
   request.hop = up_to(4);
   request.blocking_hops = up_to(1) == 0;

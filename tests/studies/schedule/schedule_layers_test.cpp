@@ -76,12 +76,13 @@ TEST(ScheduleLayers, KindsWithChunksSplitOverVirtualStages) {
 
 TEST(ScheduleLayers, TheTextSaysItInALine) {
   EXPECT_THAT(with_costs(ten_layers, "1f1b --stages 4 --micro-batches 8").out,
-              HasSubstr("layers Et*3|(t*3|)*2tL; slowest stage 1.00 x the mean; with equal stages 99, 0 less"));
+      HasSubstr("layers Et*3|(t*3|)*2tL; slowest stage 1.00 x the mean; with equal stages 99, 0 less"));
 }
 
 TEST(ScheduleLayers, UnitsAreTakenAsInTimes) {
   const Ran ran = with_costs(R"({"forward": ["1 ms", "1 ms"], "input_grad": ["1 ms", "1 ms"],
-                                 "weight_grad": ["1 ms", "1 ms"]})", "1f1b --stages 2 --micro-batches 2 --json");
+                                 "weight_grad": ["1 ms", "1 ms"]})",
+      "1f1b --stages 2 --micro-batches 2 --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_NEAR(nlohmann::json::parse(ran.out)["makespan"].get<double>(), 9e-3, 1e-12);
 }
@@ -89,20 +90,20 @@ TEST(ScheduleLayers, UnitsAreTakenAsInTimes) {
 TEST(ScheduleLayers, WrongFilesAndFlagsAreRefused) {
   const std::string sizes = "1f1b --stages 2 --micro-batches 2";
   EXPECT_THAT(with_costs(R"({"forward": [1], "input_grad": [1,1], "weight_grad": [1]})", sizes).err,
-              HasSubstr("layer_costs.json:/input_grad: 2 layers, and 1 in forward"));
+      HasSubstr("layer_costs.json:/input_grad: 2 layers, and 1 in forward"));
   EXPECT_THAT(with_costs(R"({"forward": [1], "input_grad": [1]})", sizes).err, HasSubstr("weight_grad"));
   EXPECT_THAT(with_costs(R"({"forward": [1,true], "input_grad": [1,1], "weight_grad": [1,1]})", sizes).err,
-              HasSubstr("/forward/1: found true"));
+      HasSubstr("/forward/1: found true"));
   EXPECT_THAT(with_costs(R"({"forward": [1,1], "input_grad": [1,1], "weight_grad": [1,1], "head": [1]})", sizes).err,
-              HasSubstr("/head: 1 times"));
+      HasSubstr("/head: 1 times"));
   EXPECT_THAT(with_costs(R"({"forward": [1], "input_grad": [1], "weight_grad": [1], "tail": [1]})", sizes).err,
-              HasSubstr("tail"));
+      HasSubstr("tail"));
   EXPECT_THAT(with_costs(ten_layers, sizes + " --layout 4,4").err, HasSubstr("nearest: 5,5"));
   EXPECT_THAT(with_costs(ten_layers, "1f1b --stages 13 --micro-batches 2").err, HasSubstr("at most 12 stages"));
   EXPECT_THAT(with_costs(ten_layers, sizes + " --forward 1").err, HasSubstr("does not go with --layer-costs"));
   EXPECT_THAT(with_costs(ten_layers, "--compare --stages 2 --micro-batches 2").err, HasSubstr("needs a KIND"));
   EXPECT_THAT(run("schedule " + sizes + " --forward 1 --input-grad 1 --weight-grad 1 --layout even").err,
-              HasSubstr("add --layer-costs"));
+      HasSubstr("add --layer-costs"));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ TEST(ScheduleList, ListsHowManyChunksAKindTakes) {
   EXPECT_EQ(chunks["interleaved-1f1b"], "2 or more");
   for (const char* id : {"gis", "looped-bfs", "interleaved-flex", "interleaved-zb"}) {
     EXPECT_EQ(chunks[id], "1 or more") << id;
-    const auto one = testing_program::run(std::string("schedule ") + id +
-                                          " --stages 2 --micro-batches 4 --forward 1 --input-grad 1 --weight-grad 1");
+    const auto one = testing_program::run(
+        std::string("schedule ") + id + " --stages 2 --micro-batches 4 --forward 1 --input-grad 1 --weight-grad 1");
     EXPECT_EQ(one.code, 0) << one.err;
   }
 }

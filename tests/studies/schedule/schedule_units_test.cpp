@@ -28,8 +28,7 @@ class ScheduleUnits : public testing::Test {
 };
 
 /// Rank 0: F 0-2, 2-6; rank 1: F 2-3, 6-11, B 11-12, 12-13; rank 0: B 12-13, 13-14. Means of 3 and 3: 12.
-constexpr const char* each_forward =
-    R"({"forward": [[2, 4], [1, 5]], "input_grad": [1, 1], "weight_grad": [0, 0]})";
+constexpr const char* each_forward = R"({"forward": [[2, 4], [1, 5]], "input_grad": [1, 1], "weight_grad": [0, 0]})";
 
 TEST_F(ScheduleUnits, AListOfAStageHasATimePerMicroBatch) {
   const auto json = shown("gpipe --stages 2 --micro-batches 2 --times " + file(each_forward));
@@ -85,17 +84,17 @@ TEST_F(ScheduleUnits, AFileOfAnOrderGoesWithThem) {
   const std::string csv = testing_program::own_path("schedule_units.csv");
   std::ofstream(csv) << "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
   EXPECT_EQ(shown("--from " + csv + " --times " + file(each_forward)).at("makespan"), 14);
-  const auto wrong = testing_program::run(
-      "schedule --from " + csv + " --times " +
-      file(R"({"forward": [[2, 4], [1, 5, 6]], "input_grad": [1, 1], "weight_grad": [0, 0]})"));
+  const auto wrong =
+      testing_program::run("schedule --from " + csv + " --times " +
+                           file(R"({"forward": [[2, 4], [1, 5, 6]], "input_grad": [1, 1], "weight_grad": [0, 0]})"));
   EXPECT_THAT(wrong.err, HasSubstr("/forward/1: 3 times for 2 micro-batches"));
 }
 
 TEST_F(ScheduleUnits, WrongEntriesAreRefusedWithTheirPlace) {
   const auto refusal = [](const std::string& forward) {
-    const auto ran = testing_program::run(
-        "schedule gpipe --stages 2 --micro-batches 2 --times " +
-        file(R"({"forward": )" + forward + R"(, "input_grad": [1, 1], "weight_grad": [1, 1]})"));
+    const auto ran =
+        testing_program::run("schedule gpipe --stages 2 --micro-batches 2 --times " +
+                             file(R"({"forward": )" + forward + R"(, "input_grad": [1, 1], "weight_grad": [1, 1]})"));
     EXPECT_EQ(ran.code, 2) << forward;
     return ran.err;
   };

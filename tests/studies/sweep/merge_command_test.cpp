@@ -61,7 +61,8 @@ TEST_F(MergeCommand, WritesWhatOneProcessWouldHave) {
     EXPECT_THAT(ran.out, HasSubstr(fmt::format("llama3-8b on dgx-h100: 6,000 configurations from {} file", count)));
     EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
     EXPECT_THAT(ran.out, HasSubstr("Pareto front of step_time, memory.peak, tokens_per_s_per_gpu"));
-    for (const char* words : {"cannot run, or repeat another", "not fit: smallest overflow", "tokens/s/GPU", "micro-batch"})
+    for (const char* words :
+        {"cannot run, or repeat another", "not fit: smallest overflow", "tokens/s/GPU", "micro-batch"})
       EXPECT_THAT(ran.out, HasSubstr(words)) << "the words of sweep";
     EXPECT_THAT(ran.out, HasSubstr("Written: " + output));
   }
@@ -120,10 +121,12 @@ TEST_F(MergeCommand, OnlyEarlierExportsAreReplaced) {
   for (const char* ending : {".csv", ".sqlite", ".db", ".html"}) {
     const std::string name = folder_ + "r" + ending;
     std::ofstream(name) << "my own work\n";
-    refused("merge " + whole + " -o " + name, fmt::format("--output: {} is there and is no {} file of a sweep\n  name another file", name, ending));
+    refused("merge " + whole + " -o " + name,
+        fmt::format("--output: {} is there and is no {} file of a sweep\n  name another file", name, ending));
     EXPECT_EQ(text_of(name), "my own work\n");
     std::ofstream(name, std::ios::trunc).close();
-    for (const char* before : {"an empty file", "an earlier export"}) EXPECT_EQ(run("merge " + whole + " -o " + name).code, 0) << name << before;
+    for (const char* before : {"an empty file", "an earlier export"})
+      EXPECT_EQ(run("merge " + whole + " -o " + name).code, 0) << name << before;
   }
 }
 

@@ -15,9 +15,12 @@ namespace {
 using testing_space::good;
 using testing_space::shipped;
 
-// Calculon's search (calculon-ai/calculon, calculon/llm/optimal_execution.py and Llm.get_* in llm.py) in its own terms: the loops of
-// its two functions, with nothing but counts inside. `divided`: batches that the data-parallel ranks do not divide are left out.
+// clang-format off
+// Calculon's search (calculon-ai/calculon, calculon/llm/optimal_execution.py and Llm.get_* in llm.py) in its own terms:
+// the loops of its two functions, with nothing but counts inside. `divided`: batches that the data-parallel ranks do
+// not divide are left out.
 struct CalculonSearch { std::int64_t gpus, batch; int tensor_overlaps = 1, data_overlaps = 1; bool divided = false; };
+// clang-format on
 std::int64_t calculon_count(const CalculonSearch& s) {
   constexpr std::int64_t layers = 96, hidden = 12'288, heads = 96, sequence = 2048, networks = 2;
   std::int64_t count = 0;
@@ -32,7 +35,8 @@ std::int64_t calculon_count(const CalculonSearch& s) {
       std::int64_t micro_batches = 0, interleavings = 0;
       for (std::int64_t m = 1; m <= per_rank; ++m) micro_batches += per_rank % m == 0 && m * sequence % tp == 0;
       for (std::int64_t v = 1; v <= layers / pp; ++v) interleavings += pp == 1 ? v == 1 : layers / pp % v == 0;
-      const std::int64_t communication = 3 * 3 + 2;  // recompute x (ar, p2p_rs_ag, rs_ag); rs_ag without full: gathers redone or not
+      // recompute x (ar, p2p_rs_ag, rs_ag); rs_ag without full: gathers redone or not
+      const std::int64_t communication = 3 * 3 + 2;
       const std::int64_t tiers = (tp > 1 ? networks : 1) * (pp > 1 ? networks : 1) * (dp > 1 ? networks : 1);
       const std::int64_t of_dp = dp > 1 ? 2 * s.data_overlaps : 1, of_tp = tp > 1 ? s.tensor_overlaps : 1;
       count += micro_batches * interleavings * communication * tiers * of_dp * of_tp;
@@ -41,7 +45,8 @@ std::int64_t calculon_count(const CalculonSearch& s) {
   return count;
 }
 
-/// The same conditions on the digits of a space. An axis that Calculon does not vary somewhere stands at its first value.
+/// The same conditions on the digits of a space. An axis that Calculon does not vary somewhere stands at its first
+/// value.
 class CalculonWalk {
  public:
   explicit CalculonWalk(Space space) : space_(std::move(space)) {}
@@ -89,7 +94,8 @@ class CalculonWalk {
   Digits digits_{};
 };
 
-// The first two are what its program prints ("Total executions") with --no-tp-overlap and --no-dp-overlap, without a second memory.
+// The first two are what its program prints ("Total executions") with --no-tp-overlap and --no-dp-overlap, without a
+// second memory.
 TEST(CalculonSpace, HasItsCandidates) {
   EXPECT_EQ(calculon_count({64, 64}), 88'484);
   EXPECT_EQ(calculon_count({512, 512}), 166'012);
@@ -97,7 +103,8 @@ TEST(CalculonSpace, HasItsCandidates) {
   EXPECT_EQ(CalculonWalk(good(shipped("calculon.json") + " --gpus 512 --global-batch 512")).count(), 166'012);
 }
 
-// Three kinds of tensor overlap there, two here; and its batch of 1,536 shrinks where 1,024 data-parallel ranks do not divide it.
+// Three kinds of tensor overlap there, two here; and its batch of 1,536 shrinks where 1,024 data-parallel ranks do not
+// divide it.
 TEST(CalculonSpace, WithOverlapDiffersByWhatIsNotModelled) {
   EXPECT_EQ(calculon_count({3072, 1536, 3, 2}), 2'802'976);
   EXPECT_EQ(calculon_count({3072, 1536, 2, 2}), 1'877'216);
@@ -119,9 +126,10 @@ TEST(ShippedSpaces, AllRead) {
 
 // A point of each of the five usual ones can be forecast; of the last two, the split that was trained with.
 TEST(ShippedSpaces, HoldRunsThatWork) {
-  for (const char* line : {"llama2-7b-8.json --tp 1 --pp 1 --zero 3", "llama3-70b-64.json --tp 8 --pp 4 --schedule 1f1b",
-                           "gpt3-175b-512.json --tp 8 --pp 16", "deepseek-v3-2048.json --precision fp8 --tp 1 --pp 16 --ep 64",
-                           "llama3-405b-16384.json --tp 8 --cp 16 --pp 16 --cp-kind gather --order tp-cp-pp-dp"}) {
+  for (const char* line :
+      {"llama2-7b-8.json --tp 1 --pp 1 --zero 3", "llama3-70b-64.json --tp 8 --pp 4 --schedule 1f1b",
+          "gpt3-175b-512.json --tp 8 --pp 16", "deepseek-v3-2048.json --precision fp8 --tp 1 --pp 16 --ep 64",
+          "llama3-405b-16384.json --tp 8 --cp 16 --pp 16 --cp-kind gather --order tp-cp-pp-dp"}) {
     const Space space = good(shipped(line));
     const auto scenario = complete(space.request);
     EXPECT_TRUE(scenario) << line << ": " << (scenario ? "" : to_text(scenario.error()));

@@ -30,7 +30,8 @@ using testing_sweep::expect_same_forecast;
 using testing_sweep::swept;
 
 const std::string small_sweep = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
-const std::string several = "--space " STEPCAST_SOURCE_DIR "/examples/spaces/llama3-70b-64.json";  // 38,880: several stretches of work
+// 38,880: several stretches of work
+const std::string several = "--space " STEPCAST_SOURCE_DIR "/examples/spaces/llama3-70b-64.json";
 
 std::string file_text_of(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
@@ -39,15 +40,15 @@ std::string file_text_of(const std::string& name) {
 
 TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
   const json answer = swept(small_sweep + " --top 5 --pareto time,memory");
-  for (const char* key : {"enumerated", "illegal", "does_not_fit", "smallest_overflow", "excluded", "priced", "pruned", "refined",
-                          "lowered", "elapsed_s", "max_fast_exact_gap", "bound_above_exact", "top", "ties", "pareto", "best_by_gpus",
-                          "why", "complete", "shard", "space_hash"})
+  for (const char* key : {"enumerated", "illegal", "does_not_fit", "smallest_overflow", "excluded", "priced", "pruned",
+           "refined", "lowered", "elapsed_s", "max_fast_exact_gap", "bound_above_exact", "top", "ties", "pareto",
+           "best_by_gpus", "why", "complete", "shard", "space_hash"})
     EXPECT_TRUE(answer.contains(key)) << key;
   std::uint64_t illegal = 0;
   for (const json& n : answer["illegal"]) illegal += n.get<std::uint64_t>();
   EXPECT_EQ(answer["enumerated"], 512);
-  EXPECT_EQ(answer["enumerated"], illegal + answer["does_not_fit"].get<std::uint64_t>() + answer["excluded"].get<std::uint64_t>() +
-                                      answer["priced"].get<std::uint64_t>());
+  EXPECT_EQ(answer["enumerated"], illegal + answer["does_not_fit"].get<std::uint64_t>() +
+                                      answer["excluded"].get<std::uint64_t>() + answer["priced"].get<std::uint64_t>());
   EXPECT_EQ(answer["priced"], answer["pruned"].get<std::uint64_t>() + answer["refined"].get<std::uint64_t>());
   EXPECT_EQ(answer["bound_above_exact"], 0);
   EXPECT_TRUE(answer["complete"].get<bool>());
@@ -62,15 +63,17 @@ TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
   for (const char* part : {"Llama 3 8B on 8 x NVIDIA H100", "512 configurations", "cannot run, or repeat another",
-                           "GPUs do not divide by tp x cp x pp", "do not fit: smallest overflow", "dismissed by their bound",
-                           "largest gap between", "Best by step_time", " 1=", "within the error of a comparison", "Why the first one wins",
-                           "the best with another split", "the usual rule of thumb (tp up to a node, then the smallest pp", "most of it",
-                           "stepcast predict llama3-8b --machine dgx-h100 --global-batch 64"})
+           "GPUs do not divide by tp x cp x pp", "do not fit: smallest overflow", "dismissed by their bound",
+           "largest gap between", "Best by step_time", " 1=", "within the error of a comparison",
+           "Why the first one wins", "the best with another split",
+           "the usual rule of thumb (tp up to a node, then the smallest pp", "most of it",
+           "stepcast predict llama3-8b --machine dgx-h100 --global-batch 64"})
     EXPECT_THAT(ran.out, HasSubstr(part));
   EXPECT_THAT(ran.out, Not(HasSubstr("WARNING")));
 }
 
-// The error of a comparison is one-sided, so that tied rows lie within its factor of the first, and the next one does not.
+// The error of a comparison is one-sided, so that tied rows lie within its factor of the first, and the next one does
+// not.
 TEST(SweepCommand, TiesAreTheRowsWithinThePairSpread) {
   const json answer = swept(small_sweep);
   const double spread = answer["ties"]["pair_spread"], first = answer["top"][0]["report"]["step_time_s"];
@@ -86,7 +89,8 @@ TEST(SweepCommand, TiesAreTheRowsWithinThePairSpread) {
 TEST(SweepCommand, TiesAreOfOneGpuCountAndOfTimes) {
   const json answer = swept("llama3-8b --gpus 8,16 --global-batch 64 --objective cost --price 2 --top 20");
   const json& top = answer["top"];
-  for (const json& row : answer["ties"]["rows"]) EXPECT_EQ(top[row.get<std::size_t>()]["plan"]["gpus"], top[0]["plan"]["gpus"]);
+  for (const json& row : answer["ties"]["rows"])
+    EXPECT_EQ(top[row.get<std::size_t>()]["plan"]["gpus"], top[0]["plan"]["gpus"]);
   bool both = false;
   for (const json& row : top) both |= row["plan"]["gpus"] != top[0]["plan"]["gpus"];
   EXPECT_TRUE(both) << "the list holds one count only, and the test shows nothing";
@@ -97,7 +101,8 @@ TEST(SweepCommand, EachGpuCountHasItsBest) {
   const json answer = swept("llama3-8b --gpus 16,8 --global-batch 64 --top 2");
   ASSERT_EQ(answer["best_by_gpus"].size(), 2U);
   for (const json& best : answer["best_by_gpus"]) {
-    const json alone = swept(fmt::format("llama3-8b --gpus {} --global-batch 64 --top 1", best["plan"]["gpus"].get<std::string>()));
+    const json alone =
+        swept(fmt::format("llama3-8b --gpus {} --global-batch 64 --top 1", best["plan"]["gpus"].get<std::string>()));
     EXPECT_EQ(best["report"], alone["top"][0]["report"]);
     expect_same_forecast(best);
   }
@@ -177,10 +182,12 @@ TEST(SweepCommand, CtrlCLeavesAWholeResult) {
     while (!std::filesystem::exists(kept)) std::this_thread::yield();
     kill(getpid(), SIGINT);
   });
-  const Ran ran = run("sweep --space " STEPCAST_SOURCE_DIR "/examples/spaces/calculon.json --exhaustive --threads 1 --json -o " + kept);
+  const Ran ran = run(
+      "sweep --space " STEPCAST_SOURCE_DIR "/examples/spaces/calculon.json --exhaustive --threads 1 --json -o " + kept);
   user.join();
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("of 3,902,976 configurations are done; they are in " + kept + ": go on with the same command and --resume"));
+  EXPECT_THAT(ran.err, HasSubstr("of 3,902,976 configurations are done; they are in " + kept +
+                                 ": go on with the same command and --resume"));
   EXPECT_THAT(ran.err, testing::AllOf(testing::StartsWith("stepcast: interrupted: "), Not(HasSubstr("failed"))));
   EXPECT_FALSE(json::parse(ran.out)["complete"].get<bool>());
   const auto result = read_result_file(kept);
@@ -208,7 +215,8 @@ TEST(SweepCommand, TheReportIsPrintedThoughATableCannotBeWritten) {
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
   EXPECT_THAT(ran.out, HasSubstr("Written: " + page + "\n")) << "the others are written all the same";
-  EXPECT_THAT(ran.err, HasSubstr("stepcast: the run failed: " + full + ": could not be written: No space left on device"));
+  EXPECT_THAT(
+      ran.err, HasSubstr("stepcast: the run failed: " + full + ": could not be written: No space left on device"));
   std::filesystem::remove(full);
 }
 

@@ -1,4 +1,5 @@
-// Results of sweeps that never ran: every configuration gets figures from its index alone, so that any part can be folded by itself.
+// Results of sweeps that never ran: every configuration gets figures from its index alone, so that any part can be
+// folded by itself.
 #pragma once
 
 #include <cmath>
@@ -43,7 +44,8 @@ inline SweepRow row(const SweepQuestion& q, std::uint64_t index) {
   return out;
 }
 
-/// Looks at one configuration, as a sweep does: a sixth is illegal, a sixth does not fit, the others are kept if good enough.
+/// Looks at one configuration, as a sweep does: a sixth is illegal, a sixth does not fit, the others are kept if good
+/// enough.
 inline void look(SweepResult& result, std::uint64_t index) {
   add_range(result.done, {index, index + 1});
   ++result.tally.enumerated;
@@ -58,7 +60,8 @@ inline void look(SweepResult& result, std::uint64_t index) {
     result.tally.add(one);
   } else {
     keep_top(result.top, row(result.question, index), result.question);
-    keep_front(result.pareto, row(result.question, index), {Figure::step_time, Figure::memory_peak, Figure::tokens_per_s_per_gpu});
+    keep_front(result.pareto, row(result.question, index),
+        {Figure::step_time, Figure::memory_peak, Figure::tokens_per_s_per_gpu});
   }
 }
 

@@ -46,7 +46,9 @@ inline void expect_same_forecast(const json& row) {
   ASSERT_EQ(ran.code, 0) << row["command"] << ran.err;
   const json forecast = json::parse(ran.out);
   EXPECT_EQ(forecast["step_time_s"], row["report"]["step_time_s"]) << row["command"];
-  EXPECT_EQ(std::round(forecast["memory"]["peak_bytes"].get<double>()), row["report"]["memory_peak_bytes"].get<double>()) << row["command"];
+  EXPECT_EQ(
+      std::round(forecast["memory"]["peak_bytes"].get<double>()), row["report"]["memory_peak_bytes"].get<double>())
+      << row["command"];
 }
 
 }  // namespace stepcast::testing_sweep

@@ -44,8 +44,7 @@ inline std::unique_ptr<Forecast> forecast_of(const std::string& line) {
 
 /// One of each kind of pipeline, and software whose hops block.
 inline const std::vector<std::string>& forecasts() {
-  static const std::vector<std::string> lines = {
-      "llama3-8b --gpus 64 --tp 2 --pp 4 --schedule 1f1b --global-batch 32",
+  static const std::vector<std::string> lines = {"llama3-8b --gpus 64 --tp 2 --pp 4 --schedule 1f1b --global-batch 32",
       "llama3-8b --gpus 64 --tp 2 --pp 4 --schedule interleaved-1f1b --chunks 2 --global-batch 32",
       "llama3-8b --gpus 64 --tp 2 --pp 4 --schedule zb-h1 --global-batch 32",
       "llama3-8b --gpus 64 --tp 2 --pp 4 --schedule zb-v --global-batch 64",

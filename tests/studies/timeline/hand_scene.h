@@ -1,8 +1,9 @@
-// A scene that can be redone by hand: two ranks, two micro-batches, 1F1B. Forward takes 1 s, backward 2 s, a hop nothing:
+// A scene that can be redone by hand: two ranks, two micro-batches, 1F1B. Forward takes 1 s, backward 2 s, a hop
+// nothing:
 //   rank 0: F0 0..1, F1 1..2, B0 4..6, B1 7..9
 //   rank 1: F0 1..2, B0 2..4, F1 4..5, B1 5..7
-// The pipeline begins at 1 s, the step ends at 12 s. Inside of a forward: 0.75 s kernel, 0.25 s wait, a move beside it; of a backward
-// two layers of 1 s.
+// The pipeline begins at 1 s, the step ends at 12 s. Inside of a forward: 0.75 s kernel, 0.25 s wait, a move beside it;
+// of a backward two layers of 1 s.
 #pragma once
 
 #include <memory>
@@ -21,10 +22,13 @@ struct HandScene {
   StepScene scene;
 };
 
-inline std::unique_ptr<HandScene> hand_scene(int micro_batches = 2, int ranks = 2, const std::string& name = "up & <down>") {
+inline std::unique_ptr<HandScene> hand_scene(
+    int micro_batches = 2, int ranks = 2, const std::string& name = "up & <down>") {
   auto made = std::make_unique<HandScene>();
   made->order = make_order("1f1b", {.ranks = ranks, .micro_batches = micro_batches}).value();
-  const auto each = [&](double seconds) { return std::vector<Seconds>(static_cast<std::size_t>(ranks), Seconds(seconds)); };
+  const auto each = [&](double seconds) {
+    return std::vector<Seconds>(static_cast<std::size_t>(ranks), Seconds(seconds));
+  };
   StageTimes times;
   times.forward = times.input_grad = times.weight_grad = each(1);
   made->timeline = run(made->order, times).value();

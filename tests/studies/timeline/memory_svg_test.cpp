@@ -27,11 +27,11 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 TEST(MemorySvg, ForwardTakesAtItsStartAndBackwardFreesAtItsEnd) {
   const auto made = hand_scene();
   EXPECT_THAT(pairs_of(memory_steps(made->scene, 0)),
-              testing::ElementsAre(std::pair(0.0, 2000.0), std::pair(1.0, 2100.0), std::pair(2.0, 2200.0), std::pair(7.0, 2100.0),
-                                   std::pair(10.0, 2000.0)));
+      testing::ElementsAre(std::pair(0.0, 2000.0), std::pair(1.0, 2100.0), std::pair(2.0, 2200.0),
+          std::pair(7.0, 2100.0), std::pair(10.0, 2000.0)));
   EXPECT_THAT(pairs_of(memory_steps(made->scene, 1)),
-              testing::ElementsAre(std::pair(0.0, 1000.0), std::pair(2.0, 1100.0), std::pair(5.0, 1000.0), std::pair(5.0, 1100.0),
-                                   std::pair(8.0, 1000.0)));
+      testing::ElementsAre(std::pair(0.0, 1000.0), std::pair(2.0, 1100.0), std::pair(5.0, 1000.0),
+          std::pair(5.0, 1100.0), std::pair(8.0, 1000.0)));
 }
 
 TEST(MemorySvg, EveryForecastReturnsToWhatLasts) {

@@ -26,7 +26,8 @@ TEST(StepScene, InsideOfActionsIsTiledAndAsLongAsTheAction) {
     for (std::size_t index = 0; index < scene.inside.size(); ++index) {
       double at = 0;
       for (const SceneSpan& span : scene.inside[index]) {
-        ASSERT_LT(span.start + 1e-10 * scene.inside_seconds[index], span.end) << "no dust of the other half of a backward pass";
+        ASSERT_LT(span.start + 1e-10 * scene.inside_seconds[index], span.end)
+            << "no dust of the other half of a backward pass";
         ASSERT_LE(span.end, scene.inside_seconds[index]);
         ASSERT_LT(span.name, static_cast<int>(scene.names.size()));
         ASSERT_GE(span.layer, -1);
@@ -69,7 +70,8 @@ TEST(StepScene, SpansSumToThePhases) {
       double length = 0;
       for (const SceneStretch& stretch : scene.around)
         if (stretch.key == phase.key) length += stretch.end - stretch.start;
-      const bool own = phase.key == "forward" || phase.key == "backward" || phase.key == "bubble" || phase.key == "exposed_communication";
+      const bool own = phase.key == "forward" || phase.key == "backward" || phase.key == "bubble" ||
+                       phase.key == "exposed_communication";
       EXPECT_NEAR(length, own ? 0 : phase.time.value(), 1e-12 * scene.end) << phase.key;
     }
     EXPECT_EQ(scene.around.back().end, made->prediction.step.step_time.value());
@@ -105,10 +107,11 @@ TEST(StepScene, FusedPairsAreDrawnOneAfterTheOther) {
 }
 
 TEST(StepScene, LaterSlicesTakeLonger) {
-  const auto made = forecast_of("llama3-8b --gpus 64 --tp 2 --pp 4 --schedule seq-1f1b --seq-splits 4 --global-batch 64");
+  const auto made =
+      forecast_of("llama3-8b --gpus 64 --tp 2 --pp 4 --schedule seq-1f1b --seq-splits 4 --global-batch 64");
   for (int slice = 1; slice < 4; ++slice)
     EXPECT_GT(made->scene.inside_seconds[made->scene.inside_index(1, ActionKind::forward, slice)],
-              made->scene.inside_seconds[made->scene.inside_index(1, ActionKind::forward, slice - 1)]);
+        made->scene.inside_seconds[made->scene.inside_index(1, ActionKind::forward, slice - 1)]);
 }
 
 TEST(StepScene, EveryLevelIsAStreamAndOneThatOverlapsTwo) {
@@ -116,10 +119,12 @@ TEST(StepScene, EveryLevelIsAStreamAndOneThatOverlapsTwo) {
   std::set<std::string> keys;
   for (const SceneStream& stream : plain->scene.streams) EXPECT_TRUE(keys.insert(stream.key).second) << stream.key;
   for (const Level& level : plain->scenario.machine.row.levels) EXPECT_TRUE(keys.contains(level.name));
-  for (const char* key : {"step", "pipeline", "compute", "send-ahead", "send-back", "host"}) EXPECT_TRUE(keys.contains(key));
+  for (const char* key : {"step", "pipeline", "compute", "send-ahead", "send-back", "host"})
+    EXPECT_TRUE(keys.contains(key));
   EXPECT_EQ(keys.size(), 6 + plain->scenario.machine.row.levels.size());
   const auto shared = forecast_of("llama3-8b --gpus 64 --zero 3 --tp 16 --global-batch 16 --stack pytorch-fsdp");
-  EXPECT_EQ(shared->scene.streams.size(), keys.size() + 1) << "tensors and weights cross the same nodes, only the former block";
+  EXPECT_EQ(shared->scene.streams.size(), keys.size() + 1)
+      << "tensors and weights cross the same nodes, only the former block";
   EXPECT_EQ(shared->scene.streams[5].key, shared->scenario.machine.row.levels[1].name + "-beside");
   EXPECT_EQ(plain->scene.streams[plain->scene.host_stream].key, "host");
   EXPECT_EQ(plain->scene.streams[plain->scene.send_back_stream].key, "send-back");
@@ -132,7 +137,8 @@ TEST(StepScene, GradientsShowOnTheirFabric) {
     if (stretch.key != "gradient_sync") continue;
     shown = true;
     ASSERT_GE(stretch.stream, StepScene::first_fabric_stream);
-    EXPECT_EQ(made->scene.streams[stretch.stream].key, made->scenario.machine.row.levels[1].name) << "8 GPUs 8 ranks apart";
+    EXPECT_EQ(made->scene.streams[stretch.stream].key, made->scenario.machine.row.levels[1].name)
+        << "8 GPUs 8 ranks apart";
   }
   EXPECT_TRUE(shown);
 }

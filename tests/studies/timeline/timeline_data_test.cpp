@@ -1,4 +1,5 @@
-// What the script of the page is given, read back: actions within a tick, what is inside of them within a hundredth of one.
+// What the script of the page is given, read back: actions within a tick, what is inside of them within a hundredth of
+// one.
 #include <cmath>
 #include <map>
 #include <regex>
@@ -27,7 +28,9 @@ struct ReadRank {
   double held = 0;
 };
 
-double number_or(const std::ssub_match& match, double fallback) { return match.length() > 0 ? std::stod(match) : fallback; }
+double number_or(const std::ssub_match& match, double fallback) {
+  return match.length() > 0 ? std::stod(match) : fallback;
+}
 
 /// The rules of studies/timeline/page.h.
 ReadRank read_rank(const json& data, int rank) {
@@ -66,7 +69,10 @@ ReadRank read_rank(const json& data, int rank) {
   return read;
 }
 
-struct ReadSpan { int kind = 0, pass = 0, stream = 0, name = 0, layer = 0; double start = 0, end = 0; };
+struct ReadSpan {
+  int kind = 0, pass = 0, stream = 0, name = 0, layer = 0;
+  double start = 0, end = 0;
+};
 
 std::vector<ReadSpan> read_inside(const json& inside, double grain) {
   std::vector<ReadSpan> spans;
@@ -117,13 +123,15 @@ TEST(TimelineData, ReadsBackAsTheScene) {
         ASSERT_NEAR(read.actions[i].start, 1e6 * scene.action_start[at], 1.01 * tick);
         ASSERT_NEAR(read.actions[i].end, 1e6 * scene.action_end[at], 1.01 * tick);
       }
-      EXPECT_NEAR(read.held, 1e6 * scene.timeline->hop_wait[rank].value(), 2.0 * tick * static_cast<double>(scene.holds[rank].size()));
+      EXPECT_NEAR(read.held, 1e6 * scene.timeline->hop_wait[rank].value(),
+          2.0 * tick * static_cast<double>(scene.holds[rank].size()));
     }
     for (const Action& action : scene.order->actions) {
       const int slice = action.micro_batch % scene.order->slices;
       const int place = (action.stage * 4 + static_cast<int>(action.kind)) * scene.order->slices + slice;
       const json& inside = data["inside"][data["which"][place].get<int>()];
-      expect_same_spans(scene.inside[scene.inside_index(action.stage, action.kind, slice)], read_inside(inside, 0.01 * tick), tick);
+      expect_same_spans(
+          scene.inside[scene.inside_index(action.stage, action.kind, slice)], read_inside(inside, 0.01 * tick), tick);
       if (HasFatalFailure()) return;
     }
   }

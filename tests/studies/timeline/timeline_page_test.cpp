@@ -70,7 +70,8 @@ TEST(TimelinePicture, ARectanglePerAction) {
   const TimelinePicture picture = timeline_picture(hand_scene()->scene);
   EXPECT_EQ(count_of(picture.svg, "<g class=\"rank\""), 2U);
   EXPECT_EQ(picture.caption, "");
-  // A forward of a second of the 12 is a 900/12 = 75 pixels wide, less the hair between neighbours; rank 0 begins at 60 + 75.
+  // A forward of a second of the 12 is a 900/12 = 75 pixels wide, less the hair between neighbours; rank 0 begins at 60
+  // + 75.
   EXPECT_THAT(picture.svg, HasSubstr("<path class=\"forward\" d=\"M135.00 22h74.40v16h-74.40zM210.00 22h74.40"));
 }
 

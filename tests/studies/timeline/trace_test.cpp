@@ -36,8 +36,7 @@ const std::map<std::string, std::set<std::string>>& keys_by_phase() {
   static const std::map<std::string, std::set<std::string>> keys = {
       {"X", {"ph", "pid", "tid", "ts", "dur", "name", "cat", "args"}},
       {"s", {"ph", "pid", "tid", "ts", "id", "name", "cat"}},
-      {"f", {"ph", "pid", "tid", "ts", "id", "name", "cat", "bp"}},
-      {"C", {"ph", "pid", "ts", "name", "args"}},
+      {"f", {"ph", "pid", "tid", "ts", "id", "name", "cat", "bp"}}, {"C", {"ph", "pid", "ts", "name", "args"}},
       {"M", {"ph", "pid", "tid", "name", "args"}}};
   return keys;
 }
@@ -47,7 +46,8 @@ void expect_schema(const TraceDocument& events) {
     const auto known = keys_by_phase().find(event.at("ph").get<std::string>());
     ASSERT_NE(known, keys_by_phase().end()) << event;
     for (const auto& [key, value] : event.items()) ASSERT_TRUE(known->second.contains(key)) << event;
-    for (const std::string& key : known->second) ASSERT_TRUE(key == "args" || event.contains(key)) << key << " in " << event;
+    for (const std::string& key : known->second)
+      ASSERT_TRUE(key == "args" || event.contains(key)) << key << " in " << event;
     for (const char* key : {"ts", "dur"}) {
       if (!event.contains(key)) continue;
       ASSERT_TRUE(event.at(key).is_number()) << event;
@@ -59,7 +59,10 @@ void expect_schema(const TraceDocument& events) {
   }
 }
 
-struct ReadSlice { double start = 0, end = 0; std::string name, category; };
+struct ReadSlice {
+  double start = 0, end = 0;
+  std::string name, category;
+};
 using Threads = std::map<std::pair<std::int64_t, int>, std::vector<ReadSlice>>;
 
 Threads threads_of(const TraceDocument& events) {
@@ -70,7 +73,8 @@ Threads threads_of(const TraceDocument& events) {
     threads[{event.at("pid"), event.at("tid")}].push_back({start, start + length, event.at("name"), event.at("cat")});
   }
   for (auto& [thread, slices] : threads)
-    std::stable_sort(slices.begin(), slices.end(), [](const ReadSlice& a, const ReadSlice& b) { return a.start < b.start; });
+    std::stable_sort(
+        slices.begin(), slices.end(), [](const ReadSlice& a, const ReadSlice& b) { return a.start < b.start; });
   return threads;
 }
 
@@ -79,7 +83,8 @@ void expect_nested(const Threads& threads) {
     std::vector<double> open;
     for (const ReadSlice& slice : slices) {
       while (!open.empty() && open.back() <= slice.start + grain) open.pop_back();
-      ASSERT_TRUE(open.empty() || slice.end <= open.back() + grain) << slice.name << " on " << thread.first << ":" << thread.second;
+      ASSERT_TRUE(open.empty() || slice.end <= open.back() + grain)
+          << slice.name << " on " << thread.first << ":" << thread.second;
       open.push_back(slice.end);
     }
   }
@@ -103,7 +108,7 @@ void expect_arrows(const TraceDocument& events, const Threads& threads) {
       ASSERT_NE(thread, threads.end()) << end;
       const double time = end.at("ts");
       const auto after = std::upper_bound(thread->second.begin(), thread->second.end(), time + grain,
-                                          [](double value, const ReadSlice& slice) { return value < slice.start; });
+          [](double value, const ReadSlice& slice) { return value < slice.start; });
       ASSERT_NE(after, thread->second.begin()) << end;
       ASSERT_NEAR(std::prev(after)->start, time, grain) << "no slice begins here: " << end;
     }
@@ -260,7 +265,8 @@ TEST(SceneTrace, SlowActionsStretchWhatIsInside) {
     for (SceneSpan& span : scene.inside[i]) span.start /= 2, span.end /= 2;
   }
   auto sums = sums_of(threads_of(events_of(scene, {})), scene.slowest_stage);
-  EXPECT_NEAR(sums["wait"] + sums["hold"], made->prediction.step.phases.exposed_communication.value(), 1e-6 * scene.end);
+  EXPECT_NEAR(
+      sums["wait"] + sums["hold"], made->prediction.step.phases.exposed_communication.value(), 1e-6 * scene.end);
   const double backward = sums["kernel,recompute"] + sums["kernel,input_grad"] + sums["kernel,weight_grad"];
   EXPECT_NEAR(backward, made->prediction.step.phases.backward.value(), 1e-6 * scene.end);
 }

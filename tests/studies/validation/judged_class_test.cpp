@@ -51,7 +51,9 @@ TEST(JudgedClass, WordsAndBeginningsDecideWhoBelongs) {
 TEST(JudgedClass, FiguresAreThoseOfAHandCalculation) {
   std::vector<ValidatedCase> cases = {made_case(1, 1.1), made_case(2, 1.8), made_case(4, 4.04), made_case(1, 3)};
   cases[3].doubt = "broken";
-  for (ValidatedCase& one : cases) one.held_out_s = one.measured_s * 1.2, one.held_out_low_s = one.measured_s, one.held_out_high_s = 2 * one.measured_s;
+  for (ValidatedCase& one : cases)
+    one.held_out_s = one.measured_s * 1.2, one.held_out_low_s = one.measured_s,
+    one.held_out_high_s = 2 * one.measured_s;
   std::vector<const ValidatedCase*> members;
   for (const ValidatedCase& one : cases) members.push_back(&one);
   const JudgedRow row = judged_row(judged("Blackwell dense fp8"), members);
@@ -77,7 +79,8 @@ TEST(JudgedClass, HeldOutForecastsComeFromOtherModels) {
     EXPECT_LT(one.held_out_low_s, one.held_out_s) << one.id;
     EXPECT_GT(one.held_out_high_s, one.held_out_s) << one.id;
   }
-  const auto own = std::find_if(rows.begin(), rows.end(), [](const JudgedRow& row) { return row.judged->name == "Korthikanti, eight runs"; });
+  const auto own = std::find_if(
+      rows.begin(), rows.end(), [](const JudgedRow& row) { return row.judged->name == "Korthikanti, eight runs"; });
   ASSERT_NE(own, rows.end());
   EXPECT_EQ(own->held_out.n, 8u);
   EXPECT_LE(own->held_out.mape, 0.025);
@@ -88,7 +91,8 @@ TEST(JudgedClass, WithoutOtherSoftwareTheLawsAloneSpeak) {
   const auto records = records_of("Korthikanti et al. 2022");
   Validation validation = validate_runs(records, Fits::ignored);
   const auto rows = judged_rows_held_out(validation, records);
-  const auto foreign = std::find_if(rows.begin(), rows.end(), [](const JudgedRow& row) { return row.judged->leave == Leave::stack; });
+  const auto foreign =
+      std::find_if(rows.begin(), rows.end(), [](const JudgedRow& row) { return row.judged->leave == Leave::stack; });
   ASSERT_NE(foreign, rows.end());
   ASSERT_EQ(foreign->held_out.n, 8u);
   EXPECT_DOUBLE_EQ(foreign->held_out.mape, foreign->fitted.mape);  // the fits were ignored

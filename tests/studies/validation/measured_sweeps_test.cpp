@@ -1,4 +1,5 @@
-// How good the top pick and the tie set are on jobs that people measured with several splits, by forecasts that never saw them.
+// How good the top pick and the tie set are on jobs that people measured with several splits, by forecasts that never
+// saw them.
 #include "studies/validation/measured_sweeps.h"
 
 #include <cstdio>
@@ -36,8 +37,9 @@ const std::vector<MeasuredSweep>& shipped_sweeps() {
 }
 
 void print(const char* what, const SweepFigures& f) {
-  std::printf("%s: %zu jobs, mean regret %.2f %%, of the two to measure %.2f %%, best measured is tied in %.0f %%, tied %.0f %% of the runs\n",
-              what, f.jobs, 100 * f.regret, 100 * f.regret_of_two, 100 * f.coverage, 100 * f.tied_share);
+  std::printf("%s: %zu jobs, mean regret %.2f %%, of the two to measure %.2f %%, best measured is tied in %.0f %%, "
+              "tied %.0f %% of the runs\n",
+      what, f.jobs, 100 * f.regret, 100 * f.regret_of_two, 100 * f.coverage, 100 * f.tied_share);
 }
 
 void expect_goals(const SweepFigures& f) {

@@ -20,7 +20,7 @@ TEST(Peers, PercentBecomeFractions) {
   const auto peers =
       read_peers(R"({"peers": [{"tool": "T", "judged_on": "s", "n": 8, "mape_percent": 3.65, "worst_percent": -8.9,
                                     "claim": "authors, rerun", "source": "r"}]})",
-                 "p.json");
+          "p.json");
   ASSERT_TRUE(peers.has_value()) << to_text(peers.error());
   const PeerError& peer = peers->front();
   EXPECT_NEAR(*peer.mape, 0.0365, 1e-12);
@@ -33,18 +33,18 @@ TEST(Peers, PercentBecomeFractions) {
 }
 
 TEST(Peers, ErrorsNameThePlace) {
-  EXPECT_EQ(peers_error(R"({"tool": "T", "judged_on": "s", "at_most_percent": 3, "claim": "rerun", "source": "r"})"),
-            "");
+  EXPECT_EQ(
+      peers_error(R"({"tool": "T", "judged_on": "s", "at_most_percent": 3, "claim": "rerun", "source": "r"})"), "");
   EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "claim": "rerun", "source": "r"})").find("no figure"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape_percent": 3, "claim": "they", "source": "r"})")
                 .find("/peers/0/claim"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape_percent": -3, "claim": "rerun", "source": "r"})")
                 .find("mape_percent"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(peers_error(R"({"tool": "T", "judged_on": "s", "mape": 3, "claim": "rerun", "source": "r"})").find("mape"),
-            std::string::npos);
+      std::string::npos);
 }
 
 TEST(Peers, EveryPatternSpeaksOfACarriedRecord) {

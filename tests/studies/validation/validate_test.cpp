@@ -45,7 +45,8 @@ TEST(ValidationStatistics, RegretIsWhatTheChoiceCosts) {
 
 ValidatedCase made_case(const char* id, double measured, double predicted) {
   ValidatedCase row;
-  row.id = id, row.gpu = "A100", row.precision = "fp16", row.kind = "dense", row.stack = "s", row.group = "g", row.source = "paper";
+  row.id = id, row.gpu = "A100", row.precision = "fp16", row.kind = "dense", row.stack = "s", row.group = "g",
+  row.source = "paper";
   row.measured_s = measured, row.predicted_s = predicted, row.error = predicted / measured - 1;
   row.low_s = 0.9 * predicted, row.high_s = 1.1 * predicted;
   row.model_flops = 100;
@@ -66,7 +67,8 @@ TEST(ValidationClasses, BaselineIsTheMedianRate) {
 }
 
 TEST(ValidationClasses, GroupsOfFourAreRanked) {
-  const std::vector<ValidatedCase> cases = {made_case("a", 10, 12), made_case("b", 11, 11), made_case("c", 12, 13), made_case("d", 13, 14)};
+  const std::vector<ValidatedCase> cases = {
+      made_case("a", 10, 12), made_case("b", 11, 11), made_case("c", 12, 13), made_case("d", 13, 14)};
   const auto groups = ranked_groups(cases);
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_NEAR(groups[0].spearman, 0.8, 1e-12);  // ranks 2 1 3 4: 1 - 6 * 2 / 60
@@ -106,7 +108,8 @@ TEST(RunRecords, MinimalRecordReads) {
 
 TEST(RunRecords, ErrorsNameThePlace) {
   EXPECT_NE(error_of(record_with("\"global_batch\"", "\"globl_batch\"")).find("globl_batch"), std::string::npos);
-  EXPECT_NE(error_of(record_with("\"date\": \"2024-05\"", "\"date\": \"2024-05\", \"date\": \"2024-06\"")).find("date"), std::string::npos);
+  EXPECT_NE(error_of(record_with("\"date\": \"2024-05\"", "\"date\": \"2024-05\", \"date\": \"2024-06\"")).find("date"),
+      std::string::npos);
   EXPECT_NE(error_of(record_with("\"layers\": 8", "\"layers\": \"8\"")).find("/model/layers"), std::string::npos);
   EXPECT_NE(error_of(record_with("\"layers\": 8", "\"layers\": 0")).find("/model/layers"), std::string::npos);
   EXPECT_NE(error_of(record_with("\"dp\": 4", "\"dp\": 3")).find("tp 2 x pp 1 x cp 1 x dp 3"), std::string::npos);
@@ -115,7 +118,9 @@ TEST(RunRecords, ErrorsNameThePlace) {
   EXPECT_NE(error_of(minimal + ",").find("r.json"), std::string::npos);
 }
 
-TEST(RunRecords, ListInAnObjectReadsToo) { EXPECT_TRUE(read_runs("{\"runs\": [" + minimal + "]}", "r.json").has_value()); }
+TEST(RunRecords, ListInAnObjectReadsToo) {
+  EXPECT_TRUE(read_runs("{\"runs\": [" + minimal + "]}", "r.json").has_value());
+}
 
 TEST(RunMachines, RecordsOverrideTheCatalogue) {
   stepcast::Run run = run_of(minimal);
@@ -153,7 +158,8 @@ TEST(RunScenarios, SayWhatTheyAssume) {
   const auto made = scenario_of(run_of(minimal));
   ASSERT_TRUE(made.has_value()) << to_text(made.error());
   const auto says = [&](const char* words) {
-    return std::any_of(made->assumptions.begin(), made->assumptions.end(), [&](const std::string& text) { return text.find(words) != std::string::npos; });
+    return std::any_of(made->assumptions.begin(), made->assumptions.end(),
+        [&](const std::string& text) { return text.find(words) != std::string::npos; });
   };
   EXPECT_TRUE(says("no recomputation"));
   EXPECT_TRUE(says("sequence parallelism on"));
@@ -201,7 +207,8 @@ double mape_of_source(const Validation& validation, const char* source) {
 
 TEST(ShippedRuns, AlmostAllAreForecast) {
   const Validation& result = shipped(false);
-  const auto mamba = std::count_if(result.skipped.begin(), result.skipped.end(), [](const SkippedRun& run) { return run.reason.find("mamba") != std::string::npos; });
+  const auto mamba = std::count_if(result.skipped.begin(), result.skipped.end(),
+      [](const SkippedRun& run) { return run.reason.find("mamba") != std::string::npos; });
   EXPECT_EQ(mamba, 32);
   const double others = static_cast<double>(result.skipped.size()) - static_cast<double>(mamba);
   EXPECT_LE(others / static_cast<double>(result.cases.size() + result.skipped.size() - 32), 0.03);
@@ -231,7 +238,8 @@ TEST(ValidateCommand, JsonHoldsEveryRunOnce) {
     for (const auto& row : json.at(list)) EXPECT_TRUE(ids.insert(row.at("id").get<std::string>()).second);
   EXPECT_EQ(ids.size(), shipped_runs().size());
   for (const auto& row : json.at("cases")) {
-    EXPECT_NEAR(row.at("error").get<double>(), row.at("predicted_s").get<double>() / row.at("measured_s").get<double>() - 1, 1e-9);
+    EXPECT_NEAR(row.at("error").get<double>(),
+        row.at("predicted_s").get<double>() / row.at("measured_s").get<double>() - 1, 1e-9);
     EXPECT_LE(row.at("interval_s")[0], row.at("interval_s")[1]);
   }
 }

@@ -25,12 +25,11 @@ using testing_program::run;
 
 /// Runs of different kinds: pipelined over nodes, sharded, on one node, with experts, with a narrow type, on PCIe.
 const char* const whatif_runs[] = {"llama3-70b --gpus 128 --tp 8 --pp 4 --global-batch 128",
-                            "llama3-8b --gpus 64 --zero 3 --global-batch 256",
-                            "llama3-8b --gpus 8 --tp 4 --global-batch 32",
-                            "mixtral-8x7b --gpus 64 --tp 2 --ep 8 --pp 2 --global-batch 256",
-                            "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --precision fp8 --global-batch 64",
-                            "llama3-8b --machine l40s-server --gpus 16 --tp 2 --pp 4 --global-batch 64",
-                            "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full"};
+    "llama3-8b --gpus 64 --zero 3 --global-batch 256", "llama3-8b --gpus 8 --tp 4 --global-batch 32",
+    "mixtral-8x7b --gpus 64 --tp 2 --ep 8 --pp 2 --global-batch 256",
+    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --precision fp8 --global-batch 64",
+    "llama3-8b --machine l40s-server --gpus 16 --tp 2 --pp 4 --global-batch 64",
+    "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full"};
 
 Request request_of(const std::string& line) {
   std::istringstream words(line);
@@ -91,8 +90,8 @@ TEST(WhatIf, MoreRateAndLessDelayNeverSlowAStep) {
   }
 }
 
-// Every time in a forecast is an amount over a rate, or a delay: with all rates k times as high and all delays 1/k, a step
-// takes 1/k. A law that no lever scales would show here.
+// Every time in a forecast is an amount over a rate, or a delay: with all rates k times as high and all delays 1/k, a
+// step takes 1/k. A law that no lever scales would show here.
 TEST(WhatIf, AllLeversTogetherScaleTheStep) {
   for (const char* line : whatif_runs) {
     const Scenario scenario = scenario_of(line);
@@ -160,7 +159,7 @@ TEST(WhatIf, CurvesAcrossNodesFollowTheNarrowestTier) {
   };
   const Scenario ring = with_curve_across(CollectiveKind::all_gather);
   EXPECT_NEAR(rate(ring, 1, 0.5), 0.5, 1e-12);
-  EXPECT_NEAR(rate(ring, 1, 2), 100.0 / 80, 1e-12);   // then the links inside hold it up
+  EXPECT_NEAR(rate(ring, 1, 2), 100.0 / 80, 1e-12);  // then the links inside hold it up
   EXPECT_NEAR(rate(ring, 0, 2), 1, 1e-12);
   EXPECT_NEAR(rate(ring, 0, 0.5), 50.0 / 80, 1e-12);
   // An exchange leaves the node with 8/15 of its rows through ports of 10 GB/s; 7/15 stay inside.
@@ -210,12 +209,14 @@ TEST(WhatIf, LargestEffectFirstAndAllAccountedFor) {
     ++acting;
   }
   const Scenario scenario = scenario_of(whatif_runs[0]);
-  const std::size_t all = machine_levers(scenario).size() + plan_levers(pinned(request_of(whatif_runs[0]), scenario), scenario).size();
+  const std::size_t all =
+      machine_levers(scenario).size() + plan_levers(pinned(request_of(whatif_runs[0]), scenario), scenario).size();
   EXPECT_EQ(acting + study["without_effect"].size(), all);
 }
 
 TEST(WhatIf, TopKeepsWhatDecidesTheFit) {
-  const json all = whatif_answer(whatif_runs[0])["levers"], top = whatif_answer(std::string(whatif_runs[0]) + " --top 2")["levers"];
+  const json all = whatif_answer(whatif_runs[0])["levers"],
+             top = whatif_answer(std::string(whatif_runs[0]) + " --top 2")["levers"];
   EXPECT_EQ(top[0], all[0]);
   EXPECT_EQ(top[1], all[1]);
   EXPECT_LT(top.size(), all.size());
@@ -270,9 +271,11 @@ TEST(WhatIf, AMappingKeepsItsSplit) {
 }
 
 TEST(WhatIfChange, OneEqualsTheLeverAndSeveralAreJoint) {
-  const json study = whatif_answer(whatif_runs[0]), one = whatif_answer(std::string(whatif_runs[0]) + " --change nvlink=2x");
+  const json study = whatif_answer(whatif_runs[0]),
+             one = whatif_answer(std::string(whatif_runs[0]) + " --change nvlink=2x");
   const json& levers = study["levers"];
-  const auto nvlink = std::find_if(levers.begin(), levers.end(), [](const json& lever) { return lever["id"] == "nvlink"; });
+  const auto nvlink =
+      std::find_if(levers.begin(), levers.end(), [](const json& lever) { return lever["id"] == "nvlink"; });
   ASSERT_NE(nvlink, levers.end());
   EXPECT_EQ((*nvlink)["variations"][1]["step_time_s"], one["after"]["step_time_s"]);
   const json both = whatif_answer(std::string(whatif_runs[0]) + " --change nvlink=2x --change tp=4");
@@ -290,10 +293,12 @@ TEST(WhatIfChange, AnotherMachineComesWithItsProfile) {
 }
 
 TEST(WhatIfChange, AChangeThatNeedsTheOtherSaysSo) {
-  const auto ran = run("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change tp=8 --change gpus=12 --change tp=2");
+  const auto ran =
+      run("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change tp=8 --change gpus=12 --change tp=2");
   EXPECT_EQ(ran.code, 2);
   // 12 GPUs want a batch that divides by dp 3.
-  const auto joint = run("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change gpus=12 --change global-batch=48");
+  const auto joint =
+      run("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change gpus=12 --change global-batch=48");
   EXPECT_EQ(joint.code, 0) << joint.err;
   EXPECT_THAT(joint.out, HasSubstr("gpus=12 by itself cannot run: global batch 32 is not a multiple"));
 }
@@ -307,22 +312,14 @@ TEST(WhatIfChange, ListsKeepTheirCommas) {
 }
 
 TEST(WhatIf, WrongInputIsExplained) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"--change nic=2", "'2' is no factor"},
-      {"--change nic=0x", "out of range"},
-      {"--change nik=2x", "did you mean 'nic'"},
-      {"--change nic", "names no change"},
-      {"--change nic=2x --change nic=3x", "given twice"},
-      {"--change tp=3", "do not divide by tp 3"},
-      {"--change micro-batch=1.5x", "not a whole number"},
+  const std::pair<const char*, const char*> cases[] = {{"--change nic=2", "'2' is no factor"},
+      {"--change nic=0x", "out of range"}, {"--change nik=2x", "did you mean 'nic'"},
+      {"--change nic", "names no change"}, {"--change nic=2x --change nic=3x", "given twice"},
+      {"--change tp=3", "do not divide by tp 3"}, {"--change micro-batch=1.5x", "not a whole number"},
       {"--change machine=dgx-h1000", "did you mean 'dgx-h100'"},
-      {"--change nic=2x --top 3", "does not go with --change"},
-      {"--factor 1", "changes nothing"},
-      {"--factor 0.5", "out of range"},
-      {"--factor nan", "out of range"},
-      {"--factor twice", "is no factor"},
-      {"--tp 3", "do not divide by tp 3"},
-      {"--explain", "unknown flag"}};
+      {"--change nic=2x --top 3", "does not go with --change"}, {"--factor 1", "changes nothing"},
+      {"--factor 0.5", "out of range"}, {"--factor nan", "out of range"}, {"--factor twice", "is no factor"},
+      {"--tp 3", "do not divide by tp 3"}, {"--explain", "unknown flag"}};
   for (const auto& [flags, what] : cases) {
     const auto ran = run(std::string("whatif llama3-8b --gpus 8 ") + flags);
     EXPECT_EQ(ran.code, 2) << flags << "\n" << ran.out;

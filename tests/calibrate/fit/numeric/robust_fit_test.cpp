@@ -29,7 +29,8 @@ TEST(RobustFit, AParameterAtItsBoundDoesNotHoldTheOthers) {
   const auto both = [&](std::span<const double> p, std::span<double> out) { sum.predict(p[0], p[1], out); };
   const auto alone = [&](std::span<const double> p, std::span<double> out) { sum.predict(p[0], 1e-3, out); };
   const std::vector<FitParameter> two = {{1.5, 0.1, 3}, {0.5, 1e-3, 1}}, one = {{1.5, 0.1, 3}};
-  const Fit free = fit_log_error(both, sum.measured, two, 0.1, 1e-4), fixed = fit_log_error(alone, sum.measured, one, 0.1, 1e-4);
+  const Fit free = fit_log_error(both, sum.measured, two, 0.1, 1e-4),
+            fixed = fit_log_error(alone, sum.measured, one, 0.1, 1e-4);
   EXPECT_NEAR(free.parameters[0], fixed.parameters[0], 1e-3);
 }
 

@@ -39,15 +39,17 @@ TEST(ConfigArguments, JsonWithLines) {
                         "5e8, \"on\": true\n  },\n"
                         "  \"none\": null, \"text\": \"a\\\"b\",\n  \"list\": [1, \"x\"],\n  \"maps\": [{\"a\": 1}, "
                         "{\"a\": 2}], \"small\": 1e-8\n}\n"),
-            (Rows{"4:zero_optimization.stage=3", "5:zero_optimization.bucket=500000000", "5:zero_optimization.on=true",
-                  "7:none=null", "7:text=a\"b", "8:list=[1, x]", "9:maps.0.a=1", "9:maps.1.a=2", "9:small=1e-8"}));
+      (Rows{"4:zero_optimization.stage=3", "5:zero_optimization.bucket=500000000", "5:zero_optimization.on=true",
+          "7:none=null", "7:text=a\"b", "8:list=[1, x]", "9:maps.0.a=1", "9:maps.1.a=2", "9:small=1e-8"}));
 }
 
 TEST(ConfigArguments, JsonThatYamlReadsInAnotherWay) {
-  EXPECT_EQ(config_rows("{\"t\": \"\\ud83d\\ude00 a\\/b\\\\u\", \"x\": -1.5E-3, \"s\": \"5e8\", \"e\": [], \"n\": [[1, 2], [3]],\n"
-                        "\t\"b\":{\"c\":true, \"d\": \"a: b # c\"}}"),
-            (Rows{"1:t=\\ud83d\\ude00 a/b\\u", "1:x=-1.5E-3", "1:s=5e8", "1:e=[]", "1:n=[[1, 2], [3]]", "2:b.c=true",
-                  "2:b.d=a: b # c"}));
+  EXPECT_EQ(
+      config_rows(
+          "{\"t\": \"\\ud83d\\ude00 a\\/b\\\\u\", \"x\": -1.5E-3, \"s\": \"5e8\", \"e\": [], \"n\": [[1, 2], [3]],\n"
+          "\t\"b\":{\"c\":true, \"d\": \"a: b # c\"}}"),
+      (Rows{"1:t=\\ud83d\\ude00 a/b\\u", "1:x=-1.5E-3", "1:s=5e8", "1:e=[]", "1:n=[[1, 2], [3]]", "2:b.c=true",
+          "2:b.d=a: b # c"}));
 }
 
 TEST(ConfigArguments, TomlWithLines) {
@@ -60,21 +62,22 @@ TEST(ConfigArguments, TomlWithLines) {
 
 TEST(ConfigArguments, CommentsInsideTomlLists) {
   EXPECT_EQ(config_rows("a = [\n  1,  # one\n# all of the line\n  \"x # y\", # two\n]\nb = 3\n"),
-            (Rows{"1:a=[1, \"x # y\"]", "6:b=3"}));
+      (Rows{"1:a=[1, \"x # y\"]", "6:b=3"}));
   EXPECT_THAT(config_mistake("a = [\n 1, # one ]\n"), StartsWith("file:2:13: not TOML: Error while parsing array"));
 }
 
 TEST(ConfigArguments, TomlAsItsStandardHasIt) {
-  EXPECT_EQ(config_rows("[model]\nargs = {dim = 4096, rope = {theta = 5e5}}\ntext = \"\"\"\none\ntwo\"\"\"\nraw = 'a\\b'\n"
-                        "many = 1_000_000\nlr = 8e-4\nflag = true\nparts = [['a', 'b'], [\"it's\"]]\n\"a b\".c = 1\n"),
-            (Rows{"2:model.args.dim=4096", "2:model.args.rope.theta=5e5", "3:model.text=one\ntwo", "6:model.raw=a\\b",
-                  "7:model.many=1000000", "8:model.lr=8e-4", "9:model.flag=true",
-                  "10:model.parts=[[\"a\", \"b\"], [\"it's\"]]", "11:model.a b.c=1"}));
+  EXPECT_EQ(
+      config_rows("[model]\nargs = {dim = 4096, rope = {theta = 5e5}}\ntext = \"\"\"\none\ntwo\"\"\"\nraw = 'a\\b'\n"
+                  "many = 1_000_000\nlr = 8e-4\nflag = true\nparts = [['a', 'b'], [\"it's\"]]\n\"a b\".c = 1\n"),
+      (Rows{"2:model.args.dim=4096", "2:model.args.rope.theta=5e5", "3:model.text=one\ntwo", "6:model.raw=a\\b",
+          "7:model.many=1000000", "8:model.lr=8e-4", "9:model.flag=true", "10:model.parts=[[\"a\", \"b\"], [\"it's\"]]",
+          "11:model.a b.c=1"}));
 }
 
 TEST(ConfigArguments, TablesOfAListAreKeptApart) {
   EXPECT_EQ(config_rows("[[run]]\nsteps = 1\n[[run]]\nsteps = 2\n[[run.part]]\nname = \"x\"\n"),
-            (Rows{"2:run.0.steps=1", "4:run.1.steps=2", "6:run.1.part.0.name=x"}));
+      (Rows{"2:run.0.steps=1", "4:run.1.steps=2", "6:run.1.part.0.name=x"}));
 }
 
 // Each took a minute or more when every line was held against all the others.
@@ -100,14 +103,14 @@ TEST(ConfigArguments, YamlAsRealFilesHaveIt) {
           "_target_: C\n"
           "  betas:\n  - 0.9\n  - 0.95\n  items:\n  - name: n\n    size: 2\n  text: |\n    one\n    two\n  empty:\n"),
       (Rows{"3:base.a=1", "4:base.b=two words", "3:model.a=1", "7:model.b=3", "8:model.flow.x=1",
-            "8:model.flow.y=[1, 2]", "10:model.betas=0.9 0.95", "14:model.items.0.name=n", "15:model.items.0.size=2",
-            "16:model.text=one\ntwo\n", "19:model.empty=null"}));
+          "8:model.flow.y=[1, 2]", "10:model.betas=0.9 0.95", "14:model.items.0.name=n", "15:model.items.0.size=2",
+          "16:model.text=one\ntwo\n", "19:model.empty=null"}));
 }
 
 TEST(ConfigArguments, ReferencesBetweenValues) {
-  const auto read = config_arguments(
-      "seq: 2048\nmodel:\n  a: ${seq}\n  b: ${.a}\n  c: ${oc.env:HOME}/x\n  d: ${lost}\n  e: "
-      "p-${seq}-${model.a}\ndata:\n  f: ${..seq}\n");
+  const auto read =
+      config_arguments("seq: 2048\nmodel:\n  a: ${seq}\n  b: ${.a}\n  c: ${oc.env:HOME}/x\n  d: ${lost}\n  e: "
+                       "p-${seq}-${model.a}\ndata:\n  f: ${..seq}\n");
   ASSERT_EQ(read.size(), 7u);
   EXPECT_EQ(read[1].value, "2048");
   EXPECT_EQ(read[2].value, "2048");
@@ -144,7 +147,7 @@ TEST(ConfigArguments, AnchorsMultiplyOnlySoFar) {
   for (int i = 0; i < 20'000; ++i) items += "- ";
   EXPECT_NE(config_mistake(items + "1\n").find("file"), std::string::npos);
   EXPECT_EQ(config_mistake("a: &a [*a, *a]\nb: *a\n"),
-            "file:1:4: more than 64 levels (an alias may stand inside its own value)");
+      "file:1:4: more than 64 levels (an alias may stand inside its own value)");
   EXPECT_NE(config_mistake(std::string(100'000, '[')).find("file"), std::string::npos);
   std::string ends, parts = "[a]\nb", lists = "a = ";
   for (int i = 0; i < 200'000; ++i) parts += ".b";
@@ -156,8 +159,7 @@ TEST(ConfigArguments, AnchorsMultiplyOnlySoFar) {
 }
 
 TEST(ConfigArguments, DamageIsAnswered) {
-  const std::string texts[] = {
-      "{\n \"a\": {\"b\": [1, {\"c\": 2}], \"d\": \"x\"},\n \"e\": 5e8\n}\n",
+  const std::string texts[] = {"{\n \"a\": {\"b\": [1, {\"c\": 2}], \"d\": \"x\"},\n \"e\": 5e8\n}\n",
       "[a]\nx = 1 # c\ny = [1,\n2]\n[b.c]\nz = \"t\"\n",
       "b: &b\n  a: 1\nm:\n  <<: *b\n  f: {x: 1, y: [1, 2]}\n  l:\n  - 1\n  - k: v\n  r: ${b.a}\n  t: |\n    o\n"};
   std::mt19937 random(5);
@@ -167,10 +169,8 @@ TEST(ConfigArguments, DamageIsAnswered) {
     std::string text = texts[random() % std::size(texts)];
     for (std::size_t edits = 1 + random() % 3; edits > 0; --edits) {
       const std::size_t at = random() % text.size();
-      if (random() % 3 == 0)
-        text.erase(at, 1 + random() % 5);
-      else
-        text.insert(at, 1, signs[random() % signs.size()]);
+      if (random() % 3 == 0) text.erase(at, 1 + random() % 5);
+      else text.insert(at, 1, signs[random() % signs.size()]);
       if (text.empty()) text = "x";
     }
     const auto read = read_config_arguments(text, "file");

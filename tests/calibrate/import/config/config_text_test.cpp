@@ -26,14 +26,9 @@ TEST(ConfigText, Yaml) {
   const ArgumentMap read = config(
       "model:\n  layers: 32\n  optim:\n    name: adam  # of them\n    betas:\n    - 0.9\n    - 0.95\n  data: [1, 2]\n"
       "  items:\n  - name: a\n    size: 3\n  - name: b\ntrainer:\n  precision: 'bf16'\n  empty:\n");
-  EXPECT_EQ(read, (ArgumentMap{{"model.layers", "32"},
-                               {"model.optim.name", "adam"},
-                               {"model.optim.betas", "0.9 0.95"},
-                               {"model.data", "[1, 2]"},
-                               {"model.items.0.name", "a"},
-                               {"model.items.0.size", "3"},
-                               {"model.items.1.name", "b"},
-                               {"trainer.precision", "bf16"}}));
+  EXPECT_EQ(read, (ArgumentMap{{"model.layers", "32"}, {"model.optim.name", "adam"}, {"model.optim.betas", "0.9 0.95"},
+                      {"model.data", "[1, 2]"}, {"model.items.0.name", "a"}, {"model.items.0.size", "3"},
+                      {"model.items.1.name", "b"}, {"trainer.precision", "bf16"}}));
 }
 
 TEST(ConfigText, Json) {
@@ -46,9 +41,9 @@ TEST(ConfigText, MistakesNameTheLine) {
   EXPECT_NE(config_error("[a]\nx = [1,\n2\n").find("file:3:3: not TOML: Error while parsing array"), std::string::npos);
   EXPECT_NE(config_error("[a]\nx = 1\nx = 2\n").find("file:3:"), std::string::npos);
   EXPECT_EQ(config_error("a:\n  b: 1\n  what is this\n"),
-            "file:3:3: not YAML: 'what is this' is a name without a value (name: value)");
+      "file:3:3: not YAML: 'what is this' is a name without a value (name: value)");
   EXPECT_EQ(config_error("\n# c\nplain words\n"),
-            "file:3: 'plain words' is no configuration (JSON, TOML, YAML, or a script with the launch command)");
+      "file:3: 'plain words' is no configuration (JSON, TOML, YAML, or a script with the launch command)");
   EXPECT_NE(config_error("{\"a\": 1, \"a\": 2}").find("a"), std::string::npos);
 }
 

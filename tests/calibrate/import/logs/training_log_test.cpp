@@ -21,8 +21,8 @@ std::string refusal(const std::string& text) {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(TrainingLog, MegatronWithItsPrintedArguments) {
-  const TrainingLog log =
-      read_log(sample_log::megatron_dump(sample_log::llama_arguments()) + sample_log::megatron_steps(sample_log::settled_ms));
+  const TrainingLog log = read_log(
+      sample_log::megatron_dump(sample_log::llama_arguments()) + sample_log::megatron_steps(sample_log::settled_ms));
   EXPECT_EQ(log.framework, "megatron-lm");
   EXPECT_EQ(log.arguments.at("tensor_model_parallel_size"), "2");
   EXPECT_EQ(log.arguments.at("num_layers_per_virtual_pipeline_stage"), "None");
@@ -101,8 +101,9 @@ TEST(TrainingLog, AScriptOfAnotherRun) {
 }
 
 TEST(TrainingLog, ACommandAndADumpThatContradict) {
-  const std::string error = refusal("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 64\n" +
-                                    sample_log::megatron_dump({{"num_layers", "32"}}) + sample_log::megatron_line(1, 10));
+  const std::string error =
+      refusal("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 64\n" +
+              sample_log::megatron_dump({{"num_layers", "32"}}) + sample_log::megatron_line(1, 10));
   EXPECT_TRUE(has(error, "num_layers is 32 where the log prints its arguments, and 24 elsewhere")) << error;
 }
 
@@ -164,8 +165,7 @@ TEST(TrainingLog, TorchtitanRatesAndSizes) {
 }
 
 TEST(TrainingLog, TorchtitanTomlAndOverrides) {
-  TrainingLog log = read_log(sample_log::torchtitan_log(
-      {"8,192"},
+  TrainingLog log = read_log(sample_log::torchtitan_log({"8,192"},
       "NGPU=8 ./run_train.sh --job.config_file llama3_8b.toml --activation_checkpoint.selective_ac_option 2\n"));
   ASSERT_TRUE(add_launch_arguments(log, sample_log::torchtitan_toml, "llama3_8b.toml"));
   EXPECT_EQ(log.gpus, 8);
@@ -218,10 +218,10 @@ TEST(TrainingLog, DeepSpeedTimerAndItsJson) {
 }
 
 TEST(TrainingLog, DeepSpeedPipelineAndAJsonBesideIt) {
-  TrainingLog log = read_log(
-      "steps: 10 loss: 2.1000 iter time (s): 1.500 samples/sec: 42.667\n"
-      "[2023-11-07 01:55:23,714] [INFO] 0/11, RunningAvgSamplesPerSec=25.0, CurrSamplesPerSec=16.0, "
-      "MaxMemAllocated=3.0GB\n");
+  TrainingLog log =
+      read_log("steps: 10 loss: 2.1000 iter time (s): 1.500 samples/sec: 42.667\n"
+               "[2023-11-07 01:55:23,714] [INFO] 0/11, RunningAvgSamplesPerSec=25.0, CurrSamplesPerSec=16.0, "
+               "MaxMemAllocated=3.0GB\n");
   ASSERT_EQ(log.steps.size(), 1u);
   EXPECT_DOUBLE_EQ(log.steps[0].seconds.value(), 1.5);
   ASSERT_TRUE(add_launch_arguments(log, R"({"train_batch_size": 64, "zero_optimization": {"stage": 1}})", "ds.json"));
@@ -250,8 +250,9 @@ TEST(TrainingLog, CutOffAtTheEndAndInTheMiddle) {
   ASSERT_EQ(log.notes.size(), 1u);
   EXPECT_EQ(log.notes[0], "line 2: cut off, left out");
   EXPECT_TRUE(has(refusal(cut + "\n" + good), "job.log:1: a step line of Megatron-LM that is cut off"));
-  EXPECT_EQ(read_log(sample_log::torchtitan_log({"8,192"}) + "[titan] step: 20  loss:  7.1  grad_norm: 1.0").steps.size(),
-            1u);
+  EXPECT_EQ(
+      read_log(sample_log::torchtitan_log({"8,192"}) + "[titan] step: 20  loss:  7.1  grad_norm: 1.0").steps.size(),
+      1u);
   EXPECT_TRUE(
       has(refusal("json = {\n \"stage\": 3\nsteps: 1 loss: 1 iter time (s): 1.5 samples/sec: 2\n"), "does not end"));
 }

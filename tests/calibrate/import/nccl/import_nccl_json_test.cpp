@@ -71,7 +71,9 @@ TEST(ImportNcclJson, the_environment_is_not_kept_but_for_the_algorithm) {
 }
 
 TEST(ImportNcclJson, mistakes_name_their_place) {
-  struct Case { const char *from, *to, *says; };
+  struct Case {
+    const char *from, *to, *says;
+  };
   for (const Case& c : std::initializer_list<Case>{
            {"\"time\":1000.000000", "\"time\":\"fast\"", "o.json:/results/1/out_of_place/time"},
            {"\"time\":1000.000000", "\"time\":100.000000", "o.json:/results/1: 64000000 bytes in 100"},

@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Expected<Measurements> read_text(const std::string& text, const std::string& where = "log.txt",
-                                 const ImportOptions& options = {}) {
+Expected<Measurements> read_text(
+    const std::string& text, const std::string& where = "log.txt", const ImportOptions& options = {}) {
   return read_nccl_tests(text, where, options);
 }
 
@@ -26,13 +26,12 @@ std::string notes_of(const Measurements& all) {
 }
 
 TEST(ImportNcclTests, a_whole_output) {
-  const std::string text =
-      "# nccl-tests version 2.17.4 nccl-headers=22809 nccl-library=22606\n"
-      "# Collective test starting: all_reduce_perf\n" +
-      nccl_header(1, 1) + nccl_device_lines(1, 8) + "NCCL version 2.26.6+cuda12.8\n#\n" + nccl_names +
-      nccl_all_reduce_rows() +
-      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 159.151\n"
-      "# Collective test concluded: all_reduce_perf\n";
+  const std::string text = "# nccl-tests version 2.17.4 nccl-headers=22809 nccl-library=22606\n"
+                           "# Collective test starting: all_reduce_perf\n" +
+                           nccl_header(1, 1) + nccl_device_lines(1, 8) + "NCCL version 2.26.6+cuda12.8\n#\n" +
+                           nccl_names + nccl_all_reduce_rows() +
+                           "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 159.151\n"
+                           "# Collective test concluded: all_reduce_perf\n";
   const auto read = read_text(text);
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
   ASSERT_EQ(read->rows.size(), 4u);
@@ -55,6 +54,7 @@ TEST(ImportNcclTests, a_whole_output) {
   EXPECT_EQ(notes_of(*read), "");
 }
 
+// clang-format off
 // 8 ranks; 64 MB in 1000 us are 64 GB/s. Before 2.13 each program had its own columns.
 struct Generation { const char* name; const char* names; const char* row; CollectiveKind kind; };
 const Generation generations[] = {
@@ -89,6 +89,7 @@ const Generation generations[] = {
     {"all_reduce", "size count type redop root time algbw busbw", "64000000 16000000 float sum -1 1000.0 64.00 112.00",
      CollectiveKind::all_reduce},
 };
+// clang-format on
 
 TEST(ImportNcclTests, every_generation_with_and_without_its_column_names) {
   for (const Generation& g : generations) {
@@ -122,7 +123,7 @@ TEST(ImportNcclTests, single_iterations_give_the_spread_and_a_time_stamp_the_dat
 TEST(ImportNcclTests, prefixes_and_lines_in_between) {
   const std::string rows = nccl_names + nccl_all_reduce_rows();
   for (const char* prefix :
-       {"[1,0]<stdout>:", "0: ", "node-3: ", "2026-03-01T10:11:12.345Z ", "  [2026-03-01 10:11:12] ", "pod/nccl-0 "}) {
+      {"[1,0]<stdout>:", "0: ", "node-3: ", "2026-03-01T10:11:12.345Z ", "  [2026-03-01 10:11:12] ", "pod/nccl-0 "}) {
     std::string text;
     std::size_t begin = 0;
     while (begin < rows.size()) {
@@ -191,7 +192,8 @@ TEST(ImportNcclTests, the_half_under_in_place_is_not_the_time) {
 }
 
 TEST(ImportNcclTests, a_row_that_breaks_off_after_its_counts_is_an_error_wherever_it_stands) {
-  const std::string text = nccl_header(1, 8) + nccl_device_lines(1, 8) + nccl_names + "  16384  4096\n" + nccl_all_reduce_rows();
+  const std::string text =
+      nccl_header(1, 8) + nccl_device_lines(1, 8) + nccl_names + "  16384  4096\n" + nccl_all_reduce_rows();
   const auto read = read_text(text);
   ASSERT_FALSE(read.has_value());
   EXPECT_THAT(read.error().what, HasSubstr("breaks off"));

@@ -26,8 +26,8 @@ CollectiveQuery query_of(const Expected<Measurements>& read) {
               : CollectiveQuery{CollectiveKind::reduce, -1, -1, Bytes(0)};
 }
 
-Expected<Measurements> read_named(const std::string& text, const std::string& where,
-                                  const ImportOptions& options = {}) {
+Expected<Measurements> read_named(
+    const std::string& text, const std::string& where, const ImportOptions& options = {}) {
   return read_nccl_tests(text, where, options);
 }
 
@@ -45,7 +45,7 @@ TEST(NcclRanks, are_those_of_the_ratio_whatever_a_page_claims) {
 TEST(NcclRanks, no_whole_number_is_refused) {
   // 1.7 would be 6.7 ranks.
   EXPECT_THAT(refusal(read_named(nccl_names + nccl_all_reduce_rows(1.7), "1x8.txt")),
-              HasSubstr("no collective over a whole number"));
+      HasSubstr("no collective over a whole number"));
   // busbw 0: every process ran by itself.
   EXPECT_THAT(refusal(read_named(nccl_names + nccl_all_reduce_rows(0), "1x8.txt")), HasSubstr("one rank by itself"));
 }
@@ -72,9 +72,9 @@ TEST(NcclRanks, from_digits_that_allow_several_only_where_they_are_near) {
   EXPECT_EQ(query_of(read).ranks % 16, 0);
   EXPECT_EQ(query_of(read).nodes * 16, query_of(read).ranks);
   EXPECT_THAT(all_notes(*read), HasSubstr("digits of busbw / algbw allow"));
-  EXPECT_THAT(refusal(read_named(nccl_names + nccl_row_text(4096, 1024, 80, 2.0 * 127 / 128, "float     sum      -1"),
-                                 "log.txt")),
-              HasSubstr("--ranks"));
+  EXPECT_THAT(refusal(read_named(
+                  nccl_names + nccl_row_text(4096, 1024, 80, 2.0 * 127 / 128, "float     sum      -1"), "log.txt")),
+      HasSubstr("--ranks"));
 }
 
 TEST(NcclNodes, from_device_lines_whole_cut_or_damaged) {
@@ -87,8 +87,8 @@ TEST(NcclNodes, from_device_lines_whole_cut_or_damaged) {
   // A host name that lost a letter: 15 ranks here, one there.
   const std::string damaged = replaced_once(nccl_device_lines(2, 8), "on node-1", "on nod-1");
   EXPECT_EQ(query_of(read_named(damaged + rows, "2x8.txt")).nodes, 2);
-  EXPECT_THAT(all_notes(*read_named(damaged + rows, "2x8.txt")),
-              HasSubstr("do not name the same devices on each host"));
+  EXPECT_THAT(
+      all_notes(*read_named(damaged + rows, "2x8.txt")), HasSubstr("do not name the same devices on each host"));
   EXPECT_THAT(refusal(read_named(nccl_device_lines(2, 8) + rows, "4x4.txt")), HasSubstr("4 nodes"));
 }
 
@@ -97,9 +97,9 @@ TEST(NcclKinds, are_told_by_columns_then_by_names) {
   EXPECT_EQ(query_of(read_named(rows, "1x8-alltoall.txt")).kind, CollectiveKind::all_to_all);
   EXPECT_EQ(query_of(read_named(rows, "1x8-all-gather.txt")).kind, CollectiveKind::all_gather);
   EXPECT_EQ(query_of(read_named("# Collective test starting: alltoall_perf\n" + rows, "1x8.txt")).kind,
-            CollectiveKind::all_to_all);
-  EXPECT_THAT(refusal(read_named("# Collective test starting: hypercube_perf\n" + rows, "1x8.txt")),
-              HasSubstr("hypercube"));
+      CollectiveKind::all_to_all);
+  EXPECT_THAT(
+      refusal(read_named("# Collective test starting: hypercube_perf\n" + rows, "1x8.txt")), HasSubstr("hypercube"));
   ImportOptions options;
   options.kind = "all_to_all";
   EXPECT_EQ(query_of(read_named(rows, "1x8.txt", options)).kind, CollectiveKind::all_to_all);
@@ -125,26 +125,31 @@ TEST(NcclNotes, what_a_reader_should_know) {
   text += nccl_row_text(1e9, 2.5e8, 3000, 1.75, "float     sum      -1", "12");
   const auto read = read_named(text, "1x8.txt");
   ASSERT_TRUE(read.has_value()) << refusal(read);
-  EXPECT_THAT(all_notes(*read),
-              AllOf(HasSubstr("1 rows of size 0"), HasSubstr("results were wrong at 1000000000 bytes"),
-                    HasSubstr("3 values out of bounds"), HasSubstr("the rows end at")));
+  EXPECT_THAT(
+      all_notes(*read), AllOf(HasSubstr("1 rows of size 0"), HasSubstr("results were wrong at 1000000000 bytes"),
+                            HasSubstr("3 values out of bounds"), HasSubstr("the rows end at")));
   const std::string slow = "  64000000  16000000  float  sum  -1  1000.0  64.00  112.00  0  4000.0  16.00  28.00  0\n";
-  EXPECT_THAT(all_notes(*read_named(slow, "1x8.txt")),
-              HasSubstr("more than twice the out-of-place time at 64000000 bytes"));
+  EXPECT_THAT(
+      all_notes(*read_named(slow, "1x8.txt")), HasSubstr("more than twice the out-of-place time at 64000000 bytes"));
 }
 
 TEST(NcclDamage, is_an_error_with_its_line) {
   const std::string sound = nccl_names + nccl_all_reduce_rows();
-  struct Case { const char *from, *to, *says; };
+  struct Case {
+    const char *from, *to, *says;
+  };
   for (const Case& c : std::initializer_list<Case>{
            {"100.0 ", "100,0 ", "x.txt:5: '100,0'"},                // another locale
            {"16000000", "1600000", "x.txt:5"},                      // a digit less
            {"  280.00", "        ", "x.txt:5: a row of 12 words"},  // a column less
            {"  160.00  280.00", "  280.00  160.00", "x.txt:5"},     // columns swapped
            {" 100.0 ", " 200.0 ", "x.txt:5: 16000000 bytes in 200"},
-           {" 100.0 ", " 100 ", "x.txt:5: '100'"},                  // digits cut off
+           {" 100.0 ", " 100 ", "x.txt:5: '100'"},  // digits cut off
            {" float     sum      -1    100.0", " flaot     sum      -1    100.0", "x.txt:5"},
-           {"16000000", "16\x01""00000", "x.txt:5: byte 0x01"},
+           {"16000000",
+               "16\x01"
+               "00000",
+               "x.txt:5: byte 0x01"},
            {"time   algbw   busbw #wrong     time", "algbw   time   busbw #wrong     time", "x.txt:2"},
            {"redop", "latency", "x.txt:2: column 'latency'"},
            {"    time   algbw", " cputime   algbw", "cputime"},

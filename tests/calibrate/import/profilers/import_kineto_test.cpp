@@ -54,7 +54,7 @@ TEST(ImportKineto, products_take_their_shape_from_the_operator) {
   EXPECT_EQ(mm.layout, GemmLayout::nn);
   EXPECT_DOUBLE_EQ(rows.rows[0].time.value(), 10e-6);
   EXPECT_EQ(std::get<GemmQuery>(rows.rows[1].what).precision, Precision::fp32);
-  EXPECT_DOUBLE_EQ(rows.rows[1].time.value(), 25e-6);   // both kernels of the call
+  EXPECT_DOUBLE_EQ(rows.rows[1].time.value(), 25e-6);  // both kernels of the call
   EXPECT_EQ(std::get<GemmQuery>(rows.rows[2].what).batch, 4);
   EXPECT_EQ(std::get<GemmQuery>(rows.rows[3].what).m, 128);
   EXPECT_EQ(std::get<GemmQuery>(rows.rows[3].what).n, 48);
@@ -76,14 +76,14 @@ TEST(ImportKineto, scaled_products_know_their_scales) {
 TEST(ImportKineto, attention_in_both_orders_of_its_dimensions) {
   const Measurements rows = kineto_rows(
       torch_op_event(1, "aten::_flash_attention_forward", "[[2, 1024, 16, 128], [2, 1024, 4, 128], [2, 1024, 4, 128]]",
-                     two_bf16, R"(["", "", "", "", "", "1024", "1024", "0.", "True", "False"])") +
+          two_bf16, R"(["", "", "", "", "", "1024", "1024", "0.", "True", "False"])") +
       "," + kernel_event(1, "flash_fwd_kernel", 100) + "," +
       torch_op_event(2, "aten::_scaled_dot_product_flash_attention",
-                     "[[2, 16, 512, 64], [2, 16, 512, 64], [2, 16, 512, 64]]", two_bf16,
-                     R"(["", "", "", "0.", "False", "False"])") +
+          "[[2, 16, 512, 64], [2, 16, 512, 64], [2, 16, 512, 64]]", two_bf16,
+          R"(["", "", "", "0.", "False", "False"])") +
       "," + kernel_event(2, "flash_fwd_kernel", 50) + "," +
       torch_op_event(3, "aten::_scaled_dot_product_flash_attention",
-                     "[[2, 16, 512, 64], [2, 16, 512, 64], [2, 16, 512, 64]]", two_bf16) +
+          "[[2, 16, 512, 64], [2, 16, 512, 64], [2, 16, 512, 64]]", two_bf16) +
       "," + kernel_event(3, "flash_fwd_kernel", 50));
   ASSERT_EQ(rows.rows.size(), 2u);
   const auto& grouped = std::get<AttentionQuery>(rows.rows[0].what);
@@ -142,9 +142,9 @@ TEST(ImportKineto, kernels_without_shape_are_noted_with_their_share) {
                   "," + torch_op_event(2, "aten::sort", "[[8]]", two_bf16) + "," + kernel_event(2, "sort_kernel", 60) +
                   "," + kernel_event(99, "lonely_kernel", 30) + "," + kernel_event(98, "void_kernel", 0));
   EXPECT_EQ(rows.rows.size(), 1u);
-  EXPECT_THAT(rows.notes, testing::UnorderedElementsAre(AllOf(HasSubstr("60.0 %"), HasSubstr("sort_kernel")),
-                                                        AllOf(HasSubstr("30.0 %"), HasSubstr("lonely_kernel")),
-                                                        HasSubstr("1 kernels without a duration")));
+  EXPECT_THAT(rows.notes,
+      testing::UnorderedElementsAre(AllOf(HasSubstr("60.0 %"), HasSubstr("sort_kernel")),
+          AllOf(HasSubstr("30.0 %"), HasSubstr("lonely_kernel")), HasSubstr("1 kernels without a duration")));
 }
 
 TEST(ImportKineto, mistakes_say_what_is_missing) {
@@ -161,9 +161,9 @@ TEST(ImportKineto, mistakes_say_what_is_missing) {
   EXPECT_THAT(error_of(kineto_file(kernel_event(1, "gemm", 1))), HasSubstr("record_shapes"));
   EXPECT_THAT(error_of("{\"traceEvents\": [" + mm + "," + kernel_event(1, "gemm", 1) + "]}"), HasSubstr("--gpu"));
   EXPECT_THAT(error_of(kineto_file(R"({"ph": "X", "cat": "kernel", "name": "k"})")), HasSubstr("no duration"));
-  EXPECT_THAT(error_of(kineto_file(torch_op_event(1, "aten::mm", "[[8, 7], [8, 8]]", two_bf16) + "," +
-                                   kernel_event(1, "gemm", 1))),
-              HasSubstr("none with its shape"));
+  EXPECT_THAT(error_of(kineto_file(
+                  torch_op_event(1, "aten::mm", "[[8, 7], [8, 8]]", two_bf16) + "," + kernel_event(1, "gemm", 1))),
+      HasSubstr("none with its shape"));
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ ImportOptions nsys_on_h100() {
 
 TEST(KernelName, tells_class_type_and_transposes) {
   EXPECT_EQ(kernel_class("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn"), "gemm");
-  EXPECT_EQ(kernel_class("void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 64, 64, cutlass::bfloat16_t>>"),
-            "attention");
+  EXPECT_EQ(
+      kernel_class("void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 64, 64, cutlass::bfloat16_t>>"), "attention");
   EXPECT_EQ(kernel_class("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"), "collective");
   EXPECT_EQ(kernel_class("something"), "other");
   EXPECT_EQ(element_type_of_kernel("ampere_sgemm_128x64_tn")->precision, Precision::fp32);
@@ -33,11 +33,10 @@ TEST(KernelName, tells_class_type_and_transposes) {
 }
 
 TEST(ImportNsys, a_summary_without_shapes_is_notes) {
-  const char* text =
-      "Processing [r.sqlite] with [cuda_gpu_kern_sum.py]... \n\n"
-      "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
-      "75.0,3000000,30,100000,100000,90000,110000,1,\"void gemm_kernel<int, 4>(float *)\"\n"
-      "25.0,1000000,10,100000,100000,90000,110000,1,other\n";
+  const char* text = "Processing [r.sqlite] with [cuda_gpu_kern_sum.py]... \n\n"
+                     "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+                     "75.0,3000000,30,100000,100000,90000,110000,1,\"void gemm_kernel<int, 4>(float *)\"\n"
+                     "25.0,1000000,10,100000,100000,90000,110000,1,other\n";
   EXPECT_GT(recognise_nsys(text, "x.csv"), recognise_table(text, "x.csv"));
   const auto rows = read_nsys(text, "x.csv", {});
   ASSERT_TRUE(rows.has_value()) << to_text(rows.error());
@@ -90,8 +89,8 @@ TEST(ImportNsys, mistakes_name_the_line) {
   EXPECT_EQ(read_nsys(header + "1,fast,3,4,k\n", "x.csv", {}).error().where, "x.csv:3");
   EXPECT_EQ(read_nsys(header + "1,-5,3,4,k\n", "x.csv", {}).error().where, "x.csv:3");
   EXPECT_EQ(read_nsys(header + "1,5,0,4,k\n", "x.csv", {}).error().where, "x.csv:3");
-  EXPECT_THAT(read_nsys(header + "1,5,1,4,gemm m=1 n=1 k=1 dtype=bf16/gemm\n", "x.csv", {}).error().hint,
-              HasSubstr("--gpu"));
+  EXPECT_THAT(
+      read_nsys(header + "1,5,1,4,gemm m=1 n=1 k=1 dtype=bf16/gemm\n", "x.csv", {}).error().hint, HasSubstr("--gpu"));
   EXPECT_FALSE(read_nsys("nothing here\n", "x.csv", {}).has_value());
   EXPECT_FALSE(read_nsys("[{\"a\": 1}", "x.json", {}).has_value());
   EXPECT_FALSE(read_nsys("[1, 2]", "x.json", {}).has_value());

@@ -53,9 +53,9 @@ TEST(LaunchArguments, WhatLaunchersAreTold) {
 }
 
 TEST(LaunchArguments, NamesAndValues) {
-  const LaunchLine line = launch(
-      "python train.py --data-path 0.5 a 0.5 b --offset -1 --flag --x=1 +model.tensor_model_parallel_size=4 "
-      "trainer.devices=8 --last");
+  const LaunchLine line =
+      launch("python train.py --data-path 0.5 a 0.5 b --offset -1 --flag --x=1 +model.tensor_model_parallel_size=4 "
+             "trainer.devices=8 --last");
   EXPECT_EQ(line.arguments.at("data_path"), "0.5 a 0.5 b");
   EXPECT_EQ(line.arguments.at("offset"), "-1");
   EXPECT_EQ(line.arguments.at("flag"), "true");
@@ -67,9 +67,9 @@ TEST(LaunchArguments, NamesAndValues) {
 }
 
 TEST(LaunchArguments, ModulesAndEnvironment) {
-  const LaunchLine line = launch(
-      "CONFIG_FILE=\"./llama3_8b.toml\" torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file "
-      "${CONFIG_FILE:-x} --a.b 1");
+  const LaunchLine line =
+      launch("CONFIG_FILE=\"./llama3_8b.toml\" torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file "
+             "${CONFIG_FILE:-x} --a.b 1");
   EXPECT_EQ(line.program, "torchtitan.train");
   EXPECT_EQ(line.environment.at("CONFIG_FILE"), "./llama3_8b.toml");
   EXPECT_EQ(line.arguments.at("a.b"), "1");
@@ -87,8 +87,8 @@ TEST(LaunchArguments, CommandsInsideShellsAndVariables) {
   const std::string set =
       "LAUNCHER=\"torchrun --nproc_per_node 8 --nnodes 2\"\nCMD=\"pretrain_gpt.py --num-layers 32\"\n";
   const char* commands[] = {"srun -N 2 bash -c \"cd /job; $LAUNCHER $CMD\"",
-                            "srun --ntasks-per-node 1 bash -c '$LAUNCHER $CMD'", "$LAUNCHER $CMD",
-                            "eval ${LAUNCHER} ${CMD}", "if true; then $LAUNCHER $CMD; fi"};
+      "srun --ntasks-per-node 1 bash -c '$LAUNCHER $CMD'", "$LAUNCHER $CMD", "eval ${LAUNCHER} ${CMD}",
+      "if true; then $LAUNCHER $CMD; fi"};
   for (const char* command : commands) {
     const LaunchLine line = launch(set + command);
     EXPECT_EQ(line.gpus(), 16) << command;
@@ -104,7 +104,7 @@ TEST(LaunchArguments, ACommandThatIsCutOff) {
 
 TEST(LaunchArguments, OtherTextIsPassedOver) {
   for (const char* text : {"it's a log\nloss = 3 (don't\n", "echo torchrun train.py", "# torchrun train.py --a 1",
-                           "python --version", "X='open\n", "((((", "a=(1 2"}) {
+           "python --version", "X='open\n", "((((", "a=(1 2"}) {
     const auto found = find_launches(text, "log");
     ASSERT_TRUE(found) << text;
     EXPECT_TRUE(found->empty()) << text;

@@ -20,8 +20,8 @@ std::string benchmark_line(const char* name, double time, const char* unit, cons
           "real_time": {2}, "cpu_time": 1, "time_unit": "{3}"}})",
       name, type, time, unit);
 }
-std::string benchmark_file(const std::string& lines,
-                           const char* context = R"("host_name": "node7", "date": "2026-01-02")") {
+std::string benchmark_file(
+    const std::string& lines, const char* context = R"("host_name": "node7", "date": "2026-01-02")") {
   return fmt::format(R"({{"context": {{{}}}, "benchmarks": [{}]}})", context, lines);
 }
 ImportOptions on_h100() {
@@ -81,8 +81,8 @@ TEST(ImportGoogleBenchmark, mistakes_say_where) {
   EXPECT_THAT(error_of(benchmark_file(benchmark_line(name, 0, "us")), on_h100()), HasSubstr("/benchmarks/0/real_time"));
   EXPECT_THAT(error_of(benchmark_file(benchmark_line(name, 5, "min")), on_h100()), HasSubstr("unit 'min'"));
   EXPECT_THAT(error_of(benchmark_file(benchmark_line("sort/1024", 5, "us")), on_h100()), HasSubstr("sort/1024"));
-  EXPECT_THAT(error_of(benchmark_file(benchmark_line("gemm/m:1/n:0/k:4/dtype:bf16", 5, "us")), on_h100()),
-              HasSubstr("n = 0"));
+  EXPECT_THAT(
+      error_of(benchmark_file(benchmark_line("gemm/m:1/n:0/k:4/dtype:bf16", 5, "us")), on_h100()), HasSubstr("n = 0"));
   EXPECT_THAT(error_of(benchmark_file(benchmark_line(name, 5, "us")), {}), HasSubstr("--gpu"));
   EXPECT_THAT(error_of(benchmark_file(benchmark_line(name, 5, "us")).substr(0, 120), on_h100()), HasSubstr("x.json:"));
   EXPECT_THAT(error_of("{\"context\": {}}", on_h100()), HasSubstr("benchmarks"));

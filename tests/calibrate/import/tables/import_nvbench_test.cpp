@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 std::string nvbench_state(const std::string& axes, const std::string& summaries, const char* skipped = "false") {
   return fmt::format(R"({{"name": "s", "device": 0, "is_skipped": {}, "axis_values": [{}], "summaries": [{}]}})",
-                     skipped, axes, summaries);
+      skipped, axes, summaries);
 }
 std::string nvbench_axis(const char* name, const char* value) {
   return fmt::format(R"({{"name": "{}", "type": "int64", "value": "{}"}})", name, value);
@@ -23,8 +23,8 @@ std::string nvbench_summary(const char* tag, const char* value) {
       R"({{"tag": "{}", "hint": "duration", "data": [{{"name": "value", "type": "float64", "value": "{}"}}]}})", tag,
       value);
 }
-std::string nvbench_file(const std::string& benchmark, const std::string& states,
-                         const char* device = "NVIDIA H100 80GB HBM3") {
+std::string nvbench_file(
+    const std::string& benchmark, const std::string& states, const char* device = "NVIDIA H100 80GB HBM3") {
   return fmt::format(
       R"({{"meta": {{"version": {{"nvbench": {{"string": "0.1"}}}}}}, "devices": [{{"id": 0, "name": "{}"}}],
 "benchmarks": [{{"name": "{}", "index": 0, "states": [{}]}}]}})",
@@ -88,12 +88,12 @@ TEST(ImportNvbench, mistakes_say_where) {
   };
   const std::string time = nvbench_summary("nv/cold/time/gpu/mean", "1e-05");
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, nvbench_summary("nv/cold/time/gpu/mean", "0")))),
-              HasSubstr("/benchmarks/0/states/0"));
+      HasSubstr("/benchmarks/0/states/0"));
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, nvbench_summary("nv/cold/time/gpu/mean", "soon")))),
-              HasSubstr("'soon'"));
+      HasSubstr("'soon'"));
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, ""))), HasSubstr("no summary of GPU time"));
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(nvbench_axis("X", "1"), time))),
-              HasSubstr("nothing says what was timed"));
+      HasSubstr("nothing says what was timed"));
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, time), "GPU 9000")), HasSubstr("--gpu"));
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, time)).substr(0, 200)), HasSubstr("x.json:"));
   EXPECT_THAT(error_of("{\"devices\": []}"), HasSubstr("benchmarks"));

@@ -33,7 +33,7 @@ CollectivePlan planned_for(const CollectiveBench& bench, Seconds budget = Second
 }
 
 MeasureResult timed_on(CollectiveBench& bench, const CollectivePlan& plan, const MeasureHooks& hooks = {},
-                       const CampaignRequest& request = collective_request()) {
+    const CampaignRequest& request = collective_request()) {
   auto result = run_collectives(bench, plan, request, hooks);
   EXPECT_TRUE(result) << to_text(result.error());
   return result ? std::move(*result) : MeasureResult{};
@@ -108,7 +108,7 @@ TEST(CollectiveCampaign, AFabricOf300GbPerSecondAnd10UsComesOutOfTheFit) {
   ASSERT_TRUE(fitted) << to_text(fitted.error());
   for (const int ranks : {2, 4, 8})
     for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
-                                      CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
+             CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
       const CollectiveCurve* curve = find_curve(fitted->profile, kind, FabricKind::nvswitch, ranks);
       ASSERT_NE(curve, nullptr);
       EXPECT_EQ(curve->ranks, ranks);
@@ -238,12 +238,12 @@ TEST(CollectiveCampaign, GoesOnWhereAnEarlierFileEnded) {
   EXPECT_EQ(result.resumed, 50u);
   EXPECT_EQ(result.measurements.rows.size(), plan.calls.size() + 4);
   EXPECT_EQ(timed_on(bench, plan, {},
-                     [&] {
-                       request.earlier = result.measurements;
-                       return request;
-                     }())
+                [&] {
+                  request.earlier = result.measurements;
+                  return request;
+                }())
                 .resumed,
-            plan.calls.size() + 1);
+      plan.calls.size() + 1);
 }
 
 TEST(CollectiveCampaign, AnEarlierFileOfAnotherNcclIsRefused) {
@@ -290,8 +290,7 @@ TEST(CollectiveCampaign, ProgressCountsAndItsTimeLeftFalls) {
 
 /// Two processes with a bench each; `first` and `second` are their hooks.
 std::array<MeasureResult, 2> together_timed(const MeasureHooks& first, const MeasureHooks& second,
-                                            const CampaignRequest& of_first, const CampaignRequest& of_second,
-                                            double skew) {
+    const CampaignRequest& of_first, const CampaignRequest& of_second, double skew) {
   const auto meeting = std::make_shared<FakeMeeting>(2);
   std::array<MeasureResult, 2> results;
   std::vector<std::jthread> threads;

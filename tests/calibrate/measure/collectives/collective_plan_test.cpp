@@ -26,13 +26,13 @@ std::vector<std::string> placements(const std::vector<CollectiveGroup>& groups) 
 
 TEST(CollectiveGroups, ASwitchedHostHasNeighboursOnly) {
   EXPECT_THAT(placements(collective_groups(FakeCollectives())),
-              ElementsAre("nvswitch: 2 neighbours", "nvswitch: 4 neighbours", "nvswitch: 8 neighbours"));
+      ElementsAre("nvswitch: 2 neighbours", "nvswitch: 4 neighbours", "nvswitch: 8 neighbours"));
 }
 
 TEST(CollectiveGroups, BridgedPairsAndTheWayBetweenThem) {
   const auto groups = collective_groups(FakeCollectives(fake_bridged_pairs()));
-  EXPECT_THAT(placements(groups), ElementsAre("nvlink_mesh: 2 neighbours", "pcie: 2 spread over the host, every 2. GPU",
-                                              "pcie: 4 neighbours"));
+  EXPECT_THAT(placements(groups),
+      ElementsAre("nvlink_mesh: 2 neighbours", "pcie: 2 spread over the host, every 2. GPU", "pcie: 4 neighbours"));
   EXPECT_THAT(groups[1].ranks, ElementsAre(0, 2));
 }
 
@@ -41,17 +41,17 @@ TEST(CollectiveGroups, AMeshThatIsNotCompleteIsStillJoinedByNvlink) {
   ring.per_host = 4;
   ring.joins = [](int a, int b) { return (a + 1) % 4 == b || (b + 1) % 4 == a ? "nvlink_mesh" : "pcie"; };
   EXPECT_THAT(placements(collective_groups(FakeCollectives(ring))),
-              ElementsAre("nvlink_mesh: 2 neighbours", "pcie: 2 spread over the host, every 2. GPU",
-                          "nvlink_mesh: 4 neighbours"));
+      ElementsAre(
+          "nvlink_mesh: 2 neighbours", "pcie: 2 spread over the host, every 2. GPU", "nvlink_mesh: 4 neighbours"));
 }
 
 TEST(CollectiveGroups, TwoHosts) {
   FakeCollectivesOptions options;
   options.hosts = 2;
   const auto groups = collective_groups(FakeCollectives(options));
-  EXPECT_THAT(placements(groups),
-              ElementsAre("nvswitch: 2 neighbours", "nvswitch: 4 neighbours", "nvswitch: 8 neighbours",
-                          "network: 1 per node on 2 nodes", "network: 8 per node on 2 nodes"));
+  EXPECT_THAT(
+      placements(groups), ElementsAre("nvswitch: 2 neighbours", "nvswitch: 4 neighbours", "nvswitch: 8 neighbours",
+                              "network: 1 per node on 2 nodes", "network: 8 per node on 2 nodes"));
   EXPECT_THAT(groups[3].ranks, ElementsAre(0, 8));
   EXPECT_EQ(groups[4].ranks.size(), 16u);
   EXPECT_EQ(groups[4].nodes, 2);
@@ -62,11 +62,11 @@ TEST(CollectiveGroups, SixGpusOnThreeHosts) {
   options.hosts = 3;
   options.per_host = 2;
   EXPECT_THAT(placements(collective_groups(FakeCollectives(options))),
-              ElementsAre("nvswitch: 2 neighbours", "network: 1 per node on 2 nodes", "network: 2 per node on 2 nodes",
-                          "network: 1 per node on 3 nodes", "network: 2 per node on 3 nodes"));
+      ElementsAre("nvswitch: 2 neighbours", "network: 1 per node on 2 nodes", "network: 2 per node on 2 nodes",
+          "network: 1 per node on 3 nodes", "network: 2 per node on 3 nodes"));
   options.per_host = 1;
   EXPECT_THAT(placements(collective_groups(FakeCollectives(options))),
-              ElementsAre("network: 1 per node on 2 nodes", "network: 1 per node on 3 nodes"));
+      ElementsAre("network: 1 per node on 2 nodes", "network: 1 per node on 3 nodes"));
 }
 
 TEST(CollectiveSizes, FromEightBytesToAGibibyte) {

@@ -56,13 +56,9 @@ TEST(ExpectedTime, what_the_chip_has_no_units_for_is_slow_not_free) {
 }
 
 TEST(ExpectedTime, every_query_takes_some_on_every_gpu) {
-  const std::vector<Query> queries{GemmQuery{},
-                                   AttentionQuery{},
-                                   MoeQuery{},
-                                   MemoryQuery{find_memory_op("adam"), 1, 1, 4},
-                                   CollectiveQuery{.bytes = Bytes(8)},
-                                   TransferQuery{.bytes = Bytes(1)},
-                                   LaunchQuery{}};
+  const std::vector<Query> queries{GemmQuery{}, AttentionQuery{}, MoeQuery{},
+      MemoryQuery{find_memory_op("adam"), 1, 1, 4}, CollectiveQuery{.bytes = Bytes(8)},
+      TransferQuery{.bytes = Bytes(1)}, LaunchQuery{}};
   for (const Gpu& gpu : catalog().gpus)
     for (const Query& query : queries) {
       EXPECT_GT(expected_time(gpu, query).value(), 0) << gpu.id << " " << work_name(query);
@@ -74,7 +70,7 @@ TEST(ExpectedTime, memory_of_one_set) {
   // 100 x 200 and 300 x 200 in two bytes, 100 x 300 of results in two; a weight gradient's in four.
   EXPECT_EQ(bytes_taken(GemmQuery{.m = 100, .n = 300, .k = 200}).value(), 2 * 20000 + 2 * 60000 + 2 * 30000);
   EXPECT_EQ(bytes_taken(GemmQuery{.m = 100, .n = 300, .k = 200, .layout = GemmLayout::nt}).value(),
-            2 * 20000 + 2 * 60000 + 4 * 30000);
+      2 * 20000 + 2 * 60000 + 4 * 30000);
   // Q, K, V and O of 2 x 16 heads x 64 in two bytes, and a sum per query in four.
   const AttentionQuery core{.batch = 2, .queries = 100, .keys = 100, .heads = 16, .kv_heads = 16, .head_dim = 64};
   EXPECT_EQ(bytes_taken(core).value(), 2.0 * 4 * 2 * 100 * 16 * 64 + 4 * 2 * 100 * 16);

@@ -17,9 +17,9 @@ TEST(PlanOwn, come_first_and_survive) {
     std::vector<std::string> own;
     for (const PlannedWork& work : plan.works)
       if (work.own) own.push_back(to_text(work.works.front()));
-    EXPECT_THAT(own, testing::ElementsAre("gemm bf16 tn 2048x6144x12288", "gemm bf16 nn 2048x12288x6144",
-                                          "gemm bf16 nt 6144x12288x2048", "attention forward bf16 1x2048x12x128 causal",
-                                          "norm 256x12288 of 2 B"));
+    EXPECT_THAT(own,
+        testing::ElementsAre("gemm bf16 tn 2048x6144x12288", "gemm bf16 nn 2048x12288x6144",
+            "gemm bf16 nt 6144x12288x2048", "attention forward bf16 1x2048x12x128 causal", "norm 256x12288 of 2 B"));
   }
 }
 
@@ -45,8 +45,8 @@ TEST(PlanOwn, take_half_at_most_before_others) {
   EXPECT_GE(counts.at("attention"), 8);
   // The last of what was left out is the heaviest own one that did not fit.
   EXPECT_TRUE(plan.left_out.back().own);
-  EXPECT_EQ(std::get<GemmQuery>(plan.left_out.back().works.front().what).n,
-            1024.0 + 8 * static_cast<double>(own.size()));
+  EXPECT_EQ(
+      std::get<GemmQuery>(plan.left_out.back().works.front().what).n, 1024.0 + 8 * static_cast<double>(own.size()));
 }
 
 TEST(PlanOwn, that_cannot_be_are_noted) {

@@ -23,8 +23,7 @@ inline PlanRequest plan_request(const std::string& gpu = "h100-sxm", double seco
 
 /// GPT-3 175B's MLP at tp 8 forward and backward, its attention, a norm.
 inline std::vector<Query> own_queries(Precision precision = Precision::bf16) {
-  return {
-      GemmQuery{.m = 2048, .n = 6144, .k = 12288, .precision = precision},
+  return {GemmQuery{.m = 2048, .n = 6144, .k = 12288, .precision = precision},
       GemmQuery{.m = 2048, .n = 12288, .k = 6144, .precision = precision, .layout = GemmLayout::nn},
       GemmQuery{.m = 6144, .n = 12288, .k = 2048, .precision = precision, .layout = GemmLayout::nt},
       AttentionQuery{.batch = 1, .queries = 2048, .keys = 2048, .heads = 12, .kv_heads = 12, .precision = precision},

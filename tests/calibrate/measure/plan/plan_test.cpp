@@ -15,7 +15,7 @@ namespace {
 
 double sum_of_estimates(const MeasurePlan& plan) {
   return std::accumulate(plan.works.begin(), plan.works.end(), 0.0,
-                         [](double sum, const PlannedWork& work) { return sum + work.estimate.value(); });
+      [](double sum, const PlannedWork& work) { return sum + work.estimate.value(); });
 }
 
 bool whole_from_one(double number) { return number >= 1 && std::floor(number) == number; }
@@ -27,7 +27,7 @@ struct Legal {
     return whole_from_one(g.m) && whole_from_one(g.n) && whole_from_one(g.k) && whole_from_one(g.batch) &&
            has(g.precision) &&
            (operand_bytes(g.precision) > 1 ||
-            (std::fmod(g.n, 16) == 0 && std::fmod(g.k, 16) == 0 && g.layout == GemmLayout::tn));
+               (std::fmod(g.n, 16) == 0 && std::fmod(g.k, 16) == 0 && g.layout == GemmLayout::tn));
   }
   bool operator()(const AttentionQuery& a) const {
     return whole_from_one(a.batch) && whole_from_one(a.queries) && a.queries == a.keys && whole_from_one(a.heads) &&
@@ -74,10 +74,9 @@ TEST(Plan, three_minutes_of_an_h100) {
   const MeasurePlan plan = made(plan_request());
   EXPECT_GT(plan.estimate.value(), 179);
   const std::map<std::string, int> counts = counts_of(plan);
-  const std::map<std::string, int> least{
-      {"launch", 4},     {"bandwidth", 25}, {"gemm", 64},    {"gemm-backward", 32}, {"precisions", 72},
-      {"skinny", 24},    {"edges", 12},     {"batched", 16}, {"warm", 4},           {"attention", 48},
-      {"membound", 128}, {"sustained", 4},  {"beside", 6},   {"repeat", 8}};
+  const std::map<std::string, int> least{{"launch", 4}, {"bandwidth", 25}, {"gemm", 64}, {"gemm-backward", 32},
+      {"precisions", 72}, {"skinny", 24}, {"edges", 12}, {"batched", 16}, {"warm", 4}, {"attention", 48},
+      {"membound", 128}, {"sustained", 4}, {"beside", 6}, {"repeat", 8}};
   for (const auto& [phase, count] : least) EXPECT_GE(counts.at(phase), count) << phase;
   EXPECT_EQ(counts.count("collectives"), 0u);
   EXPECT_TRUE(plan.notes.empty()) << plan.notes.front();
@@ -97,13 +96,14 @@ TEST(Plan, a_small_budget_has_the_most_telling_of_every_phase) {
   const std::map<std::string, int> counts = counts_of(plan);
   for (const MeasurePhase& phase : measure_phases())
     EXPECT_EQ(counts.count(std::string(phase.id)), phase.id == "collectives" ? 0u : 1u) << phase.id;
-  EXPECT_THAT(names_of(plan), testing::IsSupersetOf({std::string("sustained: gemm bf16 tn 8192x8192x8192"),
-                                                     std::string("launch: launch stream_kernel"),
-                                                     std::string("bandwidth: copy 65536x4096 of 4 B")}));
+  EXPECT_THAT(names_of(plan),
+      testing::IsSupersetOf({std::string("sustained: gemm bf16 tn 8192x8192x8192"),
+          std::string("launch: launch stream_kernel"), std::string("bandwidth: copy 65536x4096 of 4 B")}));
   EXPECT_GT(plan.left_out.size(), 100u);
 }
 
-/// Slow-downs are told from pairs: a product that runs for seconds or beside a copy is timed for a moment and alone, too.
+/// Slow-downs are told from pairs: a product that runs for seconds or beside a copy is timed for a moment and alone,
+/// too.
 TEST(Plan, what_runs_long_or_beside_is_timed_alone_as_well) {
   for (const double seconds : {30.0, 180.0}) {
     std::set<std::string> alone, compared;
@@ -212,7 +212,7 @@ TEST(Plan, half_a_campaign_has_half_of_every_phase) {
   const MeasurePlan plan = made(plan_request());
   std::vector<PlannedWork> rest;
   std::copy_if(plan.works.begin(), plan.works.end(), std::back_inserter(rest),
-               [](const PlannedWork& w) { return stage_of(w) == 2; });
+      [](const PlannedWork& w) { return stage_of(w) == 2; });
   std::map<std::string, double> all, early;
   for (std::size_t i = 0; i < rest.size(); ++i) {
     all[id_of(rest[i])] += 1;
@@ -258,7 +258,7 @@ TEST(Plan, cudnn_stands_beside_ours) {
   request.own = {own_queries()[3]};
   const std::vector<std::string> names = names_of(made(request));
   for (const char* name : {"attention: attention backward bf16 4x4096x8x128 causal",
-                           "attention: attention forward bf16 1x2048x12x128 causal"}) {
+           "attention: attention forward bf16 1x2048x12x128 causal"}) {
     EXPECT_THAT(names, testing::Contains(std::string(name)));
     EXPECT_THAT(names, testing::Contains(std::string(name) + " by cudnn"));
   }
@@ -275,11 +275,11 @@ TEST(Plan, precisions_are_the_chips_own) {
     return out;
   };
   using Counts = std::map<std::string, int>;
-  EXPECT_EQ(precisions_on("h100-sxm", 9),
-            (Counts{{"fp8", 24}, {"fp8 block", 12}, {"tf32", 24}, {"fp16", 24}, {"fp32", 6}}));
+  EXPECT_EQ(
+      precisions_on("h100-sxm", 9), (Counts{{"fp8", 24}, {"fp8 block", 12}, {"tf32", 24}, {"fp16", 24}, {"fp32", 6}}));
   EXPECT_EQ(precisions_on("a100-80gb", 8), (Counts{{"tf32", 24}, {"fp16", 24}, {"fp32", 6}}));
   EXPECT_EQ(precisions_on("b200-sxm", 10),
-            (Counts{{"fp8", 24}, {"mxfp8", 24}, {"nvfp4", 24}, {"tf32", 24}, {"fp16", 24}, {"fp32", 6}}));
+      (Counts{{"fp8", 24}, {"mxfp8", 24}, {"nvfp4", 24}, {"tf32", 24}, {"fp16", 24}, {"fp32", 6}}));
   EXPECT_EQ(precisions_on("t4", 7), (Counts{{"fp32", 6}}));
 }
 

@@ -45,7 +45,7 @@ std::string described(const SystolicRun& run) {
 TEST(SystolicAccount, CyclesOfScaleSim) {
   for (const SystolicRun& run : kSystolicRuns)
     EXPECT_EQ(account_of(array(run.dataflow, run.rows, run.columns, run.m, run.n, run.k)).cycles,
-              static_cast<double>(run.cycles + 1))
+        static_cast<double>(run.cycles + 1))
         << described(run);
 }
 
@@ -128,8 +128,8 @@ TEST(SystolicAccount, ChangesCountShortRounds) {
   // k 70 as 3 x 4 tiles of 8: the third outer round reaches one tile only, 9 tiles in all.
   ChipProgram chip = accounted::gemm(1, 1, 70);
   chip.levels = {accounted::store("a", {true, true, true}, {accounted::loop(accounted::k, 3)}),
-                 accounted::store("b", {true, true, true}, {accounted::loop(accounted::k, 4)}),
-                 accounted::store("c", {false, true, false}, {accounted::loop(accounted::k, 8)})};
+      accounted::store("b", {true, true, true}, {accounted::loop(accounted::k, 4)}),
+      accounted::store("c", {false, true, false}, {accounted::loop(accounted::k, 8)})};
   EXPECT_EQ(tile_changes(nest_of(chip).value(), 1, 2), 9);
   EXPECT_EQ(tile_changes(nest_of(chip).value(), 1, 1), 3);
   EXPECT_EQ(tile_changes(nest_of(chip).value(), 2, 2), 1);

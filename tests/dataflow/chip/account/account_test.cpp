@@ -93,10 +93,10 @@ TEST(ChipAccount, ResidentBytesAreThoseOfTheCapacityRule) {
 TEST(ChipAccount, SaysWhatStays) {
   const auto text_of = [](const ChipProgram& chip) { return account_of(chip).boundaries.front().text; };
   EXPECT_EQ(text_of(small_array()), "weight-stationary at pe, input forwarded over y, output summed over x");
-  EXPECT_EQ(text_of(array("is", 4, 4, 16, 16, 16)),
-            "input-stationary at pe, weight forwarded over y, output summed over x");
+  EXPECT_EQ(
+      text_of(array("is", 4, 4, 16, 16, 16)), "input-stationary at pe, weight forwarded over y, output summed over x");
   EXPECT_EQ(text_of(array("os", 4, 4, 16, 16, 16)),
-            "output-stationary at pe, input forwarded over y, weight forwarded over x");
+      "output-stationary at pe, input forwarded over y, weight forwarded over x");
   ChipProgram bus = array("os", 4, 4, 16, 16, 16);
   bus.levels[1].fabric = FabricClass::bus;
   EXPECT_THAT(text_of(bus), HasSubstr("input multicast over y"));
@@ -123,10 +123,10 @@ TEST(ChipAccount, PlacementsFollowTheLoopThatIsSplit) {
   const ChipAccount account = account_of(chip);
   std::vector<std::string> words;
   for (const AxisPlacement& place : account.placements)
-    words.push_back(chip.tensors[place.tensor].name + "@" + chip.levels[1].axes[place.axis].name + " " +
-                    to_text(place, chip));
-  EXPECT_THAT(words, ElementsAre("I@x Shard(k)", "W@x Shard(k)", "O@x Partial", "I@y Replicate", "W@y Shard(n)",
-                                 "O@y Shard(n)"));
+    words.push_back(
+        chip.tensors[place.tensor].name + "@" + chip.levels[1].axes[place.axis].name + " " + to_text(place, chip));
+  EXPECT_THAT(words,
+      ElementsAre("I@x Shard(k)", "W@x Shard(k)", "O@x Partial", "I@y Replicate", "W@y Shard(n)", "O@y Shard(n)"));
 }
 
 TEST(ChipAccount, FabricAndRingVolumes) {
@@ -171,15 +171,15 @@ TEST(ChipAccount, SumsSideBySideAreNotBitIdentical) {
   ChipProgram chip = small_array();
   EXPECT_THAT(account_of(chip).warnings, ElementsAre(HasSubstr("O is summed over k side by side (axis x of pe)")));
   chip.levels[1].reduce = false;
-  EXPECT_THAT(account_of(chip).warnings,
-              ElementsAre(HasSubstr("whose fabric does not add"), HasSubstr("not bit-identical")));
+  EXPECT_THAT(
+      account_of(chip).warnings, ElementsAre(HasSubstr("whose fabric does not add"), HasSubstr("not bit-identical")));
   EXPECT_TRUE(account_of(array("os", 4, 4, 16, 16, 16)).warnings.empty());
 }
 
 TEST(ChipEnergy, TableRowsAndTheLinesBetween) {
   ChipProgram chip = gemm(4, 4, 4);
-  chip.levels = {store("dram", kAll, {}), store("glb", kAll, {}),
-                 store("rf", kAll, {loop(m, 4), loop(n, 4), loop(k, 4)})};
+  chip.levels = {
+      store("dram", kAll, {}), store("glb", kAll, {}), store("rf", kAll, {loop(m, 4), loop(n, 4), loop(k, 4)})};
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 0), 2), 1950.0 / 4);  // 64 bits are four elements
   chip.levels[1].capacity_bytes = 32 * 1024;
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 1), 2), 5);
@@ -201,8 +201,8 @@ TEST(ChipEnergy, WhatIsSaidComesFirst) {
 
 TEST(ChipEnergy, WithoutCapacityEyerissRatios) {
   ChipProgram chip = gemm(4, 4, 4);
-  chip.levels = {store("dram", kAll, {}), store("glb", kAll, {}),
-                 systolic(2, 2, kAll, {on_axis(m, 2, 0), on_axis(n, 2, 1)})};
+  chip.levels = {
+      store("dram", kAll, {}), store("glb", kAll, {}), systolic(2, 2, kAll, {on_axis(m, 2, 0), on_axis(n, 2, 1)})};
   chip.levels[2].time = {loop(m, 2), loop(n, 2), loop(k, 4)};
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 1), 2), 6 * 1.5);
   EXPECT_DOUBLE_EQ(element_pj(access_energy(chip, 2), 2), 1.5);

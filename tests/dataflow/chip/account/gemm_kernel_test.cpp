@@ -24,8 +24,8 @@ enum { hbm, l2, sm, smem };
 enum { a, b, c };
 
 TEST(GemmKernel, SquareProductReadsEachOperandOnceForEveryBandOfWaves) {
-  // 7680^3, tiles of 128 x 128: 60 x 60 tiles; 10 x 10 run at once: 6 x 6 waves. A panel of 1280 x 7680 takes 20 MB, two
-  // do not fit in 32 MiB: both operands come 6 times.
+  // 7680^3, tiles of 128 x 128: 60 x 60 tiles; 10 x 10 run at once: 6 x 6 waves. A panel of 1280 x 7680 takes 20 MB,
+  // two do not fit in 32 MiB: both operands come 6 times.
   const GemmTraffic traffic = gemm_traffic({7680, 7680, 7680}, hundred, {128, 128, 64});
   EXPECT_EQ(traffic.wave_m, 10);
   EXPECT_EQ(traffic.wave_n, 10);
@@ -63,7 +63,8 @@ TEST(GemmKernel, ClosedFormIsWhatTheCounterSaysOfTheKernelInTheNotation) {
   std::mt19937 random(7);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<>(low, high)(random); };
   for (int trial = 0; trial < 500; ++trial) {
-    const GemmShape shape{static_cast<double>(pick(1, 3000)), static_cast<double>(pick(1, 3000)), static_cast<double>(pick(1, 3000))};
+    const GemmShape shape{
+        static_cast<double>(pick(1, 3000)), static_cast<double>(pick(1, 3000)), static_cast<double>(pick(1, 3000))};
     const GpuUnits gpu{pick(1, 140), Bytes(static_cast<double>(pick(1 << 16, 1 << 23)))};
     const CtaTile& tile = cta_tiles()[pick(0, static_cast<int>(cta_tiles().size()) - 1)];
     const Counts counts = counts_of(shape, gpu, tile);
@@ -72,7 +73,8 @@ TEST(GemmKernel, ClosedFormIsWhatTheCounterSaysOfTheKernelInTheNotation) {
     EXPECT_EQ(traffic.hbm_bytes, 2 * (memory[a].reads + memory[b].reads + memory[c].updates))
         << shape.m << " " << shape.n << " " << shape.k << " on " << gpu.multiprocessors << " tile " << tile.m;
     EXPECT_EQ(memory[c].reads, 0);
-    // A block that ends leaves nothing behind in shared memory; the notation's level would keep a slab that comes again.
+    // A block that ends leaves nothing behind in shared memory; the notation's level would keep a slab that comes
+    // again.
     if (shape.k > tile.k) {
       EXPECT_EQ(traffic.l2_bytes, 2 * (counts.at[l2][a].sent_apart + counts.at[l2][b].sent_apart + memory[c].updates));
     }

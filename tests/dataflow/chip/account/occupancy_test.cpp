@@ -9,17 +9,16 @@ namespace stepcast {
 namespace {
 
 TEST(Occupancy, WholeTilesFillEveryRound) {
-  const ChipProgram chip = *chip_of(
-      "arch mem { pe[4x4] }\ndim m:8 n:16 k:3\nO: O[m,n] += I[m,k] * W[k,n]\n"
-      "mem: for m:2 for n:4 for k:3\npe: par m:4 on x par n:4 on y\n");
+  const ChipProgram chip = *chip_of("arch mem { pe[4x4] }\ndim m:8 n:16 k:3\nO: O[m,n] += I[m,k] * W[k,n]\n"
+                                    "mem: for m:2 for n:4 for k:3\npe: par m:4 on x par n:4 on y\n");
   EXPECT_EQ(occupancy_of(chip, 1).rounds, 2 * 4 * 3);
   EXPECT_EQ(occupancy_of(chip, 1).share, 1);
 }
 
 TEST(Occupancy, AShortLastRoundLeavesUnitsIdle) {
   // 9 columns on 4 units: rounds of 4, 4 and 1.
-  const ChipProgram chip = *chip_of(
-      "arch mem { pe[4] }\ndim n:9 k:2\nO: O[n] += I[k] * W[k,n]\nmem: for n:*? for k:2\npe: par n:4 on pe\n");
+  const ChipProgram chip =
+      *chip_of("arch mem { pe[4] }\ndim n:9 k:2\nO: O[n] += I[k] * W[k,n]\nmem: for n:*? for k:2\npe: par n:4 on pe\n");
   EXPECT_EQ(occupancy_of(chip, 1).rounds, 3 * 2);
   EXPECT_DOUBLE_EQ(occupancy_of(chip, 1).share, 9.0 / 12);
 }

@@ -31,8 +31,8 @@ void expect_counts_as_run(const ChipProgram& chip, const std::string& name) {
   for (std::size_t l = 0; l < chip.levels.size(); ++l) {
     EXPECT_EQ(counted.instances[l], run.instances[l]) << where;
     for (std::size_t t = 0; t < chip.tensors.size(); ++t)
-      expect_same_count(counted.at[l][t], run.at[l][t],
-                        where + " at " + chip.levels[l].name + " " + chip.tensors[t].name);
+      expect_same_count(
+          counted.at[l][t], run.at[l][t], where + " at " + chip.levels[l].name + " " + chip.tensors[t].name);
   }
 }
 

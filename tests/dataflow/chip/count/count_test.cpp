@@ -136,7 +136,7 @@ TEST(CountLaws, EveryElementIsReadAndWritten) {
       const bool output = chip.tensors[t].use == TensorUse::output;
       const auto units = static_cast<double>(counts.instances[0]);
       EXPECT_GE((output ? counts.at[0][t].updates : counts.at[0][t].reads) * units,
-                static_cast<double>(counts.at[0][t].tile));
+          static_cast<double>(counts.at[0][t].tile));
       for (std::size_t l = 0; l < chip.levels.size(); ++l) {
         const TensorCount& at = counts.at[l][t];
         EXPECT_GE(at.sent_apart, at.sent);
@@ -148,10 +148,9 @@ TEST(CountLaws, EveryElementIsReadAndWritten) {
 }
 
 TEST(NestOf, LeavesOutLoopsOfOneRound) {
-  const Nest nest =
-      nest_of(
-          gemm_of(4, 1, 2).level("a", "IWO", {{'m', 2}}, {{'n', 1}, {'m', 2}}).level("b", "", {}, {{'k', 2}}).chip())
-          .value();
+  const Nest nest = nest_of(
+      gemm_of(4, 1, 2).level("a", "IWO", {{'m', 2}}, {{'n', 1}, {'m', 2}}).level("b", "", {}, {{'k', 2}}).chip())
+                        .value();
   ASSERT_EQ(nest.loops, 3);
   EXPECT_TRUE(nest.loop[0].space);
   EXPECT_EQ(nest.loop[2].level, 1);
@@ -189,7 +188,7 @@ TEST(NestOf, SaysWhatItCannotHold) {
   many.tensors[0].indices[0].terms[0].step = 0;
   EXPECT_EQ(nest_refusal(many), "operator G: I: step 0 of m in an index (steps are 1 or more)");
   EXPECT_EQ(nest_refusal(ChipOf({{'p', 2}, {'r', 2}}, {"I[p+r,p+2r]", "O[p]"}).level("a", "IO", {}, {}).chip()),
-            "operator: I: loop p stands in two windows (one window per loop is counted)");
+      "operator: I: loop p stands in two windows (one window per loop is counted)");
 }
 
 }  // namespace

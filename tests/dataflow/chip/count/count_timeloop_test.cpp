@@ -116,8 +116,8 @@ TEST(CountTimeloop, ClusterOfEightDevices) {  // n over 4, k over 2: inputs shar
 }
 
 TEST(CountTimeloop, RowStationary) {  // 3x3, 28x28, 128 to 128 channels: p and r on the array, s in the register file
-  const ChipOf chip = ChipOf({{'p', 28}, {'q', 28}, {'r', 3}, {'s', 3}, {'c', 128}, {'k', 128}},
-                             {"I[c,p+r,q+s]", "W[k,c,r,s]", "O[k,p,q]"})
+  const ChipOf chip = ChipOf(
+      {{'p', 28}, {'q', 28}, {'r', 3}, {'s', 3}, {'c', 128}, {'k', 128}}, {"I[c,p+r,q+s]", "W[k,c,r,s]", "O[k,p,q]"})
                           .level("dram", "IWO", {}, {})
                           .level("glb", "IWO", {}, {{'k', 32}, {'p', 2}, {'c', 32}, {'q', 28}})
                           .level("rf", "IWO", {{'r', 3}, {'p', 14}}, {{'k', 4}, {'c', 4}, {'s', 3}});

@@ -51,8 +51,8 @@ TEST(LegalityTiles, AreThoseOfTheCounter) {
     for (std::size_t l = 0; l < chip.levels.size(); ++l)
       for (std::size_t t = 0; t < chip.tensors.size(); ++t)
         if (chip.levels[l].keeps[t]) {
-          ASSERT_EQ(static_cast<double>(counts.at[l][t].tile),
-                    tile_elements(chip, static_cast<int>(t), static_cast<int>(l)))
+          ASSERT_EQ(
+              static_cast<double>(counts.at[l][t].tile), tile_elements(chip, static_cast<int>(t), static_cast<int>(l)))
               << seed << " " << chip.levels[l].name << " " << chip.tensors[t].name;
         }
   }
@@ -82,7 +82,7 @@ TEST(LegalityCapacity, CountsBuffersOfTilesThatChange) {
 TEST(LegalityCapacity, MovesALoopOutWhereThatIsTheSmallestChange) {
   EXPECT_EQ(chip_error("arch dram { glb cap:64 B { pe } }\ndim m:64 n:3\nA: O[m,n] = I[m] + J[n]\ndram: for m:8\nglb: "
                        "for m:8 for n:3 [O]\npe: []\n"),
-            "");
+      "");
   const std::string error = chip_error(
       "arch dram { glb cap:16 B { pe } }\ndim m:64 n:3\nA: O[m,n] = I[m] + J[n]\ndram: for m:8\nglb: for m:8 for n:3 "
       "[O]\npe: []\n");
@@ -91,31 +91,31 @@ TEST(LegalityCapacity, MovesALoopOutWhereThatIsTheSmallestChange) {
 
 TEST(LegalityCapacity, OutermostAndUnits) {
   EXPECT_EQ(chip_error("arch dram cap:8 KiB { pe }\n" + kCube + "dram: for m for n for k\n"),
-            "chip.flow:4:1: dram needs 24,576 B but has 8,192 B: I 64x64 = 4,096 elements x 2 B = 8,192 B, W 64x64 = "
-            "4,096 elements x 2 B = 8,192 B, "
-            "O 64x64 = 4,096 elements x 2 B = 8,192 B (dram is the outermost store and holds everything: it needs a "
-            "larger cap, or a mesh that splits the operator)");
+      "chip.flow:4:1: dram needs 24,576 B but has 8,192 B: I 64x64 = 4,096 elements x 2 B = 8,192 B, W 64x64 = "
+      "4,096 elements x 2 B = 8,192 B, "
+      "O 64x64 = 4,096 elements x 2 B = 8,192 B (dram is the outermost store and holds everything: it needs a "
+      "larger cap, or a mesh that splits the operator)");
   // Only units inside: their parts are what can shrink.
   const std::string error = chip_error(
       "arch dram { glb cap:24 B { pe[8] } }\ndim m:64\nY: Y[m] = gelu X[m]\ndram: for m:8\nglb: [X Y]\npe: par m:8 on "
       "pe\n");
-  EXPECT_TRUE(error.find("(halve 'par m:8 on pe' of pe to m:4 and put 'for m:2' at dram: 16 B; or") !=
-              std::string::npos)
+  EXPECT_TRUE(
+      error.find("(halve 'par m:8 on pe' of pe to m:4 and put 'for m:2' at dram: 16 B; or") != std::string::npos)
       << error;
 }
 
 TEST(LegalityCapacity, TheSuggestedChangeFits) {
   EXPECT_EQ(chip_error("arch dram { glb cap:8 KiB { pe } }\n" + kCube +
                        "dram: for n:4 for m:2\nglb: for m:32 for n:16 for k:64\n"),
-            "");
+      "");
 }
 
 TEST(LegalityKeeps, EveryTensorComesFromTheOutermostStore) {
   EXPECT_EQ(chip_error("arch dram { glb }\n" + kCube + "dram: for m for n for k [I W]\nglb: [I]\n"),
-            "chip.flow:4:1: O is kept nowhere (add O to the list of dram: every tensor comes from there)");
+      "chip.flow:4:1: O is kept nowhere (add O to the list of dram: every tensor comes from there)");
   EXPECT_EQ(chip_error("arch dram { glb }\n" + kCube + "dram: for m for n for k [I W]\n"),
-            "chip.flow:4:1: O is kept at glb, but not at dram, the outermost store (add O to the list of dram: every "
-            "tensor comes from there)");
+      "chip.flow:4:1: O is kept at glb, but not at dram, the outermost store (add O to the list of dram: every "
+      "tensor comes from there)");
   EXPECT_EQ(chip_error("arch pe[4]\n" + kCube + "pe: par m:4 on pe\n").substr(0, 10), "chip.flow:");
 }
 
@@ -135,11 +135,11 @@ TEST(LegalityLimits, MoreThanTheCounterHolds) {
     loops += fmt::format(" for d{}", d);
   }
   EXPECT_EQ(chip_error("arch a { b }\n" + dims + "\nY: Y[" + index + "] = gelu X[" + index + "]\na:" + loops + "\n"),
-            "chip.flow:3:1: 17 loops in one operator (at most 16 are counted)");
+      "chip.flow:3:1: 17 loops in one operator (at most 16 are counted)");
   std::string arch, braces;
   for (int l = 0; l < 13; ++l) arch += fmt::format("{}l{} ", l == 0 ? "" : "{ ", l), braces += l == 0 ? "" : "}";
   EXPECT_EQ(chip_error("arch " + arch + braces + "\n" + kCube + "l0: for m for n for k\n"),
-            "chip.flow:3:1: 13 levels in the arch (at most 12 are counted)");
+      "chip.flow:3:1: 13 levels in the arch (at most 12 are counted)");
 }
 
 }  // namespace

@@ -27,14 +27,13 @@ TEST(ResolveChip, WeightStationaryArray) {
 }
 
 TEST(ResolveChip, RowStationaryConvolution) {
-  const auto chip = chip_of(
-      "arch dram { glb cap:256 KiB { pe[13x3] { rf cap:1 KiB } } }\n"
-      "dim p:13 q:13 c:256 k:384 r:3 s:3\n"
-      "conv: O[k,p,q] += I[c,p+r,q+s] * W[k,c,r,s]\n"
-      "dram: for k:* for c:*\n"
-      "glb: for c:4 for k:4 for q [I O]\n"
-      "pe: par p on x  par r on y\n"
-      "rf: for k:4 for c:4 for s:3 [W I O]\n");
+  const auto chip = chip_of("arch dram { glb cap:256 KiB { pe[13x3] { rf cap:1 KiB } } }\n"
+                            "dim p:13 q:13 c:256 k:384 r:3 s:3\n"
+                            "conv: O[k,p,q] += I[c,p+r,q+s] * W[k,c,r,s]\n"
+                            "dram: for k:* for c:*\n"
+                            "glb: for c:4 for k:4 for q [I O]\n"
+                            "pe: par p on x  par r on y\n"
+                            "rf: for k:4 for c:4 for s:3 [W I O]\n");
   ASSERT_TRUE(chip) << to_text(chip.error());
   EXPECT_EQ(loops_of_level(*chip, "dram"), "for k:24, for c:16");
   EXPECT_EQ(loops_of_level(*chip, "glb"), "for c:4, for k:4, for q:13");
@@ -95,9 +94,8 @@ TEST(ResolveChip, SeveralDimsOnOneAxis) {
 }
 
 TEST(ResolveChip, ShortLastRoundsAreSaid) {
-  const auto chip = chip_of(
-      "arch glb { pe[16x16] }\ndim m:100 n:24 k:30\nG: O[m,n] += I[m,k] * W[k,n]\n"
-      "glb: for m for n:*? for k:2?\npe: par k on x par n? on y\n");
+  const auto chip = chip_of("arch glb { pe[16x16] }\ndim m:100 n:24 k:30\nG: O[m,n] += I[m,k] * W[k,n]\n"
+                            "glb: for m for n:*? for k:2?\npe: par k on x par n? on y\n");
   ASSERT_TRUE(chip) << to_text(chip.error());
   EXPECT_EQ(loops_of_level(*chip, "glb"), "for m:100, for n:2?, for k:2?");
   EXPECT_EQ(loops_of_level(*chip, "pe"), "par k:15 on x, par n:16? on y");
@@ -113,12 +111,11 @@ TEST(ResolveChip, LinesOfOneLevelAppend) {
 }
 
 TEST(ResolveChip, ScopesAndLinesOfOtherOperators) {
-  const std::string two =
-      "arch glb { rf }\ndim m:8 n:4 k:2 f:16\n"
-      "a.up: U[m,f] += I[m,k] * Wu[k,f]\n"
-      "a.down: O[m,n] += U[m,f] * Wd[f,n]\n"
-      "glb: for m for f for k for n [I U Wu Wd O]\n"
-      "at a.down: rf: [Wd]\n";
+  const std::string two = "arch glb { rf }\ndim m:8 n:4 k:2 f:16\n"
+                          "a.up: U[m,f] += I[m,k] * Wu[k,f]\n"
+                          "a.down: O[m,n] += U[m,f] * Wd[f,n]\n"
+                          "glb: for m for f for k for n [I U Wu Wd O]\n"
+                          "at a.down: rf: [Wd]\n";
   const auto up = chip_of(two, "a.up");
   ASSERT_TRUE(up) << to_text(up.error());
   EXPECT_EQ(loops_of_level(*up, "glb"), "for m:8, for f:16, for k:2");

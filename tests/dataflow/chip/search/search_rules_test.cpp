@@ -77,13 +77,17 @@ TEST(SearchRules, StatedFactorsOrdersAndListsStay) {
     if (levels[0].time[i].dim == 1) n = i;
     if (levels[0].time[i].dim == 2) k = i;
   }
-  if (k >= 0) { EXPECT_LT(n, k); }
+  if (k >= 0) {
+    EXPECT_LT(n, k);
+  }
 }
 
 TEST(SearchRules, AnAxisGivenToALoopCarriesNoOther) {
   const SearchResult result = expect_mapped(kSmallArray + "pe: par n on x");
   for (const ChipLoop& loop : result.best.levels[2].space)
-    if (loop.axis == 0) { EXPECT_EQ(loop.dim, 1); }
+    if (loop.axis == 0) {
+      EXPECT_EQ(loop.dim, 1);
+    }
 }
 
 TEST(SearchRules, SeedAndThreads) {
@@ -117,10 +121,10 @@ TEST(SearchRules, ABudgetGivesAGapToAProvenBound) {
 TEST(SearchRules, ManyLoopsAreSearchedInPart) {
   SearchOptions options;
   options.most_evaluations = 100'000;
-  const SearchResult result = expect_mapped(
-      "arch dram { glb cap:256 KiB { pe[13x3] { rf cap:1 KiB } } }\ndim p:13 q:13 c:256 k:384 r:3 s:3\n"
-      "conv: O[k,p,q] += I[c,p+r,q+s] * W[k,c,r,s]",
-      options);
+  const SearchResult result =
+      expect_mapped("arch dram { glb cap:256 KiB { pe[13x3] { rf cap:1 KiB } } }\ndim p:13 q:13 c:256 k:384 r:3 s:3\n"
+                    "conv: O[k,p,q] += I[c,p+r,q+s] * W[k,c,r,s]",
+          options);
   EXPECT_FALSE(result.complete);
   EXPECT_GT(result.lower_bound, 0);
   EXPECT_LT(result.gap, 3);
@@ -148,20 +152,19 @@ TEST(SearchRules, ImpossibleConstraints) {
     const char* where;
     const char* said;
   };
-  for (const Case& c :
-       {Case{"glb: for k:5", "map.flow:4:1", "'for k:5' at glb does not divide 16"},
-        Case{"glb: for k:5", "map.flow:4:1", "1, 2, 4, 8, 16"},
-        Case{"dram: for k:4\nglb: for k:8", "map.flow:5:1",
-             "does not divide 4, what the other stated factors leave of k (16)"},
-        Case{"pe: par n:8 on x", "map.flow:4:1", "makes 8 parts on an axis of 4 units of pe"},
-        Case{"pe: par n:2 on x par m:4 on x", "map.flow:4:1", "makes 8 parts on an axis of 4 units of pe"},
-        Case{"glb: for k:2 for m:2 for k:2", "map.flow:4:1", "is a second loop over k there"},
-        Case{"rf: for k:16 for n:4 [W]", "map.flow:4:1", "rf needs 128 B but has 64 B"},
-        Case{"dram: [I W]", "map.flow:4:1", "O is kept at glb, but not at dram, the outermost store"},
-        Case{"dram: for k:2\nglb: for k:2\nrf: for k:2\npe: par k:1 on x par k:1 on y", "map.flow:6:1",
-             "the stated factors of k give 8 of 16, and every level states one"},
-        Case{"gbl: for k:2", "map.flow:4:1", "did you mean 'glb'?"},
-        Case{"pe: par n:2 on z", "map.flow:4:1", "unknown axis 'z'"}}) {
+  for (const Case& c : {Case{"glb: for k:5", "map.flow:4:1", "'for k:5' at glb does not divide 16"},
+           Case{"glb: for k:5", "map.flow:4:1", "1, 2, 4, 8, 16"},
+           Case{"dram: for k:4\nglb: for k:8", "map.flow:5:1",
+               "does not divide 4, what the other stated factors leave of k (16)"},
+           Case{"pe: par n:8 on x", "map.flow:4:1", "makes 8 parts on an axis of 4 units of pe"},
+           Case{"pe: par n:2 on x par m:4 on x", "map.flow:4:1", "makes 8 parts on an axis of 4 units of pe"},
+           Case{"glb: for k:2 for m:2 for k:2", "map.flow:4:1", "is a second loop over k there"},
+           Case{"rf: for k:16 for n:4 [W]", "map.flow:4:1", "rf needs 128 B but has 64 B"},
+           Case{"dram: [I W]", "map.flow:4:1", "O is kept at glb, but not at dram, the outermost store"},
+           Case{"dram: for k:2\nglb: for k:2\nrf: for k:2\npe: par k:1 on x par k:1 on y", "map.flow:6:1",
+               "the stated factors of k give 8 of 16, and every level states one"},
+           Case{"gbl: for k:2", "map.flow:4:1", "did you mean 'glb'?"},
+           Case{"pe: par n:2 on z", "map.flow:4:1", "unknown axis 'z'"}}) {
     const auto result = mapped(kSmallArray + c.lines);
     ASSERT_FALSE(result) << c.lines;
     EXPECT_EQ(result.error().where, c.where) << c.lines << "\n" << to_text(result.error());

@@ -38,7 +38,7 @@ class Everything {
   }
 
   double best[3] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-                    std::numeric_limits<double>::infinity()};
+      std::numeric_limits<double>::infinity()};
   std::int64_t legal = 0;
 
  private:
@@ -50,10 +50,8 @@ class Everything {
   void share(std::size_t dim, std::size_t slot, std::int64_t left) {
     if (slot + 1 == slots_.size()) {
       factors_[slot][dim] = left;
-      if (dim + 1 < chip_.dims.size())
-        share(dim + 1, 0, chip_.dims[dim + 1].extent);
-      else
-        with_factors();
+      if (dim + 1 < chip_.dims.size()) share(dim + 1, 0, chip_.dims[dim + 1].extent);
+      else with_factors();
       return;
     }
     for (std::int64_t f = 1; f <= left; ++f)
@@ -71,7 +69,7 @@ class Everything {
       for (int d = 0; d < static_cast<int>(chip_.dims.size()); ++d) {
         const std::int64_t f = factors_[s][d];
         for (const auto& loop :
-             axis < 0 ? problem_.constraints.levels[level].time : problem_.constraints.levels[level].space)
+            axis < 0 ? problem_.constraints.levels[level].time : problem_.constraints.levels[level].space)
           if (loop.dim == d && loop.axis == axis && loop.trips > 0 && loop.trips != f) return;
         parts *= f;
         if (f > 1) (axis < 0 ? chip_.levels[level].time : chip_.levels[level].space).push_back({d, f, axis, false, {}});
@@ -153,8 +151,7 @@ void expect_walked(const SearchProblem& problem, const Everything& all) {
         found.rank[0] = poor;
         const mapper::Tally tally =
             mapper::walk_all(*space, score_table(problem.start), options, *shapes, 0, found, pairs);
-        if (all.legal == 0)
-          EXPECT_EQ(tally.evaluated, 0);
+        if (all.legal == 0) EXPECT_EQ(tally.evaluated, 0);
         else
           EXPECT_NEAR(found.rank[0], all.best[o], 1e-9 * all.best[o])
               << "objective " << o << " from " << poor << " pairs " << pairs;
@@ -217,7 +214,7 @@ TEST(Search, OrderMattersTwice) {
           fmt::format("arch dram {{ glb cap:{} B energy:6 pJ {{ rf cap:{} B energy:1 pJ }} }}\ndim m:4 n:8 k:4\np: "
                       "O[m,n] += I[m,k] * W[k,n]\n"
                       "dram: [I W O]\nglb: [I W O]\nrf: [I W O]",
-                      glb, rf));
+              glb, rf));
 }
 
 TEST(Search, SlidingWindows) {
@@ -236,16 +233,16 @@ TEST(Search, StatedPartsAreObeyed) {
 TEST(Search, RandomSmallOperators) {
   std::mt19937 random(11);
   const auto pick = [&](std::initializer_list<int> of) { return *(of.begin() + random() % of.size()); };
-  const char* operators[] = {"O[m,n] += I[m,k] * W[k,n]", "O[m] += I[m,k] * W[k,n]", "O[n] += I[m,k] * W[k,n]",
-                             "O[m,n] += I[m+k] * W[k,n]"};
+  const char* operators[] = {
+      "O[m,n] += I[m,k] * W[k,n]", "O[m] += I[m,k] * W[k,n]", "O[n] += I[m,k] * W[k,n]", "O[m,n] += I[m+k] * W[k,n]"};
   const char* fabrics[] = {"", "@systolic", "@switch"};
   const char* lists[] = {"[I W O]", "[W]", "[I O]", "[]"};
   for (int i = 0; i < 40; ++i) {
     const std::string inner = pick({0, 1}) ? fmt::format(" {{ rf cap:{} B }}", pick({4, 6, 8, 12, 16})) : "";
     std::string text =
         fmt::format("arch dram bw:{} B/cycle {{ glb cap:{} B {{ pe[{}]{}{} }} }}\ndim m:{} n:{} k:{}\np: {}\n",
-                    pick({1, 2, 100}), pick({16, 24, 40, 64, 100}), pick({2, 3, 4}), fabrics[random() % 3], inner,
-                    pick({1, 2, 3, 4}), pick({2, 4}), pick({1, 2, 3}), operators[random() % 4]);
+            pick({1, 2, 100}), pick({16, 24, 40, 64, 100}), pick({2, 3, 4}), fabrics[random() % 3], inner,
+            pick({1, 2, 3, 4}), pick({2, 4}), pick({1, 2, 3}), operators[random() % 4]);
     if (!inner.empty()) text += fmt::format("glb: {}\n", lists[random() % 4]);
     if (pick({0, 1, 2}) == 0) text += "dram: for m:*  for n:2\n";
     expect_optimum(text);

@@ -35,33 +35,31 @@ TEST(DTensor, WeightStationaryArrayIsATwoDimensionalLayout) {
 }
 
 TEST(DTensor, PlacementsGiveTheLoops) {
-  const auto program = read_dtensor(
-      "mesh x:16 y:16\ndim m:128 n:128 k:64\nO: O[m,n] += I[m,k] * W[k,n]\n"
-      "I = [Shard(1), Replicate()]\nW = [Shard(0), Shard(1)]\nO = [Partial(), Shard(1)]\n",
-      "gemm.txt");
+  const auto program =
+      read_dtensor("mesh x:16 y:16\ndim m:128 n:128 k:64\nO: O[m,n] += I[m,k] * W[k,n]\n"
+                   "I = [Shard(1), Replicate()]\nW = [Shard(0), Shard(1)]\nO = [Partial(), Shard(1)]\n",
+          "gemm.txt");
   ASSERT_TRUE(program) << to_text(program.error());
   EXPECT_THAT(print(*program), HasSubstr("par k on x\npar n on y\n"));
 }
 
 TEST(DTensor, AHomeIsWhatStandsBeforeTheArrow) {
   // Column-parallel with the input kept in pieces of m: sequence parallelism.
-  const auto program = read_dtensor(
-      "mesh tp:4\ndim m:8 n:16 k:32\nO = torch.einsum('mk,kn->mn', I, W)\n"
-      "I = [Shard(0)] -> [Replicate()]\nW = [S(1)]\nO = [Shard(dim=1)]\n",
+  const auto program = read_dtensor("mesh tp:4\ndim m:8 n:16 k:32\nO = torch.einsum('mk,kn->mn', I, W)\n"
+                                    "I = [Shard(0)] -> [Replicate()]\nW = [S(1)]\nO = [Shard(dim=1)]\n",
       "sp.txt");
   ASSERT_TRUE(program) << to_text(program.error());
   EXPECT_THAT(print(*program), HasSubstr("par n on tp\nhome I: m on tp\n"));
 }
 
 TEST(DTensor, InconsistentPlacementsNameTheAxisAndWhatWouldDo) {
-  const auto program = read_dtensor(
-      "mesh x:4\ndim m:8 n:8 k:8\nO: O[m,n] += I[m,k] * W[k,n]\n"
-      "I = [Shard(1)]\nW = [Shard(1)]\nO = [Partial()]\n",
+  const auto program = read_dtensor("mesh x:4\ndim m:8 n:8 k:8\nO: O[m,n] += I[m,k] * W[k,n]\n"
+                                    "I = [Shard(1)]\nW = [Shard(1)]\nO = [Partial()]\n",
       "bad.txt");
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().where, "bad.txt:4:1");
-  EXPECT_THAT(program.error().what,
-              HasSubstr("on axis x no loop of operator O gives I Shard(1), W Shard(1), O Partial"));
+  EXPECT_THAT(
+      program.error().what, HasSubstr("on axis x no loop of operator O gives I Shard(1), W Shard(1), O Partial"));
   EXPECT_THAT(program.error().hint, HasSubstr("k split: I Shard(1), W Shard(0), O Partial"));
 }
 
@@ -80,13 +78,13 @@ TEST(DTensor, WrongLinesAreNamed) {
   EXPECT_THAT(wrong("J = [Shard(0)]\n"), HasSubstr("has no tensor 'J'"));
   EXPECT_THAT(wrong("I = [Shard(0)]\nW = [Replicate()]\nO = [Partial(\"max\")]\n"), HasSubstr("not the reduction"));
   EXPECT_THAT(wrong("par m on x\nI = [Shard(0)]\nW = [Replicate()]\nO = [Shard(0)]\n"),
-              HasSubstr("statements of the notation"));
+      HasSubstr("statements of the notation"));
 }
 
 TEST(DTensor, FlatShardsAndManners) {
   const auto text =
       placement_tests::write_dtensor(parsed("mesh dp:4\ndim m:8 n:8 k:8\nO: O[m,n] += I[m,k] * W[k,n]\npar m on dp\n"
-                           "home weights: * on dp\nmove W gather ahead 2\n"));
+                                            "home weights: * on dp\nmove W gather ahead 2\n"));
   ASSERT_TRUE(text) << to_text(text.error());
   EXPECT_THAT(*text, HasSubstr("no name: W on dp is kept in flat shards"));
   EXPECT_THAT(*text, HasSubstr("not said by placements: move W gather ahead 2"));
@@ -113,7 +111,7 @@ TEST(DTensor, ADimWalkedByTwoLoopsKeepsItsOwnName) {
 
 TEST(DTensor, RoutedRowsLieWithTheirTokens) {
   EXPECT_THAT(again("mesh ep:4\ndim b:8 h:16 e:8 c:4 k:2\ndispatch: Xe[e,c,h] = route X[b,h]\npar b on ep\n"),
-              HasSubstr("Xe = [Shard(1)]"));
+      HasSubstr("Xe = [Shard(1)]"));
 }
 
 TEST(DTensor, UnitsOfAChipAreAMesh) {
@@ -121,9 +119,8 @@ TEST(DTensor, UnitsOfAChipAreAMesh) {
   chip.op = "O";
   chip.dims = {{"m", 128}, {"n", 128}, {"k", 64}};
   const auto index = [](int dim) { return ChipIndex{{{dim, 1}}}; };
-  chip.tensors = {{"I", TensorUse::input, {index(0), index(2)}, 2},
-                  {"W", TensorUse::weight, {index(2), index(1)}, 2},
-                  {"O", TensorUse::output, {index(0), index(1)}, 2}};
+  chip.tensors = {{"I", TensorUse::input, {index(0), index(2)}, 2}, {"W", TensorUse::weight, {index(2), index(1)}, 2},
+      {"O", TensorUse::output, {index(0), index(1)}, 2}};
   ChipLevel array;
   array.name = "pe";
   array.axes = {{"x", 16}, {"y", 16}};
@@ -144,12 +141,8 @@ struct RandomProgram {
   std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); }
 
   std::string text() {
-    constexpr const char* kOperators[] = {
-        "O: O[m,n] += I[m,k] * W[k,n]",
-        "O: O[b,m,n] += I[b,m,k] * W[b,k,n]",
-        "O: O[b,m,n] += I[b,m,k] * W[k,n]",
-        "O: O[n,m] += W[k,n] * I[b,k,m]",
-        "O: O[m,n] += I[m,k] * J[k,b] * W[b,n]",
+    constexpr const char* kOperators[] = {"O: O[m,n] += I[m,k] * W[k,n]", "O: O[b,m,n] += I[b,m,k] * W[b,k,n]",
+        "O: O[b,m,n] += I[b,m,k] * W[k,n]", "O: O[n,m] += W[k,n] * I[b,k,m]", "O: O[m,n] += I[m,k] * J[k,b] * W[b,n]",
         "O: O[m,n] max= I[m,k]\nP: P[m] += O[m,n] * W[n,k]",
         "up: H[b,m] += I[b,k] * W[k,m]\nact: A[b,m] = gelu H[b,m]\ndown: O[b,n] += A[b,m] * Wd[m,n]"};
     std::string out = "mesh";

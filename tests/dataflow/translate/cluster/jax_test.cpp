@@ -28,15 +28,15 @@ TEST(Jax, WeightStationaryArrayHasAPendingSum) {
 }
 
 TEST(Jax, SeveralAxesOnOneDimAreListedSlowestFirst) {
-  EXPECT_THAT(jax_of("mesh x:2 y:4\ndim m:8 k:8\nO: O[m] += I[m,k]\npar m on x*y\n"),
-              HasSubstr("I = P(('y', 'x'), None)\n"));
+  EXPECT_THAT(
+      jax_of("mesh x:2 y:4\ndim m:8 k:8\nO: O[m] += I[m,k]\npar m on x*y\n"), HasSubstr("I = P(('y', 'x'), None)\n"));
 }
 
 TEST(Jax, SpecsGiveTheLoops) {
-  const auto program = read_jax(
-      "mesh = jax.make_mesh((2, 8), ('dp', 'tp'))\ndim m:16 k:16 n:16\nO = jnp.einsum('mk,kn->mn', I, W)\n"
-      "I = P('dp')\nW = jax.P(None, 'tp')\nO = PartitionSpec('dp', 'tp')\n",
-      "f.py");
+  const auto program =
+      read_jax("mesh = jax.make_mesh((2, 8), ('dp', 'tp'))\ndim m:16 k:16 n:16\nO = jnp.einsum('mk,kn->mn', I, W)\n"
+               "I = P('dp')\nW = jax.P(None, 'tp')\nO = PartitionSpec('dp', 'tp')\n",
+          "f.py");
   ASSERT_TRUE(program) << to_text(program.error());
   EXPECT_THAT(print(*program), HasSubstr("mesh tp:8 dp:2\n"));
   EXPECT_THAT(print(*program), HasSubstr("par n on tp\npar m on dp\n"));

@@ -25,17 +25,17 @@ std::string linear_name(const std::string& statements) {
 
 TEST(MegatronNames, ClassesByLoopAndHome) {
   EXPECT_THAT(linear_name("par k on t\n"),
-              HasSubstr("ColumnParallelLinear(gather_output=False), --tensor-model-parallel-size 4"));
+      HasSubstr("ColumnParallelLinear(gather_output=False), --tensor-model-parallel-size 4"));
   EXPECT_THAT(linear_name("par k on t\nhome Y: full on t\n"), HasSubstr("ColumnParallelLinear(gather_output=True)"));
   EXPECT_THAT(linear_name("par k on t\nhome X: n on t\n"),
-              HasSubstr("sequence_parallel=True), --tensor-model-parallel-size 4 --sequence-parallel"));
+      HasSubstr("sequence_parallel=True), --tensor-model-parallel-size 4 --sequence-parallel"));
   EXPECT_THAT(linear_name("par m on t\n"), HasSubstr("RowParallelLinear(input_is_parallel=True), "));
   EXPECT_THAT(linear_name("par m on t\nhome Y: n on t\n"),
-              HasSubstr("RowParallelLinear(input_is_parallel=True, sequence_parallel=True)"));
+      HasSubstr("RowParallelLinear(input_is_parallel=True, sequence_parallel=True)"));
   EXPECT_THAT(linear_name("par m on t\nhome X: full on t\n"), HasSubstr("RowParallelLinear(input_is_parallel=False)"));
   EXPECT_THAT(linear_name("par n on t\n"), HasSubstr("data parallelism"));
   EXPECT_THAT(linear_name("par n on t\nhome weights: * on t\n"),
-              HasSubstr("fully sharded data parallelism, --use-megatron-fsdp"));
+      HasSubstr("fully sharded data parallelism, --use-megatron-fsdp"));
   EXPECT_THAT(linear_name("par n on t\nhome optimizer: * on t\n"), HasSubstr("ZeRO-1: --use-distributed-optimizer"));
   EXPECT_THAT(linear_name("par n on t\nhome optimizer: * on t\nhome grads: * on t\n"), HasSubstr("ZeRO-2"));
 }
@@ -46,7 +46,7 @@ TEST(MegatronNames, NoNameSaysWhy) {
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows.front().name, "");
   EXPECT_EQ(rows.front().why,
-            "no class splits k where I is kept in pieces of k, W is kept in pieces of k and O is kept in pieces of n");
+      "no class splits k where I is kept in pieces of k, W is kept in pieces of k and O is kept in pieces of n");
   const auto idle = megatron_rows("mesh t:4\ndim m:8 n:16 k:32\nfc: O[m,n] += I[m,k] * W[k,n]\n");
   EXPECT_THAT(idle.front().why, HasSubstr("the same work on all 4 ranks"));
 }
@@ -63,14 +63,15 @@ TEST(MegatronNames, ExpertsAndEmbeddings) {
 TEST(MegatronNames, ProductsOfActivations) {
   const std::string scores = "mesh cp:4\ndim a:8 s:16 t:16 d:32\nscores: S[a,s,t] += Q[a,s,d] * K[a,t,d]\n";
   EXPECT_THAT(megatron_rows(scores + "par s on cp\nhome K: t on cp\n").front().name,
-              HasSubstr("context parallelism, --context-parallel-size 4"));
+      HasSubstr("context parallelism, --context-parallel-size 4"));
   EXPECT_THAT(megatron_rows(scores + "par a on cp\n").front().name, HasSubstr("inside attention"));
-  EXPECT_THAT(megatron_rows(scores + "par a on cp\nhome Q: s on cp\nhome K: t on cp\n").front().name,
-              HasSubstr("Ulysses"));
+  EXPECT_THAT(
+      megatron_rows(scores + "par a on cp\nhome Q: s on cp\nhome K: t on cp\n").front().name, HasSubstr("Ulysses"));
 }
 
 TEST(MegatronNames, PointwiseOperatorsHaveNoClass) {
-  const NameRow row = megatron_rows("mesh tp:4\ndim m:8 f:16\nact: A[m,f] = swiglu G[m,f], U[m,f]\npar f on tp\n").front();
+  const NameRow row =
+      megatron_rows("mesh tp:4\ndim m:8 f:16\nact: A[m,f] = swiglu G[m,f], U[m,f]\npar f on tp\n").front();
   EXPECT_EQ(row.name, "");
   EXPECT_THAT(row.why, HasSubstr("no product"));
 }
@@ -82,7 +83,7 @@ TEST(MegatronNames, ALineOfMegatronIsAProgram) {
   const auto view = placement_view(*program);
   ASSERT_TRUE(view);
   EXPECT_THAT(megatron_names(*view).front().name,
-              HasSubstr("ColumnParallelLinear(gather_output=False, sequence_parallel=True)"));
+      HasSubstr("ColumnParallelLinear(gather_output=False, sequence_parallel=True)"));
 }
 
 TEST(MegatronNames, WrongLinesAreNamed) {

@@ -17,9 +17,8 @@ PlacementView pope_view(const std::string& text) {
   return std::move(*view);
 }
 
-const std::string pope_mlp =
-    "mesh x:4 yz:16\ndim b:64 s:8 h:8192 f:32768\nmlp.up: U[b,s,f] += X[b,s,h] * Wup[h,f]\n"
-    "mlp.act: A[b,s,f] = gelu U[b,s,f]\nmlp.down: Y[b,s,h] += A[b,s,f] * Wdown[f,h]\n";
+const std::string pope_mlp = "mesh x:4 yz:16\ndim b:64 s:8 h:8192 f:32768\nmlp.up: U[b,s,f] += X[b,s,h] * Wup[h,f]\n"
+                             "mlp.act: A[b,s,f] = gelu U[b,s,f]\nmlp.down: Y[b,s,h] += A[b,s,f] * Wdown[f,h]\n";
 
 TEST(PopeNames, WeightStationary) {
   const auto rows = pope_names(pope_view(pope_mlp + "home X: h on x, h on yz\nhome Y: h on x, h on yz\nuse ws2d\n"));
@@ -32,7 +31,7 @@ TEST(PopeNames, WeightStationary) {
 TEST(PopeNames, WeightGathered) {
   EXPECT_EQ(pope_names(pope_view(pope_mlp + "use wg_x\n"))[0].name, "weight-gathered X");
   EXPECT_EQ(pope_names(pope_view(pope_mlp + "par b on x*yz\nhome weights: h on x, f on yz\n"))[0].name,
-            "weight-gathered XYZ");
+      "weight-gathered XYZ");
 }
 
 TEST(PopeNames, WholeWeightsHaveNone) {

@@ -7,8 +7,7 @@
 
 namespace stepcast::placement_tests {
 
-template <std::string (*Text)(const PlacementView&)>
-Expected<std::string> written(const MappingProgram& program) {
+template <std::string (*Text)(const PlacementView&)> Expected<std::string> written(const MappingProgram& program) {
   return placement_view(program).map(Text);
 }
 inline constexpr auto write_dtensor = written<dtensor_text>;

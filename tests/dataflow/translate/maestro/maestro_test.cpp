@@ -9,14 +9,14 @@ namespace {
 
 SourceFile maestro_hardware_file(int pes) {
   return {"hw.m",
-          fmt::format("num_pes: {}  // all of them\nl1_size_cstr: 2048\nnoc_bw_cstr: 64\noffchip_bw_cstr: 64\n", pes)};
+      fmt::format("num_pes: {}  // all of them\nl1_size_cstr: 2048\nnoc_bw_cstr: 64\noffchip_bw_cstr: 64\n", pes)};
 }
 
-SourceFile maestro_layer_file(const std::string& type, const std::string& dims, const std::string& dataflow,
-                              int stride = 1) {
+SourceFile maestro_layer_file(
+    const std::string& type, const std::string& dims, const std::string& dataflow, int stride = 1) {
   return {"map.m", fmt::format("Network Test {{\n  Layer L1 {{\n    Type: {}\n    Stride {{ X: {}, Y: {} }}\n    "
                                "Dimensions {{ {} }}\n    Dataflow {{\n{}\n    }}\n  }}\n}}\n",
-                               type, stride, stride, dims, dataflow)};
+                       type, stride, stride, dims, dataflow)};
 }
 
 // K in space inside a cluster of 16, whose sums leave it; M or N innermost in time.
@@ -36,10 +36,9 @@ struct MaestroRun {
 /// MAESTRO leaves out some transitions between steady states, hence the tolerance.
 TEST(Maestro, TrafficOfStationaryProductsWithinHalfAPercent) {
   const std::vector<MaestroRun> runs{{weight_stationary, 128, 2304, 768, 14153488, 1769472, 14155776},
-                                     {weight_stationary, 128, 128, 64, 65424, 8192, 65536},
-                                     {weight_stationary, 128, 64, 128, 65488, 8192, 65536},
-                                     {weight_stationary, 128, 768, 768, 4717840, 589824, 4718592},
-                                     {input_stationary, 128, 768, 768, 98304, 4718480, 4718592}};
+      {weight_stationary, 128, 128, 64, 65424, 8192, 65536}, {weight_stationary, 128, 64, 128, 65488, 8192, 65536},
+      {weight_stationary, 128, 768, 768, 4717840, 589824, 4718592},
+      {input_stationary, 128, 768, 768, 98304, 4718480, 4718592}};
   for (const MaestroRun& run : runs) {
     SCOPED_TRACE(fmt::format("{} {} {}", run.m, run.n, run.k));
     const std::string dims = fmt::format("K: {}, M: {}, N: {}", run.k, run.m, run.n);
@@ -61,15 +60,13 @@ TEST(Maestro, TrafficOfStationaryProductsWithinHalfAPercent) {
 /// Row-stationary, as MAESTRO's VGG-16 example: clusters of as many PEs as the filter has rows, each with a row of the
 /// filter and the row of the image under it. 12 x 12 results; K in pairs, C in threes (3 + 2).
 TEST(Maestro, WindowsBecomeLoopsOverResults) {
-  const auto imported = from_maestro(std::vector<SourceFile>{
-      maestro_hardware_file(64),
+  const auto imported = from_maestro(std::vector<SourceFile>{maestro_hardware_file(64),
       maestro_layer_file("CONV", "K: 4, C: 5, R: 3, S: 3, Y: 14, X: 14",
-                         "TemporalMap(2,2) K; TemporalMap(3,3) C; TemporalMap(Sz(R),Sz(R)) R; SpatialMap(Sz(R),1) Y; "
-                         "TemporalMap(Sz(S),1) X; "
-                         "Cluster(Sz(R),P); SpatialMap(1,1) Y; SpatialMap(1,1) R; TemporalMap(Sz(S),Sz(S)) S;")});
+          "TemporalMap(2,2) K; TemporalMap(3,3) C; TemporalMap(Sz(R),Sz(R)) R; SpatialMap(Sz(R),1) Y; "
+          "TemporalMap(Sz(S),1) X; "
+          "Cluster(Sz(R),P); SpatialMap(1,1) Y; SpatialMap(1,1) R; TemporalMap(Sz(S),Sz(S)) S;")});
   ASSERT_TRUE(imported) << to_text(imported.error());
-  EXPECT_EQ(
-      print(imported->program),
+  EXPECT_EQ(print(imported->program),
       R"(arch dram word:8 bit bw:64 B/cycle { l2 word:8 bit bw:64 B/cycle { cluster[21] word:8 bit { l1[3] word:8 bit buffers:2 cap:2 KiB } } }
 dim K:4
 dim C:5
@@ -108,23 +105,23 @@ TEST(Maestro, SizesMayBeSums) {
 
 TEST(Maestro, WrongFilesAreRefusedWithTheirPlace) {
   const auto refused = [](const std::string& dataflow, const std::string& type = "GEMM",
-                          const std::string& dims = "M: 8, N: 8, K: 8") {
+                           const std::string& dims = "M: 8, N: 8, K: 8") {
     return import_error("maestro", {maestro_hardware_file(16), maestro_layer_file(type, dims, dataflow)});
   };
   EXPECT_EQ(refused("TemporalMap(4,2) K;"),
-            "map.m:7:1: pieces of 4 (4 results) advance by 2 along K (they would overlap and work twice: the offset "
-            "must be the "
-            "results of a piece)");
+      "map.m:7:1: pieces of 4 (4 results) advance by 2 along K (they would overlap and work twice: the offset "
+      "must be the "
+      "results of a piece)");
   EXPECT_EQ(refused("TemporalMap(2,4) K;"),
-            "map.m:7:1: pieces of 2 (2 results) advance by 4 along K (they would leave gaps: the offset must be the "
-            "results of a "
-            "piece)");
+      "map.m:7:1: pieces of 2 (2 results) advance by 4 along K (they would leave gaps: the offset must be the "
+      "results of a "
+      "piece)");
   EXPECT_EQ(refused("SpatialMap(1,1) K; SpatialMap(1,1) M;"),
-            "map.m:7:20: K and M in space at one level of clusters (open another level with Cluster(n, P))");
+      "map.m:7:20: K and M in space at one level of clusters (open another level with Cluster(n, P))");
   EXPECT_EQ(refused("TemporalMap(1,1) C;"), "map.m:7:1: a GEMM layer has no dimension 'C' (MNK)");
   EXPECT_EQ(refused("TemporalMap(Sz(R),1) K;"), "map.m:7:1: Sz(R): layer L1 has no such dimension");
-  EXPECT_EQ(refused("TemporalMap(1,1) K; TemporalMap(2,2) K;"),
-            "map.m:7:21: K is mapped twice at one level of clusters");
+  EXPECT_EQ(
+      refused("TemporalMap(1,1) K; TemporalMap(2,2) K;"), "map.m:7:21: K is mapped twice at one level of clusters");
   EXPECT_EQ(refused("TempralMap(1,1) K;"), "map.m:7:1: unknown directive 'TempralMap' (did you mean 'TemporalMap'?)");
   EXPECT_EQ(refused("TemporalMap(1,1) K"), "map.m:8:5: found '}', expected ';'");
   EXPECT_EQ(refused("Cluster(32,P);"), "map.m:2:9: clusters of 32 PEs on 16 PEs (make the clusters smaller)");
@@ -148,10 +145,10 @@ TEST(Maestro, OtherMappingsHaveNoNameThere) {
     return out ? "" : out.error().where + ": " + out.error().what;
   };
   EXPECT_EQ(refused("op: O[m,n] += I[m] * W[n]", "dram: for m:8 for n:8 [I W O]\nglb: [I W O]\npe: [I W O]"),
-            "op: an operator that is neither a matrix product nor a convolution over two windows");
+      "op: an operator that is neither a matrix product nor a convolution over two windows");
   EXPECT_EQ(refused("op: O[m,n] += I[m,k] * W[k,n]",
-                    "dram: for m:2 for n:8 [I W O]\nglb: for k:8 for m:4 [I W O]\npe: [I W O]"),
-            "glb: two loops over m outside one level of units");
+                "dram: for m:2 for n:8 [I W O]\nglb: for k:8 for m:4 [I W O]\npe: [I W O]"),
+      "glb: two loops over m outside one level of units");
 }
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace {
 
 SourceFile scalesim_config(int rows, int cols, const std::string& dataflow, const std::string& more = "") {
   return {"run.cfg",
-          fmt::format("[general]\nrun_name = test\n\n[architecture_presets]\nArrayHeight:    {}\nArrayWidth : {}\n"
-                      "Dataflow : {}\n{}\n[run_presets]\nInterfaceBandwidth: CALC\n",
-                      rows, cols, dataflow, more)};
+      fmt::format("[general]\nrun_name = test\n\n[architecture_presets]\nArrayHeight:    {}\nArrayWidth : {}\n"
+                  "Dataflow : {}\n{}\n[run_presets]\nInterfaceBandwidth: CALC\n",
+          rows, cols, dataflow, more)};
 }
 SourceFile scalesim_layers(const std::string& lines) { return {"net.csv", "Layer name, sizes,\n" + lines + "\n"}; }
 
@@ -25,8 +25,7 @@ struct ScalesimRun {
 /// Cycles are one more than SCALE-Sim prints, its own figure for the sum of the folds. The output-stationary array's
 /// writes are M N: the tool adds rows + columns per fold by mistake (its issue 166).
 TEST(Scalesim, RunsOfTheToolToTheInteger) {
-  const std::vector<ScalesimRun> runs{
-      {"gpt2s_attnV_1head_s128, 128, 64, 128,", 32, 32, "ws", 1776, 32768, 8192, 32768},
+  const std::vector<ScalesimRun> runs{{"gpt2s_attnV_1head_s128, 128, 64, 128,", 32, 32, "ws", 1776, 32768, 8192, 32768},
       {"llama_decode_qproj_b8, 8, 1024, 1024,", 32, 32, "is", 35776, 8192, 1048576, 262144},
       {"tiny, 8, 8, 8,", 32, 32, "is", 102, 64, 64, 64},
       {"skinny_k, 64, 64, 512,", 32, 32, "ws", 5056, 65536, 32768, 65536},
@@ -77,33 +76,33 @@ TEST(Scalesim, WrongFilesAreRefusedWithTheirPlace) {
   const auto config_error = [](const SourceFile& config) {
     return import_error("scalesim", {config, scalesim_layers("a, 4, 4, 4,")});
   };
-  EXPECT_EQ(config_error(scalesim_config(0, 4, "ws")),
-            "run.cfg:5:1: arrayheight is '0' (a whole number of at least 1)");
+  EXPECT_EQ(
+      config_error(scalesim_config(0, 4, "ws")), "run.cfg:5:1: arrayheight is '0' (a whole number of at least 1)");
   EXPECT_EQ(config_error(scalesim_config(4, 4, "rs")), "run.cfg:7:1: unknown dataflow 'rs' (ws, os or is)");
   EXPECT_EQ(config_error(scalesim_config(4, 4, "ws", "SparsitySupport : true\n")),
-            "run.cfg:8:1: sparsitysupport is true (counts are of dense tensors in plain layouts: switch it off)");
+      "run.cfg:8:1: sparsitysupport is true (counts are of dense tensors in plain layouts: switch it off)");
   EXPECT_EQ(config_error(scalesim_config(4, 4, "ws", "ArrayHight: 3\n")),
-            "run.cfg:8:1: unknown key 'arrayhight' (did you mean 'arrayheight'?)");
+      "run.cfg:8:1: unknown key 'arrayhight' (did you mean 'arrayheight'?)");
   EXPECT_EQ(config_error({"run.cfg", "ArrayHeight\n"}), "run.cfg:1:1: 'ArrayHeight' is no 'key: value' line");
   EXPECT_EQ(config_error({"run.cfg", "ArrayHeight: 4\nArrayWidth: 4\n"}),
-            "run.cfg: no Dataflow in the config (Dataflow: ws, os or is)");
+      "run.cfg: no Dataflow in the config (Dataflow: ws, os or is)");
 
   const auto layer_error = [](const std::string& text) {
     return import_error("scalesim", {scalesim_config(4, 4, "ws"), {"net.csv", text}});
   };
   EXPECT_EQ(layer_error("a, 4, 4, 4,\n"),
-            "net.csv:1:1: the first line is a layer (SCALE-Sim passes the first line over: put a header there, such as "
-            "'Layer, M, N, K,')");
-  EXPECT_EQ(layer_error("Layer, M, N, K,\n"),
-            "net.csv: no layer in the topology (a header line, then one line per layer)");
+      "net.csv:1:1: the first line is a layer (SCALE-Sim passes the first line over: put a header there, such as "
+      "'Layer, M, N, K,')");
+  EXPECT_EQ(
+      layer_error("Layer, M, N, K,\n"), "net.csv: no layer in the topology (a header line, then one line per layer)");
   EXPECT_EQ(layer_error("Layer, M, N, K,\na, 4, x, 4,\n"),
-            "net.csv:2:1: layer a has 'x' for a size (whole numbers of at least 1)");
+      "net.csv:2:1: layer a has 'x' for a size (whole numbers of at least 1)");
   EXPECT_EQ(layer_error("Layer, M, N, K,\na, 4, 4, 4, 2:4,\n"),
-            "net.csv:2:1: layer a is sparse (2:4) (counts are of dense tensors: 1:1)");
-  EXPECT_EQ(layer_error("Layer\nc, 3, 3, 5, 5, 1, 1, 1,\n"),
-            "net.csv:2:1: layer c: the filter is larger than the image");
+      "net.csv:2:1: layer a is sparse (2:4) (counts are of dense tensors: 1:1)");
+  EXPECT_EQ(
+      layer_error("Layer\nc, 3, 3, 5, 5, 1, 1, 1,\n"), "net.csv:2:1: layer c: the filter is larger than the image");
   EXPECT_EQ(import_error("scalesim", {scalesim_config(4, 4, "ws")}),
-            "scalesim: 1 files (the config (.cfg), then the topology (.csv))");
+      "scalesim: 1 files (the config (.cfg), then the topology (.csv))");
 }
 
 TEST(Scalesim, OtherMappingsHaveNoNameThere) {
@@ -113,19 +112,19 @@ TEST(Scalesim, OtherMappingsHaveNoNameThere) {
     return out ? "" : out.error().where + ": " + out.error().what;
   };
   EXPECT_EQ(refused("arch glb { pe[4x4]@systolic }",
-                    "glb: for n:2 for k:2 for m:8 [I W O]\npe: par k:4 on x par n:4 on y [W]"),
-            "");
+                "glb: for n:2 for k:2 for m:8 [I W O]\npe: par k:4 on x par n:4 on y [W]"),
+      "");
   EXPECT_EQ(refused("arch glb { pe[4x4]@systolic }",
-                    "glb: for n:2 for m:8 for k:2 [I W O]\npe: par k:4 on x par n:4 on y [W]"),
-            "pe: what stays in the units, what the axes hold and the order of folds are no dataflow of it");
+                "glb: for n:2 for m:8 for k:2 [I W O]\npe: par k:4 on x par n:4 on y [W]"),
+      "pe: what stays in the units, what the axes hold and the order of folds are no dataflow of it");
   EXPECT_EQ(refused("arch glb { pe[4x4]@systolic }",
-                    "glb: for n:2 for k:2 for m:8 [I W O]\npe: par k:4 on x par n:4 on y [W O]"),
-            "pe: what stays in the units, what the axes hold and the order of folds are no dataflow of it");
+                "glb: for n:2 for k:2 for m:8 [I W O]\npe: par k:4 on x par n:4 on y [W O]"),
+      "pe: what stays in the units, what the axes hold and the order of folds are no dataflow of it");
   EXPECT_EQ(refused("arch glb { pe[4x4]@systolic }",
-                    "glb: for n:2 for k:4 for m:8 [I W O]\npe: par k:2 on x par n:4 on y [W]"),
-            "pe: 2 of 4 units in use");
+                "glb: for n:2 for k:4 for m:8 [I W O]\npe: par k:2 on x par n:4 on y [W]"),
+      "pe: 2 of 4 units in use");
   EXPECT_EQ(refused("arch glb { pe[16] }", "glb: for n:8 for k:8 for m:1 [I W O]\npe: par m:8 on pe [W]"),
-            "pe: 1 axes of units");
+      "pe: 1 axes of units");
 }
 
 }  // namespace

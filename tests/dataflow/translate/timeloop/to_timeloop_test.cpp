@@ -17,8 +17,7 @@ struct DrawnShape {
   const char* text;
   std::vector<std::string> dims;
 };
-const std::vector<DrawnShape> drawn_shapes{
-    {"op: O[m,n] += I[m,k] * W[k,n]", {"m", "n", "k"}},
+const std::vector<DrawnShape> drawn_shapes{{"op: O[m,n] += I[m,k] * W[k,n]", {"m", "n", "k"}},
     {"op: O[b,m,n] += I[b,m,k] * W[b,k,n]", {"m", "n", "k", "b"}},
     {"op: O[k,p,q] += I[c,2*p+r,q+3*s] * W[k,c,r,s]", {"p", "q", "r", "s", "c", "k"}},
     {"op: O[m,n] += A[m,k] * B[k,l] * C[l,n]", {"m", "n", "k", "l"}}};
@@ -57,10 +56,8 @@ std::string drawn_program(bool ragged, std::mt19937_64& random) {
       inside /= factor.trips;
       const bool is_short = (extent - 1) / inside % factor.trips != factor.trips - 1;
       const std::string loop = fmt::format("{}:{}{}", dim, factor.trips, is_short ? "?" : "");
-      if (factor.where == 't')
-        time[factor.level].push_back("for " + loop);
-      else
-        (factor.where == 'x' ? on_x : on_y)[factor.level].push_back(fmt::format("par {} on {}", loop, factor.where));
+      if (factor.where == 't') time[factor.level].push_back("for " + loop);
+      else (factor.where == 'x' ? on_x : on_y)[factor.level].push_back(fmt::format("par {} on {}", loop, factor.where));
       if (factor.where == 'x') x[factor.level] *= factor.trips;
       if (factor.where == 'y') y[factor.level] *= factor.trips;
     }
@@ -117,12 +114,11 @@ TEST(ToTimeloop, WhatHasNoNameThereIsRefused) {
     return out ? "" : to_text(out.error());
   };
   EXPECT_EQ(refused("arch dram { pe[2x2x2] }", "dram: for m:8 for n:8 for k:8 [I W O]\npe: []"),
-            "pe: 3 axes of units: a mesh has X and Y (Timeloop has no name for it)");
-  EXPECT_EQ(
-      refused("arch dram { glb }", "dram: for k:2 for m:8 for n:8 for k:4 [I W O]\nglb: [I W O]"),
+      "pe: 3 axes of units: a mesh has X and Y (Timeloop has no name for it)");
+  EXPECT_EQ(refused("arch dram { glb }", "dram: for k:2 for m:8 for n:8 for k:4 [I W O]\nglb: [I W O]"),
       "dram: two loops over k at one level: a directive has one factor per dimension (Timeloop has no name for it)");
   EXPECT_EQ(refused("arch dram { glb cap:7 B }", "dram: for k:8 for m:8 for n:8 [I W O]\nglb: [I W O]"),
-            "glb: 7 bytes are no whole number of 2-byte words (make cap a multiple of the word)");
+      "glb: 7 bytes are no whole number of 2-byte words (make cap a multiple of the word)");
 }
 
 TEST(ToTimeloop, WhatItHasNoWordForIsNoted) {
@@ -132,9 +128,9 @@ TEST(ToTimeloop, WhatItHasNoWordForIsNoted) {
   ASSERT_TRUE(out);
   ASSERT_EQ(out->notes.size(), 3u);
   EXPECT_EQ(out->notes[0],
-            "dimension mm: Timeloop v3 reads permutations letter by letter, rename it to one letter to run it there");
-  EXPECT_EQ(out->notes[1],
-            "pe: units of a chain or network are a mesh with multicast and reduction there, without skew");
+      "dimension mm: Timeloop v3 reads permutations letter by letter, rename it to one letter to run it there");
+  EXPECT_EQ(
+      out->notes[1], "pe: units of a chain or network are a mesh with multicast and reduction there, without skew");
   EXPECT_EQ(out->notes[2], "pe: energy per access comes from tables there");
 }
 

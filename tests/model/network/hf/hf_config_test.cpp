@@ -31,7 +31,7 @@ std::string config_error(const std::string& text, const std::string& as = "") {
 /// Whether one of the notes holds the words.
 bool noted(const HfConfig& config, const std::string& words) {
   return std::any_of(config.notes.begin(), config.notes.end(),
-                     [&](const std::string& n) { return n.find(words) != std::string::npos; });
+      [&](const std::string& n) { return n.find(words) != std::string::npos; });
 }
 
 TEST(ReadHfConfig, ReadsLlamaPastUnknownKeys) {
@@ -52,21 +52,21 @@ struct ConfigOfRow {
 
 const ConfigOfRow configs_of_rows[] = {
     {"mistral-7b",
-     R"({"architectures": ["MistralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+        R"({"architectures": ["MistralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768, "sliding_window": 4096})"},
     {"mixtral-8x7b",
-     R"({"architectures": ["MixtralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+        R"({"architectures": ["MixtralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768, "num_local_experts": 8,
       "num_experts_per_tok": 2, "sliding_window": null})"},
     {"qwen2.5-7b",
-     R"({"architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+        R"({"architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
       "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 131072, "sliding_window": 131072,
       "use_sliding_window": false})"},
     {"qwen3-32b",
-     R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64,
+        R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64,
       "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960})"},
     {"qwen3-30b-a3b",
-     R"({"architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 48,
+        R"({"architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 48,
       "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960,
       "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "decoder_sparse_step": 1, "mlp_only_layers": []})"},
     {"qwen1.5-moe-a2.7b", R"({"architectures": ["Qwen2MoeForCausalLM"], "hidden_size": 2048, "intermediate_size": 5632,
@@ -74,7 +74,7 @@ const ConfigOfRow configs_of_rows[] = {
       "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632,
       "decoder_sparse_step": 1})"},
     {"deepseek-v2-lite",
-     R"({"architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 2048, "intermediate_size": 10944,
+        R"({"architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 2048, "intermediate_size": 10944,
       "num_hidden_layers": 27, "num_attention_heads": 16, "vocab_size": 102400, "max_position_embeddings": 163840, "q_lora_rank": null,
       "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 64, "n_shared_experts": 2,
       "num_experts_per_tok": 6, "moe_intermediate_size": 1408, "first_k_dense_replace": 1, "moe_layer_freq": 1, "topk_method": "greedy"})"},
@@ -84,30 +84,30 @@ const ConfigOfRow configs_of_rows[] = {
       "v_head_dim": 128, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 2048,
       "first_k_dense_replace": 3, "moe_layer_freq": 1, "topk_method": "noaux_tc", "num_nextn_predict_layers": 1})"},
     {"gpt-oss-120b",
-     R"({"architectures": ["GptOssForCausalLM"], "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": 36,
+        R"({"architectures": ["GptOssForCausalLM"], "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": 36,
       "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201088, "max_position_embeddings": 131072,
       "attention_bias": true, "num_local_experts": 128, "experts_per_token": 4, "sliding_window": 128})"},
     {"llama4-maverick",
-     R"({"architectures": ["Llama4ForConditionalGeneration"], "vision_config": {"hidden_size": 1408}, "text_config": {
+        R"({"architectures": ["Llama4ForConditionalGeneration"], "vision_config": {"hidden_size": 1408}, "text_config": {
       "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
       "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 202048, "max_position_embeddings": 1048576, "num_local_experts": 128,
       "num_experts_per_tok": 1, "interleave_moe_layer_step": 2}})"},
     {"gpt2-1.5b",
-     R"({"architectures": ["GPT2LMHeadModel"], "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024,
+        R"({"architectures": ["GPT2LMHeadModel"], "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024,
       "vocab_size": 50257, "activation_function": "gelu_new", "n_inner": null})"},
     {"gpt-neox-20b",
-     R"({"architectures": ["GPTNeoXForCausalLM"], "hidden_size": 6144, "intermediate_size": 24576, "num_hidden_layers": 44,
+        R"({"architectures": ["GPTNeoXForCausalLM"], "hidden_size": 6144, "intermediate_size": 24576, "num_hidden_layers": 44,
       "num_attention_heads": 64, "vocab_size": 50432, "max_position_embeddings": 2048, "hidden_act": "gelu_fast"})"},
     {"bloom-176b",
-     R"({"architectures": ["BloomForCausalLM"], "hidden_size": 14336, "n_layer": 70, "n_head": 112, "vocab_size": 250880})"},
+        R"({"architectures": ["BloomForCausalLM"], "hidden_size": 14336, "n_layer": 70, "n_head": 112, "vocab_size": 250880})"},
     {"nemotron4-15b",
-     R"({"architectures": ["NemotronForCausalLM"], "hidden_size": 6144, "intermediate_size": 24576, "num_hidden_layers": 32,
+        R"({"architectures": ["NemotronForCausalLM"], "hidden_size": 6144, "intermediate_size": 24576, "num_hidden_layers": 32,
       "num_attention_heads": 48, "num_key_value_heads": 8, "vocab_size": 256000, "max_position_embeddings": 4096, "hidden_act": "relu2"})"},
     {"phi-3-mini",
-     R"({"architectures": ["Phi3ForCausalLM"], "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
+        R"({"architectures": ["Phi3ForCausalLM"], "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32064, "max_position_embeddings": 4096, "sliding_window": 2047})"},
     {"gemma-7b",
-     R"({"architectures": ["GemmaForCausalLM"], "hidden_size": 3072, "intermediate_size": 24576, "num_hidden_layers": 28,
+        R"({"architectures": ["GemmaForCausalLM"], "hidden_size": 3072, "intermediate_size": 24576, "num_hidden_layers": 28,
       "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 256, "vocab_size": 256000, "max_position_embeddings": 8192})"},
     {"opt-13b", R"({"architectures": ["OPTForCausalLM"], "hidden_size": 5120, "ffn_dim": 20480, "num_hidden_layers": 40,
       "num_attention_heads": 40, "vocab_size": 50272, "max_position_embeddings": 2048, "word_embed_proj_dim": 5120, "dropout": 0.1})"},
@@ -142,8 +142,8 @@ TEST(ReadHfConfig, CoversEveryFamily) {
 }
 
 TEST(ReadHfConfig, SaysWhatItTookAndWhatItLeftOut) {
-  const std::string bare = config_with(config_with(llama_config, "\"num_key_value_heads\": 8, ", ""),
-                                       ", \"tie_word_embeddings\": false", "");
+  const std::string bare = config_with(
+      config_with(llama_config, "\"num_key_value_heads\": 8, ", ""), ", \"tie_word_embeddings\": false", "");
   const auto config = read_hf_config(bare, "config.json");
   ASSERT_TRUE(config) << to_text(config.error());
   EXPECT_TRUE(noted(*config, "num_key_value_heads 32 (not in the file)"));
@@ -166,8 +166,8 @@ TEST(ReadHfConfig, SaysWhatItTookAndWhatItLeftOut) {
 TEST(ReadHfConfig, ExplainsAnUnknownArchitecture) {
   const std::string other = config_with(llama_config, "LlamaForCausalLM", "NewThingForCausalLM");
   const std::string text = config_error(other);
-  EXPECT_NE(text.find("config.json:/architectures: the architecture 'NewThingForCausalLM' is not known"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("config.json:/architectures: the architecture 'NewThingForCausalLM' is not known"), std::string::npos)
       << text;
   EXPECT_NE(text.find("DeepseekV3ForCausalLM"), std::string::npos) << text;
   EXPECT_NE(text.find("--as llama"), std::string::npos) << text;
@@ -179,15 +179,15 @@ TEST(ReadHfConfig, ExplainsAnUnknownArchitecture) {
 }
 
 TEST(ReadHfConfig, RefusesWhatItCannotSay) {
-  EXPECT_NE(config_error(config_with(llama_config, "\"hidden_size\": 4096,", "")).find("/hidden_size"),
-            std::string::npos);
-  EXPECT_NE(config_error(config_with(llama_config, "\"num_hidden_layers\": 32", "\"num_hidden_layers\": 0")),
-            "accepted");
-  EXPECT_NE(config_error(config_with(llama_config, "\"silu\"", "\"relu2\"")).find("activation 'relu2'"),
-            std::string::npos);
+  EXPECT_NE(
+      config_error(config_with(llama_config, "\"hidden_size\": 4096,", "")).find("/hidden_size"), std::string::npos);
+  EXPECT_NE(
+      config_error(config_with(llama_config, "\"num_hidden_layers\": 32", "\"num_hidden_layers\": 0")), "accepted");
+  EXPECT_NE(
+      config_error(config_with(llama_config, "\"silu\"", "\"relu2\"")).find("activation 'relu2'"), std::string::npos);
   EXPECT_NE(config_error(config_with(llama_config, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5"))
                 .find("do not divide"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(
       config_error(config_with(llama_config, "\"attention_bias\": false", "\"mlp_bias\": true")).find("/mlp_bias"),
       std::string::npos);
@@ -201,11 +201,11 @@ TEST(ReadHfConfig, RefusesWhatItCannotSay) {
 TEST(ReadHfConfig, RefusesExpertsBetweenPlainLayers) {
   for (const ConfigOfRow& row : configs_of_rows) {
     if (row.row != std::string("qwen3-30b-a3b")) continue;
-    EXPECT_EQ(config_error(config_with(row.text, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [0, 1]")),
-              "accepted");
+    EXPECT_EQ(
+        config_error(config_with(row.text, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [0, 1]")), "accepted");
     EXPECT_NE(config_error(config_with(row.text, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [5]"))
                   .find("/mlp_only_layers"),
-              std::string::npos);
+        std::string::npos);
   }
 }
 

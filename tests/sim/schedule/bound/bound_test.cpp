@@ -15,8 +15,10 @@ using pipelines::order_of;
 using pipelines::timeline_of;
 
 BoundProblem plain_problem(int ranks, int units, double cap) {
+  // clang-format off
   BoundProblem problem{.ranks = ranks, .stages = ranks, .units = units, .directions = 1, .rank_of = {},
                        .memory_cap = std::vector<double>(static_cast<std::size_t>(ranks), cap)};
+  // clang-format on
   for (int r = 0; r < ranks; ++r) problem.rank_of.push_back(r);
   return problem;
 }
@@ -46,8 +48,8 @@ TEST(LowerBound, ZbH1IsTheBestWithTheMemoryOf1f1b) {
     const ScheduleSize size{.ranks = ranks, .micro_batches = 3 * ranks};
     const StageTimes times = equal_times(ranks, 10, 12, 7);
     const Timeline timeline = timeline_of(order_of("zb-h1", size), times);
-    EXPECT_DOUBLE_EQ(lower_bound(plain_problem(ranks, 3 * ranks, ranks), times).makespan.value(),
-                     timeline.makespan.value());
+    EXPECT_DOUBLE_EQ(
+        lower_bound(plain_problem(ranks, 3 * ranks, ranks), times).makespan.value(), timeline.makespan.value());
   }
 }
 
@@ -66,9 +68,9 @@ class Draw {
     const auto kinds = schedule_kinds();
     const ScheduleKind& kind = kinds[random_() % kinds.size()];
     const ScheduleSize size{.ranks = 1 + up_to(6),
-                            .chunks = kind.takes_chunks ? 1 + up_to(2) : 1,
-                            .micro_batches = 1 + up_to(18),
-                            .slices = kind.takes_slices ? 1 + up_to(2) : 1};
+        .chunks = kind.takes_chunks ? 1 + up_to(2) : 1,
+        .micro_batches = 1 + up_to(18),
+        .slices = kind.takes_slices ? 1 + up_to(2) : 1};
     if (!check_size(kind, size)) return {};
     auto order = make_order(kind.id, size);
     if (!order) return {};
@@ -85,10 +87,12 @@ class Draw {
 
   StageTimes times_for(const Order& order) {
     const auto stages = static_cast<std::size_t>(order.stages());
+    // clang-format off
     StageTimes times{.forward = some(stages, 1), .input_grad = some(stages, 1), .weight_grad = some(stages, 0),
                      .hop_forward = some(stages - 1, 0), .hop_backward = some(stages - 1, 0),
                      .blocking_hops = up_to(3) == 0, .forward_each = {}, .input_grad_each = {},
                      .weight_grad_each = {}, .rank_slowdown = {}};
+    // clang-format on
     if (up_to(3) == 0) times.pair_factor = 0.5 + 0.1 * up_to(10);
     for (int r = 0; times.rank_slowdown.size() < static_cast<std::size_t>(order.ranks) && r % 2 == 0; r += 2) {
       times.rank_slowdown.push_back(1 + 0.1 * up_to(5));

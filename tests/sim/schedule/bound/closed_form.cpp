@@ -170,8 +170,8 @@ constexpr std::array closed_forms = {
 };
 
 const ClosedForm* find_closed_form(const std::string& schedule) {
-  const auto form = std::find_if(closed_forms.begin(), closed_forms.end(),
-                                 [&](const ClosedForm& row) { return row.schedule == schedule; });
+  const auto form = std::find_if(
+      closed_forms.begin(), closed_forms.end(), [&](const ClosedForm& row) { return row.schedule == schedule; });
   return form == closed_forms.end() ? nullptr : &*form;
 }
 
@@ -181,15 +181,15 @@ std::optional<Seconds> in_seconds(const Formula& value) {
 
 }  // namespace
 
-std::optional<Seconds> closed_form_makespan(const std::string& schedule, const ScheduleSize& size,
-                                            const StageTimes& times) {
+std::optional<Seconds> closed_form_makespan(
+    const std::string& schedule, const ScheduleSize& size, const StageTimes& times) {
   const ClosedForm* form = find_closed_form(schedule);
   const auto stages = equal_stages(times);
   return form && stages ? in_seconds(form->makespan(size, *stages)) : std::nullopt;
 }
 
-std::optional<Seconds> closed_form_span(const std::string& schedule, const ScheduleSize& size,
-                                        const StageTimes& times) {
+std::optional<Seconds> closed_form_span(
+    const std::string& schedule, const ScheduleSize& size, const StageTimes& times) {
   const ClosedForm* form = find_closed_form(schedule);
   const auto stages = equal_stages(times);
   return form && stages ? in_seconds(form->span(size, *stages)) : std::nullopt;

@@ -15,8 +15,8 @@ namespace stepcast {
 
 /// What run() gives as makespan for this kind, size and times, by formula; nothing where no exact formula is known
 /// (unequal stages or hops, single durations, slow ranks, most kinds with hops). The size must be legal for the kind.
-std::optional<Seconds> closed_form_makespan(const std::string& schedule, const ScheduleSize& size,
-                                            const StageTimes& times);
+std::optional<Seconds> closed_form_makespan(
+    const std::string& schedule, const ScheduleSize& size, const StageTimes& times);
 /// The same for Timeline::span.
 std::optional<Seconds> closed_form_span(const std::string& schedule, const ScheduleSize& size, const StageTimes& times);
 

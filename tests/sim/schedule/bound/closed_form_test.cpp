@@ -24,8 +24,8 @@ struct Grid {
 };
 
 std::string name_of(const std::string& id, const ScheduleSize& size) {
-  return fmt::format("{} p={} v={} m={} g={} n={}", id, size.ranks, size.chunks, size.micro_batches, size.group,
-                     size.slices);
+  return fmt::format(
+      "{} p={} v={} m={} g={} n={}", id, size.ranks, size.chunks, size.micro_batches, size.group, size.slices);
 }
 
 /// Counts settings in which formula and run agree; a difference fails. `formulas_everywhere`: each must have one.
@@ -83,9 +83,9 @@ const std::vector<double> some_hops = {0, 0.1, 0.75, 3, 50};
 // (4 + 4 - 1) x (1 + 2) = 21 and, four chunks' worth shared by two: (8 + 3) x (0.5 + 1) = 16.5.
 TEST(ClosedForm, ByHand) {
   EXPECT_EQ(closed_form_makespan("1f1b", {.ranks = 4, .micro_batches = 4}, equal_times(4, 1, 1, 1)), Seconds(21));
-  EXPECT_EQ(closed_form_makespan("interleaved-1f1b", {.ranks = 4, .chunks = 2, .micro_batches = 4},
-                                 equal_times(8, 0.5, 0.5, 0.5)),
-            Seconds(16.5));
+  EXPECT_EQ(closed_form_makespan(
+                "interleaved-1f1b", {.ranks = 4, .chunks = 2, .micro_batches = 4}, equal_times(8, 0.5, 0.5, 0.5)),
+      Seconds(16.5));
 }
 
 TEST(ClosedForm, GpipeEqualsTheEngine) {
@@ -145,9 +145,9 @@ TEST(ClosedForm, MessagesOfKindsWithoutAFormulaForTime) {
 // a hop of 1.5 is longer than f by 0.5: 10 x 3 + 1.5 x 17 + 0.5 = 56.
 TEST(ClosedForm, BlockingByHand) {
   EXPECT_EQ(closed_form_makespan("1f1b", {.ranks = 3, .micro_batches = 8}, equal_times(3, 1, 1, 1, 0.25, true)),
-            Seconds(34.25));
-  EXPECT_EQ(closed_form_makespan("1f1b", {.ranks = 3, .micro_batches = 8}, equal_times(3, 1, 1, 1, 1.5, true)),
-            Seconds(56));
+      Seconds(34.25));
+  EXPECT_EQ(
+      closed_form_makespan("1f1b", {.ranks = 3, .micro_batches = 8}, equal_times(3, 1, 1, 1, 1.5, true)), Seconds(56));
 }
 
 TEST(ClosedForm, NothingWhereNoFormulaIsExact) {
@@ -157,8 +157,8 @@ TEST(ClosedForm, NothingWhereNoFormulaIsExact) {
   StageTimes one_way = equal_times(4, 1, 1, 1, 1);
   one_way.hop_backward.clear();
   EXPECT_FALSE(closed_form_makespan("1f1b", {.ranks = 4, .micro_batches = 8}, one_way));
-  EXPECT_FALSE(closed_form_makespan("interleaved-1f1b", {.ranks = 2, .chunks = 2, .micro_batches = 2},
-                                    equal_times(4, 1, 1, 1, 1)));
+  EXPECT_FALSE(closed_form_makespan(
+      "interleaved-1f1b", {.ranks = 2, .chunks = 2, .micro_batches = 2}, equal_times(4, 1, 1, 1, 1)));
   StageTimes slow = equal_times(4, 1, 1, 1);
   slow.rank_slowdown = {1, 1, 1.25, 1};
   EXPECT_FALSE(closed_form_makespan("1f1b", {.ranks = 4, .micro_batches = 8}, slow));

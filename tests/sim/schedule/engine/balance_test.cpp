@@ -26,7 +26,8 @@ Balance balance_with(const char* kind, const ScheduleSize& size, const StageTime
 }
 
 // Forward 1 and 3, backward 2 and 6, two micro-batches: rank 1 works from 1 to 19 without a break, then rank 0 needs 2
-// for the last backward: 21. At the mean of 2 and 4 a step takes (2 + 1) x 6 = 18. The slower rank has 9 of a mean of 6.
+// for the last backward: 21. At the mean of 2 and 4 a step takes (2 + 1) x 6 = 18. The slower rank has 9 of a mean of
+// 6.
 TEST(Balance, TwoUnequalStages) {
   const Balance balance = balance_with("1f1b", {.ranks = 2, .micro_batches = 2}, times_of({1, 3}, {2, 6}));
   EXPECT_DOUBLE_EQ(balance.imbalance, 1.5);

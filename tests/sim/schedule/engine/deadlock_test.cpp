@@ -24,12 +24,11 @@ std::string stuck(const Order& order, bool blocking = false) {
 // Rank 0 wants the gradient of micro-batch 0 before it gives micro-batch 1; rank 1 wants micro-batch 1 first.
 TEST(Deadlock, NamesEveryActionOfTheCycle) {
   const Order order = written(2, {{{forward, 0, 0}, {backward, 0, 0}, {forward, 0, 1}, {backward, 0, 1}},
-                                  {{forward, 1, 0}, {forward, 1, 1}, {backward, 1, 0}, {backward, 1, 1}}});
+                                     {{forward, 1, 0}, {forward, 1, 1}, {backward, 1, 0}, {backward, 1, 1}}});
   ASSERT_TRUE(check_order(order));
   for (const bool blocking : {false, true}) {
-    EXPECT_EQ(stuck(order, blocking),
-              "cannot run: rank 0 waits at B(s=0, mb=0) for B(s=1, mb=0) on rank 1; "
-              "rank 1 waits at F(s=1, mb=1) for F(s=0, mb=1) on rank 0");
+    EXPECT_EQ(stuck(order, blocking), "cannot run: rank 0 waits at B(s=0, mb=0) for B(s=1, mb=0) on rank 1; "
+                                      "rank 1 waits at F(s=1, mb=1) for F(s=0, mb=1) on rank 0");
   }
 }
 
@@ -53,11 +52,10 @@ TEST(Deadlock, WeightGradientWaitsForItsInputGradient) {
 // for F1.
 TEST(Deadlock, APairWaitsAsOne) {
   const Order order = written(2, {{{forward, 0, 0}, {forward, 0, 1, true}, {backward, 0, 0}, {backward, 0, 1}},
-                                  {{forward, 1, 0}, {forward, 1, 1}, {backward, 1, 0}, {backward, 1, 1}}});
+                                     {{forward, 1, 0}, {forward, 1, 1}, {backward, 1, 0}, {backward, 1, 1}}});
   ASSERT_TRUE(check_order(order));
-  EXPECT_EQ(stuck(order),
-            "cannot run: rank 0 waits at F(s=0, mb=1)+B(s=0, mb=0) for B(s=1, mb=0) on rank 1; "
-            "rank 1 waits at F(s=1, mb=1) for F(s=0, mb=1) on rank 0");
+  EXPECT_EQ(stuck(order), "cannot run: rank 0 waits at F(s=0, mb=1)+B(s=0, mb=0) for B(s=1, mb=0) on rank 1; "
+                          "rank 1 waits at F(s=1, mb=1) for F(s=0, mb=1) on rank 0");
 }
 
 /// A few actions of a rank swapped, made pairs, or given another stage or unit.
@@ -67,21 +65,12 @@ void spoil(Order& order, std::mt19937& random) {
     const auto first = order.begin[rank], length = order.begin[rank + 1] - first;
     Action& action = order.actions[first + random() % length];
     switch (random() % 12) {
-      case 0:
-        action.stage = static_cast<int>(random() % order.stages());
-        break;
-      case 1:
-        action.micro_batch = static_cast<int>(random() % order.units());
-        break;
-      case 2:
-        action.kind = static_cast<ActionKind>(random() % 4);
-        break;
+      case 0: action.stage = static_cast<int>(random() % order.stages()); break;
+      case 1: action.micro_batch = static_cast<int>(random() % order.units()); break;
+      case 2: action.kind = static_cast<ActionKind>(random() % 4); break;
       case 3:
-      case 4:
-        action.with_next = !action.with_next;
-        break;
-      default:
-        std::swap(action, order.actions[first + random() % length]);
+      case 4: action.with_next = !action.with_next; break;
+      default: std::swap(action, order.actions[first + random() % length]);
     }
   }
 }
@@ -94,9 +83,9 @@ TEST(Deadlock, RandomOrdersRunOrAreRefused) {
   for (const ScheduleKind& kind : schedule_kinds()) {
     for (int trial = 0; trial < 400; ++trial) {
       const auto legal = make_order(kind.id, {.ranks = 1 + int(random() % 4),
-                                              .chunks = kind.takes_chunks ? 2 : 1,
-                                              .micro_batches = 1 + int(random() % 8),
-                                              .slices = kind.takes_slices ? 2 : 1});
+                                                 .chunks = kind.takes_chunks ? 2 : 1,
+                                                 .micro_batches = 1 + int(random() % 8),
+                                                 .slices = kind.takes_slices ? 2 : 1});
       if (!legal) continue;
       Order order = *legal;
       spoil(order, random);

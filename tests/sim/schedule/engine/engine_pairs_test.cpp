@@ -36,7 +36,7 @@ TEST(EnginePairs, LastTheFactorTimesTheSum) {
 // 8 + 3 = 11.
 TEST(EnginePairs, StartWhenBothInputsAreThere) {
   const Order order = written(2, {{{forward, 0, 0}, {forward, 0, 1}, {backward, 0, 0}, {backward, 0, 1}},
-                                  {{forward, 1, 0}, {forward, 1, 1, true}, {backward, 1, 0}, {backward, 1, 1}}});
+                                     {{forward, 1, 0}, {forward, 1, 1, true}, {backward, 1, 0}, {backward, 1, 1}}});
   const Timeline t = timeline_of(order, equal_times(2, 1, 1, 1, 3));
   EXPECT_EQ(starts(t), (std::vector<double>{0, 1, 11, 13, 4, 5, 5, 8}));
   EXPECT_EQ(t.makespan, Seconds(15));
@@ -46,7 +46,7 @@ TEST(EnginePairs, StartWhenBothInputsAreThere) {
 // receives F1 (sent at 5) until 8: the pair runs 8-11, sends B0 11-14 in one batch; rank 0 was idle and receives it.
 TEST(EnginePairs, BlockingPairsReceiveInOneBatch) {
   const Order order = written(2, {{{forward, 0, 0}, {forward, 0, 1}, {backward, 0, 0}, {backward, 0, 1}},
-                                  {{forward, 1, 0}, {forward, 1, 1, true}, {backward, 1, 0}, {backward, 1, 1}}});
+                                     {{forward, 1, 0}, {forward, 1, 1, true}, {backward, 1, 0}, {backward, 1, 1}}});
   const Timeline t = timeline_of(order, equal_times(2, 1, 1, 1, 3, true));
   EXPECT_EQ(t.start[order.begin[1] + 1], Seconds(8));
   EXPECT_EQ(t.start[order.begin[1] + 2], Seconds(8));
@@ -57,7 +57,7 @@ TEST(EnginePairs, BlockingPairsReceiveInOneBatch) {
 // p=2, one micro-batch each way, F 1, B 2, hop 0: both ranks F 0-1 (own end), F 1-2 (the other's), B, B.
 TEST(EnginePairs, DirectionsDoNotJoinAtTheirEnds) {
   Order order = written(2, {{{forward, 0, 0}, {forward, 3, 1}, {backward, 3, 1}, {backward, 0, 0}},
-                            {{forward, 2, 1}, {forward, 1, 0}, {backward, 1, 0}, {backward, 2, 1}}});
+                               {{forward, 2, 1}, {forward, 1, 0}, {backward, 1, 0}, {backward, 2, 1}}});
   order.chunks = order.directions = 2;
   order.rank_of = {0, 1, 1, 0};
   const Timeline t = timeline_of(order, equal_times(4, 1, 1, 1));

@@ -35,7 +35,7 @@ TEST(Engine, OneRankHasNoBubble) {
 // The same step with I and W apart: rank 1 hands its gradient on after I (at 2), so rank 0 works 2-3, 3-4.
 TEST(Engine, SplitBackwardHandsItsGradientOnBeforeTheWeights) {
   const Order split = written(1, {{{forward, 0, 0}, {input_grad, 0, 0}, {weight_grad, 0, 0}},
-                                  {{forward, 1, 0}, {input_grad, 1, 0}, {weight_grad, 1, 0}}});
+                                     {{forward, 1, 0}, {input_grad, 1, 0}, {weight_grad, 1, 0}}});
   const Order fused = written(1, {{{forward, 0, 0}, {backward, 0, 0}}, {{forward, 1, 0}, {backward, 1, 0}}});
   EXPECT_EQ(timeline_of(split, equal_times(2, 1, 1, 1)).makespan, Seconds(5));
   EXPECT_EQ(timeline_of(fused, equal_times(2, 1, 1, 1)).makespan, Seconds(6));
@@ -77,8 +77,8 @@ TEST(Engine, AStageOnTheSameRankHandsOverForNothing) {
 TEST(Engine, BlockingHopsHoldBothRanks) {
   const Order order = order_of("1f1b", {.ranks = 2, .micro_batches = 2});
   const Timeline t = timeline_of(order, equal_times(2, 1, 1, 1, 10, true));
-  EXPECT_EQ(t.start, (std::vector{Seconds(0), Seconds(11), Seconds(24), Seconds(37),      // rank 0: F0 F1 B0 B1
-                                  Seconds(11), Seconds(12), Seconds(24), Seconds(25)}));  // rank 1: F0 B0 F1 B1
+  EXPECT_EQ(t.start, (std::vector{Seconds(0), Seconds(11), Seconds(24), Seconds(37),  // rank 0: F0 F1 B0 B1
+                         Seconds(11), Seconds(12), Seconds(24), Seconds(25)}));       // rank 1: F0 B0 F1 B1
   EXPECT_EQ(t.makespan, Seconds(39));
   // Rank 0: send F0 10; send F1 12-22 with receive B0 14-24 is 12 together; receive B1 10.
   EXPECT_EQ(t.hop_wait[0], Seconds(32));

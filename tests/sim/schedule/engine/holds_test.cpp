@@ -12,8 +12,9 @@ using pipelines::equal_times;
 using pipelines::order_of;
 using pipelines::timeline_of;
 
-// Two ranks, one micro-batch, 1 s forward, 2 s backward, hops of 0.5 s. Rank 0: F 0-1, sends 1-1.5, is idle until the gradient is
-// made at 4.5, receives it until 5. Rank 1 receives 1-1.5; its own send at the end holds it for nothing that follows.
+// Two ranks, one micro-batch, 1 s forward, 2 s backward, hops of 0.5 s. Rank 0: F 0-1, sends 1-1.5, is idle until the
+// gradient is made at 4.5, receives it until 5. Rank 1 receives 1-1.5; its own send at the end holds it for nothing
+// that follows.
 TEST(HopHolds, LieBetweenActions) {
   const Order order = order_of("gpipe", {2, 1, 1});
   const StageTimes times = equal_times(2, 1, 1, 1, 0.5, true);
@@ -50,7 +51,8 @@ TEST(HopHolds, SumToTheTimelinesOwnInEveryKind) {
       blocked += sum > 0 ? 1 : 0;
       for (std::int32_t i = order.begin[rank]; i < order.begin[rank + 1]; ++i)
         for (const HopHold& hold : holds[rank])
-          EXPECT_TRUE(hold.end <= timeline.start[i].value() + 1e-9 || hold.start >= timeline.end[i].value() - 1e-9) << "inside an action";
+          EXPECT_TRUE(hold.end <= timeline.start[i].value() + 1e-9 || hold.start >= timeline.end[i].value() - 1e-9)
+              << "inside an action";
     }
   }
   EXPECT_GT(blocked, 20);

@@ -53,8 +53,8 @@ TEST(InFlight, StagesOfARankSumToItsPeak) {
   const Order order = order_of("interleaved-1f1b", {.ranks = 4, .chunks = 3, .micro_batches = 16});
   const Timeline t = timeline_of(order, equal_times(12, 1, 1, 1));
   for (int r = 0; r < 4; ++r) {
-    EXPECT_EQ(t.peak_in_flight_stage[r] + t.peak_in_flight_stage[4 + r] + t.peak_in_flight_stage[8 + r],
-              t.peak_in_flight[r]);
+    EXPECT_EQ(
+        t.peak_in_flight_stage[r] + t.peak_in_flight_stage[4 + r] + t.peak_in_flight_stage[8 + r], t.peak_in_flight[r]);
   }
   // Rank 0 has done 6 + 8 + 1 forwards: two blocks of 4 on chunk 0, one on each other chunk, then 3 more on chunk 0.
   EXPECT_EQ(t.peak_in_flight[0], 15);
@@ -64,23 +64,15 @@ TEST(InFlight, StagesOfARankSumToItsPeak) {
 }
 
 TEST(InFlight, SplitBackwardKeepsActivationsUntilTheWeightGradient) {
-  const Order order = written(2, {{{forward, 0, 0},
-                                   {input_grad, 0, 0},
-                                   {forward, 0, 1},
-                                   {input_grad, 0, 1},
-                                   {weight_grad, 0, 0},
-                                   {weight_grad, 0, 1}}});
+  const Order order = written(2, {{{forward, 0, 0}, {input_grad, 0, 0}, {forward, 0, 1}, {input_grad, 0, 1},
+                                     {weight_grad, 0, 0}, {weight_grad, 0, 1}}});
   EXPECT_EQ(timeline_of(order, equal_times(1, 1, 1, 1)).peak_in_flight[0], 2);
 }
 
 // F0 I0 F1 I1 W0 W1: two held until W, one until I, two weight gradients wait.
 TEST(InFlight, FreedAtInputGradientAndPendingWeightGradients) {
-  const Order order = written(2, {{{forward, 0, 0},
-                                   {input_grad, 0, 0},
-                                   {forward, 0, 1},
-                                   {input_grad, 0, 1},
-                                   {weight_grad, 0, 0},
-                                   {weight_grad, 0, 1}}});
+  const Order order = written(2, {{{forward, 0, 0}, {input_grad, 0, 0}, {forward, 0, 1}, {input_grad, 0, 1},
+                                     {weight_grad, 0, 0}, {weight_grad, 0, 1}}});
   const Timeline t = timeline_of(order, equal_times(1, 1, 1, 1));
   EXPECT_EQ(t.peak_freed_at_input_grad[0], 1);
   EXPECT_EQ(t.peak_pending_weight_grads[0], 2);
@@ -112,18 +104,9 @@ TEST(InFlight, DualPipeHoldsOneMoreThanItsRanks) {
 
 // One rank, two stages: three micro-batches on the small stage (3 x 1) against one on the large one (1 x 10).
 TEST(InFlight, WeightedPeakNeedNotBeThePeakCount) {
-  Order order = written(3, {{{forward, 0, 0},
-                             {forward, 1, 0},
-                             {backward, 1, 0},
-                             {forward, 0, 1},
-                             {forward, 0, 2},
-                             {backward, 0, 0},
-                             {forward, 1, 1},
-                             {backward, 1, 1},
-                             {forward, 1, 2},
-                             {backward, 1, 2},
-                             {backward, 0, 1},
-                             {backward, 0, 2}}});
+  Order order = written(3,
+      {{{forward, 0, 0}, {forward, 1, 0}, {backward, 1, 0}, {forward, 0, 1}, {forward, 0, 2}, {backward, 0, 0},
+          {forward, 1, 1}, {backward, 1, 1}, {forward, 1, 2}, {backward, 1, 2}, {backward, 0, 1}, {backward, 0, 2}}});
   order.chunks = 2;
   order.rank_of = {0, 0};
   ASSERT_TRUE(check_order(order));

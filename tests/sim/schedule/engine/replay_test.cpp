@@ -37,8 +37,8 @@ TEST(Replay, MeansHideTheSlowMicroBatch) {
 TEST(Replay, ASlowCopyIsWhatTheMeanOverCopiesHides) {
   // 1F1B with m + p - 1 = 5 turns of 1 + 2: 15 for the one copy, 30 for the slow one, 22.5 for their mean.
   const Order order = pipelines::order_of("1f1b", {.ranks = 2, .chunks = 1, .micro_batches = 4});
-  const std::vector<TimedOrder> copies = {{order, pipelines::equal_times(2, 1, 2, 0)},
-                                          {order, pipelines::equal_times(2, 2, 4, 0)}};
+  const std::vector<TimedOrder> copies = {
+      {order, pipelines::equal_times(2, 1, 2, 0)}, {order, pipelines::equal_times(2, 2, 4, 0)}};
   const auto result = replay(copies);
   ASSERT_TRUE(result) << to_text(result.error());
   EXPECT_EQ(result->single.makespan, Seconds(30));
@@ -47,8 +47,8 @@ TEST(Replay, ASlowCopyIsWhatTheMeanOverCopiesHides) {
 }
 
 TEST(Replay, EqualDurationsNeedNoWarning) {
-  TimedOrder timed{pipelines::order_of("zb-h1", {.ranks = 4, .chunks = 1, .micro_batches = 8}),
-                   pipelines::equal_times(4, 1, 1, 1)};
+  TimedOrder timed{
+      pipelines::order_of("zb-h1", {.ranks = 4, .chunks = 1, .micro_batches = 8}), pipelines::equal_times(4, 1, 1, 1)};
   timed.times.forward_each.assign(32, 1.0);
   const auto result = replay(timed);
   ASSERT_TRUE(result) << to_text(result.error());
@@ -68,27 +68,26 @@ TEST(Replay, MeansAreOverTheMicroBatchesThatPassTheStage) {
 TEST(Replay, AnOrderThatCannotRunIsRefused) {
   const auto f = ActionKind::forward;
   const auto b = ActionKind::backward;
-  const Order order = pipelines::written(2, {{{f, 0, 0}, {b, 0, 0}, {f, 0, 1}, {b, 0, 1}},
-                                             {{f, 1, 0}, {f, 1, 1}, {b, 1, 0}, {b, 1, 1}}});
+  const Order order = pipelines::written(
+      2, {{{f, 0, 0}, {b, 0, 0}, {f, 0, 1}, {b, 0, 1}}, {{f, 1, 0}, {f, 1, 1}, {b, 1, 0}, {b, 1, 1}}});
   ASSERT_TRUE(check_order(order));
   EXPECT_FALSE(replay({order, pipelines::equal_times(2, 1, 1, 1)}));
 }
 
 // One step of one of three public Megatron jobs: 8 GPUs, two replicas of four stages, four micro-batches, the last
 // stage slow (job ST, step 535; ByteDance-Seed/StragglerAnalysis 8efcd7f, Apache-2.0). Seconds by stage, micro-batch.
-constexpr double st_forward[2][16] = {
-    {0.067599, 0.069085, 0.068014, 0.0684, 0.067284, 0.068631, 0.067211, 0.069635,
-     0.06803, 0.068541, 0.0691, 0.069665, 0.138354, 0.142353, 0.140149, 0.14063},
-    {0.067065, 0.068685, 0.067556, 0.067802, 0.067746, 0.067203, 0.069147, 0.069123,
-     0.067518, 0.068729, 0.069507, 0.068679, 0.139039, 0.142527, 0.142293, 0.142692}};
+constexpr double st_forward[2][16] = {{0.067599, 0.069085, 0.068014, 0.0684, 0.067284, 0.068631, 0.067211, 0.069635,
+                                          0.06803, 0.068541, 0.0691, 0.069665, 0.138354, 0.142353, 0.140149, 0.14063},
+    {0.067065, 0.068685, 0.067556, 0.067802, 0.067746, 0.067203, 0.069147, 0.069123, 0.067518, 0.068729, 0.069507,
+        0.068679, 0.139039, 0.142527, 0.142293, 0.142692}};
 constexpr double st_backward[2][16] = {
-    {0.148009, 0.147651, 0.145659, 0.147515, 0.146647, 0.147276, 0.144789, 0.147541,
-     0.147483, 0.147544, 0.145377, 0.146839, 0.207177, 0.206071, 0.204187, 0.206827},
-    {0.144872, 0.146481, 0.145977, 0.145892, 0.145006, 0.146653, 0.145904, 0.147131,
-     0.144599, 0.14584, 0.146837, 0.147929, 0.204857, 0.207095, 0.207469, 0.208118}};
-constexpr double st_observed = 2.222772;    // the measured step
-constexpr double st_tail = 0.161071;        // after the pipeline: gradients, clip, optimizer; the job's mean
-constexpr double st_hop = 0.0012;           // median point-to-point time
+    {0.148009, 0.147651, 0.145659, 0.147515, 0.146647, 0.147276, 0.144789, 0.147541, 0.147483, 0.147544, 0.145377,
+        0.146839, 0.207177, 0.206071, 0.204187, 0.206827},
+    {0.144872, 0.146481, 0.145977, 0.145892, 0.145006, 0.146653, 0.145904, 0.147131, 0.144599, 0.14584, 0.146837,
+        0.147929, 0.204857, 0.207095, 0.207469, 0.208118}};
+constexpr double st_observed = 2.222772;  // the measured step
+constexpr double st_tail = 0.161071;      // after the pipeline: gradients, clip, optimizer; the job's mean
+constexpr double st_hop = 0.0012;         // median point-to-point time
 
 TEST(Replay, AMeasuredStepIsMetWithinTwoPercent) {
   double slowest = 0;

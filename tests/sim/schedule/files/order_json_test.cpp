@@ -54,10 +54,9 @@ TEST(OrderJson, MistakesNameTheirPlace) {
   EXPECT_THAT(refused_order(altered_file("[0, 1]", "[0, 1, 1]")), HasSubstr("o.json:/rank_of: 3 stages on 2 ranks"));
   EXPECT_THAT(refused_order(altered_file("[1, 3]", "[1]")), HasSubstr("o.json:/durations/1/forward: 1 durations (2"));
   EXPECT_THAT(refused_order(altered_file("[1, 3]", "[1, -3]")), HasSubstr("/durations/1/forward/1"));
-  EXPECT_THAT(refused_order(altered_file("\"micro_batches\"", "\"microbatches\"")),
-              HasSubstr("o.json:/micro"));
+  EXPECT_THAT(refused_order(altered_file("\"micro_batches\"", "\"microbatches\"")), HasSubstr("o.json:/micro"));
   EXPECT_THAT(refused_order(altered_file("\"micro_batches\": 2", "\"micro_batches\": 900000")),
-              HasSubstr("8 actions for 2 stages and 900000 micro-batches"));
+      HasSubstr("8 actions for 2 stages and 900000 micro-batches"));
   EXPECT_THAT(refused_order(R"({"micro_batches": 1, "rank_of": [], "ranks": []})"), HasSubstr("/ranks"));
   EXPECT_THAT(refused_order(altered_file("\"ranks\"", "\"rank\"")), HasSubstr("o.json:/rank"));
 }
@@ -114,8 +113,8 @@ TEST(OrderJson, EveryGeneratorAndItsDurationsComeBackAsWritten) {
 TEST(OrderJson, CopiesHaveDurationsOfTheirOwnAndAStepThatWasMeasured) {
   const std::string text = small_file;
   const std::string durations = text.substr(text.find("\"durations\""), text.rfind('}') - text.find("\"durations\""));
-  const std::string twice = durations.substr(0, durations.find("[1, 2]")) + "[5, 6]" +
-                            durations.substr(durations.find("[1, 2]") + 6);
+  const std::string twice =
+      durations.substr(0, durations.find("[1, 2]")) + "[5, 6]" + durations.substr(durations.find("[1, 2]") + 6);
   const auto with = [&](const std::string& more) {
     return text.substr(0, text.find("\"durations\"")) + "\"copies\": [{" + durations + "}, {" + twice + "}]" + more +
            "}";
@@ -136,12 +135,12 @@ TEST(OrderJson, CopiesHaveDurationsOfTheirOwnAndAStepThatWasMeasured) {
   EXPECT_THAT(refused_order(with(", \"time_unit\": \"ms\"")), HasSubstr("o.json:/time_unit"));
   EXPECT_THAT(refused_order(with(", \"measured\": 0")), HasSubstr("0 is no step"));
   EXPECT_THAT(refused_order(with(", " + durations)), HasSubstr("o.json:/copies: durations are there too"));
-  EXPECT_THAT(refused_order(altered_file("\"durations\"", "\"copies\": [], \"durations\"")),
-              HasSubstr("o.json:/copies"));
+  EXPECT_THAT(
+      refused_order(altered_file("\"durations\"", "\"copies\": [], \"durations\"")), HasSubstr("o.json:/copies"));
   EXPECT_THAT(refused_order(with("").replace(with("").rfind("[1, 3]"), 6, "[1]")),
-              HasSubstr("o.json:/copies/1/durations/1/forward: 1 durations"));
+      HasSubstr("o.json:/copies/1/durations/1/forward: 1 durations"));
   EXPECT_THAT(refused_order(text.substr(0, text.find(",\n  \"durations\"")) + ", \"tail\": 1}"),
-              HasSubstr("o.json:/tail: there are no durations"));
+      HasSubstr("o.json:/tail: there are no durations"));
 }
 
 TEST(OrderJson, SecondsComeBackAsSeconds) {

@@ -52,7 +52,7 @@ TEST(Primus, FilesPerRankGiveTheSame) {
   ASSERT_TRUE(size) << to_text(size.error());
   const auto file = [](const char* rank) { return R"({"4": {}, "5": )" + std::string(rank) + "}"; };
   const std::vector<PrimusRank> ranks = {read_primus_rank(file(rank_0), "pp_rank_0.json", 5).value(),
-                                         read_primus_rank(file(rank_1), "pp_rank_1.json", 5).value()};
+      read_primus_rank(file(rank_1), "pp_rank_1.json", 5).value()};
   const auto timeline = primus_timeline(*size, ranks);
   ASSERT_TRUE(timeline) << to_text(timeline.error());
   EXPECT_THAT(timeline->measured.value(), DoubleNear(0.110, 1e-12));
@@ -70,7 +70,7 @@ TEST(Primus, NewerFilesUseOtherNamesForSizes) {
 
 TEST(Primus, SplitBackwardIsInputAndWeightGradient) {
   const std::string split = altered_rank(rank_1, R"("bwd_start": [20, 60], "bwd_end": [40, 80])",
-                                         R"("bwd_start": [20, 60], "bwd_end": [30, 70],
+      R"("bwd_start": [20, 60], "bwd_end": [30, 70],
                                             "wgrad_start": [30, 70], "wgrad_end": [40, 80])");
   const auto timeline = read_measured_timeline(one_file(rank_0, split), "t.json");
   ASSERT_TRUE(timeline) << to_text(timeline.error());
@@ -98,12 +98,12 @@ TEST(Primus, TimelinesThatAreNotAStepAreRefused) {
   };
   EXPECT_THAT(with("[0, 40]", "[0]"), StartsWith("t.json:/ranks/1: 1 starts and 2 ends of forward (2 of each"));
   EXPECT_THAT(with("\"fwd_end\": [20, 60]", "\"fwd_end\": [20, 39]"),
-              HasSubstr("forward 1 ends at 39 ms, before its start at 40 ms"));
+      HasSubstr("forward 1 ends at 39 ms, before its start at 40 ms"));
   EXPECT_THAT(with("\"bwd_start\": [20, 60]", "\"bwd_start\": [20, 30]"), HasSubstr("B(s=1, mb=1) comes too early"));
-  EXPECT_THAT(with("\"total\"", "\"fwd_minibatch\": [0, 5], \"total\""),
-              HasSubstr("F(s=1, mb=5) is outside of the step"));
-  EXPECT_THAT(with("\"total\"", "\"fwd_chunk\": [0], \"total\""),
-              HasSubstr("not every forward has its micro-batch and chunk"));
+  EXPECT_THAT(
+      with("\"total\"", "\"fwd_minibatch\": [0, 5], \"total\""), HasSubstr("F(s=1, mb=5) is outside of the step"));
+  EXPECT_THAT(
+      with("\"total\"", "\"fwd_chunk\": [0], \"total\""), HasSubstr("not every forward has its micro-batch and chunk"));
   EXPECT_THAT(refused_timeline(one_file(rank_0, rank_1, 2, 1)), HasSubstr("group"));
   EXPECT_THAT(refused_timeline(R"({"p": 2, "v": 1, "m": 1, "ranks": []})"), HasSubstr("0 ranks are there"));
   EXPECT_THAT(refused_timeline(one_file("{}", rank_1)), HasSubstr("t.json:/ranks/0"));

@@ -91,7 +91,7 @@ std::string altered(const std::string& from, const std::string& to) {
 
 TEST(PytorchCsv, CommunicationThatDoesNotFitIsRefusedAtItsCell) {
   EXPECT_THAT(refused_csv(altered("0F0,0SEND_F0", "0SEND_F0,0F0")),
-              StartsWith("o.csv:1:3: cell '0SEND_F0' sends what is not computed yet"));
+      StartsWith("o.csv:1:3: cell '0SEND_F0' sends what is not computed yet"));
   EXPECT_THAT(refused_csv(altered("3RECV_F0,3F0", "3F0,3RECV_F0")), HasSubstr("'3RECV_F0' comes after what needs it"));
   EXPECT_THAT(refused_csv(altered("1RECV_F0,", "")), HasSubstr("cell '0SEND_F0' is never received"));
   EXPECT_THAT(refused_csv(altered("0SEND_F0,", "")), HasSubstr("'1RECV_F0' waits for what is never sent"));

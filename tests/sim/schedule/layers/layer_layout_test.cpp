@@ -50,7 +50,7 @@ TEST(LayerLayout, ListsGiveLayersPerStage) {
 
 TEST(LayerLayout, EveryLayoutComesBackAsWritten) {
   for (const char* text : {"Et*3|(t|)*10tmL", "Et*3|(tt|)*29m|L", "EtL", "E|(t|)*4L", "Ett|t|tt|t|ttL", "Et||tL",
-                           "Et|(|)*3tL", "Et|(t*4|)*2t*3mmL"}) {
+           "Et|(|)*3tL", "Et|(t*4|)*2t*3mmL"}) {
     EXPECT_EQ(write_layer_layout(layout_of(text)), text);
   }
   EXPECT_EQ(write_layer_layout(layout_of("Ettt|t|t|t,tL")), "Et*3|(t|)*2ttL");
@@ -84,12 +84,12 @@ TEST(LayerLayout, ItHasToHoldTheWholeModel) {
   EXPECT_TRUE(check_layers(layout, 7, 1, 4, 1, "layout"));
   EXPECT_TRUE(check_layers(layout, 7, 1, 2, 2, "layout"));
   EXPECT_EQ(to_text(check_layers(layout, 8, 1, 4, 1, "layout").error()),
-            "layout: 7 decoder layers in the layout, 8 in the model (1 more t)");
+      "layout: 7 decoder layers in the layout, 8 in the model (1 more t)");
   EXPECT_EQ(to_text(check_layers(layout, 6, 1, 4, 1, "layout").error()),
-            "layout: 7 decoder layers in the layout, 6 in the model (1 fewer t)");
+      "layout: 7 decoder layers in the layout, 6 in the model (1 fewer t)");
   EXPECT_THAT(to_text(check_layers(layout, 7, 0, 4, 1, "layout").error()), HasSubstr("1 prediction layers m"));
   EXPECT_EQ(to_text(check_layers(layout, 7, 1, 4, 2, "layout").error()),
-            "layout: 4 stages in the layout, 8 on 4 ranks with 2 chunks (7 bars between the stages)");
+      "layout: 4 stages in the layout, 8 on 4 ranks with 2 chunks (7 bars between the stages)");
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ TEST(Partition, EqualLayersAreSplitEvenly) {
 
 // 10 layers of 1, an embedding of 1 and a head of 2 are 13 on 4 stages: no stage can be below 4 (3.25 rounded up).
 TEST(Partition, EmbeddingAndHeadTakeThePlaceOfLayers) {
-  const auto split = split_layers({.layers = std::vector<double>(10, 1.0), .embedding = 1, .head = 1.5, .loss = 0.5,
-                                   .stages = 4});
+  const auto split =
+      split_layers({.layers = std::vector<double>(10, 1.0), .embedding = 1, .head = 1.5, .loss = 0.5, .stages = 4});
   ASSERT_TRUE(split);
   EXPECT_DOUBLE_EQ(split->most, 4);
   EXPECT_DOUBLE_EQ(split->mean, 3.25);

@@ -61,11 +61,8 @@ bool follow(const Error& error, ScheduleSize& size) {
   static const std::regex advice("(ranks|chunks|micro-batches|group|slices) ([0-9]+)");
   std::smatch found;
   if (!std::regex_search(hint, found, advice)) return left_out;
-  const std::map<std::string, int*> fields = {{"ranks", &size.ranks},
-                                              {"chunks", &size.chunks},
-                                              {"micro-batches", &size.micro_batches},
-                                              {"group", &size.group},
-                                              {"slices", &size.slices}};
+  const std::map<std::string, int*> fields = {{"ranks", &size.ranks}, {"chunks", &size.chunks},
+      {"micro-batches", &size.micro_batches}, {"group", &size.group}, {"slices", &size.slices}};
   *fields.at(found[1]) = std::stoi(found[2]);
   return true;
 }

@@ -9,10 +9,10 @@
 namespace stepcast {
 namespace {
 
-OrderTimes stage_lists(std::vector<double> f, std::vector<double> i, std::vector<double> w, double hop = 0,
-                       double cap = 0) {
-  return {.forward = std::move(f), .input_grad = std::move(i), .weight_grad = std::move(w), .hop = hop,
-          .memory_cap = cap};
+OrderTimes stage_lists(
+    std::vector<double> f, std::vector<double> i, std::vector<double> w, double hop = 0, double cap = 0) {
+  return {
+      .forward = std::move(f), .input_grad = std::move(i), .weight_grad = std::move(w), .hop = hop, .memory_cap = cap};
 }
 
 /// Runs the order and holds it to the cap.
@@ -62,12 +62,14 @@ TEST(AutoLevels, ZerosAtRandomRunUnderEveryTimedKind) {
   for (int round = 0; round < 60; ++round) {
     for (const char* id : {"zb-1p", "zb-2p", "zb-auto", "zb-v-auto"}) {
       const int chunks = (**find_schedule(id)).own_chunks == 2 ? 2 : 1;
-      const ScheduleSize size{.ranks = 1 + static_cast<int>(random() % 5),
-                              .micro_batches = 1 + static_cast<int>(random() % 9)};
+      const ScheduleSize size{
+          .ranks = 1 + static_cast<int>(random() % 5), .micro_batches = 1 + static_cast<int>(random() % 9)};
       OrderTimes times = stage_lists(draw_times(random, chunks * size.ranks), draw_times(random, chunks * size.ranks),
-                                     draw_times(random, chunks * size.ranks), round % 3);
-      (round % 4 == 0 ? times.forward : round % 4 == 1 ? times.input_grad : times.weight_grad).assign(
-          times.forward.size(), 0);
+          draw_times(random, chunks * size.ranks), round % 3);
+      (round % 4 == 0      ? times.forward
+          : round % 4 == 1 ? times.input_grad
+                           : times.weight_grad)
+          .assign(times.forward.size(), 0);
       if ((**find_schedule(id)).takes_cap && round % 2 == 0) times.memory_cap = chunks + round % 5;
       EXPECT_GT(timed_run(id, size, times).makespan.value(), 0) << id << ' ' << round;
     }
@@ -79,7 +81,7 @@ TEST(AutoLevels, TheLongerSearchTakesZerosToo) {
   for (int round = 0; round < 20; ++round) {
     const int ranks = 1 + round % 4, stages = ranks * (1 + round % 2);
     const OrderTimes times = stage_lists(draw_times(random, stages), draw_times(random, stages),
-                                         std::vector<double>(static_cast<std::size_t>(stages), 0), 0, 2 + round % 3);
+        std::vector<double>(static_cast<std::size_t>(stages), 0), 0, 2 + round % 3);
     const auto order = find_order({.ranks = ranks, .micro_batches = 6}, times, {.effort = 100'000});
     ASSERT_TRUE(order) << to_text(order.error());
     EXPECT_DOUBLE_EQ(checked_run(order->order, times).makespan.value(), order->makespan.value());
@@ -94,12 +96,14 @@ struct PublicShort {
   int cap;
   double makespan;
 };
+// clang-format off
 constexpr PublicShort public_short[] = {
     {6, 3, 24, 16, 16, 0, 6, 296}, {8, 4, 20, 24, 14, 0, 8, 431}, {8, 4, 20, 24, 14, 1, 8, 463},
     {8, 2, 4, 2, 6, 1, 4, 83},     {4, 2, 4, 2, 6, 1, 4, 46},     {6, 3, 20, 24, 14, 0, 6, 319},
     {8, 3, 20, 24, 14, 1, 6, 437}, {8, 2, 20, 4, 16, 3, 4, 304},  {6, 2, 10, 2, 18, 3, 4, 158},
     {8, 2, 2, 22, 26, 3, 4, 313},  {8, 2, 30, 22, 12, 0, 4, 452},
 };
+// clang-format on
 
 TEST(AutoLevels, NoLongerThanThePublicSchedulerWithFewMicroBatches) {
   for (const PublicShort& row : public_short) {
@@ -112,8 +116,8 @@ TEST(AutoLevels, NoLongerThanThePublicSchedulerWithFewMicroBatches) {
 
 // zb.py, told to hold more than it then does, takes 605 here.
 TEST(AutoLevels, NoLongerThanThePublicSchedulerWithTheSamePeak) {
-  const OrderTimes times = stage_lists({15, 13, 6, 20, 19, 10, 15, 5}, {14, 17, 12, 7, 16, 15, 14, 8},
-                                       {6, 10, 6, 17, 7, 6, 10, 12}, 0, 10);
+  const OrderTimes times =
+      stage_lists({15, 13, 6, 20, 19, 10, 15, 5}, {14, 17, 12, 7, 16, 15, 14, 8}, {6, 10, 6, 17, 7, 6, 10, 12}, 0, 10);
   EXPECT_LE(timed_run("zb-auto", {.ranks = 8, .micro_batches = 12}, times).makespan.value(), 605);
 }
 
@@ -134,29 +138,25 @@ void expect_no_longer_with_more(const std::string& id, const ScheduleSize& size,
   for (const Run& run : runs) {
     for (const Run& other : runs) {
       if (other.peak > run.cap) continue;
-      EXPECT_LE(run.makespan, other.makespan * (1 + 1e-9))
-          << id << " p " << size.ranks << " m " << size.micro_batches << ": cap " << run.cap << " against "
-          << other.cap;
+      EXPECT_LE(run.makespan, other.makespan * (1 + 1e-9)) << id << " p " << size.ranks << " m " << size.micro_batches
+                                                           << ": cap " << run.cap << " against " << other.cap;
     }
   }
 }
 
 TEST(AutoLevels, MoreMemoryIsNeverLonger) {
   expect_no_longer_with_more("zb-auto", {.ranks = 8, .micro_batches = 10},
-                             stage_lists({18, 16, 12, 6, 8, 10, 9, 14}, {6, 7, 11, 5, 6, 18, 5, 7},
-                                         {6, 5, 6, 15, 15, 5, 5, 11}, 3));
+      stage_lists({18, 16, 12, 6, 8, 10, 9, 14}, {6, 7, 11, 5, 6, 18, 5, 7}, {6, 5, 6, 15, 15, 5, 5, 11}, 3));
   expect_no_longer_with_more("zb-v-auto", {.ranks = 5, .micro_batches = 4},
-                             stage_lists(std::vector<double>(10, 9), std::vector<double>(10, 20),
-                                         std::vector<double>(10, 17)));
+      stage_lists(std::vector<double>(10, 9), std::vector<double>(10, 20), std::vector<double>(10, 17)));
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
     const bool v = round % 2 == 1;
-    const ScheduleSize size{.ranks = 2 + static_cast<int>(random() % 4),
-                            .micro_batches = 1 + static_cast<int>(random() % 7)};
+    const ScheduleSize size{
+        .ranks = 2 + static_cast<int>(random() % 4), .micro_batches = 1 + static_cast<int>(random() % 7)};
     const int stages = size.ranks * (v ? 2 : 1);
     expect_no_longer_with_more(v ? "zb-v-auto" : "zb-auto", size,
-                               stage_lists(draw_times(random, stages), draw_times(random, stages),
-                                           draw_times(random, stages), round % 3));
+        stage_lists(draw_times(random, stages), draw_times(random, stages), draw_times(random, stages), round % 3));
   }
 }
 

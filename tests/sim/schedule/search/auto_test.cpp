@@ -11,8 +11,11 @@ namespace {
 
 OrderTimes alike(int stages, double f, double i, double w, double cap = 0, double hop = 0) {
   const auto count = static_cast<std::size_t>(stages);
-  return {.forward = std::vector<double>(count, f), .input_grad = std::vector<double>(count, i),
-          .weight_grad = std::vector<double>(count, w), .hop = hop, .memory_cap = cap};
+  return {.forward = std::vector<double>(count, f),
+      .input_grad = std::vector<double>(count, i),
+      .weight_grad = std::vector<double>(count, w),
+      .hop = hop,
+      .memory_cap = cap};
 }
 
 AutoOrder found(const ScheduleSize& size, const OrderTimes& times, const AutoOptions& options = {}) {
@@ -81,8 +84,7 @@ struct Gaps {
 };
 
 /// p 4, 8, 16; m 2p, 4p, 8p; three triples of times.
-template <typename Visit>
-void over_the_grid(Visit visit) {
+template <typename Visit> void over_the_grid(Visit visit) {
   for (const int p : {4, 8, 16}) {
     for (const int m : {2 * p, 4 * p, 8 * p}) {
       for (const auto& t : {std::array{1.0, 1.0, 1.0}, std::array{10.0, 12.0, 7.0}, std::array{2.0, 1.0, 3.0}}) {

@@ -11,8 +11,10 @@ namespace {
 
 OrderTimes same_times(int stages, double f, double i, double w, double hop = 0, double cap = 0) {
   const auto count = static_cast<std::size_t>(stages);
+  // clang-format off
   return {.forward = std::vector<double>(count, f), .input_grad = std::vector<double>(count, i),
           .weight_grad = std::vector<double>(count, w), .hop = hop, .memory_cap = cap};
+  // clang-format on
 }
 
 Timeline greedy_run(const std::string& id, const ScheduleSize& size, const OrderTimes& times) {
@@ -53,6 +55,7 @@ struct PublishedRates {
   int ranks, micro_batches;
   double f, i, w, hop, zb_1p, zb_2p;
 };
+// clang-format off
 constexpr PublishedRates published[] = {
     {8, 24, 18.522, 18.086, 9.337, 0.601, 0.1585, 0.0433},  {8, 32, 18.513, 18.086, 9.331, 0.626, 0.1242, 0.0039},
     {8, 64, 18.546, 18.097, 9.321, 0.762, 0.0674, 0.0026},  {8, 24, 29.718, 29.444, 19.927, 0.527, 0.1323, 0.0029},
@@ -61,6 +64,7 @@ constexpr PublishedRates published[] = {
     {16, 128, 11.325, 11.308, 8.109, 0.378, 0.0576, 0.0028}, {32, 96, 10.419, 10.207, 7.715, 0.408, 0.1421, 0.0038},
     {32, 128, 10.408, 10.204, 7.703, 0.408, 0.1106, 0.0029}, {32, 256, 10.402, 10.248, 7.698, 0.46, 0.0594, 0.0018},
 };
+// clang-format on
 
 TEST(Greedy, BubbleRatesNoWorseThanPublished) {
   constexpr double printed = 0.5e-4;  // four digits
@@ -79,12 +83,14 @@ struct PublicMakespans {
   int ranks, micro_batches;
   double f, i, w, zb_1p, zb_2p, zb_v;
 };
+// clang-format off
 constexpr PublicMakespans public_makespans[] = {
     {4, 8, 10, 12, 7, 277, 262, 250},        {4, 16, 2, 1, 3, 102, 102, 99},
     {8, 16, 1, 1, 1, 55, 55, 51.5},          {8, 16, 10, 12, 7, 569, 534, 506},
     {8, 64, 2, 1, 3, 398, 398, 391},         {16, 32, 10, 12, 7, 1153, 1078, 1020.5},
     {16, 64, 10, 12, 7, 2081, 2006, 1948.5}, {16, 128, 10, 12, 7, 3937, 3862, 3804.5},
 };
+// clang-format on
 
 TEST(Greedy, MakespansNoLongerThanThePublicSchedulers) {
   for (const PublicMakespans& row : public_makespans) {

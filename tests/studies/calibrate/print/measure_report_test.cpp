@@ -84,7 +84,7 @@ struct ReportedCampaign {
   ReportedCampaign() {
     known.add_campaign();
     known.add(AttentionQuery{.batch = 16, .queries = 8192, .keys = 8192, .heads = 32, .kv_heads = 32}, Seconds(0.05),
-              "stepcast 1.0");
+        "stepcast 1.0");
     known.add_product({.m = 4096, .n = 4096, .k = 4096}, 1.8).throttled = true;
     result.measurements = known.rows;
     result.skipped = {{"gemm fp8 tn 1024x1024x1024", "cublasLt has no algorithm"}};

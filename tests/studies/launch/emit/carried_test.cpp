@@ -28,15 +28,12 @@ Launch inherited_launch() {
   launch.framework = framework_called("megatron-lm");
   launch.where = "old.sh";
   launch.arguments = {{"tensor_model_parallel_size", "--tensor-model-parallel-size", "8", 3, {}},
-                      {"save", "--save", "$CHECKPOINTS/run 1", 4, {"CHECKPOINTS"}},
-                      {"data_path", "--data-path", "0.3 $DATA/a 0.7 b", 5, {"DATA"}},
-                      {"lr", "--lr", "6e-5", 6, {}},
-                      {"log_interval", "--log-interval", "1", 7, {}},
-                      {"log_interval", "--log-interval", "10", 8, {}},
-                      {"tokenizer_type", "--tokenizer-type", "GPT2BPETokenizer", 9, {}},
-                      {"my_own_switch", "--my-own-switch", "true", 10, {}},
-                      {"manual_gc", "--manual-gc", "true", 11, {}},
-                      {"lr_decay_style", "--lr-decay-style", "it's", 12, {}}};
+      {"save", "--save", "$CHECKPOINTS/run 1", 4, {"CHECKPOINTS"}},
+      {"data_path", "--data-path", "0.3 $DATA/a 0.7 b", 5, {"DATA"}}, {"lr", "--lr", "6e-5", 6, {}},
+      {"log_interval", "--log-interval", "1", 7, {}}, {"log_interval", "--log-interval", "10", 8, {}},
+      {"tokenizer_type", "--tokenizer-type", "GPT2BPETokenizer", 9, {}},
+      {"my_own_switch", "--my-own-switch", "true", 10, {}}, {"manual_gc", "--manual-gc", "true", 11, {}},
+      {"lr_decay_style", "--lr-decay-style", "it's", 12, {}}};
   launch.environment = {{"NCCL_IB_TIMEOUT", "20"}, {"CUDA_DEVICE_MAX_CONNECTIONS", "8"}, {"GPUS_PER_NODE", "8"}};
   return launch;
 }
@@ -58,7 +55,8 @@ TEST(CarriedArguments, WhatALaunchSaysBesideTheStepIsWrittenAgain) {
   EXPECT_THAT(text, HasSubstr("\n# It takes from outside, as old.sh did: $CHECKPOINTS, $DATA.\n"));
   EXPECT_THAT(text, HasSubstr("--padded-vocab-size 128256"));
   EXPECT_THAT(text, HasSubstr("--train-iters 100"));
-  for (const char* gone : {"--log-interval 1\n", "MAX_CONNECTIONS=8", "GPUS_PER_NODE", "--mock-data", "NullTokenizer", "parallel-size 8", "1e-4"})
+  for (const char* gone : {"--log-interval 1\n", "MAX_CONNECTIONS=8", "GPUS_PER_NODE", "--mock-data", "NullTokenizer",
+           "parallel-size 8", "1e-4"})
     EXPECT_THAT(text, Not(HasSubstr(gone)));
 }
 
@@ -71,19 +69,24 @@ TEST(CarriedArguments, WhatTodaysReleaseDoesNotTakeIsLeftOutAndSaid) {
   like.arguments.push_back({"data_path", "--data-path", "true", 14, {}});  // DATA_PATH=<where it lies>
   like.arguments.push_back({"vocab_file", "--vocab-file", "$3", 15, {"3"}});
   const std::string text = emitted(scenario, &like).text;
-  EXPECT_THAT(text, HasSubstr("\n# Left out of old.sh: --data-impl is gone since core 0.4.0; --data-path has no value there.\n"));
+  EXPECT_THAT(text,
+      HasSubstr("\n# Left out of old.sh: --data-impl is gone since core 0.4.0; --data-path has no value there.\n"));
   EXPECT_THAT(text, HasSubstr("\n  --mock-data"));
   EXPECT_THAT(text, HasSubstr("\n  --vocab-file \"$3\"\n"));
-  for (const char* gone : {"--data-impl mmap", "--data-path true", "NullTokenizer"}) EXPECT_THAT(text, Not(HasSubstr(gone)));
+  for (const char* gone : {"--data-impl mmap", "--data-path true", "NullTokenizer"})
+    EXPECT_THAT(text, Not(HasSubstr(gone)));
 }
 
 TEST(CarriedArguments, WhatIsNoNameIsNotPutIntoAScript) {
   Scenario scenario = emit_scenario("llama3-8b");
   ASSERT_TRUE(take_wishes(scenario, megatron_wishes()));
   Launch like = inherited_launch();
-  for (const char* name : {"--it's", "--a$(date)", "--a;b", "--a)"}) like.arguments.push_back({argument_name(name), name, "1", 13, {}});
+  for (const char* name : {"--it's", "--a$(date)", "--a;b", "--a)"})
+    like.arguments.push_back({argument_name(name), name, "1", 13, {}});
   const std::string text = emitted(scenario, &like).text;
-  EXPECT_THAT(text, HasSubstr("# Left out of old.sh: --it's is no name; --a$(date) is no name; --a;b is no name; --a) is no name.\n"));
+  EXPECT_THAT(text,
+      HasSubstr(
+          "# Left out of old.sh: --it's is no name; --a$(date) is no name; --a;b is no name; --a) is no name.\n"));
   for (const char* gone : {"  --it's", "  --a$(date)", "  --a;b", "  --a)"}) EXPECT_THAT(text, Not(HasSubstr(gone)));
 }
 

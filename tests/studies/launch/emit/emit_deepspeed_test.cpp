@@ -49,7 +49,8 @@ TEST(EmitDeepSpeed, CommentsStandInTheFirstKeyAndSayHowToReadItBack) {
   const json file = ds_json(ds_written(zero_wishes()));
   ASSERT_TRUE(file.contains("_comment"));
   EXPECT_THAT(file["_comment"].get<std::vector<std::string>>(),
-              Contains(HasSubstr("stepcast predict llama3-8b --deepspeed ds_config.json --gpus 64 --machine dgx-h100 --stack deepspeed-zero")));
+      Contains(HasSubstr("stepcast predict llama3-8b --deepspeed ds_config.json --gpus 64 --machine dgx-h100 --stack "
+                         "deepspeed-zero")));
   EXPECT_EQ(ds_written(zero_wishes()).text.find("\"_comment\""), 4u);
 }
 
@@ -58,18 +59,24 @@ TEST(EmitDeepSpeed, WhatItCannotSayStandsInTheFileToo) {
   wishes.recompute = {Recompute::Kind::full, 0};
   const Emission emission = ds_written(wishes);
   ASSERT_THAT(emission.unsaid, ElementsAre(HasSubstr("recomputation of every layer; the program turns it on")));
-  EXPECT_THAT(ds_json(emission)["_comment"].get<std::vector<std::string>>(), Contains("It cannot say: " + emission.unsaid.front() + "."));
+  EXPECT_THAT(ds_json(emission)["_comment"].get<std::vector<std::string>>(),
+      Contains("It cannot say: " + emission.unsaid.front() + "."));
 }
 
 TEST(EmitDeepSpeed, NumberTypesAreSections) {
-  struct { Precision precision; const char* on; std::size_t unsaid; } const rows[] = {
-      {Precision::bf16, "bf16", 0}, {Precision::fp16, "fp16", 0}, {Precision::fp32, "", 0}, {Precision::tf32, "", 1}, {Precision::fp8, "bf16", 1}};
+  struct {
+    Precision precision;
+    const char* on;
+    std::size_t unsaid;
+  } const rows[] = {{Precision::bf16, "bf16", 0}, {Precision::fp16, "fp16", 0}, {Precision::fp32, "", 0},
+      {Precision::tf32, "", 1}, {Precision::fp8, "bf16", 1}};
   for (const auto& row : rows) {
     Scenario scenario = emit_scenario("llama3-8b", "deepspeed-zero");
     scenario.plan.precision = row.precision;
     const Emission emission = ds_written(zero_wishes(), scenario);
     const json file = ds_json(emission);
-    for (const std::string type : {"bf16", "fp16"}) EXPECT_EQ(file.contains(type), type == row.on) << to_text(row.precision);
+    for (const std::string type : {"bf16", "fp16"})
+      EXPECT_EQ(file.contains(type), type == row.on) << to_text(row.precision);
     EXPECT_EQ(emission.unsaid.size(), row.unsaid) << to_text(row.precision);
   }
 }
@@ -132,7 +139,9 @@ TEST(EmitDeepSpeed, StagesAreTheModelsButTheirRecomputationIsTheFiles) {
   EXPECT_EQ(ds_json(ds_written(wishes))["pipeline"], json::parse(R"({"activation_checkpoint_interval": 0})"));
 }
 
+// clang-format off
 struct LostBesideStages { const char* name; void (*change)(SplitWishes&); const char* said; };
+// clang-format on
 void PrintTo(const LostBesideStages& row, std::ostream* out) { *out << row.name; }
 
 class EmitDeepSpeedStages : public testing::TestWithParam<LostBesideStages> {};
@@ -144,16 +153,21 @@ TEST_P(EmitDeepSpeedStages, SayWhatTheEngineDoesInstead) {
   EXPECT_THAT(ds_written(wishes).unsaid, Contains(HasSubstr(GetParam().said)));
 }
 
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(
     Lost, EmitDeepSpeedStages,
     testing::Values(LostBesideStages{"tensors", [](SplitWishes& w) { w.tp = 2; }, "tp 2 beside stages"},
                     LostBesideStages{"zero", [](SplitWishes& w) { w.zero = 3; }, "refuses stages 2 and 3 of ZeRO"},
                     LostBesideStages{"schedule", [](SplitWishes& w) { w.schedule = "gpipe"; }, "the schedule gpipe"},
                     LostBesideStages{"chunks", [](SplitWishes& w) { w.chunks = 2; }, "the schedule interleaved-1f1b"},
-                    LostBesideStages{"order", [](SplitWishes& w) { w.order = *parse_order("tp-cp-pp-dp", ""); }, "the mesh order tp-cp-pp-dp"},
-                    LostBesideStages{"some_layers", [](SplitWishes& w) { w.recompute = {Recompute::Kind::full, 2}; }, "recomputation of 2 layers of each stage"},
-                    LostBesideStages{"core", [](SplitWishes& w) { w.recompute = {Recompute::Kind::selective, 0}; }, "of the attention core alone"}),
+                    LostBesideStages{"order", [](SplitWishes& w) { w.order = *parse_order("tp-cp-pp-dp", ""); },
+                                     "the mesh order tp-cp-pp-dp"},
+                    LostBesideStages{"some_layers", [](SplitWishes& w) { w.recompute = {Recompute::Kind::full, 2}; },
+                                     "recomputation of 2 layers of each stage"},
+                    LostBesideStages{"core", [](SplitWishes& w) { w.recompute = {Recompute::Kind::selective, 0}; },
+                                     "of the attention core alone"}),
     [](const auto& info) { return info.param.name; });
+// clang-format on
 
 TEST(EmitDeepSpeed, CopiesOfStageThreeAreMics) {
   SplitWishes wishes = zero_wishes(3);
@@ -170,9 +184,11 @@ TEST(EmitDeepSpeed, ExpertsAreSpreadByAutoEp) {
   wishes.ep = 8;
   const Emission emission = ds_written(wishes, emit_scenario("mixtral-8x7b", "deepspeed-zero"));
   EXPECT_THAT(emission.unsaid, IsEmpty());
-  EXPECT_EQ(ds_json(emission)["expert_parallel"], json::parse(R"({"enabled": true, "autoep_size": 8, "expert_tensor_parallel_size": 1})"));
+  EXPECT_EQ(ds_json(emission)["expert_parallel"],
+      json::parse(R"({"enabled": true, "autoep_size": 8, "expert_tensor_parallel_size": 1})"));
   wishes.tp = 2, wishes.etp = 2, wishes.ep = 4;
-  EXPECT_THAT(ds_written(wishes, emit_scenario("mixtral-8x7b", "deepspeed-zero")).unsaid, Contains(HasSubstr("etp 2 beside ep 4")));
+  EXPECT_THAT(ds_written(wishes, emit_scenario("mixtral-8x7b", "deepspeed-zero")).unsaid,
+      Contains(HasSubstr("etp 2 beside ep 4")));
 }
 
 TEST(EmitDeepSpeed, ASequenceOfItsOwnStandsBesideTheFile) {
@@ -194,7 +210,8 @@ TEST(EmitDeepSpeed, EveryKeyIsOneThatTheTableKnows) {
   SplitWishes ulysses = zero_wishes();
   ulysses.cp = 2, ulysses.context = ContextKind::ulysses;
   for (const SplitWishes& wishes : {many, ulysses}) {
-    const auto read = read_config(ds_written(wishes, emit_scenario("mixtral-8x7b", "deepspeed-zero")).text, "ds_config.json");
+    const auto read =
+        read_config(ds_written(wishes, emit_scenario("mixtral-8x7b", "deepspeed-zero")).text, "ds_config.json");
     ASSERT_TRUE(read) << to_text(read.error());
     for (const auto& [name, value] : *read)
       if (!name.starts_with('_')) EXPECT_NE(table.find(name), nullptr) << name;

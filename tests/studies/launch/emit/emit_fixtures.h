@@ -13,15 +13,15 @@
 
 namespace stepcast::emit_tests {
 
-template <typename Row>
-const Row& row_called(const std::vector<Row>& rows, const std::string& id) {
+template <typename Row> const Row& row_called(const std::vector<Row>& rows, const std::string& id) {
   for (const Row& row : rows)
     if (row.id == id) return row;
   ADD_FAILURE() << "no row " << id;
   return rows.front();
 }
 
-inline Scenario emit_scenario(const std::string& network, const std::string& stack = "megatron-core", const std::string& machine = "dgx-h100") {
+inline Scenario emit_scenario(
+    const std::string& network, const std::string& stack = "megatron-core", const std::string& machine = "dgx-h100") {
   Scenario scenario;
   scenario.network.row = row_called(catalog().networks, network);
   scenario.network.id = network;
@@ -32,7 +32,8 @@ inline Scenario emit_scenario(const std::string& network, const std::string& sta
   return scenario;
 }
 
-/// Puts the split of the wishes into the scenario, with layers nearly even where `uneven`; nothing where a rule refuses it.
+/// Puts the split of the wishes into the scenario, with layers nearly even where `uneven`; nothing where a rule refuses
+/// it.
 inline std::optional<Split> take_wishes(Scenario& scenario, const SplitWishes& wishes, bool uneven = false) {
   const NetworkSpec& network = scenario.network.row;
   Split split = split_of(wishes, network, scenario.stack.row);
@@ -52,7 +53,8 @@ inline std::optional<Split> take_wishes(Scenario& scenario, const SplitWishes& w
 struct EmitCase {
   Scenario scenario;
   EmitPlan plan;
-  EmitCase(const SplitWishes& wishes, const std::string& network, const std::string& stack) : scenario(emit_scenario(network, stack)) {
+  EmitCase(const SplitWishes& wishes, const std::string& network, const std::string& stack)
+      : scenario(emit_scenario(network, stack)) {
     plan.split = split_of(wishes, scenario.network.row, scenario.stack.row);
     scenario.plan = plan_of(plan.split, wishes.size(), {});
     lay_split(scenario, plan.split);
@@ -61,8 +63,7 @@ struct EmitCase {
   EmitCase(const EmitCase&) = delete;
 };
 
-template <typename Value>
-Value any_of(std::mt19937& random, std::initializer_list<Value> values) {
+template <typename Value> Value any_of(std::mt19937& random, std::initializer_list<Value> values) {
   return *(values.begin() + std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random));
 }
 
@@ -81,9 +82,11 @@ inline SplitWishes random_wishes(std::mt19937& random, bool experts) {
   w.global_batch = w.micro_batch * w.dp() * 4 * w.pp;
   if (any_of(random, {true, false})) w.sp = any_of(random, {true, false});
   w.schedule = w.chunks > 1 ? "" : any_of<const char*>(random, {"", "", "gpipe", "zb-h1", "zb-v"});
-  w.recompute = any_of<Recompute>(random, {{}, {}, {Recompute::Kind::selective, 0}, {Recompute::Kind::full, 0}, {Recompute::Kind::full, 3}});
+  w.recompute = any_of<Recompute>(
+      random, {{}, {}, {Recompute::Kind::selective, 0}, {Recompute::Kind::full, 0}, {Recompute::Kind::full, 3}});
   w.context = any_of(random, {ContextKind::ring, ContextKind::gather, ContextKind::ulysses});
-  w.order = *parse_order(any_of<const char*>(random, {"tp-cp-dp-pp", "tp-cp-dp-pp", "tp-cp-pp-dp", "pp-tp-cp-dp", "dp-tp-pp-cp"}), "");
+  w.order = *parse_order(
+      any_of<const char*>(random, {"tp-cp-dp-pp", "tp-cp-dp-pp", "tp-cp-pp-dp", "pp-tp-cp-dp", "dp-tp-pp-cp"}), "");
   if (any_of(random, {true, false})) w.scatter_boundary = any_of(random, {true, false});
   w.save_gathered = any_of(random, {true, false});
   return w;

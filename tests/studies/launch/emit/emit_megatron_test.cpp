@@ -31,18 +31,18 @@ TEST(EmitMegatron, TheScriptStartsTheGpusAndSaysTheSplit) {
   EXPECT_EQ(line.program, "pretrain_gpt.py");
   EXPECT_EQ(line.gpus(), 64);
   EXPECT_THAT(line.unknown, IsEmpty());
-  for (const auto& [name, value] : ArgumentMap{{"num_layers", "80"}, {"hidden_size", "8192"}, {"ffn_hidden_size", "28672"},
-                                               {"num_query_groups", "8"}, {"group_query_attention", "true"}, {"normalization", "RMSNorm"},
-                                               {"swiglu", "true"}, {"position_embedding_type", "rope"}, {"disable_bias_linear", "true"},
-                                               {"attention_dropout", "0"}, {"untie_embeddings_and_output_weights", "true"},
-                                               {"vocab_size", "128256"}, {"make_vocab_size_divisible_by", "1"},
-                                               {"tensor_model_parallel_size", "4"}, {"pipeline_model_parallel_size", "4"},
-                                               {"sequence_parallel", "true"}, {"use_distributed_optimizer", "true"},
-                                               {"overlap_grad_reduce", "true"}, {"overlap_param_gather", "true"}, {"seq_length", "4096"},
-                                               {"micro_batch_size", "1"}, {"global_batch_size", "64"}, {"bf16", "true"}})
+  for (const auto& [name, value] : ArgumentMap{{"num_layers", "80"}, {"hidden_size", "8192"},
+           {"ffn_hidden_size", "28672"}, {"num_query_groups", "8"}, {"group_query_attention", "true"},
+           {"normalization", "RMSNorm"}, {"swiglu", "true"}, {"position_embedding_type", "rope"},
+           {"disable_bias_linear", "true"}, {"attention_dropout", "0"}, {"untie_embeddings_and_output_weights", "true"},
+           {"vocab_size", "128256"}, {"make_vocab_size_divisible_by", "1"}, {"tensor_model_parallel_size", "4"},
+           {"pipeline_model_parallel_size", "4"}, {"sequence_parallel", "true"}, {"use_distributed_optimizer", "true"},
+           {"overlap_grad_reduce", "true"}, {"overlap_param_gather", "true"}, {"seq_length", "4096"},
+           {"micro_batch_size", "1"}, {"global_batch_size", "64"}, {"bf16", "true"}})
     EXPECT_THAT(line.arguments, Contains(Pair(name, value)));
-  for (const char* absent : {"context_parallel_size", "num_experts", "recompute_granularity", "pipeline_model_parallel_layout",
-                             "num_virtual_stages_per_pipeline_rank", "use_megatron_fsdp", "tp_comm_overlap", "use_tp_pp_dp_mapping"})
+  for (const char* absent :
+      {"context_parallel_size", "num_experts", "recompute_granularity", "pipeline_model_parallel_layout",
+          "num_virtual_stages_per_pipeline_rank", "use_megatron_fsdp", "tp_comm_overlap", "use_tp_pp_dp_mapping"})
     EXPECT_THAT(line.arguments, Not(Contains(Pair(absent, testing::_)))) << absent;
 }
 
@@ -53,6 +53,7 @@ struct SplitArgument {
 };
 
 TEST(EmitMegatron, EveryPartOfASplitHasItsArgument) {
+  // clang-format off
   const SplitArgument rows[] = {
       {"virtual stages", [](SplitWishes& w) { w.chunks = 5; }, "num_virtual_stages_per_pipeline_rank", "5"},
       {"ring", [](SplitWishes& w) { w.cp = 2; }, "cp_comm_type", "p2p"},
@@ -60,12 +61,17 @@ TEST(EmitMegatron, EveryPartOfASplitHasItsArgument) {
       {"ulysses", [](SplitWishes& w) { w.cp = 2, w.context = ContextKind::ulysses; }, "cp_comm_type", "a2a"},
       {"order", [](SplitWishes& w) { w.order = *parse_order("tp-cp-pp-dp", ""); }, "use_tp_pp_dp_mapping", "true"},
       {"gradients in shards", [](SplitWishes& w) { w.zero = 2; }, "data_parallel_sharding_strategy", "optim_grads"},
-      {"weights in shards", [](SplitWishes& w) { w.zero = 3; }, "data_parallel_sharding_strategy", "optim_grads_params"},
+      {"weights in shards", [](SplitWishes& w) { w.zero = 3; }, "data_parallel_sharding_strategy",
+       "optim_grads_params"},
       {"copies of shards", [](SplitWishes& w) { w.replicas = 2; }, "num_distributed_optimizer_instances", "2"},
-      {"core recomputed", [](SplitWishes& w) { w.recompute.kind = Recompute::Kind::selective; }, "recompute_modules", "core_attn"},
-      {"layers recomputed", [](SplitWishes& w) { w.recompute.kind = Recompute::Kind::full; }, "recompute_method", "uniform"},
+      {"core recomputed", [](SplitWishes& w) { w.recompute.kind = Recompute::Kind::selective; }, "recompute_modules",
+       "core_attn"},
+      {"layers recomputed", [](SplitWishes& w) { w.recompute.kind = Recompute::Kind::full; }, "recompute_method",
+       "uniform"},
       {"some layers", [](SplitWishes& w) { w.recompute = {Recompute::Kind::full, 6}; }, "recompute_num_layers", "6"},
-      {"some layers of chunks", [](SplitWishes& w) { w.recompute = {Recompute::Kind::full, 6}, w.chunks = 2; }, "recompute_num_layers", "3"}};
+      {"some layers of chunks", [](SplitWishes& w) { w.recompute = {Recompute::Kind::full, 6}, w.chunks = 2; },
+       "recompute_num_layers", "3"}};
+  // clang-format on
   for (const SplitArgument& row : rows) {
     SplitWishes wishes = megatron_wishes();
     row.change(wishes);
@@ -123,7 +129,8 @@ TEST(EmitMegatron, ConnectionsAreSetForOverlapAndUnsetForShards) {
   SplitWishes wishes = megatron_wishes();
   EXPECT_THAT(emitted("llama3-8b", wishes).text, HasSubstr("\nexport CUDA_DEVICE_MAX_CONNECTIONS=1"));
   wishes.zero = 3;
-  EXPECT_THAT(emitted("llama3-8b", wishes).text, AllOf(HasSubstr("\nunset CUDA_DEVICE_MAX_CONNECTIONS"), Not(HasSubstr("export CUDA_"))));
+  EXPECT_THAT(emitted("llama3-8b", wishes).text,
+      AllOf(HasSubstr("\nunset CUDA_DEVICE_MAX_CONNECTIONS"), Not(HasSubstr("export CUDA_"))));
   wishes.zero = 1;
   wishes.tp = 1;
   EXPECT_THAT(emitted("llama3-8b", wishes).text, Not(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS")));
@@ -132,29 +139,33 @@ TEST(EmitMegatron, ConnectionsAreSetForOverlapAndUnsetForShards) {
 struct UnsaidRow {
   const char* network;
   void (*change)(SplitWishes& wishes, Scenario& scenario);
-  const char *what, *name, *value;   ///< what is written instead
+  const char *what, *name, *value;  ///< what is written instead
 };
 
 TEST(EmitMegatron, WhatItCannotSayIsNamedWithWhatItDoesInstead) {
   const auto nothing = [](SplitWishes&, Scenario&) {};
-  const UnsaidRow rows[] = {
-      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.schedule = "zb-h1"; }, "the schedule zb-h1",
-       "num_virtual_stages_per_pipeline_rank", ""},
+  const UnsaidRow rows[] = {{"llama3-70b", [](SplitWishes& w, Scenario&) { w.schedule = "zb-h1"; },
+                                "the schedule zb-h1", "num_virtual_stages_per_pipeline_rank", ""},
       {"llama3-70b", [](SplitWishes& w, Scenario&) { w.schedule = "zb-v"; }, "the schedule zb-v",
-       "num_virtual_stages_per_pipeline_rank", "2"},
-      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.order = *parse_order("pp-tp-cp-dp", ""); }, "the order pp-tp-cp-dp",
-       "use_tp_pp_dp_mapping", ""},
-      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.save_gathered = true; }, "gathered activations kept", "sequence_parallel", "true"},
-      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.sp = false, w.scatter_boundary = true; }, "in tp pieces", "sequence_parallel", ""},
-      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.recompute = {Recompute::Kind::full, 5}, w.chunks = 2; }, "recomputation of 5 layers",
-       "recompute_num_layers", "3"},
-      {"llama3-70b", [](SplitWishes&, Scenario& s) { s.plan.lora_rank = 16; }, "LoRA adapters of rank 16", "bf16", "true"},
+          "num_virtual_stages_per_pipeline_rank", "2"},
+      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.order = *parse_order("pp-tp-cp-dp", ""); },
+          "the order pp-tp-cp-dp", "use_tp_pp_dp_mapping", ""},
+      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.save_gathered = true; }, "gathered activations kept",
+          "sequence_parallel", "true"},
+      {"llama3-70b", [](SplitWishes& w, Scenario&) { w.sp = false, w.scatter_boundary = true; }, "in tp pieces",
+          "sequence_parallel", ""},
+      {"llama3-70b",
+          [](SplitWishes& w, Scenario&) {
+            w.recompute = {Recompute::Kind::full, 5}, w.chunks = 2;
+          },
+          "recomputation of 5 layers", "recompute_num_layers", "3"},
+      {"llama3-70b", [](SplitWishes&, Scenario& s) { s.plan.lora_rank = 16; }, "LoRA adapters of rank 16", "bf16",
+          "true"},
       {"llama3-70b", [](SplitWishes&, Scenario& s) { s.pipeline.slices = 2; }, "2 slices", "bf16", "true"},
       {"llama3-70b", [](SplitWishes&, Scenario& s) { s.pipeline.memory_cap = 3; }, "a cap of 3", "bf16", "true"},
       {"llama3-70b", [](SplitWishes&, Scenario& s) { s.plan.precision = Precision::tf32; }, "tf32", "bf16", ""},
       {"mixtral-8x7b", [](SplitWishes& w, Scenario&) { w.sp = false; }, "experts beside tp", "sequence_parallel", ""},
-      {"gpt-neox-20b", nothing, "parallel block", "swiglu", ""},
-      {"opt-30b", nothing, "ReLU", "squared_relu", ""},
+      {"gpt-neox-20b", nothing, "parallel block", "swiglu", ""}, {"opt-30b", nothing, "ReLU", "squared_relu", ""},
       {"gemma-7b", nothing, "GeGLU", "quick_geglu", "true"}};
   for (const UnsaidRow& row : rows) {
     Scenario scenario = emit_scenario(row.network);
@@ -181,7 +192,7 @@ TEST(EmitMegatron, StagesThatRunThereAndBackAreAddedUpByRank) {
   Scenario scenario = emit_scenario("llama3-8b");
   SplitWishes wishes = megatron_wishes();
   wishes.tp = 1;
-  wishes.gpus = 4, wishes.global_batch = 6;   // no multiple of pp: not for the interleaved schedule
+  wishes.gpus = 4, wishes.global_batch = 6;  // no multiple of pp: not for the interleaved schedule
   wishes.schedule = "zb-v";
   ASSERT_TRUE(take_wishes(scenario, wishes));
   const std::size_t at = scenario.plan.mapping.find("zigzag");
@@ -219,9 +230,11 @@ TEST(EmitMegatron, EveryArgumentIsOneThatMegatronKnows) {
   std::mt19937 random(7);
   std::set<std::string> names;
   for (int i = 0; i < 400; ++i) {
-    const char* network = emit_tests::any_of<const char*>(random, {"llama3-70b", "mixtral-8x7b", "gpt3-175b", "qwen1.5-moe-a2.7b", "qwen3-32b"});
+    const char* network = emit_tests::any_of<const char*>(
+        random, {"llama3-70b", "mixtral-8x7b", "gpt3-175b", "qwen1.5-moe-a2.7b", "qwen3-32b"});
     Scenario scenario = emit_scenario(network);
-    scenario.plan.precision = emit_tests::any_of(random, {Precision::bf16, Precision::fp16, Precision::fp8, Precision::mxfp8, Precision::nvfp4});
+    scenario.plan.precision = emit_tests::any_of(
+        random, {Precision::bf16, Precision::fp16, Precision::fp8, Precision::mxfp8, Precision::nvfp4});
     SplitWishes wishes = random_wishes(random, scenario.network.row.experts.count > 0);
     wishes.sequence = 2048;
     if (!take_wishes(scenario, wishes)) continue;

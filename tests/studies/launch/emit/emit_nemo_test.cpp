@@ -51,26 +51,29 @@ SplitWishes nemo_wishes() {
 TEST(EmitNemo, ADensePlanIsSaidInFull) {
   const NemoCase c(nemo_wishes());
   EXPECT_THAT(c.unsaid(), IsEmpty());
-  const ArgumentMap expected = {
-      {"mixed_precision", "bf16_mixed"}, {"dataset.seq_length", "8192"},
-      {"model.seq_length", "8192"}, {"model.num_layers", "80"}, {"model.hidden_size", "8192"}, {"model.ffn_hidden_size", "28672"},
-      {"model.num_attention_heads", "64"}, {"model.num_query_groups", "8"}, {"model.kv_channels", "128"}, {"model.vocab_size", "128256"},
-      {"model.should_pad_vocab", "false"}, {"model.make_vocab_size_divisible_by", "1"},
-      {"model.share_embeddings_and_output_weights", "false"}, {"model.normalization", "RMSNorm"}, {"model.gated_linear_unit", "true"},
-      {"model.activation_func", "silu"}, {"model.position_embedding_type", "rope"}, {"model.add_bias_linear", "false"},
-      {"model.add_qkv_bias", "false"}, {"model.qk_layernorm", "false"}, {"model.attention_dropout", "0.0"}, {"model.hidden_dropout", "0.0"},
+  const ArgumentMap expected = {{"mixed_precision", "bf16_mixed"}, {"dataset.seq_length", "8192"},
+      {"model.seq_length", "8192"}, {"model.num_layers", "80"}, {"model.hidden_size", "8192"},
+      {"model.ffn_hidden_size", "28672"}, {"model.num_attention_heads", "64"}, {"model.num_query_groups", "8"},
+      {"model.kv_channels", "128"}, {"model.vocab_size", "128256"}, {"model.should_pad_vocab", "false"},
+      {"model.make_vocab_size_divisible_by", "1"}, {"model.share_embeddings_and_output_weights", "false"},
+      {"model.normalization", "RMSNorm"}, {"model.gated_linear_unit", "true"}, {"model.activation_func", "silu"},
+      {"model.position_embedding_type", "rope"}, {"model.add_bias_linear", "false"}, {"model.add_qkv_bias", "false"},
+      {"model.qk_layernorm", "false"}, {"model.attention_dropout", "0.0"}, {"model.hidden_dropout", "0.0"},
       {"model.mtp_num_layers", "null"}, {"model.multi_latent_attention", "false"}, {"model.num_moe_experts", "null"},
-      {"model.tensor_model_parallel_size", "8"}, {"model.sequence_parallel", "true"}, {"model.context_parallel_size", "2"},
-      {"model.cp_comm_type", "p2p"}, {"model.pipeline_model_parallel_size", "4"}, {"model.virtual_pipeline_model_parallel_size", "5"},
-      {"model.pipeline_model_parallel_layout", "null"}, {"model.expert_model_parallel_size", "1"},
-      {"model.expert_tensor_parallel_size", "1"},
-      {"model.recompute_granularity", "null"}, {"model.recompute_method", "null"}, {"model.recompute_num_layers", "null"},
-      {"train.micro_batch_size", "1"}, {"train.global_batch_size", "64"},
-      {"ddp.use_distributed_optimizer", "true"}, {"ddp.use_megatron_fsdp", "false"}, {"optimizer.use_distributed_optimizer", "true"},
-      {"dist.use_megatron_fsdp", "false"}, {"dist.use_tp_pp_dp_mapping", "false"},
-      {"comm_overlap._target_", "megatron.bridge.training.comm_overlap.CommOverlapConfig"}, {"comm_overlap.data_parallel_size", "2"},
-      {"comm_overlap.tp_comm_overlap", c.said("comm_overlap.tp_comm_overlap")}, {"comm_overlap.overlap_grad_reduce", "true"},
-      {"comm_overlap.overlap_param_gather", "true"}, {"comm_overlap.overlap_p2p_comm", "false"}};
+      {"model.tensor_model_parallel_size", "8"}, {"model.sequence_parallel", "true"},
+      {"model.context_parallel_size", "2"}, {"model.cp_comm_type", "p2p"}, {"model.pipeline_model_parallel_size", "4"},
+      {"model.virtual_pipeline_model_parallel_size", "5"}, {"model.pipeline_model_parallel_layout", "null"},
+      {"model.expert_model_parallel_size", "1"}, {"model.expert_tensor_parallel_size", "1"},
+      {"model.recompute_granularity", "null"}, {"model.recompute_method", "null"},
+      {"model.recompute_num_layers", "null"}, {"train.micro_batch_size", "1"}, {"train.global_batch_size", "64"},
+      {"ddp.use_distributed_optimizer", "true"}, {"ddp.use_megatron_fsdp", "false"},
+      {"optimizer.use_distributed_optimizer", "true"}, {"dist.use_megatron_fsdp", "false"},
+      {"dist.use_tp_pp_dp_mapping", "false"},
+      {"comm_overlap._target_", "megatron.bridge.training.comm_overlap.CommOverlapConfig"},
+      {"comm_overlap.data_parallel_size", "2"},
+      {"comm_overlap.tp_comm_overlap", c.said("comm_overlap.tp_comm_overlap")},
+      {"comm_overlap.overlap_grad_reduce", "true"}, {"comm_overlap.overlap_param_gather", "true"},
+      {"comm_overlap.overlap_p2p_comm", "false"}};
   EXPECT_EQ(c.settings(), expected);
 }
 
@@ -88,14 +91,16 @@ TEST(EmitNemo, EverySettingIsARowOfItsTable) {
 }
 
 TEST(EmitNemo, TheLaunchLineStandsInAComment) {
-  EXPECT_THAT(emit_nemo(NemoCase(nemo_wishes()).plan).text, HasSubstr("\n#   torchrun --nproc_per_node=8 --nnodes=16 "));
+  EXPECT_THAT(
+      emit_nemo(NemoCase(nemo_wishes()).plan).text, HasSubstr("\n#   torchrun --nproc_per_node=8 --nnodes=16 "));
 }
 
 TEST(EmitNemo, StagesOfShardingAreTheOptimizersAndFsdps) {
   NemoCase c(nemo_wishes());
   const auto said = [&](std::int64_t zero) {
     c.plan.split.zero = zero;
-    return c.said("ddp.use_distributed_optimizer") + " " + c.said("dist.use_megatron_fsdp") + " " + c.said("ddp.data_parallel_sharding_strategy");
+    return c.said("ddp.use_distributed_optimizer") + " " + c.said("dist.use_megatron_fsdp") + " " +
+           c.said("ddp.data_parallel_sharding_strategy");
   };
   EXPECT_EQ(said(0), "false false ");
   EXPECT_EQ(said(1), "true false ");
@@ -126,7 +131,8 @@ TEST(EmitNemo, RecomputedLayersAreCountedInEachChunk) {
   NemoCase c(nemo_wishes());
   const auto said = [&](Recompute recompute) {
     c.plan.split.recompute = recompute;
-    return c.said("model.recompute_granularity") + " " + c.said("model.recompute_method") + " " + c.said("model.recompute_num_layers");
+    return c.said("model.recompute_granularity") + " " + c.said("model.recompute_method") + " " +
+           c.said("model.recompute_num_layers");
   };
   EXPECT_EQ(said({Recompute::Kind::full, 0}), "full uniform 1");
   EXPECT_EQ(said({Recompute::Kind::full, 10}), "full block 2") << "5 chunks";
@@ -176,9 +182,11 @@ TEST(EmitNemo, SendsBetweenStagesCanWaitButNotRunBesideWithoutChunks) {
   EXPECT_THAT(c.unsaid(), ElementsAre(HasSubstr("without chunks")));
 }
 
+// clang-format off
 struct NemoRefusal { const char* text; void (*make)(NemoCase& c); };
 const NemoRefusal nemo_refusals[] = {
-    {"the schedule zb-h1; Megatron-Bridge runs 1f1b", [](NemoCase& c) { c.plan.split.schedule = "zb-h1", c.plan.split.chunks = 1; }},
+    {"the schedule zb-h1; Megatron-Bridge runs 1f1b", [](NemoCase& c) { c.plan.split.schedule = "zb-h1",
+                                                                       c.plan.split.chunks = 1; }},
     {"inputs kept gathered", [](NemoCase& c) { c.plan.split.kept_gathers = {"norm1.y"}; }},
     {"in pieces", [](NemoCase& c) { c.plan.split.scatter = Scatter::stated; }},
     {"whole between stages", [](NemoCase& c) { c.scenario.ways.scatter_boundary = false; }},
@@ -192,6 +200,7 @@ const NemoRefusal nemo_refusals[] = {
     {"some projections only", [](NemoCase& c) { c.scenario.network.row.out_bias = true; }},
     {"the statement 'x'", [](NemoCase& c) { c.plan.apart = {"x"}; }},
 };
+// clang-format on
 
 TEST(EmitNemo, WhatItCannotSayIsNamedInTheFileToo) {
   for (const NemoRefusal& refusal : nemo_refusals) {
@@ -221,8 +230,8 @@ TEST(EmitNemo, WhatALaunchSaysBesideTheStepIsKept) {
   NemoCase c(nemo_wishes());
   Launch like;
   like.framework = find_framework("megatron-bridge");
-  like.arguments = {{"optimizer.lr", "optimizer.lr", "0.0003", 1, {}}, {"model.num_layers", "model.num_layers", "2", 2, {}},
-                    {"checkpoint.save", "checkpoint.save", "/out", 3, {}}};
+  like.arguments = {{"optimizer.lr", "optimizer.lr", "0.0003", 1, {}},
+      {"model.num_layers", "model.num_layers", "2", 2, {}}, {"checkpoint.save", "checkpoint.save", "/out", 3, {}}};
   c.plan.like = &like;
   EXPECT_EQ(c.said("optimizer.lr"), "0.0003");
   EXPECT_EQ(c.said("checkpoint.save"), "/out");
@@ -233,8 +242,8 @@ TEST(EmitNemo, WhatIsKeptBreaksNoFile) {
   NemoCase c(nemo_wishes());
   Launch like;
   like.framework = find_framework("megatron-bridge");
-  const std::pair<const char*, const char*> given[] = {
-      {"checkpoint.own_a", "one: two # three"}, {"checkpoint.own_b", "{open"}, {"checkpoint.own_c", "line\nmore: 1"}, {"checkpoint.own_d", "*star"},
+  const std::pair<const char*, const char*> given[] = {{"checkpoint.own_a", "one: two # three"},
+      {"checkpoint.own_b", "{open"}, {"checkpoint.own_c", "line\nmore: 1"}, {"checkpoint.own_d", "*star"},
       {"checkpoint.own_e", "True"}, {"checkpoint.? f", "1"}, {"'checkpoint.g", "1"}};
   for (const auto& [name, value] : given) like.arguments.push_back({name, name, value, 1, {}});
   c.plan.like = &like;
@@ -243,8 +252,9 @@ TEST(EmitNemo, WhatIsKeptBreaksNoFile) {
   std::map<std::string, std::string> kept;
   for (const GivenArgument& argument : *read)
     if (argument.name.find("checkpoint.") != std::string::npos) kept[argument.name] = argument.value;
-  EXPECT_EQ(kept, (std::map<std::string, std::string>{{"checkpoint.own_a", "one: two # three"}, {"checkpoint.own_b", "{open"},
-                                                      {"checkpoint.own_c", "line\nmore: 1"}, {"checkpoint.own_d", "*star"}, {"checkpoint.own_e", "True"}}));
+  EXPECT_EQ(
+      kept, (std::map<std::string, std::string>{{"checkpoint.own_a", "one: two # three"}, {"checkpoint.own_b", "{open"},
+                {"checkpoint.own_c", "line\nmore: 1"}, {"checkpoint.own_d", "*star"}, {"checkpoint.own_e", "True"}}));
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ using testing::IsEmpty;
 using testing::Not;
 
 struct TitanCase : EmitCase {
-  explicit TitanCase(const SplitWishes& wishes, const std::string& network = "llama3-70b", const std::string& stack = "pytorch-fsdp")
+  explicit TitanCase(
+      const SplitWishes& wishes, const std::string& network = "llama3-70b", const std::string& stack = "pytorch-fsdp")
       : EmitCase(wishes, network, stack) {}
 
   [[nodiscard]] ArgumentMap settings() const {
@@ -47,17 +48,17 @@ SplitWishes titan_wishes() {
 TEST(EmitTorchtitan, SaysAPipelinedPlanInItsOwnNames) {
   const TitanCase c(titan_wishes());
   EXPECT_THAT(c.unsaid(), IsEmpty());
-  const ArgumentMap expected = {
-      {"model.name", "llama3"}, {"model.flavor", "70B"},
-      {"training.local_batch_size", "32"}, {"training.global_batch_size", "256"}, {"training.seq_len", "8192"},
-      {"training.mixed_precision_param", "bfloat16"},
-      {"parallelism.data_parallel_replicate_degree", "1"}, {"parallelism.data_parallel_shard_degree", "8"},
-      {"parallelism.fsdp_reshard_after_forward", "never"}, {"parallelism.tensor_parallel_degree", "8"},
-      {"parallelism.enable_async_tensor_parallel", "false"}, {"parallelism.context_parallel_degree", "1"},
-      {"parallelism.pipeline_parallel_degree", "4"}, {"parallelism.pipeline_parallel_schedule", "1F1B"},
-      {"parallelism.pipeline_parallel_microbatch_size", "2"}, {"parallelism.pipeline_parallel_layers_per_stage", "20"},
-      {"parallelism.pipeline_parallel_first_stage_less_layers", "0"}, {"parallelism.pipeline_parallel_last_stage_less_layers", "0"},
-      {"activation_checkpoint.mode", "none"}, {"compile.enable", "true"}};
+  const ArgumentMap expected = {{"model.name", "llama3"}, {"model.flavor", "70B"}, {"training.local_batch_size", "32"},
+      {"training.global_batch_size", "256"}, {"training.seq_len", "8192"},
+      {"training.mixed_precision_param", "bfloat16"}, {"parallelism.data_parallel_replicate_degree", "1"},
+      {"parallelism.data_parallel_shard_degree", "8"}, {"parallelism.fsdp_reshard_after_forward", "never"},
+      {"parallelism.tensor_parallel_degree", "8"}, {"parallelism.enable_async_tensor_parallel", "false"},
+      {"parallelism.context_parallel_degree", "1"}, {"parallelism.pipeline_parallel_degree", "4"},
+      {"parallelism.pipeline_parallel_schedule", "1F1B"}, {"parallelism.pipeline_parallel_microbatch_size", "2"},
+      {"parallelism.pipeline_parallel_layers_per_stage", "20"},
+      {"parallelism.pipeline_parallel_first_stage_less_layers", "0"},
+      {"parallelism.pipeline_parallel_last_stage_less_layers", "0"}, {"activation_checkpoint.mode", "none"},
+      {"compile.enable", "true"}};
   EXPECT_EQ(c.settings(), expected);
 }
 
@@ -120,7 +121,7 @@ TEST(EmitTorchtitan, HomesAreShardsReplicasOrSaid) {
   alone.replicas = 8;
   EXPECT_THAT(TitanCase(alone, "llama3-8b").unsaid(), Contains(HasSubstr("zero 3 over one rank")));
   alone.replicas = 1;
-  alone.gpus = 2, alone.tp = 1, alone.cp = 2, alone.zero = 3;   // context ranks hold shards as well
+  alone.gpus = 2, alone.tp = 1, alone.cp = 2, alone.zero = 3;  // context ranks hold shards as well
   EXPECT_EQ(TitanCase(alone, "llama3-8b").settings().at("parallelism.fsdp_reshard_after_forward"), "always");
   alone.gpus = 1, alone.cp = 1, alone.zero = 1;
   EXPECT_THAT(TitanCase(alone, "llama3-8b").unsaid(), ElementsAre(HasSubstr("nothing in shards")));
@@ -190,9 +191,12 @@ TEST(EmitTorchtitan, WhatItCannotSayIsNamed) {
       {"computes in fp32 here", [](TitanCase& c) { c.plan.split.dp = 1; }},
       {"adapters of rank 8", [](TitanCase& c) { c.scenario.plan.lora_rank = 8; }},
       {"moves that wait", [](TitanCase& c) { c.scenario.stack.row.gradient_reduces = Manners::blocking; }},
-      {"registered as 'gpt3-175b'", [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "gpt3-175b"); }},
-      {"releases since 2025-01 ship none", [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "llama2-70b"); }},
-      {"it refuses stages for qwen3", [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "qwen3-32b"); }},
+      {"registered as 'gpt3-175b'",
+          [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "gpt3-175b"); }},
+      {"releases since 2025-01 ship none",
+          [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "llama2-70b"); }},
+      {"it refuses stages for qwen3",
+          [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "qwen3-32b"); }},
       {"1 prediction module", [](TitanCase& c) { c.scenario.network.row.mtp_layers = 1; }},
       {"etp 4 beside tp 8", [](TitanCase& c) { c.plan.split.experts = true, c.plan.split.etp = 4; }},
   };
@@ -242,10 +246,9 @@ TEST(EmitTorchtitan, WhatDoesNotTouchTheStepIsWrittenAgain) {
   framework.id = "torchtitan";
   Launch like;
   like.framework = &framework;
-  const std::pair<const char*, const char*> given[] = {{"metrics.log_freq", "5"}, {"training.dataset", "c4"}, {"model.flavor", "8B"},
-                                                       {"model.tokenizer_path", "tok"}, {"debug.spmd_typechecking", "true"}};
-  for (const auto& [name, value] : given)
-    like.arguments.push_back({name, name, value, 1, {}});
+  const std::pair<const char*, const char*> given[] = {{"metrics.log_freq", "5"}, {"training.dataset", "c4"},
+      {"model.flavor", "8B"}, {"model.tokenizer_path", "tok"}, {"debug.spmd_typechecking", "true"}};
+  for (const auto& [name, value] : given) like.arguments.push_back({name, name, value, 1, {}});
   c.plan.like = &like;
   const std::string text = emit_torchtitan(c.plan).text;
   EXPECT_THAT(text, HasSubstr("[metrics]\nlog_freq = 5  # as before\n"));
@@ -261,8 +264,8 @@ TEST(EmitTorchtitan, WhatIsKeptBreaksNoFile) {
   framework.id = "torchtitan";
   Launch like;
   like.framework = &framework;
-  const std::pair<const char*, const char*> given[] = {
-      {"metrics.save_tb_folder", "a \"b\""}, {"metrics.log_freq", "5 # \"x"}, {"job.description", "[open"}, {"job]x.y", "1"}, {"job.a b", "1"}};
+  const std::pair<const char*, const char*> given[] = {{"metrics.save_tb_folder", "a \"b\""},
+      {"metrics.log_freq", "5 # \"x"}, {"job.description", "[open"}, {"job]x.y", "1"}, {"job.a b", "1"}};
   for (const auto& [name, value] : given) like.arguments.push_back({name, name, value, 1, {}});
   c.plan.like = &like;
   const std::string text = emit_torchtitan(c.plan).text;

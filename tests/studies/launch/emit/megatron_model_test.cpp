@@ -23,9 +23,9 @@ TEST(MegatronModel, ExpertsLieOnTheirOwnRanks) {
   wishes.etp = 2;
   const Emission emission = emitted("mixtral-8x7b", wishes);
   EXPECT_THAT(emission.unsaid, IsEmpty());
-  for (const auto& [name, value] : ArgumentMap{{"num_experts", "8"}, {"moe_router_topk", "2"}, {"moe_ffn_hidden_size", "14336"},
-                                               {"expert_model_parallel_size", "8"}, {"expert_tensor_parallel_size", "2"},
-                                               {"moe_token_dispatcher_type", "alltoall"}, {"moe_grouped_gemm", "true"}})
+  for (const auto& [name, value] : ArgumentMap{{"num_experts", "8"}, {"moe_router_topk", "2"},
+           {"moe_ffn_hidden_size", "14336"}, {"expert_model_parallel_size", "8"}, {"expert_tensor_parallel_size", "2"},
+           {"moe_token_dispatcher_type", "alltoall"}, {"moe_grouped_gemm", "true"}})
     EXPECT_EQ(said(emission, name), value) << name;
   EXPECT_EQ(said(emission, "moe_layer_freq"), "");
 }
@@ -35,10 +35,10 @@ TEST(MegatronModel, LatentAttentionSharedExpertsAndPredictionModules) {
   wishes.pp = 1;
   wishes.gpus = 32;
   const Emission emission = emitted("deepseek-v3", wishes);
-  for (const auto& [name, value] : ArgumentMap{{"multi_latent_attention", "true"}, {"q_lora_rank", "1536"}, {"kv_lora_rank", "512"},
-                                               {"qk_head_dim", "128"}, {"qk_pos_emb_head_dim", "64"}, {"v_head_dim", "128"},
-                                               {"moe_layer_freq", "([0]*3+[1]*58)"}, {"moe_shared_expert_intermediate_size", "2048"},
-                                               {"moe_router_enable_expert_bias", "true"}, {"mtp_num_layers", "1"}})
+  for (const auto& [name, value] : ArgumentMap{{"multi_latent_attention", "true"}, {"q_lora_rank", "1536"},
+           {"kv_lora_rank", "512"}, {"qk_head_dim", "128"}, {"qk_pos_emb_head_dim", "64"}, {"v_head_dim", "128"},
+           {"moe_layer_freq", "([0]*3+[1]*58)"}, {"moe_shared_expert_intermediate_size", "2048"},
+           {"moe_router_enable_expert_bias", "true"}, {"mtp_num_layers", "1"}})
     EXPECT_EQ(said(emission, name), value) << name;
   EXPECT_EQ(said(emission, "num_query_groups"), "");
 }
@@ -78,20 +78,20 @@ struct NumbersRow {
 };
 
 TEST(MegatronModel, NumberTypes) {
-  const NumbersRow rows[] = {{Precision::fp32, {}},
-                             {Precision::bf16, {"bf16"}},
-                             {Precision::fp16, {"fp16", "accumulate_allreduce_grads_in_fp32"}},
-                             {Precision::fp8, {"bf16", "fp8_format", "fp8_recipe"}},
-                             {Precision::mxfp8, {"bf16", "fp8_format", "fp8_recipe"}},
-                             {Precision::nvfp4, {"bf16", "fp4_format"}}};
-  const std::vector<std::string> all = {"bf16", "fp16", "accumulate_allreduce_grads_in_fp32", "fp8_format", "fp8_recipe", "fp4_format"};
+  const NumbersRow rows[] = {{Precision::fp32, {}}, {Precision::bf16, {"bf16"}},
+      {Precision::fp16, {"fp16", "accumulate_allreduce_grads_in_fp32"}},
+      {Precision::fp8, {"bf16", "fp8_format", "fp8_recipe"}}, {Precision::mxfp8, {"bf16", "fp8_format", "fp8_recipe"}},
+      {Precision::nvfp4, {"bf16", "fp4_format"}}};
+  const std::vector<std::string> all = {
+      "bf16", "fp16", "accumulate_allreduce_grads_in_fp32", "fp8_format", "fp8_recipe", "fp4_format"};
   for (const NumbersRow& row : rows) {
     Scenario scenario = emit_scenario("llama3-8b");
     scenario.plan.precision = row.precision;
     ASSERT_TRUE(take_wishes(scenario, megatron_wishes()));
     const ArgumentMap arguments = launch_in(emitted(scenario)).arguments;
     for (const std::string& name : all)
-      EXPECT_EQ(arguments.count(name) == 1, std::count(row.names.begin(), row.names.end(), name) == 1) << to_text(row.precision) << " " << name;
+      EXPECT_EQ(arguments.count(name) == 1, std::count(row.names.begin(), row.names.end(), name) == 1)
+          << to_text(row.precision) << " " << name;
   }
 }
 
@@ -99,7 +99,8 @@ TEST(MegatronModel, BloomHasThreeThingsOfItsOwn) {
   SplitWishes wishes = megatron_wishes();
   wishes.pp = 1, wishes.gpus = 16;
   wishes.sequence = 2048;
-  EXPECT_THAT(emitted("bloom-176b", wishes).unsaid, testing::IsSupersetOf({HasSubstr("ALiBi"), HasSubstr("behind the embedding")}));
+  EXPECT_THAT(emitted("bloom-176b", wishes).unsaid,
+      testing::IsSupersetOf({HasSubstr("ALiBi"), HasSubstr("behind the embedding")}));
 }
 
 }  // namespace

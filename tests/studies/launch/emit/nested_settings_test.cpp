@@ -41,9 +41,10 @@ TEST(NestedSettings, SectionsStandWhereTheirFirstSettingDoes) {
 }
 
 TEST(NestedSettings, LiteralsAreWhatTheyLookLike) {
-  const std::pair<const char*, const char*> rows[] = {
-      {"2", "2"}, {"1e-8", "1e-8"}, {"true", "true"}, {"null", "null"}, {"auto", "\"auto\""}, {"", "\"\""}, {"[0.9, 0.95]", "[0.9, 0.95]"},
-      {"[attention.self, mlp]", "[\"attention.self\", \"mlp\"]"}, {"1, \"x\": 2", "\"1, \\\"x\\\": 2\""}, {"1}", "\"1}\""}};
+  const std::pair<const char*, const char*> rows[] = {{"2", "2"}, {"1e-8", "1e-8"}, {"true", "true"}, {"null", "null"},
+      {"auto", "\"auto\""}, {"", "\"\""}, {"[0.9, 0.95]", "[0.9, 0.95]"},
+      {"[attention.self, mlp]", "[\"attention.self\", \"mlp\"]"}, {"1, \"x\": 2", "\"1, \\\"x\\\": 2\""},
+      {"1}", "\"1}\""}};
   for (const auto& [plain, literal] : rows) EXPECT_EQ(json_literal(plain), literal);
 }
 
@@ -65,7 +66,8 @@ nlohmann::json written_like(const std::string& text) {
 
 TEST(NestedSettings, WhatIsBesideTheStepIsWrittenAgainAndThePlanGoesBefore) {
   const nlohmann::json file = written_like(fine_tuning);
-  EXPECT_EQ(file["optimizer"], nlohmann::json::parse(R"({"type": "AdamW", "params": {"lr": 3e-5, "betas": [0.9, 0.95]}})"));
+  EXPECT_EQ(
+      file["optimizer"], nlohmann::json::parse(R"({"type": "AdamW", "params": {"lr": 3e-5, "betas": [0.9, 0.95]}})"));
   EXPECT_EQ(file["gradient_clipping"], 0.3);
   EXPECT_EQ(file["steps_per_print"], 50);
   EXPECT_EQ(file["zero_optimization"]["stage"], 2);
@@ -76,11 +78,13 @@ TEST(NestedSettings, WhatIsBesideTheStepIsWrittenAgainAndThePlanGoesBefore) {
 TEST(NestedSettings, WhatNoForecastFollowsIsNamed) {
   const nlohmann::json file = written_like(fine_tuning);
   EXPECT_EQ(file["zero_optimization"]["offload_optimizer"]["device"], "cpu");
-  EXPECT_THAT(file["_comment"].get<std::vector<std::string>>(), Contains("No forecast follows zero_optimization.offload_optimizer.device."));
+  EXPECT_THAT(file["_comment"].get<std::vector<std::string>>(),
+      Contains("No forecast follows zero_optimization.offload_optimizer.device."));
 }
 
 TEST(NestedSettings, ListsOfObjectsAndOtherFrameworksAreLeftOut) {
-  const std::string text = R"({"tensor_parallel": {"partition_config": {"layer_specs": [{"partition_type": "row"}]}}, "dump_state": true})";
+  const std::string text =
+      R"({"tensor_parallel": {"partition_config": {"layer_specs": [{"partition_type": "row"}]}}, "dump_state": true})";
   const Launch launch = launch_of_file(file_of_deepspeed, text, "old.json");
   const auto carried = carried_settings(&launch, "deepspeed", {});
   ASSERT_EQ(carried.size(), 1u);
@@ -98,10 +102,10 @@ TEST(NestedSettings, AnAccelerateFileKeepsWhatItsEngineStillTakes) {
   auto plan = plan_to_emit(scenario);
   ASSERT_TRUE(plan);
   const Launch like = launch_of_file(file_of_accelerate,
-                                     "distributed_type: FSDP\nmain_process_ip: node-0\nrdzv_backend: c10d\nfsdp_config:\n  fsdp_version: 2\n"
-                                     "  fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\n  fsdp_offload_params: true\n"
-                                     "deepspeed_config:\n  gradient_clipping: 0.5\n",
-                                     "old.yaml");
+      "distributed_type: FSDP\nmain_process_ip: node-0\nrdzv_backend: c10d\nfsdp_config:\n  fsdp_version: 2\n"
+      "  fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\n  fsdp_offload_params: true\n"
+      "deepspeed_config:\n  gradient_clipping: 0.5\n",
+      "old.yaml");
   plan->like = &like;
   const std::string text = emit_accelerate(*plan).text;
   EXPECT_THAT(text, HasSubstr("main_process_ip: \"node-0\"\n"));

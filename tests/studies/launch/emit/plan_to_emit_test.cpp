@@ -40,7 +40,8 @@ TEST(PlanToEmit, RandomSplitsKeepTheirText) {
   int legal = 0;
   for (int i = 0; i < 3000; ++i) {
     const bool experts = i % 2 == 1;
-    Scenario scenario = emit_scenario(experts ? "mixtral-8x7b" : "llama3-70b", i % 5 == 0 ? "megatron-2022" : "megatron-core");
+    Scenario scenario =
+        emit_scenario(experts ? "mixtral-8x7b" : "llama3-70b", i % 5 == 0 ? "megatron-2022" : "megatron-core");
     const SplitWishes wishes = random_wishes(random, experts);
     StackWays ways;
     if (!wishes.scatter_boundary.value_or(true)) ways.scatter_boundary = false;

@@ -124,10 +124,9 @@ TEST(ArgumentFacts, ADefaultHoldsFromItsRelease) {
 TEST(ArgumentFacts, AnotherProgramsArgumentsOfAReleaseHoldToo) {
   const EmbeddedFile files[] = {
       {"10_large.json",
-       R"({"program": "large", "extends": "small@1.0", "releases": [{"id": "main", "date": "2022-01-01"}],
+          R"({"program": "large", "extends": "small@1.0", "releases": [{"id": "main", "date": "2022-01-01"}],
         "topic": "Own", "arguments": [{"name": "seed", "takes": "count", "what": "Another meaning here."}]})"},
-      {"20_small.json", small_releases},
-      {"21_small.json", small_rows}};
+      {"20_small.json", small_releases}, {"21_small.json", small_rows}};
   const auto tables = read_argument_tables(files);
   ASSERT_TRUE(tables) << to_text(tables.error());
   const ArgumentTable& large = tables->find("large")->second;
@@ -140,21 +139,21 @@ TEST(ArgumentFacts, AnotherProgramsArgumentsOfAReleaseHoldToo) {
 
 TEST(ArgumentFacts, WrongRowsAreNamed) {
   EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A.", "asks": "tpp"})"),
-              HasSubstr("arguments/11_small_splits.json:/arguments/0/asks: 'tpp' is no question"));
+      HasSubstr("arguments/11_small_splits.json:/arguments/0/asks: 'tpp' is no question"));
   EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A.", "asks": "tp", "reach": "step"})"),
-              HasSubstr("reach: stands beside \"asks\""));
-  EXPECT_THAT(row_error(R"({"name": "a", "takes": "flags", "what": "A."})"),
-              HasSubstr("found 'flags' (did you mean 'flag'?)"));
+      HasSubstr("reach: stands beside \"asks\""));
+  EXPECT_THAT(
+      row_error(R"({"name": "a", "takes": "flags", "what": "A."})"), HasSubstr("found 'flags' (did you mean 'flag'?)"));
   EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A"})"), HasSubstr("what: is no sentence"));
-  EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A.", "reach": "far"})"),
-              HasSubstr("/arguments/0/reach"));
+  EXPECT_THAT(
+      row_error(R"({"name": "a", "takes": "flag", "what": "A.", "reach": "far"})"), HasSubstr("/arguments/0/reach"));
   EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A.", "sinse": "1.0"})"), HasSubstr("sinse"));
   EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A.", "since": "1.6"})"),
-              HasSubstr("/arguments/0/since: '1.6' is no release"));
+      HasSubstr("/arguments/0/since: '1.6' is no release"));
   EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A.", "since": "2.0", "until": "1.0"})"),
-              HasSubstr("/arguments/0/until: '1.0' is not after '2.0'"));
+      HasSubstr("/arguments/0/until: '1.0' is not after '2.0'"));
   EXPECT_THAT(row_error(R"({"name": "a", "takes": "flag", "what": "A.", "instead": "b"})"),
-              HasSubstr("/arguments/0/instead: 'b' is no row"));
+      HasSubstr("/arguments/0/instead: 'b' is no row"));
   EXPECT_THAT(
       row_error(R"({"name": "a", "takes": "flag", "what": "A."}, {"name": "a", "takes": "flag", "what": "B."})"),
       HasSubstr("/arguments/1/name: 'a' stands in arguments/11_small_splits.json:/arguments/0 already"));
@@ -164,8 +163,8 @@ TEST(ArgumentFacts, WrongDefaultsAreNamed) {
   const std::string row = R"({"name": "a", "takes": "count", "what": "A.", )";
   EXPECT_THAT(row_error(row + R"("default": "1", "defaults": {"": "1"}})"), HasSubstr("stands beside \"default\""));
   EXPECT_THAT(row_error(row + R"("defaults": {"": "1", "3.0": "2"}})"), HasSubstr("/defaults: '3.0' is no release"));
-  EXPECT_THAT(row_error(row + R"("defaults": {"2.0": "1", "1.0": "2"}})"),
-              HasSubstr("/defaults: '1.0' is out of order"));
+  EXPECT_THAT(
+      row_error(row + R"("defaults": {"2.0": "1", "1.0": "2"}})"), HasSubstr("/defaults: '1.0' is out of order"));
   EXPECT_THAT(row_error(row + R"("default": 1})"), HasSubstr("/arguments/0/default"));
 }
 
@@ -195,7 +194,7 @@ TEST(ArgumentFacts, WrongProgramsAreNamed) {
 TEST(ArgumentFacts, AReleaseOfTheOtherProgramThatIsNotThereIsNamed) {
   const EmbeddedFile files[] = {
       {"10_large.json",
-       R"({"program": "large", "extends": "small@1.4", "releases": [{"id": "main", "date": "2022"}]})"},
+          R"({"program": "large", "extends": "small@1.4", "releases": [{"id": "main", "date": "2022"}]})"},
       {"20_small.json", small_releases}};
   const auto tables = read_argument_tables(files);
   ASSERT_FALSE(tables);

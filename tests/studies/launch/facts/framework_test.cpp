@@ -10,7 +10,8 @@ namespace stepcast {
 namespace {
 
 TEST(Framework, EveryLoggedProgramIsKnown) {
-  for (const LogFormat& format : log_formats()) EXPECT_NE(find_framework(format.framework), nullptr) << format.framework;
+  for (const LogFormat& format : log_formats())
+    EXPECT_NE(find_framework(format.framework), nullptr) << format.framework;
   EXPECT_EQ(find_framework("jax"), nullptr);
 }
 

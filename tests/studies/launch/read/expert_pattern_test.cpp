@@ -14,15 +14,20 @@ TEST(ExpertPattern, ListsAddAndRepeat) {
 }
 
 TEST(ExpertPattern, WhatIsNoListIsRefused) {
-  for (const char* text : {"", "3", "[0", "[0]*", "([0]*3", "[2]*4", "[0]*99999999", "(((([0]*100)*100)*100)*100)", "[0]*3]", "__import__('os')"})
+  for (const char* text : {"", "3", "[0", "[0]*", "([0]*3", "[2]*4", "[0]*99999999", "(((([0]*100)*100)*100)*100)",
+           "[0]*3]", "__import__('os')"})
     EXPECT_FALSE(read_expert_pattern(text)) << text;
   EXPECT_FALSE(read_expert_pattern(std::string(5000, '(')));
 }
 
-struct PatternRow { const char* text; std::int64_t dense, every; };
+struct PatternRow {
+  const char* text;
+  std::int64_t dense, every;
+};
 
 TEST(ExpertPattern, DenseLayersInFrontAndThenEveryNth) {
-  const PatternRow rows[] = {{"[0]*3+[1]*58", 3, 1}, {"[1]*4", 0, 1}, {"([0]+[1])*24", 0, 2}, {"[0]*1+([0]*1+[1])*2+[0]*1", 1, 2}, {"[0,0,1,0,0,1]", 0, 3}};
+  const PatternRow rows[] = {{"[0]*3+[1]*58", 3, 1}, {"[1]*4", 0, 1}, {"([0]+[1])*24", 0, 2},
+      {"[0]*1+([0]*1+[1])*2+[0]*1", 1, 2}, {"[0,0,1,0,0,1]", 0, 3}};
   for (const PatternRow& row : rows) {
     const auto layers = expert_layers_of(*read_expert_pattern(row.text));
     ASSERT_TRUE(layers) << row.text;

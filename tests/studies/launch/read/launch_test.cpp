@@ -65,10 +65,9 @@ class LaunchFolder : public testing::Test {
 };
 
 TEST(Launch, AScript) {
-  const Launch launch =
-      text_launch("--megatron",
-                  "export CUDA_DEVICE_MAX_CONNECTIONS=1\nA=(--num-layers 32 --tensor-model-parallel-size 4)\n"
-                  "NCCL_DEBUG=INFO torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py ${A[@]} --num-layers 40\n");
+  const Launch launch = text_launch("--megatron",
+      "export CUDA_DEVICE_MAX_CONNECTIONS=1\nA=(--num-layers 32 --tensor-model-parallel-size 4)\n"
+      "NCCL_DEBUG=INFO torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py ${A[@]} --num-layers 40\n");
   EXPECT_EQ(launch.framework->id, "megatron-lm");
   EXPECT_EQ(launch.gpus, 16);
   EXPECT_EQ(launch.gpus_per_node, 8);
@@ -89,23 +88,24 @@ TEST(Launch, WhoseItIs) {
       {"--megatron", "deepspeed pretrain_gpt.py --num-layers 2 --deepspeed --zero-stage 1\n", "megatron-deepspeed"},
       {"--deepspeed", "deepspeed pretrain_gpt.py --num-layers 2 --deepspeed_config ds.json\n", "megatron-deepspeed"},
       {"--megatron",
-       "python examples/nlp/language_modeling/megatron_gpt_pretraining.py trainer.devices=8 model.num_layers=2\n",
-       "nemo"},
+          "python examples/nlp/language_modeling/megatron_gpt_pretraining.py trainer.devices=8 model.num_layers=2\n",
+          "nemo"},
       {"--nemo", "trainer:\n  devices: 8\nmodel:\n  tensor_model_parallel_size: 2\n", "nemo"},
       {"--nemo",
-       "model:\n  tensor_model_parallel_size: 2\ntrain:\n  global_batch_size: 8\nddp:\n  overlap_grad_reduce: true\n",
-       "megatron-bridge"},
+          "model:\n  tensor_model_parallel_size: 2\ntrain:\n  global_batch_size: 8\nddp:\n  overlap_grad_reduce: "
+          "true\n",
+          "megatron-bridge"},
       {"--torchtitan", "[parallelism]\ntensor_parallel_degree = 2\n", "torchtitan"},
       {"--megatron", "NGPU=8 ./run_train.sh --parallelism.tensor_parallel_degree 2\n", "torchtitan"},
       {"--deepspeed", "{\"zero_optimization\": {\"stage\": 2}}", "deepspeed"},
       {"--megatron", "{\"train_micro_batch_size_per_gpu\": 2}", "deepspeed"},
       {"--megatron", "{\"train_batch_size\": 2}", "deepspeed"},
       {"--accelerate",
-       "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: "
-       "FULL_SHARD\n",
-       "accelerate"},
+          "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: "
+          "FULL_SHARD\n",
+          "accelerate"},
       {"--llm-foundry", "max_duration: 10ba\nmodel:\n  n_layers: 2\nfsdp_config:\n  sharding_strategy: FULL_SHARD\n",
-       "llm-foundry"},
+          "llm-foundry"},
       {"--megatron", "--num-layers 2\n# more\n--hidden-size 64 --bf16\n", "megatron-lm"}};
   for (const Case& c : cases) EXPECT_EQ(text_launch(c.flag, c.text).framework->id, c.framework) << c.text;
 }
@@ -200,7 +200,7 @@ TEST(Launch, SeveralCommands) {
   EXPECT_TRUE(notes_hold(launch, "not read: preprocess_data.py in line 1"));
   const std::string two = launch_mistake(train + "torchrun pretrain_gpt.py --num-layers 4\n");
   EXPECT_NE(two.find("run.sh:1: 2 launches that differ: pretrain_gpt.py in line 1, pretrain_gpt.py in line 2"),
-            std::string::npos)
+      std::string::npos)
       << two;
   const std::string chosen =
       "if [ \"$BATCH\" = 0 ]; then\n torchrun train.py --num-layers 2\nelse\n torchrun train.py --num-layers 4\nfi\n";
@@ -218,38 +218,35 @@ TEST(Launch, MistakesSayWhereAndWhat) {
   struct Case {
     const char *text, *error;
   };
-  const Case cases[] = {
-      {"", "the file is empty"},
-      {"# only this\n", "nothing but comments"},
-      {"plain words\n", "no command that starts a training"},
-      {"X=1\nY=2\n", "no command that starts a training"},
+  const Case cases[] = {{"", "the file is empty"}, {"# only this\n", "nothing but comments"},
+      {"plain words\n", "no command that starts a training"}, {"X=1\nY=2\n", "no command that starts a training"},
       {"#!/bin/bash\npython tools/convert.py --in a --out b\n",
-       "run.sh: none of convert.py in line 2 has arguments of a training"},
+          "run.sh: none of convert.py in line 2 has arguments of a training"},
       {"A=\"--num-layers 2\ntorchrun pretrain_gpt.py --hidden-size 4 $A\n",
-       "run.sh:1: the value of A has a quote or bracket that does not close"},
+          "run.sh:1: the value of A has a quote or bracket that does not close"},
       {"#!/bin/bash\n\ntorchrun pretrain_gpt.py --num-layers '2\n", "run.sh:3: the command ends inside a quote"},
       {"{\"zero_optimization\": {\"stage\": 1}", "run.sh:1"},
-      {"[parallelism]\nx = [1,\n", "run.sh:2: the list of 'x' does not end"},
-      {"a: 1\n  b: 2\n", "run.sh:"},
+      {"[parallelism]\nx = [1,\n", "run.sh:2: the list of 'x' does not end"}, {"a: 1\n  b: 2\n", "run.sh:"},
       {"nothing_of_it: 1\nor_that: 2\n", "run.sh:1: none of 2 names is an argument of Megatron-LM: nothing_of_it, ..."},
       {"nothing_of_it: 1\n", "run.sh:1: nothing_of_it is no argument of Megatron-LM"}};
   for (const Case& c : cases)
     EXPECT_NE(launch_mistake(c.text).find(c.error), std::string::npos) << c.text << "\n" << launch_mistake(c.text);
   EXPECT_NE(launch_mistake(std::string("torchrun\0 pretrain_gpt.py", 24)).find("run.sh:1: byte 0 is no text"),
-            std::string::npos);
+      std::string::npos);
 }
 
 TEST(Launch, AnotherFrameworksFlagIsNamed) {
   EXPECT_NE(launch_mistake("nothing_of_it: 1\n")
                 .find("launches of other frameworks have flags of their own: --megatron, --nemo"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_NE(launch_mistake("tensor_model_parallel_sise: 1\n").find("did you mean 'tensor_model_parallel_size'?"),
-            std::string::npos);
+      std::string::npos);
 }
 
 TEST(Launch, WhatElseAProgramDoesIsSaid) {
   const auto of = [](const std::string& program) {
-    return text_launch("--megatron", "torchrun " + program + " --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512\n");
+    return text_launch("--megatron",
+        "torchrun " + program + " --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512\n");
   };
   EXPECT_TRUE(notes_hold(of("pretrain_bert.py"), "pretrain_bert.py trains another kind of network"));
   EXPECT_TRUE(notes_hold(of("tools/run_text_generation_server.py"), "does not train"));
@@ -258,7 +255,8 @@ TEST(Launch, WhatElseAProgramDoesIsSaid) {
 
 TEST(Launch, AnotherFrameworkThanTheFlagsIsSaid) {
   const std::string text = "torchrun pretrain_gpt.py --num-layers 24\n";
-  EXPECT_TRUE(notes_hold(text_launch("--torchtitan", text), "a launch of Megatron-LM, and read as that in spite of --torchtitan"));
+  EXPECT_TRUE(notes_hold(
+      text_launch("--torchtitan", text), "a launch of Megatron-LM, and read as that in spite of --torchtitan"));
   EXPECT_FALSE(notes_hold(text_launch("--nemo", text), "in spite of"));
 }
 
@@ -266,7 +264,7 @@ TEST(Launch, MistakesOfTheUser) {
   const std::string script = "torchrun pretrain_gpt.py --num-layers $L\n";
   EXPECT_NE(launch_mistake(script, launch_source_of("--megatron", {{"LAYERZ", "2"}}))
                 .find("'LAYERZ' does not occur in run.sh"),
-            std::string::npos);
+      std::string::npos);
   EXPECT_EQ(value_of(text_launch("--megatron", script, {{"L", "2"}}), "num_layers"), "2");
   LaunchSource source = launch_source_of("--megatron");
   source.release = "core 0.99";
@@ -292,10 +290,8 @@ TEST(Launch, DamageIsAnswered) {
     std::string text = texts[random() % std::size(texts)];
     for (std::size_t edits = 1 + random() % 3; edits > 0; --edits) {
       const std::size_t at = random() % text.size();
-      if (random() % 2 == 0)
-        text.erase(at, 1 + random() % 10);
-      else
-        text.insert(at, 1, signs[random() % signs.size()]);
+      if (random() % 2 == 0) text.erase(at, 1 + random() % 10);
+      else text.insert(at, 1, signs[random() % signs.size()]);
       if (text.empty()) text = "x";
     }
     const auto read =

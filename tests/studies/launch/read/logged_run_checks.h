@@ -19,10 +19,8 @@ inline Printed changed(Printed arguments, const Printed& changes) {
   for (const auto& [name, value] : changes) {
     const auto found =
         std::find_if(arguments.begin(), arguments.end(), [&](const auto& row) { return row.first == name; });
-    if (found == arguments.end())
-      arguments.emplace_back(name, value);
-    else
-      found->second = value;
+    if (found == arguments.end()) arguments.emplace_back(name, value);
+    else found->second = value;
   }
   return arguments;
 }
@@ -34,8 +32,8 @@ inline Expected<LoggedRun> run_of_log(const std::string& text, const LoggedRunHi
 }
 
 inline Expected<LoggedRun> megatron_run(const Printed& changes = {}) {
-  return run_of_log(
-      sample_log::megatron_dump(changed(sample_log::llama_arguments(), changes)) + sample_log::megatron_steps(sample_log::settled_ms),
+  return run_of_log(sample_log::megatron_dump(changed(sample_log::llama_arguments(), changes)) +
+                        sample_log::megatron_steps(sample_log::settled_ms),
       {"dgx-h100", "", 0});
 }
 
@@ -44,8 +42,8 @@ inline std::string refusal_of(const Expected<LoggedRun>& run) { return run ? "ma
 inline bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 inline bool says(const LoggedRun& run, std::string_view part) {
-  return std::any_of(run.assumptions.begin(), run.assumptions.end(),
-                     [&](const std::string& text) { return holds(text, part); });
+  return std::any_of(
+      run.assumptions.begin(), run.assumptions.end(), [&](const std::string& text) { return holds(text, part); });
 }
 
 /// The forecast of the run, in seconds.

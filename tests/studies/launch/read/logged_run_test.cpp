@@ -71,13 +71,9 @@ TEST(LoggedRun, PipelinesWithChunks) {
 }
 
 TEST(LoggedRun, ExpertsOfMegatron) {
-  const Printed experts = {{"num_experts", "8"},
-                             {"moe_router_topk", "2"},
-                             {"moe_ffn_hidden_size", "14336"},
-                             {"expert_model_parallel_size", "8"},
-                             {"expert_tensor_parallel_size", "1"},
-                             {"moe_layer_freq", "([0]*1+[1]*31)"},
-                             {"moe_token_dispatcher_type", "alltoall"}};
+  const Printed experts = {{"num_experts", "8"}, {"moe_router_topk", "2"}, {"moe_ffn_hidden_size", "14336"},
+      {"expert_model_parallel_size", "8"}, {"expert_tensor_parallel_size", "1"}, {"moe_layer_freq", "([0]*1+[1]*31)"},
+      {"moe_token_dispatcher_type", "alltoall"}};
   const auto made = megatron_run(experts);
   ASSERT_TRUE(made) << refusal_of(made);
   ASSERT_TRUE(made->run.model.experts);
@@ -93,12 +89,8 @@ TEST(LoggedRun, ExpertsOfMegatron) {
 }
 
 TEST(LoggedRun, LatentAttentionOfMegatron) {
-  const auto made = megatron_run({{"multi_latent_attention", "True"},
-                                  {"q_lora_rank", "1536"},
-                                  {"kv_lora_rank", "512"},
-                                  {"qk_head_dim", "128"},
-                                  {"qk_pos_emb_head_dim", "64"},
-                                  {"v_head_dim", "128"}});
+  const auto made = megatron_run({{"multi_latent_attention", "True"}, {"q_lora_rank", "1536"}, {"kv_lora_rank", "512"},
+      {"qk_head_dim", "128"}, {"qk_pos_emb_head_dim", "64"}, {"v_head_dim", "128"}});
   ASSERT_TRUE(made);
   ASSERT_TRUE(made->run.model.latent);
   EXPECT_EQ(made->run.model.latent->kv_rank, 512);
@@ -115,7 +107,7 @@ TEST(LoggedRun, WaysOfComputing) {
   EXPECT_EQ(megatron_run({{"use_distributed_optimizer", "False"}})->run.parallel.zero_stage, 0);
   EXPECT_EQ(megatron_run({{"use_megatron_fsdp", "True"}, {"data_parallel_sharding_strategy", "optim_grads_params"}})
                 ->run.parallel.zero_stage,
-            3);
+      3);
   const auto partly =
       megatron_run({{"recompute_granularity", "full"}, {"recompute_method", "block"}, {"recompute_num_layers", "4"}});
   EXPECT_EQ(partly->run.recompute, "full:4");
@@ -123,10 +115,8 @@ TEST(LoggedRun, WaysOfComputing) {
 }
 
 TEST(LoggedRun, NothingIsSilentlyDropped) {
-  const auto made = megatron_run({{"optimizer_cpu_offload", "True"},
-                                  {"enable_cuda_graph", "True"},
-                                  {"overlap_moe_expert_parallel_comm", "False"},
-                                  {"weight_decay", "0.1"}});
+  const auto made = megatron_run({{"optimizer_cpu_offload", "True"}, {"enable_cuda_graph", "True"},
+      {"overlap_moe_expert_parallel_comm", "False"}, {"weight_decay", "0.1"}});
   ASSERT_TRUE(made);
   EXPECT_TRUE(says(*made, "not taken into account: enable_cuda_graph=True"));
   EXPECT_TRUE(says(*made, "optimizer_cpu_offload true: what is kept in host memory"));
@@ -137,11 +127,11 @@ TEST(LoggedRun, NothingIsSilentlyDropped) {
 
 TEST(LoggedRun, Contradictions) {
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"tensor_model_parallel_size", "3"}})),
-                    "16 GPUs are no multiple of tp 3 x pp 1 x cp 1 = 3 (15 or 18 GPUs)"));
+      "16 GPUs are no multiple of tp 3 x pp 1 x cp 1 = 3 (15 or 18 GPUs)"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"micro_batch_size", "3"}})),
-                    "a global batch of 128 is no multiple of micro-batch 3 x dp 8 (120 or 144)"));
-  EXPECT_TRUE(holds(refusal_of(megatron_run({{"global_batch_size", "256"}})),
-                    "a global batch of 128, but the arguments say 256"));
+      "a global batch of 128 is no multiple of micro-batch 3 x dp 8 (120 or 144)"));
+  EXPECT_TRUE(holds(
+      refusal_of(megatron_run({{"global_batch_size", "256"}})), "a global batch of 128, but the arguments say 256"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"num_layers", "many"}})), "num_layers: 'many'"));
   EXPECT_TRUE(holds(refusal_of(megatron_run({{"num_query_groups", "7"}})), "7 query groups do not divide 32 heads"));
   const std::string dump = sample_log::megatron_dump(sample_log::llama_arguments()) + sample_log::megatron_line(1, 10);
@@ -151,9 +141,8 @@ TEST(LoggedRun, Contradictions) {
 TEST(LoggedRun, SizesBeyondAnyJob) {
   for (const char* size : {"3000000", "1e300", "99999999999999999999", "1.5"})
     EXPECT_TRUE(holds(refusal_of(megatron_run({{"tensor_model_parallel_size", size}})), "a whole number")) << size;
-  EXPECT_FALSE(megatron_run({{"tensor_model_parallel_size", "1000000"},
-                             {"pipeline_model_parallel_size", "1000000"},
-                             {"context_parallel_size", "1000000"}}));
+  EXPECT_FALSE(megatron_run({{"tensor_model_parallel_size", "1000000"}, {"pipeline_model_parallel_size", "1000000"},
+      {"context_parallel_size", "1000000"}}));
 }
 
 TEST(LoggedRun, WhatIsMissingAndHowToSayIt) {

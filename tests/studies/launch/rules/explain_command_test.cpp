@@ -13,7 +13,8 @@ using testing::HasSubstr;
 constexpr const char* explained_words =
     "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention "
     "--num-query-groups 8 --seq-length 8192 --max-position-embeddings 8192 --vocab-size 128256 --swiglu "
-    "--normalization RMSNorm --disable-bias-linear --position-embedding-type rope --untie-embeddings-and-output-weights "
+    "--normalization RMSNorm --disable-bias-linear --position-embedding-type rope "
+    "--untie-embeddings-and-output-weights "
     "--attention-dropout 0 --hidden-dropout 0 --bf16 --tensor-model-parallel-size 2 --sequence-parallel "
     "--use-distributed-optimizer --micro-batch-size 1 --global-batch-size 64 --lr 1e-4";
 
@@ -29,7 +30,9 @@ nlohmann::json printed(const std::string& line) {
   return ran.code == 0 ? nlohmann::json::parse(ran.out) : nlohmann::json{};
 }
 
-struct TypedArgument { const char *words, *name; };
+struct TypedArgument {
+  const char *words, *name;
+};
 
 TEST(ExplainLaunchCommand, FiguresAreThoseOfPredict) {
   const std::string run = "--gpus 16 --machine dgx-h100 --json --megatron -- ";
@@ -37,9 +40,8 @@ TEST(ExplainLaunchCommand, FiguresAreThoseOfPredict) {
   const auto base = printed("predict " + run + explained_words);
   EXPECT_EQ(document.at("forecast").at("step_s"), base.at("step_time_s"));
   for (const auto& [words, name] : {TypedArgument{"--tensor-model-parallel-size 2 ", "tensor_model_parallel_size"},
-                                    {"--sequence-parallel ", "sequence_parallel"},
-                                    {"--use-distributed-optimizer ", "use_distributed_optimizer"},
-                                    {"--global-batch-size 64 ", "global_batch_size"}}) {
+           {"--sequence-parallel ", "sequence_parallel"}, {"--use-distributed-optimizer ", "use_distributed_optimizer"},
+           {"--global-batch-size 64 ", "global_batch_size"}}) {
     const auto other = printed("predict " + run + without_words(explained_words, words));
     bool found = false;
     for (const auto& argument : document.at("arguments")) {
@@ -54,20 +56,26 @@ TEST(ExplainLaunchCommand, FiguresAreThoseOfPredict) {
   }
 }
 
-/// What explain calls wrong of the arguments is wrong for who forecasts them too, unless another split is put over them.
+/// What explain calls wrong of the arguments is wrong for who forecasts them too, unless another split is put over
+/// them.
 TEST(ExplainLaunchCommand, PredictSaysWhatIsWrong) {
   const std::string words = without_words(explained_words, "--tensor-model-parallel-size 2 ");
-  EXPECT_THAT(testing_program::run("predict --gpus 16 --megatron -- " + words).out, HasSubstr("wrong: --sequence-parallel has no effect at tp 1"));
-  EXPECT_THAT(testing_program::run("predict --gpus 16 --micro-batch 2 --megatron -- " + words).out, testing::Not(HasSubstr("wrong: ")));
-  EXPECT_THAT(testing_program::run("predict --gpus 16 --tp 2 --megatron -- " + words).out, testing::Not(HasSubstr("wrong: ")));
-  EXPECT_THAT(testing_program::run(std::string("predict --gpus 16 --megatron -- ") + explained_words).out, testing::Not(HasSubstr("wrong: ")));
+  EXPECT_THAT(testing_program::run("predict --gpus 16 --megatron -- " + words).out,
+      HasSubstr("wrong: --sequence-parallel has no effect at tp 1"));
+  EXPECT_THAT(testing_program::run("predict --gpus 16 --micro-batch 2 --megatron -- " + words).out,
+      testing::Not(HasSubstr("wrong: ")));
+  EXPECT_THAT(
+      testing_program::run("predict --gpus 16 --tp 2 --megatron -- " + words).out, testing::Not(HasSubstr("wrong: ")));
+  EXPECT_THAT(testing_program::run(std::string("predict --gpus 16 --megatron -- ") + explained_words).out,
+      testing::Not(HasSubstr("wrong: ")));
 }
 
 TEST(ExplainLaunchCommand, TextNamesTheFrameworkAndEveryArgument) {
   const auto ran = testing_program::run(std::string("explain --gpus 16 --megatron -- ") + explained_words);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Megatron-LM launch in command line"));
-  for (const char* name : {"--num-layers 32", "--tensor-model-parallel-size 2", "--lr 1e-4"}) EXPECT_THAT(ran.out, HasSubstr(name));
+  for (const char* name : {"--num-layers 32", "--tensor-model-parallel-size 2", "--lr 1e-4"})
+    EXPECT_THAT(ran.out, HasSubstr(name));
 }
 
 TEST(ExplainLaunchCommand, TermsTakeNoFlagsOfARun) {

@@ -34,7 +34,9 @@ const ExplainedArgument& explained_of(const ExplainedLaunch& explained, const st
 
 ExplainedLaunch explained(const Launch& launch) { return explain_launch(launch, {}, {}); }
 
-struct Figures3 { double time = 0, memory = 0, moved = 0; };
+struct Figures3 {
+  double time = 0, memory = 0, moved = 0;
+};
 
 /// As predict does: meaning, flags over it, resolved, forecast.
 Expected<Figures3> predicted(const Launch& launch, const LaunchHints& hints, const Arguments& over) {
@@ -104,13 +106,16 @@ TEST(ExplainLaunch, TensorParallelismIsItsLinesOfTheMapping) {
   EXPECT_THAT(tp.meaning, testing::StartsWith("tp 2: "));
   EXPECT_THAT(tp.mapping, Contains("+ par g*r on tp"));
   EXPECT_THAT(tp.mapping, Contains("- mesh tp:1 cp:1 dp:16 pp:2"));
-  EXPECT_THAT(explained_of(all, "use_distributed_optimizer").mapping, testing::ElementsAre("+ home optimizer: * on dp*cp"));
-  EXPECT_THAT(explained_of(all, "overlap_grad_reduce").mapping, IsEmpty());  // a way of the software, not of the mapping
+  EXPECT_THAT(
+      explained_of(all, "use_distributed_optimizer").mapping, testing::ElementsAre("+ home optimizer: * on dp*cp"));
+  // a way of the software, not of the mapping
+  EXPECT_THAT(explained_of(all, "overlap_grad_reduce").mapping, IsEmpty());
 }
 
 TEST(ExplainLaunch, OfARunThatCannotBeWithoutItTheReasonIsSaid) {
   // 31 layers go on two stages of 16 only because the embedding counts as one of them.
-  const ExplainedLaunch all = explained(changed_launch(quiet_megatron(), "--num-layers 31 --account-for-embedding-in-pipeline-split"));
+  const ExplainedLaunch all =
+      explained(changed_launch(quiet_megatron(), "--num-layers 31 --account-for-embedding-in-pipeline-split"));
   ASSERT_TRUE(all.prediction) << to_text(*all.refusal);
   EXPECT_THAT(explained_of(all, "account_for_embedding_in_pipeline_split").effect->why_not, HasSubstr("31"));
   EXPECT_THAT(explained_of(all, "num_layers").effect->why_not, HasSubstr("layers"));
@@ -125,28 +130,34 @@ TEST(ExplainLaunch, WithoutAForecastEveryArgumentIsStillExplained) {
   EXPECT_EQ(all.arguments.size(), launch.arguments.size());
   for (const ExplainedArgument& argument : all.arguments) EXPECT_FALSE(argument.meaning.empty()) << argument.given.name;
   // One stage takes any number of layers.
-  EXPECT_THAT(explained_of(all, "pipeline_model_parallel_size").said, Contains(HasSubstr("without it the launch can be forecast")));
+  EXPECT_THAT(explained_of(all, "pipeline_model_parallel_size").said,
+      Contains(HasSubstr("without it the launch can be forecast")));
   EXPECT_THAT(explained_of(all, "hidden_size").said, Not(Contains(HasSubstr("without it"))));
   std::vector<std::string> texts;
   for (const Interaction& interaction : all.interactions) texts.push_back(interaction.text);
   EXPECT_THAT(texts, Contains(HasSubstr("31 layers do not divide over pp 2")));
 }
 
-struct DoubtCase { const char *changes, *name, *text; Reach reach; };
+struct DoubtCase {
+  const char *changes, *name, *text;
+  Reach reach;
+};
 
 TEST(ExplainLaunch, DoubtsAreSaid) {
   const DoubtCase cases[] = {
-      {"--tensor-modl-parallel-size 2", "tensor_modl_parallel_size", "near it: --tensor-model-parallel-size", Reach::uncovered},
+      {"--tensor-modl-parallel-size 2", "tensor_modl_parallel_size", "near it: --tensor-model-parallel-size",
+          Reach::uncovered},
       {"--qqqq 2", "qqqq", "not known of any release of Megatron-LM", Reach::nothing},
-      {"--checkpoint-activations", "checkpoint_activations", "gone with 23.04; --recompute-granularity took its place", Reach::step},
-      {"--model-parallel-size 2", "model_parallel_size", "known of 1.0, gone with 2.0; --tensor-model-parallel-size took its place",
-       Reach::nothing},
+      {"--checkpoint-activations", "checkpoint_activations", "gone with 23.04; --recompute-granularity took its place",
+          Reach::step},
+      {"--model-parallel-size 2", "model_parallel_size",
+          "known of 1.0, gone with 2.0; --tensor-model-parallel-size took its place", Reach::nothing},
       {"--model-parallel-size 2", "model_parallel_size", "overruled by --tensor-model-parallel-size", Reach::nothing},
       {"--context-parallel-size 1", "context_parallel_size", "anyway", Reach::step},
       {"--num-experts None", "num_experts", "says nothing, as if it were left out", Reach::nothing},
       {"--recompute-granularity fulll", "recompute_granularity", "'fulll' is none of its values", Reach::step},
-      {"--train_micro_batch_size_per_gpu 1", "train_micro_batch_size_per_gpu", "an argument of Megatron-DeepSpeed, DeepSpeed",
-       Reach::uncovered},
+      {"--train_micro_batch_size_per_gpu 1", "train_micro_batch_size_per_gpu",
+          "an argument of Megatron-DeepSpeed, DeepSpeed", Reach::uncovered},
   };
   for (const DoubtCase& row : cases) {
     const ExplainedLaunch all = explained(changed_launch(quiet_megatron(), row.changes));
@@ -179,10 +190,11 @@ TEST(ExplainLaunch, AReleaseDecidesWhatIsKnownAndUsual) {
   Launch launch = changed_launch(quiet_megatron(), "--use-megatron-fsdp");
   launch.release = "core 0.8.0";
   EXPECT_THAT(argument_doubts(launch, *launch.find("use_megatron_fsdp")),
-              Contains("release core 0.8.0 does not know it yet: it came with core 0.14.0"));
+      Contains("release core 0.8.0 does not know it yet: it came with core 0.14.0"));
   launch = changed_launch(quiet_megatron(), "--context-parallel-size 1");
   launch.release = "core 0.8.0";
-  EXPECT_THAT(argument_doubts(launch, *launch.find("context_parallel_size")), Contains("the default of core 0.8.0 anyway"));
+  EXPECT_THAT(
+      argument_doubts(launch, *launch.find("context_parallel_size")), Contains("the default of core 0.8.0 anyway"));
 }
 
 TEST(ExplainLaunch, VariablesThatNothingSets) {
@@ -203,7 +215,7 @@ TEST(ExplainLaunch, WithoutAReleaseItIsTheNewestThatKnowsAll) {
   const ExplainedLaunch all = explained(typed_launch("--num-layers 32 --model-parallel-size 2"));
   EXPECT_EQ(all.last_release, "1.0");
   EXPECT_THAT(explained_of(all, "model_parallel_size").said,
-              Contains("gone with 2.0; --tensor-model-parallel-size took its place"));
+      Contains("gone with 2.0; --tensor-model-parallel-size took its place"));
 }
 
 TEST(ExplainLaunch, ReleasesThatKnowAll) {
@@ -222,12 +234,12 @@ std::string page_of(const Launch& launch) {
 
 TEST(ExplainLaunchText, GroupsByReachWithinTheColumns) {
   const Launch launch = changed_launch(quiet_megatron(),
-                                       "--lr 1e-4 --save /a/long/path/that/goes/on/and/on/and/on/to/the/end/of/it/checkpoints "
-                                       "--transformer-impl local --global-batch-size 32");
+      "--lr 1e-4 --save /a/long/path/that/goes/on/and/on/and/on/to/the/end/of/it/checkpoints "
+      "--transformer-impl local --global-batch-size 32");
   const std::string text = page_of(launch);
   const auto at = [&](const char* heading) { return text.find(std::string("\n") + heading); };
-  for (const char* heading : {"What does not go together", "What shapes the step", "What touches the step and is not forecast",
-                              "Beside the step", "Without effect on the step"})
+  for (const char* heading : {"What does not go together", "What shapes the step",
+           "What touches the step and is not forecast", "Beside the step", "Without effect on the step"})
     EXPECT_NE(at(heading), std::string::npos) << heading;
   EXPECT_LT(at("What shapes the step"), text.find("  --tensor-model-parallel-size 2"));
   EXPECT_LT(at("What touches the step"), text.find("  --transformer-impl local"));

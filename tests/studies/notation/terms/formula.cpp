@@ -33,12 +33,9 @@ class FormulaReader {
   double sum() {
     double value = product();
     while (!error_) {
-      if (accept('+'))
-        value += product();
-      else if (accept('-'))
-        value -= product();
-      else
-        break;
+      if (accept('+')) value += product();
+      else if (accept('-')) value -= product();
+      else break;
     }
     return value;
   }
@@ -46,12 +43,9 @@ class FormulaReader {
   double product() {
     double value = factor();
     while (!error_) {
-      if (accept('*'))
-        value *= factor();
-      else if (accept('/'))
-        value /= factor();
-      else
-        break;
+      if (accept('*')) value *= factor();
+      else if (accept('/')) value /= factor();
+      else break;
     }
     return value;
   }
@@ -123,7 +117,8 @@ std::map<std::string, double> formula_values(const Term& term) {
   std::string text;
   for (const std::string& line : term.program) text += line + "\n";
   const auto program = parse(text, term.id);
-  const auto view = program && !program->meshes.empty() ? placement_view(*program) : fail(term.id, "no program on a mesh");
+  const auto view =
+      program && !program->meshes.empty() ? placement_view(*program) : fail(term.id, "no program on a mesh");
   if (!view) return values;
   for (const MeshLine& line : program->meshes)
     for (const MeshLine::Axis& axis : line.axes) values[axis.name] = static_cast<double>(axis.size);

@@ -1,4 +1,5 @@
-// The document that all pages share: hostile texts stay texts, nothing may be asked for, an earlier page is known by its mark.
+// The document that all pages share: hostile texts stay texts, nothing may be asked for, an earlier page is known by
+// its mark.
 #include "studies/print/page/page.h"
 
 #include <fstream>
@@ -15,13 +16,17 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Page, TheTitleIsText) {
-  const std::string page = page_text({.mark = "test", .title = "<b>&\"", .style = "", .body = "", .data = "", .script = ""});
+  const std::string page =
+      page_text({.mark = "test", .title = "<b>&\"", .style = "", .body = "", .data = "", .script = ""});
   EXPECT_THAT(page, HasSubstr("<title>&lt;b&gt;&amp;&quot;</title>"));
 }
 
 TEST(Page, NoTextOfTheDataEndsItsElement) {
+  // clang-format off
   const std::string page =
-      page_text({.mark = "test", .title = "t", .style = "", .body = "", .data = R"json({"name":"</script><script>alert(1)"})json", .script = ""});
+      page_text({.mark = "test", .title = "t", .style = "", .body = "",
+                 .data = R"json({"name":"</script><script>alert(1)"})json", .script = ""});
+  // clang-format on
   EXPECT_THAT(page, Not(HasSubstr("</script><script>alert")));
   EXPECT_THAT(page, HasSubstr(R"json({"name":"\u003c/script>\u003cscript>alert(1)"})json"));
 }

@@ -35,7 +35,7 @@ TEST(BoundariesSvg, ColumnsAreBoundariesInnermostFirst) {
   EXPECT_EQ(file.of_class("crossing").size(), 4U + 4U + 2U);
   for (int i = 1; i < 4; ++i)
     EXPECT_LT(translation(crossing(file, "0", std::to_string(i - 1).c_str())).x,
-              translation(crossing(file, "0", std::to_string(i).c_str())).x);
+        translation(crossing(file, "0", std::to_string(i).c_str())).x);
   // The third operator has HBM and the node only: they stand below those of the others.
   EXPECT_DOUBLE_EQ(translation(crossing(file, "2", "0")).x, translation(crossing(file, "0", "2")).x);
   EXPECT_DOUBLE_EQ(translation(crossing(file, "2", "1")).x, translation(crossing(file, "0", "3")).x);
@@ -53,8 +53,8 @@ TEST(BoundariesSvg, OneCellOfARowLimits) {
 
 TEST(BoundariesSvg, CellsSayBytesIntensityTimeAndWhatStays) {
   const std::string svg = boundaries_svg(sample_report());
-  for (const char* text : {">1.10 GB<", ">3,450 FLOP/B<", "275 us, 0.072 x", ">keeps W<", ">keeps nothing<", ">rate not known<",
-                           "weight-stationary at sm", "hbm m:64"})
+  for (const char* text : {">1.10 GB<", ">3,450 FLOP/B<", "275 us, 0.072 x", ">keeps W<", ">keeps nothing<",
+           ">rate not known<", "weight-stationary at sm", "hbm m:64"})
     EXPECT_THAT(svg, HasSubstr(text));
 }
 

@@ -38,18 +38,12 @@ double outlined_area(PointPass pass, double radius) {
   const std::string path = mark_outline(pass, radius);
   double a = 0, b = 0, c = 0;
   switch (pass) {
-    case PointPass::forward:
-      EXPECT_EQ(std::sscanf(path.c_str(), "M-%lf", &a), 1);
-      return std::acos(-1.0) * a * a;
-    case PointPass::backward:
-      EXPECT_EQ(std::sscanf(path.c_str(), "M%lf %lfh%lf", &a, &b, &c), 3);
-      return c * c;
+    case PointPass::forward: EXPECT_EQ(std::sscanf(path.c_str(), "M-%lf", &a), 1); return std::acos(-1.0) * a * a;
+    case PointPass::backward: EXPECT_EQ(std::sscanf(path.c_str(), "M%lf %lfh%lf", &a, &b, &c), 3); return c * c;
     case PointPass::recompute:
       EXPECT_EQ(std::sscanf(path.c_str(), "M0 %lfL%lf %lf", &a, &b, &c), 3);
       return b * (c - a);
-    case PointPass::step:
-      EXPECT_EQ(std::sscanf(path.c_str(), "M0 %lfL%lf", &a, &b), 2);
-      return 2 * b * b;
+    case PointPass::step: EXPECT_EQ(std::sscanf(path.c_str(), "M0 %lfL%lf", &a, &b), 2); return 2 * b * b;
   }
   return 0;
 }
@@ -79,8 +73,8 @@ TEST(KernelSvg, EveryRoofRidgeAndPointIsThere) {
 }
 
 TEST(KernelSvg, PointOnTheRidgeLiesOnItToHalfAPixel) {
-  const RooflineReport report =
-      kernel_report_of({sample_point("on the ridge", PointKind::mlp, Pass::forward, 250e9, 1e9, testing_pictures::peak, 0.1)});
+  const RooflineReport report = kernel_report_of(
+      {sample_point("on the ridge", PointKind::mlp, Pass::forward, 250e9, 1e9, testing_pictures::peak, 0.1)});
   const SvgFile file = kernel_file(report);
   const testing_svg::SvgPlace point = translation(file.of_class("point").at(0)), ridge = [&] {
     for (const SvgElement& element : file.of_class("ridge"))
@@ -154,8 +148,8 @@ TEST(KernelSvg, OutsidePointsHaveAnArrowAndSayWhere) {
 }
 
 TEST(KernelSvg, PointsWithoutFlopsStandSideBySide) {
-  const RooflineReport report =
-      kernel_report_of(std::vector<OperatorPoint>(90, sample_point("norm", PointKind::norm, Pass::forward, 0, 1e8, 0, 0.002)));
+  const RooflineReport report = kernel_report_of(
+      std::vector<OperatorPoint>(90, sample_point("norm", PointKind::norm, Pass::forward, 0, 1e8, 0, 0.002)));
   const Plane plane = kernel_plane(report);
   std::set<std::pair<int, int>> places;
   for (const SvgElement& element : kernel_file(report).of_class("point")) {
@@ -170,7 +164,8 @@ TEST(KernelSvg, PointsWithoutFlopsStandSideBySide) {
 
 TEST(KernelSvg, LabelsOfRoofsKeepTheirDistance) {
   RooflineReport report = sample_report();
-  for (int i = 0; i < 12; ++i) report.roofs.compute.push_back({Precision::fp8, RoofBasis::sustained, FlopsPerSecond(1e15), "law"});
+  for (int i = 0; i < 12; ++i)
+    report.roofs.compute.push_back({Precision::fp8, RoofBasis::sustained, FlopsPerSecond(1e15), "law"});
   std::vector<double> places;
   const std::string svg = kernel_roofline_svg(report);
   const SvgFile file = testing_svg::read_svg(svg);
@@ -199,7 +194,8 @@ TEST(KernelSvg, NamesOfPointsDoNotOverlap) {
 
 TEST(KernelSvg, NamesOfPointsKeepClearOfTheCornersOwn) {
   for (const std::size_t count : {1U, 2U, 5U, 30U, 80U, 180U}) {
-    std::vector<OperatorPoint> points(count, sample_point("combine dX", PointKind::experts, Pass::forward, 0, 1e8, 0, 0.002));
+    std::vector<OperatorPoint> points(
+        count, sample_point("combine dX", PointKind::experts, Pass::forward, 0, 1e8, 0, 0.002));
     for (std::size_t i = 0; i < std::min<std::size_t>(count, 4); ++i) points[i].share = 0.03;
     const SvgFile file = kernel_file(kernel_report_of(points));
     ASSERT_EQ(file.of_class("corner").size(), 1U);
@@ -262,7 +258,8 @@ TEST(KernelSvg, FourHundredPointsInOnePlaceKeepTheirTitles) {
   EXPECT_EQ(titles, 400U);
   EXPECT_THAT(kernel_roofline_svg(kernel_report_of(heap)), HasSubstr("same, same and 393 more"));
   for (OperatorPoint& point : heap) point.name = std::string(10000, 'n');
-  EXPECT_LT(kernel_roofline_svg(kernel_report_of(heap)).size(), std::size_t{10'000'000});  // each name once, not 400 times
+  // each name once, not 400 times
+  EXPECT_LT(kernel_roofline_svg(kernel_report_of(heap)).size(), std::size_t{10'000'000});
 }
 
 TEST(KernelSvg, HostileNamesAreTextAndWholeInTheTitle) {
@@ -301,7 +298,8 @@ TEST(PictureFile, HoldsAllFourBelowEachOther) {
     EXPECT_GE(translation(file.elements[i - 1]).y, bottom);
     bottom = translation(file.elements[i - 1]).y + file.elements[i].number("height");
   }
-  EXPECT_EQ(ids, (std::vector<std::string>{"roofline", "kernel-roofline", "network-roofline", "waterfall", "boundaries"}));
+  EXPECT_EQ(
+      ids, (std::vector<std::string>{"roofline", "kernel-roofline", "network-roofline", "waterfall", "boundaries"}));
   EXPECT_LE(bottom, file.elements[0].number("height"));
   EXPECT_EQ(testing_svg::read_svg(roofline_svg(RooflineReport{})).wrong, "");
 }

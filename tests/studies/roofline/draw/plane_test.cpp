@@ -25,9 +25,9 @@ TEST(Plane, DecadesLieAtEvenSteps) {
 }
 
 TEST(Plane, AttributesSayWhatScriptsCompute) {
-  EXPECT_EQ(plane_attributes(four_by_four()),
-            "data-x-low=\"0\" data-x-high=\"4\" data-y-low=\"12\" data-y-high=\"16\" data-left=\"100\" data-top=\"20\" data-width=\"400\" "
-            "data-height=\"200\"");
+  EXPECT_EQ(plane_attributes(four_by_four()), "data-x-low=\"0\" data-x-high=\"4\" data-y-low=\"12\" data-y-high=\"16\" "
+                                              "data-left=\"100\" data-top=\"20\" data-width=\"400\" "
+                                              "data-height=\"200\"");
 }
 
 TEST(Plane, GridHasEveryDecadeAndBothNames) {
@@ -35,14 +35,15 @@ TEST(Plane, GridHasEveryDecadeAndBothNames) {
   const auto file = testing_svg::read_svg("<svg>" + grid + "</svg>");
   EXPECT_EQ(file.wrong, "");
   EXPECT_EQ(file.of_class("decade").size(), 10U);  // five each way
-  for (const char* text :
-       {">1</text>", ">1,000</text>", ">10,000</text>", ">1 T</text>", ">100 T</text>", ">10 P</text>", "FLOP &amp; byte"})
+  for (const char* text : {">1</text>", ">1,000</text>", ">10,000</text>", ">1 T</text>", ">100 T</text>",
+           ">10 P</text>", "FLOP &amp; byte"})
     EXPECT_THAT(grid, HasSubstr(text));
 }
 
 TEST(Plane, LargeAndSmallPowersHaveNames) {
   const std::string grid = plane_grid({.frame = {-2, 8, 6, 9}}, "x", "y");
-  for (const char* text : {">0.01</text>", ">100 M</text>", ">1 M</text>", ">1 G</text>"}) EXPECT_THAT(grid, HasSubstr(text));
+  for (const char* text : {">0.01</text>", ">100 M</text>", ">1 M</text>", ">1 G</text>"})
+    EXPECT_THAT(grid, HasSubstr(text));
 }
 
 }  // namespace

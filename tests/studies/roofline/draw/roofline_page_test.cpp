@@ -1,4 +1,5 @@
-// The roofline's page: alone, well formed, escaped whatever the names hold, with all rows and the document that its script reads.
+// The roofline's page: alone, well formed, escaped whatever the names hold, with all rows and the document that its
+// script reads.
 #include <algorithm>
 #include <set>
 
@@ -50,7 +51,8 @@ std::string tag_out_of_place(const std::string& markup) {
   const std::set<std::string> single = {"!DOCTYPE", "meta", "link", "input"};
   std::vector<std::string> open;
   for (std::size_t at = markup.find('<'); at != std::string::npos; at = markup.find('<', at + 1)) {
-    const std::string tag = markup.substr(at + 1, markup.find('>', at) - at - 1), name = tag.substr(0, tag.find_first_of(" /", 1));
+    const std::string tag = markup.substr(at + 1, markup.find('>', at) - at - 1),
+                      name = tag.substr(0, tag.find_first_of(" /", 1));
     if (std::count(tag.begin(), tag.end(), '"') % 2 != 0 || tag.find('<') != std::string::npos) return tag;
     if (single.contains(name) || tag.ends_with('/')) continue;
     if (name.front() != '/') open.push_back(name);
@@ -72,7 +74,8 @@ TEST(RooflinePage, StandsAloneAndAsksForNothing) {
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   EXPECT_THAT(page, HasSubstr(page_mark("roofline")));
   EXPECT_THAT(page, HasSubstr("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "));
-  for (const char* word : {"https:", "url(", "@import", "<img", "<iframe", " src=", "fetch(", "XMLHttpRequest", "import(", "WebSocket"})
+  for (const char* word :
+      {"https:", "url(", "@import", "<img", "<iframe", " src=", "fetch(", "XMLHttpRequest", "import(", "WebSocket"})
     EXPECT_THAT(page, Not(HasSubstr(word)));
   EXPECT_EQ(times_in(page, "http:"), times_in(page, "xmlns=\"http://www.w3.org/2000/svg\"")) << "names, not addresses";
   EXPECT_EQ(tag_out_of_place(markup_of_page(page)), "");
@@ -97,14 +100,15 @@ TEST(RooflinePage, HasEveryElementThatScriptsLookUp) {
   std::size_t found = 0;
   for (const EmbeddedFile& file : embedded_roofline())
     for (std::size_t at = file.text.find(call); at != std::string_view::npos; at = file.text.find(call, at + 1)) {
-      const std::string id(file.text.substr(at + call.size(), file.text.find('"', at + call.size()) - at - call.size()));
+      const std::string id(
+          file.text.substr(at + call.size(), file.text.find('"', at + call.size()) - at - call.size()));
       if (id == "data") continue;
       EXPECT_EQ(times_in(markup, " id=\"" + id + "\""), 1U) << id;
       ++found;
     }
   EXPECT_GT(found, 5U);
-  for (const char* id : {"kernel-figure", "network-figure", "dataflow-figure", "step-figure", "kernel-table", "loose-table",
-                         "network-table", "dataflow-table", "step-table", "datasheet", "measured"})
+  for (const char* id : {"kernel-figure", "network-figure", "dataflow-figure", "step-figure", "kernel-table",
+           "loose-table", "network-table", "dataflow-table", "step-table", "datasheet", "measured"})
     EXPECT_EQ(times_in(markup, " id=\"" + std::string(id) + "\""), 1U) << id;
 }
 
@@ -173,7 +177,8 @@ TEST(RooflinePage, HostileNamesStayText) {
   report.network = report.machine = report.gpu = report.split = name;
   report.points[0].name = report.points[0].block = report.points[0].shape = report.points[0].law = name;
   report.loose[0].kind = report.loose[0].shape = report.loose[0].source = name;
-  report.links.points[0].name = report.links.points[0].link = report.links.points[0].because = report.links.roofs[0].name = name;
+  report.links.points[0].name = report.links.points[0].link = report.links.points[0].because =
+      report.links.roofs[0].name = name;
   OperatorBoundaries& boundaries = report.boundaries[0];
   boundaries.name = boundaries.nest = boundaries.rows[0].text = boundaries.rows[0].stationary = name;
   report.fall.bars[0].name = report.fall.bars[0].about = report.fall.levers[0].name = report.fall.levers[0].from = name;
@@ -203,7 +208,8 @@ TEST(RooflinePage, EmptyPartsLeaveNoEmptyTables) {
 TEST(RooflinePage, APointOnTheRidgeLiesOnTheRidgesMark) {
   RooflineReport report = sample_report();
   const double peak = testing_pictures::peak, ridge = testing_pictures::ridge;
-  report.points = {testing_pictures::sample_point("product", PointKind::mlp, Pass::forward, ridge * 1e9, 1e9, peak, 0.2)};
+  report.points = {
+      testing_pictures::sample_point("product", PointKind::mlp, Pass::forward, ridge * 1e9, 1e9, peak, 0.2)};
   const std::string page = roofline_page(report);
   const auto place_behind = [&](const std::string& mark) {
     const std::size_t begin = page.find("translate(", page.find(mark));

@@ -27,10 +27,11 @@ std::size_t widest_terminal_line(const std::string& text) {
 
 TEST(RooflineText, ShowsOperatorsCollectivesFallAndLevers) {
   const std::string text = terminal_text_of(sample_report());
-  for (const char* part : {"Roofline of llama3-70b on 64 x H100 SXM", "MFU 42.0 %, HFU 48.0 %", "  A  mlp.up dX      bwd   17.0 %",
-                           "3,455   640 TFLOP/s", "L is not in the plot: no FLOPs counted", "1 more, lighter", "norm1.y all_gather",
-                           "56.2 %", "limited by node", "model FLOPs at peak", "-9.0 %  tensor parallelism: 8 to 4",
-                           "warning: a point lies above its roof", "clocks not recorded", "ridge 250 FLOP/B"})
+  for (const char* part :
+      {"Roofline of llama3-70b on 64 x H100 SXM", "MFU 42.0 %, HFU 48.0 %", "  A  mlp.up dX      bwd   17.0 %",
+          "3,455   640 TFLOP/s", "L is not in the plot: no FLOPs counted", "1 more, lighter", "norm1.y all_gather",
+          "56.2 %", "limited by node", "model FLOPs at peak", "-9.0 %  tensor parallelism: 8 to 4",
+          "warning: a point lies above its roof", "clocks not recorded", "ridge 250 FLOP/B"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 
@@ -42,7 +43,9 @@ TEST(RooflineText, LettersStandInThePlot) {
   EXPECT_THAT(plot, HasSubstr("10,000  FLOP/B"));
 }
 
-TEST(RooflineText, FitsIntoAHundredColumns) { EXPECT_LE(widest_terminal_line(terminal_text_of(sample_report())), 100U); }
+TEST(RooflineText, FitsIntoAHundredColumns) {
+  EXPECT_LE(widest_terminal_line(terminal_text_of(sample_report())), 100U);
+}
 
 TEST(RooflineText, ShapesStayReadable) {
   RooflineReport report = sample_report();
@@ -90,8 +93,8 @@ TEST(RooflineText, EmptyReportHasNoTables) {
 
 TEST(RooflineText, NamesMoveNoCursor) {
   RooflineReport report = sample_report();
-  report.network = report.points[0].name = report.links.points[0].name = report.boundaries[0].name = report.fall.bars[0].name =
-      "\x1b[2J" + std::string(10000, 'w');
+  report.network = report.points[0].name = report.links.points[0].name = report.boundaries[0].name =
+      report.fall.bars[0].name = "\x1b[2J" + std::string(10000, 'w');
   const std::string text = terminal_text_of(report);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_LE(widest_terminal_line(text), 112U);

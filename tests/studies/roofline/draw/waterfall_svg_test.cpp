@@ -43,8 +43,8 @@ TEST(WaterfallSvg, EachBarBeginsWhereTheLastOneEnded) {
 
 TEST(WaterfallSvg, FiguresMarksAndLeversAreWritten) {
   const std::string svg = waterfall_svg(sample_report());
-  for (const char* text : {"MFU 42.0 %, attention counted causal", "HFU 48.0 %", ">4.20 s<", ">42.0 %<", ">0 s<", "tensor parallelism: 8 \u2192 4", "\u22129.0 %",
-                           "between 9.60 s and 10.5 s"})
+  for (const char* text : {"MFU 42.0 %, attention counted causal", "HFU 48.0 %", ">4.20 s<", ">42.0 %<", ">0 s<",
+           "tensor parallelism: 8 \u2192 4", "\u22129.0 %", "between 9.60 s and 10.5 s"})
     EXPECT_THAT(svg, HasSubstr(text));
   EXPECT_EQ(waterfall_file(sample_report()).of_class("lever").size(), 2U);
   EXPECT_EQ(waterfall_file(sample_report()).of_class("end-line").size(), 1U);

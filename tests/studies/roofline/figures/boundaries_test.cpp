@@ -62,7 +62,8 @@ TEST(ProductNest, CountsOneWaveOfTilesByHand) {
   EXPECT_EQ(nest->crossings[3].bytes, a + b + c) << "every element once";
   const auto& [m, n, k] = std::tuple(512.0, 256.0, 1024.0);
   const double down = std::stod(nest->line.substr(nest->line.find("sm m:") + 5)), across = 4 / down;
-  EXPECT_EQ(nest->crossings[2].bytes, a * across + b * down + c) << "a copy for every multiprocessor of a row or column: " << nest->line;
+  EXPECT_EQ(nest->crossings[2].bytes, a * across + b * down + c)
+      << "a copy for every multiprocessor of a row or column: " << nest->line;
   const double tile_m = m / down, tile_n = n / across, mma_m = std::min(64.0, tile_m), mma_n = std::min(256.0, tile_n);
   EXPECT_EQ(nest->crossings[1].bytes, 2 * m * n * k * (1 / mma_m + 1 / mma_n)) << nest->line;
   EXPECT_EQ(nest->crossings[1].stationary, "outputs");
@@ -86,10 +87,12 @@ TEST(ProductNest, NeedsAGpuThatIsKnown) {
 }
 
 TEST(ProductNest, CallsTensorsAsThePassHasThem) {
-  EXPECT_THAT(product_roles(product(1, 1, 1)), ElementsAre(std::string("inputs"), std::string("weights"), std::string("outputs")));
+  EXPECT_THAT(product_roles(product(1, 1, 1)),
+      ElementsAre(std::string("inputs"), std::string("weights"), std::string("outputs")));
   EXPECT_STREQ(product_roles(product(1, 1, 1, Pass::input_grad))[0], "output gradients");
   EXPECT_STREQ(product_roles(product(1, 1, 1, Pass::weight_grad))[2], "weight gradients");
-  EXPECT_THAT(product_nest(product(512, 256, 1024, Pass::weight_grad), 2, boundary_gpu())->line, HasSubstr("hbm[X dY dW]"));
+  EXPECT_THAT(
+      product_nest(product(512, 256, 1024, Pass::weight_grad), 2, boundary_gpu())->line, HasSubstr("hbm[X dY dW]"));
   KernelWork scores = product(512, 512, 128);
   scores.head_dim = 128;
   EXPECT_STREQ(product_roles(scores)[1], "right operand") << "no weight";

@@ -43,7 +43,8 @@ TEST(Levers, AreThoseOfAStudyOfSensitivity) {
     bool found = false;
     for (const LeverEffect& effect : study->levers)
       for (const Variation& variation : effect.variations)
-        found |= effect.id == lever.id && variation.to == lever.to && -time_change(study->before, variation.after) == lever.gain;
+        found |= effect.id == lever.id && variation.to == lever.to &&
+                 -time_change(study->before, variation.after) == lever.gain;
     EXPECT_TRUE(found) << lever.id << " " << lever.to;
   }
 }
@@ -52,7 +53,8 @@ TEST(Levers, FitInMemoryWhereTheRunDoes) {
   const Request fits = case_request("llama3-8b", {{"gpus", "64"}, {"tp", "4"}});
   ASSERT_TRUE(sensitivity(fits, 2)->before.fits);
   for (const Lever& lever : levers_of(fits, 1000)) EXPECT_TRUE(lever.fits) << lever.id << " " << lever.to;
-  const Request too_large = case_request("llama3.1-405b", {{"gpus", "1008"}, {"tp", "8"}, {"pp", "9"}, {"global_batch", "2016"}});
+  const Request too_large =
+      case_request("llama3.1-405b", {{"gpus", "1008"}, {"tp", "8"}, {"pp", "9"}, {"global_batch", "2016"}});
   ASSERT_FALSE(sensitivity(too_large, 2)->before.fits);
   EXPECT_EQ(levers_of(too_large).size(), 3U) << "what does not fit still has levers, and says so";
   EXPECT_FALSE(levers_of(too_large).front().fits);

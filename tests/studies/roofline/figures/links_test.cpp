@@ -18,7 +18,9 @@ using testing_roofline::real_cases;
 using testing_roofline::roofline_case;
 using testing_roofline::RooflineCase;
 
-NetworkRoofline network_of(const RooflineCase& run) { return network_roofline(run.scenario, run.prediction, run.roofs); }
+NetworkRoofline network_of(const RooflineCase& run) {
+  return network_roofline(run.scenario, run.prediction, run.roofs);
+}
 
 LinkPoint point_named(const NetworkRoofline& network, const std::string& name) {
   for (const LinkPoint& point : network.points)
@@ -42,7 +44,8 @@ TEST(BentRoof, IsStraightWithoutLatencyAndFlatFarRight) {
   const Seconds latency(1e-5);
   EXPECT_DOUBLE_EQ(bent_roof(1000, rate, 10, Seconds(0), flops).value(), 1e14);
   EXPECT_NEAR(bent_roof(1e12, rate, 10, latency, flops).value(), 1e16, 1e10);
-  EXPECT_DOUBLE_EQ(bent_roof(1e5, rate, 10, latency, flops).value(), 0.5e16) << "half where the slope reaches the flat part";
+  EXPECT_DOUBLE_EQ(bent_roof(1e5, rate, 10, latency, flops).value(), 0.5e16)
+      << "half where the slope reaches the flat part";
   EXPECT_EQ(bent_roof(0, rate, 10, latency, flops).value(), 0);
   EXPECT_EQ(bent_roof(1000, rate, 10, latency, Flops(0)).value(), 0);
 }
@@ -67,7 +70,8 @@ TEST(StageWork, OfAllStagesIsTheStepsHardwareFlops) {
     double flops = 0;
     for (int stage = 0; stage < program.stages; ++stage)
       flops += work.matrix_flops(stage).value() * static_cast<double>(program.ranks / program.stages);
-    EXPECT_NEAR(flops / run.prediction.step.hardware_flops.value(), 1, 1e-9) << run.scenario.network.id << ", " << in_words(run.scenario);
+    EXPECT_NEAR(flops / run.prediction.step.hardware_flops.value(), 1, 1e-9)
+        << run.scenario.network.id << ", " << in_words(run.scenario);
   }
 }
 
@@ -75,10 +79,12 @@ TEST(LinkPoints, KeepTimesBytesAndCallsOfTheReport) {
   for (const RooflineCase& run : real_cases()) {
     double time = 0, exposed = 0, bytes = 0, calls = 0;
     for (const CollectiveReport& row : run.prediction.step.collectives)
-      time += row.time.value(), exposed += row.exposed.value(), bytes += row.bytes.value() * row.count, calls += row.count;
+      time += row.time.value(), exposed += row.exposed.value(), bytes += row.bytes.value() * row.count,
+          calls += row.count;
     for (const LinkPoint& point : network_of(run).points) {
       if (point.link == "host") continue;
-      time -= point.time.value(), exposed -= point.exposed.value(), bytes -= point.bytes.value() * point.calls, calls -= point.calls;
+      time -= point.time.value(), exposed -= point.exposed.value(), bytes -= point.bytes.value() * point.calls,
+          calls -= point.calls;
     }
     const Seconds step = run.prediction.step.step_time;
     EXPECT_NEAR(time / step.value(), 0, 1e-9) << in_words(run.scenario);
@@ -95,7 +101,8 @@ TEST(LinkPoints, LieWhereFlopsBytesAndTimePutThem) {
       const double flops = work.matrix_flops(point.stage).value(), brought = point.over_link.value() * point.calls;
       EXPECT_NEAR(point.flops_per_byte * brought / flops, 1, 1e-9) << point.name;
       EXPECT_NEAR(point.rate.value() * point.time.value() / flops, 1, 1e-9) << point.name;
-      EXPECT_NEAR(point.flops_per_byte * point.bus.value() / point.rate.value(), 1, 1e-9) << point.name << ": below its slope by its share";
+      EXPECT_NEAR(point.flops_per_byte * point.bus.value() / point.rate.value(), 1, 1e-9)
+          << point.name << ": below its slope by its share";
       EXPECT_LE(point.latency.value() * point.calls, point.time.value() * (1 + 1e-9)) << point.name;
       EXPECT_EQ(point.limits, point.rate.value() < run.prediction.peak.value()) << point.name;
       EXPECT_EQ(point.warning.empty(), point.share_of_roof <= 1.01) << point.name;
@@ -110,7 +117,8 @@ TEST(LinkPoints, AreOneForEqualRowsLongestFirst) {
     EXPECT_GE(network.points[i > 0 ? i - 1 : 0].time, a.time);
     for (std::size_t j = 0; j < i; ++j) {
       const LinkPoint& b = network.points[j];
-      EXPECT_FALSE(a.name == b.name && a.kind == b.kind && a.axis == b.axis && a.link == b.link && a.pass == b.pass && a.stage == b.stage)
+      EXPECT_FALSE(a.name == b.name && a.kind == b.kind && a.axis == b.axis && a.link == b.link && a.pass == b.pass &&
+                   a.stage == b.stage)
           << a.name;
     }
   }
@@ -144,14 +152,16 @@ TEST(LinkPoints, FasterThanTheirLinkAreDoubted) {
 }
 
 TEST(LinkPoints, FasterThanTheirLinkBecauseOfTheSoftwareSaySo) {
-  const NetworkRoofline network = network_of(roofline_case("llama3-70b", {{"gpus", "64"}, {"tp", "8"}, {"tp_overlap", "on"}}));
+  const NetworkRoofline network =
+      network_of(roofline_case("llama3-70b", {{"gpus", "64"}, {"tp", "8"}, {"tp_overlap", "on"}}));
   const LinkPoint gather = point_named(network, "dY2 all_gather");
   ASSERT_GT(gather.share_of_roof, 1.01);
   EXPECT_THAT(gather.warning, HasSubstr("beside the product"));
 }
 
 TEST(LinkPoints, FasterThanTheirLinkBecauseOfMeasuredStepsSaySo) {
-  const NetworkRoofline network = network_of(roofline_case("llama3-8b", {{"gpus", "32"}, {"tp", "4"}, {"zero", "3"}, {"stack", "nemo"}}));
+  const NetworkRoofline network =
+      network_of(roofline_case("llama3-8b", {{"gpus", "32"}, {"tp", "4"}, {"zero", "3"}, {"stack", "nemo"}}));
   const auto fitted = [](const LinkPoint& point) { return point.warning.find("measured steps") != std::string::npos; };
   const auto point = std::find_if(network.points.begin(), network.points.end(), fitted);
   ASSERT_NE(point, network.points.end());
@@ -161,19 +171,21 @@ TEST(LinkPoints, FasterThanTheirLinkBecauseOfMeasuredStepsSaySo) {
 TEST(LinkPoints, OfOneLinkAreSummedUpInANote) {
   // Two collectives of 1 s each, half of one exposed.
   RooflineCase run = small_case();
-  std::vector<CollectiveReport> rows = {run.prediction.step.collectives.front(), run.prediction.step.collectives.front()};
+  std::vector<CollectiveReport> rows = {
+      run.prediction.step.collectives.front(), run.prediction.step.collectives.front()};
   rows[1].name = "other";
   for (CollectiveReport& row : rows) row.time = Seconds(1), row.exposed = Seconds(0);
   rows[0].exposed = Seconds(0.5);
   run.prediction.step.collectives = rows;
   const double flops = StageWork(run.scenario, run.prediction).matrix_flops(0).value();
-  EXPECT_THAT(network_of(run).notes, testing::Contains(testing::AllOf(HasSubstr("node: its 2 collectives take 2.00 s"), HasSubstr("25.0 %"),
-                                                                      HasSubstr(format_flops(FlopsPerSecond(flops / 2))))));
+  EXPECT_THAT(network_of(run).notes, testing::Contains(testing::AllOf(HasSubstr("node: its 2 collectives take 2.00 s"),
+                                         HasSubstr("25.0 %"), HasSubstr(format_flops(FlopsPerSecond(flops / 2))))));
 }
 
 TEST(LinkFrame, FollowsFromTheMachineAlone) {
   const NetworkRoofline one = network_of(small_case());
-  const NetworkRoofline other = network_of(roofline_case("gpt3-175b", {{"gpus", "128"}, {"tp", "4"}, {"pp", "8"}, {"precision", "fp8"}}));
+  const NetworkRoofline other =
+      network_of(roofline_case("gpt3-175b", {{"gpus", "128"}, {"tp", "4"}, {"pp", "8"}, {"precision", "fp8"}}));
   EXPECT_EQ(one.frame, other.frame);
   // 67 TFLOP/s in fp32 over 450 GB/s to 1979 TFLOP/s in fp8 over 50 GB/s: ridges from 149 to 39580 FLOP/B.
   EXPECT_EQ(one.frame, (Frame{1, 8, 12, 19}));
@@ -229,7 +241,8 @@ TEST(LinkRoofs, SayWhereNothingWasTimed) {
 
 TEST(LinkRoofs, OfOtherNodesAreNotTheFabricsInside) {
   // NVLink is the slower part of this group's time, and its curve says nothing about the ports.
-  const NetworkRoofline network = network_of(roofline_case("llama3-70b", {{"gpus", "256"}, {"tp", "4"}, {"machine", "gb200-nvl72"}}));
+  const NetworkRoofline network =
+      network_of(roofline_case("llama3-70b", {{"gpus", "256"}, {"tp", "4"}, {"machine", "gb200-nvl72"}}));
   const LinkRoof* ports = roof_of(network, "cluster", RoofBasis::assumed);
   ASSERT_TRUE(ports);
   EXPECT_THAT(ports->from, HasSubstr("of the ports' rate"));

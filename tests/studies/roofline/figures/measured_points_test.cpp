@@ -31,7 +31,9 @@ Roofs roofs_of_round_gpu() {
 /// A file of rows under one context.
 class TimedFile {
  public:
-  explicit TimedFile(const std::string& gpu = "round", const std::string& software = "cublas 13.1") { of(gpu, software); }
+  explicit TimedFile(const std::string& gpu = "round", const std::string& software = "cublas 13.1") {
+    of(gpu, software);
+  }
   TimedFile& of(const std::string& gpu, const std::string& software = "cublas 13.1") {
     MeasurementContext context;
     context.gpu = gpu;
@@ -114,9 +116,9 @@ TEST(MeasuredPoints, MedianOfAllRowsOfTheShape) {
 }
 
 TEST(MeasuredPoints, LayoutTellsThePass) {
-  const std::vector<OperatorPoint> points = {
-      product_point(8192, 28672, 4096, Pass::forward), product_point(8192, 4096, 28672, Pass::input_grad),
-      product_point(4096, 28672, 8192, Pass::weight_grad), product_point(8192, 28672, 4096, Pass::recompute)};
+  const std::vector<OperatorPoint> points = {product_point(8192, 28672, 4096, Pass::forward),
+      product_point(8192, 4096, 28672, Pass::input_grad), product_point(4096, 28672, 8192, Pass::weight_grad),
+      product_point(8192, 28672, 4096, Pass::recompute)};
   const PlacedFile forward = placed_file(TimedFile().add(timed_gemm(8192, 28672, 4096), 4e-3), points);
   EXPECT_TRUE(forward.points[0].measured && forward.points[3].measured) << "recompute runs the forward kernel";
   EXPECT_FALSE(forward.points[1].measured || forward.points[2].measured);
@@ -127,8 +129,8 @@ TEST(MeasuredPoints, LayoutTellsThePass) {
   const PlacedFile weight = placed_file(TimedFile().add(timed_gemm(28672, 4096, 8192, GemmLayout::nt), 4e-3), points);
   EXPECT_TRUE(weight.points[2].measured);
   for (const Query& other : {Query(timed_gemm(8192, 4096, 28672)), Query(timed_gemm(4096, 28672, 8192, GemmLayout::nt)),
-                             Query(timed_gemm(8192, 28672, 4097)), Query(GemmQuery{.m = 8192, .n = 28672, .k = 4096, .batch = 2}),
-                             Query(GemmQuery{.m = 8192, .n = 28672, .k = 4096, .precision = Precision::fp16})}) {
+           Query(timed_gemm(8192, 28672, 4097)), Query(GemmQuery{.m = 8192, .n = 28672, .k = 4096, .batch = 2}),
+           Query(GemmQuery{.m = 8192, .n = 28672, .k = 4096, .precision = Precision::fp16})}) {
     const PlacedFile none = placed_file(TimedFile().add(other, 4e-3), points);
     for (const OperatorPoint& point : none.points) EXPECT_FALSE(point.measured);
     EXPECT_EQ(none.rows.loose.size(), 1U);
@@ -136,8 +138,8 @@ TEST(MeasuredPoints, LayoutTellsThePass) {
 }
 
 TEST(MeasuredPoints, OwnShapesOfANetworkAreItsOperators) {
-  const auto arguments =
-      parse_arguments(run_flags(), 1, 1, "", {"llama3-8b", "--machine", "dgx-h100", "--gpus", "1", "--global-batch", "4"});
+  const auto arguments = parse_arguments(
+      run_flags(), 1, 1, "", {"llama3-8b", "--machine", "dgx-h100", "--gpus", "1", "--global-batch", "4"});
   ASSERT_TRUE(arguments.has_value());
   const auto request = read_request("llama3-8b", *arguments);
   ASSERT_TRUE(request.has_value());
@@ -158,8 +160,8 @@ TEST(MeasuredPoints, OwnShapesOfANetworkAreItsOperators) {
   std::vector<std::string> untimed;
   for (const OperatorPoint& point : points)
     if (!point.measured) untimed.push_back(point.block + " " + point.name);
-  EXPECT_THAT(untimed, testing::UnorderedElementsAre("step optimizer", "step gradient norm", "layer norm dW", "head norm dW",
-                                                     "head loss", "head loss dX", "embedding embedding dW"));
+  EXPECT_THAT(untimed, testing::UnorderedElementsAre("step optimizer", "step gradient norm", "layer norm dW",
+                           "head norm dW", "head loss", "head loss dX", "embedding embedding dW"));
   EXPECT_FALSE(done->loose.empty()) << "shapes of other splits";
 }
 
@@ -173,8 +175,8 @@ TEST(MeasuredPoints, AttentionMatchesByHeadsAndSequencesThroughItsFlops) {
   point.hbm = point.work.bytes = bytes_of(query);
   EXPECT_TRUE(placed_file(TimedFile().add(query, 1e-3), {point}).points[0].measured);
   for (auto change : {+[](AttentionQuery& q) { q.batch = 1; }, +[](AttentionQuery& q) { q.kv_heads = 32; },
-                      +[](AttentionQuery& q) { q.head_dim = 64; }, +[](AttentionQuery& q) { q.pass = AttentionPass::backward; },
-                      +[](AttentionQuery& q) { q.pass = AttentionPass::decode; }, +[](AttentionQuery& q) { q.causal = false; }}) {
+           +[](AttentionQuery& q) { q.head_dim = 64; }, +[](AttentionQuery& q) { q.pass = AttentionPass::backward; },
+           +[](AttentionQuery& q) { q.pass = AttentionPass::decode; }, +[](AttentionQuery& q) { q.causal = false; }}) {
     AttentionQuery other = query;
     change(other);
     const PlacedFile out = placed_file(TimedFile().add(other, 1e-3), {point});
@@ -188,9 +190,10 @@ TEST(MeasuredPoints, StreamsMatchByOperatorAndBytes) {
   point.name = point.work.label = "norm dX";
   point.pass = point.work.pass = Pass::input_grad;
   point.hbm = point.work.bytes = Bytes(3.05 * 2 * 8192 * 4096);  // statistics and weights besides
-  EXPECT_TRUE(placed_file(TimedFile().add(timed_stream("norm-backward", 8192, 4096), 1e-3), {point}).points[0].measured);
+  EXPECT_TRUE(
+      placed_file(TimedFile().add(timed_stream("norm-backward", 8192, 4096), 1e-3), {point}).points[0].measured);
   for (const MemoryQuery& other :
-       {timed_stream("norm", 8192, 4096), timed_stream("norm-backward", 4096, 4096), timed_stream("add", 8192, 4096)})
+      {timed_stream("norm", 8192, 4096), timed_stream("norm-backward", 4096, 4096), timed_stream("add", 8192, 4096)})
     EXPECT_FALSE(placed_file(TimedFile().add(other, 1e-3), {point}).points[0].measured);
   point.name = point.work.label = "optimizer";
   point.pass = point.work.pass = Pass::step;
@@ -203,10 +206,14 @@ TEST(MeasuredPoints, NarrowProductsRunAsForwardOnes) {
   point.precision = Precision::fp8;
   point.operand_bytes = 1;
   const auto query = [](GemmLayout layout, bool scaled, bool casts) {
-    return GemmQuery{.m = 8192, .n = 4096, .k = 28672, .precision = Precision::fp8, .block_scaled = scaled, .layout = layout,
-                     .casts_x = casts};
+    // clang-format off
+    return GemmQuery{.m = 8192, .n = 4096, .k = 28672, .precision = Precision::fp8, .block_scaled = scaled,
+                     .layout = layout, .casts_x = casts};
+    // clang-format on
   };
-  const auto same = [&](const GemmQuery& row) { return placed_file(TimedFile().add(row, 1e-2), {point}).points[0].measured.has_value(); };
+  const auto same = [&](const GemmQuery& row) {
+    return placed_file(TimedFile().add(row, 1e-2), {point}).points[0].measured.has_value();
+  };
   EXPECT_TRUE(same(query(GemmLayout::tn, false, false)));
   EXPECT_TRUE(same(query(GemmLayout::tn, false, true))) << "it casts its left operand";
   EXPECT_FALSE(same(query(GemmLayout::nn, false, false)));
@@ -222,7 +229,8 @@ TEST(MeasuredPoints, OddHeadsKeepTheTypeOfTheirOperands) {
   point.precision = Precision::fp32;
   point.work.head_dim = 150;
   EXPECT_TRUE(placed_file(TimedFile().add(timed_gemm(2048, 2048, 150), 1e-3), {point}).points[0].measured);
-  EXPECT_FALSE(placed_file(TimedFile().add(timed_gemm(2048, 2048, 150, GemmLayout::nn), 1e-3), {point}).points[0].measured);
+  EXPECT_FALSE(
+      placed_file(TimedFile().add(timed_gemm(2048, 2048, 150, GemmLayout::nn), 1e-3), {point}).points[0].measured);
 }
 
 // --- loose ---
@@ -243,7 +251,9 @@ TEST(MeasuredPoints, KernelOnTheRidgeIsOnTheRidge) {
 
 TEST(MeasuredPoints, EqualLooseKernelsAreOneAndTheLongestComesFirst) {
   TimedFile rows;
-  rows.add(timed_gemm(128, 128, 128), 1e-6).add(timed_stream("norm", 8192, 4096), 3e-4).add(timed_gemm(128, 128, 128), 3e-6);
+  rows.add(timed_gemm(128, 128, 128), 1e-6)
+      .add(timed_stream("norm", 8192, 4096), 3e-4)
+      .add(timed_gemm(128, 128, 128), 3e-6);
   const PlacedFile out = placed_file(rows);
   ASSERT_EQ(out.rows.loose.size(), 2U);
   EXPECT_EQ(out.rows.loose[0].kind, "norm");
@@ -254,7 +264,8 @@ TEST(MeasuredPoints, EqualLooseKernelsAreOneAndTheLongestComesFirst) {
 }
 
 TEST(MeasuredPoints, AboveARoofWarns) {
-  PlacedFile out = placed_file(TimedFile().add(timed_gemm(3000, 3000, 3000), 27e-6), {product_point(3000, 3000, 3000, Pass::forward)});
+  PlacedFile out = placed_file(
+      TimedFile().add(timed_gemm(3000, 3000, 3000), 27e-6), {product_point(3000, 3000, 3000, Pass::forward)});
   EXPECT_THAT(out.points[0].warning, HasSubstr("as measured 100 % above the datasheet roof"));
   out = placed_file(TimedFile().add(timed_stream("norm", 8192, 4096), 1e-4));
   EXPECT_THAT(out.rows.loose[0].warning, HasSubstr("above the datasheet roof of 1.00 TB/s"));
@@ -288,10 +299,12 @@ TEST(MeasuredPoints, WhatIsLeftOutIsCounted) {
   rows.of("").add(query, 1e-5).add(TransferQuery{TransferKind::host_to_device, Bytes(1e6)}, 1e-5);
   const PlacedFile out = placed_file(rows);
   ASSERT_EQ(out.rows.loose.size(), 1U);
-  EXPECT_THAT(out.rows.loose[0].source, HasSubstr("median of 3 rows")) << "this GPU's, its sustained one, and one of no named GPU";
-  EXPECT_THAT(out.rows.notes, testing::ElementsAre(
-      HasSubstr("1 row with clocks pulled down"), HasSubstr("1 row with something else"), HasSubstr("2 rows out of a warm L2"),
-      HasSubstr("1 row of other GPUs left out: h100-sxm"), HasSubstr("1 row of collectives, copies and launches")));
+  EXPECT_THAT(out.rows.loose[0].source, HasSubstr("median of 3 rows"))
+      << "this GPU's, its sustained one, and one of no named GPU";
+  EXPECT_THAT(out.rows.notes,
+      testing::ElementsAre(HasSubstr("1 row with clocks pulled down"), HasSubstr("1 row with something else"),
+          HasSubstr("2 rows out of a warm L2"), HasSubstr("1 row of other GPUs left out: h100-sxm"),
+          HasSubstr("1 row of collectives, copies and launches")));
 }
 
 TEST(MeasuredPoints, FileOfOtherGpusIsRefusedWithTheirNames) {
@@ -307,7 +320,8 @@ TEST(MeasuredPoints, FileWithoutAKernelIsRefusedWithTheReason) {
   TimedFile rows;
   rows.add(CollectiveQuery{CollectiveKind::all_reduce, 8, 1, Bytes(1e6)}, 1e-5);
   EXPECT_THAT(refused_file(rows).what, HasSubstr("1 row of collectives, copies and launches"));
-  EXPECT_THAT(refused_file(TimedFile().add(timed_gemm(1, 1, 1), 1e-5, true)).what, HasSubstr("1 row with clocks pulled down"));
+  EXPECT_THAT(
+      refused_file(TimedFile().add(timed_gemm(1, 1, 1), 1e-5, true)).what, HasSubstr("1 row with clocks pulled down"));
   EXPECT_THAT(refused_file(TimedFile()).what, HasSubstr("no row of a kernel on round"));
 }
 

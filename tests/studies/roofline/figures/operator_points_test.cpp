@@ -38,7 +38,7 @@ struct PointsOfRun {
   [[nodiscard]] std::vector<OperatorPoint> named(const std::string& block, const std::string& name) const {
     std::vector<OperatorPoint> found;
     std::copy_if(points.begin(), points.end(), std::back_inserter(found),
-                 [&](const OperatorPoint& point) { return point.block == block && point.name == name; });
+        [&](const OperatorPoint& point) { return point.block == block && point.name == name; });
     return found;
   }
   [[nodiscard]] OperatorPoint only(const std::string& block, const std::string& name) const {
@@ -73,11 +73,10 @@ PointsOfRun points_of_run(Scenario scenario) {
 }
 
 const std::string one_gpu_run = "llama3-8b --machine dgx-h100 --gpus 1 --global-batch 4";
-const std::string staged_run = "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full";
+const std::string staged_run =
+    "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full";
 /// Runs whose kernels no move slows: blocking collectives, exchanges that are not overlapped.
-const std::string runs_without_overlap[] = {
-    one_gpu_run,
-    staged_run,
+const std::string runs_without_overlap[] = {one_gpu_run, staged_run,
     "llama3-8b --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 32",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipe",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --seq-splits 4 --schedule seq-1f1b",
@@ -100,7 +99,8 @@ TEST(OperatorPoints, SumToThePhasesOfTheSlowestStage) {
 
 /// Weight gathers run beside the kernels, which slows these by the overlap law and no more.
 TEST(OperatorPoints, MovesBesideThemMakePhasesLongerNotPoints) {
-  const PointsOfRun run = points_of_run(resolved_run("llama3-8b --machine dgx-h100 --gpus 64 --zero 3 --global-batch 256"));
+  const PointsOfRun run =
+      points_of_run(resolved_run("llama3-8b --machine dgx-h100 --gpus 64 --zero 3 --global-batch 256"));
   const Phases& phases = run.step().phases;
   const double most = 1 + cost_model(run.scenario).overlap().compute_slowdown;
   const double forward = phases.forward.value() / run.seconds({PointPass::forward});
@@ -136,7 +136,8 @@ TEST(OperatorPoints, OptimizerAndNormAreTheTail) {
     EXPECT_EQ(point_pass(norm.pass), PointPass::step);
   }
   const PointsOfRun run = points_of_run(resolved_run(one_gpu_run));
-  EXPECT_NEAR(run.only("step", "gradient norm").total() / run.step().phases.clip, 1, 1e-9) << "no collective on one GPU";
+  EXPECT_NEAR(run.only("step", "gradient norm").total() / run.step().phases.clip, 1, 1e-9)
+      << "no collective on one GPU";
 }
 
 // --- one point ---
@@ -157,7 +158,7 @@ TEST(OperatorPoints, FiguresOfOneFollowFromEachOther) {
       EXPECT_GE(p.intensity(MemoryLevel::hbm), p.intensity(MemoryLevel::l2) * (1 - 1e-9));
       const double roof = p.flops.value() > 0
                               ? std::min(run.roofs.peak(p.precision).value(),
-                                         run.roofs.bandwidth(MemoryLevel::hbm).value() * p.intensity(MemoryLevel::hbm))
+                                    run.roofs.bandwidth(MemoryLevel::hbm).value() * p.intensity(MemoryLevel::hbm))
                               : run.roofs.bandwidth(MemoryLevel::hbm).value();
       EXPECT_NEAR(p.share_of_roof, (p.flops.value() > 0 ? p.rate.value() : p.bandwidth.value()) / roof, 1e-9);
       EXPECT_EQ(p.outside == "no FLOPs counted", p.flops.value() == 0);
@@ -167,8 +168,9 @@ TEST(OperatorPoints, FiguresOfOneFollowFromEachOther) {
       EXPECT_FALSE(p.law.empty());
       EXPECT_FALSE(p.measured.has_value());
     }
-    EXPECT_TRUE(std::is_sorted(run.points.begin(), run.points.end(),
-                               [](const auto& a, const auto& b) { return a.total() > b.total(); })) << line;
+    EXPECT_TRUE(std::is_sorted(run.points.begin(), run.points.end(), [](const auto& a, const auto& b) {
+      return a.total() > b.total();
+    })) << line;
   }
 }
 
@@ -215,14 +217,16 @@ TEST(OperatorPoints, RecomputeIsAPassOfItsOwn) {
 
 TEST(OperatorPoints, SumsMadeAgainAreRecomputed) {
   const PointsOfRun run = points_of_run(resolved_run("qwen1.5-moe-a2.7b --gpus 4 --ep 4 --recompute full"));
-  const std::vector<OperatorPoint> sums = run.named("expert_layer", "Y2 sum");  // of the routed experts and those of all tokens
+  // of the routed experts and those of all tokens
+  const std::vector<OperatorPoint> sums = run.named("expert_layer", "Y2 sum");
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(std::set({sums[0].pass, sums[1].pass}), std::set({Pass::forward, Pass::recompute}));
   EXPECT_EQ(sums[0].calls, sums[1].calls);
 }
 
 TEST(OperatorPoints, SlicesCountTheirMean) {
-  const std::string line = "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule seq-1f1b --seq-splits ";
+  const std::string line =
+      "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule seq-1f1b --seq-splits ";
   const PointsOfRun two = points_of_run(resolved_run(line + "2")), four = points_of_run(resolved_run(line + "4"));
   EXPECT_EQ(four.only("layer", "attn.core").shape, "2048 to 8192 keys, heads of 128");
   EXPECT_EQ(four.only("layer", "attn.core").calls, 2 * two.only("layer", "attn.core").calls);
@@ -231,7 +235,8 @@ TEST(OperatorPoints, SlicesCountTheirMean) {
 }
 
 TEST(OperatorPoints, NarrowPlanMultipliesNarrowOperandsWhereItCasts) {
-  const PointsOfRun run = points_of_run(resolved_run("llama3-8b --machine dgx-h100 --gpus 8 --precision fp8 --global-batch 32"));
+  const PointsOfRun run =
+      points_of_run(resolved_run("llama3-8b --machine dgx-h100 --gpus 8 --precision fp8 --global-batch 32"));
   EXPECT_EQ(run.only("layer", "mlp.up").precision, Precision::fp8);
   EXPECT_EQ(run.only("layer", "mlp.up").operand_bytes, 1);
   EXPECT_EQ(run.only("head", "head").precision, Precision::bf16);
@@ -254,11 +259,13 @@ TEST(OperatorPoints, StartingTakesLongestOfTinyKernels) {
 }
 
 TEST(OperatorPoints, AboveARoofWarns) {
-  const PointsOfRun foreign = points_of_run(resolved_run("llama3-8b --machine rtx-4090-box --gpus 4 --profile a100-sxm-80"));
+  const PointsOfRun foreign =
+      points_of_run(resolved_run("llama3-8b --machine rtx-4090-box --gpus 4 --profile a100-sxm-80"));
   const OperatorPoint up = foreign.only("layer", "mlp.up");
   EXPECT_THAT(up.warning, HasSubstr("above the datasheet roof of 165 TFLOP/s"));
   EXPECT_THAT(up.warning, HasSubstr("boost"));
-  for (const OperatorPoint& point : points_of_run(resolved_run(one_gpu_run)).points) EXPECT_EQ(point.warning, "") << point.name;
+  for (const OperatorPoint& point : points_of_run(resolved_run(one_gpu_run)).points)
+    EXPECT_EQ(point.warning, "") << point.name;
 }
 
 TEST(OperatorPoints, HostileLabelsStayPlainText) {
@@ -270,7 +277,8 @@ TEST(OperatorPoints, HostileLabelsStayPlainText) {
   prediction->program.blocks[1].name = block;
   const Roofs roofs = roofs_of(scenario.machine.row.gpu, scenario.profile.row);
   const std::vector<OperatorPoint> points = operator_points(scenario, *prediction, roofs);
-  const auto found = std::find_if(points.begin(), points.end(), [&](const OperatorPoint& point) { return point.name == label; });
+  const auto found =
+      std::find_if(points.begin(), points.end(), [&](const OperatorPoint& point) { return point.name == label; });
   ASSERT_NE(found, points.end());
   EXPECT_EQ(found->block, block);
   EXPECT_EQ(found->kind, PointKind::projection) << "by its kernel";

@@ -25,7 +25,9 @@ KernelWork product_work(double m, double n, double k, double result_bytes = 2) {
   return work;
 }
 
-WorkParts plain_parts(const KernelWork& work) { return {Precision::bf16, work.element_bytes, work.bytes, Bytes(), Seconds()}; }
+WorkParts plain_parts(const KernelWork& work) {
+  return {Precision::bf16, work.element_bytes, work.bytes, Bytes(), Seconds()};
+}
 
 TEST(OperatorTraffic, OneTileReadsItsOperandsOnceOnBothLevels) {
   const KernelWork work = product_work(256, 128, 64);
@@ -75,7 +77,8 @@ TEST(OperatorTraffic, GpuThatSaysNothingOfItsL2HasEachByteOnce) {
   }
 }
 
-/// 8 heads of 128 over 4096 positions, not causal: queries, keys, values and results once are 4 x 8 x 4096 x 128 elements.
+/// 8 heads of 128 over 4096 positions, not causal: queries, keys, values and results once are 4 x 8 x 4096 x 128
+/// elements.
 KernelWork attention_work(bool backward) {
   const double heads = 8, positions = 4096, head = 128;
   KernelWork work;
@@ -101,7 +104,8 @@ TEST(OperatorTraffic, BackwardBlocksOfKeysReadQueriesAndAddTheirGradients) {
   const KernelWork work = attention_work(true);
   const OperatorTraffic traffic = operator_traffic(work, plain_parts(work), gpu_with(132, 50e6));
   const double matrix = 8 * 4096 * 128 * 2;
-  // Queries and gradients of results in 2 bytes, gradients of queries in 4; keys, values, their gradients and results once.
+  // Queries and gradients of results in 2 bytes, gradients of queries in 4; keys, values, their gradients and results
+  // once.
   EXPECT_DOUBLE_EQ(traffic.l2.value(), 5 * matrix + (4096 / 128) * (2 * matrix + 2 * matrix));
   EXPECT_EQ(traffic.l2_from, "keys in blocks of 128");
 }

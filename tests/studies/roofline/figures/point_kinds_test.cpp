@@ -22,16 +22,17 @@ KernelWork named_work(const std::string& label, KernelClass kernel = KernelClass
 }
 
 TEST(PointKinds, NamesOfTheBuilderHaveTheirs) {
-  const std::pair<const char*, PointKind> rows[] = {
-      {"attn.core", PointKind::attention},      {"attn.core.scores dX", PointKind::attention}, {"softmax", PointKind::attention},
-      {"rope dX", PointKind::attention},        {"attn.qkv dW", PointKind::projection},        {"attn.out again", PointKind::projection},
-      {"attn.up.Q", PointKind::projection},     {"attn.norm.cq", PointKind::norm},             {"mlp.up dW added", PointKind::mlp},
-      {"swiglu", PointKind::mlp},               {"bias_gelu dX", PointKind::mlp},              {"expert.up", PointKind::experts},
-      {"shared.gate.score", PointKind::experts}, {"router", PointKind::experts},               {"dispatch", PointKind::experts},
-      {"norm dW", PointKind::norm},             {"norm2.y sum", PointKind::other},             {"X sum", PointKind::other},
-      {"embedding dW", PointKind::embedding},   {"head dX", PointKind::loss},                  {"mtp.head", PointKind::loss},
-      {"mtp.proj.stream", PointKind::projection}, {"loss", PointKind::loss},                   {"optimizer", PointKind::optimizer},
-      {"gradient norm", PointKind::optimizer},  {"bias_dropout_add", PointKind::other}};
+  const std::pair<const char*, PointKind> rows[] = {{"attn.core", PointKind::attention},
+      {"attn.core.scores dX", PointKind::attention}, {"softmax", PointKind::attention},
+      {"rope dX", PointKind::attention}, {"attn.qkv dW", PointKind::projection},
+      {"attn.out again", PointKind::projection}, {"attn.up.Q", PointKind::projection},
+      {"attn.norm.cq", PointKind::norm}, {"mlp.up dW added", PointKind::mlp}, {"swiglu", PointKind::mlp},
+      {"bias_gelu dX", PointKind::mlp}, {"expert.up", PointKind::experts}, {"shared.gate.score", PointKind::experts},
+      {"router", PointKind::experts}, {"dispatch", PointKind::experts}, {"norm dW", PointKind::norm},
+      {"norm2.y sum", PointKind::other}, {"X sum", PointKind::other}, {"embedding dW", PointKind::embedding},
+      {"head dX", PointKind::loss}, {"mtp.head", PointKind::loss}, {"mtp.proj.stream", PointKind::projection},
+      {"loss", PointKind::loss}, {"optimizer", PointKind::optimizer}, {"gradient norm", PointKind::optimizer},
+      {"bias_dropout_add", PointKind::other}};
   for (const auto& [label, kind] : rows) EXPECT_EQ(point_kind(named_work(label)), kind) << label;
 }
 
@@ -55,7 +56,8 @@ TEST(PointKinds, EachHasAnIdAndAName) {
   EXPECT_EQ(names.size(), point_kinds().size());
   EXPECT_STREQ(to_text(PointKind::mlp), "mlp");
   EXPECT_STREQ(point_kind_name(PointKind::loss), "Head and loss");
-  for (const std::string& id : ids) EXPECT_EQ(id.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), std::string::npos) << "a CSS class";
+  for (const std::string& id : ids)
+    EXPECT_EQ(id.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), std::string::npos) << "a CSS class";
 }
 
 TEST(PointKinds, BothGradientsAreBackward) {
@@ -74,7 +76,8 @@ bool is_residual(const std::string& label) {
 }
 
 std::vector<KernelWork> works_of_network(const std::string& network, const std::string& stack) {
-  const auto arguments = parse_arguments(run_flags(), 1, 1, "", {network, "--machine", "dgx-h100", "--gpus", "512", "--stack", stack});
+  const auto arguments =
+      parse_arguments(run_flags(), 1, 1, "", {network, "--machine", "dgx-h100", "--gpus", "512", "--stack", stack});
   EXPECT_TRUE(arguments.has_value()) << to_text(arguments.error());
   const auto request = read_request(network, *arguments);
   EXPECT_TRUE(request.has_value()) << to_text(request.error());
@@ -100,8 +103,8 @@ TEST(PointKinds, EveryNetworkOfTheCatalogueIsKnown) {
         }
       }
     }
-  for (const PointKind kind : {PointKind::attention, PointKind::projection, PointKind::mlp, PointKind::experts, PointKind::norm,
-                               PointKind::embedding, PointKind::loss})
+  for (const PointKind kind : {PointKind::attention, PointKind::projection, PointKind::mlp, PointKind::experts,
+           PointKind::norm, PointKind::embedding, PointKind::loss})
     EXPECT_TRUE(seen.contains(kind)) << to_text(kind);
 }
 

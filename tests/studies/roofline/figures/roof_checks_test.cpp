@@ -20,9 +20,12 @@ Roofs two_round_roofs() {
 }
 
 RoofPoint point_at(double flops_per_byte, double rate) {
-  return {Precision::bf16, flops_per_byte, FlopsPerSecond(rate), BytesPerSecond(flops_per_byte > 0 ? rate / flops_per_byte : 0)};
+  return {Precision::bf16, flops_per_byte, FlopsPerSecond(rate),
+      BytesPerSecond(flops_per_byte > 0 ? rate / flops_per_byte : 0)};
 }
-RoofPoint streaming_point(double bandwidth) { return {Precision::bf16, 0, FlopsPerSecond(), BytesPerSecond(bandwidth)}; }
+RoofPoint streaming_point(double bandwidth) {
+  return {Precision::bf16, 0, FlopsPerSecond(), BytesPerSecond(bandwidth)};
+}
 
 TEST(RoofChecks, PointOnTheRidgeHasAllOfTheRoof) {
   const RoofPoint ridge = point_at(1000, 1e15);
@@ -57,8 +60,10 @@ TEST(RoofChecks, UpToOnePercentAboveIsSilent) {
 TEST(RoofChecks, AboveSaysByHowMuchAndWhatToCheck) {
   const std::string slope = above_roof(two_round_roofs(), point_at(100, 1.2e14));
   EXPECT_THAT(slope, HasSubstr("20 % above the datasheet roof of 100 TFLOP/s at 100 FLOP/B"));
-  for (const char* check : {"GB or GiB", "dense or sparse", "causal", "boost", "L2"}) EXPECT_THAT(slope, HasSubstr(check));
-  EXPECT_THAT(above_roof(two_round_roofs(), point_at(5000, 2e15)), HasSubstr("100 % above the datasheet roof of 1.00 PFLOP/s"));
+  for (const char* check : {"GB or GiB", "dense or sparse", "causal", "boost", "L2"})
+    EXPECT_THAT(slope, HasSubstr(check));
+  EXPECT_THAT(
+      above_roof(two_round_roofs(), point_at(5000, 2e15)), HasSubstr("100 % above the datasheet roof of 1.00 PFLOP/s"));
   const std::string stream = above_roof(two_round_roofs(), streaming_point(1.5e12));
   EXPECT_THAT(stream, HasSubstr("50 % above the datasheet roof of 1.00 TB/s"));
   EXPECT_THAT(stream, Not(HasSubstr("causal")));

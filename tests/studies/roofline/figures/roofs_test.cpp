@@ -1,4 +1,5 @@
-// Roofs of one GPU: from the datasheet, from what was measured, from laws; ridges; a frame that only the datasheet moves.
+// Roofs of one GPU: from the datasheet, from what was measured, from laws; ridges; a frame that only the datasheet
+// moves.
 #include "studies/roofline/figures/roofs.h"
 
 #include <algorithm>
@@ -115,11 +116,12 @@ TEST(Roofs, NoL2InTheFileIsANoteAndNoSlope) {
 
 TEST(Roofs, MeasuredOnesAreTheHighestOfEachRegime) {
   Profile profile = profile_of_round_gpu();
-  profile.roofs = {{"hbm read", 0.92e12, "burst"},  {"hbm copy", 0.88e12, "burst"}, {"hbm read", 0.9e12, "sustained"},
-                   {"bf16", 8e14, "burst"},         {"bf16", 7e14, "sustained"},    {"bf16 block-scaled", 8.5e14, "burst"},
-                   {"host_to_device", 5e10, "burst"}};
+  profile.roofs = {{"hbm read", 0.92e12, "burst"}, {"hbm copy", 0.88e12, "burst"}, {"hbm read", 0.9e12, "sustained"},
+      {"bf16", 8e14, "burst"}, {"bf16", 7e14, "sustained"}, {"bf16 block-scaled", 8.5e14, "burst"},
+      {"host_to_device", 5e10, "burst"}};
   const Roofs roofs = roofs_of(round_gpu(), profile);
-  const std::vector<ComputeRoof> burst = compute_roofs(roofs, RoofBasis::burst), sustained = compute_roofs(roofs, RoofBasis::sustained);
+  const std::vector<ComputeRoof> burst = compute_roofs(roofs, RoofBasis::burst),
+                                 sustained = compute_roofs(roofs, RoofBasis::sustained);
   ASSERT_EQ(burst.size(), 1U);
   EXPECT_EQ(burst[0].rate.value(), 8.5e14);
   EXPECT_THAT(burst[0].from, HasSubstr("block-scaled"));
@@ -202,7 +204,8 @@ TEST(Frame, IsWholeDecadesAroundTheRidges) {
 }
 
 TEST(Frame, HoldsNarrowAndWideProductsOnAnyGpu) {
-  EXPECT_EQ(roofs_of(round_gpu(), profile_of_round_gpu()).frame, (Frame{0, 4, 12, 16})) << "although the only ridge is at 1000";
+  EXPECT_EQ(roofs_of(round_gpu(), profile_of_round_gpu()).frame, (Frame{0, 4, 12, 16}))
+      << "although the only ridge is at 1000";
   Gpu gpu = round_gpu();
   gpu.peak[static_cast<int>(Precision::bf16)] = FlopsPerSecond(5e13);  // at 50
   EXPECT_EQ(roofs_of(gpu, profile_of_round_gpu()).frame, (Frame{0, 4, 12, 14}));

@@ -34,7 +34,8 @@ void expect_whole(const Waterfall& fall, const std::string& what) {
 }
 
 /// On the sample GPU: 1 PFLOP/s, 4 TB/s of HBM, 8 TB/s of L2 that somebody measured.
-OperatorPoint kernel(double flops, double useful, double hbm, double l2, double seconds, double calls = 1, Pass pass = Pass::forward) {
+OperatorPoint kernel(
+    double flops, double useful, double hbm, double l2, double seconds, double calls = 1, Pass pass = Pass::forward) {
   OperatorPoint point;
   point.pass = pass, point.calls = calls, point.time = Seconds(seconds);
   point.flops = point.work.flops = Flops(flops), point.work.useful = Flops(useful);
@@ -56,10 +57,9 @@ RooflineCase ten_seconds() {
 TEST(Waterfall, GivesEveryRoofItsPart) {
   const RooflineCase run = ten_seconds();
   const Roofs roofs = testing_pictures::sample_roofs();
-  const std::vector<OperatorPoint> points = {
-      kernel(2e15, 1e15, 4e12, 0, 2.5),                     // 2 s of FLOPs, half of them padding, 1 s of HBM, 0.5 s of launches
-      kernel(0, 0, 4e12, 16e12, 2.5),                       // 1 s of HBM, 2 s of L2, 0.5 s more
-      kernel(5e14, 5e14, 0, 0, 0.75, 2, Pass::recompute)};  // twice 0.5 s of repeats, twice 0.25 s more
+  const std::vector<OperatorPoint> points = {// 2 s of FLOPs, half of them padding, 1 s of HBM, 0.5 s of launches
+      kernel(2e15, 1e15, 4e12, 0, 2.5), kernel(0, 0, 4e12, 16e12, 2.5),  // 1 s of HBM, 2 s of L2, 0.5 s more
+      kernel(5e14, 5e14, 0, 0, 0.75, 2, Pass::recompute)};               // twice 0.5 s of repeats, twice 0.25 s more
   const Waterfall fall = waterfall(run.scenario, run.prediction, points, roofs);
   EXPECT_DOUBLE_EQ(bar(fall, "useful_compute"), 1);
   EXPECT_DOUBLE_EQ(bar(fall, "repeated_compute"), 2);
@@ -75,7 +75,8 @@ TEST(Waterfall, GivesEveryRoofItsPart) {
 
 TEST(Waterfall, FusedAttentionMakesItsScoresAgain) {
   const RooflineCase run = ten_seconds();
-  std::vector<OperatorPoint> points = {kernel(1e15, 1e15, 0, 0, 1.5), kernel(2.5e15, 2.5e15, 0, 0, 3, 1, Pass::input_grad)};
+  std::vector<OperatorPoint> points = {
+      kernel(1e15, 1e15, 0, 0, 1.5), kernel(2.5e15, 2.5e15, 0, 0, 3, 1, Pass::input_grad)};
   for (OperatorPoint& point : points) point.kernel = KernelClass::attention, point.block = "layer";
   points[0].name = "attn.core", points[1].name = "attn.core dX", points[1].work.backward = true;
   const Waterfall fall = waterfall(run.scenario, run.prediction, points, testing_pictures::sample_roofs());
@@ -85,7 +86,8 @@ TEST(Waterfall, FusedAttentionMakesItsScoresAgain) {
 
 TEST(Waterfall, ShortensWhatIsFasterThanItsRoofs) {
   const RooflineCase run = ten_seconds();
-  const Waterfall fall = waterfall(run.scenario, run.prediction, {kernel(3e15, 3e15, 16e12, 0, 2)}, testing_pictures::sample_roofs());
+  const Waterfall fall =
+      waterfall(run.scenario, run.prediction, {kernel(3e15, 3e15, 16e12, 0, 2)}, testing_pictures::sample_roofs());
   EXPECT_DOUBLE_EQ(bar(fall, "useful_compute"), 1.5) << "3 s of FLOPs and 1 s of HBM beyond them, priced at 2 s";
   EXPECT_DOUBLE_EQ(bar(fall, "hbm"), 0.5);
   EXPECT_DOUBLE_EQ(bar(fall, "kernels"), 0);
@@ -120,7 +122,8 @@ TEST(Waterfall, OfRealRunsHasThePhasesAndTheUtilisation) {
     double exposed = 0, kernels = 0;
     for (const WaterfallBar& one : fall.bars)
       if (one.key.starts_with("exposed_")) exposed += one.time.value();
-    for (const char* key : {"useful_compute", "repeated_compute", "hbm", "l2", "kernels", "beside"}) kernels += bar(fall, key);
+    for (const char* key : {"useful_compute", "repeated_compute", "hbm", "l2", "kernels", "beside"})
+      kernels += bar(fall, key);
     const double close = 1e-9 * fall.step_time.value();
     EXPECT_NEAR(exposed, phases.exposed_communication.value(), close) << in_words(run.scenario);
     EXPECT_NEAR(kernels, (phases.forward + phases.backward).value(), close) << in_words(run.scenario);
@@ -132,20 +135,25 @@ TEST(Waterfall, OfRealRunsHasThePhasesAndTheUtilisation) {
 
 TEST(Waterfall, FullRecomputationRepeatsTheForwardPass) {
   const RooflineCase plain = roofline_case("gpt3-175b", {{"gpus", "64"}, {"tp", "8"}, {"pp", "8"}});
-  const RooflineCase full = roofline_case("gpt3-175b", {{"gpus", "64"}, {"tp", "8"}, {"pp", "8"}, {"recompute", "full"}});
+  const RooflineCase full =
+      roofline_case("gpt3-175b", {{"gpus", "64"}, {"tp", "8"}, {"pp", "8"}, {"recompute", "full"}});
   const Waterfall without = waterfall(plain.scenario, plain.prediction, plain.points, plain.roofs);
   const Waterfall with = waterfall(full.scenario, full.prediction, full.points, full.roofs);
   EXPECT_NEAR(bar(with, "useful_compute") / bar(without, "useful_compute"), 1, 1e-9);
-  EXPECT_NEAR((bar(with, "repeated_compute") - bar(without, "repeated_compute")) / bar(with, "useful_compute"), 1.0 / 3, 0.02);
+  EXPECT_NEAR(
+      (bar(with, "repeated_compute") - bar(without, "repeated_compute")) / bar(with, "useful_compute"), 1.0 / 3, 0.02);
 }
 
 TEST(Waterfall, OfAttentionWhoseScoresAreWrittenOutCountsTheCausalHalf) {
   for (const char* counted : {"causal", "full"}) {
-    const RooflineCase run = roofline_case("gpt3-13b", {{"machine", "dgx-1-v100"}, {"gpus", "8"}, {"tp", "8"}, {"precision", "fp16"},
-                                                        {"recompute", "full"}, {"stack", "megatron-2020"}, {"attention_flops", counted}});
+    const RooflineCase run =
+        roofline_case("gpt3-13b", {{"machine", "dgx-1-v100"}, {"gpus", "8"}, {"tp", "8"}, {"precision", "fp16"},
+                                      {"recompute", "full"}, {"stack", "megatron-2020"}, {"attention_flops", counted}});
     const Waterfall fall = waterfall(run.scenario, run.prediction, run.points, run.roofs);
     EXPECT_NEAR(bar(fall, "useful_compute") / fall.step_time.value() / fall.mfu, 1, 1e-6) << counted;
-    EXPECT_NEAR((bar(fall, "useful_compute") + bar(fall, "repeated_compute")) / fall.step_time.value() / fall.hfu, 1, 1e-6) << counted;
+    EXPECT_NEAR(
+        (bar(fall, "useful_compute") + bar(fall, "repeated_compute")) / fall.step_time.value() / fall.hfu, 1, 1e-6)
+        << counted;
     EXPECT_EQ(attention_words(fall), fmt::format("attention counted {}", counted));
   }
 }

@@ -39,8 +39,8 @@ double step_in(const nlohmann::json& report) { return report["step_time_s"].get<
 double slowest_in(const nlohmann::json& report) {
   double most = 0;
   for (const auto& stage : report["stages"])
-    most = std::max(most, stage["forward_s"].get<double>() + stage["input_grad_s"].get<double>() +
-                              stage["weight_grad_s"].get<double>());
+    most = std::max(most,
+        stage["forward_s"].get<double>() + stage["input_grad_s"].get<double>() + stage["weight_grad_s"].get<double>());
   return most;
 }
 
@@ -52,7 +52,7 @@ std::string refused_layout(const std::string& line) {
 
 TEST(PredictLayout, EvenIsTheDefaultToTheBit) {
   for (const std::string line : {"predict llama3-8b --pp 4 --json", "predict llama3-70b --tp 8 --pp 4 --chunks 2",
-                                 "predict llama3-8b --pp 4 --schedule zb-v --json", "predict llama3-8b"})
+           "predict llama3-8b --pp 4 --schedule zb-v --json", "predict llama3-8b"})
     EXPECT_EQ(run(line + " --layout even").out, run(line).out) << line;
   EXPECT_EQ(run("predict llama3-8b --pp 4 --layout 8,8,8,8 --json").out, run("predict llama3-8b --pp 4 --json").out);
 }
@@ -67,13 +67,13 @@ TEST(PredictLayout, AListLaysThemAsItSays) {
 }
 
 TEST(PredictLayout, MegatronsStringMeansTheSameAsTheList) {
-  for (const auto& [flags, list, layout] : std::vector<std::array<std::string, 3>>{
-           {"llama3-8b --pp 4", "9,8,8,7", "Et*9|(t*8|)*2t*7L"},
-           {"llama3-8b --pp 2 --chunks 2", "9,8,8,7", "Et*9|t*8|t*8,|t*7L"},
-           {"llama3-8b --pp 2 --schedule zb-v", "9,8,8,7", "Et*9|t*8|t*8|t*7L"},
-           {"deepseek-v3 --pp 4", "16,16,16,13", "Et*16|(t*16|)*2t*13mL"}}) {
+  for (const auto& [flags, list, layout] :
+      std::vector<std::array<std::string, 3>>{{"llama3-8b --pp 4", "9,8,8,7", "Et*9|(t*8|)*2t*7L"},
+          {"llama3-8b --pp 2 --chunks 2", "9,8,8,7", "Et*9|t*8|t*8,|t*7L"},
+          {"llama3-8b --pp 2 --schedule zb-v", "9,8,8,7", "Et*9|t*8|t*8|t*7L"},
+          {"deepseek-v3 --pp 4", "16,16,16,13", "Et*16|(t*16|)*2t*13mL"}}) {
     EXPECT_EQ(run("predict " + flags + " --json --layout " + list).out,
-              run("predict " + flags + " --json --layout " + layout).out)
+        run("predict " + flags + " --json --layout " + layout).out)
         << flags;
   }
 }
@@ -97,16 +97,14 @@ TEST(PredictLayout, EmbeddingAndLossMayStandAlone) {
 }
 
 TEST(PredictLayout, BalancedIsNeverSlowerThanEven) {
-  struct Case { const char *run, *even; };
-  for (const auto& [line, even] : std::initializer_list<Case>{
-           {"llama3-8b --pp 4", "even"},
-           {"llama3-8b --pp 4 --schedule zb-v", "even"},
-           {"llama3-8b --pp 4 --recompute full:3", "even"},
+  struct Case {
+    const char *run, *even;
+  };
+  for (const auto& [line, even] : std::initializer_list<Case>{{"llama3-8b --pp 4", "even"},
+           {"llama3-8b --pp 4 --schedule zb-v", "even"}, {"llama3-8b --pp 4 --recompute full:3", "even"},
            {"llama3-8b --pp 4 --schedule seq-1f1b --seq-splits 4", "even"},
-           {"llama3-8b --pp 4 --schedule dualpipe", "even"},
-           {"llama3-70b --tp 8 --pp 4 --chunks 5", "even"},
-           {"gemma-7b --pp 4", "even"},
-           {"gemma-7b --pp 8", "4,4,4,4,3,3,3,3"},
+           {"llama3-8b --pp 4 --schedule dualpipe", "even"}, {"llama3-70b --tp 8 --pp 4 --chunks 5", "even"},
+           {"gemma-7b --pp 4", "even"}, {"gemma-7b --pp 8", "4,4,4,4,3,3,3,3"},
            {"deepseek-v3 --pp 8 --tp 8", "8,8,8,8,8,7,7,7"},
            {"deepseek-v3 --pp 16 --ep 8 --gpus 128", "4,4,4,4,4,4,4,4,4,4,4,4,4,3,3,3"}}) {
     const std::string flags = std::string(line) + " --layout ";
@@ -129,8 +127,8 @@ TEST(PredictLayout, NoSplitAtAllHasAFasterSlowestStage) {
     double best = 1e9;
     for (int first = 0; first <= 15; ++first)
       for (int last = 0; first + last <= 15; ++last)
-        best = std::min(best, slowest_in(laid(fmt::format("{} --layout {},{},{}", flags, first, 16 - first - last,
-                                                          last))));
+        best = std::min(
+            best, slowest_in(laid(fmt::format("{} --layout {},{},{}", flags, first, 16 - first - last, last))));
     EXPECT_LE(slowest_in(laid(flags + " --layout balanced")), best * (1 + 1e-6)) << flags;
   }
 }
@@ -140,7 +138,8 @@ TEST(LayerCosts, AddUpToTheForecastsStages) {
   for (const char* id : {"llama3-8b", "deepseek-v2-lite", "mixtral-8x7b"}) {
     Request request;
     request.network = *choose_network(id, "test");
-    for (const auto& [key, text] : {std::pair{"pp", "2"}, {"gpus", "16"}, {"layout", "balanced"}}) ASSERT_TRUE(request.say(key, text, "test"));
+    for (const auto& [key, text] : {std::pair{"pp", "2"}, {"gpus", "16"}, {"layout", "balanced"}})
+      ASSERT_TRUE(request.say(key, text, "test"));
     const auto scenario = complete(request);
     ASSERT_TRUE(scenario) << to_text(scenario.error());
     const auto program = lower(scenario->network.row, scenario->plan, scenario->stack.row);
@@ -173,13 +172,13 @@ TEST(PredictLayout, TheReportSaysWhatUnequalStagesCost) {
 
 TEST(PredictLayout, WrongCountsAreRefusedWithTheNearest) {
   EXPECT_THAT(refused_layout("llama3-8b --pp 4 --layout 8,8,8,7"),
-              HasSubstr("31 decoder layers in the layout, 32 in the model\n  1 more t; nearest: 8,8,8,8"));
+      HasSubstr("31 decoder layers in the layout, 32 in the model\n  1 more t; nearest: 8,8,8,8"));
   EXPECT_THAT(refused_layout("llama3-8b --pp 4 --layout 9,8,9,8"), HasSubstr("nearest: 8,8,8,8"));
   EXPECT_THAT(refused_layout("llama3-8b --pp 4 --layout 12,10,10"), HasSubstr("nearest: 8,8,8,8"));
   EXPECT_THAT(refused_layout("llama3-8b --pp 2 --layout 8,8,8,8"), HasSubstr("4 virtual stages are --chunks 2"));
   EXPECT_THAT(refused_layout("llama3-8b --pp 4 --layout Et*8|t*8|t*8|t*7L"), HasSubstr("nearest: Et*8|(t*8|)*2t*8L"));
   EXPECT_THAT(refused_layout("deepseek-v3 --pp 4 --layout Et*15|t*15|t*15|t*16L"),
-              HasSubstr("0 prediction layers m in the layout, 1 in the model"));
+      HasSubstr("0 prediction layers m in the layout, 1 in the model"));
   EXPECT_THAT(refused_layout("llama3-8b --pp 4 --layout Et*8|t*8|q|t*8L"), HasSubstr("--layout:10: 'q' is no part"));
   EXPECT_THAT(refused_layout("llama3-8b --pp 4 --layout balance"), HasSubstr("balanced"));
   EXPECT_THAT(refused_layout("llama3-8b --pp 35 --gpus 35 --layout balanced"), HasSubstr("at most 34 stages"));
@@ -187,20 +186,19 @@ TEST(PredictLayout, WrongCountsAreRefusedWithTheNearest) {
 
 TEST(PredictLayout, PredictionModulesStayWithTheLoss) {
   EXPECT_THAT(refused_layout("deepseek-v3 --pp 4 --layout Et*20|t*20|t*21m|L"),
-              AllOf(HasSubstr("where they run here"), HasSubstr("nearest: Et*20|t*20|t*21|mL")));
+      AllOf(HasSubstr("where they run here"), HasSubstr("nearest: Et*20|t*20|t*21|mL")));
 }
 
 TEST(PredictLayout, AMappingFileSaysItAlready) {
   const std::string file = testing_program::own_path("layout.flow");
   std::ofstream(file) << "mesh pp:4\npar layer on pp list [9,8,8,7] sched 1f1b for mb:*\n";
   EXPECT_THAT(refused_layout("llama3-8b --mapping " + file + " --layout balanced"),
-              HasSubstr("already says how the work is split"));
+      HasSubstr("already says how the work is split"));
 }
 
 TEST(PredictLayout, ScenarioFilesKeepTheLayout) {
   for (const std::string flags : {"llama3-8b --pp 4 --layout balanced", "llama3-8b --pp 4 --layout 9,8,8,7",
-                                  "llama3-8b --pp 2 --chunks 2 --layout 9,8,8,7",
-                                  "llama3-8b --pp 2 --schedule zb-v --layout 9,8,8,7"}) {
+           "llama3-8b --pp 2 --chunks 2 --layout 9,8,8,7", "llama3-8b --pp 2 --schedule zb-v --layout 9,8,8,7"}) {
     const std::string file = testing_program::own_path("layout_scenario.json");
     std::ofstream(file) << run("predict " + flags + " --print-scenario").out;
     const auto again = laid(file), before = laid(flags);

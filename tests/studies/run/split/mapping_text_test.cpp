@@ -18,11 +18,10 @@ TEST(MappingText, TensorDataAndInterleavedPipeline) {
   split.schedule = "interleaved-1f1b";
   split.micro_batches = 64;
   split.recompute.kind = Recompute::Kind::selective;
-  EXPECT_EQ(mapping_text(split),
-            "mesh tp:8 cp:1 dp:16 pp:4\n"
-            "use tp, vocab, sp, dp, zero1\n"
-            "par layer on pp cyclic(2) sched interleaved-1f1b for mb:64\n"
-            "recompute attn.core\nsave O at use\n");
+  EXPECT_EQ(mapping_text(split), "mesh tp:8 cp:1 dp:16 pp:4\n"
+                                 "use tp, vocab, sp, dp, zero1\n"
+                                 "par layer on pp cyclic(2) sched interleaved-1f1b for mb:64\n"
+                                 "recompute attn.core\nsave O at use\n");
 }
 
 TEST(MappingText, ContextShardedWeightsAndFullRecompute) {
@@ -32,11 +31,10 @@ TEST(MappingText, ContextShardedWeightsAndFullRecompute) {
   split.zero = 3;
   split.recompute = {Recompute::Kind::full, 6};
   split.recompute_whole = true;
-  EXPECT_EQ(mapping_text(split),
-            "mesh tp:1 cp:2 dp:4 pp:1\n"
-            "use tp, cp, dp, fsdp\n"
-            "par layer on pp sched 1f1b for mb:1\n"
-            "recompute norm, attn, residual, mlp whole layers 6\n");
+  EXPECT_EQ(mapping_text(split), "mesh tp:1 cp:2 dp:4 pp:1\n"
+                                 "use tp, cp, dp, fsdp\n"
+                                 "par layer on pp sched 1f1b for mb:1\n"
+                                 "recompute norm, attn, residual, mlp whole layers 6\n");
 }
 
 TEST(MappingText, UnevenLayersAreAListInOrderOfVirtualStages) {
@@ -108,11 +106,10 @@ TEST(MappingText, CopiesOfShardsHaveAnAxisOfTheirOwn) {
   split.dp = 16;
   split.replicas = 4;
   split.zero = 3;
-  EXPECT_EQ(mapping_text(split),
-            "mesh tp:4 cp:1 dp:4 rep:4 pp:1\n"
-            "use tp, fsdp\n"
-            "par b on dp*rep\n"
-            "par layer on pp sched 1f1b for mb:1\n");
+  EXPECT_EQ(mapping_text(split), "mesh tp:4 cp:1 dp:4 rep:4 pp:1\n"
+                                 "use tp, fsdp\n"
+                                 "par b on dp*rep\n"
+                                 "par layer on pp sched 1f1b for mb:1\n");
   EXPECT_TRUE(experts_meet_stages(split));
   split.experts = true;
   split.ep = 8;
@@ -120,15 +117,14 @@ TEST(MappingText, CopiesOfShardsHaveAnAxisOfTheirOwn) {
   split.order = *parse_order("tp-cp-pp-dp", "");
   split.etp = 4;  // as wide as tp, so that the stages lie behind both
   split.ep = 2;
-  EXPECT_EQ(mapping_text(split),
-            "mesh tp:4 cp:1 pp:2 dp:4 rep:4\n"
-            "mesh etp:4 pp:2 ep:2 edp:2 erep:4\n"
-            "at expert: home weights: * on edp\n"
-            "use tp, etp, fsdp\n"
-            "par b on dp*rep\n"
-            "at expert: par e on ep\n"
-            "at expert: par c on edp*erep\n"
-            "par layer on pp sched 1f1b for mb:1\n");
+  EXPECT_EQ(mapping_text(split), "mesh tp:4 cp:1 pp:2 dp:4 rep:4\n"
+                                 "mesh etp:4 pp:2 ep:2 edp:2 erep:4\n"
+                                 "at expert: home weights: * on edp\n"
+                                 "use tp, etp, fsdp\n"
+                                 "par b on dp*rep\n"
+                                 "at expert: par e on ep\n"
+                                 "at expert: par c on edp*erep\n"
+                                 "par layer on pp sched 1f1b for mb:1\n");
   const MeshCuts cuts = mesh_cuts(split);
   EXPECT_EQ(cuts.first_crossing(), cuts.count);
   split.etp = 1, split.ep = 16, split.order = usual_order;  // 16 ranks hold a copy: one of each expert

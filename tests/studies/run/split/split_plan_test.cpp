@@ -56,7 +56,8 @@ TEST(SplitPlan, WhatNobodySaidIsCompleted) {
 TEST(SplitPlan, OnlyWhatIsInShardsHasCopies) {
   SplitWishes w = wishes();
   w.replicas = 2;
-  EXPECT_EQ(in_words(split_of(w, called("llama3-70b"), core())), "tp 4, cp 1, pp 4, dp 4, sp, zero 1 in 2 copies, 1f1b");
+  EXPECT_EQ(
+      in_words(split_of(w, called("llama3-70b"), core())), "tp 4, cp 1, pp 4, dp 4, sp, zero 1 in 2 copies, 1f1b");
   w.zero = 0;
   EXPECT_EQ(split_of(w, called("llama3-70b"), core()).replicas, 1);
 }
@@ -94,7 +95,8 @@ TEST(SplitPlan, GathersAreKeptOnlyWhereBackwardWouldRepeatThem) {
   SplitWishes w = wishes();
   w.save_gathered = true;
   EXPECT_THAT(split_of(w, called("llama3-70b"), core()).kept_gathers, ElementsAre("norm1.y", "norm2.y", "norm3.y"));
-  EXPECT_THAT(mapping_text(split_of(w, called("llama3-70b"), core())), HasSubstr("\nsave norm1.y, norm2.y, norm3.y at use\n"));
+  EXPECT_THAT(
+      mapping_text(split_of(w, called("llama3-70b"), core())), HasSubstr("\nsave norm1.y, norm2.y, norm3.y at use\n"));
   w.sp = false;
   EXPECT_THAT(split_of(w, called("llama3-70b"), core()).kept_gathers, IsEmpty());
   w.sp = true;
@@ -171,7 +173,8 @@ TEST(SplitPlan, EverySplitThatHoldsTheRulesIsAProgram) {
     if (broken_rule(split, w.size(), network) != nullptr) continue;
     ++good;
     const auto program = lower(network, plan_of(split, w.size(), {}), stack);
-    ASSERT_TRUE(program) << network.id << ", " << stack.id << ", " << in_words(split) << ": " << to_text(program.error());
+    ASSERT_TRUE(program) << network.id << ", " << stack.id << ", " << in_words(split) << ": "
+                         << to_text(program.error());
     EXPECT_EQ(program->stage_stride, stage_stride(split)) << in_words(split);
   }
   EXPECT_GT(good, 500);

@@ -53,7 +53,8 @@ TEST(Split, CopiesDivideTheDataRanksAndHoldWholeGroupsOfExperts) {
   copied.split.replicas = 4;
   EXPECT_EQ(copied.answer(), "good");
   copied.split.replicas = 3;
-  EXPECT_EQ(copied.answer(), "--dp-replicate: dp 16 does not divide into 3 copies (legal dp-replicate: 1, 2, 4, 8, 16)");
+  EXPECT_EQ(
+      copied.answer(), "--dp-replicate: dp 16 does not divide into 3 copies (legal dp-replicate: 1, 2, 4, 8, 16)");
   NetworkSpec network = large();
   network.experts.count = 64;
   network.experts.ffn_hidden = 2048;
@@ -64,18 +65,19 @@ TEST(Split, CopiesDivideTheDataRanksAndHoldWholeGroupsOfExperts) {
   copied.split.replicas = 8;
   const auto wide = check_split(copied.split, copied.size, network, flags);
   ASSERT_FALSE(wide);
-  EXPECT_EQ(to_text(wide.error()),
-            "--dp-replicate: 8 copies of 16 ranks (tp 8 x cp 1 x dp 2) each: ep 32 x etp 1 does not divide them (legal dp-replicate at ep 32 x "
-            "etp 1: 1, 2, 4)");
+  EXPECT_EQ(to_text(wide.error()), "--dp-replicate: 8 copies of 16 ranks (tp 8 x cp 1 x dp 2) each: ep 32 x etp 1 does "
+                                   "not divide them (legal dp-replicate at ep 32 x "
+                                   "etp 1: 1, 2, 4)");
   copied.split.replicas = 3;
-  EXPECT_THAT(to_text(check_split(copied.split, copied.size, network, flags).error()), HasSubstr("legal dp-replicate: 1, 2, 4)"));
+  EXPECT_THAT(to_text(check_split(copied.split, copied.size, network, flags).error()),
+      HasSubstr("legal dp-replicate: 1, 2, 4)"));
 }
 
 TEST(Split, HeadsOnSevenListLegalSizes) {
   Case seven;
   seven.split.tp = 7;
-  EXPECT_EQ(seven.answer(),
-            "--tp: 64 heads (8 kv groups x 8) do not divide by tp 7 (legal tp: 1, 2, 4, 8, 16, 32, 64)");
+  EXPECT_EQ(
+      seven.answer(), "--tp: 64 heads (8 kv groups x 8) do not divide by tp 7 (legal tp: 1, 2, 4, 8, 16, 32, 64)");
 }
 
 TEST(Split, KvGroupsTakeTheirShareFirst) {
@@ -90,8 +92,7 @@ TEST(Split, KvGroupsTakeTheirShareFirst) {
 TEST(Split, GpusThatAreNoMultiple) {
   Case odd;
   odd.size.gpus = 500;
-  EXPECT_EQ(odd.answer(),
-            "--gpus: 500 GPUs are not a multiple of tp 8 x cp 1 x pp 4 = 32 (nearest: 480 or 512 GPUs)");
+  EXPECT_EQ(odd.answer(), "--gpus: 500 GPUs are not a multiple of tp 8 x cp 1 x pp 4 = 32 (nearest: 480 or 512 GPUs)");
 }
 
 TEST(Split, LayersOverStagesAndChunks) {
@@ -100,14 +101,15 @@ TEST(Split, LayersOverStagesAndChunks) {
   EXPECT_THAT(uneven.answer(), HasSubstr("80 layers do not divide by pp 3 (legal pp: 1, 2, 4, 5, 8, 10, 16, 20"));
   Case chunks;
   chunks.split.chunks = 3;
-  EXPECT_THAT(chunks.answer(), HasSubstr("--chunks: 80 layers do not divide by pp 4 x 3 chunks (legal chunks at pp 4: 1, 2"));
+  EXPECT_THAT(
+      chunks.answer(), HasSubstr("--chunks: 80 layers do not divide by pp 4 x 3 chunks (legal chunks at pp 4: 1, 2"));
 }
 
 TEST(Split, BatchNamesTheMultiplesAround) {
   Case batch;
   batch.size.global_batch = 1000;
   EXPECT_EQ(batch.answer(),
-            "--global-batch: global batch 1000 is not a multiple of micro-batch 1 x dp 16 = 16 (nearest: 992 or 1008)");
+      "--global-batch: global batch 1000 is not a multiple of micro-batch 1 x dp 16 = 16 (nearest: 992 or 1008)");
   batch.size.global_batch = 8;
   EXPECT_THAT(batch.answer(), HasSubstr("nearest: 16"));
 }
@@ -167,8 +169,8 @@ TEST(Split, UlyssesSplitsHeadsOverBothAndNeedsNoSecondPiece) {
   heads.split.cp = 16;  // tp 8 x cp 16 = 128 ways for 64 heads
   heads.split.dp = 1;
   EXPECT_EQ(heads.answer(),
-            "--cp: 64 heads (8 kv groups x 8) do not divide by tp 8 x cp 16 = 128, as ulysses splits them "
-            "(legal cp at tp 8: 1, 2, 4, 8; or --cp-kind ring)");
+      "--cp: 64 heads (8 kv groups x 8) do not divide by tp 8 x cp 16 = 128, as ulysses splits them "
+      "(legal cp at tp 8: 1, 2, 4, 8; or --cp-kind ring)");
   heads.split.context = ContextKind::ring;
   EXPECT_EQ(heads.answer(), "good");
 }
@@ -179,8 +181,8 @@ TEST(Split, ABoundaryInPiecesMustDivide) {
   pieces.split.scatter = Scatter::stated;
   pieces.size.sequence = 8196;
   EXPECT_EQ(pieces.answer(),
-            "--scatter-boundary: sequence 8196 does not divide by tp 8 x cp 1 = 8, in which pieces it goes to the next stage "
-            "(nearest sequences: 8192 or 8200; or --scatter-boundary off)");
+      "--scatter-boundary: sequence 8196 does not divide by tp 8 x cp 1 = 8, in which pieces it goes to the next stage "
+      "(nearest sequences: 8192 or 8200; or --scatter-boundary off)");
   pieces.split.scatter = Scatter::none;
   EXPECT_EQ(pieces.answer(), "good");
 }
@@ -204,9 +206,9 @@ TEST(Split, ExpertsMustEndWhereTheOrderPutsTheStages) {
   EXPECT_EQ(answer(4, 1, first), "good");
   EXPECT_EQ(answer(8, 1, middle), "good");  // stages 8 ranks apart, behind ep
   EXPECT_EQ(answer(4, 2, middle), "good");
-  EXPECT_EQ(answer(4, 1, middle),
-            "--order: order tp-cp-pp-dp puts stages 8 ranks apart, where no axis of the experts ends (etp 1, times ep 4, times edp 32) "
-            "(etp or ep x etp of 8, or an order with pp first or last)");
+  EXPECT_EQ(answer(4, 1, middle), "--order: order tp-cp-pp-dp puts stages 8 ranks apart, where no axis of the experts "
+                                  "ends (etp 1, times ep 4, times edp 32) "
+                                  "(etp or ep x etp of 8, or an order with pp first or last)");
 }
 
 TEST(Split, ExpertsAndTensorsMustEndAtRanksThatDivide) {
@@ -224,8 +226,8 @@ TEST(Split, ExpertsAndTensorsMustEndAtRanksThatDivide) {
   const auto refused = check_split(sparse.split, sparse.size, network, flags);
   ASSERT_FALSE(refused);
   EXPECT_EQ(to_text(refused.error()),
-            "--ep: ep 4 and etp 1 end at other ranks than tp 2, cp 3 and dp 4: 4 does not divide 6 "
-            "(etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them)");
+      "--ep: ep 4 and etp 1 end at other ranks than tp 2, cp 3 and dp 4: 4 does not divide 6 "
+      "(etp and ep x etp must divide tp, tp x cp and tp x cp x dp, or be multiples of them)");
   sparse.split.ep = 2;
   EXPECT_TRUE(check_split(sparse.split, sparse.size, network, flags));
 }

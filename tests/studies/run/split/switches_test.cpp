@@ -24,9 +24,11 @@ Stack stack_called(const std::string& id) {
 }
 
 TEST(Ways, OrdersAreEachAxisOnce) {
-  for (const char* text : {"tp-cp-dp-pp", "pp-dp-cp-tp", "tp-cp-pp-dp"}) EXPECT_EQ(to_text(*parse_order(text, "")), text);
+  for (const char* text : {"tp-cp-dp-pp", "pp-dp-cp-tp", "tp-cp-pp-dp"})
+    EXPECT_EQ(to_text(*parse_order(text, "")), text);
   EXPECT_EQ(*parse_order("tp-cp-dp-pp", ""), usual_order);
-  EXPECT_THAT(order_error("tp-cp-dp"), AllOf(HasSubstr("--order: 'tp-cp-dp'"), HasSubstr("pp is missing"), HasSubstr("tp-cp-pp-dp")));
+  EXPECT_THAT(order_error("tp-cp-dp"),
+      AllOf(HasSubstr("--order: 'tp-cp-dp'"), HasSubstr("pp is missing"), HasSubstr("tp-cp-pp-dp")));
   EXPECT_THAT(order_error("tp-tp-cp-dp"), HasSubstr("tp stands there twice"));
   EXPECT_THAT(order_error("tp-cp-dp-pp-tp"), HasSubstr("tp stands there twice"));
   EXPECT_THAT(order_error("tp-cp-ep-dp-pp"), HasSubstr("no axis 'ep'"));
@@ -58,7 +60,7 @@ TEST(Ways, SwitchesTurnTheirOwnManners) {
   EXPECT_EQ(runs.gradient_reduces, Manners::overlapped);
   EXPECT_EQ(runs.id, "megatron-core");
   EXPECT_EQ(in_words(StackWays{.dp_overlap = false, .tp_overlap = true, .scatter_boundary = false}),
-            ", dp overlap off, tp overlap on, boundary whole");
+      ", dp overlap off, tp overlap on, boundary whole");
 }
 
 TEST(Ways, AWholeBoundaryTakesBackWhatTheStackImplies) {

@@ -70,7 +70,8 @@ TEST_P(LegalSpace, LegalIsWhatPredictTakes) {
       ASSERT_EQ(here->step.memory.peak.value(), there.step.memory.peak.value()) << command;
     } else if (trial < 300 && !is_repeat(legality_.reasons()[static_cast<std::size_t>(verdict.reason)])) {
       const auto typed = as_typed(GetParam().line, command);
-      ASSERT_FALSE(typed && predict(*typed)) << command << " is not: " << legality_.reasons()[static_cast<std::size_t>(verdict.reason)];
+      ASSERT_FALSE(typed && predict(*typed))
+          << command << " is not: " << legality_.reasons()[static_cast<std::size_t>(verdict.reason)];
     }
   }
   EXPECT_GT(legal, 0);
@@ -113,7 +114,8 @@ TEST_P(LegalSpace, AWalkHearsTheSameAsSinglePoints) {
   for (int steps = 0; steps < 4000 && index < space_.size(); ++steps) {
     const Digits digits = space_.digits(index);
     const AxisId changed =
-        begun ? static_cast<AxisId>(std::mismatch(before.begin(), before.end(), digits.begin()).first - before.begin()) : AxisId{};
+        begun ? static_cast<AxisId>(std::mismatch(before.begin(), before.end(), digits.begin()).first - before.begin())
+              : AxisId{};
     const Legality::Verdict walked = legality_.ask(digits, changed), single = alone.ask(digits, AxisId{});
     ASSERT_EQ(walked.reason, single.reason) << points_.command(digits);
     before = digits, begun = true;
@@ -122,7 +124,8 @@ TEST_P(LegalSpace, AWalkHearsTheSameAsSinglePoints) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, LegalSpace, testing::ValuesIn(testing_sweep::tried_spaces()), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, LegalSpace, testing::ValuesIn(testing_sweep::tried_spaces()),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace stepcast

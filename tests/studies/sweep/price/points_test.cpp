@@ -30,16 +30,19 @@ TEST(SpacePoints, FiguresAreThoseOfTheReport) {
       const Figures figures = figures_of(scenario, points.wishes(digits), prediction, 2.5);
       const auto at = [&](Figure figure) { return figures[static_cast<std::size_t>(figure)]; };
       double phases = 0;
-      for (const Figure phase : {Figure::forward, Figure::backward, Figure::pipeline_bubble, Figure::exposed_communication, Figure::gradient_sync,
-                                 Figure::clip, Figure::optimizer, Figure::parameter_gather, Figure::host, Figure::other})
+      for (const Figure phase : {Figure::forward, Figure::backward, Figure::pipeline_bubble,
+               Figure::exposed_communication, Figure::gradient_sync, Figure::clip, Figure::optimizer,
+               Figure::parameter_gather, Figure::host, Figure::other})
         phases += at(phase);
       EXPECT_NEAR(phases, at(Figure::step_time), 1e-6 * phases) << points.command(digits);
       const double tokens = static_cast<double>(space.global_batch * space.sequence);
       EXPECT_NEAR(at(Figure::tokens_per_s_per_gpu) * at(Figure::step_time) * at(Figure::gpus), tokens, 1e-9 * tokens);
-      EXPECT_NEAR(at(Figure::cost) * tokens / 1e9, 2.5 * at(Figure::gpus) * at(Figure::step_time) / 3600, 1e-9 * at(Figure::cost) * tokens / 1e9);
+      EXPECT_NEAR(at(Figure::cost) * tokens / 1e9, 2.5 * at(Figure::gpus) * at(Figure::step_time) / 3600,
+          1e-9 * at(Figure::cost) * tokens / 1e9);
       EXPECT_NEAR(at(Figure::memory_peak) + at(Figure::memory_headroom), prediction.step.memory.capacity.value(), 2);
       EXPECT_EQ(at(Figure::tp) * at(Figure::cp) * at(Figure::pp) * at(Figure::dp), at(Figure::gpus));
-      EXPECT_EQ(at(Figure::dp) * at(Figure::micro_batch) * at(Figure::micro_batches), static_cast<double>(space.global_batch));
+      EXPECT_EQ(at(Figure::dp) * at(Figure::micro_batch) * at(Figure::micro_batches),
+          static_cast<double>(space.global_batch));
       EXPECT_GT(at(Figure::energy), 0);
       const Figures unpriced = figures_of(scenario, points.wishes(digits), prediction, 0);
       EXPECT_TRUE(std::isnan(unpriced[static_cast<std::size_t>(Figure::cost)]));
@@ -58,7 +61,8 @@ TEST(SpacePoints, EnergyIsIdlePowerAndKernels) {
 
 /// A layout that these stages cannot hold is no split, and says which flag.
 TEST(SpacePoints, LayersThatCannotLieAreErrors) {
-  const Space space = good("bloom-176b --machine jean-zay-a100 --gpus 96 --global-batch 96 --tp 4 --pp 12,6 --micro-batch 1 --chunks 1 --recompute full "
+  const Space space = good("bloom-176b --machine jean-zay-a100 --gpus 96 --global-batch 96 --tp 4 --pp 12,6 "
+                           "--micro-batch 1 --chunks 1 --recompute full "
                            "--layout Et*5|(t*6|)*10t*5L");
   const SpacePoints points = SpacePoints::make(space).value();
   EXPECT_TRUE(points.split(space.digits(0)));

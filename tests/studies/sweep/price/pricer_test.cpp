@@ -1,4 +1,5 @@
-// The fast price against the forecast of the same point: memory the same, the step no longer, in whatever order points are visited.
+// The fast price against the forecast of the same point: memory the same, the step no longer, in whatever order points
+// are visited.
 #include "studies/sweep/price/pricer.h"
 
 #include <algorithm>
@@ -79,17 +80,20 @@ TEST_P(PricedSpace, WalksWithGaps) {
   const std::vector<Digits> points = legal_points(space_, points_);
   std::vector<Digits> walked;
   std::size_t at = random() % 7;
-  for (; at < points.size() && walked.size() < visits; at += 1 + random() % std::max<std::size_t>(2, 2 * points.size() / visits)) walked.push_back(points[at]);
+  for (; at < points.size() && walked.size() < visits;
+       at += 1 + random() % std::max<std::size_t>(2, 2 * points.size() / visits))
+    walked.push_back(points[at]);
   price(walked);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, PricedSpace, testing::ValuesIn(testing_sweep::tried_spaces()), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, PricedSpace, testing::ValuesIn(testing_sweep::tried_spaces()),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 /// More parts than a pricer keeps at once: what it forgot it makes again.
 TEST(Pricer, ForgetsPartsAndMakesThemAgain) {
-  const Space space = testing_space::good(
-      "llama3-8b --machine dgx-h100 --gpus 16..512*2 --global-batch 2048 --seq 8192 --tp 1,2,4,8 --pp 1,2,4,8 --order all --micro-batch 1,2,4,8 "
-      "--recompute none,full --zero 1,2 --chunks 1 --precision bf16,fp8");
+  const Space space = testing_space::good("llama3-8b --machine dgx-h100 --gpus 16..512*2 --global-batch 2048 --seq "
+                                          "8192 --tp 1,2,4,8 --pp 1,2,4,8 --order all --micro-batch 1,2,4,8 "
+                                          "--recompute none,full --zero 1,2 --chunks 1 --precision bf16,fp8");
   SpacePoints points = SpacePoints::make(space).value(), fresh = SpacePoints::make(space).value();
   Legality legality(points);
   Pricer pricer(points);
@@ -123,7 +127,8 @@ TEST(Pricer, CostsAreBoundedInEachFigure) {
   for (std::size_t i = 0; i < 60; ++i) {
     const FastPrice fast = pricer.price(legal[i], AxisId{});
     const Scenario scenario = points.scenario(legal[i]).value();
-    const Figures figures = figures_of(scenario, points.wishes(legal[i]), predict(scenario).value(), space.price_per_gpu_hour);
+    const Figures figures =
+        figures_of(scenario, points.wishes(legal[i]), predict(scenario).value(), space.price_per_gpu_hour);
     for (const FigureRow& row : figure_rows()) {
       const CostRule rule(row.figure, {}, points);
       const double least = rule.at_least(fast, points.setting(legal[i])).of[0], cost = rule.of(figures).of[0];
@@ -133,9 +138,10 @@ TEST(Pricer, CostsAreBoundedInEachFigure) {
 }
 
 TEST(Pricer, KnowsNothingOfTwoCopiesAndTimedOrders) {
-  const Space space = testing_space::good(
-      "llama2-13b --machine dgx-h100 --gpus 16 --global-batch 32 --tp 2 --pp 4 --micro-batch 1 --chunks 1 --recompute none --schedule 1f1b,dualpipe,zb-auto "
-      "--layout even,balanced");
+  const Space space =
+      testing_space::good("llama2-13b --machine dgx-h100 --gpus 16 --global-batch 32 --tp 2 --pp 4 --micro-batch 1 "
+                          "--chunks 1 --recompute none --schedule 1f1b,dualpipe,zb-auto "
+                          "--layout even,balanced");
   SpacePoints points = SpacePoints::make(space).value();
   Pricer pricer(points);
   for (std::uint64_t index = 0; index < space.size(); ++index) {

@@ -18,17 +18,18 @@ namespace {
 using testing_sweep::small_spaces;
 using testing_sweep::SmallSpace;
 
+// clang-format off
 struct RepeatRule { const char* name; bool (*repeats)(const SpacePoints&, const Digits&); std::vector<AxisId> axes; };
+// clang-format on
 
 const std::vector<RepeatRule>& repeat_rules() {
   using enum AxisId;
-  static const std::vector<RepeatRule> rules = {
-      {"cp kind", repeats_context_kind, {cp_kind}},     {"order", repeats_order, {order}},
-      {"tiers", repeats_tier, {tp_tier, pp_tier, dp_tier}}, {"sp", repeats_sequence_split, {sp}},
-      {"scatter", repeats_scatter, {scatter_boundary}}, {"gathers", repeats_kept_gathers, {save_gathered}},
-      {"tp overlap", repeats_tensor_overlap, {tp_overlap}}, {"chunks", repeats_chunks, {chunks, schedule}},
-      {"schedule", repeats_schedule, {schedule, chunks}},       {"layout", repeats_layout, {layout}},
-      {"zero", repeats_zero, {zero}},                   {"copies", repeats_replicas, {replicas}},
+  static const std::vector<RepeatRule> rules = {{"cp kind", repeats_context_kind, {cp_kind}},
+      {"order", repeats_order, {order}}, {"tiers", repeats_tier, {tp_tier, pp_tier, dp_tier}},
+      {"sp", repeats_sequence_split, {sp}}, {"scatter", repeats_scatter, {scatter_boundary}},
+      {"gathers", repeats_kept_gathers, {save_gathered}}, {"tp overlap", repeats_tensor_overlap, {tp_overlap}},
+      {"chunks", repeats_chunks, {chunks, schedule}}, {"schedule", repeats_schedule, {schedule, chunks}},
+      {"layout", repeats_layout, {layout}}, {"zero", repeats_zero, {zero}}, {"copies", repeats_replicas, {replicas}},
       {"dp overlap", repeats_data_overlap, {dp_overlap}}};
   return rules;
 }
@@ -45,7 +46,8 @@ Told told(SpacePoints& points, const Digits& digits) {
 
 bool about(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
-/// On one stage chunks, schedule and layout are said for nothing; the forecast still cuts gathers and gradients by chunks.
+/// On one stage chunks, schedule and layout are said for nothing; the forecast still cuts gathers and gradients by
+/// chunks.
 bool stands_for(const Told& earlier, const Told& mine, bool one_stage) {
   if (!earlier) return false;
   const auto& [step, memory] = *earlier;
@@ -73,14 +75,20 @@ bool has_earlier_twin(SpacePoints& points, const Digits& digits, const std::vect
 }
 
 const char* const more_spaces[] = {
-    "gpt3-13b --machine dgx-a100 --stack megatron-2022 --gpus 16,8 --global-batch 16 --seq 2048 --tp 1,2,8 --cp 1,2 --cp-kind all --pp 1,2,4 --order all "
-    "--sp all --scatter-boundary auto,on,off --save-gathered all --tp-overlap auto,on,off --recompute none,full --micro-batch 1 --chunks 1,2,4 "
+    "gpt3-13b --machine dgx-a100 --stack megatron-2022 --gpus 16,8 --global-batch 16 --seq 2048 --tp 1,2,8 --cp 1,2 "
+    "--cp-kind all --pp 1,2,4 --order all "
+    "--sp all --scatter-boundary auto,on,off --save-gathered all --tp-overlap auto,on,off --recompute none,full "
+    "--micro-batch 1 --chunks 1,2,4 "
     "--schedule auto,zb-v,gpipe,interleaved-1f1b --layout even,balanced --zero 1,0,2,3 --dp-overlap off,auto,on",
-    "llama3.2-1b --machine dgx-h100 --stack pytorch-fsdp --gpus 1,4,8 --global-batch 16 --seq 8192 --tp 1,2,4 --cp 1,2 --cp-kind ulysses,ring --pp 1,2 "
-    "--order all --sp on,off,auto --scatter-boundary on,off --save-gathered on,off --tp-overlap on,off --recompute full,none --micro-batch 1,2 --chunks 4,2,1 "
+    "llama3.2-1b --machine dgx-h100 --stack pytorch-fsdp --gpus 1,4,8 --global-batch 16 --seq 8192 --tp 1,2,4 --cp 1,2 "
+    "--cp-kind ulysses,ring --pp 1,2 "
+    "--order all --sp on,off,auto --scatter-boundary on,off --save-gathered on,off --tp-overlap on,off --recompute "
+    "full,none --micro-batch 1,2 --chunks 4,2,1 "
     "--schedule zb-v,auto,1f1b --zero 3,0,1,2 --dp-replicate 1,2,4 --dp-overlap on,off",
-    "mixtral-8x7b --machine dgx-h100 --gpus 8,16 --global-batch 16 --seq 4096 --tp 1,2,4 --pp 1,2 --ep 1,2,4 --etp 1,2 --order all --sp all --tp-overlap all "
-    "--save-gathered all --scatter-boundary all --recompute none,full --micro-batch 1 --chunks 1,2 --zero 0,1,3 --dp-replicate 2,1,4 --dp-overlap all"};
+    "mixtral-8x7b --machine dgx-h100 --gpus 8,16 --global-batch 16 --seq 4096 --tp 1,2,4 --pp 1,2 --ep 1,2,4 --etp 1,2 "
+    "--order all --sp all --tp-overlap all "
+    "--save-gathered all --scatter-boundary all --recompute none,full --micro-batch 1 --chunks 1,2 --zero 0,1,3 "
+    "--dp-replicate 2,1,4 --dp-overlap all"};
 
 TEST(Repeats, AreToldWhatAnEarlierPointIs) {
   std::mt19937_64 random(8);
@@ -110,12 +118,15 @@ TEST(Repeats, AreToldWhatAnEarlierPointIs) {
 /// What cannot run stands for nothing: one stage stays reachable.
 TEST(Repeats, OneStageIsKeptWhereTheFirstScheduleCannotRunIt) {
   for (const char* schedules : {"dualpipe,1f1b,gpipe", "interleaved-1f1b"}) {
-    const Space space = testing_space::good(std::string("llama3-8b --machine dgx-h100 --gpus 8 --global-batch 8 --seq 8192 --tp 8 --pp 1 --micro-batch 1 "
-                                                        "--recompute full --chunks 1,2,4 --schedule ") + schedules);
+    const Space space = testing_space::good(
+        std::string("llama3-8b --machine dgx-h100 --gpus 8 --global-batch 8 --seq 8192 --tp 8 --pp 1 --micro-batch 1 "
+                    "--recompute full --chunks 1,2,4 --schedule ") +
+        schedules);
     SpacePoints points = SpacePoints::make(space).value();
     Legality legality(points);
     int legal = 0;
-    for (std::uint64_t index = 0; index < space.size(); ++index) legal += legality.ask(space.digits(index), AxisId{}).reason < 0;
+    for (std::uint64_t index = 0; index < space.size(); ++index)
+      legal += legality.ask(space.digits(index), AxisId{}).reason < 0;
     EXPECT_EQ(legal, 1) << schedules;
   }
 }
@@ -136,7 +147,8 @@ TEST(Repeats, TiersOfOneOrder) {
     const bool repeats_here = repeats_tier(points, digits);
     ++(repeats_here ? repeats : firsts);
     if (repeats_here) {
-      EXPECT_TRUE(has_earlier_twin(points, digits, {AxisId::tp_tier, AxisId::pp_tier, AxisId::dp_tier}, mine)) << points.command(digits);
+      EXPECT_TRUE(has_earlier_twin(points, digits, {AxisId::tp_tier, AxisId::pp_tier, AxisId::dp_tier}, mine))
+          << points.command(digits);
     }
   }
   EXPECT_GT(repeats, 20);

@@ -14,7 +14,9 @@
 namespace stepcast {
 namespace {
 
-std::string locked_name() { return (std::filesystem::temp_directory_path() / ("stepcast_lock_" + std::to_string(::getpid()))).string(); }
+std::string locked_name() {
+  return (std::filesystem::temp_directory_path() / ("stepcast_lock_" + std::to_string(::getpid()))).string();
+}
 
 TEST(FileLock, IsHeldByOneAndLeavesNothing) {
   const std::string name = locked_name();

@@ -60,7 +60,8 @@ TEST_F(SweepResultFile, SavesAndGoesOn) {
     auto file = opened();
     ASSERT_TRUE(file.has_value()) << to_text(file.error());
     EXPECT_FALSE(file->earlier().has_value());
-    for (const std::uint64_t left : {400, 300, 123}) ASSERT_TRUE(file->save(synthetic::result(question_, {}, left)).has_value());
+    for (const std::uint64_t left : {400, 300, 123})
+      ASSERT_TRUE(file->save(synthetic::result(question_, {}, left)).has_value());
   }
   EXPECT_EQ(files(), 1U);
   auto file = opened(true);
@@ -85,7 +86,8 @@ TEST_F(SweepResultFile, AClaimWithoutWorkIsTakenBack) {
     auto file = opened();
     ASSERT_TRUE(file.has_value());
     for (const bool resume : {false, true})
-      EXPECT_EQ(refusal(resume), "--output: another process works on " + name_ + " (wait for it, or a file of its own for each shard)");
+      EXPECT_EQ(refusal(resume),
+          "--output: another process works on " + name_ + " (wait for it, or a file of its own for each shard)");
     const ResultFile moved = std::move(*file);
     EXPECT_EQ(files(), 2U) << "the claim and its lock";
   }
@@ -94,10 +96,13 @@ TEST_F(SweepResultFile, AClaimWithoutWorkIsTakenBack) {
 
 TEST_F(SweepResultFile, EarlierResultsSurvive) {
   write(write_result(synthetic::result(question_, {}, 100)));
-  EXPECT_EQ(refusal(), "--output: " + name_ + " holds an unfinished result of this sweep: 500 of 600 configurations are done "
-                       "(--resume goes on from it, unless it is still at work; or name another file, so that it survives)");
+  EXPECT_EQ(refusal(),
+      "--output: " + name_ +
+          " holds an unfinished result of this sweep: 500 of 600 configurations are done "
+          "(--resume goes on from it, unless it is still at work; or name another file, so that it survives)");
   question_.machine = "dgx-a100";
-  EXPECT_THAT(refusal(), HasSubstr("unfinished result of another question (machine: 'dgx-h100' and 'dgx-a100'): 500 of 600"));
+  EXPECT_THAT(
+      refusal(), HasSubstr("unfinished result of another question (machine: 'dgx-h100' and 'dgx-a100'): 500 of 600"));
   EXPECT_THAT(refusal(true), HasSubstr("holds the result of another question: machine: 'dgx-h100' and 'dgx-a100'"));
   EXPECT_THAT(to_text(check_replaceable(name_, "-o").error()), HasSubstr("holds an unfinished result: 500 of 600"));
 }
@@ -120,13 +125,15 @@ TEST_F(SweepResultFile, FinishedResultsMakeRoomOnlyForASnapshot) {
 
 TEST_F(SweepResultFile, ForeignAndDamagedFilesAreLeftAlone) {
   write("my notes\n");
-  EXPECT_THAT(refusal(), HasSubstr("is there and is no whole result of a sweep: this is no result of a sweep (name another file"));
+  EXPECT_THAT(refusal(),
+      HasSubstr("is there and is no whole result of a sweep: this is no result of a sweep (name another file"));
   EXPECT_THAT(refusal(true), HasSubstr("this is no result of a sweep; nothing was changed in it"));
   const std::string whole = write_result(synthetic::result(question_, {}, 9));
   write(whole.substr(0, whole.size() - 10));
   EXPECT_THAT(refusal(), HasSubstr("no whole result of a sweep: the file is cut short"));
-  EXPECT_THAT(refusal(true), testing::ContainsRegex("r.jsonl line [0-9]+: the file is cut short in this line; nothing was changed in it "
-                                                    "\\(it cannot be resumed: name another file, or remove it to begin anew\\)"));
+  EXPECT_THAT(refusal(true),
+      testing::ContainsRegex("r.jsonl line [0-9]+: the file is cut short in this line; nothing was changed in it "
+                             "\\(it cannot be resumed: name another file, or remove it to begin anew\\)"));
 }
 
 TEST_F(SweepResultFile, ShardsNeedFilesOfTheirOwn) {
@@ -171,7 +178,8 @@ std::string in_child_with_limit(rlim_t bytes, const std::function<std::string()>
 TEST_F(SweepResultFile, ALinkToNothingIsNamed) {
   std::filesystem::create_symlink(folder_ + "gone.jsonl", name_);
   for (const bool resume : {false, true})
-    EXPECT_THAT(refusal(resume), HasSubstr(name_ + " is a symbolic link to " + folder_ + "gone.jsonl, which is not there (remove the link"));
+    EXPECT_THAT(refusal(resume),
+        HasSubstr(name_ + " is a symbolic link to " + folder_ + "gone.jsonl, which is not there (remove the link"));
   EXPECT_TRUE(std::filesystem::is_symlink(name_));
   EXPECT_EQ(files(), 1U);
 }

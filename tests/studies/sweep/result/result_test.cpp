@@ -82,7 +82,8 @@ TEST(SweepFront, IsWhatNobodyDominatesWithEqualPointsInAnyOrderOfArrival) {
   std::vector<SweepRow> rows, expected;
   for (std::uint64_t i = 0; i < q.size(); ++i) rows.push_back(synthetic::row(q, i));
   for (const SweepRow& row : rows)
-    if (std::none_of(rows.begin(), rows.end(), [&](const SweepRow& r) { return dominates(r.figures, row.figures, figures); }))
+    if (std::none_of(
+            rows.begin(), rows.end(), [&](const SweepRow& r) { return dominates(r.figures, row.figures, figures); }))
       expected.push_back(row);
   std::sort(expected.begin(), expected.end(), [&](const auto& a, const auto& b) { return better(a, b, q); });
   const std::vector<std::uint64_t> front = indices(expected);
@@ -100,7 +101,8 @@ TEST(SweepFront, IsWhatNobodyDominatesWithEqualPointsInAnyOrderOfArrival) {
 TEST(SweepFront, KeepsEqualPointsAndDropsWhatIsWorseInOne) {
   std::vector<SweepRow> front;
   const std::vector<Figure> figures = {Figure::step_time, Figure::memory_peak};
-  for (const SweepRow& row : {timed(4, 2, 2), timed(1, 2, 2), timed(5, 2, 3), timed(6, 1, 9), timed(7, std::nan(""), 2)})
+  for (const SweepRow& row :
+      {timed(4, 2, 2), timed(1, 2, 2), timed(5, 2, 3), timed(6, 1, 9), timed(7, std::nan(""), 2)})
     keep_front(front, row, figures);
   EXPECT_THAT(indices(front), ElementsAre(6, 1, 4));
   keep_front(front, timed(8, 1, 2), figures);
@@ -115,27 +117,25 @@ TEST(SweepQuestionTest, SizeIsTheProductAndHashSeesEveryPart) {
   vast.axes.assign(70, {"tp", {"1", "2"}});
   EXPECT_EQ(vast.size(), static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
 
-  EXPECT_EQ(text_hash(""), "cbf29ce484222325");   // test vectors of FNV-1a
+  EXPECT_EQ(text_hash(""), "cbf29ce484222325");  // test vectors of FNV-1a
   EXPECT_EQ(text_hash("foobar"), "85944171f73967e8");
   const SweepQuestion base = synthetic::question();
   EXPECT_EQ(question_difference(base, base), "");
-  struct Change { const char* says; void (*make)(SweepQuestion&); };
-  const Change changes[] = {
-      {"network", [](auto& q) { q.network = "x"; }},
-      {"machine: 'dgx-h100' and 'x'", [](auto& q) { q.machine = "x"; }},
-      {"stack", [](auto& q) { q.stack = "x"; }},
+  struct Change {
+    const char* says;
+    void (*make)(SweepQuestion&);
+  };
+  const Change changes[] = {{"network", [](auto& q) { q.network = "x"; }},
+      {"machine: 'dgx-h100' and 'x'", [](auto& q) { q.machine = "x"; }}, {"stack", [](auto& q) { q.stack = "x"; }},
       {"profile", [](auto& q) { q.profile = "x"; }},
       {"settings: 'global_batch 256' and 'global_batch 512'", [](auto& q) { q.fixed[1].second = "512"; }},
       {"settings: in another order", [](auto& q) { std::swap(q.fixed[0], q.fixed[1]); }},
       {"tp: '1, 2' and '1'", [](auto& q) { q.axes[0].values.pop_back(); }},
       {"axes: 'tp, schedule, micro_batch' and 'tp, schedule'", [](auto& q) { q.axes.pop_back(); }},
-      {"objective", [](auto& q) { q.objective = "mfu"; }},
-      {"constraint", [](auto& q) { q.where = ""; }},
-      {"Pareto", [](auto& q) { q.pareto.pop_back(); }},
-      {"top: '5' and '6'", [](auto& q) { q.top = 6; }},
+      {"objective", [](auto& q) { q.objective = "mfu"; }}, {"constraint", [](auto& q) { q.where = ""; }},
+      {"Pareto", [](auto& q) { q.pareto.pop_back(); }}, {"top: '5' and '6'", [](auto& q) { q.top = 6; }},
       {"exhaustive: 'no' and 'yes'", [](auto& q) { q.exhaustive = true; }},
-      {"price", [](auto& q) { q.price_per_gpu_hour = 3; }},
-      {"version", [](auto& q) { q.nouns_hash = "x"; }}};
+      {"price", [](auto& q) { q.price_per_gpu_hour = 3; }}, {"version", [](auto& q) { q.nouns_hash = "x"; }}};
   for (const Change& change : changes) {
     SweepQuestion other = base;
     change.make(other);
@@ -163,7 +163,8 @@ TEST(SweepResultText, ReadsBackBitByBit) {
   EXPECT_EQ(indices(read->pareto), indices(result.pareto));
   for (std::size_t i = 0; i < figure_count; ++i) {
     const double wrote = result.top[0].figures[i], found = read->top[0].figures[i];
-    EXPECT_TRUE(std::isnan(wrote) ? std::isnan(found) : wrote == found && std::signbit(wrote) == std::signbit(found)) << i;
+    EXPECT_TRUE(std::isnan(wrote) ? std::isnan(found) : wrote == found && std::signbit(wrote) == std::signbit(found))
+        << i;
   }
 }
 
@@ -209,19 +210,21 @@ TEST(SweepResultText, SaysWhatWasChangedAndWhere) {
   const SweepResult result = synthetic::result(synthetic::question(), {0, 2});
   const std::string text = write_result(result);
   ASSERT_EQ(result.done, (Ranges{{0, 21}}));
+  // clang-format off
   struct Edit { const char* old; const char* by; const char* says; };
-  const Edit edits[] = {
-      {"{\"stepcast_sweep\": 1", "{\"stepcast_sweep\": 2", "r.jsonl line 1:/stepcast_sweep: found 2"},
+  // clang-format on
+  const Edit edits[] = {{"{\"stepcast_sweep\": 1", "{\"stepcast_sweep\": 2", "r.jsonl line 1:/stepcast_sweep: found 2"},
       {"{\"stepcast_sweep\": 1", "{\"something\": 1", "r.jsonl: this is no result of a sweep"},
       {"\"machine\": \"dgx-h100\"", "\"machine\": \"dgx-a100\"", "line 1:/hash: the question was changed"},
       {"\"objective\": \"step_time\"", "\"objective\": \"step_tame\"", "line 1"},
       {"\"end\": 21}", "\"end\": 22}", "line 1:/done: 0 to 22 is outside of shard 0/2 (0 to 21)"},
       {"[{\"begin\": 0, \"end\": 21}]", "[{\"begin\": 0, \"end\": 9}, {\"begin\": 9, \"end\": 21}]",
-       "line 1:/done: 9 to 21 is not in order"},
+          "line 1:/done: 9 to 21 is not in order"},
       {"\"enumerated\": 21", "\"enumerated\": 20", "line 1:/tally: 20 enumerated, but 21 done"},
       {"\"does_not_fit\": ", "\"does_not_fit\": 9", "more dismissed than enumerated"},
       {"\"shard\": {\"index\": 0", "\"shard\": {\"index\": 2", "no shard 2/2 (they count from 0)"},
-      {"\"shard\": {\"index\": 0, \"count\": 2}", "\"shard\": {\"index\": 0, \"count\": 0}", "line 1:/shard/count: found 0"},
+      {"\"shard\": {\"index\": 0, \"count\": 2}", "\"shard\": {\"index\": 0, \"count\": 0}",
+          "line 1:/shard/count: found 0"},
       {"\"rows\": {\"top\": 5", "\"rows\": {\"top\": 6", "6 rows in the top 5"},
       {"\"rows\": {\"top\": 5", "\"rows\": {\"top\": 4", "a row more than the"},
       {"\"list\": \"top\"", "\"list\": \"pareto\"", "line 2:/list: found 'pareto' (top)"},
@@ -233,17 +236,21 @@ TEST(SweepResultText, SaysWhatWasChangedAndWhere) {
       {"\"figures\": {\"step_time_s\": ", "\"figures\": {\"step_time_s\": 1", "is out of order"},
       {"\"figures\": {\"step_time_s\": ", "\"figures\": {\"step_time_s\":  ", "line 2: is not as stepcast wrote it"},
       {"\"check\": \"", "\"check\": \"0", "r.jsonl: was changed since stepcast wrote it"}};
-  for (const Edit& edit : edits) EXPECT_THAT(result_refusal(replaced(text, edit.old, edit.by)), HasSubstr(edit.says)) << edit.by;
+  for (const Edit& edit : edits)
+    EXPECT_THAT(result_refusal(replaced(text, edit.old, edit.by)), HasSubstr(edit.says)) << edit.by;
   const std::string index = fmt::format("\"list\": \"top\", \"index\": {}", result.top[0].index);
-  EXPECT_THAT(result_refusal(replaced(text, index, "\"list\": \"top\", \"index\": 33")), HasSubstr("configuration 33 is not among those done"));
-  EXPECT_THAT(result_refusal("{\"id\": \"llama3-8b\"}\n"), HasSubstr("this is no result of a sweep (a file that stepcast sweep or merge wrote"));
+  EXPECT_THAT(result_refusal(replaced(text, index, "\"list\": \"top\", \"index\": 33")),
+      HasSubstr("configuration 33 is not among those done"));
+  EXPECT_THAT(result_refusal("{\"id\": \"llama3-8b\"}\n"),
+      HasSubstr("this is no result of a sweep (a file that stepcast sweep or merge wrote"));
   EXPECT_THAT(result_refusal(""), HasSubstr("this is no result of a sweep"));
 }
 
 /// Parts of one question, folded by themselves.
 std::vector<NamedResult> shards(const SweepQuestion& q, std::uint64_t count) {
   std::vector<NamedResult> parts;
-  for (std::uint64_t i = 0; i < count; ++i) parts.push_back({fmt::format("{}.jsonl", i), synthetic::result(q, {i, count})});
+  for (std::uint64_t i = 0; i < count; ++i)
+    parts.push_back({fmt::format("{}.jsonl", i), synthetic::result(q, {i, count})});
   return parts;
 }
 
@@ -270,8 +277,10 @@ TEST(SweepMerge, AnyNumberOfShardsGivesTheBytesOfTheWhole) {
 
 TEST(SweepMerge, ShardsOfSeveralCountsDoWhenTheyCoverAllOnce) {
   const SweepQuestion q = synthetic::question(8);
-  std::vector<NamedResult> parts = {{"half.jsonl", synthetic::result(q, {0, 2})}, {"c.jsonl", synthetic::result(q, {2, 4})}};
-  EXPECT_THAT(merge_refusal(parts), HasSubstr("FILES: configurations 36 to 47 are in no file (run the sweep with --shard"));
+  std::vector<NamedResult> parts = {
+      {"half.jsonl", synthetic::result(q, {0, 2})}, {"c.jsonl", synthetic::result(q, {2, 4})}};
+  EXPECT_THAT(
+      merge_refusal(parts), HasSubstr("FILES: configurations 36 to 47 are in no file (run the sweep with --shard"));
   parts.push_back({"d.jsonl", synthetic::result(q, {3, 4})});
   const auto merged = merge_results(parts);
   ASSERT_TRUE(merged.has_value()) << to_text(merged.error());
@@ -282,14 +291,17 @@ TEST(SweepMerge, SaysWhatIsMissing) {
   const SweepQuestion q = synthetic::question(1000);
   std::vector<NamedResult> parts = shards(q, 8);
   parts.erase(parts.begin() + 3);
-  EXPECT_EQ(merge_refusal(parts), "FILES: shard 3/8 is missing (run the sweep with --shard for what is missing (shards count from 0))");
+  EXPECT_EQ(merge_refusal(parts),
+      "FILES: shard 3/8 is missing (run the sweep with --shard for what is missing (shards count from 0))");
   parts[2].result = synthetic::result(q, {2, 8}, 120);
-  EXPECT_THAT(merge_refusal(parts), HasSubstr("shard 3/8 is missing; shard 2/8 is not finished: 120 of 750 left (2.jsonl)"));
+  EXPECT_THAT(
+      merge_refusal(parts), HasSubstr("shard 3/8 is missing; shard 2/8 is not finished: 120 of 750 left (2.jsonl)"));
   EXPECT_THAT(merge_refusal(parts), HasSubstr("run the unfinished one again with --resume"));
   parts = shards(q, 20);
   parts.resize(1);
   EXPECT_THAT(merge_refusal(parts), HasSubstr("shard 8/20 is missing; and 11 more"));
-  EXPECT_THAT(merge_refusal({{"a.jsonl", synthetic::result(q, {}, 6000)}}), HasSubstr("shard 0/1 is not finished: 6,000 of 6,000 left"));
+  EXPECT_THAT(merge_refusal({{"a.jsonl", synthetic::result(q, {}, 6000)}}),
+      HasSubstr("shard 0/1 is not finished: 6,000 of 6,000 left"));
   EXPECT_THAT(merge_refusal({}), HasSubstr("nothing to merge"));
 }
 
@@ -314,13 +326,15 @@ TEST(SweepMerge, SaysWhatIsThereTwice) {
 TEST(SweepMerge, SaysHowQuestionsDiffer) {
   std::vector<NamedResult> parts = shards(synthetic::question(), 2);
   parts[1].result.question.machine = "dgx-a100";
-  EXPECT_THAT(merge_refusal(parts), HasSubstr("1.jsonl: answers another question than 0.jsonl: machine: 'dgx-h100' and 'dgx-a100'"));
+  EXPECT_THAT(merge_refusal(parts),
+      HasSubstr("1.jsonl: answers another question than 0.jsonl: machine: 'dgx-h100' and 'dgx-a100'"));
 }
 
 TEST(SweepTally, AddsAndKeepsTheNearestMiss) {
   SweepTally a, b, c;
   a.enumerated = 10, a.illegal = {{"x", 2}}, a.excluded = 1;
-  b.enumerated = 5, b.illegal = {{"x", 1}, {"y", 1}}, b.does_not_fit = 2, b.smallest_overflow_bytes = 8, b.smallest_overflow_index = 4;
+  b.enumerated = 5, b.illegal = {{"x", 1}, {"y", 1}}, b.does_not_fit = 2, b.smallest_overflow_bytes = 8,
+  b.smallest_overflow_index = 4;
   c.does_not_fit = 1, c.smallest_overflow_bytes = 8, c.smallest_overflow_index = 3;
   a.add(b);
   EXPECT_EQ(a.smallest_overflow_index, 4U);

@@ -38,18 +38,16 @@ std::string source_of(const std::string& text, const Variables& variables = {}) 
 
 // As Slurm 22.05 sets them.
 Variables array_task(int id, int least, int most, int step, int count) {
-  return {{"SLURM_ARRAY_TASK_ID", std::to_string(id)},
-          {"SLURM_ARRAY_TASK_MIN", std::to_string(least)},
-          {"SLURM_ARRAY_TASK_MAX", std::to_string(most)},
-          {"SLURM_ARRAY_TASK_STEP", std::to_string(step)},
-          {"SLURM_ARRAY_TASK_COUNT", std::to_string(count)}};
+  return {{"SLURM_ARRAY_TASK_ID", std::to_string(id)}, {"SLURM_ARRAY_TASK_MIN", std::to_string(least)},
+      {"SLURM_ARRAY_TASK_MAX", std::to_string(most)}, {"SLURM_ARRAY_TASK_STEP", std::to_string(step)},
+      {"SLURM_ARRAY_TASK_COUNT", std::to_string(count)}};
 }
 Variables batch_script(int tasks) {
   return {{"SLURM_JOB_ID", "5"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", std::to_string(tasks)}};
 }
 Variables srun_task(int rank, int tasks) {
-  return {{"SLURM_JOB_ID", "5"},    {"SLURM_PROCID", std::to_string(rank)}, {"SLURM_NTASKS", std::to_string(tasks)},
-          {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", std::to_string(tasks)}};
+  return {{"SLURM_JOB_ID", "5"}, {"SLURM_PROCID", std::to_string(rank)}, {"SLURM_NTASKS", std::to_string(tasks)},
+      {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", std::to_string(tasks)}};
 }
 Variables open_mpi(int rank, int size) {
   return {{"OMPI_COMM_WORLD_RANK", std::to_string(rank)}, {"OMPI_COMM_WORLD_SIZE", std::to_string(size)}};
@@ -64,8 +62,8 @@ TEST(Shard, AsWritten) {
 TEST(Shard, WrongOnesAreExplained) {
   EXPECT_EQ(shard_of("8/8"), "--shard: there is no shard 8 of 8 (they are 0/8 to 7/8)");
   EXPECT_EQ(shard_of("0/0"), "--shard: '0/0' has no shards at all (write it like 2/8, of 0/8 to 7/8, or auto)");
-  for (const char* wrong : {"", "3", "/", "1/", "/8", "a/b", "-1/8", "+1/8", " 1/8", "1/8 ", "1/8/2", "1.5/8", "0x1/8", "1/2000000000",
-                            "18446744073709551617/18446744073709551618", "automatic", "AUTO"})
+  for (const char* wrong : {"", "3", "/", "1/", "/8", "a/b", "-1/8", "+1/8", " 1/8", "1/8 ", "1/8/2", "1.5/8", "0x1/8",
+           "1/2000000000", "18446744073709551617/18446744073709551618", "automatic", "AUTO"})
     EXPECT_THAT(shard_of(wrong), HasSubstr("is no shard (write it like 2/8, of 0/8 to 7/8, or auto)")) << wrong;
   EXPECT_THAT(shard_of("auto/0"), HasSubstr("'auto/0' has no number of shards (write it like auto/8)"));
   EXPECT_THAT(shard_of("auto/x"), HasSubstr("has no number of shards"));
@@ -86,11 +84,11 @@ TEST(Shard, SlurmArraysNeedNotBeginAtZeroNorStepByOne) {
 /// --array=1,4,6: Slurm tells 1, 6 and 3 tasks, and a step of 1.
 TEST(Shard, SlurmArraysByListAreRefused) {
   EXPECT_EQ(shard_of("auto", array_task(4, 1, 6, 1, 3)),
-            "--shard: the Slurm array is not a regular one: task 4 of 3 from 1 to 6 by 1 (submit it with --array=0-7 or "
-            "--array=1-15:2, not with a list; or give the shard: 2/8)");
-  EXPECT_THAT(shard_of("auto", array_task(3, 0, 8, 2, 5)), HasSubstr("not a regular one"));   // between two tasks
-  EXPECT_THAT(shard_of("auto", array_task(9, 0, 8, 1, 9)), HasSubstr("not a regular one"));   // behind the last
-  EXPECT_THAT(shard_of("auto", array_task(0, 1, 8, 1, 8)), HasSubstr("not a regular one"));   // before the first
+      "--shard: the Slurm array is not a regular one: task 4 of 3 from 1 to 6 by 1 (submit it with --array=0-7 or "
+      "--array=1-15:2, not with a list; or give the shard: 2/8)");
+  EXPECT_THAT(shard_of("auto", array_task(3, 0, 8, 2, 5)), HasSubstr("not a regular one"));  // between two tasks
+  EXPECT_THAT(shard_of("auto", array_task(9, 0, 8, 1, 9)), HasSubstr("not a regular one"));  // behind the last
+  EXPECT_THAT(shard_of("auto", array_task(0, 1, 8, 1, 8)), HasSubstr("not a regular one"));  // before the first
   EXPECT_THAT(shard_of("auto", array_task(0, 0, 8, 0, 9)), HasSubstr("not a regular one"));
 }
 
@@ -98,7 +96,7 @@ TEST(Shard, HalfAnEnvironmentIsAnError) {
   Variables array = array_task(1, 0, 3, 1, 4);
   array.erase("SLURM_ARRAY_TASK_COUNT");
   EXPECT_EQ(shard_of("auto", array),
-            "--shard: SLURM_ARRAY_TASK_ID is set and SLURM_ARRAY_TASK_COUNT is not (set both, or give the shard: 2/8)");
+      "--shard: SLURM_ARRAY_TASK_ID is set and SLURM_ARRAY_TASK_COUNT is not (set both, or give the shard: 2/8)");
   EXPECT_THAT(shard_of("auto", {{"OMPI_COMM_WORLD_RANK", "1"}}), HasSubstr("OMPI_COMM_WORLD_SIZE is not"));
   EXPECT_THAT(shard_of("auto", {{"PMI_RANK", "one"}, {"PMI_SIZE", "4"}}), HasSubstr("PMI_RANK is 'one'"));
   EXPECT_THAT(shard_of("auto", {{"PMI_RANK", "-1"}, {"PMI_SIZE", "4"}}), HasSubstr("PMI_RANK is '-1'"));
@@ -120,9 +118,9 @@ TEST(Shard, RanksOfMpiComeBeforeItsDaemons) {
 }
 
 TEST(Shard, ABatchScriptIsOneProcess) {
-  EXPECT_EQ(shard_of("auto", batch_script(3)),
-            "--shard: this is the one process of a Slurm batch script, not one of its 3 tasks (start it with srun, submit an array, "
-            "or give the shard: 2/8)");
+  EXPECT_EQ(shard_of("auto", batch_script(3)), "--shard: this is the one process of a Slurm batch script, not one of "
+                                               "its 3 tasks (start it with srun, submit an array, "
+                                               "or give the shard: 2/8)");
   EXPECT_EQ(shard_of("auto", joined(batch_script(2), array_task(5, 2, 8, 3, 3))), "1/3");
   Variables special = srun_task(0, 3);
   for (const char* step : {"4294967291", "4294967290", "4294967280", "batch", ""}) {
@@ -147,8 +145,9 @@ TEST(Shard, PartsOfAnArrayNeedTheNumberOfTheWhole) {
   EXPECT_EQ(shard_of("auto/8", array_task(3, 2, 3, 1, 2)), "3/8");
   EXPECT_EQ(shard_of("auto/8", array_task(5, 0, 7, 1, 8)), "5/8");
   EXPECT_EQ(shard_of("auto", array_task(5, 5, 5, 1, 1)),
-            "--shard: the Slurm array has 1 task, number 5: a part of a larger one? (write auto/N with N tasks of the whole, which count "
-            "from 0; or give the shard: 2/8)");
+      "--shard: the Slurm array has 1 task, number 5: a part of a larger one? (write auto/N with N tasks of the whole, "
+      "which count "
+      "from 0; or give the shard: 2/8)");
   EXPECT_THAT(shard_of("auto/4", array_task(5, 5, 5, 1, 1)), HasSubstr("task 5 lies beyond the 4 of auto/4"));
   EXPECT_EQ(shard_of("auto/6", joined(array_task(5, 2, 8, 3, 3), srun_task(1, 2))), "3/6");
 }
@@ -157,7 +156,7 @@ TEST(Shard, ArraysOfSeveralRanksEach) {
   EXPECT_EQ(shard_of("auto", joined(array_task(5, 2, 8, 3, 3), srun_task(1, 2))), "3/6");
   EXPECT_EQ(shard_of("auto", joined(array_task(5, 2, 8, 3, 3), open_mpi(1, 2))), "3/6");
   EXPECT_EQ(source_of("auto", joined(array_task(5, 2, 8, 3, 3), srun_task(1, 2))),
-            "Slurm array task 5 (1/3) and srun task 1 (1/2): shard 3/6");
+      "Slurm array task 5 (1/3) and srun task 1 (1/2): shard 3/6");
   EXPECT_EQ(shard_of("auto", joined(array_task(5, 2, 8, 3, 3), srun_task(0, 1))), "1/3");
   EXPECT_EQ(shard_of("auto", joined(array_task(0, 0, 0, 1, 1), srun_task(1, 2))), "1/2");
   std::map<std::string, int> seen;
@@ -170,9 +169,9 @@ TEST(Shard, KubernetesNeedsTheCount) {
   const Variables pod = {{"JOB_COMPLETION_INDEX", "3"}};
   EXPECT_EQ(shard_of("auto/8", pod), "3/8");
   EXPECT_EQ(source_of("auto/8", pod), "Kubernetes job index 3: shard 3/8");
-  EXPECT_EQ(shard_of("auto", pod),
-            "--shard: JOB_COMPLETION_INDEX is 3, but a Kubernetes job does not say of how many (write auto/N with N of the job's "
-            "completions)");
+  EXPECT_EQ(shard_of("auto", pod), "--shard: JOB_COMPLETION_INDEX is 3, but a Kubernetes job does not say of how many "
+                                   "(write auto/N with N of the job's "
+                                   "completions)");
   EXPECT_THAT(shard_of("auto/3", pod), HasSubstr("JOB_COMPLETION_INDEX is 3, beyond the 3 of auto/3"));
   EXPECT_EQ(shard_of("auto/8", joined(pod, open_mpi(1, 8))), "1/8");  // an MPI job in pods
 }
@@ -180,13 +179,13 @@ TEST(Shard, KubernetesNeedsTheCount) {
 TEST(Shard, TheCountAskedForIsChecked) {
   EXPECT_EQ(shard_of("auto/4", open_mpi(3, 4)), "3/4");
   EXPECT_EQ(shard_of("auto/8", open_mpi(3, 4)),
-            "--shard: auto/8 was asked for, and OpenMPI rank 3 is one of 4 (write auto, or start as many)");
+      "--shard: auto/8 was asked for, and OpenMPI rank 3 is one of 4 (write auto, or start as many)");
 }
 
 TEST(Shard, NothingInTheEnvironment) {
-  EXPECT_EQ(shard_of("auto"),
-            "--shard: the environment does not say which shard this is (looked for SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
-            "PMI_RANK, SLURM_PROCID in a step, JOB_COMPLETION_INDEX; or give the shard: 2/8)");
+  EXPECT_EQ(shard_of("auto"), "--shard: the environment does not say which shard this is (looked for "
+                              "SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, "
+                              "PMI_RANK, SLURM_PROCID in a step, JOB_COMPLETION_INDEX; or give the shard: 2/8)");
   EXPECT_THAT(shard_of("auto/8", {{"OMPI_COMM_WORLD_RANK", ""}}), HasSubstr("does not say which shard"));
 }
 

@@ -89,7 +89,8 @@ TEST(Axes, DefaultsOfADenseNetwork) {
   EXPECT_THAT(usual(AxisId::layout, llama), ElementsAre("even"));
   EXPECT_THAT(usual(AxisId::order, llama), ElementsAre("tp-cp-dp-pp"));
   EXPECT_THAT(usual(AxisId::zero, llama), ElementsAre("1"));
-  for (const AxisId axis : {AxisId::sp, AxisId::scatter_boundary, AxisId::tp_overlap, AxisId::dp_overlap, AxisId::schedule})
+  for (const AxisId axis :
+      {AxisId::sp, AxisId::scatter_boundary, AxisId::tp_overlap, AxisId::dp_overlap, AxisId::schedule})
     EXPECT_THAT(usual(axis, llama), ElementsAre("auto"));
 }
 
@@ -105,7 +106,8 @@ TEST(Axes, DefaultsStayBelowTheGpusAndTheHeads) {
 }
 
 TEST(Axes, DefaultsOfExpertsGoByTheirCount) {
-  EXPECT_THAT(usual(AxisId::ep, setting("deepseek-v3")), ElementsAre("1", "2", "4", "8", "16", "32", "64"));  // 256 experts
+  // 256 experts
+  EXPECT_THAT(usual(AxisId::ep, setting("deepseek-v3")), ElementsAre("1", "2", "4", "8", "16", "32", "64"));
   EXPECT_THAT(usual(AxisId::ep, setting("mixtral-8x7b")), ElementsAre("1", "2", "4", "8"));
   EXPECT_THAT(usual(AxisId::ep, setting("qwen1.5-moe-a2.7b")), ElementsAre("1", "2", "4"));  // 60 experts
   EXPECT_THAT(all(AxisId::ep, setting("mixtral-8x7b")), ElementsAre("1", "2", "4", "8"));
@@ -144,7 +146,8 @@ TEST(Axes, MicroBatchesDivideTheBatch) {
 }
 
 TEST(Axes, SelectiveRecomputationIsUsualWhereAttentionKeepsScores) {
-  EXPECT_THAT(usual(AxisId::recompute, setting("gpt3-175b", "dgx-a100", "megatron-2022")), ElementsAre("none", "selective", "full"));
+  EXPECT_THAT(usual(AxisId::recompute, setting("gpt3-175b", "dgx-a100", "megatron-2022")),
+      ElementsAre("none", "selective", "full"));
   AxisSetting unknown = setting("gpt3-175b", "dgx-a100", "megatron-2022");
   AxisContext context = unknown.context();
   context.stack = nullptr;
@@ -160,7 +163,8 @@ TEST(Axes, PrecisionIsWhatTheGpuHas) {
 
 TEST(Axes, AllSchedulesRunByThemselves) {
   const Values kinds = all(AxisId::schedule, setting("llama3-8b"));
-  for (const char* in : {"gpipe", "1f1b", "interleaved-1f1b", "looped-bfs", "gis", "zb-h1", "zb-v", "v-half", "dualpipev"})
+  for (const char* in :
+      {"gpipe", "1f1b", "interleaved-1f1b", "looped-bfs", "gis", "zb-h1", "zb-v", "v-half", "dualpipev"})
     EXPECT_THAT(kinds, Contains(in));
   for (const char* out : {"dualpipe", "chimera", "seq-1f1b", "terapipe", "zb-2p", "zb-auto", "zb-v-auto"})
     EXPECT_THAT(kinds, Not(Contains(out)));
@@ -169,7 +173,8 @@ TEST(Axes, AllSchedulesRunByThemselves) {
 
 TEST(AxisValues, OneSeveralAndRanges) {
   EXPECT_THAT(read(AxisId::tp, "8"), ElementsAre("8"));
-  EXPECT_THAT(read(AxisId::tp, "8,1,2"), ElementsAre("8", "1", "2"));  // as written: the first stands for an axis without effect
+  // as written: the first stands for an axis without effect
+  EXPECT_THAT(read(AxisId::tp, "8,1,2"), ElementsAre("8", "1", "2"));
   EXPECT_THAT(read(AxisId::tp, "1, 2 ,\t4"), ElementsAre("1", "2", "4"));
   EXPECT_THAT(read(AxisId::pp, "3..6"), ElementsAre("3", "4", "5", "6"));
   EXPECT_THAT(read(AxisId::pp, "5..5"), ElementsAre("5"));
@@ -198,7 +203,8 @@ TEST(AxisValues, LayoutsHaveCommasOfTheirOwn) {
 TEST(AxisValues, OfSpaceFilesAreListsOfAnyOfThat) {
   const AxisSetting from = setting("llama3-8b");
   const Values texts = {"1..4", "8"}, none = {};
-  EXPECT_THAT(*read_axis_values(row_of(AxisId::tp), texts, "space.json:/axes/tp", from.context()), ElementsAre("1", "2", "3", "4", "8"));
+  EXPECT_THAT(*read_axis_values(row_of(AxisId::tp), texts, "space.json:/axes/tp", from.context()),
+      ElementsAre("1", "2", "3", "4", "8"));
   const auto empty = read_axis_values(row_of(AxisId::tp), none, "space.json:/axes/tp", from.context());
   ASSERT_FALSE(empty);
   EXPECT_THAT(to_text(empty.error()), AllOf(HasSubstr("space.json:/axes/tp: the list is empty"), HasSubstr("default")));
@@ -228,7 +234,8 @@ TEST(AxisValues, MistakesInRanges) {
   EXPECT_THAT(error(AxisId::tp, "1..8*"), HasSubstr("not a whole number"));
   EXPECT_THAT(error(AxisId::zero, "0..3*2"), HasSubstr("never leaves 0"));
   EXPECT_THAT(error(AxisId::gpus, "1..10000000"), HasSubstr("more than 10000 values"));
-  EXPECT_THAT(error(AxisId::tp, "1..32768"), AllOf(HasSubstr("more than 10000 values"), HasSubstr("with a factor: 1..32768*2")));
+  EXPECT_THAT(error(AxisId::tp, "1..32768"),
+      AllOf(HasSubstr("more than 10000 values"), HasSubstr("with a factor: 1..32768*2")));
   EXPECT_EQ(read(AxisId::tp, "1..32768*2").size(), 16U) << "what the hint says is a good list";
   EXPECT_THAT(error(AxisId::zero, "4"), AllOf(HasSubstr("a list 0,3, a range 0..3, or all"), Not(HasSubstr("64"))));
   EXPECT_THAT(error(AxisId::gpus, "1..2..3"), HasSubstr("'2..3' is not a whole number"));
@@ -236,12 +243,14 @@ TEST(AxisValues, MistakesInRanges) {
 }
 
 TEST(AxisValues, MistakesInWords) {
-  EXPECT_THAT(error(AxisId::schedule, "1f1b,zb-w"), AllOf(HasSubstr("unknown schedule 'zb-w'"), HasSubstr("did you mean")));
+  EXPECT_THAT(
+      error(AxisId::schedule, "1f1b,zb-w"), AllOf(HasSubstr("unknown schedule 'zb-w'"), HasSubstr("did you mean")));
   EXPECT_THAT(error(AxisId::sp, "yes"), AllOf(HasSubstr("unknown value 'yes'"), HasSubstr("or auto")));
   EXPECT_THAT(error(AxisId::save_gathered, "auto"), HasSubstr("unknown value 'auto'"));
   EXPECT_THAT(error(AxisId::recompute, "none,none"), HasSubstr("none is listed twice"));
   EXPECT_THAT(error(AxisId::recompute, "1..4"), Not(HasSubstr("accepted")));
-  EXPECT_THAT(error(AxisId::tp_tier, "nodes"), AllOf(HasSubstr("unknown tier 'nodes'"), HasSubstr("did you mean 'node'?")));
+  EXPECT_THAT(
+      error(AxisId::tp_tier, "nodes"), AllOf(HasSubstr("unknown tier 'nodes'"), HasSubstr("did you mean 'node'?")));
   EXPECT_THAT(error(AxisId::precision, "bf17"), HasSubstr("bf17"));
   EXPECT_THAT(error(AxisId::layout, "even;"), HasSubstr("a value is missing"));
 }

@@ -30,7 +30,8 @@ TEST(Figures, EveryOneHasARowOfItsOwn) {
 /// A constraint reads a name as one word, a table as one column, a database as one field.
 TEST(Figures, NamesAndKeysArePlainWords) {
   for (const FigureRow& row : figure_rows()) {
-    for (const char c : row.name) EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.') << row.name;
+    for (const char c : row.name)
+      EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.') << row.name;
     for (const char c : row.key) EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || c == '_') << row.key;
   }
 }

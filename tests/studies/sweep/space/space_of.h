@@ -36,7 +36,9 @@ inline std::string error(const std::string& line) {
   return space ? "accepted" : to_text(space.error());
 }
 
-inline const std::vector<std::string>& values(const Space& space, AxisId axis) { return space.values[static_cast<std::size_t>(axis)]; }
+inline const std::vector<std::string>& values(const Space& space, AxisId axis) {
+  return space.values[static_cast<std::size_t>(axis)];
+}
 
 /// A file of the running test with this text; gives "--space PATH".
 inline std::string file_with(const std::string& text) {
@@ -45,6 +47,8 @@ inline std::string file_with(const std::string& text) {
   return "--space " + path;
 }
 
-inline std::string shipped(const std::string& name) { return "--space " STEPCAST_SOURCE_DIR "/examples/spaces/" + name; }
+inline std::string shipped(const std::string& name) {
+  return "--space " STEPCAST_SOURCE_DIR "/examples/spaces/" + name;
+}
 
 }  // namespace stepcast::testing_space

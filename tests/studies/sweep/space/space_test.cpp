@@ -29,7 +29,8 @@ TEST(Space, IndexAndDigitsAreOneNumberInMixedRadix) {
     Space space;
     for (auto& axis : space.values) axis.resize(1 + random() % 5);
     Digits last{};
-    for (std::size_t axis = 0; axis < axis_count; ++axis) last[axis] = static_cast<std::uint16_t>(space.values[axis].size() - 1);
+    for (std::size_t axis = 0; axis < axis_count; ++axis)
+      last[axis] = static_cast<std::uint16_t>(space.values[axis].size() - 1);
     EXPECT_EQ(space.index(Digits{}), 0U);
     EXPECT_EQ(space.index(last), space.size() - 1);
     for (int i = 0; i < 200; ++i) {
@@ -96,25 +97,32 @@ TEST(Space, SeveralGpuCountsShareTheirDefaults) {
 }
 
 TEST(SpaceErrors, WhatIsMissing) {
-  EXPECT_THAT(error("llama3-8b --global-batch 8"), AllOf(HasSubstr("--gpus: the number of GPUs is missing"), HasSubstr("--gpus 64")));
-  EXPECT_THAT(error("llama3-8b --gpus 8"), AllOf(HasSubstr("--global-batch: the global batch is missing"), HasSubstr("sequences per step")));
+  EXPECT_THAT(error("llama3-8b --global-batch 8"),
+      AllOf(HasSubstr("--gpus: the number of GPUs is missing"), HasSubstr("--gpus 64")));
+  EXPECT_THAT(error("llama3-8b --gpus 8"),
+      AllOf(HasSubstr("--global-batch: the global batch is missing"), HasSubstr("sequences per step")));
   EXPECT_THAT(error("--gpus 8 --global-batch 8"), AllOf(HasSubstr("no network is named"), HasSubstr("--space FILE")));
   EXPECT_THAT(error("lama3-8b --gpus 8 --global-batch 8"), HasSubstr("llama3-8b"));
 }
 
 TEST(SpaceErrors, WhatNoConfigurationCouldRun) {
-  EXPECT_THAT(error("llama3-8b --gpus 64,20000 --global-batch 8"), AllOf(HasSubstr("--gpus: 20000 GPUs"), HasSubstr("16384")));
+  EXPECT_THAT(
+      error("llama3-8b --gpus 64,20000 --global-batch 8"), AllOf(HasSubstr("--gpus: 20000 GPUs"), HasSubstr("16384")));
   EXPECT_THAT(error("llama3-8b --machine dgx-1-v100 --gpus 8 --global-batch 8 --precision fp16,bf16"),
-              AllOf(HasSubstr("--precision"), HasSubstr("no bf16 matrix units")));
-  EXPECT_THAT(error("gpt3-175b --gpus 64 --global-batch 8 --seq 4096"), AllOf(HasSubstr("--seq"), HasSubstr("learned positions")));
-  EXPECT_THAT(good("llama3-8b --machine dgx-1-v100 --gpus 8 --global-batch 8 --precision all").values[1], testing::Contains("fp16"));
+      AllOf(HasSubstr("--precision"), HasSubstr("no bf16 matrix units")));
+  EXPECT_THAT(error("gpt3-175b --gpus 64 --global-batch 8 --seq 4096"),
+      AllOf(HasSubstr("--seq"), HasSubstr("learned positions")));
+  EXPECT_THAT(good("llama3-8b --machine dgx-1-v100 --gpus 8 --global-batch 8 --precision all").values[1],
+      testing::Contains("fp16"));
 }
 
 TEST(SpaceErrors, WhatASweepDoesNotTake) {
   EXPECT_THAT(error(plain + " --mapping run.flow"), HasSubstr("--mapping: unknown flag"));
   const std::string path = own_path("run.json");
-  std::ofstream(path) << R"({"network": "llama3-8b", "gpus": 8, "global_batch": 8, "mapping": ["mesh dp:8", "use dp"]})";
-  EXPECT_THAT(error(path), AllOf(HasSubstr("run.json:/mapping: a mapping says how the work is split"), HasSubstr("tp, pp")));
+  std::ofstream(path)
+      << R"({"network": "llama3-8b", "gpus": 8, "global_batch": 8, "mapping": ["mesh dp:8", "use dp"]})";
+  EXPECT_THAT(
+      error(path), AllOf(HasSubstr("run.json:/mapping: a mapping says how the work is split"), HasSubstr("tp, pp")));
 }
 
 TEST(SpaceErrors, Goals) {
@@ -127,13 +135,16 @@ TEST(SpaceErrors, Goals) {
   EXPECT_THAT(error(plain + " --price -1"), HasSubstr("--price: -1 is out of range"));
   EXPECT_THAT(error(plain + " --price 1e9"), HasSubstr("out of range"));
   EXPECT_THAT(error(plain + " --top 0"), HasSubstr("--top: 0 is out of range"));
-  EXPECT_THAT(good(plain + " --price 2.5 --pareto time,cost,memory.peak").pareto, ElementsAre("step_time", "cost", "memory.peak"));
+  EXPECT_THAT(good(plain + " --price 2.5 --pareto time,cost,memory.peak").pareto,
+      ElementsAre("step_time", "cost", "memory.peak"));
 }
 
 TEST(SpaceErrors, MoreThanAnIndexHolds) {
-  const std::string text = error("llama3-8b --gpus 1..10000 --tp 1..10000 --pp 1..10000 --micro-batch 1..10000 --chunks 1..1000 --global-batch 8");
+  const std::string text = error(
+      "llama3-8b --gpus 1..10000 --tp 1..10000 --pp 1..10000 --micro-batch 1..10000 --chunks 1..1000 --global-batch 8");
   EXPECT_THAT(text, AllOf(HasSubstr("more than 2^62"), HasSubstr("10000 values of gpus"), HasSubstr("shorter lists")));
-  const Space space = good("llama3-8b --gpus 1..10000 --tp 1..10000 --pp 1..10000 --micro-batch 1..1000 --chunks 1..1000 --global-batch 8");
+  const Space space = good(
+      "llama3-8b --gpus 1..10000 --tp 1..10000 --pp 1..10000 --micro-batch 1..1000 --chunks 1..1000 --global-batch 8");
   EXPECT_EQ(space.size(), 2'000'000'000'000'000'000U);  // recompute none, full
   EXPECT_EQ(space.index(space.digits(space.size() - 1)), space.size() - 1);
 }

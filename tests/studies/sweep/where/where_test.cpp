@@ -49,12 +49,13 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(Where, ComparesFigures) {
-  for (const char* met : {"tp <= 8", "tp < 9", "tp >= 8", "tp > 7", "tp == 8", "tp != 4", "8 >= tp", "pp < tp", "memory.peak < 70 GiB",
-                          "memory.peak == 40 GiB", "step_time == 2000 ms", "time == 2", "mfu == 45 %", "mfu == 0.45", "mfu>=45%",
-                          "tp<=8", "memory.headroom < 0", "memory.headroom > -3 GiB", "energy == 1 MJ", "cost == $ 1.50",
-                          "cost < 1.6 USD", "cost < $2", "tokens > 999", "mfu < 100 %"})
+  for (const char* met : {"tp <= 8", "tp < 9", "tp >= 8", "tp > 7", "tp == 8", "tp != 4", "8 >= tp", "pp < tp",
+           "memory.peak < 70 GiB", "memory.peak == 40 GiB", "step_time == 2000 ms", "time == 2", "mfu == 45 %",
+           "mfu == 0.45", "mfu>=45%", "tp<=8", "memory.headroom < 0", "memory.headroom > -3 GiB", "energy == 1 MJ",
+           "cost == $ 1.50", "cost < 1.6 USD", "cost < $2", "tokens > 999", "mfu < 100 %"})
     EXPECT_EQ(ask(met), yes) << met;
-  for (const char* missed : {"tp < 8", "tp > 8", "tp != 8", "tp == 4", "memory.peak < 40 GB", "step_time < 1.9 s", "mfu > 45 %"})
+  for (const char* missed :
+      {"tp < 8", "tp > 8", "tp != 8", "tp == 4", "memory.peak < 40 GB", "step_time < 1.9 s", "mfu > 45 %"})
     EXPECT_EQ(ask(missed), no) << missed;
 }
 
@@ -62,10 +63,10 @@ TEST(Where, JoinsConditions) {
   EXPECT_EQ(ask("tp == 8 and pp == 4"), yes);
   EXPECT_EQ(ask("tp == 8 and pp == 8"), no);
   EXPECT_EQ(ask("tp == 4 or pp == 4"), yes);
-  EXPECT_EQ(ask("tp == 8 or pp == 1 and pp == 2"), yes);    // `and` binds tighter
+  EXPECT_EQ(ask("tp == 8 or pp == 1 and pp == 2"), yes);  // `and` binds tighter
   EXPECT_EQ(ask("(tp == 8 or pp == 1) and pp == 2"), no);
   EXPECT_EQ(ask("not tp == 8"), no);
-  EXPECT_EQ(ask("not tp == 4 and pp == 4"), yes);           // `not` binds tightest
+  EXPECT_EQ(ask("not tp == 4 and pp == 4"), yes);  // `not` binds tightest
   EXPECT_EQ(ask("not (tp == 4 and pp == 4)"), yes);
   EXPECT_EQ(ask("not not tp == 8"), yes);
   EXPECT_EQ(ask("tp == 1 or tp == 2 or tp == 8 or tp == 3"), yes);
@@ -73,11 +74,12 @@ TEST(Where, JoinsConditions) {
 }
 
 TEST(Where, Computes) {
-  for (const char* met : {"tp * pp == 32", "gpus / tp / pp == 2", "tp + pp * 2 == 16", "(tp + pp) * 2 == 24", "tp - pp - 1 == 3",
-                          "memory.peak + 2 GiB == 42 GiB", "memory.weights / memory.peak == 25 %", "optimizer < 20 % * step_time",
-                          "energy / step_time == 500000", "tokens_per_s_per_gpu * gpus * step_time == 128000", "(tp) == (8)",
-                          "-tp == -8", "- -tp == 8", "tp == 2 * (3 + 1)", "memory.peak < 80 GiB * 0.9", "optimizer == step_time / tp",
-                          "5 s - step_time == 3 s", "-memory.headroom == 2 GiB", "1 / step_time == 0.5"})
+  for (const char* met :
+      {"tp * pp == 32", "gpus / tp / pp == 2", "tp + pp * 2 == 16", "(tp + pp) * 2 == 24", "tp - pp - 1 == 3",
+          "memory.peak + 2 GiB == 42 GiB", "memory.weights / memory.peak == 25 %", "optimizer < 20 % * step_time",
+          "energy / step_time == 500000", "tokens_per_s_per_gpu * gpus * step_time == 128000", "(tp) == (8)",
+          "-tp == -8", "- -tp == 8", "tp == 2 * (3 + 1)", "memory.peak < 80 GiB * 0.9", "optimizer == step_time / tp",
+          "5 s - step_time == 3 s", "-memory.headroom == 2 GiB", "1 / step_time == 0.5"})
     EXPECT_EQ(ask(met), yes) << met;
 }
 
@@ -116,7 +118,7 @@ TEST(Where, SaysWhatItWaitsFor) {
   EXPECT_EQ(needs("tp <= 8 and memory.peak < 70 GiB"), FigureNeeds::memory);
   EXPECT_EQ(needs("mfu > 40 % or memory.peak < 70 GiB"), FigureNeeds::forecast);
   EXPECT_THAT(Where::read("tp * pp <= 8 and cost < 2 and tp > 1", "--where")->figures(),
-              ElementsAre(Figure::cost, Figure::tp, Figure::pp));
+      ElementsAre(Figure::cost, Figure::tp, Figure::pp));
 }
 
 TEST(Where, BlankTextIsMetByAll) {
@@ -140,15 +142,18 @@ TEST(Where, WhatIsNotANumberMeetsNothing) {
 
 TEST(Where, UnitsMustAgree) {
   EXPECT_EQ(error_of("memory.peak < 70 s"),
-            "--where, column 1: 'memory.peak' is in bytes, '70 s' is in seconds (both sides of a comparison have one unit)");
+      "--where, column 1: 'memory.peak' is in bytes, '70 s' is in seconds (both sides of a comparison have one unit)");
   EXPECT_EQ(error_of("tp <= 8 and step_time < memory.peak"),
-            "--where, column 13: 'step_time' is in seconds, 'memory.peak' is in bytes (both sides of a comparison have one unit)");
-  EXPECT_THAT(error_of("step_time + 3 GiB < 4 s"), HasSubstr("'step_time' is in seconds, '3 GiB' is in bytes (what is added"));
+      "--where, column 13: 'step_time' is in seconds, 'memory.peak' "
+      "is in bytes (both sides of a comparison have one unit)");
+  EXPECT_THAT(
+      error_of("step_time + 3 GiB < 4 s"), HasSubstr("'step_time' is in seconds, '3 GiB' is in bytes (what is added"));
   EXPECT_THAT(error_of("tp < 45 %"), HasSubstr("'tp' is a count, '45 %' is a share"));
   EXPECT_THAT(error_of("mfu > tp"), HasSubstr("'mfu' is a share, 'tp' is a count"));
   EXPECT_THAT(error_of("cost < 3 MJ"), HasSubstr("'cost' is in dollars, '3 MJ' is in joules"));
   EXPECT_THAT(error_of("tp < $ 3"), HasSubstr("'tp' is a count, '$ 3' is in dollars"));
-  EXPECT_THAT(error_of("energy / step_time < 3 MJ"), HasSubstr("'energy / step_time' is in joules / seconds, '3 MJ' is in joules"));
+  EXPECT_THAT(error_of("energy / step_time < 3 MJ"),
+      HasSubstr("'energy / step_time' is in joules / seconds, '3 MJ' is in joules"));
   EXPECT_THAT(error_of("step_time * step_time < 3 s"), HasSubstr("is in seconds^2"));
   EXPECT_THAT(error_of("tokens < 3 s"), HasSubstr("'tokens' is in 1 / seconds"));
 }
@@ -168,16 +173,19 @@ TEST(Where, SharesEndAtOne) {
 }
 
 TEST(Where, UnknownNamesSuggestTheNearest) {
-  EXPECT_EQ(error_of("memory.peek < 70 GiB"), "--where, column 1: unknown figure 'memory.peek' (did you mean 'memory.peak'?)");
+  EXPECT_EQ(error_of("memory.peek < 70 GiB"),
+      "--where, column 1: unknown figure 'memory.peek' (did you mean 'memory.peak'?)");
   EXPECT_EQ(error_of("tp <= 8 and TP > 2"), "--where, column 13: unknown figure 'TP' (did you mean 'tp'?)");
   EXPECT_EQ(error_of("shedule == 1f1b"), "--where, column 1: unknown figure 'shedule' (did you mean 'schedule'?)");
   EXPECT_THAT(error_of("bandwidth_of_the_nic < 3"), HasSubstr("one of: step_time, "));
   EXPECT_EQ(error_of("schedule == zbv"), "--where, column 13: 'zbv' is no value of 'schedule' (did you mean 'zb-v'?)");
-  EXPECT_EQ(error_of("schedule == fast"), "--where, column 13: 'fast' is no value of 'schedule' (one of: 1f1b, interleaved-1f1b, zb-v)");
+  EXPECT_EQ(error_of("schedule == fast"),
+      "--where, column 13: 'fast' is no value of 'schedule' (one of: 1f1b, interleaved-1f1b, zb-v)");
 }
 
 TEST(Where, WordsAreOnlyEqualOrNot) {
-  EXPECT_EQ(error_of("schedule < zb-v"), "--where, column 1: 'schedule' has words for values (compare it with == or !=)");
+  EXPECT_EQ(
+      error_of("schedule < zb-v"), "--where, column 1: 'schedule' has words for values (compare it with == or !=)");
   EXPECT_THAT(error_of("schedule + 1 == 2"), HasSubstr("'schedule' has words for values"));
   EXPECT_THAT(error_of("8 == schedule"), HasSubstr("'schedule' has words for values and stands on the right"));
   EXPECT_THAT(error_of("- schedule == 1f1b"), HasSubstr("'schedule' has words for values"));
@@ -188,15 +196,17 @@ TEST(Where, WordsAreOnlyEqualOrNot) {
 }
 
 TEST(Where, WhatIsMissingOrTooMuchIsNamed) {
-  EXPECT_EQ(error_of("tp <="), "--where, column 6: a figure or a number is missing at the end (a comparison looks like tp <= 8)");
+  EXPECT_EQ(error_of("tp <="),
+      "--where, column 6: a figure or a number is missing at the end (a comparison looks like tp <= 8)");
   EXPECT_THAT(error_of("tp <= -"), HasSubstr("a figure or a number is missing at the end"));
   EXPECT_THAT(error_of("tp <= 8 and"), HasSubstr("column 12: a figure or a number is missing"));
   EXPECT_THAT(error_of("not"), HasSubstr("missing"));
   EXPECT_EQ(error_of("tp <= 8 and and pp > 1"),
-            "--where, column 13: expected a figure or a number, found 'and' (a comparison looks like tp <= 8)");
+      "--where, column 13: expected a figure or a number, found 'and' (a comparison looks like tp <= 8)");
   EXPECT_THAT(error_of("< 8"), HasSubstr("column 1: expected a figure or a number, found '<'"));
   EXPECT_THAT(error_of("tp < > 8"), HasSubstr("column 6: expected a figure or a number, found '>'"));
-  EXPECT_THAT(error_of("tp <= 8 pp > 1"), HasSubstr("column 9: expected an operator, 'and', 'or' or the end, found 'pp'"));
+  EXPECT_THAT(
+      error_of("tp <= 8 pp > 1"), HasSubstr("column 9: expected an operator, 'and', 'or' or the end, found 'pp'"));
   EXPECT_THAT(error_of("tp <= 8 AND pp > 1"), HasSubstr("did you mean 'and'?"));
   EXPECT_THAT(error_of("tp <= 8 && pp > 1"), HasSubstr("found '&' (write 'and')"));
   EXPECT_THAT(error_of("tp <= 8 || pp > 1"), HasSubstr("found '|' (write 'or')"));
@@ -230,7 +240,7 @@ TEST(Where, HostileTextsEnd) {
   EXPECT_EQ(error_of(deep), "--where, column 31: too many open parentheses (at most 30)");
   EXPECT_THAT(error_of("tp < " + std::string(5000, '(')), HasSubstr("too many open parentheses"));
   EXPECT_EQ(error_of(std::string(1'000'000, 'x')),
-            "--where, column 10001: the constraint has 1000000 characters (at most 10000)");
+      "--where, column 10001: the constraint has 1000000 characters (at most 10000)");
   EXPECT_LT(error_of(std::string(9'000, 'x') + " < 3").size(), 1000u);
   EXPECT_LT(error_of("tp < " + std::string(9'000, '9')).size(), 1000u);
   std::string many = "tp == 1";
@@ -260,7 +270,10 @@ class RandomWhere {
  public:
   RandomWhere(unsigned seed, const Figures& figures) : random_(seed), figures_(figures) {}
 
-  struct Truth { std::string text; bool met; };
+  struct Truth {
+    std::string text;
+    bool met;
+  };
   Truth truth(int depth) {
     if (depth == 0 || pick(4) == 0) return comparison();
     const Truth a = truth(depth - 1), b = truth(depth - 1);
@@ -270,7 +283,10 @@ class RandomWhere {
   }
 
  private:
-  struct Number { std::string text; double value; };
+  struct Number {
+    std::string text;
+    double value;
+  };
 
   int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
   double value_of(Figure figure) const { return figures_[static_cast<std::size_t>(figure)]; }
@@ -359,14 +375,16 @@ TEST(Where, NeverDecidesTooEarly) {
 
 /// Whatever words are changed, what comes out is a constraint that decides or an error with a column.
 TEST(Where, AnyWordsAreReadOrRefused) {
-  static const char* const sound[] = {"not", "(", "tp", "<", "8", "or", "mfu", ">", "45 %", ")", "and", "schedule", "==", "1f1b"};
-  static const char* const pieces[] = {"tp", "mfu", "schedule", "8", "3 GiB", "45 %", "$ 1", "1f1b", "(", ")", "<", "==", "+", "-",
-                                       "*", "/", "and", "or", "not", "'", "step_time", ".", "%", "\xc2\xb5s", "=", "e9"};
+  static const char* const sound[] = {
+      "not", "(", "tp", "<", "8", "or", "mfu", ">", "45 %", ")", "and", "schedule", "==", "1f1b"};
+  static const char* const pieces[] = {"tp", "mfu", "schedule", "8", "3 GiB", "45 %", "$ 1", "1f1b", "(", ")", "<",
+      "==", "+", "-", "*", "/", "and", "or", "not", "'", "step_time", ".", "%", "\xc2\xb5s", "=", "e9"};
   std::mt19937 random(7);
   int read = 0;
   for (int trial = 0; trial < 20'000; ++trial) {
     std::string text;
-    for (const char* piece : sound) text += fmt::format("{} ", random() % 8 == 0 ? pieces[random() % std::size(pieces)] : piece);
+    for (const char* piece : sound)
+      text += fmt::format("{} ", random() % 8 == 0 ? pieces[random() % std::size(pieces)] : piece);
     const auto where = Where::read(text, "--where", axes);
     if (!where) {
       EXPECT_THAT(where.error().where, testing::StartsWith("--where, column ")) << text;

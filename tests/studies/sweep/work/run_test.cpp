@@ -27,7 +27,8 @@ Space space_named(std::string_view name) {
   return {};
 }
 
-SweptSpace swept(const Space& space, const SweepOptions& options = {}, const Shard& shard = {}, const SweepResult* earlier = nullptr) {
+SweptSpace swept(const Space& space, const SweepOptions& options = {}, const Shard& shard = {},
+    const SweepResult* earlier = nullptr) {
   auto result = run_sweep(space, shard, options, earlier);
   if (result) return std::move(*result);
   ADD_FAILURE() << to_text(result.error());
@@ -78,19 +79,19 @@ TEST_P(SmallSweep, PruningLosesNothing) {
   EXPECT_EQ(all.result.top.size(), std::min<std::uint64_t>(100, all.work.refined - all.work.excluded_late));
   EXPECT_FALSE(all.result.top.empty());
 }
-INSTANTIATE_TEST_SUITE_P(Of, SmallSweep, testing::ValuesIn(testing_sweep::tried_spaces()), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, SmallSweep, testing::ValuesIn(testing_sweep::tried_spaces()),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 /// Figures that a bound is known for and figures that none is known for, as objectives and in fronts of one to four.
 TEST(Sweep, PruningLosesNothingWhateverTheGoal) {
-  struct Goal { const char* objective; std::vector<std::string> front; };
-  const Goal goals[] = {{"step_time", {"step_time"}},
-                        {"tokens_per_s_per_gpu", {"memory.peak", "energy"}},
-                        {"cost", {"cost", "memory.activations"}},
-                        {"energy", {"tokens_per_s_per_gpu", "memory_headroom", "p10"}},
-                        {"memory.peak", {"step_time", "memory.peak", "energy", "micro_batches"}},
-                        {"memory_headroom", {"cost"}},
-                        {"mfu", {}},
-                        {"p90", {"bubble", "step_time"}}};
+  struct Goal {
+    const char* objective;
+    std::vector<std::string> front;
+  };
+  const Goal goals[] = {{"step_time", {"step_time"}}, {"tokens_per_s_per_gpu", {"memory.peak", "energy"}},
+      {"cost", {"cost", "memory.activations"}}, {"energy", {"tokens_per_s_per_gpu", "memory_headroom", "p10"}},
+      {"memory.peak", {"step_time", "memory.peak", "energy", "micro_batches"}}, {"memory_headroom", {"cost"}},
+      {"mfu", {}}, {"p90", {"bubble", "step_time"}}};
   Space space = space_named("Llama7bOnOneNode");
   space.top = 20;
   space.price_per_gpu_hour = 2.5;
@@ -112,12 +113,15 @@ TEST(Sweep, ConstraintsFilterAndNothingElse) {
     space.top = 100'000;
     const SweptSpace all = exhaustively(space);
     ASSERT_GT(all.result.top.size(), 100U);
-    const double typical = all.result.top[all.result.top.size() / 3].figures[static_cast<std::size_t>(Figure::step_time)];
-    const std::vector<std::string> constraints = {
-        "tp <= 2 and pp >= 2", "memory.peak < 50 GiB", "memory_headroom > 10 GiB and recompute != full", fmt::format("step_time > {} s", typical),
-        fmt::format("mfu > 20 % or memory.peak < 30 GiB or (pp == 2 and step_time < {} s)", typical), "not (zero == 0) and bubble < 20 %", "tp > 4096"};
+    const double typical =
+        all.result.top[all.result.top.size() / 3].figures[static_cast<std::size_t>(Figure::step_time)];
+    const std::vector<std::string> constraints = {"tp <= 2 and pp >= 2", "memory.peak < 50 GiB",
+        "memory_headroom > 10 GiB and recompute != full", fmt::format("step_time > {} s", typical),
+        fmt::format("mfu > 20 % or memory.peak < 30 GiB or (pp == 2 and step_time < {} s)", typical),
+        "not (zero == 0) and bubble < 20 %", "tp > 4096"};
     std::vector<WordAxis> axes;
-    for (const AxisRow& row : axis_rows()) axes.push_back({std::string(row.key), space.values[static_cast<std::size_t>(row.id)]});
+    for (const AxisRow& row : axis_rows())
+      axes.push_back({std::string(row.key), space.values[static_cast<std::size_t>(row.id)]});
     for (const std::string& text : constraints) {
       const Where where = Where::read(text, "--where", axes).value();
       std::vector<SweepRow> met;
@@ -145,7 +149,8 @@ std::vector<Space> long_spaces() {
   spaces.push_back(testing_space::good(
       "gpt3-13b --machine dgx-a100 --stack megatron-2022 --gpus 64 --global-batch 64 --seq 2048 --tp all --pp all "
       "--order tp-cp-dp-pp,dp-tp-cp-pp,pp-dp-tp-cp,pp-tp-cp-dp --sp off,on "
-      "--recompute none,full --micro-batch 1,2,4 --chunks 1,2,4,5,8,10 --zero 0,1 --where pp>=4 --pareto step_time,mfu"));
+      "--recompute none,full --micro-batch 1,2,4 --chunks 1,2,4,5,8,10 --zero 0,1 --where pp>=4 --pareto "
+      "step_time,mfu"));
   if (testing_sweep::sanitized) spaces.pop_back();
   return spaces;
 }
@@ -165,7 +170,8 @@ TEST(Sweep, ShardsMergeToTheSameBytes) {
     const std::string whole = write_result(swept(space).result);
     for (const std::uint64_t count : {1, 3, 7}) {
       std::vector<NamedResult> parts;
-      for (std::uint64_t i = 0; i < count; ++i) parts.push_back({fmt::format("{}", i), swept(space, {}, {i, count}).result});
+      for (std::uint64_t i = 0; i < count; ++i)
+        parts.push_back({fmt::format("{}", i), swept(space, {}, {i, count}).result});
       std::reverse(parts.begin(), parts.end());
       const auto merged = merge_results(std::move(parts));
       ASSERT_TRUE(merged) << to_text(merged.error());
@@ -210,7 +216,9 @@ TEST(Sweep, ResumedRunsEndInTheSameBytes) {
 
 TEST(Sweep, ASnapshotsErrorEndsIt) {
   SweepOptions options;
-  options.snapshot = [](const SweepResult&, const SweepWork&) -> Expected<void> { return fail("out", "disk full", "make room"); };
+  options.snapshot = [](const SweepResult&, const SweepWork&) -> Expected<void> {
+    return fail("out", "disk full", "make room");
+  };
   const auto outcome = run_sweep(space_named("TinyCounts"), {}, options);
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().what, "disk full");
@@ -219,16 +227,18 @@ TEST(Sweep, ASnapshotsErrorEndsIt) {
 /// Of words that an axis may have, whether the space has them or not; errors say where the constraint stood.
 TEST(SweepConstraint, TakesEveryLegalWord) {
   Space space = space_named("TwoCopies");
-  for (const char* good : {"schedule != gpipe", "recompute != full:3", "precision != nvfp4", "layout != balanced", "tp_tier == cluster",
-                           "sp == auto", "order == tp-cp-dp-pp"}) {
+  for (const char* good : {"schedule != gpipe", "recompute != full:3", "precision != nvfp4", "layout != balanced",
+           "tp_tier == cluster", "sp == auto", "order == tp-cp-dp-pp"}) {
     space.where = good;
     EXPECT_TRUE(where_of(space).has_value()) << good << ": " << to_text(where_of(space).error());
   }
   space.where_origin = "space.json:/where";
-  for (const char* wrong : {"schedule != gpip", "recompute != ful", "precision == bf17", "tp_tier == nodes", "sp == yes"}) {
+  for (const char* wrong :
+      {"schedule != gpip", "recompute != ful", "precision == bf17", "tp_tier == nodes", "sp == yes"}) {
     space.where = wrong;
     ASSERT_FALSE(where_of(space).has_value()) << wrong;
-    EXPECT_TRUE(to_text(where_of(space).error()).starts_with("space.json:/where, column ")) << to_text(where_of(space).error());
+    EXPECT_TRUE(to_text(where_of(space).error()).starts_with("space.json:/where, column "))
+        << to_text(where_of(space).error());
   }
   space.where = "cost < 3 and tp > 1";
   EXPECT_FALSE(where_of(space).has_value());

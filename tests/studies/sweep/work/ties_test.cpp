@@ -21,7 +21,8 @@ TEST(Ties, WhatIsWithinTheErrorOfAComparisonIsTied) {
 
 TEST(Ties, TheFirstAndTheOneThatDiffersMostAreMeasured) {
   const Choices choices = {{"8", "1", "4"}, {"8", "1", "2"}, {"4", "2", "4"}, {"2", "4", "4"}, {"8", "2", "2"}};
-  EXPECT_EQ(measure_first(choices), (std::vector<std::size_t>{0, 2})) << "the better forecast of three that differ in two choices";
+  EXPECT_EQ(measure_first(choices), (std::vector<std::size_t>{0, 2}))
+      << "the better forecast of three that differ in two choices";
   EXPECT_EQ(measure_first(std::span(choices).first(2)), (std::vector<std::size_t>{0, 1}));
   EXPECT_EQ(measure_first(std::span(choices).first(1)), (std::vector<std::size_t>{0}));
 }
@@ -48,10 +49,11 @@ TEST(Ties, TextSaysHowManyAndWhatToMeasure) {
   const Choices choices = {{"8", "1"}, {"8", "2"}, {"4", "4"}, {"1", "8"}};
   const std::vector<std::string> names = {"tp 8", "tp 8 pp 2", "tp 4 pp 4", "pp 8"};
   EXPECT_EQ(ties_text(ties_of(steps, choices, std::log(1.05), true), names, steps),
-            "these 3 are within the error of a comparison (5.0 %); measure these 2 to decide: tp 8; tp 4 pp 4");
+      "these 3 are within the error of a comparison (5.0 %); measure these 2 to decide: tp 8; tp 4 pp 4");
   const auto three = std::span(steps).first(3);
   const Ties cut = ties_of(three, std::span(choices).first(3), std::log(1.05), false);
-  EXPECT_NE(ties_text(cut, names, three).find("these 3, and perhaps more beyond the list, are within"), std::string::npos);
+  EXPECT_NE(
+      ties_text(cut, names, three).find("these 3, and perhaps more beyond the list, are within"), std::string::npos);
 }
 
 TEST(Ties, ALeaderAndALoneRowAreNamedAsSuch) {
@@ -59,10 +61,11 @@ TEST(Ties, ALeaderAndALoneRowAreNamedAsSuch) {
   const Choices choices = {{"8"}, {"4"}};
   const std::vector<std::string> names = {"tp 8", "tp 4"};
   EXPECT_EQ(ties_text(ties_of(steps, choices, std::log(1.05), true), names, steps),
-            "tp 8 leads by 10.0 %, more than the error of a comparison (5.0 %)");
+      "tp 8 leads by 10.0 %, more than the error of a comparison (5.0 %)");
   const auto one = std::span(steps).first(1);
   EXPECT_EQ(ties_text(ties_of(one, std::span(choices).first(1), 0.05, true), names, one), "tp 8 stands alone");
-  EXPECT_NE(ties_text(ties_of(one, std::span(choices).first(1), 0.05, false), names, one).find("--top"), std::string::npos);
+  EXPECT_NE(
+      ties_text(ties_of(one, std::span(choices).first(1), 0.05, false), names, one).find("--top"), std::string::npos);
 }
 
 }  // namespace

@@ -20,7 +20,10 @@ SweepRow row_with(double step, double tp, double gpus = 64) {
   return row;
 }
 
-struct Thumb { Space space; std::optional<Digits> digits; };
+struct Thumb {
+  Space space;
+  std::optional<Digits> digits;
+};
 Thumb thumb(const std::string& line) {
   Thumb found{testing_space::good(line), {}};
   auto points = SpacePoints::make(found.space);
@@ -32,8 +35,9 @@ std::string at(const Thumb& found, AxisId axis) { return found.space.value(*foun
 
 // By the paper: tp fills the node, micro-batches are single, nothing is interleaved.
 TEST(RuleOfThumb, FillsTheNodeAndTakesTheFewestStagesThatFit) {
-  const Thumb found = thumb("llama3-70b --machine dgx-h100 --gpus 64 --global-batch 128 --recompute full,none --micro-batch 4,1 "
-                            "--chunks 2,1 --tp 1,2,4,8,16");
+  const Thumb found =
+      thumb("llama3-70b --machine dgx-h100 --gpus 64 --global-batch 128 --recompute full,none --micro-batch 4,1 "
+            "--chunks 2,1 --tp 1,2,4,8,16");
   ASSERT_TRUE(found.digits.has_value());
   EXPECT_EQ(at(found, AxisId::tp), "8");
   EXPECT_EQ(at(found, AxisId::pp), "2");
@@ -50,8 +54,9 @@ TEST(RuleOfThumb, FillsTheNodeAndTakesTheFewestStagesThatFit) {
 }
 
 TEST(RuleOfThumb, RecomputesOnlyWhereNothingFitsWithout) {
-  const Thumb found = thumb("gpt3-175b --machine dgx-a100 --stack megatron-2022 --gpus 64 --global-batch 64 --sp off --tp 8 --pp 4 "
-                            "--micro-batch 1 --chunks 1 --recompute full,none");
+  const Thumb found =
+      thumb("gpt3-175b --machine dgx-a100 --stack megatron-2022 --gpus 64 --global-batch 64 --sp off --tp 8 --pp 4 "
+            "--micro-batch 1 --chunks 1 --recompute full,none");
   ASSERT_TRUE(found.digits.has_value());
   EXPECT_EQ(at(found, AxisId::recompute), "full");
   EXPECT_FALSE(thumb("llama3-70b --gpus 8 --global-batch 64").digits.has_value());

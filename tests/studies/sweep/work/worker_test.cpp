@@ -56,7 +56,10 @@ TEST_P(CountedSpace, TalliesAreThoseOfThePointsHoweverItIsCut) {
   std::mt19937_64 random(11);
   for (const std::uint64_t longest : {space.size() / 2 + 1, space.size() / 40 + 1}) {
     SweepOptions options;
-    SharedSweep shared{.space = space, .options = options, .where = Where::read("", "--where").value(), .front = {}, .standings = {10, 0}};
+    // clang-format off
+    SharedSweep shared{.space = space, .options = options, .where = Where::read("", "--where").value(), .front = {},
+                       .standings = {10, 0}};
+    // clang-format on
     const auto worker = SweepWorker::make(shared).value();
     std::vector<IndexRange> ranges;
     for (std::uint64_t begin = 0; begin < space.size();) {
@@ -80,14 +83,18 @@ TEST_P(CountedSpace, TalliesAreThoseOfThePointsHoweverItIsCut) {
     EXPECT_EQ(priced, alone.fitting());
   }
 }
-INSTANTIATE_TEST_SUITE_P(Of, CountedSpace, testing::ValuesIn(testing_sweep::tried_spaces()), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, CountedSpace, testing::ValuesIn(testing_sweep::tried_spaces()),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(SweepWorker, AStretchThatWasStoppedCountsAsNotBegun) {
   const Space space = testing_space::good(small_spaces[0].line);
   int asked = 0;
   SweepOptions options;
   options.stop = [&] { return ++asked > 2; };
-  SharedSweep shared{.space = space, .options = options, .where = Where::read("", "--where").value(), .front = {}, .standings = {10, 0}};
+  // clang-format off
+  SharedSweep shared{.space = space, .options = options, .where = Where::read("", "--where").value(), .front = {},
+                     .standings = {10, 0}};
+  // clang-format on
   const auto worker = SweepWorker::make(shared).value();
   const auto stretch = worker->walk({0, space.size()});
   ASSERT_TRUE(stretch);

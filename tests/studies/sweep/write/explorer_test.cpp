@@ -40,7 +40,8 @@ json data_of(const SweepResult& result) { return json::parse(data_text(explorer_
 /// Without scripts and styles: the elements that the browser builds.
 std::string markup_of(std::string page) {
   for (const char* element : {"script", "style"})
-    for (std::size_t at = page.find("<" + std::string(element)); at != std::string::npos; at = page.find("<" + std::string(element))) {
+    for (std::size_t at = page.find("<" + std::string(element)); at != std::string::npos;
+         at = page.find("<" + std::string(element))) {
       const std::string end = "</" + std::string(element) + ">";
       page.erase(at, page.find(end, at) + end.size() - at);
     }
@@ -52,7 +53,8 @@ std::string first_imbalance(const std::string& markup) {
   const std::set<std::string> single = {"!DOCTYPE", "meta", "link", "input"};
   std::vector<std::string> open;
   for (std::size_t at = markup.find('<'); at != std::string::npos; at = markup.find('<', at + 1)) {
-    const std::string tag = markup.substr(at + 1, markup.find('>', at) - at - 1), name = tag.substr(0, tag.find_first_of(" /", 1));
+    const std::string tag = markup.substr(at + 1, markup.find('>', at) - at - 1),
+                      name = tag.substr(0, tag.find_first_of(" /", 1));
     if (std::count(tag.begin(), tag.end(), '"') % 2 != 0 || tag.find('<') != std::string::npos) return tag;
     if (single.contains(name)) continue;
     if (name.front() != '/') open.push_back(name);
@@ -73,8 +75,8 @@ TEST(SweepExplorer, StandsAloneAndAsksForNothing) {
   const std::string page = explorer_page(synthetic::result(synthetic::question()));
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   EXPECT_THAT(page, HasSubstr("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "));
-  for (const char* word : {"http:", "https:", "url(", "@import", "<img", "<iframe", " src=", "fetch(", "XMLHttpRequest", "import(",
-                           "WebSocket"})
+  for (const char* word : {"http:", "https:", "url(", "@import", "<img", "<iframe", " src=", "fetch(", "XMLHttpRequest",
+           "import(", "WebSocket"})
     EXPECT_THAT(page, Not(HasSubstr(word)));
   EXPECT_EQ(occurrences(page, "<link"), 1U);
   EXPECT_THAT(page, HasSubstr("<link rel=\"icon\" href=\"data:,\">"));
@@ -134,7 +136,8 @@ TEST(SweepExplorer, HoldsEachRowOnceWithEveryDigit) {
     holds(row);
     EXPECT_EQ(rows["front"][place.at(row.index)], 1);
   }
-  EXPECT_EQ(std::count(rows["front"].begin(), rows["front"].end(), json(1)), static_cast<std::ptrdiff_t>(result.pareto.size()));
+  EXPECT_EQ(std::count(rows["front"].begin(), rows["front"].end(), json(1)),
+      static_cast<std::ptrdiff_t>(result.pareto.size()));
 }
 
 TEST(SweepExplorer, PutsTheBestFirst) {
@@ -187,9 +190,9 @@ TEST(SweepExplorer, ScriptsKnowFiguresByTheirNames) {
   EXPECT_GT(all_known(quoted_after(scripts, "_FIGURES = [", "];")), 8U);
   EXPECT_EQ(all_known(quoted_after(scripts, "const MEMORY_PARTS = [", "];")), 4U);
   std::set<std::string> phases;
-  for (const Figure figure : {Figure::forward, Figure::backward, Figure::pipeline_bubble, Figure::exposed_communication,
-                              Figure::gradient_sync, Figure::clip, Figure::optimizer, Figure::parameter_gather, Figure::host,
-                              Figure::other})
+  for (const Figure figure :
+      {Figure::forward, Figure::backward, Figure::pipeline_bubble, Figure::exposed_communication, Figure::gradient_sync,
+          Figure::clip, Figure::optimizer, Figure::parameter_gather, Figure::host, Figure::other})
     phases.insert(std::string(row_of(figure).name));
   EXPECT_EQ(quoted_after(scripts, "const PHASES = [", "];"), phases);
 }
@@ -227,11 +230,11 @@ TEST(SweepExplorer, SaysWhatWasAsked) {
   q.axes.push_back({"precision", {"bf16"}});
   const std::string asked = explorer_asked(q);
   for (const char* cell : {">network</th><td class=\"t\">llama3-8b<", ">machine</th><td class=\"t\">dgx-h100<",
-                           ">GPUs</th><td class=\"t\">64, 128<", ">global_batch</th><td class=\"t\">256<",
-                           ">software</th><td class=\"t\">megatron-core<",
-                           ">constraint</th><td class=\"t\">tp &lt;= 8<", ">Pareto front of</th><td class=\"t\">step_time, memory.peak, ",
-                           ">schedule</th><td class=\"n\">3</td><td class=\"t\">1f1b, gpipe, odd &quot;name&quot;, with comma<",
-                           "One value: precision bf16<", ">price</th><td class=\"t\">$ 2.1 per GPU and hour<"})
+           ">GPUs</th><td class=\"t\">64, 128<", ">global_batch</th><td class=\"t\">256<",
+           ">software</th><td class=\"t\">megatron-core<", ">constraint</th><td class=\"t\">tp &lt;= 8<",
+           ">Pareto front of</th><td class=\"t\">step_time, memory.peak, ",
+           ">schedule</th><td class=\"n\">3</td><td class=\"t\">1f1b, gpipe, odd &quot;name&quot;, with comma<",
+           "One value: precision bf16<", ">price</th><td class=\"t\">$ 2.1 per GPU and hour<"})
     EXPECT_THAT(asked, HasSubstr(cell));
   EXPECT_EQ(first_imbalance(asked), "");
 }
@@ -252,8 +255,10 @@ TEST(SweepExplorer, CountsWhatWasDismissed) {
   EXPECT_THAT(counted, HasSubstr(">enumerated</th><td class=\"n\">1,234,567<"));
   EXPECT_THAT(counted, HasSubstr(">illegal</th><td class=\"n\">70,003<"));
   EXPECT_LT(counted.find(">70,000</td><td class=\"t\">many<"), counted.find(">3</td><td class=\"t\">few<"));
-  EXPECT_THAT(counted, HasSubstr(">do not fit</th><td class=\"n\">83,112</td><td class=\"t\">smallest overflow 3.10 GiB at tp 2, schedule "
-                                 "gpipe, micro_batch 4<"));
+  EXPECT_THAT(counted,
+      HasSubstr(
+          ">do not fit</th><td class=\"n\">83,112</td><td class=\"t\">smallest overflow 3.10 GiB at tp 2, schedule "
+          "gpipe, micro_batch 4<"));
   EXPECT_THAT(counted, HasSubstr(">excluded</th><td class=\"n\">5<"));
   EXPECT_THAT(counted, HasSubstr(">can run</th><td class=\"n\">1,081,452<"));  // 1,234,567 - 70,003 - 83,112
   EXPECT_EQ(first_imbalance(counted), "");
@@ -262,7 +267,7 @@ TEST(SweepExplorer, CountsWhatWasDismissed) {
 TEST(SweepExplorer, UnfinishedAndPartialResultsSaySo) {
   EXPECT_THAT(explorer_head(synthetic::result(synthetic::question())), Not(HasSubstr("class=\"notice\"")));
   EXPECT_THAT(explorer_head(synthetic::result(synthetic::question(), {}, 3)),
-              HasSubstr("Unfinished: 39 of 42 configurations were looked at."));
+      HasSubstr("Unfinished: 39 of 42 configurations were looked at."));
   const std::string part = explorer_head(synthetic::result(synthetic::question(), Shard{2, 6}, 3));
   EXPECT_THAT(part, HasSubstr("This is part 2 of 6, counted from 0. Unfinished: 4 of 7 configurations"));
 }
@@ -302,7 +307,8 @@ TEST(SweepExplorer, NothingAndOneRowArePagesToo) {
 TEST(SweepExplorer, TwoThousandRowsStayUnderTwoMegabytes) {
   SweepResult result;
   result.question = synthetic::question(2000, 2000);
-  for (std::size_t axis = 0; axis < 20; ++axis) result.question.axes.push_back({fmt::format("axis_{}", axis), {"some word", "other"}});
+  for (std::size_t axis = 0; axis < 20; ++axis)
+    result.question.axes.push_back({fmt::format("axis_{}", axis), {"some word", "other"}});
   for (std::uint64_t i = 0; i < 2000; ++i) result.top.push_back(synthetic::row(result.question, i * 977));
   const std::string page = explorer_page(result);
   EXPECT_LT(page.size(), 2'000'000U);

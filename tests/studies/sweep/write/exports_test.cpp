@@ -45,7 +45,9 @@ std::vector<std::vector<std::string>> csv_records(const std::string& text) {
 /// Of a database in a file: the rows of a query, fields joined by "|".
 class Query {
  public:
-  explicit Query(const std::string& name) { EXPECT_EQ(sqlite3_open_v2(name.c_str(), &db_, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK); }
+  explicit Query(const std::string& name) {
+    EXPECT_EQ(sqlite3_open_v2(name.c_str(), &db_, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+  }
   ~Query() { sqlite3_close(db_); }
   std::vector<std::string> operator()(const std::string& sql) const {
     std::vector<std::string> rows;
@@ -103,7 +105,7 @@ TEST(SweepCsv, HasEveryRowAndEveryDigit) {
   ASSERT_EQ(records.size(), 1 + result.top.size() + result.pareto.size());
   const std::vector<std::string>& header = records[0];
   EXPECT_THAT(std::vector<std::string>(header.begin(), header.begin() + 6),
-              ElementsAre("list", "rank", "index", "tp", "schedule", "micro_batch"));
+      ElementsAre("list", "rank", "index", "tp", "schedule", "micro_batch"));
   const auto column = [&](const std::string& name) {
     return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
   };
@@ -131,24 +133,30 @@ TEST_F(SweepExport, SqliteHoldsQuestionTallyAndRows) {
   ASSERT_EQ(written(name, result), "");
   const Query query(name);
   EXPECT_THAT(query("PRAGMA integrity_check"), ElementsAre("ok"));
-  EXPECT_THAT(query("SELECT value FROM question WHERE name IN ('machine', 'global_batch', 'hash', 'shard', 'complete') ORDER BY rowid"),
-              ElementsAre("dgx-h100", "256", result.question.hash(), "0/1", "1"));
-  EXPECT_THAT(query("SELECT sum(value) FROM tally WHERE name = 'illegal'"), ElementsAre(fmt::format("{}", result.tally.illegal_sum())));
+  EXPECT_THAT(query("SELECT value FROM question WHERE name IN ('machine', 'global_batch', 'hash', 'shard', 'complete') "
+                    "ORDER BY rowid"),
+      ElementsAre("dgx-h100", "256", result.question.hash(), "0/1", "1"));
+  EXPECT_THAT(query("SELECT sum(value) FROM tally WHERE name = 'illegal'"),
+      ElementsAre(fmt::format("{}", result.tally.illegal_sum())));
   EXPECT_THAT(query("SELECT value FROM tally WHERE name = 'enumerated'"), ElementsAre("42"));
-  EXPECT_THAT(query("SELECT count(*) FROM rows WHERE list = 'pareto'"), ElementsAre(fmt::format("{}", result.pareto.size())));
+  EXPECT_THAT(
+      query("SELECT count(*) FROM rows WHERE list = 'pareto'"), ElementsAre(fmt::format("{}", result.pareto.size())));
   const SweepRow& best = result.top[0];
-  EXPECT_THAT(query("SELECT \"index\", tp, schedule, typeof(tp), typeof(schedule), energy_j_per_step, typeof(step_time_s) FROM rows "
+  EXPECT_THAT(query("SELECT \"index\", tp, schedule, typeof(tp), typeof(schedule), energy_j_per_step, "
+                    "typeof(step_time_s) FROM rows "
                     "WHERE list = 'top' AND rank = 1"),
-              ElementsAre(fmt::format("{}|{}|{}|integer|text|NULL|real", best.index, best.choices[0], best.choices[1])));
-  EXPECT_THAT(query("SELECT count(*) FROM rows WHERE list = 'top' AND step_time_s = (SELECT min(step_time_s) FROM rows) AND tp <= 8"),
-              testing::Not(ElementsAre("0")));
+      ElementsAre(fmt::format("{}|{}|{}|integer|text|NULL|real", best.index, best.choices[0], best.choices[1])));
+  EXPECT_THAT(query("SELECT count(*) FROM rows WHERE list = 'top' AND step_time_s = (SELECT min(step_time_s) FROM "
+                    "rows) AND tp <= 8"),
+      testing::Not(ElementsAre("0")));
   EXPECT_EQ(query("SELECT * FROM rows").front().size() > 100, true);
 }
 
 TEST_F(SweepExport, EqualResultsGiveEqualBytes) {
   const SweepResult result = synthetic::result(synthetic::question());
   for (const ExportKind& kind : export_kinds()) {
-    const std::string one = folder_ + "one" + std::string(kind.ending), two = folder_ + "two" + std::string(kind.ending);
+    const std::string one = folder_ + "one" + std::string(kind.ending),
+                      two = folder_ + "two" + std::string(kind.ending);
     ASSERT_EQ(written(one, result), "");
     ASSERT_EQ(written(two, result), "");
     EXPECT_EQ(text_of(one), text_of(two)) << kind.ending;
@@ -171,7 +179,8 @@ TEST_F(SweepExport, TheEndingSaysTheKind) {
   EXPECT_TRUE(is_resumable(**find_export("r.jsonl", "-o")));
   EXPECT_FALSE(is_resumable(**find_export("r.csv", "-o")));
   EXPECT_THAT(to_text(find_export("r.xlsx", "-o").error()),
-              HasSubstr("-o: r.xlsx: unknown ending '.xlsx' (one of: .jsonl (JSON Lines; the only kind that --resume and merge read), "));
+      HasSubstr("-o: r.xlsx: unknown ending '.xlsx' (one of: .jsonl (JSON Lines; the only kind that --resume and merge "
+                "read), "));
 }
 
 /// As another program would make it.
@@ -185,7 +194,7 @@ void make_database(const std::string& name, const std::string& sql) {
 TEST_F(SweepExport, OtherDatabasesAreNotReplaced) {
   const std::string name = folder_ + "mine.db";
   for (const char* sql : {"CREATE TABLE runs (a)", "CREATE TABLE question (a); CREATE TABLE tally (a)",
-                          "PRAGMA journal_mode = WAL; CREATE TABLE question (a); CREATE TABLE tally (a); CREATE TABLE rows (a)"}) {
+           "PRAGMA journal_mode = WAL; CREATE TABLE question (a); CREATE TABLE tally (a); CREATE TABLE rows (a)"}) {
     std::filesystem::remove(name);
     make_database(name, sql);
     EXPECT_FALSE(is_sqlite_export(name)) << sql;
@@ -199,10 +208,12 @@ TEST_F(SweepExport, OtherDatabasesAreNotReplaced) {
 TEST_F(SweepExport, WhatCannotBeWrittenIsExplained) {
   const SweepResult result = synthetic::result(synthetic::question());
   EXPECT_THAT(written(folder_ + "no/such/r.csv", result), HasSubstr("cannot be written: No such file or directory"));
-  EXPECT_THAT(written("/dev/full", result), HasSubstr("/dev/full: could not be written: No space left on device (is the disk full?)"));
+  EXPECT_THAT(written("/dev/full", result),
+      HasSubstr("/dev/full: could not be written: No space left on device (is the disk full?)"));
   EXPECT_EQ(written("/dev/null", result), "");
   std::ofstream(folder_ + "r.jsonl") << write_result(synthetic::result(synthetic::question(), {}, 3));
-  EXPECT_THAT(written(folder_ + "r.jsonl", result), HasSubstr("holds an unfinished result: 39 of 42 configurations are done"));
+  EXPECT_THAT(
+      written(folder_ + "r.jsonl", result), HasSubstr("holds an unfinished result: 39 of 42 configurations are done"));
 }
 
 }  // namespace

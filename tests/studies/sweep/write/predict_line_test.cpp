@@ -37,9 +37,11 @@ TEST(PredictLine, ForecastsTheSame) {
   const std::string network = own_path("network.json"), scenario = own_path("run.json"), space = own_path("space.json");
   std::ofstream(network) << run("show network llama3-8b --json").out;
   expect_same_forecast(swept(network + " --gpus 16 --global-batch 64 --pp 4 --layout 9,8,8,7;even --top 1")["top"][0]);
-  std::ofstream(scenario) << R"({"network": "llama3-8b", "machine": "dgx-a100", "gpus": 16, "global_batch": 64, "pp": 2})";
+  std::ofstream(scenario)
+      << R"({"network": "llama3-8b", "machine": "dgx-a100", "gpus": 16, "global_batch": 64, "pp": 2})";
   expect_same_forecast(swept(scenario + " --tp 1,2,4 --zero 1,2 --top 1")["top"][0]);
-  std::ofstream(space) << R"({"network": "gpt3-13b", "machine": "dgx-a100", "stack": "megatron-2022", "global_batch": 64, "sequence": 2048,
+  std::ofstream(space)
+      << R"({"network": "gpt3-13b", "machine": "dgx-a100", "stack": "megatron-2022", "global_batch": 64, "sequence": 2048,
     "axes": {"gpus": 32, "tp": [2, 4], "pp": 4, "tp_tier": "all", "pp_tier": "all", "dp_tier": "all", "sp": "all", "micro_batch": 1}})";
   expect_same_forecast(swept("--space " + space + " --top 1")["top"][0]);
   const std::string layout = "Ett|tttttttttt|tttttttttt|ttttttttttL";
@@ -49,13 +51,14 @@ TEST(PredictLine, ForecastsTheSame) {
 TEST(PredictLine, SaysOnlyWhatPredictWouldNotTake) {
   const std::string command = swept(small_line + " --tp 2 --pp 1 --micro-batch 1,2 --top 1")["top"][0]["command"];
   EXPECT_LT(command.size(), 140U) << command;
-  for (const char* usual : {"--seq", "--cp", "--ep", "--etp", "--order", "--save-gathered", "--layout", "--zero", "--precision", "--chunks"})
+  for (const char* usual :
+      {"--seq", "--cp", "--ep", "--etp", "--order", "--save-gathered", "--layout", "--zero", "--precision", "--chunks"})
     EXPECT_THAT(command, Not(HasSubstr(usual)));
   EXPECT_THAT(command, HasSubstr("--gpus 8 --tp 2 --pp 1"));
 
   // Not usual, one by one.
-  for (const char* said : {"--seq 4096", "--cp 2", "--zero 3", "--order tp-dp-pp-cp", "--recompute full", "--sp off", "--precision fp8",
-                           "--save-gathered on", "--chunks 2", "--micro-batch 2", "--layout balanced"}) {
+  for (const char* said : {"--seq 4096", "--cp 2", "--zero 3", "--order tp-dp-pp-cp", "--recompute full", "--sp off",
+           "--precision fp8", "--save-gathered on", "--chunks 2", "--micro-batch 2", "--layout balanced"}) {
     const json best = swept(small_line + " --pp 2 --tp 2 --top 1 " + said)["top"][0];
     EXPECT_THAT(best["command"].get<std::string>(), HasSubstr(said));
     expect_same_forecast(best);
@@ -68,8 +71,10 @@ TEST(PredictLine, SaysOnlyWhatPredictWouldNotTake) {
 
   // What a scenario file says is usual in its run.
   const std::string scenario = own_path("run.json");
-  std::ofstream(scenario) << R"({"network": "llama3-8b", "gpus": 8, "global_batch": 64, "zero": 3, "micro_batch": 2, "sequence": 4092})";
-  const json kept = swept(scenario + " --tp 8 --top 1")["top"][0], changed = swept(scenario + " --zero 1 --micro-batch 1 --top 1")["top"][0];
+  std::ofstream(scenario)
+      << R"({"network": "llama3-8b", "gpus": 8, "global_batch": 64, "zero": 3, "micro_batch": 2, "sequence": 4092})";
+  const json kept = swept(scenario + " --tp 8 --top 1")["top"][0],
+             changed = swept(scenario + " --zero 1 --micro-batch 1 --top 1")["top"][0];
   EXPECT_THAT(kept["command"].get<std::string>(), Not(HasSubstr("--zero")));
   EXPECT_THAT(changed["command"].get<std::string>(), HasSubstr("--micro-batch 1"));
   EXPECT_THAT(changed["command"].get<std::string>(), HasSubstr("--zero 1"));

@@ -17,12 +17,15 @@ using testing_sweep::swept;
 const std::string small = "llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64";
 
 TEST(SweepReport, FrontsAreShortAndHaveTheirFigures) {
-  const Ran ran = run("sweep " + small + " --price 2 --objective cost --pareto energy,cost,memory,mfu --chunks 1..8 --zero 1,2,3 --seq 4096");
+  const Ran ran =
+      run("sweep " + small +
+          " --price 2 --objective cost --pareto energy,cost,memory,mfu --chunks 1..8 --zero 1,2,3 --seq 4096");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Best by cost, in US dollars per billion tokens"));
   const std::string front = ran.out.substr(ran.out.find("Pareto front of"));
   const std::string heading = front.substr(front.find('\n') + 1, 80);
-  for (const char* column : {"energy/step", "cost/B tokens", "memory", "MFU"}) EXPECT_THAT(front, HasSubstr(column)) << heading;
+  for (const char* column : {"energy/step", "cost/B tokens", "memory", "MFU"})
+    EXPECT_THAT(front, HasSubstr(column)) << heading;
   EXPECT_THAT(front, HasSubstr("\n  20  "));
   EXPECT_THAT(front, Not(HasSubstr("\n  21  ")));
   EXPECT_THAT(front, HasSubstr(" more, in --json and -o"));
