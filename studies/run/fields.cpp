@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/whole_number.h"
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "sim/schedule/order.h"
+#include "sim/schedule/schedule_table.h"
 #include "studies/run/split/split.h"
 #include "studies/run/split/switches.h"
 
