@@ -91,12 +91,13 @@ Expected<RunScenario> scenario_of(const Run& run) {
 
   auto precision = precision_of(run, stack, machine->row.gpu, assumptions);
   if (!precision) return tl::unexpected(precision.error());
-  auto mapping = mapping_of(run, *spec, stack, assumptions);
-  if (!mapping) return tl::unexpected(mapping.error());
+  auto split = split_of(run, *spec, stack, assumptions);
+  if (!split) return tl::unexpected(split.error());
 
   Scenario& scenario = out.scenario;
   Plan& plan = scenario.plan;
-  plan.mapping = std::move(*mapping);
+  scenario.statements = std::move(split->statements);
+  lay_split(scenario, std::move(split->split));
   plan.mapping_where = "mapping made from the record";
   plan.gpus = run.parallel.gpus;
   plan.micro_batch = run.micro_batch.value_or(1);
@@ -112,7 +113,6 @@ Expected<RunScenario> scenario_of(const Run& run) {
   scenario.machine.row = std::move(machine->row);
   scenario.stack.row = std::move(stack);
   scenario.stack.id = named.id;
-  scenario.micro_batches = plan.global_batch / (plan.micro_batch * run.parallel.dp);
   return out;
 }
 
