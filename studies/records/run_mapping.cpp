@@ -1,9 +1,8 @@
-// The split of a record as text of the notation.
+// The split of a record.
 #include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/split/mapping_text.h"
@@ -43,19 +42,19 @@ class Splitter {
   Splitter(const Run& run, const NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions)
       : run_(run), spec_(spec), stack_(stack), habits_(habits_of(stack.id)), assumptions_(assumptions) {}
 
-  Expected<std::string> text() {
+  Expected<RunSplit> run() {
     sizes();
     experts();
     chunks();
     recompute();
     TRY(micro_batches());
-    std::string text = mapping_text(split_);
-    if (const std::string list = list_layout(); !list.empty())
-      replace(text, "par layer on pp" + cyclic(), "par layer on pp " + list);
-    if (split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2)
-      text += "move weights life microbatch\n";
-    if (operator_level_) text += operator_level();
-    return text;
+    layers();
+    std::vector<std::string> statements;
+    const bool keeps_gathered =
+        split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2;
+    if (keeps_gathered) statements.emplace_back("move weights life microbatch");
+    if (operator_level_) statements.push_back(operator_level());
+    return RunSplit{std::move(split_), std::move(statements)};
   }
 
  private:
@@ -154,21 +153,13 @@ class Splitter {
     return {};
   }
 
-  [[nodiscard]] std::string cyclic() const {
-    return split_.chunks > 1 ? fmt::format(" cyclic({})", split_.chunks) : "";
-  }
-
-  std::string list_layout() {
+  /// Those that do not divide lie unevenly.
+  void layers() {
     const std::int64_t parts = split_.pp * split_.chunks;
-    if (spec_.layers % parts == 0) return {};
-    const auto layers = uneven_stages(spec_.layers, parts, spec_.mtp_layers);
-    assume(fmt::format(
-        "{} layers on {} parts: {} on the first, {} on the last", spec_.layers, parts, layers.front(), layers.back()));
-    return fmt::format("list [{}]", fmt::join(layers, ","));
-  }
-
-  static void replace(std::string& text, const std::string& from, const std::string& to) {
-    if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+    if (spec_.layers % parts == 0) return;
+    split_.layers = uneven_stages(spec_.layers, parts, spec_.mtp_layers);
+    assume(fmt::format("{} layers on {} parts: {} on the first, {} on the last", spec_.layers, parts,
+        split_.layers.front(), split_.layers.back()));
   }
 
   /// Shards over a part of the data ranks, repeated over the rest (HSDP).
@@ -185,7 +176,7 @@ class Splitter {
   [[nodiscard]] std::string operator_level() const {
     std::string again = "recompute norm, residual, attn.qkv.K, attn.out, mlp.up, mlp.act";
     if (spec_.positions == Positions::rope) again += ", attn.rope.Q, attn.rope.K";
-    return again + "\n";
+    return again;
   }
 
   const Run& run_;
@@ -213,9 +204,9 @@ std::vector<std::int64_t> uneven_stages(std::int64_t layers, std::int64_t parts,
   return sizes;
 }
 
-Expected<std::string> mapping_of(
+Expected<RunSplit> split_of(
     const Run& run, const NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions) {
-  return Splitter(run, spec, stack, assumptions).text();
+  return Splitter(run, spec, stack, assumptions).run();
 }
 
 }  // namespace stepcast

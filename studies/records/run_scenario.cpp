@@ -94,11 +94,12 @@ Expected<RunScenario> scenario_of(const Run& run) {
   follow_recipe(run, stack, assumptions);
 
   TRY(auto precision, precision_of(run, stack, machine.row.gpu, assumptions));
-  TRY(auto mapping, mapping_of(run, spec, stack, assumptions));
+  TRY(auto split, split_of(run, spec, stack, assumptions));
 
   Scenario& scenario = out.scenario;
   Plan& plan = scenario.plan;
-  plan.mapping = std::move(mapping);
+  scenario.statements = std::move(split.statements);
+  lay_split(scenario, std::move(split.split));
   plan.mapping_where = "mapping made from the record";
   plan.gpus = run.parallel.gpus;
   plan.micro_batch = run.micro_batch.value_or(1);
@@ -114,7 +115,6 @@ Expected<RunScenario> scenario_of(const Run& run) {
   scenario.machine.row = std::move(machine.row);
   scenario.stack.row = std::move(stack);
   scenario.stack.id = named.id;
-  scenario.micro_batches = plan.global_batch / (plan.micro_batch * run.parallel.dp);
   return out;
 }
 

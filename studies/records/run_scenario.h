@@ -24,9 +24,12 @@ Expected<RunScenario> scenario_of(const Run& run);
 /// Error: geometry that is missing or contradicts itself.
 Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assumptions);
 
-/// Text of the notation, with uneven stages as list layouts. `spec` tells layers and sizes; `stack` the software's
-/// ways.
-Expected<std::string> mapping_of(
+struct RunSplit {
+  Split split;
+  std::vector<std::string> statements;  ///< lines of the notation behind those of the split
+};
+/// `spec` tells layers and sizes; `stack` the software's ways.
+Expected<RunSplit> split_of(
     const Run& run, const NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions);
 
 /// Layers per virtual stage where they do not divide: embedding and head (with prediction modules) count as layers of

@@ -14,8 +14,6 @@ constexpr std::int64_t most_layers = 32768;
 constexpr std::array context_kinds = {"ring", "gather", "ulysses"};
 constexpr std::array mesh_axes = {"tp", "cp", "dp", "pp"};
 
-bool cuts_boundary(const std::string& statement) { return statement.starts_with("home boundary:"); }
-
 Manners beside(bool overlap) { return overlap ? Manners::overlapped : Manners::blocking; }
 
 /// "tp-cp" -> tp, cp.
@@ -82,7 +80,7 @@ Stack with_ways(Stack stack, const StackWays& ways) {
   if (ways.param_overlap) stack.weight_gathers = beside(*ways.param_overlap);
   if (ways.pp_overlap) stack.boundary_sends = beside(*ways.pp_overlap);
   if (ways.tp_overlap) stack.activation_moves = beside(*ways.tp_overlap);
-  if (!ways.scatter_boundary.value_or(true)) std::erase_if(stack.statements, cuts_boundary);
+  if (!ways.scatter_boundary.value_or(true)) std::erase_if(stack.statements, is_boundary_statement);
   return stack;
 }
 
@@ -94,8 +92,10 @@ std::string in_words(const StackWays& ways) {
          words("pp", ways.pp_overlap) + (ways.scatter_boundary.value_or(true) ? "" : ", boundary whole");
 }
 
+bool is_boundary_statement(const std::string& statement) { return statement.starts_with("home boundary:"); }
+
 bool implies_scatter(const Stack& stack) {
-  return std::any_of(stack.statements.begin(), stack.statements.end(), cuts_boundary);
+  return std::any_of(stack.statements.begin(), stack.statements.end(), is_boundary_statement);
 }
 
 }  // namespace stepcast

@@ -54,6 +54,8 @@ std::string in_words(const StackWays& ways);
 
 /// Sends the stream between stages in tp pieces and gathers it behind (Megatron-LM's scatter-gather, arXiv 2104.04473).
 constexpr const char* scatter_statement = "home boundary: s on tp";
+/// Is it a line about what crosses between stages? All other lines of a stack say where weights live.
+bool is_boundary_statement(const std::string& statement);
 /// Does the stack say that by itself?
 bool implies_scatter(const Stack& stack);
 

@@ -9,7 +9,7 @@ namespace {
 
 std::int32_t digit_of(const Digits& digits, AxisId axis) { return digits[static_cast<std::size_t>(axis)]; }
 
-bool says_where_weights_live(const std::string& statement) { return !statement.starts_with("home boundary:"); }
+bool says_where_weights_live(const std::string& statement) { return !is_boundary_statement(statement); }
 
 }  // namespace
 

@@ -195,8 +195,9 @@ TEST(EmitMegatron, StagesThatRunThereAndBackAreAddedUpByRank) {
   wishes.gpus = 4, wishes.global_batch = 6;  // no multiple of pp: not for the interleaved schedule
   wishes.schedule = "zb-v";
   ASSERT_TRUE(take_wishes(scenario, wishes));
-  const std::size_t at = scenario.plan.mapping.find("zigzag");
-  scenario.plan.mapping.replace(at, 6, "zigzag list [5,4,4,4,4,4,4,3]");
+  Split uneven = *scenario.split;
+  uneven.layers = {5, 4, 4, 4, 4, 4, 4, 3};
+  lay_split(scenario, std::move(uneven));
   const Emission emission = emitted(scenario);
   EXPECT_EQ(said(emission, "pipeline_model_parallel_layout"), "Et*8|(t*8|)*2t*8L");
   EXPECT_THAT(emission.unsaid, Contains(HasSubstr("Megatron-LM runs 1F1B")));
@@ -217,8 +218,8 @@ TEST(EmitMegatron, OlderSoftwareStandsBesideTheScript) {
 
 TEST(EmitMegatron, ModulesOfRecomputationAreStatementsOfTheMapping) {
   Scenario scenario = emit_scenario("llama3-8b");
+  scenario.statements = {"recompute norm", "recompute attn.out"};
   ASSERT_TRUE(take_wishes(scenario, megatron_wishes()));
-  scenario.plan.mapping += "recompute norm\nrecompute attn.out\n";
   const Emission emission = emitted(scenario);
   EXPECT_EQ(said(emission, "recompute_granularity"), "selective");
   EXPECT_EQ(said(emission, "recompute_modules"), "layernorm");
