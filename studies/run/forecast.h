@@ -3,7 +3,7 @@
 //   stepcast::Request request;
 //   request.network = *stepcast::choose_network("llama3-70b", "network");
 //   (void)request.say("gpus", "128", "gpus");           // an Error where the value is wrong
-// auto scenario = stepcast::complete(request); // defaults filled in and checked; scenario->assumptions says which
+//   auto scenario = stepcast::complete(request);        // filled in and checked, with scenario->assumptions
 //   auto prediction = stepcast::predict(*scenario);     // prediction->step.step_time, ->mfu, ->step.memory.peak, ...
 //
 // Every function answers with a value or an Error of {where, what, hint}; none throws, prints or keeps state. A Request

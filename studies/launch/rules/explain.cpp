@@ -5,6 +5,7 @@
 #include "dataflow/lower/lower.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/launch_release.h"
+#include "studies/launch/read/answers.h"
 #include "studies/launch/read/launch_flags.h"
 #include "studies/launch/rules/mapping_difference.h"
 #include "studies/launch/facts/step_words.h"

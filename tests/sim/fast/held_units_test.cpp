@@ -5,7 +5,7 @@
 
 #include "sim/schedule/engine/engine.h"
 #include "sim/schedule/schedule_table.h"
-#include "small_shapes.h"
+#include "tests/sim/fast/small_shapes.h"
 
 namespace stepcast {
 namespace {

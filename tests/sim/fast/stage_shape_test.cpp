@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "small_shapes.h"
+#include "tests/sim/fast/small_shapes.h"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "sim/schedule/engine/engine.h"
 #include "tests/sim/schedule/bound/closed_form.h"
-#include "small_shapes.h"
+#include "tests/sim/fast/small_shapes.h"
 
 namespace stepcast {
 namespace {

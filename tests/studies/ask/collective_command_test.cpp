@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "run_program.h"
+#include "tests/studies/run_program.h"
 
 namespace stepcast {
 namespace {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "studies/report/report.h"
 #include "studies/report/folder.h"
 #include "studies/launch/asked_run.h"
 #include "tests/studies/run_program.h"

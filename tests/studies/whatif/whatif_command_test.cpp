@@ -1,4 +1,5 @@
 // stepcast whatif: what physics says of every lever, closed forms where all of them move together, and what is refused.
+#include "studies/whatif/whatif.h"
 #include "studies/whatif/sensitivity.h"
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "many_spaces.h"
-#include "space_of.h"
+#include "tests/studies/sweep/many_spaces.h"
+#include "tests/studies/sweep/space/space_of.h"
 #include "studies/launch/asked_run.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "many_spaces.h"
-#include "space_of.h"
+#include "tests/studies/sweep/many_spaces.h"
+#include "tests/studies/sweep/space/space_of.h"
 #include "studies/sweep/price/legality.h"
 
 namespace stepcast {

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "many_spaces.h"
-#include "space_of.h"
+#include "tests/studies/sweep/many_spaces.h"
+#include "tests/studies/sweep/space/space_of.h"
 #include "studies/run/forecast.h"
 
 namespace stepcast {
