@@ -159,7 +159,8 @@ tl::expected<std::vector<YamlNode>, TextError> read_yaml(const std::string& text
       return tl::unexpected(TextError{{file, line, 0}, "not YAML: no name or value begins here", "name: value"});
     for (const YAML::Node& document : YAML::LoadAll(text)) documents.push_back(copy.copy(document));
   } catch (const YAML::Exception& problem) {  // the library's way to report; goes no further
-    return tl::unexpected(TextError{copy.at(problem.mark), "not YAML: " + problem.msg, {}});
+    return tl::unexpected(TextError{
+        copy.at(problem.mark), "not YAML: " + problem.msg, "name: value, and blanks alike before names of one map"});
   }
   if (copy.failure()) return tl::unexpected(*copy.failure());
   return documents;

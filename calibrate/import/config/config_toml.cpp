@@ -108,7 +108,8 @@ int line_of_long_name(std::string_view text) {
 
 tl::expected<YamlNode, TextError> toml_tree(const std::string& text, const std::string& where) {
   if (const int line = line_of_long_name(text); line > 0)
-    return tl::unexpected(TextError{{where, line, 0}, fmt::format("a name of more than {} parts", deepest_toml), {}});
+    return tl::unexpected(TextError{
+        {where, line, 0}, fmt::format("a name of more than {} parts", deepest_toml), "a configuration has a few"});
   const toml::parse_result parsed = toml::parse(text);
   if (parsed) {
     TomlTree tree(text, where);
