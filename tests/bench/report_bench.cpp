@@ -6,6 +6,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include "studies/report/report.h"
 #include "studies/cli/arguments.h"
 #include "studies/launch/asked_run.h"
 #include "studies/report/folder.h"
