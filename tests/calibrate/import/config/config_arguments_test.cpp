@@ -152,7 +152,7 @@ TEST(ConfigArguments, AnchorsMultiplyOnlySoFar) {
   std::string ends, parts = "[a]\nb", lists = "a = ";
   for (int i = 0; i < 200'000; ++i) parts += ".b";
   for (int i = 0; i < 100; ++i) lists += "[{a=", ends += "}]";
-  EXPECT_EQ(config_mistake(parts + " = 1\n"), "file:2: a name of more than 32 parts");
+  EXPECT_EQ(config_mistake(parts + " = 1\n"), "file:2: a name of more than 32 parts (a configuration has a few)");
   EXPECT_THAT(config_mistake(lists + "1" + ends + "\n"), HasSubstr("more than 32 levels"));
   EXPECT_EQ(config_rows("a = \"" + std::string(200, '.') + "\" # " + std::string(100, '.') + "\n").size(), 1u);
   EXPECT_NE(config_mistake("a: " + std::string(100'000, '[')).find("file"), std::string::npos);
