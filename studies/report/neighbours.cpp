@@ -1,7 +1,7 @@
 // The sweep of a report: the run's job, split in every usual way.
 #include "studies/report/folder.h"
 #include "studies/whatif/plan_levers.h"
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/search/run.h"
 #include "studies/sweep/space/space_words.h"
 
 namespace stepcast {

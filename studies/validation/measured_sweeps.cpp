@@ -11,7 +11,7 @@
 #include "calibrate/fit/pair_spread.h"
 #include "model/step_tuning.h"
 #include "studies/records/step_fitting.h"
-#include "studies/sweep/work/ties.h"
+#include "studies/sweep/search/ties.h"
 
 namespace stepcast {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "studies/sweep/price/legality.h"
 #include "studies/sweep/price/pricer.h"
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/search/run.h"
 #include "studies/sweep/sweep_flags.h"
 
 namespace {

@@ -11,9 +11,9 @@
 #include "model/base/json_writer.h"
 #include "studies/cli/console.h"
 #include "studies/print/paint.h"
-#include "studies/sweep/work/progress.h"
-#include "studies/sweep/work/run.h"
-#include "studies/sweep/work/verdict.h"
+#include "studies/sweep/search/progress.h"
+#include "studies/sweep/search/run.h"
+#include "studies/sweep/search/verdict.h"
 
 namespace stepcast {
 

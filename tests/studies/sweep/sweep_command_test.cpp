@@ -13,7 +13,7 @@
 
 #include "studies/sweep/result/result_file.h"
 #include "studies/run/forecast.h"
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/search/run.h"
 #include "tests/studies/sweep/space/space_of.h"
 #include "tests/studies/sweep/typed_sweep.h"
 

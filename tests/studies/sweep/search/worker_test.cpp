@@ -1,5 +1,5 @@
 // What a worker counts, however the space is cut, against each point by itself.
-#include "studies/sweep/work/worker.h"
+#include "studies/sweep/search/worker.h"
 
 #include <cmath>
 #include <random>

@@ -1,4 +1,4 @@
-#include "studies/sweep/work/worker.h"
+#include "studies/sweep/search/worker.h"
 
 #include <algorithm>
 #include <cmath>

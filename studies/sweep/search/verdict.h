@@ -10,7 +10,7 @@
 
 #include "studies/sweep/price/points.h"
 #include "studies/sweep/result/result.h"
-#include "studies/sweep/work/ties.h"
+#include "studies/sweep/search/ties.h"
 
 namespace stepcast {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/base/error.h"
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/search/run.h"
 
 namespace stepcast {
 

@@ -1,5 +1,5 @@
 // A sweep that prunes finds what one finds that forecasts every point: the same list, the same front, figure by figure.
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/search/run.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "studies/sweep/work/verdict.h"
+#include "studies/sweep/search/verdict.h"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 #include "studies/sweep/price/legality.h"
 #include "studies/sweep/price/pricer.h"
 #include "studies/sweep/where/where.h"
-#include "studies/sweep/work/options.h"
+#include "studies/sweep/search/options.h"
 
 namespace stepcast {
 

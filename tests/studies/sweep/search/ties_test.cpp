@@ -1,5 +1,5 @@
 // Which forecasts cannot be told apart, and what to measure to decide.
-#include "studies/sweep/work/ties.h"
+#include "studies/sweep/search/ties.h"
 
 #include <cmath>
 

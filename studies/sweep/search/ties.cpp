@@ -1,4 +1,4 @@
-#include "studies/sweep/work/ties.h"
+#include "studies/sweep/search/ties.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/search/run.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "model/version.h"
-#include "studies/sweep/work/worker.h"
+#include "studies/sweep/search/worker.h"
 
 namespace stepcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "studies/sweep/work/options.h"
+#include "studies/sweep/search/options.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "model/base/error.h"
 #include "studies/sweep/space/space.h"
 #include "studies/sweep/where/where.h"
-#include "studies/sweep/work/options.h"
+#include "studies/sweep/search/options.h"
 
 namespace stepcast {
 

@@ -1,10 +1,10 @@
-#include "studies/sweep/work/verdict.h"
+#include "studies/sweep/search/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "studies/sweep/write/report.h"
-#include "studies/sweep/work/run.h"
+#include "studies/sweep/search/run.h"
 #include "tests/studies/sweep/space/space_of.h"
 
 namespace stepcast {

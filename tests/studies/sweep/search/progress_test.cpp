@@ -1,4 +1,4 @@
-#include "studies/sweep/work/progress.h"
+#include "studies/sweep/search/progress.h"
 
 #include <gtest/gtest.h>
 
