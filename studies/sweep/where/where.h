@@ -19,23 +19,14 @@
 
 #include "model/base/error.h"
 #include "studies/sweep/space/figures.h"
+#include "studies/sweep/where/where_node.h"
 
 namespace stepcast {
-
-struct RunField;
-struct WhereNode;
-
-/// An axis with words for values: "schedule".
-struct WordAxis {
-  std::string name;
-  std::vector<std::string> values;  ///< that can stand there; empty: not checked
-  const RunField* field = nullptr;  ///< what else its check takes can stand there too
-};
 
 /// A constraint that has been read; immutable, cheap to copy, safe to use from several threads.
 class Where {
  public:
-  static constexpr int deepest = 30;  ///< open parentheses
+  static constexpr int deepest = deepest_where;  ///< open parentheses
 
   /// Blank text is the constraint that everything meets. Errors name the column, what stands there, what may: unknown
   /// names, sides of different units, a share above 1, comparisons of two numbers, texts over 10,000 characters or 30
