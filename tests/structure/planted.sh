@@ -25,12 +25,12 @@ expect() {
 # the first file, or its folder.
 expect_floors() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/tests/structure "$tree"/{model,dataflow,sim,kernels,calibrate} "$tree"/studies/{report,sweep/{work,space},run}
+  mkdir -p "$tree"/tests/structure "$tree"/{model,dataflow,sim,kernels,calibrate} "$tree"/studies/{report,sweep/{search,space},run}
   grep -E '^(\.:|[a-z]+ ->)' "$here/floors.txt" >"$tree/tests/structure/floors.txt"
-  printf '%s\n' 'studies: main report sweep run' 'studies/sweep: sweep work space' >>"$tree/tests/structure/floors.txt"
+  printf '%s\n' 'studies: main report sweep run' 'studies/sweep: sweep search space' >>"$tree/tests/structure/floors.txt"
   echo '#include "studies/report/report.h"' >"$tree/studies/main.cpp"
-  echo '#include "studies/sweep/search/work.h"' >"$tree/studies/report/report.h"
-  printf '#include "studies/sweep/%s.h"\n' work/shard space/axes >"$tree/studies/sweep/search/work.h"
+  echo '#include "studies/sweep/search/worker.h"' >"$tree/studies/report/report.h"
+  printf '#include "studies/sweep/%s.h"\n' search/worker space/axes >"$tree/studies/sweep/search/worker.h"
   echo '#include "studies/run/scenario.h"' >"$tree/studies/sweep/space/axes.h"
   echo '#include "model/base/units.h"' >"$tree/studies/run/scenario.h"
   local verdict=refuses wanted=$1 first=${2:-} said
@@ -63,13 +63,13 @@ expect_floors refuses studies/run/a.cpp '#include "tests/studies/run_program.h"'
 expect_floors accepts studies/report/a.cpp '#include "studies/run/scenario.h"'
 expect_floors refuses studies/run/a.cpp '#include "studies/sweep/space/axes.h"'
 expect_floors refuses studies/run/a.cpp '#include "studies/main.h"'
-expect_floors accepts studies/sweep/sweep.cpp '#include "studies/sweep/search/work.h"'
-expect_floors refuses studies/sweep/space/a.cpp '#include "studies/sweep/search/work.h"'
+expect_floors accepts studies/sweep/sweep.cpp '#include "studies/sweep/search/worker.h"'
+expect_floors refuses studies/sweep/space/a.cpp '#include "studies/sweep/search/worker.h"'
 expect_floors refuses studies/sweep/search/a.cpp '#include "studies/sweep/sweep.h"'
 # Folders and files that no list has.
 expect_floors refuses studies/whatif/a.cpp '#include "studies/run/scenario.h"'
 expect_floors refuses studies/run/a.cpp '#include "studies/whatif/lever.h"'
-expect_floors refuses studies/sweep/merge.cpp '#include "studies/sweep/search/work.h"'
+expect_floors refuses studies/sweep/merge.cpp '#include "studies/sweep/search/worker.h"'
 expect_floors refuses studies/run/fields/a.h '#include "studies/run/scenario.h"'
 expect_floors accepts studies/whatif/a.cpp '#include "sim/step.h"'
 # Circles of modules.
